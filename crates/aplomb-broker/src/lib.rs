@@ -1,0 +1,1 @@
+//! Decisions: everything a request can ask for.

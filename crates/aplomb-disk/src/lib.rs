@@ -1,0 +1,1 @@
+//! The crate that opens files: one engine per disk.

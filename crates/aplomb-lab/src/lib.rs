@@ -1,0 +1,1 @@
+//! Reproduces disk-stall incidents; simulates brokers by seed.

@@ -1,0 +1,1 @@
+//! Record batches, version 2.

@@ -1,0 +1,1 @@
+//! The wire: bytes to requests, responses to bytes.

@@ -1,0 +1,1 @@
+//! Sockets, reactors and the guard.

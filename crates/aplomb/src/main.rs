@@ -1,0 +1,3 @@
+//! The command line, and the place where everything is wired.
+
+fn main() {}

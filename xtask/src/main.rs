@@ -1,0 +1,3 @@
+//! Chores of the workspace: `cargo xtask codegen`, `layers`, `ci`.
+
+fn main() {}
