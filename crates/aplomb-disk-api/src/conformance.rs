@@ -1,0 +1,1 @@
+//! What every disk promises: one suite, run on the simulated and the real.

@@ -1,0 +1,1 @@
+//! A deterministic disk that freezes, tears and forgets, by seed.

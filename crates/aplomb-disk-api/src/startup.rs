@@ -1,0 +1,81 @@
+//! The disk as start-up and recovery see it: one call after the other, each of which may wait.
+//!
+//! Only the threads that load logs before the first request, and those that close them after the last one, hold a [`StartupDisk`].
+
+use bytes::Bytes;
+
+use crate::{DiskError, FileName, SmallFile};
+
+/// What a directory entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A file of so many bytes, last modified at this wall-clock time (milliseconds since 1970).
+    File {
+        /// Length in bytes.
+        len: u64,
+        /// Modification time.
+        modified_ms: i64,
+    },
+    /// A directory.
+    Directory,
+}
+
+/// One name in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The last part of the name.
+    pub name: String,
+    /// What it names.
+    pub kind: EntryKind,
+}
+
+/// Plain, waiting access to one log directory. Shared by the threads that load its partitions.
+pub trait StartupDisk: Send + Sync {
+    /// The entries of a directory (`None`: the log directory itself), sorted by name.
+    ///
+    /// # Errors
+    /// As for every call here: [`DiskError`].
+    fn list(&self, directory: Option<&FileName>) -> Result<Vec<Entry>, DiskError>;
+
+    /// Reads `len` bytes from byte `at` on; fewer at the end of the file.
+    ///
+    /// # Errors
+    /// [`DiskError::NotFound`] if there is no such file.
+    fn read(&self, file: &FileName, at: u64, len: usize) -> Result<Bytes, DiskError>;
+
+    /// Writes at byte `at`; makes the file, not its directory.
+    ///
+    /// # Errors
+    /// See [`DiskError`].
+    fn write(&self, file: &FileName, at: u64, data: &[u8]) -> Result<(), DiskError>;
+
+    /// Cuts a file.
+    ///
+    /// # Errors
+    /// See [`DiskError`].
+    fn truncate(&self, file: &FileName, len: u64) -> Result<(), DiskError>;
+
+    /// Deletes a file or a directory with all in it; a missing one is passed over.
+    ///
+    /// # Errors
+    /// See [`DiskError`].
+    fn remove(&self, name: &FileName) -> Result<(), DiskError>;
+
+    /// Renames a file or a directory.
+    ///
+    /// # Errors
+    /// See [`DiskError`].
+    fn rename(&self, from: &FileName, to: &FileName) -> Result<(), DiskError>;
+
+    /// Replaces files by new content, each atomically, all durable on return; makes missing directories.
+    ///
+    /// # Errors
+    /// See [`DiskError`].
+    fn publish(&self, files: &[SmallFile]) -> Result<(), DiskError>;
+
+    /// Makes the files' content and names survive a power cut. With very many files, one sync of the whole file system.
+    ///
+    /// # Errors
+    /// See [`DiskError`].
+    fn sync(&self, files: &[FileName]) -> Result<(), DiskError>;
+}
