@@ -1,0 +1,96 @@
+"""The kcat client of the end-to-end suite: the common command line put into kcat's own options, and its output into JSON lines.
+kcat sends lines and takes no time stamp, so --timestamp and --rate are refused, and --tombstones sends what kcat calls NULL."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
+import suite  # noqa: E402  the path to it is set just above
+
+_DELIVERED = re.compile(r"Message delivered to partition (\d+) \(offset (-?\d+)\)")
+_FAILED = re.compile(r"Delivery failed[^:]*: (.*)")
+
+
+def produce(options):
+    for name in ("--timestamp", "--rate"):
+        if name in options:
+            raise ValueError(f"kcat has no {name}")
+    acks = options.get("--acks", "all")
+    command = ["kcat", "-P", "-vvv", "-b", options["--bootstrap"], "-t", options["--topic"]]
+    command += ["-p", options.get("--partition", "-1"), "-z", options.get("--compression", "none")]
+    command += ["-X", f"acks={acks}", "-X", f"enable.idempotence={str('--idempotent' in options).lower()}"]
+    command += ["-X", "message.timeout.ms=60000"]
+    if "--idempotent" not in options:
+        command += ["-X", "max.in.flight=1"]
+    for pair in options["--config"]:
+        command += ["-X", "=".join(pair)]
+    for name, value in options.headers():
+        command += ["-H", name if value is None else f"{name}={value}"]
+    if "--tombstones" in options:
+        command.append("-Z")
+    if "--key-prefix" in options:
+        command += ["-K", "\\t"]
+    count = options.number("--count", 1)
+    lines = b"".join(_line(options, seq) for seq in range(count))
+    done = subprocess.run(command, input=lines, capture_output=True, timeout=120)
+    log = done.stderr.decode(errors="replace")
+    if done.returncode != 0:
+        raise RuntimeError(f"kcat ended with {done.returncode}: {log[-2000:]}")
+    # Reports come in the order of delivery, which within the one partition is the order of sending.
+    delivered = [(int(partition), int(offset)) for partition, offset in _DELIVERED.findall(log)]
+    if acks == "0":
+        suite.emit({"count": count})
+        return
+    for seq, (partition, offset) in enumerate(delivered):
+        suite.emit({"partition": partition, "offset": offset, "seq": seq})
+    for reason in _FAILED.findall(log):
+        suite.emit({"seq": -1, "error": reason})
+
+
+def _line(options, seq):
+    key = options.key(seq)
+    return (b"" if key is None else key.encode() + b"\t") + (options.value(seq) or b"") + b"\n"
+
+
+def consume(options):
+    offset = options.get("--offset", "earliest")
+    start = {"earliest": "beginning", "latest": "end"}.get(offset, offset)
+    if "--timestamp" in options:
+        start = f"s@{options['--timestamp']}"
+    command = ["kcat", "-C", "-J", "-u", "-q", "-b", options["--bootstrap"], "-t", options["--topic"]]
+    command += ["-p", options.get("--partition", "0"), "-o", start, "-c", options.get("--count", "1")]
+    command += ["-X", "check.crcs=true", "-X", "topic.auto.offset.reset=error"]
+    if "--max-partition-bytes" in options:
+        command += ["-X", f"fetch.message.max.bytes={options['--max-partition-bytes']}"]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=options.number("--timeout", 30))
+    except subprocess.TimeoutExpired as late:
+        _print(late.stdout or b"")
+        return
+    if done.returncode != 0:
+        raise RuntimeError(f"kcat ended with {done.returncode}: {done.stderr.decode(errors='replace')[-2000:]}")
+    _print(done.stdout)
+
+
+def _print(output):
+    for line in output.decode().splitlines():
+        record = json.loads(line)
+        flat = record.get("headers", [])
+        payload = record["payload"]
+        suite.emit(
+            {
+                "partition": record["partition"],
+                "offset": record["offset"],
+                "timestamp": record["ts"],
+                "key": record["key"],
+                "value_sha": suite.sha256(None if payload is None else payload.encode()),
+                "headers": [list(pair) for pair in zip(flat[::2], flat[1::2])],
+            }
+        )
+
+
+if __name__ == "__main__":
+    suite.main({"produce": produce, "consume": consume})

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Prepares what the end-to-end suite needs, under .work/e2e (not committed): the class paths of Apache Kafka's broker and tools, the
+# Java, Go and Node clients, and a Python environment with pytest. Does only what changed inputs ask for, and says little.
+# A client whose toolchain is missing is left out here; its tests then say so and are skipped.
+set -euo pipefail
+tests=$(cd "$(dirname "$0")" && pwd)
+work=$(cd "$tests/.." && pwd)/.work/e2e
+mkdir -p "$work/bin" "$work/stamps"
+
+say() { printf 'tests/setup: %s\n' "$*" >&2; }
+
+# once NAME INPUT... -- COMMAND...: runs COMMAND unless it has succeeded before with the same inputs (files or folders).
+once() {
+  local name=$1 inputs=() sum
+  shift
+  while [ "$1" != -- ]; do inputs+=("$1"); shift; done
+  shift
+  sum=$(find "${inputs[@]}" -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*' -print0 | sort -z | xargs -0 sha256sum | sha256sum)
+  [ "$(cat "$work/stamps/$name" 2>/dev/null)" = "$sum" ] && return 0
+  say "$name"
+  if ! "$@" >"$work/$name.setup.log" 2>&1; then
+    tail -n 30 "$work/$name.setup.log" >&2
+    say "$name failed; the whole output is in $work/$name.setup.log"
+    return 1
+  fi
+  echo "$sum" >"$work/stamps/$name"
+}
+
+maven() { # maven PROJECT NAME: compiles, if there is something to compile, and writes the class path to NAME.cp
+  (cd "$1" && mvn -q -B compile dependency:build-classpath "-Dmdep.outputFile=$work/$2.cp")
+}
+
+python_environment() {
+  [ -x "$work/venv/bin/python" ] || python3 -m venv "$work/venv"
+  "$work/venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$tests/requirements.txt"
+}
+
+go_clients() { (cd "$tests/clients/go" && go build -o "$work/bin/" ./cmd/...); }
+
+node_client() { (cd "$tests/clients/kafkajs" && npm ci --loglevel=error); }
+
+kcat_package() { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq kcat; }
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+have mvn || { say "Maven and a JDK of at least 17 are needed: the broker and the tools of Apache Kafka are Java"; exit 1; }
+once oracle "$tests/e2e/java/oracle" -- maven "$tests/e2e/java/oracle" oracle
+once tools "$tests/e2e/java/tools" -- maven "$tests/e2e/java/tools" tools
+once clients-java "$tests/clients/java" -- maven "$tests/clients/java" clients-java
+once python "$tests/requirements.txt" -- python_environment
+if have go; then once go "$tests/clients/go" -- go_clients; else say "no go: franz-go and Sarama are left out"; fi
+if have npm; then
+  [ -d "$tests/clients/kafkajs/node_modules" ] || rm -f "$work/stamps/node"
+  once node "$tests/clients/kafkajs/package.json" "$tests/clients/kafkajs/package-lock.json" "$tests/clients/kafkajs/.npmrc" -- node_client
+else
+  say "no npm: KafkaJS is left out"
+fi
+if ! have kcat; then
+  if [ "$(id -u)" = 0 ] && have apt-get; then once kcat "$tests/setup.sh" -- kcat_package || true; fi
+  have kcat || say "no kcat: it is left out"
+fi
