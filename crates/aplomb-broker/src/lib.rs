@@ -1,1 +1,4 @@
-//! Decisions: everything a request can ask for.
+//! Decisions: everything a request can ask for, as state machines without sockets, clocks, threads or files.
+
+pub mod message;
+pub mod ports;

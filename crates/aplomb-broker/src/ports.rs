@@ -1,0 +1,131 @@
+//! What goes into a shard and what comes out of it. Values only: the server turns them into sockets, mailboxes and disk queues,
+//! the simulator into a script.
+//!
+//! A **shard** is one event loop's worth of partitions, connections and timers. A request is decoded where its connection lives; each
+//! partition's part runs on the shard that owns the partition; shards talk in [`crate::message::ShardMessage`]s, which arrive in the order in which
+//! one shard sent them to another.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use aplomb_model::{Instant, Timestamp};
+use bytes::Bytes;
+
+use crate::message::ShardMessage;
+
+/// A shard's number, from 0. Shard 0 also carries the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ShardId(pub u16);
+
+/// A connection, for as long as the process lives: numbers are not used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId {
+    /// Where its socket is served.
+    pub shard: ShardId,
+    /// Its number there.
+    pub number: u64,
+}
+
+/// A request's place in its connection. Replies go out in the order of `sequence`, whatever order they are made in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId {
+    /// The connection that the request came by.
+    pub connection: ConnectionId,
+    /// Counts the requests of the connection, from 0.
+    pub sequence: u64,
+}
+
+/// Both clocks, read once for each turn of the loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Now {
+    /// The monotonic clock, for deadlines.
+    pub instant: Instant,
+    /// The wall clock, for records.
+    pub wall: Timestamp,
+}
+
+/// One frame from a client.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Its place.
+    pub id: RequestId,
+    /// The frame behind the length: request header and body.
+    pub frame: Bytes,
+    /// The client's address.
+    pub peer: IpAddr,
+    /// The name of the listener that it came in by.
+    pub listener: Arc<str>,
+}
+
+/// What becomes of a request.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// These bytes, in order: length, header, body. Record bytes among them are slices of the tail and are written as they are.
+    Frame(Vec<Bytes>),
+    /// Nothing is answered (produce with acks=0).
+    Nothing,
+    /// The connection is closed, after the replies before this one have gone out.
+    Close {
+        /// For the log.
+        reason: CloseReason,
+    },
+}
+
+/// Why a connection is closed by us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CloseReason {
+    /// The frame could not be read as a request.
+    Malformed(String),
+    /// An API or a version that we do not offer.
+    Unsupported {
+        /// The API key.
+        api_key: i16,
+        /// The version.
+        version: i16,
+    },
+    /// A produce request with acks=0 failed: closing is the only way to say so.
+    ProduceFailed,
+}
+
+/// One thing that a shard wants done.
+#[derive(Debug)]
+pub enum Output {
+    /// Answer a request. Its connection may live on another shard.
+    Reply {
+        /// Which.
+        id: RequestId,
+        /// How.
+        reply: Reply,
+    },
+    /// Pass a message to another shard.
+    Send {
+        /// The receiver.
+        to: ShardId,
+        /// The message.
+        message: ShardMessage,
+    },
+    /// Write an event to the log.
+    Event(Event),
+}
+
+/// How grave an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Normal, rare, worth knowing.
+    Info,
+    /// Something that an operator may have to look at.
+    Warn,
+    /// Something broke.
+    Error,
+}
+
+/// A line for the log: what happened, in lower case, with its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// How grave.
+    pub severity: Severity,
+    /// The room that it happened in, `broker/produce`.
+    pub room: &'static str,
+    /// What happened.
+    pub text: String,
+}
