@@ -1,3 +1,23 @@
 //! Chores of the workspace: `cargo xtask codegen`, `layers`, `ci`.
 
-fn main() {}
+mod codegen;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
+    let result = match args.as_slice() {
+        ["codegen", rest @ ..] => codegen::run(root, rest),
+        _ => Err("usage: cargo xtask codegen [ARGS]".to_owned()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("xtask: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}

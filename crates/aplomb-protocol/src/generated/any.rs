@@ -1,0 +1,241 @@
+//! Any request, any response: for dispatch, for fuzzing, for tools.
+//!
+//! Written by `cargo xtask codegen` from `schema/`; not edited by hand.
+
+use crate::{ApiKey, DecodeError, EncodeError, Message as _, Reader, Writer};
+
+/// A request of any API that this build speaks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyRequest {
+    /// `ProduceRequest`.
+    Produce(super::ProduceRequest),
+    /// `FetchRequest`.
+    Fetch(super::FetchRequest),
+    /// `ListOffsetsRequest`.
+    ListOffsets(super::ListOffsetsRequest),
+    /// `MetadataRequest`.
+    Metadata(super::MetadataRequest),
+    /// `FindCoordinatorRequest`.
+    FindCoordinator(super::FindCoordinatorRequest),
+    /// `ApiVersionsRequest`.
+    ApiVersions(super::ApiVersionsRequest),
+    /// `CreateTopicsRequest`.
+    CreateTopics(super::CreateTopicsRequest),
+    /// `DeleteTopicsRequest`.
+    DeleteTopics(super::DeleteTopicsRequest),
+    /// `DeleteRecordsRequest`.
+    DeleteRecords(super::DeleteRecordsRequest),
+    /// `InitProducerIdRequest`.
+    InitProducerId(super::InitProducerIdRequest),
+    /// `OffsetForLeaderEpochRequest`.
+    OffsetForLeaderEpoch(super::OffsetForLeaderEpochRequest),
+    /// `DescribeConfigsRequest`.
+    DescribeConfigs(super::DescribeConfigsRequest),
+    /// `DescribeLogDirsRequest`.
+    DescribeLogDirs(super::DescribeLogDirsRequest),
+    /// `CreatePartitionsRequest`.
+    CreatePartitions(super::CreatePartitionsRequest),
+    /// `IncrementalAlterConfigsRequest`.
+    IncrementalAlterConfigs(super::IncrementalAlterConfigsRequest),
+    /// `DescribeClusterRequest`.
+    DescribeCluster(super::DescribeClusterRequest),
+}
+
+impl AnyRequest {
+    /// The API it belongs to.
+    #[must_use]
+    pub fn api_key(&self) -> ApiKey {
+        match self {
+            Self::Produce(_) => ApiKey::Produce,
+            Self::Fetch(_) => ApiKey::Fetch,
+            Self::ListOffsets(_) => ApiKey::ListOffsets,
+            Self::Metadata(_) => ApiKey::Metadata,
+            Self::FindCoordinator(_) => ApiKey::FindCoordinator,
+            Self::ApiVersions(_) => ApiKey::ApiVersions,
+            Self::CreateTopics(_) => ApiKey::CreateTopics,
+            Self::DeleteTopics(_) => ApiKey::DeleteTopics,
+            Self::DeleteRecords(_) => ApiKey::DeleteRecords,
+            Self::InitProducerId(_) => ApiKey::InitProducerId,
+            Self::OffsetForLeaderEpoch(_) => ApiKey::OffsetForLeaderEpoch,
+            Self::DescribeConfigs(_) => ApiKey::DescribeConfigs,
+            Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
+            Self::CreatePartitions(_) => ApiKey::CreatePartitions,
+            Self::IncrementalAlterConfigs(_) => ApiKey::IncrementalAlterConfigs,
+            Self::DescribeCluster(_) => ApiKey::DescribeCluster,
+        }
+    }
+
+    /// Reads the body of a request.
+    ///
+    /// # Errors
+    /// [`DecodeError::UnknownApiKey`] when this build does not speak the API, otherwise those of the message.
+    pub fn decode(key: ApiKey, r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+        Ok(match key {
+            ApiKey::Produce => Self::Produce(super::ProduceRequest::decode(r, v)?),
+            ApiKey::Fetch => Self::Fetch(super::FetchRequest::decode(r, v)?),
+            ApiKey::ListOffsets => Self::ListOffsets(super::ListOffsetsRequest::decode(r, v)?),
+            ApiKey::Metadata => Self::Metadata(super::MetadataRequest::decode(r, v)?),
+            ApiKey::FindCoordinator => Self::FindCoordinator(super::FindCoordinatorRequest::decode(r, v)?),
+            ApiKey::ApiVersions => Self::ApiVersions(super::ApiVersionsRequest::decode(r, v)?),
+            ApiKey::CreateTopics => Self::CreateTopics(super::CreateTopicsRequest::decode(r, v)?),
+            ApiKey::DeleteTopics => Self::DeleteTopics(super::DeleteTopicsRequest::decode(r, v)?),
+            ApiKey::DeleteRecords => Self::DeleteRecords(super::DeleteRecordsRequest::decode(r, v)?),
+            ApiKey::InitProducerId => Self::InitProducerId(super::InitProducerIdRequest::decode(r, v)?),
+            ApiKey::OffsetForLeaderEpoch => {
+                Self::OffsetForLeaderEpoch(super::OffsetForLeaderEpochRequest::decode(r, v)?)
+            }
+            ApiKey::DescribeConfigs => Self::DescribeConfigs(super::DescribeConfigsRequest::decode(r, v)?),
+            ApiKey::DescribeLogDirs => Self::DescribeLogDirs(super::DescribeLogDirsRequest::decode(r, v)?),
+            ApiKey::CreatePartitions => Self::CreatePartitions(super::CreatePartitionsRequest::decode(r, v)?),
+            ApiKey::IncrementalAlterConfigs => {
+                Self::IncrementalAlterConfigs(super::IncrementalAlterConfigsRequest::decode(r, v)?)
+            }
+            ApiKey::DescribeCluster => Self::DescribeCluster(super::DescribeClusterRequest::decode(r, v)?),
+            other => return Err(DecodeError::UnknownApiKey(other.key())),
+        })
+    }
+
+    /// Writes the body of the request.
+    ///
+    /// # Errors
+    /// Those of the message.
+    pub fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+        match self {
+            Self::Produce(message) => message.encode(w, v),
+            Self::Fetch(message) => message.encode(w, v),
+            Self::ListOffsets(message) => message.encode(w, v),
+            Self::Metadata(message) => message.encode(w, v),
+            Self::FindCoordinator(message) => message.encode(w, v),
+            Self::ApiVersions(message) => message.encode(w, v),
+            Self::CreateTopics(message) => message.encode(w, v),
+            Self::DeleteTopics(message) => message.encode(w, v),
+            Self::DeleteRecords(message) => message.encode(w, v),
+            Self::InitProducerId(message) => message.encode(w, v),
+            Self::OffsetForLeaderEpoch(message) => message.encode(w, v),
+            Self::DescribeConfigs(message) => message.encode(w, v),
+            Self::DescribeLogDirs(message) => message.encode(w, v),
+            Self::CreatePartitions(message) => message.encode(w, v),
+            Self::IncrementalAlterConfigs(message) => message.encode(w, v),
+            Self::DescribeCluster(message) => message.encode(w, v),
+        }
+    }
+}
+
+/// A response of any API that this build speaks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyResponse {
+    /// `ProduceResponse`.
+    Produce(super::ProduceResponse),
+    /// `FetchResponse`.
+    Fetch(super::FetchResponse),
+    /// `ListOffsetsResponse`.
+    ListOffsets(super::ListOffsetsResponse),
+    /// `MetadataResponse`.
+    Metadata(super::MetadataResponse),
+    /// `FindCoordinatorResponse`.
+    FindCoordinator(super::FindCoordinatorResponse),
+    /// `ApiVersionsResponse`.
+    ApiVersions(super::ApiVersionsResponse),
+    /// `CreateTopicsResponse`.
+    CreateTopics(super::CreateTopicsResponse),
+    /// `DeleteTopicsResponse`.
+    DeleteTopics(super::DeleteTopicsResponse),
+    /// `DeleteRecordsResponse`.
+    DeleteRecords(super::DeleteRecordsResponse),
+    /// `InitProducerIdResponse`.
+    InitProducerId(super::InitProducerIdResponse),
+    /// `OffsetForLeaderEpochResponse`.
+    OffsetForLeaderEpoch(super::OffsetForLeaderEpochResponse),
+    /// `DescribeConfigsResponse`.
+    DescribeConfigs(super::DescribeConfigsResponse),
+    /// `DescribeLogDirsResponse`.
+    DescribeLogDirs(super::DescribeLogDirsResponse),
+    /// `CreatePartitionsResponse`.
+    CreatePartitions(super::CreatePartitionsResponse),
+    /// `IncrementalAlterConfigsResponse`.
+    IncrementalAlterConfigs(super::IncrementalAlterConfigsResponse),
+    /// `DescribeClusterResponse`.
+    DescribeCluster(super::DescribeClusterResponse),
+}
+
+impl AnyResponse {
+    /// The API it belongs to.
+    #[must_use]
+    pub fn api_key(&self) -> ApiKey {
+        match self {
+            Self::Produce(_) => ApiKey::Produce,
+            Self::Fetch(_) => ApiKey::Fetch,
+            Self::ListOffsets(_) => ApiKey::ListOffsets,
+            Self::Metadata(_) => ApiKey::Metadata,
+            Self::FindCoordinator(_) => ApiKey::FindCoordinator,
+            Self::ApiVersions(_) => ApiKey::ApiVersions,
+            Self::CreateTopics(_) => ApiKey::CreateTopics,
+            Self::DeleteTopics(_) => ApiKey::DeleteTopics,
+            Self::DeleteRecords(_) => ApiKey::DeleteRecords,
+            Self::InitProducerId(_) => ApiKey::InitProducerId,
+            Self::OffsetForLeaderEpoch(_) => ApiKey::OffsetForLeaderEpoch,
+            Self::DescribeConfigs(_) => ApiKey::DescribeConfigs,
+            Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
+            Self::CreatePartitions(_) => ApiKey::CreatePartitions,
+            Self::IncrementalAlterConfigs(_) => ApiKey::IncrementalAlterConfigs,
+            Self::DescribeCluster(_) => ApiKey::DescribeCluster,
+        }
+    }
+
+    /// Reads the body of a response.
+    ///
+    /// # Errors
+    /// [`DecodeError::UnknownApiKey`] when this build does not speak the API, otherwise those of the message.
+    pub fn decode(key: ApiKey, r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+        Ok(match key {
+            ApiKey::Produce => Self::Produce(super::ProduceResponse::decode(r, v)?),
+            ApiKey::Fetch => Self::Fetch(super::FetchResponse::decode(r, v)?),
+            ApiKey::ListOffsets => Self::ListOffsets(super::ListOffsetsResponse::decode(r, v)?),
+            ApiKey::Metadata => Self::Metadata(super::MetadataResponse::decode(r, v)?),
+            ApiKey::FindCoordinator => Self::FindCoordinator(super::FindCoordinatorResponse::decode(r, v)?),
+            ApiKey::ApiVersions => Self::ApiVersions(super::ApiVersionsResponse::decode(r, v)?),
+            ApiKey::CreateTopics => Self::CreateTopics(super::CreateTopicsResponse::decode(r, v)?),
+            ApiKey::DeleteTopics => Self::DeleteTopics(super::DeleteTopicsResponse::decode(r, v)?),
+            ApiKey::DeleteRecords => Self::DeleteRecords(super::DeleteRecordsResponse::decode(r, v)?),
+            ApiKey::InitProducerId => Self::InitProducerId(super::InitProducerIdResponse::decode(r, v)?),
+            ApiKey::OffsetForLeaderEpoch => {
+                Self::OffsetForLeaderEpoch(super::OffsetForLeaderEpochResponse::decode(r, v)?)
+            }
+            ApiKey::DescribeConfigs => Self::DescribeConfigs(super::DescribeConfigsResponse::decode(r, v)?),
+            ApiKey::DescribeLogDirs => Self::DescribeLogDirs(super::DescribeLogDirsResponse::decode(r, v)?),
+            ApiKey::CreatePartitions => {
+                Self::CreatePartitions(super::CreatePartitionsResponse::decode(r, v)?)
+            }
+            ApiKey::IncrementalAlterConfigs => {
+                Self::IncrementalAlterConfigs(super::IncrementalAlterConfigsResponse::decode(r, v)?)
+            }
+            ApiKey::DescribeCluster => Self::DescribeCluster(super::DescribeClusterResponse::decode(r, v)?),
+            other => return Err(DecodeError::UnknownApiKey(other.key())),
+        })
+    }
+
+    /// Writes the body of the response.
+    ///
+    /// # Errors
+    /// Those of the message.
+    pub fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+        match self {
+            Self::Produce(message) => message.encode(w, v),
+            Self::Fetch(message) => message.encode(w, v),
+            Self::ListOffsets(message) => message.encode(w, v),
+            Self::Metadata(message) => message.encode(w, v),
+            Self::FindCoordinator(message) => message.encode(w, v),
+            Self::ApiVersions(message) => message.encode(w, v),
+            Self::CreateTopics(message) => message.encode(w, v),
+            Self::DeleteTopics(message) => message.encode(w, v),
+            Self::DeleteRecords(message) => message.encode(w, v),
+            Self::InitProducerId(message) => message.encode(w, v),
+            Self::OffsetForLeaderEpoch(message) => message.encode(w, v),
+            Self::DescribeConfigs(message) => message.encode(w, v),
+            Self::DescribeLogDirs(message) => message.encode(w, v),
+            Self::CreatePartitions(message) => message.encode(w, v),
+            Self::IncrementalAlterConfigs(message) => message.encode(w, v),
+            Self::DescribeCluster(message) => message.encode(w, v),
+        }
+    }
+}

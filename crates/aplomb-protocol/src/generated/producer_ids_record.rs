@@ -1,0 +1,51 @@
+//! `ProducerIdsRecord` as Apache Kafka 4.4.0 speaks it.
+//!
+//! Written by `cargo xtask codegen` from `schema/ProducerIdsRecord.schema`; not edited by hand.
+
+use crate::{DecodeError, EncodeError, Message, Reader, VersionRange, Writer};
+
+/// `ProducerIdsRecord`: metadata, key 15, versions 0, flexible 0+.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProducerIdsRecord {
+    /// `BrokerId`: int32, versions 0+.
+    pub broker_id: i32,
+    /// `BrokerEpoch`: int64, versions 0+, default -1.
+    pub broker_epoch: i64,
+    /// `NextProducerId`: int64, versions 0+.
+    pub next_producer_id: i64,
+}
+
+impl Default for ProducerIdsRecord {
+    fn default() -> Self {
+        Self { broker_id: 0, broker_epoch: -1, next_producer_id: 0 }
+    }
+}
+
+impl Message for ProducerIdsRecord {
+    const NAME: &'static str = "ProducerIdsRecord";
+    const API_KEY: Option<i16> = Some(15);
+    const VERSIONS: VersionRange = VersionRange::new(0, 0);
+    const FLEXIBLE_FROM: Option<i16> = Some(0);
+
+    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+        if !Self::VERSIONS.contains(v) {
+            return Err(DecodeError::UnsupportedVersion { message: Self::NAME, version: v });
+        }
+        let broker_id = r.i32()?;
+        let broker_epoch = r.i64()?;
+        let next_producer_id = r.i64()?;
+        r.skip_tags()?;
+        Ok(Self { broker_id, broker_epoch, next_producer_id })
+    }
+
+    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+        if !Self::VERSIONS.contains(v) {
+            return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
+        }
+        w.i32(self.broker_id);
+        w.i64(self.broker_epoch);
+        w.i64(self.next_producer_id);
+        w.no_tags();
+        Ok(())
+    }
+}

@@ -1,0 +1,41 @@
+//! `SnapshotHeaderRecord` as Apache Kafka 4.4.0 speaks it.
+//!
+//! Written by `cargo xtask codegen` from `schema/SnapshotHeaderRecord.schema`; not edited by hand.
+
+use crate::{DecodeError, EncodeError, Message, Reader, VersionRange, Writer};
+
+/// `SnapshotHeaderRecord`: data, versions 0, flexible 0+.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct SnapshotHeaderRecord {
+    /// `Version`: int16, versions 0+.
+    pub version: i16,
+    /// `LastContainedLogTimestamp`: int64, versions 0+.
+    pub last_contained_log_timestamp: i64,
+}
+
+impl Message for SnapshotHeaderRecord {
+    const NAME: &'static str = "SnapshotHeaderRecord";
+    const API_KEY: Option<i16> = None;
+    const VERSIONS: VersionRange = VersionRange::new(0, 0);
+    const FLEXIBLE_FROM: Option<i16> = Some(0);
+
+    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+        if !Self::VERSIONS.contains(v) {
+            return Err(DecodeError::UnsupportedVersion { message: Self::NAME, version: v });
+        }
+        let version = r.i16()?;
+        let last_contained_log_timestamp = r.i64()?;
+        r.skip_tags()?;
+        Ok(Self { version, last_contained_log_timestamp })
+    }
+
+    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+        if !Self::VERSIONS.contains(v) {
+            return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
+        }
+        w.i16(self.version);
+        w.i64(self.last_contained_log_timestamp);
+        w.no_tags();
+        Ok(())
+    }
+}

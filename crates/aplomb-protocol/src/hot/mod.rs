@@ -1,0 +1,1 @@
+//! Produce and Fetch by hand.

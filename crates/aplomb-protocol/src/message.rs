@@ -1,0 +1,96 @@
+//! What every generated message can do. The implementations are in [`crate::messages`].
+
+use std::fmt;
+
+use bytes::Bytes;
+
+use crate::generated::api_key::ApiKey;
+use crate::{DecodeError, EncodeError, Reader, Writer};
+
+/// An inclusive range of versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VersionRange {
+    /// The lowest.
+    pub min: i16,
+    /// The highest.
+    pub max: i16,
+}
+
+impl VersionRange {
+    /// From the lowest to the highest, both included.
+    #[must_use]
+    pub const fn new(min: i16, max: i16) -> Self {
+        Self { min, max }
+    }
+
+    /// Whether the range has this version.
+    #[must_use]
+    pub const fn contains(self, version: i16) -> bool {
+        self.min <= version && version <= self.max
+    }
+
+    /// Every version, from the lowest.
+    pub fn iter(self) -> impl Iterator<Item = i16> {
+        self.min..=self.max
+    }
+}
+
+impl fmt::Display for VersionRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.min, self.max)
+    }
+}
+
+/// A message of the protocol or a record of a log, with the fields of all its versions.
+pub trait Message: Sized + Default + Clone + PartialEq + fmt::Debug {
+    /// Kafka's name of the message, for example `ProduceRequest`.
+    const NAME: &'static str;
+    /// The key of its API, or of its record type in the metadata log; `None` where it has neither.
+    const API_KEY: Option<i16>;
+    /// The versions that can be read and written, unstable ones included.
+    const VERSIONS: VersionRange;
+    /// The first version with compact lengths and tagged fields, if any has them.
+    const FLEXIBLE_FROM: Option<i16>;
+
+    /// Reads one message. Fields that `version` lacks get the schema's default. Tagged fields that nobody knows
+    /// are skipped. Bytes behind the message are left in the reader.
+    ///
+    /// # Errors
+    /// [`DecodeError::UnsupportedVersion`] outside of [`Self::VERSIONS`], any other when the bytes are not the message.
+    fn decode(r: &mut Reader, version: i16) -> Result<Self, DecodeError>;
+
+    /// Writes the message.
+    ///
+    /// # Errors
+    /// When the version does not exist or cannot express the message. What was written until then stays in the writer.
+    fn encode(&self, w: &mut Writer, version: i16) -> Result<(), EncodeError>;
+
+    /// Reads a message that fills `bytes`.
+    ///
+    /// # Errors
+    /// As [`Self::decode`], and [`DecodeError::TrailingBytes`].
+    fn from_bytes(bytes: Bytes, version: i16) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let message = Self::decode(&mut reader, version)?;
+        reader.finish()?;
+        Ok(message)
+    }
+
+    /// The message alone, as bytes.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    fn to_bytes(&self, version: i16) -> Result<Bytes, EncodeError> {
+        let mut writer = Writer::new();
+        self.encode(&mut writer, version)?;
+        Ok(writer.freeze())
+    }
+}
+
+/// A request, which knows its key and its answer.
+pub trait Request: Message {
+    /// The API that it asks for.
+    const KEY: ApiKey;
+    /// What answers it.
+    type Response: Message;
+}

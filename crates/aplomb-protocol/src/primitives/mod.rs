@@ -1,0 +1,13 @@
+//! The alphabet of the wire: integers, lengths, strings, arrays, tagged fields.
+//!
+//! Each length has two forms. In *flexible* versions it is an unsigned varint of length + 1, 0 meaning null; in older
+//! ones it is a big-endian int16 (strings) or int32 (bytes, records, arrays), -1 meaning null. Callers say which.
+
+mod reader;
+mod writer;
+
+pub use reader::Reader;
+pub use writer::{Tags, Writer};
+
+/// The longest string that Kafka reads or writes, in bytes (`Short.MAX_VALUE`, in flexible versions too).
+const MAX_STRING: usize = i16::MAX as usize;

@@ -1,0 +1,459 @@
+//! Reads values off the front of a frame.
+//!
+//! Nothing is believed: every length is compared with the bytes that are left before anything is allocated, and a
+//! vector starts small and grows with what was really read. Bytes and records are slices of the frame.
+
+use aplomb_model::Uuid;
+use bytes::Bytes;
+
+use super::MAX_STRING;
+use crate::DecodeError;
+
+/// A vector's first allocation is at most this, in bytes, whatever count was announced.
+const FIRST_ALLOCATION: usize = 4096;
+
+/// A position in a frame, and where the readable part of it ends.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    frame: Bytes,
+    at: usize,
+    end: usize,
+}
+
+/// Where reading resumes its old limit once a tagged field is done.
+#[must_use]
+pub struct OuterEnd(usize);
+
+impl Reader {
+    /// Reads from the start of `frame`.
+    #[must_use]
+    pub fn new(frame: Bytes) -> Self {
+        let end = frame.len();
+        Self { frame, at: 0, end }
+    }
+
+    /// Bytes that are left.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.end - self.at
+    }
+
+    /// Bytes read so far.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// What is left, as a slice of the frame.
+    #[must_use]
+    pub fn rest(&self) -> Bytes {
+        self.frame.slice(self.at..self.end)
+    }
+
+    /// Checks that everything was read.
+    ///
+    /// # Errors
+    /// [`DecodeError::TrailingBytes`].
+    pub fn finish(&self) -> Result<(), DecodeError> {
+        match self.remaining() {
+            0 => Ok(()),
+            left => Err(DecodeError::TrailingBytes(left)),
+        }
+    }
+
+    /// Passes over `len` bytes and returns where they begin.
+    pub(crate) fn skip(&mut self, len: usize) -> Result<usize, DecodeError> {
+        let left = self.remaining();
+        if len > left {
+            return Err(DecodeError::Truncated { wanted: len, left });
+        }
+        let start = self.at;
+        self.at += len;
+        Ok(start)
+    }
+
+    fn take(&mut self, len: usize) -> Result<&[u8], DecodeError> {
+        let start = self.skip(len)?;
+        Ok(&self.frame[start..start + len])
+    }
+
+    fn fixed<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let mut raw = [0; N];
+        raw.copy_from_slice(self.take(N)?);
+        Ok(raw)
+    }
+
+    /// One byte.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`], as for all fixed-size values below.
+    pub fn u8(&mut self) -> Result<u8, DecodeError> {
+        Ok(u8::from_be_bytes(self.fixed()?))
+    }
+
+    /// A boolean: one byte, anything but zero is true.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`].
+    pub fn bool(&mut self) -> Result<bool, DecodeError> {
+        Ok(self.u8()? != 0)
+    }
+
+    /// A signed byte.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`].
+    pub fn i8(&mut self) -> Result<i8, DecodeError> {
+        Ok(i8::from_be_bytes(self.fixed()?))
+    }
+
+    /// A big-endian 16-bit integer.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`].
+    pub fn i16(&mut self) -> Result<i16, DecodeError> {
+        Ok(i16::from_be_bytes(self.fixed()?))
+    }
+
+    /// A big-endian unsigned 16-bit integer.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`].
+    pub fn u16(&mut self) -> Result<u16, DecodeError> {
+        Ok(u16::from_be_bytes(self.fixed()?))
+    }
+
+    /// A big-endian 32-bit integer.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`].
+    pub fn i32(&mut self) -> Result<i32, DecodeError> {
+        Ok(i32::from_be_bytes(self.fixed()?))
+    }
+
+    /// A big-endian unsigned 32-bit integer.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`].
+    pub fn u32(&mut self) -> Result<u32, DecodeError> {
+        Ok(u32::from_be_bytes(self.fixed()?))
+    }
+
+    /// A big-endian 64-bit integer.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`].
+    pub fn i64(&mut self) -> Result<i64, DecodeError> {
+        Ok(i64::from_be_bytes(self.fixed()?))
+    }
+
+    /// A big-endian IEEE double.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`].
+    pub fn f64(&mut self) -> Result<f64, DecodeError> {
+        Ok(f64::from_be_bytes(self.fixed()?))
+    }
+
+    /// Sixteen bytes.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`].
+    pub fn uuid(&mut self) -> Result<Uuid, DecodeError> {
+        Ok(Uuid(self.fixed()?))
+    }
+
+    /// An unsigned varint: seven bits a byte, lowest first, at most five bytes.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`], [`DecodeError::VarintTooLong`].
+    pub fn uvarint(&mut self) -> Result<u32, DecodeError> {
+        let mut value = 0;
+        for shift in [0, 7, 14, 21, 28] {
+            let byte = self.u8()?;
+            let bits = u32::from(byte & 0x7f);
+            if shift == 28 && bits > 0x0f {
+                break;
+            }
+            value |= bits << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(DecodeError::VarintTooLong)
+    }
+
+    fn compact_length(&mut self) -> Result<Option<usize>, DecodeError> {
+        Ok(self.uvarint()?.checked_sub(1).map(|len| len as usize))
+    }
+
+    fn old_length(raw: i32) -> Result<Option<usize>, DecodeError> {
+        match raw {
+            -1 => Ok(None),
+            _ => usize::try_from(raw).map(Some).map_err(|_| DecodeError::NegativeLength(raw)),
+        }
+    }
+
+    fn string_length(&mut self, flexible: bool) -> Result<Option<usize>, DecodeError> {
+        let len = if flexible { self.compact_length()? } else { Self::old_length(i32::from(self.i16()?))? };
+        match len {
+            Some(len) if len > MAX_STRING => Err(DecodeError::StringTooLong(len)),
+            _ => Ok(len),
+        }
+    }
+
+    fn long_length(&mut self, flexible: bool) -> Result<Option<usize>, DecodeError> {
+        if flexible { self.compact_length() } else { Self::old_length(self.i32()?) }
+    }
+
+    /// A string, borrowed from the frame, or null.
+    ///
+    /// # Errors
+    /// When it is cut short, too long, or not UTF-8.
+    pub fn nullable_str(&mut self, flexible: bool) -> Result<Option<&str>, DecodeError> {
+        let Some(len) = self.string_length(flexible)? else { return Ok(None) };
+        std::str::from_utf8(self.take(len)?).map(Some).map_err(|_| DecodeError::NotUtf8)
+    }
+
+    /// A string, borrowed from the frame.
+    ///
+    /// # Errors
+    /// As [`Self::nullable_str`], and [`DecodeError::UnexpectedNull`].
+    pub fn str(&mut self, flexible: bool) -> Result<&str, DecodeError> {
+        self.nullable_str(flexible)?.ok_or(DecodeError::UnexpectedNull)
+    }
+
+    /// A string of our own, or null.
+    ///
+    /// # Errors
+    /// As [`Self::nullable_str`].
+    pub fn nullable_string(&mut self, flexible: bool) -> Result<Option<String>, DecodeError> {
+        Ok(self.nullable_str(flexible)?.map(str::to_owned))
+    }
+
+    /// A string of our own.
+    ///
+    /// # Errors
+    /// As [`Self::str`].
+    pub fn string(&mut self, flexible: bool) -> Result<String, DecodeError> {
+        Ok(self.str(flexible)?.to_owned())
+    }
+
+    /// Bytes or records as a slice of the frame, or null.
+    ///
+    /// # Errors
+    /// When they are cut short.
+    pub fn nullable_bytes(&mut self, flexible: bool) -> Result<Option<Bytes>, DecodeError> {
+        let Some(len) = self.long_length(flexible)? else { return Ok(None) };
+        let start = self.skip(len)?;
+        Ok(Some(self.frame.slice(start..start + len)))
+    }
+
+    /// Bytes or records as a slice of the frame.
+    ///
+    /// # Errors
+    /// As [`Self::nullable_bytes`], and [`DecodeError::UnexpectedNull`].
+    pub fn bytes(&mut self, flexible: bool) -> Result<Bytes, DecodeError> {
+        self.nullable_bytes(flexible)?.ok_or(DecodeError::UnexpectedNull)
+    }
+
+    /// An array's count, or null. Never more than the bytes that are left.
+    ///
+    /// # Errors
+    /// [`DecodeError::CountTooLarge`].
+    pub fn nullable_count(&mut self, flexible: bool) -> Result<Option<usize>, DecodeError> {
+        let count = self.long_length(flexible)?;
+        let left = self.remaining();
+        match count {
+            Some(count) if count > left => Err(DecodeError::CountTooLarge { count, left }),
+            _ => Ok(count),
+        }
+    }
+
+    /// An array's count.
+    ///
+    /// # Errors
+    /// As [`Self::nullable_count`], and [`DecodeError::UnexpectedNull`].
+    pub fn count(&mut self, flexible: bool) -> Result<usize, DecodeError> {
+        self.nullable_count(flexible)?.ok_or(DecodeError::UnexpectedNull)
+    }
+
+    /// An array, or null; `element` reads one of it.
+    ///
+    /// # Errors
+    /// As [`Self::nullable_count`], and those of `element`.
+    pub fn nullable_array<T>(
+        &mut self,
+        flexible: bool,
+        mut element: impl FnMut(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<Option<Vec<T>>, DecodeError> {
+        let Some(count) = self.nullable_count(flexible)? else { return Ok(None) };
+        let mut elements = Vec::with_capacity(count.min(FIRST_ALLOCATION / size_of::<T>().max(1)));
+        for _ in 0..count {
+            elements.push(element(self)?);
+        }
+        Ok(Some(elements))
+    }
+
+    /// An array; `element` reads one of it.
+    ///
+    /// # Errors
+    /// As [`Self::nullable_array`], and [`DecodeError::UnexpectedNull`].
+    pub fn array<T>(
+        &mut self,
+        flexible: bool,
+        element: impl FnMut(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<Vec<T>, DecodeError> {
+        self.nullable_array(flexible, element)?.ok_or(DecodeError::UnexpectedNull)
+    }
+
+    /// A struct behind its presence byte (negative: null).
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`], and those of `value`.
+    pub fn nullable_struct<T>(
+        &mut self,
+        value: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<Option<T>, DecodeError> {
+        if self.i8()? < 0 { Ok(None) } else { value(self).map(Some) }
+    }
+
+    /// How many tagged fields follow. Each takes at least two bytes, so more than are left is an error.
+    ///
+    /// # Errors
+    /// [`DecodeError::CountTooLarge`].
+    pub fn tag_count(&mut self) -> Result<usize, DecodeError> {
+        let count = self.uvarint()? as usize;
+        let left = self.remaining();
+        if count > left / 2 {
+            return Err(DecodeError::CountTooLarge { count, left });
+        }
+        Ok(count)
+    }
+
+    /// Enters a tagged field: returns its tag, and limits reading to its bytes until [`Self::leave_tag`].
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`] when it is announced larger than what is left.
+    pub fn enter_tag(&mut self) -> Result<(u32, OuterEnd), DecodeError> {
+        let tag = self.uvarint()?;
+        let size = self.uvarint()? as usize;
+        let left = self.remaining();
+        if size > left {
+            return Err(DecodeError::Truncated { wanted: size, left });
+        }
+        let outer = OuterEnd(self.end);
+        self.end = self.at + size;
+        Ok((tag, outer))
+    }
+
+    /// Passes over the rest of the tagged field: nobody here knows its tag.
+    pub fn skip_tag(&mut self) {
+        self.at = self.end;
+    }
+
+    /// Leaves a tagged field.
+    ///
+    /// # Errors
+    /// [`DecodeError::TagNotFilled`] when its value was smaller than announced.
+    pub fn leave_tag(&mut self, outer: OuterEnd) -> Result<(), DecodeError> {
+        match self.remaining() {
+            0 => {
+                self.end = outer.0;
+                Ok(())
+            }
+            left => Err(DecodeError::TagNotFilled(left)),
+        }
+    }
+
+    /// Passes over a section of tagged fields of which this version knows none.
+    ///
+    /// # Errors
+    /// When a field is cut short.
+    pub fn skip_tags(&mut self) -> Result<(), DecodeError> {
+        for _ in 0..self.tag_count()? {
+            self.uvarint()?;
+            let size = self.uvarint()? as usize;
+            self.skip(size)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader(raw: &'static [u8]) -> Reader {
+        Reader::new(Bytes::from_static(raw))
+    }
+
+    #[test]
+    fn a_varint_holds_32_bits_and_not_one_more() {
+        assert_eq!(reader(&[0xff, 0xff, 0xff, 0xff, 0x0f]).uvarint(), Ok(u32::MAX));
+        assert_eq!(reader(&[0xff, 0xff, 0xff, 0xff, 0x1f]).uvarint(), Err(DecodeError::VarintTooLong));
+        assert_eq!(reader(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x00]).uvarint(), Err(DecodeError::VarintTooLong));
+        assert_eq!(reader(&[0xac, 0x02]).uvarint(), Ok(300));
+        assert_eq!(reader(&[0xac]).uvarint(), Err(DecodeError::Truncated { wanted: 1, left: 0 }));
+    }
+
+    #[test]
+    fn an_announced_count_is_compared_with_the_bytes_that_are_left() {
+        let error = Err(DecodeError::CountTooLarge { count: 0x7fff_ffff, left: 2 });
+        assert_eq!(reader(&[0x7f, 0xff, 0xff, 0xff, 0, 0]).array(false, Reader::u8), error);
+        let error = Err(DecodeError::CountTooLarge { count: 0xffff_fffe, left: 1 });
+        assert_eq!(reader(&[0xff, 0xff, 0xff, 0xff, 0x0f, 0]).array(true, Reader::u8), error);
+    }
+
+    #[test]
+    fn a_first_allocation_is_small_whatever_was_announced() {
+        let mut frame = vec![0, 1, 0, 0];
+        frame.resize(4 + 65536, 7);
+        let mut capacity = None;
+        let mut reader = Reader::new(frame.into());
+        let result = reader.nullable_array(false, |r| {
+            capacity.get_or_insert(r.remaining());
+            r.u8()?;
+            Err::<[u8; 64], _>(DecodeError::NotUtf8)
+        });
+        assert_eq!(result, Err(DecodeError::NotUtf8));
+        assert_eq!(capacity, Some(65536));
+    }
+
+    #[test]
+    fn null_is_told_from_empty_and_refused_where_it_may_not_be() {
+        assert_eq!(reader(&[0xff, 0xff]).nullable_string(false), Ok(None));
+        assert_eq!(reader(&[0x00]).nullable_string(true), Ok(None));
+        assert_eq!(reader(&[0x01]).nullable_string(true), Ok(Some(String::new())));
+        assert_eq!(reader(&[0x00]).string(true), Err(DecodeError::UnexpectedNull));
+        assert_eq!(reader(&[0xff, 0xfe]).string(false), Err(DecodeError::NegativeLength(-2)));
+        assert_eq!(reader(&[0x02, 0xff]).string(true), Err(DecodeError::NotUtf8));
+        assert_eq!(reader(&[0x81, 0x80, 0x02]).string(true), Err(DecodeError::StringTooLong(32768)));
+    }
+
+    #[test]
+    fn bytes_are_slices_of_the_frame() {
+        let frame = Bytes::from(vec![0x04, 1, 2, 3]);
+        let value = Reader::new(frame.clone()).bytes(true).unwrap();
+        assert_eq!(value.as_ptr(), frame[1..].as_ptr());
+    }
+
+    #[test]
+    fn a_tagged_field_cannot_reach_beyond_its_size_nor_leave_a_rest() {
+        let mut r = reader(&[0x01, 0x05, 0x02, 0xaa, 0xbb, 0xcc]);
+        assert_eq!(r.tag_count(), Ok(1));
+        let (tag, outer) = r.enter_tag().unwrap();
+        assert_eq!(tag, 5);
+        assert_eq!(r.i32(), Err(DecodeError::Truncated { wanted: 4, left: 2 }));
+        r.u8().unwrap();
+        assert_eq!(r.leave_tag(outer), Err(DecodeError::TagNotFilled(1)));
+
+        let mut r = reader(&[0x01, 0x05, 0x02, 0xaa, 0xbb, 0xcc]);
+        r.skip_tags().unwrap();
+        assert_eq!(r.u8(), Ok(0xcc));
+        assert_eq!(
+            reader(&[0x01, 0x05, 0x09]).skip_tags().unwrap_err(),
+            DecodeError::Truncated { wanted: 9, left: 0 }
+        );
+    }
+}
