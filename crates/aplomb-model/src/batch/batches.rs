@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::iter::FusedIterator;
 
+use super::compression::decompress;
 use super::error::BatchError;
 use super::header::{BatchHeader, HEADER_SIZE};
 use super::records::RecordIter;
@@ -176,6 +177,18 @@ impl<'a> BatchView<'a> {
     #[must_use]
     pub fn record_bytes(&self) -> Cow<'a, [u8]> {
         self.behind_header().gather()
+    }
+
+    /// The bytes of the records, decompressed up to `limit` bytes; for [`BatchView::records`].
+    ///
+    /// # Errors
+    /// [`BatchError::UnknownCodec`], and those of [`decompress`].
+    pub fn uncompressed(&self, limit: usize) -> Result<Cow<'a, [u8]>, BatchError> {
+        let codec = self.header.codec()?;
+        match self.record_bytes() {
+            Cow::Borrowed(bytes) => decompress(codec, bytes, limit),
+            Cow::Owned(bytes) => decompress(codec, &bytes, limit).map(|out| Cow::Owned(out.into_owned())),
+        }
     }
 
     /// The records, if `bytes` are this batch's uncompressed record bytes.

@@ -2,7 +2,8 @@
 //!
 //! Bytes stay bytes. [`BatchHeader`] reads the 61 bytes in front of a batch, [`Batches`] walks the
 //! batches of a log, [`RecordIter`] the records of one batch, and none of them copies a key or a
-//! value. [`BatchBuilder`] makes batches of our own. No length in the bytes is believed before it is checked
+//! value. [`validate_produced`] is what a partition's leader does with a batch before it appends it;
+//! [`BatchBuilder`] makes batches of our own. No length in the bytes is believed before it is checked
 //! against the bytes that are there.
 //!
 //! Start with `header`; the layout is Apache Kafka's
@@ -17,6 +18,9 @@ mod control;
 mod error;
 mod header;
 mod records;
+mod rejection;
+mod skim;
+mod validate;
 mod varint;
 
 pub use batches::{BatchView, Batches, ScanEnd, Stop};
@@ -31,3 +35,5 @@ pub use header::{
     stamp_timestamps,
 };
 pub use records::{Header, HeaderIter, Headers, RecordIter, RecordRef};
+pub use rejection::{ProduceRejection, RecordFault, RecordRejection};
+pub use validate::{AppendBytes, CompressionRule, ProduceRules, Validated, validate_produced};

@@ -169,7 +169,7 @@ impl<'a> Iterator for RecordIter<'a> {
 
 impl FusedIterator for RecordIter<'_> {}
 
-fn read_body(body: &[u8]) -> Result<RecordRef<'_>, &'static str> {
+pub(super) fn read_body(body: &[u8]) -> Result<RecordRef<'_>, &'static str> {
     let mut cursor = Cursor::new(body);
     cursor.byte().ok_or("attributes are cut")?;
     let record = RecordRef {
