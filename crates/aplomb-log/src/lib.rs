@@ -1,1 +1,5 @@
 //! A partition's log, as a pure state machine.
+
+pub mod checkpoint;
+pub mod index;
+pub mod segment;

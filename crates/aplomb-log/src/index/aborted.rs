@@ -1,0 +1,256 @@
+//! The transaction index: which transactions were aborted in a segment
+//! (`org.apache.kafka.storage.internals.log.TransactionIndex`).
+//!
+//! An entry is 34 bytes, big-endian: `int16 version 0`, `int64 producerId`, `int64 firstOffset`,
+//! `int64 lastOffset`, `int64 lastStableOffset`. Entries are in the order of their markers, in the segment
+//! that holds the marker. There are few of them, so readers take them all into memory.
+//! Next: [`crate::producers`], where entries come from.
+
+use aplomb_model::{Offset, ProducerId};
+use bytes::Bytes;
+
+use super::IndexDamaged;
+use super::unwritten::Unwritten;
+
+const ENTRY: usize = 34;
+const VERSION: i16 = 0;
+
+/// A transaction whose records a READ_COMMITTED reader must skip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AbortedTransaction {
+    /// Whose records.
+    pub producer: ProducerId,
+    /// Where the transaction began.
+    pub first_offset: Offset,
+    /// The offset of its abort marker.
+    pub last_offset: Offset,
+    /// The last stable offset once this transaction is decided: where the earliest other open transaction
+    /// began, or the offset after the marker.
+    pub last_stable_offset: Offset,
+}
+
+impl AbortedTransaction {
+    /// The length of an entry in bytes.
+    pub const ENTRY_LEN: usize = ENTRY;
+
+    /// The entry's bytes.
+    #[must_use]
+    pub fn encode(&self) -> [u8; ENTRY] {
+        let mut entry = [0; ENTRY];
+        entry[..2].copy_from_slice(&VERSION.to_be_bytes());
+        entry[2..10].copy_from_slice(&self.producer.to_wire().to_be_bytes());
+        entry[10..18].copy_from_slice(&self.first_offset.to_wire().to_be_bytes());
+        entry[18..26].copy_from_slice(&self.last_offset.to_wire().to_be_bytes());
+        entry[26..].copy_from_slice(&self.last_stable_offset.to_wire().to_be_bytes());
+        entry
+    }
+
+    fn decode(slot: usize, raw: &[u8; ENTRY]) -> Result<Self, IndexDamaged> {
+        let version = i16::from_be_bytes([raw[0], raw[1]]);
+        if version != VERSION {
+            return Err(IndexDamaged::UnknownVersion { slot, version });
+        }
+        let (fields, _) = raw[2..].as_chunks::<8>();
+        let [producer, first, last, stable] = [0, 1, 2, 3].map(|field| i64::from_be_bytes(fields[field]));
+        let offset = |raw| Offset::from_wire(raw).ok_or(IndexDamaged::OffsetOutOfRange { slot });
+        let entry = Self {
+            producer: ProducerId::from_wire(producer).ok_or(IndexDamaged::NoTransaction { slot })?,
+            first_offset: offset(first)?,
+            last_offset: offset(last)?,
+            last_stable_offset: offset(stable)?,
+        };
+        if entry.first_offset > entry.last_offset {
+            return Err(IndexDamaged::NoTransaction { slot });
+        }
+        Ok(entry)
+    }
+}
+
+/// Reads the transaction index of the segment that begins at `base`. The result takes about as much memory
+/// as the bytes.
+///
+/// # Errors
+/// [`IndexDamaged`] if an entry is none that this segment can have, the markers do not rise, or the file ends
+/// inside an entry. Apache Kafka overlooks the latter; here it shows that an entry was lost.
+pub fn parse_aborted(bytes: &[u8], base: Offset) -> Result<Vec<AbortedTransaction>, IndexDamaged> {
+    let (raw, cut) = bytes.as_chunks::<ENTRY>();
+    let mut entries: Vec<AbortedTransaction> = Vec::with_capacity(raw.len());
+    for (slot, raw) in raw.iter().enumerate() {
+        let entry = AbortedTransaction::decode(slot, raw)?;
+        if entry.last_offset < base {
+            return Err(IndexDamaged::OffsetOutOfRange { slot });
+        }
+        if entries.last().is_some_and(|before| before.last_offset >= entry.last_offset) {
+            return Err(IndexDamaged::NotRising { slot });
+        }
+        entries.push(entry);
+    }
+    if cut.is_empty() { Ok(entries) } else { Err(IndexDamaged::CutEntry { len: bytes.len(), entry: ENTRY }) }
+}
+
+/// How many bytes of a transaction index remain when markers from `end` on are cut off.
+#[must_use]
+pub fn aborted_len_below(entries: &[AbortedTransaction], end: Offset) -> u64 {
+    (entries.partition_point(|entry| entry.last_offset < end) * ENTRY) as u64
+}
+
+/// What one segment's entries say about a fetch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollectedAborted {
+    /// The aborted transactions with records in the range.
+    pub transactions: Vec<AbortedTransaction>,
+    /// Whether later segments cannot add any; else the search goes on in the next one.
+    pub complete: bool,
+}
+
+/// Collects what a READ_COMMITTED fetch of `from..upper` has to be told.
+#[must_use]
+pub fn collect_aborted<'a>(
+    entries: impl IntoIterator<Item = &'a AbortedTransaction>,
+    from: Offset,
+    upper: Offset,
+) -> CollectedAborted {
+    let mut transactions = Vec::new();
+    for entry in entries {
+        if entry.last_offset >= from && entry.first_offset < upper {
+            transactions.push(*entry);
+        }
+        if entry.last_stable_offset >= upper {
+            return CollectedAborted { transactions, complete: true };
+        }
+    }
+    CollectedAborted { transactions, complete: false }
+}
+
+/// Adds entries at the end of a transaction index. The file exists once there is an entry.
+#[derive(Debug, Default)]
+pub struct AbortedIndexBuilder {
+    last_marker: Option<Offset>,
+    unwritten: Unwritten,
+}
+
+impl AbortedIndexBuilder {
+    /// Continues an index file of which `kept` entries exist.
+    #[must_use]
+    pub fn resume(kept: &[AbortedTransaction]) -> Self {
+        Self {
+            last_marker: kept.last().map(|entry| entry.last_offset),
+            unwritten: Unwritten::after((kept.len() * ENTRY) as u64),
+        }
+    }
+
+    /// Adds the transaction that an abort marker has just ended.
+    ///
+    /// # Panics
+    /// If its marker is not above the one before it.
+    pub fn push(&mut self, entry: &AbortedTransaction) {
+        assert!(self.last_marker.is_none_or(|last| last < entry.last_offset), "markers come in log order");
+        self.last_marker = Some(entry.last_offset);
+        self.unwritten.push(&entry.encode());
+    }
+
+    /// The file's length in bytes once everything taken and pending is written.
+    #[must_use]
+    pub fn file_len(&self) -> u64 {
+        self.unwritten.file_len()
+    }
+
+    /// Gives out what is to be written, and at which position of the file.
+    pub fn take_unwritten(&mut self) -> Option<(u64, Bytes)> {
+        self.unwritten.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn aborted(producer: i64, first: u64, last: u64, stable: u64) -> AbortedTransaction {
+        AbortedTransaction {
+            producer: ProducerId::from_wire(producer).unwrap(),
+            first_offset: Offset::new(first),
+            last_offset: Offset::new(last),
+            last_stable_offset: Offset::new(stable),
+        }
+    }
+
+    fn three() -> [AbortedTransaction; 3] {
+        // Producer 2 stays open from 5 on while producer 1 is decided twice.
+        [aborted(1, 3, 10, 5), aborted(1, 12, 20, 5), aborted(2, 5, 30, 31)]
+    }
+
+    fn built(entries: &[AbortedTransaction]) -> Vec<u8> {
+        let mut builder = AbortedIndexBuilder::default();
+        entries.iter().for_each(|entry| builder.push(entry));
+        builder.take_unwritten().map(|(_, bytes)| bytes.to_vec()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_fetch_is_told_what_overlaps_it_and_stops_when_later_aborts_cannot() {
+        let entries = three();
+        let collect = |from, upper| collect_aborted(&entries, Offset::new(from), Offset::new(upper));
+        let all = collect(0, 31);
+        assert_eq!((all.transactions, all.complete), (entries.to_vec(), true));
+        let early = collect(0, 5);
+        assert_eq!((early.transactions, early.complete), (vec![entries[0]], true));
+        let late = collect(21, 100);
+        assert_eq!((late.transactions, late.complete), (vec![entries[2]], false));
+    }
+
+    #[test]
+    fn cutting_at_an_offset_removes_its_marker_and_all_above() {
+        assert_eq!(aborted_len_below(&three(), Offset::new(10)), 0);
+        assert_eq!(aborted_len_below(&three(), Offset::new(11)), 34);
+        assert_eq!(aborted_len_below(&three(), Offset::new(31)), 102);
+    }
+
+    #[test]
+    fn a_resumed_index_continues_behind_what_was_kept() {
+        let mut builder = AbortedIndexBuilder::resume(&three()[..2]);
+        builder.push(&three()[2]);
+        assert_eq!(builder.take_unwritten().map(|(at, bytes)| (at, bytes.len())), Some((68, 34)));
+    }
+
+    #[test]
+    fn damage_is_named() {
+        let bytes = built(&three());
+        let parse = |bytes: &[u8]| parse_aborted(bytes, Offset::new(10));
+        assert_eq!(parse(&bytes), Ok(three().to_vec()));
+        assert_eq!(parse_aborted(&bytes, Offset::new(11)), Err(IndexDamaged::OffsetOutOfRange { slot: 0 }));
+        assert_eq!(parse(&bytes[..101]), Err(IndexDamaged::CutEntry { len: 101, entry: 34 }));
+        let mut unknown = bytes.clone();
+        unknown[35] = 1;
+        assert_eq!(parse(&unknown), Err(IndexDamaged::UnknownVersion { slot: 1, version: 1 }));
+        let twice = [&bytes[..34], &bytes[..34]].concat();
+        assert_eq!(parse(&twice), Err(IndexDamaged::NotRising { slot: 1 }));
+        let mut backwards = bytes;
+        backwards[16] = 1;
+        assert_eq!(parse(&backwards), Err(IndexDamaged::NoTransaction { slot: 0 }));
+    }
+
+    proptest! {
+        #[test]
+        fn entries_read_back_as_they_were_written(
+            steps in prop::collection::vec((0..=i64::MAX, 1u64..1000, 0u64..1000, 0..=i64::MAX), 0..20)
+        ) {
+            let mut last = 0;
+            let entries: Vec<_> = steps
+                .into_iter()
+                .map(|(producer, step, length, stable)| {
+                    last += step;
+                    aborted(producer, last.saturating_sub(length), last, stable as u64)
+                })
+                .collect();
+            prop_assert_eq!(parse_aborted(&built(&entries), Offset::ZERO), Ok(entries));
+        }
+
+        #[test]
+        fn no_bytes_make_a_reader_panic(bytes: Vec<u8>, base in 0..=i64::MAX) {
+            if let Ok(entries) = parse_aborted(&bytes, Offset::new(base as u64)) {
+                prop_assert_eq!(built(&entries), bytes);
+            }
+        }
+    }
+}
