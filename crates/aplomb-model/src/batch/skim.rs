@@ -25,6 +25,7 @@ pub(super) struct Skim<'a> {
     at: usize,
     /// What is left of the record that is being read across blocks; `None` in its length field.
     body_left: Option<usize>,
+    max_record: usize,
     index: u32,
     count: u32,
 }
@@ -33,7 +34,20 @@ impl<'a> Skim<'a> {
     /// The `count` records in `bytes`, which are to give at most `limit` bytes when decompressed.
     pub(super) fn new(codec: Codec, bytes: &'a [u8], count: u32, limit: usize) -> Result<Self, BatchError> {
         let blocks = Blocks::new(codec, bytes, limit)?;
-        Ok(Self { blocks, block: Vec::new(), at: 0, body_left: None, index: 0, count })
+        Ok(Self {
+            blocks,
+            block: Vec::new(),
+            at: 0,
+            body_left: None,
+            max_record: usize::MAX,
+            index: 0,
+            count,
+        })
+    }
+
+    /// Ends with an error at the first record of more than `max` bytes.
+    pub(super) fn records_up_to(self, max: usize) -> Self {
+        Self { max_record: max, ..self }
     }
 
     fn read(&mut self) -> Result<Outline, BatchError> {
@@ -51,7 +65,7 @@ impl<'a> Skim<'a> {
     #[inline]
     fn read_in_block(&mut self) -> Option<Result<Outline, BatchError>> {
         let mut cursor = Cursor::new(&self.block[self.at..]);
-        let len = usize::try_from(cursor.varint()?).ok()?;
+        let len = usize::try_from(cursor.varint()?).ok().filter(|len| *len <= self.max_record)?;
         let body = cursor.take(len)?;
         self.at = self.block.len() - cursor.rest().len();
         Some(match read_body(body) {
@@ -68,6 +82,9 @@ impl<'a> Skim<'a> {
         self.body_left = None;
         let len = self.varint("length is cut")?;
         let len = usize::try_from(len).map_err(|_| self.complaint("length is negative"))?;
+        if len > self.max_record {
+            return Err(self.complaint("larger than the topic allows when decompressed"));
+        }
         self.body_left = Some(len);
         self.byte()?.ok_or_else(|| self.complaint("attributes are cut"))?;
         let timestamp_delta = self.varlong("timestamp delta is cut")?;
@@ -224,6 +241,20 @@ mod tests {
             let index = count.min(60) - if count == 59 { 1 } else { 0 };
             assert_eq!(last, Some(Err(BatchError::Record { index, what })));
         }
+    }
+
+    #[test]
+    fn a_record_may_be_as_large_as_its_topic_allows() {
+        let mut builder = BatchBuilder::new(Offset::ZERO).compression(Codec::Gzip);
+        builder.append(Timestamp(0), None, Some(&[0; 100_000]), &[]);
+        let batch = builder.build();
+        // Attributes, two deltas, null key, three bytes of value length, no headers.
+        let size = 100_000 + 8;
+        let last =
+            |max| Skim::new(Codec::Gzip, &batch[61..], 1, 1 << 20).expect("begins").records_up_to(max).last();
+        assert!(last(size).expect("a record").is_ok());
+        let what = "larger than the topic allows when decompressed";
+        assert_eq!(last(size - 1), Some(Err(BatchError::Record { index: 0, what })));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! one pass for the checksum, one over the varints, no copy. Otherwise (another codec is wanted, or
 //! offsets have gaps) the batch is rebuilt.
 //!
-//! Rules and their order are those of Apache Kafka 4.3 (`LogValidator`, `UnifiedLog`,
+//! Rules and their order are those of Apache Kafka 4.4 (`LogValidator`, `UnifiedLog`,
 //! `ProduceRequest`), with four differences, all for input that its own clients never send: a batch
 //! that claims log-append time is refused on every topic; an uncompressed batch whose offsets have
 //! gaps is renumbered, as compressed ones are; bytes behind the batch are refused rather than dropped;
@@ -31,8 +31,11 @@ const MOST_RECORD_REJECTIONS: usize = 1000;
 pub struct ProduceRules {
     /// The largest batch, compressed as it is (`max.message.bytes`).
     pub max_message_bytes: usize,
-    /// The most that a compressed batch may stand for; Apache Kafka has no such limit.
-    pub max_decompressed_bytes: usize,
+    /// The largest record of a compressed batch, in bytes without its length field
+    /// (`max.decompressed.message.bytes`, since 4.4).
+    pub max_decompressed_message_bytes: usize,
+    /// The most that a compressed batch may stand for as a whole; Apache Kafka has no such limit.
+    pub max_decompressed_batch_bytes: usize,
     /// Who sets timestamps (`message.timestamp.type`).
     pub timestamp_type: TimestampType,
     /// How old a record may be, in milliseconds (`message.timestamp.before.max.ms`); `None` is any age.
@@ -59,7 +62,8 @@ impl Default for ProduceRules {
     fn default() -> Self {
         Self {
             max_message_bytes: 1_048_588,
-            max_decompressed_bytes: 256 << 20,
+            max_decompressed_message_bytes: 2_147_483_639,
+            max_decompressed_batch_bytes: 256 << 20,
             timestamp_type: TimestampType::CreateTime,
             before_max_ms: None,
             after_max_ms: Some(3_600_000),
@@ -240,7 +244,8 @@ fn inspect(
             );
         }
     } else {
-        let outlines = Skim::new(codec, records, header.count(), rules.max_decompressed_bytes)?;
+        let outlines = Skim::new(codec, records, header.count(), rules.max_decompressed_batch_bytes)?
+            .records_up_to(rules.max_decompressed_message_bytes);
         for (index, outline) in (0..).zip(outlines) {
             inspection.see(index, outline?);
         }
@@ -302,7 +307,7 @@ fn rebuild(
     rules: &ProduceRules,
     now: Timestamp,
 ) -> Result<AppendBytes, ProduceRejection> {
-    let plain = decompress(codec, records, rules.max_decompressed_bytes)?;
+    let plain = decompress(codec, records, rules.max_decompressed_batch_bytes)?;
     let mut builder = BatchBuilder::new(Offset::ZERO).compression(target);
     if let Some(producer) = header.producer() {
         builder = builder.producer(producer);
