@@ -82,7 +82,6 @@ const connect = options =>
   new Kafka({ clientId: 'aplomb-e2e', brokers: options['--bootstrap'].split(','), logLevel: logLevel.NOTHING })
 
 const produce = async options => {
-  await zstd.init()
   const idempotent = Boolean(options['--idempotent'])
   const acks = ACKS[options['--acks'] || 'all']
   const producer = connect(options).producer({ idempotent, maxInFlightRequests: 1, allowAutoTopicCreation: true })
@@ -146,8 +145,12 @@ const session = async () => {
   }
 }
 
-const main = process.argv[2] === 'session' ? session() : run(process.argv.slice(2))
-main.catch(error => {
+const main = async () => {
+  await zstd.init()
+  await (process.argv[2] === 'session' ? session() : run(process.argv.slice(2)))
+}
+
+main().catch(error => {
   console.error(error)
   process.exitCode = 1
 })

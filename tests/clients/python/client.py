@@ -76,6 +76,8 @@ def consume(options):
             "enable.auto.commit": False,
             "auto.offset.reset": "error",
             "check.crcs": True,
+            # Closing waits for the fetch that is parked at the broker.
+            "fetch.wait.max.ms": 100,
             "fetch.message.max.bytes": options.number("--max-partition-bytes", 1 << 20),
             **dict(options["--config"]),
         }

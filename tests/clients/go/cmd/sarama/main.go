@@ -99,6 +99,8 @@ func consume(o suite.Options) error {
 	config := sarama.NewConfig()
 	config.Version = sarama.MaxVersion
 	config.Consumer.Return.Errors = true
+	// Closing waits for the fetch that is parked at the broker.
+	config.Consumer.MaxWaitTime = 100 * time.Millisecond
 	config.Consumer.Fetch.Default = int32(o.Number("--max-partition-bytes", 1<<20))
 	client, err := sarama.NewClient(o.Bootstrap(), config)
 	if err != nil {

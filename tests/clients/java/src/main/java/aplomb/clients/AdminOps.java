@@ -173,7 +173,7 @@ final class AdminOps {
             line.put("source", entry.source().toString());
             line.put("sensitive", entry.isSensitive());
             line.put("readonly", entry.isReadOnly());
-            line.put("type", entry.type().toString());
+            line.put("type", String.valueOf(entry.type()));
             lines.put(entry.name(), line);
         }
         return lines;

@@ -23,6 +23,8 @@ final class Consume {
         properties.put("bootstrap.servers", options.get("--bootstrap"));
         properties.put("enable.auto.commit", "false");
         properties.put("auto.offset.reset", "none");
+        // Closing waits for the fetch that is parked at the broker.
+        properties.put("fetch.max.wait.ms", "100");
         if (options.has("--max-partition-bytes")) {
             properties.put("max.partition.fetch.bytes", options.get("--max-partition-bytes"));
         }

@@ -1,0 +1,118 @@
+"""Fixtures of the end-to-end suite. The broker under test is Aplomb, or with APLOMB_E2E_BROKER=kafka Apache Kafka, against which
+the tests themselves are proved. Each module has a broker of its own; clients and tools run for the whole session."""
+
+import os
+import re
+
+import pytest
+from harness import broker as brokers
+from harness import clients, places, tools
+
+
+def pytest_collection_modifyitems(items):
+    if brokers.under_test().kind == "kafka":
+        for item in items:
+            if item.get_closest_marker("aplomb"):
+                item.add_marker(pytest.mark.skip(reason="a promise of Aplomb's own; this run is against Apache Kafka"))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    """A failed test quotes the end of the log of every broker it used."""
+    report = (yield).get_result()
+    if report.failed:
+        for name, value in getattr(item, "funcargs", {}).items():
+            if isinstance(value, brokers.Broker):
+                state = "running" if value.alive() else f"gone, exit code {value.process.poll() if value.process else None}"
+                report.sections.append((f"{value.kind} ({name}, {state}), {value.log_file}", value.log_tail()))
+
+
+@pytest.fixture(scope="session")
+def start_broker(tmp_path_factory):
+    """Starts brokers, `start_broker(kind=None, properties=None, log_dirs=1)`, and ends them with the session."""
+    started = []
+
+    def start(kind=None, properties=None, log_dirs=1):
+        make = brokers.under_test() if kind is None else brokers.KINDS[kind]
+        broker = make(tmp_path_factory.mktemp(make.kind), properties, log_dirs)
+        started.append(broker)
+        return broker.start()
+
+    yield start
+    for broker in started:
+        broker.close()
+
+
+@pytest.fixture(scope="module")
+def broker(request, start_broker):
+    """The module's broker, with the module's PROPERTIES on top of the usual ones."""
+    started = start_broker(properties=getattr(request.module, "PROPERTIES", None))
+    yield started
+    died = not started.alive()
+    started.close()
+    assert not died, f"the broker did not survive this module:\n{started.log_tail()}"
+
+
+class _Clients:
+    """`clients["java"]` is the running client of that name; `clients.open("java")` one more, for use beside it."""
+
+    def __init__(self, directory):
+        self._directory = directory
+        self._running = {}
+        self._opened = []
+
+    def __getitem__(self, name):
+        running = self._running.get(name)
+        if running is None or not running.alive():
+            running = self._running[name] = self.open(name)
+        return running
+
+    def open(self, name):
+        client = clients.ALL[name]
+        if not client.available():
+            pytest.skip(f"{client.needs} is not on this machine, so there is no {name} client")
+        session = clients.Session(client, self._directory / f"{name}.err")
+        self._opened.append(session)
+        return session
+
+    def close(self):
+        for session in self._opened:
+            session.close()
+
+
+@pytest.fixture(scope="session", name="clients")
+def _clients(tmp_path_factory):
+    running = _Clients(tmp_path_factory.mktemp("clients"))
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="session")
+def java(clients):
+    return clients["java"]
+
+
+@pytest.fixture
+def admin(java, broker):
+    return clients.Admin(java, broker)
+
+
+@pytest.fixture(scope="session", name="tools")
+def _tools(tmp_path_factory):
+    runner = tools.Tools(tmp_path_factory.mktemp("tools") / "tools.err")
+    yield runner
+    runner.close()
+
+
+@pytest.fixture
+def topic(request):
+    """A topic name of the test's own."""
+    return re.sub(r"[^a-zA-Z0-9._-]+", "-", request.node.name).strip("-")[:200]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _something_to_test():
+    """Ends the session at once when the broker or what tests/setup.sh prepares is missing."""
+    if brokers.under_test().kind == "aplomb" and not os.path.exists(brokers.binary()):
+        pytest.exit(f"{brokers.binary()} does not exist: build it with `cargo build --release`, or set APLOMB_E2E_BROKER=kafka", 2)
+    places.prepared(places.WORK)

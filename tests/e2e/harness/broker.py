@@ -1,0 +1,188 @@
+"""A broker under test: Aplomb, or Apache Kafka as a single KRaft node, with directories and ports of its own. It can be stopped,
+killed and started again on the same directories and ports, and its last log lines go into the report of a failed test."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from harness import places, wire
+
+START_TIMEOUT = 60
+STOP_TIMEOUT = 60
+
+
+class BrokerDied(Exception):
+    """The process ended while it should run, or did not become ready; the message has the end of its log."""
+
+
+def free_ports(count):
+    """Ports that were free a moment ago."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+class Broker:
+    """Common to both kinds: properties, start, readiness, stop."""
+
+    kind = None
+
+    def __init__(self, directory, properties=None, log_dirs=1):
+        self.directory = Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.port, self.controller_port = free_ports(2)
+        self.log_dirs = [self.directory / f"data{i}" for i in range(log_dirs)]
+        self.log_file = self.directory / "broker.log"
+        self.properties = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self.controller_port}",
+            "controller.listener.names": "CONTROLLER",
+            "controller.quorum.voters": f"1@127.0.0.1:{self.controller_port}",
+            "log.dirs": ",".join(map(str, self.log_dirs)),
+            "offsets.topic.num.partitions": "1",
+            "offsets.topic.replication.factor": "1",
+            **(properties or {}),
+        }
+        self.process = None
+
+    @property
+    def bootstrap(self):
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def start(self):
+        """Starts the process and waits until it lists itself to clients."""
+        config = self.directory / "server.properties"
+        config.write_text("".join(f"{key}={value}\n" for key, value in self.properties.items()))
+        self._prepare(config)
+        with open(self.log_file, "ab") as log:
+            self.process = subprocess.Popen(self._command(config), stdout=log, stderr=log, cwd=self.directory)
+        self._wait_until_ready()
+        return self
+
+    def stop(self):
+        """A clean stop by SIGTERM."""
+        if not self.alive():
+            raise BrokerDied(f"the broker was already gone ({self.process.returncode}):\n{self.log_tail()}")
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise BrokerDied(f"no clean stop within {STOP_TIMEOUT} s:\n{self.log_tail()}") from None
+
+    def kill(self):
+        """kill -9."""
+        self.process.kill()
+        self.process.wait()
+
+    def close(self):
+        """Ends the process, if it still runs, and removes its directories."""
+        if self.alive():
+            self.kill()
+        for directory in self.log_dirs:
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def alive(self):
+        return self.process is not None and self.process.poll() is None
+
+    def resident_bytes(self):
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+        raise BrokerDied(f"no memory figure for the broker:\n{self.log_tail()}")
+
+    def log_tail(self, lines=60):
+        if not self.log_file.exists():
+            return ""
+        return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-lines:])
+
+    def partition_directories(self):
+        """The directories of all partitions, the metadata log among them."""
+        return sorted(path for directory in self.log_dirs for path in directory.iterdir() if path.is_dir())
+
+    def _wait_until_ready(self):
+        deadline = time.monotonic() + START_TIMEOUT
+        while time.monotonic() < deadline:
+            if not self.alive():
+                raise BrokerDied(f"the broker ended at start ({self.process.returncode}):\n{self.log_tail()}")
+            try:
+                with wire.Connection(self.port, timeout=5) as connection:
+                    error, _, _ = wire.read_api_versions(connection.ask(wire.api_versions(0)), 0)
+                    brokers, _ = wire.read_metadata(connection.ask(wire.metadata([])))
+                if error == 0 and brokers:
+                    return
+            except OSError:
+                pass
+            time.sleep(0.1)
+        raise BrokerDied(f"the broker was not ready within {START_TIMEOUT} s:\n{self.log_tail()}")
+
+    def _prepare(self, config):
+        """What has to happen before the process starts."""
+
+    def _command(self, config):
+        raise NotImplementedError
+
+
+class Aplomb(Broker):
+    """`aplomb serve`; the binary is target/release/aplomb unless APLOMB_BIN names another."""
+
+    kind = "aplomb"
+
+    def __init__(self, directory, properties=None, log_dirs=1):
+        ours = {"aplomb.guard": "enforce", "aplomb.tail.bytes": str(64 << 20), **(properties or {})}
+        super().__init__(directory, ours, log_dirs)
+
+    def _command(self, config):
+        return [binary(), "serve", "--config", str(config)]
+
+
+class Kafka(Broker):
+    """Apache Kafka from its Maven jars."""
+
+    kind = "kafka"
+
+    def __init__(self, directory, properties=None, log_dirs=1):
+        theirs = {key: value for key, value in (properties or {}).items() if not key.startswith("aplomb.")}
+        # Retention starts 30 s after the broker otherwise, which is longer than most tests.
+        super().__init__(directory, {"log.initial.task.delay.ms": "500", **theirs}, log_dirs)
+
+    def _prepare(self, config):
+        if (self.log_dirs[0] / "meta.properties").exists():
+            return
+        command = [*places.java("oracle"), "kafka.tools.StorageTool", "format", "-t", "aplombEndToEndTests000", "-c", str(config)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        if done.returncode != 0:
+            raise BrokerDied(f"kafka-storage format: {done.stdout}{done.stderr}")
+
+    def _command(self, config):
+        log = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=info", "-Dorg.slf4j.simpleLogger.showDateTime=true"]
+        return [*places.java("oracle", *log), "kafka.Kafka", str(config)]
+
+
+KINDS = {"aplomb": Aplomb, "kafka": Kafka}
+
+
+def binary():
+    return os.environ.get("APLOMB_BIN", str(places.CHECKOUT / "target" / "release" / "aplomb"))
+
+
+def under_test():
+    """The class that APLOMB_E2E_BROKER names."""
+    name = os.environ.get("APLOMB_E2E_BROKER", "aplomb")
+    if name not in KINDS:
+        raise ValueError(f"APLOMB_E2E_BROKER is {name!r}; it can be {' or '.join(KINDS)}")
+    return KINDS[name]
