@@ -126,7 +126,7 @@ pub struct ApiVersion {
 }
 
 impl ApiVersion {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 3;
         let api_key = r.i16()?;
         let min_version = r.i16()?;
@@ -137,7 +137,7 @@ impl ApiVersion {
         Ok(Self { api_key, min_version, max_version })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 3;
         w.i16(self.api_key);
         w.i16(self.min_version);
@@ -161,7 +161,7 @@ pub struct SupportedFeatureKey {
 }
 
 impl SupportedFeatureKey {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let name = r.string(true)?;
         let min_version = r.i16()?;
         let max_version = r.i16()?;
@@ -169,7 +169,7 @@ impl SupportedFeatureKey {
         Ok(Self { name, min_version, max_version })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.string(&self.name, true)?;
         w.i16(self.min_version);
         w.i16(self.max_version);
@@ -190,7 +190,7 @@ pub struct FinalizedFeatureKey {
 }
 
 impl FinalizedFeatureKey {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let name = r.string(true)?;
         let max_version_level = r.i16()?;
         let min_version_level = r.i16()?;
@@ -198,7 +198,7 @@ impl FinalizedFeatureKey {
         Ok(Self { name, max_version_level, min_version_level })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.string(&self.name, true)?;
         w.i16(self.max_version_level);
         w.i16(self.min_version_level);

@@ -64,14 +64,14 @@ impl Default for EntityData {
 }
 
 impl EntityData {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let entity_type = r.string(true)?;
         let entity_name = r.nullable_string(true)?;
         r.skip_tags()?;
         Ok(Self { entity_type, entity_name })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.string(&self.entity_type, true)?;
         w.nullable_string(self.entity_name.as_deref(), true)?;
         w.no_tags();

@@ -68,7 +68,7 @@ impl Default for CreatePartitionsTopic {
 }
 
 impl CreatePartitionsTopic {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 2;
         let name = r.string(flexible)?;
         let count = r.i32()?;
@@ -79,7 +79,7 @@ impl CreatePartitionsTopic {
         Ok(Self { name, count, assignments })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 2;
         w.string(&self.name, flexible)?;
         w.i32(self.count);
@@ -99,7 +99,7 @@ pub struct CreatePartitionsAssignment {
 }
 
 impl CreatePartitionsAssignment {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 2;
         let broker_ids = r.array(flexible, Reader::i32)?;
         if flexible {
@@ -108,7 +108,7 @@ impl CreatePartitionsAssignment {
         Ok(Self { broker_ids })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 2;
         w.array(&self.broker_ids, flexible, |w, it| {
             w.i32(*it);

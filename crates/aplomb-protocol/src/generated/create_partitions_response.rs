@@ -58,7 +58,7 @@ pub struct CreatePartitionsTopicResult {
 }
 
 impl CreatePartitionsTopicResult {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 2;
         let name = r.string(flexible)?;
         let error_code = r.i16()?;
@@ -69,7 +69,7 @@ impl CreatePartitionsTopicResult {
         Ok(Self { name, error_code, error_message })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 2;
         w.string(&self.name, flexible)?;
         w.i16(self.error_code);

@@ -72,7 +72,7 @@ pub struct CreatableTopic {
 }
 
 impl CreatableTopic {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 5;
         let name = r.string(flexible)?;
         let num_partitions = r.i32()?;
@@ -85,7 +85,7 @@ impl CreatableTopic {
         Ok(Self { name, num_partitions, replication_factor, assignments, configs })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 5;
         w.string(&self.name, flexible)?;
         w.i32(self.num_partitions);
@@ -109,7 +109,7 @@ pub struct CreatableReplicaAssignment {
 }
 
 impl CreatableReplicaAssignment {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 5;
         let partition_index = r.i32()?;
         let broker_ids = r.array(flexible, Reader::i32)?;
@@ -119,7 +119,7 @@ impl CreatableReplicaAssignment {
         Ok(Self { partition_index, broker_ids })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 5;
         w.i32(self.partition_index);
         w.array(&self.broker_ids, flexible, |w, it| {
@@ -149,7 +149,7 @@ impl Default for CreatableTopicConfig {
 }
 
 impl CreatableTopicConfig {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 5;
         let name = r.string(flexible)?;
         let value = r.nullable_string(flexible)?;
@@ -159,7 +159,7 @@ impl CreatableTopicConfig {
         Ok(Self { name, value })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 5;
         w.string(&self.name, flexible)?;
         w.nullable_string(self.value.as_deref(), flexible)?;

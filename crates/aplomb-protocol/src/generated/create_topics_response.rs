@@ -85,7 +85,7 @@ impl Default for CreatableTopicResult {
 }
 
 impl CreatableTopicResult {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 5;
         let name = r.string(flexible)?;
         let topic_id = if v == 7 { r.uuid()? } else { Uuid::ZERO };
@@ -121,7 +121,7 @@ impl CreatableTopicResult {
         })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 5;
         w.string(&self.name, flexible)?;
         if v == 7 {
@@ -179,7 +179,7 @@ impl Default for CreatableTopicConfigs {
 }
 
 impl CreatableTopicConfigs {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let name = r.string(true)?;
         let value = r.nullable_string(true)?;
         let read_only = r.bool()?;
@@ -189,7 +189,7 @@ impl CreatableTopicConfigs {
         Ok(Self { name, value, read_only, config_source, is_sensitive })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.string(&self.name, true)?;
         w.nullable_string(self.value.as_deref(), true)?;
         w.bool(self.read_only);

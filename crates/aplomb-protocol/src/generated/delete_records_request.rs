@@ -56,7 +56,7 @@ pub struct DeleteRecordsTopic {
 }
 
 impl DeleteRecordsTopic {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v == 2;
         let name = r.string(flexible)?;
         let partitions = r.array(flexible, |r| DeleteRecordsPartition::decode(r, v))?;
@@ -66,7 +66,7 @@ impl DeleteRecordsTopic {
         Ok(Self { name, partitions })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 2;
         w.string(&self.name, flexible)?;
         w.array(&self.partitions, flexible, |w, it| it.encode(w, v))?;
@@ -87,7 +87,7 @@ pub struct DeleteRecordsPartition {
 }
 
 impl DeleteRecordsPartition {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v == 2;
         let partition_index = r.i32()?;
         let offset = r.i64()?;
@@ -97,7 +97,7 @@ impl DeleteRecordsPartition {
         Ok(Self { partition_index, offset })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 2;
         w.i32(self.partition_index);
         w.i64(self.offset);

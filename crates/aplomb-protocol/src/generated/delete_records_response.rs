@@ -56,7 +56,7 @@ pub struct DeleteRecordsTopicResult {
 }
 
 impl DeleteRecordsTopicResult {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v == 2;
         let name = r.string(flexible)?;
         let partitions = r.array(flexible, |r| DeleteRecordsPartitionResult::decode(r, v))?;
@@ -66,7 +66,7 @@ impl DeleteRecordsTopicResult {
         Ok(Self { name, partitions })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 2;
         w.string(&self.name, flexible)?;
         w.array(&self.partitions, flexible, |w, it| it.encode(w, v))?;
@@ -89,7 +89,7 @@ pub struct DeleteRecordsPartitionResult {
 }
 
 impl DeleteRecordsPartitionResult {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v == 2;
         let partition_index = r.i32()?;
         let low_watermark = r.i64()?;
@@ -100,7 +100,7 @@ impl DeleteRecordsPartitionResult {
         Ok(Self { partition_index, low_watermark, error_code })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 2;
         w.i32(self.partition_index);
         w.i64(self.low_watermark);

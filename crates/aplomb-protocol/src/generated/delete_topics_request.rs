@@ -72,14 +72,14 @@ pub struct DeleteTopicState {
 }
 
 impl DeleteTopicState {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let name = r.nullable_string(true)?;
         let topic_id = r.uuid()?;
         r.skip_tags()?;
         Ok(Self { name, topic_id })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.nullable_string(self.name.as_deref(), true)?;
         w.uuid(self.topic_id);
         w.no_tags();

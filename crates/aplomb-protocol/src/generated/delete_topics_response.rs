@@ -68,7 +68,7 @@ impl Default for DeletableTopicResult {
 }
 
 impl DeletableTopicResult {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 4;
         let name = if v == 6 { r.nullable_string(flexible)? } else { Some(r.string(flexible)?) };
         let topic_id = if v == 6 { r.uuid()? } else { Uuid::ZERO };
@@ -80,7 +80,7 @@ impl DeletableTopicResult {
         Ok(Self { name, topic_id, error_code, error_message })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 4;
         if v == 6 {
             w.nullable_string(self.name.as_deref(), flexible)?;

@@ -112,7 +112,7 @@ pub struct DescribeClusterBroker {
 }
 
 impl DescribeClusterBroker {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let broker_id = r.i32()?;
         let host = r.string(true)?;
         let port = r.i32()?;
@@ -122,7 +122,7 @@ impl DescribeClusterBroker {
         Ok(Self { broker_id, host, port, rack, is_fenced })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         w.i32(self.broker_id);
         w.string(&self.host, true)?;
         w.i32(self.port);

@@ -76,7 +76,7 @@ impl Default for DescribeConfigsResource {
 }
 
 impl DescribeConfigsResource {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v == 4;
         let resource_type = r.i8()?;
         let resource_name = r.string(flexible)?;
@@ -87,7 +87,7 @@ impl DescribeConfigsResource {
         Ok(Self { resource_type, resource_name, configuration_keys })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 4;
         w.i8(self.resource_type);
         w.string(&self.resource_name, flexible)?;

@@ -74,7 +74,7 @@ impl Default for DescribeConfigsResult {
 }
 
 impl DescribeConfigsResult {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v == 4;
         let error_code = r.i16()?;
         let error_message = r.nullable_string(flexible)?;
@@ -87,7 +87,7 @@ impl DescribeConfigsResult {
         Ok(Self { error_code, error_message, resource_type, resource_name, configs })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 4;
         w.i16(self.error_code);
         w.nullable_string(self.error_message.as_deref(), flexible)?;
@@ -138,7 +138,7 @@ impl Default for DescribeConfigsResourceResult {
 }
 
 impl DescribeConfigsResourceResult {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v == 4;
         let name = r.string(flexible)?;
         let value = r.nullable_string(flexible)?;
@@ -154,7 +154,7 @@ impl DescribeConfigsResourceResult {
         Ok(Self { name, value, read_only, config_source, is_sensitive, synonyms, config_type, documentation })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 4;
         w.string(&self.name, flexible)?;
         w.nullable_string(self.value.as_deref(), flexible)?;
@@ -193,7 +193,7 @@ impl Default for DescribeConfigsSynonym {
 }
 
 impl DescribeConfigsSynonym {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v == 4;
         let name = r.string(flexible)?;
         let value = r.nullable_string(flexible)?;
@@ -204,7 +204,7 @@ impl DescribeConfigsSynonym {
         Ok(Self { name, value, source })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 4;
         w.string(&self.name, flexible)?;
         w.nullable_string(self.value.as_deref(), flexible)?;

@@ -58,7 +58,7 @@ pub struct DescribableLogDirTopic {
 }
 
 impl DescribableLogDirTopic {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 2;
         let topic = r.string(flexible)?;
         let partitions = r.array(flexible, Reader::i32)?;
@@ -68,7 +68,7 @@ impl DescribableLogDirTopic {
         Ok(Self { topic, partitions })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 2;
         w.string(&self.topic, flexible)?;
         w.array(&self.partitions, flexible, |w, it| {

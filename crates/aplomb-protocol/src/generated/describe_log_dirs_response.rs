@@ -83,7 +83,7 @@ impl Default for DescribeLogDirsResult {
 }
 
 impl DescribeLogDirsResult {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 2;
         let error_code = r.i16()?;
         let log_dir = r.string(flexible)?;
@@ -97,7 +97,7 @@ impl DescribeLogDirsResult {
         Ok(Self { error_code, log_dir, topics, total_bytes, usable_bytes, is_cordoned })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 2;
         w.i16(self.error_code);
         w.string(&self.log_dir, flexible)?;
@@ -128,7 +128,7 @@ pub struct DescribeLogDirsTopic {
 }
 
 impl DescribeLogDirsTopic {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 2;
         let name = r.string(flexible)?;
         let partitions = r.array(flexible, |r| DescribeLogDirsPartition::decode(r, v))?;
@@ -138,7 +138,7 @@ impl DescribeLogDirsTopic {
         Ok(Self { name, partitions })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 2;
         w.string(&self.name, flexible)?;
         w.array(&self.partitions, flexible, |w, it| it.encode(w, v))?;
@@ -163,7 +163,7 @@ pub struct DescribeLogDirsPartition {
 }
 
 impl DescribeLogDirsPartition {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 2;
         let partition_index = r.i32()?;
         let partition_size = r.i64()?;
@@ -175,7 +175,7 @@ impl DescribeLogDirsPartition {
         Ok(Self { partition_index, partition_size, offset_lag, is_future_key })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 2;
         w.i32(self.partition_index);
         w.i64(self.partition_size);

@@ -178,14 +178,14 @@ impl Default for ReplicaState {
 }
 
 impl ReplicaState {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let replica_id = r.i32()?;
         let replica_epoch = r.i64()?;
         r.skip_tags()?;
         Ok(Self { replica_id, replica_epoch })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.i32(self.replica_id);
         w.i64(self.replica_epoch);
         w.no_tags();
@@ -205,7 +205,7 @@ pub struct FetchTopic {
 }
 
 impl FetchTopic {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 12;
         let topic = if v <= 12 { r.string(flexible)? } else { String::new() };
         let topic_id = if v >= 13 { r.uuid()? } else { Uuid::ZERO };
@@ -216,7 +216,7 @@ impl FetchTopic {
         Ok(Self { topic, topic_id, partitions })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 12;
         if v <= 12 {
             w.string(&self.topic, flexible)?;
@@ -269,7 +269,7 @@ impl Default for FetchPartition {
 }
 
 impl FetchPartition {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 12;
         let partition = r.i32()?;
         let current_leader_epoch = if v >= 9 { r.i32()? } else { -1 };
@@ -302,7 +302,7 @@ impl FetchPartition {
         })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 12;
         w.i32(self.partition);
         if v >= 9 {
@@ -353,7 +353,7 @@ pub struct ForgottenTopic {
 }
 
 impl ForgottenTopic {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 12;
         let topic = if v <= 12 { r.string(flexible)? } else { String::new() };
         let topic_id = if v >= 13 { r.uuid()? } else { Uuid::ZERO };
@@ -364,7 +364,7 @@ impl ForgottenTopic {
         Ok(Self { topic, topic_id, partitions })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 12;
         if v <= 12 {
             w.string(&self.topic, flexible)?;

@@ -99,7 +99,7 @@ pub struct FetchableTopicResponse {
 }
 
 impl FetchableTopicResponse {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 12;
         let topic = if v <= 12 { r.string(flexible)? } else { String::new() };
         let topic_id = if v >= 13 { r.uuid()? } else { Uuid::ZERO };
@@ -110,7 +110,7 @@ impl FetchableTopicResponse {
         Ok(Self { topic, topic_id, partitions })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 12;
         if v <= 12 {
             w.string(&self.topic, flexible)?;
@@ -172,7 +172,7 @@ impl Default for PartitionData {
 }
 
 impl PartitionData {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 12;
         let partition_index = r.i32()?;
         let error_code = r.i16()?;
@@ -212,7 +212,7 @@ impl PartitionData {
         })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 12;
         w.i32(self.partition_index);
         w.i16(self.error_code);
@@ -285,14 +285,14 @@ impl Default for EpochEndOffset {
 }
 
 impl EpochEndOffset {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let epoch = r.i32()?;
         let end_offset = r.i64()?;
         r.skip_tags()?;
         Ok(Self { epoch, end_offset })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.i32(self.epoch);
         w.i64(self.end_offset);
         w.no_tags();
@@ -316,14 +316,14 @@ impl Default for LeaderIdAndEpoch {
 }
 
 impl LeaderIdAndEpoch {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let leader_id = r.i32()?;
         let leader_epoch = r.i32()?;
         r.skip_tags()?;
         Ok(Self { leader_id, leader_epoch })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.i32(self.leader_id);
         w.i32(self.leader_epoch);
         w.no_tags();
@@ -347,14 +347,14 @@ impl Default for SnapshotId {
 }
 
 impl SnapshotId {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let end_offset = r.i64()?;
         let epoch = r.i32()?;
         r.skip_tags()?;
         Ok(Self { end_offset, epoch })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.i64(self.end_offset);
         w.i32(self.epoch);
         w.no_tags();
@@ -372,7 +372,7 @@ pub struct AbortedTransaction {
 }
 
 impl AbortedTransaction {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 12;
         let producer_id = r.i64()?;
         let first_offset = r.i64()?;
@@ -382,7 +382,7 @@ impl AbortedTransaction {
         Ok(Self { producer_id, first_offset })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 12;
         w.i64(self.producer_id);
         w.i64(self.first_offset);
@@ -407,7 +407,7 @@ pub struct NodeEndpoint {
 }
 
 impl NodeEndpoint {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let node_id = r.i32()?;
         let host = r.string(true)?;
         let port = r.i32()?;
@@ -416,7 +416,7 @@ impl NodeEndpoint {
         Ok(Self { node_id, host, port, rack })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.i32(self.node_id);
         w.string(&self.host, true)?;
         w.i32(self.port);

@@ -157,7 +157,7 @@ impl Default for Coordinator {
 }
 
 impl Coordinator {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let key = r.string(true)?;
         let node_id = r.i32()?;
         let host = r.string(true)?;
@@ -168,7 +168,7 @@ impl Coordinator {
         Ok(Self { key, node_id, host, port, error_code, error_message })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.string(&self.key, true)?;
         w.i32(self.node_id);
         w.string(&self.host, true)?;

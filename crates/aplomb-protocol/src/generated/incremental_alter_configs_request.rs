@@ -58,7 +58,7 @@ pub struct AlterConfigsResource {
 }
 
 impl AlterConfigsResource {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v == 1;
         let resource_type = r.i8()?;
         let resource_name = r.string(flexible)?;
@@ -69,7 +69,7 @@ impl AlterConfigsResource {
         Ok(Self { resource_type, resource_name, configs })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 1;
         w.i8(self.resource_type);
         w.string(&self.resource_name, flexible)?;
@@ -99,7 +99,7 @@ impl Default for AlterableConfig {
 }
 
 impl AlterableConfig {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v == 1;
         let name = r.string(flexible)?;
         let config_operation = r.i8()?;
@@ -110,7 +110,7 @@ impl AlterableConfig {
         Ok(Self { name, config_operation, value })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 1;
         w.string(&self.name, flexible)?;
         w.i8(self.config_operation);

@@ -71,7 +71,7 @@ impl Default for AlterConfigsResourceResponse {
 }
 
 impl AlterConfigsResourceResponse {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v == 1;
         let error_code = r.i16()?;
         let error_message = r.nullable_string(flexible)?;
@@ -83,7 +83,7 @@ impl AlterConfigsResourceResponse {
         Ok(Self { error_code, error_message, resource_type, resource_name })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 1;
         w.i16(self.error_code);
         w.nullable_string(self.error_message.as_deref(), flexible)?;

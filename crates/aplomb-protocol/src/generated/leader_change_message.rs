@@ -60,14 +60,14 @@ pub struct Voter {
 }
 
 impl Voter {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let voter_id = r.i32()?;
         let voter_directory_id = if v == 1 { r.uuid()? } else { Uuid::ZERO };
         r.skip_tags()?;
         Ok(Self { voter_id, voter_directory_id })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         w.i32(self.voter_id);
         if v == 1 {
             w.uuid(self.voter_directory_id);

@@ -74,7 +74,7 @@ pub struct ListOffsetsTopic {
 }
 
 impl ListOffsetsTopic {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 6;
         let name = r.string(flexible)?;
         let partitions = r.array(flexible, |r| ListOffsetsPartition::decode(r, v))?;
@@ -84,7 +84,7 @@ impl ListOffsetsTopic {
         Ok(Self { name, partitions })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 6;
         w.string(&self.name, flexible)?;
         w.array(&self.partitions, flexible, |w, it| it.encode(w, v))?;
@@ -113,7 +113,7 @@ impl Default for ListOffsetsPartition {
 }
 
 impl ListOffsetsPartition {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 6;
         let partition_index = r.i32()?;
         let current_leader_epoch = if v >= 4 { r.i32()? } else { -1 };
@@ -124,7 +124,7 @@ impl ListOffsetsPartition {
         Ok(Self { partition_index, current_leader_epoch, timestamp })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 6;
         w.i32(self.partition_index);
         if v >= 4 {

@@ -58,7 +58,7 @@ pub struct ListOffsetsTopicResponse {
 }
 
 impl ListOffsetsTopicResponse {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 6;
         let name = r.string(flexible)?;
         let partitions = r.array(flexible, |r| ListOffsetsPartitionResponse::decode(r, v))?;
@@ -68,7 +68,7 @@ impl ListOffsetsTopicResponse {
         Ok(Self { name, partitions })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 6;
         w.string(&self.name, flexible)?;
         w.array(&self.partitions, flexible, |w, it| it.encode(w, v))?;
@@ -101,7 +101,7 @@ impl Default for ListOffsetsPartitionResponse {
 }
 
 impl ListOffsetsPartitionResponse {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 6;
         let partition_index = r.i32()?;
         let error_code = r.i16()?;
@@ -114,7 +114,7 @@ impl ListOffsetsPartitionResponse {
         Ok(Self { partition_index, error_code, timestamp, offset, leader_epoch })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 6;
         w.i32(self.partition_index);
         w.i16(self.error_code);

@@ -125,7 +125,7 @@ impl Default for MetadataRequestTopic {
 }
 
 impl MetadataRequestTopic {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 9;
         let topic_id = if v >= 10 { r.uuid()? } else { Uuid::ZERO };
         let name = if v >= 10 { r.nullable_string(flexible)? } else { Some(r.string(flexible)?) };
@@ -135,7 +135,7 @@ impl MetadataRequestTopic {
         Ok(Self { topic_id, name })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 9;
         if v >= 10 {
             w.uuid(self.topic_id);

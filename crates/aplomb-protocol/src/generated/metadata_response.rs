@@ -120,7 +120,7 @@ pub struct MetadataResponseBroker {
 }
 
 impl MetadataResponseBroker {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 9;
         let node_id = r.i32()?;
         let host = r.string(flexible)?;
@@ -132,7 +132,7 @@ impl MetadataResponseBroker {
         Ok(Self { node_id, host, port, rack })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 9;
         w.i32(self.node_id);
         w.string(&self.host, flexible)?;
@@ -178,7 +178,7 @@ impl Default for MetadataResponseTopic {
 }
 
 impl MetadataResponseTopic {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 9;
         let error_code = r.i16()?;
         let name = if v >= 12 { r.nullable_string(flexible)? } else { Some(r.string(flexible)?) };
@@ -192,7 +192,7 @@ impl MetadataResponseTopic {
         Ok(Self { error_code, name, topic_id, is_internal, partitions, topic_authorized_operations })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 9;
         w.i16(self.error_code);
         if v >= 12 {
@@ -262,7 +262,7 @@ impl Default for MetadataResponsePartition {
 }
 
 impl MetadataResponsePartition {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 9;
         let error_code = r.i16()?;
         let partition_index = r.i32()?;
@@ -285,7 +285,7 @@ impl MetadataResponsePartition {
         })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 9;
         w.i16(self.error_code);
         w.i32(self.partition_index);

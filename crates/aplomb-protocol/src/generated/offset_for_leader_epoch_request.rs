@@ -64,7 +64,7 @@ pub struct OffsetForLeaderTopic {
 }
 
 impl OffsetForLeaderTopic {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v == 4;
         let topic = r.string(flexible)?;
         let partitions = r.array(flexible, |r| OffsetForLeaderPartition::decode(r, v))?;
@@ -74,7 +74,7 @@ impl OffsetForLeaderTopic {
         Ok(Self { topic, partitions })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 4;
         w.string(&self.topic, flexible)?;
         w.array(&self.partitions, flexible, |w, it| it.encode(w, v))?;
@@ -103,7 +103,7 @@ impl Default for OffsetForLeaderPartition {
 }
 
 impl OffsetForLeaderPartition {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v == 4;
         let partition = r.i32()?;
         let current_leader_epoch = r.i32()?;
@@ -114,7 +114,7 @@ impl OffsetForLeaderPartition {
         Ok(Self { partition, current_leader_epoch, leader_epoch })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 4;
         w.i32(self.partition);
         w.i32(self.current_leader_epoch);

@@ -56,7 +56,7 @@ pub struct OffsetForLeaderTopicResult {
 }
 
 impl OffsetForLeaderTopicResult {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v == 4;
         let topic = r.string(flexible)?;
         let partitions = r.array(flexible, |r| EpochEndOffset::decode(r, v))?;
@@ -66,7 +66,7 @@ impl OffsetForLeaderTopicResult {
         Ok(Self { topic, partitions })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 4;
         w.string(&self.topic, flexible)?;
         w.array(&self.partitions, flexible, |w, it| it.encode(w, v))?;
@@ -97,7 +97,7 @@ impl Default for EpochEndOffset {
 }
 
 impl EpochEndOffset {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v == 4;
         let error_code = r.i16()?;
         let partition = r.i32()?;
@@ -109,7 +109,7 @@ impl EpochEndOffset {
         Ok(Self { error_code, partition, leader_epoch, end_offset })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 4;
         w.i16(self.error_code);
         w.i32(self.partition);

@@ -69,7 +69,7 @@ pub struct TopicProduceData {
 }
 
 impl TopicProduceData {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 9;
         let name = if v <= 12 { r.string(flexible)? } else { String::new() };
         let topic_id = if v == 13 { r.uuid()? } else { Uuid::ZERO };
@@ -80,7 +80,7 @@ impl TopicProduceData {
         Ok(Self { name, topic_id, partition_data })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 9;
         if v <= 12 {
             w.string(&self.name, flexible)?;
@@ -106,7 +106,7 @@ pub struct PartitionProduceData {
 }
 
 impl PartitionProduceData {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 9;
         let index = r.i32()?;
         let records = r.nullable_bytes(flexible)?;
@@ -116,7 +116,7 @@ impl PartitionProduceData {
         Ok(Self { index, records })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 9;
         w.i32(self.index);
         w.nullable_bytes(self.records.as_deref(), flexible)?;

@@ -80,7 +80,7 @@ pub struct TopicProduceResponse {
 }
 
 impl TopicProduceResponse {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 9;
         let name = if v <= 12 { r.string(flexible)? } else { String::new() };
         let topic_id = if v == 13 { r.uuid()? } else { Uuid::ZERO };
@@ -91,7 +91,7 @@ impl TopicProduceResponse {
         Ok(Self { name, topic_id, partition_responses })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 9;
         if v <= 12 {
             w.string(&self.name, flexible)?;
@@ -144,7 +144,7 @@ impl Default for PartitionProduceResponse {
 }
 
 impl PartitionProduceResponse {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 9;
         let index = r.i32()?;
         let error_code = r.i16()?;
@@ -177,7 +177,7 @@ impl PartitionProduceResponse {
         })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 9;
         w.i32(self.index);
         w.i16(self.error_code);
@@ -219,7 +219,7 @@ pub struct BatchIndexAndErrorMessage {
 }
 
 impl BatchIndexAndErrorMessage {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let flexible = v >= 9;
         let batch_index = r.i32()?;
         let batch_index_error_message = r.nullable_string(flexible)?;
@@ -229,7 +229,7 @@ impl BatchIndexAndErrorMessage {
         Ok(Self { batch_index, batch_index_error_message })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 9;
         w.i32(self.batch_index);
         w.nullable_string(self.batch_index_error_message.as_deref(), flexible)?;
@@ -256,14 +256,14 @@ impl Default for LeaderIdAndEpoch {
 }
 
 impl LeaderIdAndEpoch {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let leader_id = r.i32()?;
         let leader_epoch = r.i32()?;
         r.skip_tags()?;
         Ok(Self { leader_id, leader_epoch })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.i32(self.leader_id);
         w.i32(self.leader_epoch);
         w.no_tags();
@@ -285,7 +285,7 @@ pub struct NodeEndpoint {
 }
 
 impl NodeEndpoint {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let node_id = r.i32()?;
         let host = r.string(true)?;
         let port = r.i32()?;
@@ -294,7 +294,7 @@ impl NodeEndpoint {
         Ok(Self { node_id, host, port, rack })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.i32(self.node_id);
         w.string(&self.host, true)?;
         w.i32(self.port);

@@ -60,7 +60,7 @@ pub struct ProducerEntry {
 }
 
 impl ProducerEntry {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let producer_id = r.i64()?;
         let epoch = r.i16()?;
         let last_sequence = r.i32()?;
@@ -81,7 +81,7 @@ impl ProducerEntry {
         })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.i64(self.producer_id);
         w.i16(self.epoch);
         w.i32(self.last_sequence);

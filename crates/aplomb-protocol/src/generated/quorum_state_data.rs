@@ -125,13 +125,13 @@ pub struct Voter {
 }
 
 impl Voter {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let voter_id = r.i32()?;
         r.skip_tags()?;
         Ok(Self { voter_id })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.i32(self.voter_id);
         w.no_tags();
         Ok(())

@@ -174,7 +174,7 @@ pub struct BrokerEndpoint {
 }
 
 impl BrokerEndpoint {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let name = r.string(true)?;
         let host = r.string(true)?;
         let port = r.u16()?;
@@ -183,7 +183,7 @@ impl BrokerEndpoint {
         Ok(Self { name, host, port, security_protocol })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.string(&self.name, true)?;
         w.string(&self.host, true)?;
         w.u16(self.port);
@@ -205,7 +205,7 @@ pub struct BrokerFeature {
 }
 
 impl BrokerFeature {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let name = r.string(true)?;
         let min_supported_version = r.i16()?;
         let max_supported_version = r.i16()?;
@@ -213,7 +213,7 @@ impl BrokerFeature {
         Ok(Self { name, min_supported_version, max_supported_version })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.string(&self.name, true)?;
         w.i16(self.min_supported_version);
         w.i16(self.max_supported_version);

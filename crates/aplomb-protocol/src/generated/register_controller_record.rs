@@ -68,7 +68,7 @@ pub struct ControllerEndpoint {
 }
 
 impl ControllerEndpoint {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let name = r.string(true)?;
         let host = r.string(true)?;
         let port = r.u16()?;
@@ -77,7 +77,7 @@ impl ControllerEndpoint {
         Ok(Self { name, host, port, security_protocol })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.string(&self.name, true)?;
         w.string(&self.host, true)?;
         w.u16(self.port);
@@ -99,7 +99,7 @@ pub struct ControllerFeature {
 }
 
 impl ControllerFeature {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let name = r.string(true)?;
         let min_supported_version = r.i16()?;
         let max_supported_version = r.i16()?;
@@ -107,7 +107,7 @@ impl ControllerFeature {
         Ok(Self { name, min_supported_version, max_supported_version })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.string(&self.name, true)?;
         w.i16(self.min_supported_version);
         w.i16(self.max_supported_version);

@@ -56,7 +56,7 @@ pub struct Voter {
 }
 
 impl Voter {
-    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
         let voter_id = r.i32()?;
         let voter_directory_id = r.uuid()?;
         let endpoints = r.array(true, |r| Endpoint::decode(r, v))?;
@@ -65,7 +65,7 @@ impl Voter {
         Ok(Self { voter_id, voter_directory_id, endpoints, k_raft_version_feature })
     }
 
-    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         w.i32(self.voter_id);
         w.uuid(self.voter_directory_id);
         w.array(&self.endpoints, true, |w, it| it.encode(w, v))?;
@@ -87,7 +87,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let name = r.string(true)?;
         let host = r.string(true)?;
         let port = r.u16()?;
@@ -95,7 +95,7 @@ impl Endpoint {
         Ok(Self { name, host, port })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.string(&self.name, true)?;
         w.string(&self.host, true)?;
         w.u16(self.port);
@@ -114,14 +114,14 @@ pub struct KRaftVersionFeature {
 }
 
 impl KRaftVersionFeature {
-    fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut Reader, _v: i16) -> Result<Self, DecodeError> {
         let min_supported_version = r.i16()?;
         let max_supported_version = r.i16()?;
         r.skip_tags()?;
         Ok(Self { min_supported_version, max_supported_version })
     }
 
-    fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
+    pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.i16(self.min_supported_version);
         w.i16(self.max_supported_version);
         w.no_tags();

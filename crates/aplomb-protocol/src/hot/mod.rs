@@ -1,1 +1,15 @@
-//! Produce and Fetch by hand.
+//! Produce and Fetch by hand, on the same primitives as the generated codecs and byte for byte like them
+//! (`tests/hot.rs` compares the two in every version).
+//!
+//! What always holds here: no object per record, no allocation per partition that could be avoided, no copy of record
+//! bytes in either direction.
+//!
+//! [`produce_request`] and [`fetch_request`] read, [`produce_response`] and [`fetch_response`] write.
+
+pub mod fetch_request;
+pub mod fetch_response;
+pub mod produce_request;
+pub mod produce_response;
+mod topic;
+
+pub use topic::{TopicKey, TopicRef};

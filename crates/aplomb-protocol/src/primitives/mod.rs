@@ -7,6 +7,8 @@ mod reader;
 mod writer;
 
 pub use reader::Reader;
+pub(crate) use reader::first_allocation;
+pub(crate) use writer::OpenCount;
 pub use writer::{Tags, Writer};
 
 /// The longest string that Kafka reads or writes, in bytes (`Short.MAX_VALUE`, in flexible versions too).

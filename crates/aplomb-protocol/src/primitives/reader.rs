@@ -3,6 +3,8 @@
 //! Nothing is believed: every length is compared with the bytes that are left before anything is allocated, and a
 //! vector starts small and grows with what was really read. Bytes and records are slices of the frame.
 
+use std::ops::Range;
+
 use aplomb_model::Uuid;
 use bytes::Bytes;
 
@@ -42,6 +44,12 @@ impl Reader {
     #[must_use]
     pub fn position(&self) -> usize {
         self.at
+    }
+
+    /// The whole frame, what was read of it included.
+    #[must_use]
+    pub(crate) fn frame(&self) -> &Bytes {
+        &self.frame
     }
 
     /// What is left, as a slice of the frame.
@@ -206,6 +214,12 @@ impl Reader {
         if flexible { self.compact_length() } else { Self::old_length(self.i32()?) }
     }
 
+    /// Where a string lies in the frame. It is UTF-8.
+    pub(crate) fn str_range(&mut self, flexible: bool) -> Result<Range<usize>, DecodeError> {
+        let len = self.str(flexible)?.len();
+        Ok(self.at - len..self.at)
+    }
+
     /// A string, borrowed from the frame, or null.
     ///
     /// # Errors
@@ -288,7 +302,7 @@ impl Reader {
         mut element: impl FnMut(&mut Self) -> Result<T, DecodeError>,
     ) -> Result<Option<Vec<T>>, DecodeError> {
         let Some(count) = self.nullable_count(flexible)? else { return Ok(None) };
-        let mut elements = Vec::with_capacity(count.min(FIRST_ALLOCATION / size_of::<T>().max(1)));
+        let mut elements = first_allocation(count);
         for _ in 0..count {
             elements.push(element(self)?);
         }
@@ -380,6 +394,11 @@ impl Reader {
     }
 }
 
+/// A vector for `count` elements that were announced and are yet to be seen.
+pub(crate) fn first_allocation<T>(count: usize) -> Vec<T> {
+    Vec::with_capacity(count.min(FIRST_ALLOCATION / size_of::<T>().max(1)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -407,17 +426,9 @@ mod tests {
 
     #[test]
     fn a_first_allocation_is_small_whatever_was_announced() {
-        let mut frame = vec![0, 1, 0, 0];
-        frame.resize(4 + 65536, 7);
-        let mut capacity = None;
-        let mut reader = Reader::new(frame.into());
-        let result = reader.nullable_array(false, |r| {
-            capacity.get_or_insert(r.remaining());
-            r.u8()?;
-            Err::<[u8; 64], _>(DecodeError::NotUtf8)
-        });
-        assert_eq!(result, Err(DecodeError::NotUtf8));
-        assert_eq!(capacity, Some(65536));
+        assert_eq!(first_allocation::<u64>(3).capacity(), 3);
+        assert_eq!(first_allocation::<u64>(usize::MAX).capacity() * size_of::<u64>(), FIRST_ALLOCATION);
+        assert!(first_allocation::<[u8; 5000]>(9).is_empty());
     }
 
     #[test]

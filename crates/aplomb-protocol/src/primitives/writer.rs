@@ -22,6 +22,14 @@ pub struct Tags {
     count_at: usize,
 }
 
+/// A place left open for the count of an array whose elements are being written.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct OpenCount {
+    at: usize,
+    flexible: bool,
+}
+
 impl Writer {
     /// An empty buffer.
     #[must_use]
@@ -57,11 +65,6 @@ impl Writer {
     #[must_use]
     pub fn freeze(self) -> Bytes {
         self.buffer.freeze()
-    }
-
-    /// Takes what was written so far and goes on empty, in the same allocation.
-    pub(crate) fn split(&mut self) -> Bytes {
-        self.buffer.split().freeze()
     }
 
     /// Overwrites four bytes at `at`, which were written before.
@@ -213,6 +216,35 @@ impl Writer {
         self.long_length(Some(count), flexible)
     }
 
+    /// Leaves a place for an array's count.
+    pub(crate) fn open_count(&mut self, flexible: bool) -> OpenCount {
+        let at = self.len();
+        if flexible {
+            self.u8(0);
+        } else {
+            self.i32(0);
+        }
+        OpenCount { at, flexible }
+    }
+
+    /// Fills the place in. Everything that was written behind it moves on by the number of bytes returned: none, unless
+    /// a compact count is over 126.
+    ///
+    /// # Errors
+    /// [`EncodeError::TooLong`].
+    pub(crate) fn close_count(&mut self, open: OpenCount, count: usize) -> Result<usize, EncodeError> {
+        let raw_count = i32::try_from(count).map_err(|_| EncodeError::TooLong(count))?;
+        if !open.flexible {
+            self.patch_i32(open.at, raw_count);
+            return Ok(0);
+        }
+        let (raw, len) = varint(raw_count.unsigned_abs() + 1);
+        self.buffer[open.at] = raw[0];
+        self.raw(&raw[1..len]);
+        self.buffer[open.at + 1..].rotate_right(len - 1);
+        Ok(len - 1)
+    }
+
     /// An array; `element` writes one of it.
     ///
     /// # Errors
@@ -337,6 +369,25 @@ mod tests {
         let mut expected = vec![2, 0, 3, 3, b'a', b'b', 3, 0xc8, 0x01];
         expected.extend([7; 200]);
         assert_eq!(w.as_slice(), expected);
+    }
+
+    #[test]
+    fn a_count_filled_in_later_is_the_count_written_first() {
+        for flexible in [false, true] {
+            for count in [0, 1, 126, 127, 20_000] {
+                let elements = vec![7; count];
+                let mut expected = Writer::new();
+                expected.count(count, flexible).unwrap();
+                expected.raw(&elements);
+
+                let mut w = Writer::new();
+                let open = w.open_count(flexible);
+                w.raw(&elements);
+                let moved = w.close_count(open, count).unwrap();
+                assert_eq!(w.as_slice(), expected.as_slice());
+                assert_eq!(moved, expected.len() - count - if flexible { 1 } else { 4 });
+            }
+        }
     }
 
     #[test]

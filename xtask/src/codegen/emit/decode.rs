@@ -29,7 +29,8 @@ pub(super) fn function(layout: &Layout, one: &Struct) -> String {
     let body = format!("{check}{flexible}{body}");
     let v = if has_word(&body, "v") { "v" } else { "_v" };
     let r = if has_word(&body, "r") { "r" } else { "_r" };
-    format!("fn decode({r}: &mut Reader, {v}: i16) -> Result<Self, DecodeError> {{\n{body}}}\n")
+    let public = if top { "" } else { "pub(crate) " };
+    format!("{public}fn decode({r}: &mut Reader, {v}: i16) -> Result<Self, DecodeError> {{\n{body}}}\n")
 }
 
 fn plain_field(layout: &Layout, one: &Struct, slot: &Slot) -> String {

@@ -25,8 +25,9 @@ pub(super) fn function(layout: &Layout, one: &Struct) -> Result<String, String> 
     let body = format!("{check}{flexible}{body}");
     let v = if has_word(&body, "v") { "v" } else { "_v" };
     let w = if has_word(&body, "w") { "w" } else { "_w" };
+    let public = if top { "" } else { "pub(crate) " };
     Ok(format!(
-        "fn encode(&self, {w}: &mut Writer, {v}: i16) -> Result<(), EncodeError> {{\n{body}Ok(())\n}}\n"
+        "{public}fn encode(&self, {w}: &mut Writer, {v}: i16) -> Result<(), EncodeError> {{\n{body}Ok(())\n}}\n"
     ))
 }
 
