@@ -1,1 +1,0 @@
-//! What every disk promises: one suite, run on the simulated and the real.

@@ -1,1 +1,0 @@
-//! A deterministic disk that freezes, tears and forgets, by seed.

@@ -1,0 +1,273 @@
+//! A deterministic disk that freezes, tears and forgets, by seed.
+//!
+//! [`SimDisk`] is both the queues of a running broker ([`SimDisk::queue`]) and what start-up reads ([`StartupDisk`]), over one tree of
+//! files. Time is virtual: nothing happens between two calls of [`SimDisk::advance`], which carries out what is due and
+//! delivers the completions, always in the same order for the same seed and the same calls. The test says what goes wrong: see
+//! [`SimDisk::freeze`], [`SimDisk::fail`], [`SimDisk::process_killed`] and [`SimDisk::power_cut`].
+//!
+//! `schedule` decides when a command ends, `world` what it does, `tree` and `content` what of that a power cut forgets.
+
+mod content;
+mod options;
+mod random;
+mod schedule;
+mod tree;
+mod world;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use aplomb_model::Instant;
+use bytes::Bytes;
+
+pub use options::{Fault, ServiceTimes, SimOperation, SimOptions};
+
+use crate::stats::DiskStats;
+use crate::{
+    CompletionSink, DiskCommand, DiskError, DiskIndex, DiskQueue, Entry, EntryKind, FileName, QueueFull,
+    SmallFile, StartupDisk, Ticket,
+};
+use random::Random;
+use schedule::Schedule;
+use tree::{Kind, Tree};
+use world::{Step, World};
+
+/// A simulated disk. Clones are the same disk.
+#[derive(Clone, Debug)]
+pub struct SimDisk {
+    index: DiskIndex,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    world: World,
+    schedule: Schedule,
+    options: SimOptions,
+    /// Counts processes: an entrance of a dead one is of no use.
+    process: u64,
+    stats: Arc<DiskStats>,
+}
+
+impl SimDisk {
+    /// An empty disk.
+    #[must_use]
+    pub fn new(index: DiskIndex, options: SimOptions) -> Self {
+        let world = World {
+            tree: Tree::new(),
+            random: Random::new(options.seed),
+            faults: Vec::new(),
+            capacity: options.capacity,
+            wall_ms: options.wall_start_ms,
+        };
+        let stats = Arc::new(DiskStats::default());
+        let schedule = Schedule::new(&options, Arc::clone(&stats), Instant::START);
+        let state = State { world, schedule, options, process: 0, stats };
+        Self { index, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// An entrance for one owner. Its completions are delivered by [`SimDisk::advance`].
+    #[must_use]
+    pub fn queue(&self, sink: Arc<dyn CompletionSink>) -> SimQueue {
+        let process = self.lock().process;
+        SimQueue { disk: self.clone(), sink, process, next: 0 }
+    }
+
+    /// Carries out what is due by `now` and delivers the completions, in order. Time never goes back.
+    pub fn advance(&self, now: Instant) {
+        let ended = {
+            let mut state = self.lock();
+            let State { world, schedule, options, .. } = &mut *state;
+            schedule.advance(now, world, options)
+        };
+        // Outside the lock: a sink may submit again.
+        ended.into_iter().for_each(|end| end.deliver(self.index));
+    }
+
+    /// When [`SimDisk::advance`] has something to do next; `None` while the disk is idle or frozen.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Instant> {
+        self.lock().schedule.next_event()
+    }
+
+    /// The disk answers nothing any more.
+    pub fn freeze(&self) {
+        self.lock().schedule.frozen = true;
+    }
+
+    /// The disk answers again; what was at work has been done meanwhile.
+    pub fn thaw(&self) {
+        let mut state = self.lock();
+        let State { world, schedule, options, .. } = &mut *state;
+        schedule.frozen = false;
+        schedule.start(world, options);
+    }
+
+    /// Changes how long things take, for commands that start from now on.
+    pub fn set_service(&self, service: ServiceTimes) {
+        self.lock().options.service = service;
+    }
+
+    /// Changes how much fits. A write beyond it fails and the disk is lost, as with a real `ENOSPC`.
+    pub fn set_capacity(&self, bytes: u64) {
+        self.lock().world.capacity = bytes;
+    }
+
+    /// Arms a fault.
+    pub fn fail(&self, fault: Fault) {
+        self.lock().world.faults.push(fault);
+    }
+
+    /// The first error, if the disk is lost to this process. A new process ([`SimDisk::process_killed`], [`SimDisk::power_cut`])
+    /// finds it working again, unless something goes wrong again.
+    #[must_use]
+    pub fn lost(&self) -> Option<Arc<str>> {
+        self.lock().schedule.lost.clone()
+    }
+
+    /// The process dies. Of what its queues held, some has happened, in an order that the lanes allow; all that was executed
+    /// stays. No completion is delivered any more, and its entrances are dead.
+    pub fn process_killed(&self) {
+        let mut state = self.lock();
+        let State { world, schedule, .. } = &mut *state;
+        schedule.die(world);
+        state.restart();
+    }
+
+    /// The power goes, and with it what was not synced: all of it, some of it, or single sectors, by seed. Names that were not made
+    /// durable are the old or the new ones.
+    pub fn power_cut(&self) {
+        let mut state = self.lock();
+        let State { world, schedule, .. } = &mut *state;
+        schedule.die(world);
+        world.tree.power_cut(&mut world.random);
+        state.restart();
+    }
+
+    /// Counters, as a real engine keeps them.
+    #[must_use]
+    pub fn stats(&self) -> Arc<DiskStats> {
+        Arc::clone(&self.lock().stats)
+    }
+
+    /// Every file and its content, as a process sees them now.
+    #[must_use]
+    pub fn image(&self) -> BTreeMap<String, Bytes> {
+        let state = self.lock();
+        let files = state.world.tree.files();
+        files.into_iter().map(|(name, content)| (name, Bytes::copy_from_slice(content.bytes()))).collect()
+    }
+
+    /// The content of one file, as a process sees it now.
+    #[must_use]
+    pub fn file(&self, name: &str) -> Option<Bytes> {
+        let state = self.lock();
+        state.world.tree.content(name).ok().map(|content| Bytes::copy_from_slice(content.bytes()))
+    }
+
+    /// What of one file's content is sure to survive a power cut (if its name does).
+    #[must_use]
+    pub fn durable(&self, name: &str) -> Option<Bytes> {
+        let state = self.lock();
+        state.world.tree.content(name).ok().map(|content| Bytes::from(content.durable()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state
+            .lock()
+            .expect("a simulated disk's lock is never poisoned: its code does not panic half-way")
+    }
+
+    /// Runs steps for start-up, which sees the same losses as the queues.
+    fn steps(&self, plan: impl FnOnce(&World) -> Vec<Step>) -> Result<(), DiskError> {
+        self.startup(|world| plan(world).into_iter().try_for_each(|step| world.run(step)))
+    }
+
+    fn startup<T>(&self, call: impl FnOnce(&mut World) -> Result<T, DiskError>) -> Result<T, DiskError> {
+        let mut state = self.lock();
+        if state.schedule.lost.is_some() {
+            return Err(DiskError::Offline);
+        }
+        let result = call(&mut state.world);
+        if let Err(error @ DiskError::Failed { .. }) = &result {
+            state.schedule.lose(error);
+        }
+        result
+    }
+}
+
+impl State {
+    fn restart(&mut self) {
+        self.process += 1;
+        self.stats = Arc::new(DiskStats::default());
+        self.schedule = Schedule::new(&self.options, Arc::clone(&self.stats), self.schedule.now);
+    }
+}
+
+/// One owner's entrance to a [`SimDisk`].
+pub struct SimQueue {
+    disk: SimDisk,
+    sink: Arc<dyn CompletionSink>,
+    process: u64,
+    next: u64,
+}
+
+impl DiskQueue for SimQueue {
+    fn disk(&self) -> DiskIndex {
+        self.disk.index
+    }
+
+    /// # Panics
+    /// If the process that the entrance belonged to was killed.
+    fn try_submit(&mut self, command: DiskCommand, now: Instant) -> Result<Ticket, QueueFull<DiskCommand>> {
+        let mut state = self.disk.lock();
+        assert_eq!(state.process, self.process, "a dead process submitted {command:?}");
+        let State { world, schedule, options, .. } = &mut *state;
+        let ticket = Ticket(self.next);
+        schedule.submit(command, ticket, &self.sink, now, world, options)?;
+        self.next += 1;
+        Ok(ticket)
+    }
+}
+
+impl StartupDisk for SimDisk {
+    fn list(&self, directory: Option<&FileName>) -> Result<Vec<Entry>, DiskError> {
+        let names = self.startup(|world| world.list(directory))?;
+        let entry = |(name, kind)| Entry {
+            name,
+            kind: match kind {
+                Kind::File { len, modified_ms } => EntryKind::File { len, modified_ms },
+                Kind::Directory => EntryKind::Directory,
+            },
+        };
+        Ok(names.into_iter().map(entry).collect())
+    }
+
+    fn read(&self, file: &FileName, at: u64, len: usize) -> Result<Bytes, DiskError> {
+        self.startup(|world| world.read(file, at, len))
+    }
+
+    fn write(&self, file: &FileName, at: u64, data: &[u8]) -> Result<(), DiskError> {
+        self.steps(|_| vec![Step::Write { file: file.as_str().to_owned(), at, data: data.to_vec() }])
+    }
+
+    fn truncate(&self, file: &FileName, len: u64) -> Result<(), DiskError> {
+        self.steps(|_| vec![Step::Truncate { file: file.as_str().to_owned(), len }])
+    }
+
+    fn remove(&self, name: &FileName) -> Result<(), DiskError> {
+        self.steps(|world| world.remove_steps(name.as_str()))
+    }
+
+    fn rename(&self, from: &FileName, to: &FileName) -> Result<(), DiskError> {
+        self.steps(|_| World::rename_steps(from, to))
+    }
+
+    fn publish(&self, files: &[SmallFile]) -> Result<(), DiskError> {
+        self.steps(|world| world.publish_steps(files))
+    }
+
+    fn sync(&self, files: &[FileName]) -> Result<(), DiskError> {
+        self.steps(|world| world.sync_steps(files))
+    }
+}

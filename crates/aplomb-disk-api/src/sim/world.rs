@@ -1,0 +1,253 @@
+//! What commands do to the tree, one file operation after the other, and how each of those may fail.
+//!
+//! A command becomes a list of [`Step`]s. A process that dies in the middle of a command has done some of them: that is why a
+//! publication or a deletion is not one operation here.
+
+use bytes::Bytes;
+
+use super::options::{Fault, SimOperation};
+use super::random::Random;
+use super::tree::{Kind, Refusal, Tree};
+use crate::{DiskCommand, DiskError, Done, FileName, SmallFile};
+
+/// One file operation.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    MakeDirectory(String),
+    Write { file: String, at: u64, data: Vec<u8> },
+    Replace { file: String, data: Vec<u8> },
+    Truncate { file: String, len: u64 },
+    SyncContent(String),
+    SyncNames(Option<String>),
+    Rename { from: String, to: String },
+    RemoveFile(String),
+    RemoveDirectory(String),
+}
+
+/// The files, the dice, and what is about to go wrong.
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) tree: Tree,
+    pub(super) random: Random,
+    pub(super) faults: Vec<Fault>,
+    pub(super) capacity: u64,
+    pub(super) wall_ms: i64,
+}
+
+impl World {
+    /// Carries a command out. What it returns is its completion; the caller draws the conclusion from a loss.
+    pub(super) fn execute(&mut self, command: &DiskCommand) -> Result<Done, DiskError> {
+        match command {
+            DiskCommand::Read { file, at, len, .. } => self.read(file, *at, *len as usize).map(Done::Read),
+            DiskCommand::Space => {
+                let usable = self.capacity.saturating_sub(self.tree.used());
+                Ok(Done::Space { total: self.capacity, usable })
+            }
+            _ => {
+                for step in self.steps(command) {
+                    self.run(step)?;
+                }
+                Ok(Done::Done)
+            }
+        }
+    }
+
+    /// The process dies while `command` is at work: some of its steps happen, and perhaps the beginning of a write.
+    pub(super) fn execute_in_part(&mut self, command: &DiskCommand) {
+        let steps = self.steps(command);
+        let whole = self.random.within(0..steps.len() as u64 + 1);
+        for (position, mut step) in (0..).zip(steps) {
+            if position == whole {
+                match &mut step {
+                    Step::Write { data, .. } | Step::Replace { data, .. } => {
+                        let kept = self.random.within(0..data.len() as u64 + 1);
+                        data.truncate(usize::try_from(kept).expect("shorter than the data"));
+                    }
+                    _ => return,
+                }
+            }
+            // An error has nobody left to report to.
+            if self.run(step).is_err() || position == whole {
+                return;
+            }
+        }
+    }
+
+    pub(super) fn read(&mut self, file: &FileName, at: u64, len: usize) -> Result<Bytes, DiskError> {
+        self.chance(SimOperation::Read, file.as_str())?;
+        let content =
+            self.tree.content(file.as_str()).map_err(|refusal| named("read", file.as_str(), refusal))?;
+        let bytes = content.bytes();
+        let from = usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
+        let to = from.saturating_add(len).min(bytes.len());
+        Ok(Bytes::copy_from_slice(&bytes[from..to]))
+    }
+
+    pub(super) fn list(&mut self, directory: Option<&FileName>) -> Result<Vec<(String, Kind)>, DiskError> {
+        let name = directory.map(FileName::as_str);
+        self.chance(SimOperation::List, name.unwrap_or("."))?;
+        self.tree.list(name).map_err(|refusal| named("list", name.unwrap_or("."), refusal))
+    }
+
+    /// The operations that a command asks for.
+    fn steps(&self, command: &DiskCommand) -> Vec<Step> {
+        match command {
+            DiskCommand::Write { file, at, data } => {
+                vec![Step::Write { file: text(file), at: *at, data: data.concat() }]
+            }
+            DiskCommand::Sync { files } => self.sync_steps(files),
+            DiskCommand::Publish { files, .. } => self.publish_steps(files),
+            DiskCommand::Truncate { file, len } => vec![Step::Truncate { file: text(file), len: *len }],
+            DiskCommand::Rename { from, to } => Self::rename_steps(from, to),
+            DiskCommand::DeleteFiles { files } => {
+                let there = files.iter().filter(|file| self.tree.content(file.as_str()).is_ok());
+                there.map(|file| Step::RemoveFile(text(file))).collect()
+            }
+            DiskCommand::DeleteDirectory { directory } => self.remove_steps(directory.as_str()),
+            DiskCommand::Read { .. } | DiskCommand::Space => Vec::new(),
+        }
+    }
+
+    pub(super) fn sync_steps(&self, files: &[FileName]) -> Vec<Step> {
+        let there = files.iter().filter(|file| self.tree.content(file.as_str()).is_ok());
+        there.flat_map(|file| [Step::SyncContent(text(file)), Step::SyncNames(parent(file))]).collect()
+    }
+
+    pub(super) fn publish_steps(&self, files: &[SmallFile]) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let temporary = |file: &SmallFile| format!("{}.tmp", file.name);
+        for file in files {
+            let name = file.name.as_str();
+            let ancestors = name.match_indices('/').map(|(slash, _)| &name[..slash]);
+            let missing = ancestors.filter(|directory| self.tree.kind(directory).is_err());
+            steps.extend(missing.map(|directory| Step::MakeDirectory(directory.to_owned())));
+            steps.push(Step::Replace { file: temporary(file), data: file.content.to_vec() });
+        }
+        steps.extend(files.iter().map(|file| Step::SyncContent(temporary(file))));
+        steps.extend(files.iter().map(|file| Step::Rename { from: temporary(file), to: text(&file.name) }));
+        let mut directories: Vec<_> = files.iter().map(|file| parent(&file.name)).collect();
+        directories.dedup();
+        steps.extend(directories.into_iter().map(Step::SyncNames));
+        steps
+    }
+
+    pub(super) fn rename_steps(from: &FileName, to: &FileName) -> Vec<Step> {
+        let renamed = Step::Rename { from: text(from), to: text(to) };
+        vec![renamed, Step::SyncNames(parent(to)), Step::SyncNames(parent(from))]
+    }
+
+    /// Deletes a file, or a directory from the inside out; nothing if it is not there.
+    pub(super) fn remove_steps(&self, name: &str) -> Vec<Step> {
+        match self.tree.kind(name) {
+            Err(_) => Vec::new(),
+            Ok(Kind::File { .. }) => vec![Step::RemoveFile(name.to_owned())],
+            Ok(Kind::Directory) => {
+                let inside = self.tree.list(Some(name)).unwrap_or_default();
+                let mut steps: Vec<Step> = inside
+                    .iter()
+                    .flat_map(|(child, _)| self.remove_steps(&format!("{name}/{child}")))
+                    .collect();
+                steps.push(Step::RemoveDirectory(name.to_owned()));
+                steps
+            }
+        }
+    }
+
+    pub(super) fn run(&mut self, step: Step) -> Result<(), DiskError> {
+        match step {
+            Step::MakeDirectory(name) => {
+                self.chance(SimOperation::MakeDirectory, &name)?;
+                self.tree.create_directory(&name).map_err(|refusal| named("mkdir", &name, refusal))
+            }
+            Step::Write { file, at, data } => self.write(&file, Some(at), data),
+            Step::Replace { file, data } => self.write(&file, None, data),
+            Step::Truncate { file, len } => {
+                self.chance(SimOperation::Truncate, &file)?;
+                let content =
+                    self.tree.content_mut(&file).map_err(|refusal| named("truncate", &file, refusal))?;
+                content.truncate(len);
+                content.modified_ms = self.wall_ms;
+                Ok(())
+            }
+            Step::SyncContent(file) => {
+                self.chance(SimOperation::Sync, &file)?;
+                self.tree.sync_content(&file).map_err(|refusal| named("sync", &file, refusal))
+            }
+            Step::SyncNames(directory) => {
+                let name = directory.as_deref();
+                self.chance(SimOperation::Sync, name.unwrap_or("."))?;
+                self.tree.sync_names(name).map_err(|refusal| named("sync", name.unwrap_or("."), refusal))
+            }
+            Step::Rename { from, to } => {
+                self.chance(SimOperation::Rename, &from)?;
+                self.tree.rename(&from, &to).map_err(|refusal| named("rename", &from, refusal))
+            }
+            Step::RemoveFile(name) => {
+                self.chance(SimOperation::Remove, &name)?;
+                self.tree.remove_file(&name).map_err(|refusal| named("unlink", &name, refusal))
+            }
+            Step::RemoveDirectory(name) => {
+                self.chance(SimOperation::Remove, &name)?;
+                self.tree.remove_directory(&name).map_err(|refusal| named("rmdir", &name, refusal))
+            }
+        }
+    }
+
+    /// Writes at a place, or (`None`) instead of everything that is there. A disk that fails or is full may have taken some of it.
+    fn write(&mut self, file: &str, at: Option<u64>, mut data: Vec<u8>) -> Result<(), DiskError> {
+        let struck = self.chance(SimOperation::Write, file);
+        self.tree.create_file(file).map_err(|refusal| named("write", file, refusal))?;
+        let content = self.tree.content_mut(file).map_err(|refusal| named("write", file, refusal))?;
+        if at.is_none() && content.len() > 0 {
+            content.truncate(0);
+        }
+        let len = content.len();
+        let at = at.unwrap_or(0);
+        let growth = (at + data.len() as u64).saturating_sub(len);
+        let room = self.capacity.saturating_sub(self.tree.used());
+        let result = if growth > room {
+            Err(failed("write", file, "No space left on device (os error 28)"))
+        } else {
+            struck
+        };
+        if result.is_err() {
+            let fits = (data.len() as u64).min((len + room).saturating_sub(at));
+            let kept = self.random.within(0..fits + 1);
+            data.truncate(usize::try_from(kept).expect("shorter than the data"));
+        }
+        let content = self.tree.content_mut(file).map_err(|refusal| named("write", file, refusal))?;
+        content.write(at, data);
+        content.modified_ms = self.wall_ms;
+        result
+    }
+
+    /// Lets a fault strike.
+    fn chance(&mut self, operation: SimOperation, name: &str) -> Result<(), DiskError> {
+        match self.faults.iter_mut().position(|fault| fault.strikes(operation, name)) {
+            None => Ok(()),
+            Some(struck) => {
+                self.faults.remove(struck);
+                Err(failed(&format!("{operation:?}").to_lowercase(), name, "Input/output error (os error 5)"))
+            }
+        }
+    }
+}
+
+fn text(name: &FileName) -> String {
+    name.as_str().to_owned()
+}
+
+fn parent(name: &FileName) -> Option<String> {
+    name.parent().map(str::to_owned)
+}
+
+fn named(what: &str, name: &str, refusal: Refusal) -> DiskError {
+    match refusal {
+        Refusal::NotFound => DiskError::NotFound { name: name.into() },
+        _ => failed(what, name, refusal.words()),
+    }
+}
+
+fn failed(what: &str, name: &str, reason: &str) -> DiskError {
+    DiskError::Failed { what: format!("{what} {name}").into(), reason: reason.into() }
+}

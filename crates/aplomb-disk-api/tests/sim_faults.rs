@@ -1,0 +1,199 @@
+//! What can be done to a simulated disk, and that the same seed does it again.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aplomb_disk_api::sim::{Fault, ServiceTimes, SimDisk, SimOperation, SimOptions, SimQueue};
+use aplomb_disk_api::{
+    Completion, CompletionSink, DiskCommand, DiskError, DiskIndex, DiskQueue, Done, FileName, Lane,
+    ReadPattern, SmallFile, StartupDisk,
+};
+use aplomb_model::Instant;
+use bytes::Bytes;
+
+#[derive(Default)]
+struct Letters(Mutex<Vec<Completion>>);
+
+impl CompletionSink for Letters {
+    fn complete(&self, completion: Completion) {
+        self.0.lock().expect("one thread").push(completion);
+    }
+}
+
+impl Letters {
+    fn results(&self) -> Vec<Result<Done, DiskError>> {
+        self.0.lock().expect("one thread").iter().map(|letter| letter.result.clone()).collect()
+    }
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::START + Duration::from_millis(millis)
+}
+
+fn disk(seed: u64) -> (SimDisk, Arc<Letters>, SimQueue) {
+    let disk = SimDisk::new(DiskIndex(0), SimOptions { seed, ..SimOptions::default() });
+    let letters = Arc::new(Letters::default());
+    let queue = disk.queue(Arc::clone(&letters) as Arc<dyn CompletionSink>);
+    (disk, letters, queue)
+}
+
+fn write(file: &str, place: u64, data: &'static str) -> DiskCommand {
+    DiskCommand::Write {
+        file: FileName::new(file),
+        at: place,
+        data: vec![Bytes::from_static(data.as_bytes())],
+    }
+}
+
+fn submit(queue: &mut SimQueue, command: DiskCommand, now: Instant) {
+    queue.try_submit(command, now).expect("there is room");
+}
+
+#[test]
+fn a_frozen_disk_answers_nothing_and_its_age_grows_until_it_thaws() {
+    let (disk, letters, mut queue) = disk(1);
+    submit(&mut queue, write("file", 0, "x"), at(10));
+    disk.freeze();
+    submit(&mut queue, DiskCommand::Sync { files: vec![FileName::new("file")] }, at(11));
+    disk.advance(at(30_000));
+    assert_eq!(letters.results().len(), 0);
+    assert_eq!(disk.stats().oldest(), Some(at(10)));
+    assert_eq!(disk.next_event(), None);
+    disk.thaw();
+    disk.advance(at(30_005));
+    assert_eq!(letters.results(), [Ok(Done::Done), Ok(Done::Done)]);
+    assert_eq!(disk.stats().oldest(), None);
+}
+
+#[test]
+fn a_slow_disk_takes_as_long_as_it_is_told() {
+    let (disk, letters, mut queue) = disk(2);
+    disk.set_service(ServiceTimes::default().slower_by(Duration::from_millis(300)));
+    submit(&mut queue, write("file", 0, "x"), at(0));
+    disk.advance(at(300));
+    assert_eq!(letters.results().len(), 0);
+    disk.advance(at(301));
+    assert_eq!(letters.results().len(), 1);
+}
+
+#[test]
+fn the_operation_that_was_named_fails_and_the_disk_is_lost() {
+    let (disk, letters, mut queue) = disk(3);
+    disk.fail(Fault { operation: Some(SimOperation::Sync), name: Some("b.log".into()), after: 1 });
+    for file in ["a.log", "b.log", "b.log", "a.log"] {
+        submit(&mut queue, write(file, 0, "x"), at(0));
+        submit(&mut queue, DiskCommand::Sync { files: vec![FileName::new(file)] }, at(0));
+    }
+    disk.advance(at(100));
+    let results = letters.results();
+    assert_eq!(results.len(), 8);
+    assert!(results[..5].iter().all(Result::is_ok), "{results:?}");
+    assert!(matches!(&results[5], Err(DiskError::Failed { what, .. }) if &**what == "sync b.log"));
+    assert_eq!(results[6..], [Err(DiskError::Offline), Err(DiskError::Offline)]);
+    assert!(disk.lost().is_some());
+    assert_eq!(disk.sync(&[FileName::new("a.log")]), Err(DiskError::Offline));
+    disk.process_killed();
+    assert_eq!(disk.sync(&[FileName::new("a.log")]), Ok(()));
+}
+
+#[test]
+fn a_full_disk_is_a_lost_disk() {
+    let (disk, letters, mut queue) = disk(4);
+    disk.set_capacity(10);
+    submit(&mut queue, write("file", 0, "12345678"), at(0));
+    submit(&mut queue, write("file", 8, "12345678"), at(0));
+    disk.advance(at(10));
+    let results = letters.results();
+    assert_eq!(results[0], Ok(Done::Done));
+    assert!(matches!(&results[1], Err(DiskError::Failed { reason, .. }) if reason.contains("No space")));
+    assert!(disk.file("file").expect("it was made").len() <= 10);
+}
+
+#[test]
+fn a_killed_process_leaves_what_was_executed_and_a_beginning_of_the_rest() {
+    let mut lengths = std::collections::BTreeSet::new();
+    for seed in 0..60 {
+        let (disk, letters, mut queue) = disk(seed);
+        submit(&mut queue, write("file", 0, "executed"), at(0));
+        disk.advance(at(10));
+        assert_eq!(letters.results().len(), 1);
+        for n in 0..4 {
+            submit(&mut queue, write("file", 8 + n * 8, "abcdefgh"), at(10));
+        }
+        disk.process_killed();
+        let found = disk.file("file").expect("it was executed");
+        let whole = [b"executed".as_slice(), &b"abcdefgh".repeat(4)].concat();
+        assert!(whole.starts_with(&found), "seed {seed}: a later write happened without an earlier one");
+        assert!(found.len() >= 8);
+        lengths.insert(found.len());
+    }
+    assert!(lengths.len() > 8, "kills cut the file at {lengths:?} only");
+}
+
+#[test]
+fn a_power_cut_forgets_unsynced_writes_and_keeps_synced_ones() {
+    let mut forgot = 0;
+    for seed in 0..60 {
+        let (disk, _, mut queue) = disk(seed);
+        submit(&mut queue, write("file", 0, "synced"), at(0));
+        submit(&mut queue, DiskCommand::Sync { files: vec![FileName::new("file")] }, at(0));
+        submit(&mut queue, write("file", 6, " and not"), at(0));
+        disk.advance(at(50));
+        assert_eq!(disk.durable("file").as_deref(), Some(b"synced".as_slice()));
+        disk.power_cut();
+        let found = disk.file("file").expect("its name was synced");
+        assert!(found.starts_with(b"synced"), "seed {seed}: {found:?}");
+        forgot += usize::from(found.len() == 6);
+    }
+    assert!((10..60).contains(&forgot), "{forgot} of 60 power cuts forgot the write");
+}
+
+/// A history of everything at once, as text.
+fn history(seed: u64) -> String {
+    let (disk, letters, mut queue) = disk(seed);
+    for n in 0..100_u64 {
+        let now = at(n / 3);
+        disk.advance(now);
+        let file = format!("file-{}", n % 7);
+        submit(&mut queue, write(&file, n * 3, "abc"), now);
+        let name = FileName::new(file);
+        match n % 4 {
+            0 => submit(&mut queue, DiskCommand::Sync { files: vec![name] }, now),
+            1 => {
+                let pattern = ReadPattern::Sequential;
+                submit(&mut queue, DiskCommand::Read { file: name, at: 0, len: 100, pattern }, now);
+            }
+            2 => submit(&mut queue, DiskCommand::DeleteFiles { files: vec![name] }, now),
+            _ => {
+                let files = vec![SmallFile { name, content: Bytes::from_static(b"whole") }];
+                submit(&mut queue, DiskCommand::Publish { files, lane: Lane::Housekeeping }, now);
+            }
+        }
+    }
+    disk.power_cut();
+    format!("{:?} {:?}", letters.0.lock().expect("one thread"), disk.image())
+}
+
+#[test]
+fn one_seed_is_one_history() {
+    assert_eq!(history(77), history(77));
+    assert_ne!(history(77), history(78));
+}
+
+#[test]
+fn start_up_sees_the_files_that_the_queues_wrote() {
+    let (disk, _, mut queue) = disk(5);
+    let file =
+        SmallFile { name: FileName::new("orders-3/partition.metadata"), content: Bytes::from_static(b"x") };
+    disk.publish(&[file]).expect("the disk is well");
+    submit(&mut queue, write("orders-3/0.log", 0, "records"), at(0));
+    disk.advance(at(1000));
+    let directory = FileName::new("orders-3");
+    let names: Vec<String> =
+        disk.list(Some(&directory)).expect("it was made").into_iter().map(|entry| entry.name).collect();
+    assert_eq!(names, ["0.log", "partition.metadata"]);
+    assert_eq!(disk.read(&FileName::new("orders-3/0.log"), 3, 100).expect("it exists").as_ref(), b"ords");
+    disk.remove(&directory).expect("the disk is well");
+    assert!(matches!(disk.list(Some(&directory)), Err(DiskError::NotFound { .. })));
+    assert_eq!(disk.list(None), Ok(Vec::new()));
+}
