@@ -2,4 +2,5 @@
 
 pub mod checkpoint;
 pub mod index;
+pub mod producers;
 pub mod segment;
