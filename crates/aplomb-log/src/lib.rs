@@ -4,3 +4,4 @@ pub mod checkpoint;
 pub mod index;
 pub mod producers;
 pub mod segment;
+pub mod tail;

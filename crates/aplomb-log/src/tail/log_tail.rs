@@ -1,0 +1,406 @@
+//! One partition's tail: where appends go, until the disk has them and the memory is wanted.
+//!
+//! What always holds: `start <= durable <= written <= taken <= end`, all of them offsets between batches; the bytes of
+//! `start..end` are in the chunks, in order; only bytes below `durable` are ever evicted, oldest first. A tail that holds
+//! nothing allocates nothing.
+//!
+//! Next: `reading` for what is asked of it, `chunk` for the memory, `drain` for what a crash leaves.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use aplomb_model::{Offset, PartitionIndex, Timestamp, TopicId};
+use smallvec::SmallVec;
+
+use super::arena::{Slot, WriteEnd};
+use super::chunk::Chunk;
+use super::error::TailFull;
+use super::facts::{Entry, TailBatch};
+use super::held::HeldChunk;
+use super::layout::ChunkHeader;
+use super::share::TailShare;
+
+/// Where a log ends: the next batch goes there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogEnd {
+    /// Base offset of the segment that is appended to.
+    pub segment_base: Offset,
+    /// Where the next batch begins in that segment, in bytes.
+    pub at: u64,
+    /// The log end offset.
+    pub offset: Offset,
+}
+
+/// The end of one partition's log, in memory.
+///
+/// Dropping it forgets nothing: what it holds stays marked as the partition's in the arena, and the next start finds it.
+/// A partition that is deleted, or closed with everything durable, calls [`LogTail::clear`] first.
+#[derive(Debug)]
+pub struct LogTail {
+    pub(super) share: Arc<TailShare>,
+    topic: TopicId,
+    partition: PartitionIndex,
+    pub(super) chunks: VecDeque<HeldChunk>,
+    /// The right to append to the last chunk. `None` if it is full, cut, or of an earlier segment.
+    writer: Option<WriteEnd>,
+    /// How many chunks, from the oldest on, are wholly durable.
+    durable_chunks: usize,
+    pub(super) end: LogEnd,
+    pub(super) taken: Offset,
+    written: Offset,
+    durable: Offset,
+}
+
+impl LogTail {
+    /// The tail of a log that ends at `end`, all of it durable.
+    #[must_use]
+    pub fn new(share: Arc<TailShare>, topic: TopicId, partition: PartitionIndex, end: LogEnd) -> Self {
+        Self {
+            share,
+            topic,
+            partition,
+            chunks: VecDeque::new(),
+            writer: None,
+            durable_chunks: 0,
+            end,
+            taken: end.offset,
+            written: end.offset,
+            durable: end.offset,
+        }
+    }
+
+    /// Where the log ends.
+    #[must_use]
+    pub fn end(&self) -> LogEnd {
+        self.end
+    }
+
+    /// From this offset on, everything is here. The log end offset if nothing is.
+    #[must_use]
+    pub fn start_offset(&self) -> Offset {
+        self.chunks.front().map_or(self.end.offset, |oldest| oldest.floor)
+    }
+
+    /// Everything below was taken for the disk by [`LogTail::take_unwritten`].
+    #[must_use]
+    pub fn taken_end(&self) -> Offset {
+        self.taken
+    }
+
+    /// Everything below is in the file, as far as the disk has said.
+    #[must_use]
+    pub fn written_end(&self) -> Offset {
+        self.written
+    }
+
+    /// Everything below survives a power cut, as far as the disk has said.
+    #[must_use]
+    pub fn durable_end(&self) -> Offset {
+        self.durable
+    }
+
+    /// The disk's share that the memory comes from.
+    #[must_use]
+    pub fn share(&self) -> &Arc<TailShare> {
+        &self.share
+    }
+
+    /// How many chunks are held.
+    #[must_use]
+    pub fn held_chunks(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// How many chunks [`LogTail::evict`] could release now.
+    #[must_use]
+    pub fn durable_chunks(&self) -> usize {
+        self.durable_chunks
+    }
+
+    /// Appends one whole batch, given in pieces, at byte `at` of the present segment. When this returns, the batch survives
+    /// the process. Makes room by evicting what the disk has of this log, if there is no other.
+    ///
+    /// # Errors
+    /// [`TailFull`]: the log is as it was.
+    ///
+    /// # Panics
+    /// If the batch does not go where the log ends, or is not of the size that `batch` says.
+    pub fn push(&mut self, at: u64, parts: &[&[u8]], batch: TailBatch) -> Result<(), TailFull> {
+        let size: usize = parts.iter().map(|part| part.len()).sum();
+        assert_eq!(at, self.end.at, "a batch goes where the log ends");
+        assert_eq!(size as u64, u64::from(batch.size), "the batch is as long as it says");
+        assert!(
+            batch.base_offset >= self.end.offset,
+            "offsets rise: {} >= {}",
+            batch.base_offset,
+            self.end.offset
+        );
+        assert!(size > 0 && batch.last_offset >= batch.base_offset, "a batch is never empty");
+        let slots = self.allocate(at, size as u64)?;
+
+        let chunk_size = self.share.chunk_size();
+        let mut ends: SmallVec<[WriteEnd; 2]> = self.writer.take().into_iter().collect();
+        let mut file_start = at - at % u64::from(chunk_size) + ends.len() as u64 * u64::from(chunk_size);
+        for slot in slots {
+            let begins_here = at >= file_start;
+            let floor = if begins_here { self.end.offset } else { batch.last_offset.next() };
+            ends.push(self.open(slot, file_start, at.saturating_sub(file_start) as u32, floor));
+            file_start += u64::from(chunk_size);
+        }
+        let first = self.chunks.len() - ends.len();
+        self.fill(first, &mut ends, parts);
+        self.publish(first, &ends, &batch);
+
+        self.end.at += size as u64;
+        self.end.offset = batch.last_offset.next();
+        self.writer = ends.pop().filter(|end| end.at() < chunk_size);
+        self.share.add_waiting(size as u64);
+        Ok(())
+    }
+
+    /// The next batch begins a new segment.
+    ///
+    /// # Panics
+    /// If the new base offset is below the log end.
+    pub fn roll(&mut self, segment_base: Offset) {
+        assert!(segment_base >= self.end.offset, "a new segment begins at or behind the log end");
+        self.writer = None;
+        self.end = LogEnd { segment_base, at: 0, offset: self.end.offset };
+    }
+
+    /// The disk reports that everything below `end` is in the file. Reports from before a truncation are not passed on.
+    ///
+    /// # Panics
+    /// If the report goes backwards or is ahead of what was taken.
+    pub fn on_written(&mut self, end: Offset) {
+        assert!(self.written <= end, "what is written never gets less: {} <= {end}", self.written);
+        assert!(end <= self.taken, "the disk cannot write what it was not given: {end} <= {}", self.taken);
+        self.written = end;
+    }
+
+    /// The disk reports that everything below `end` survives a power cut. Reports from before a truncation are not passed on.
+    ///
+    /// # Panics
+    /// If the report goes backwards or is ahead of what was taken.
+    pub fn on_durable(&mut self, end: Offset) {
+        assert!(self.durable <= end, "durability never goes backwards: {} <= {end}", self.durable);
+        assert!(end <= self.taken, "the disk cannot have what it was not given: {end} <= {}", self.taken);
+        self.written = self.written.max(end);
+        self.durable = end;
+        self.note_durable();
+    }
+
+    /// Releases up to `at_most` chunks that the disk has, oldest first, even the last, partly filled one. Returns how many.
+    pub fn evict(&mut self, at_most: usize) -> usize {
+        let evicted = at_most.min(self.durable_chunks);
+        for _ in 0..evicted {
+            let oldest = self.chunks.pop_front().expect("durable chunks are held");
+            self.durable_chunks -= 1;
+            self.share.on_uncached();
+            self.release(&oldest);
+        }
+        if self.chunks.is_empty() {
+            self.writer = None;
+            self.chunks = VecDeque::new();
+        }
+        evicted
+    }
+
+    /// Releases the chunks that the disk has and in which nothing from `offset` on lies: nobody may read them any more.
+    pub fn release_below(&mut self, offset: Offset) {
+        let gone =
+            self.chunks.iter().take(self.durable_chunks).take_while(|held| held.until <= offset).count();
+        self.evict(gone);
+    }
+
+    /// Cuts the log off, so that it ends at `offset`, and returns where that is. A batch that reaches `offset` goes wholly, as
+    /// in Apache Kafka; the frontiers come down with it. `None`, and nothing is changed, if the tail does not reach down to where
+    /// the log would end: the caller finds the place in the files and calls [`LogTail::clear`].
+    pub fn truncate_to(&mut self, offset: Offset) -> Option<LogEnd> {
+        if offset >= self.end.offset {
+            return Some(self.end);
+        }
+        let (segment_base, at) = self.place_of_cut(offset)?;
+        let behind = |held: &HeldChunk| {
+            held.segment_base > segment_base || held.segment_base == segment_base && held.starts_at() >= at
+        };
+        self.writer = None;
+        while let Some(newest) = self.chunks.pop_back_if(|held| behind(held)) {
+            self.release(&newest);
+        }
+        if let Some(last) = self.chunks.back_mut()
+            && last.segment_base == segment_base
+            && last.ends_at() > at
+        {
+            let waiting = last.waiting();
+            self.share.forget_batches(last.cut(at, offset));
+            self.share.remove_waiting(waiting - last.waiting());
+        }
+        self.end = LogEnd { segment_base, at, offset };
+        self.taken = self.taken.min(offset);
+        self.written = self.written.min(offset);
+        self.durable = self.durable.min(offset);
+        while self.durable_chunks > self.chunks.len() {
+            self.durable_chunks -= 1;
+            self.share.on_uncached();
+        }
+        self.note_durable();
+        Some(self.end)
+    }
+
+    /// Releases everything, durable or not, and goes on at `end`.
+    pub fn clear(&mut self, end: LogEnd) {
+        // From the newest on: a crash in between leaves the front of the log, not its end.
+        while let Some(newest) = self.chunks.pop_back() {
+            self.release(&newest);
+        }
+        for _ in 0..self.durable_chunks {
+            self.share.on_uncached();
+        }
+        self.chunks = VecDeque::new();
+        self.writer = None;
+        self.durable_chunks = 0;
+        self.end = end;
+        (self.taken, self.written, self.durable) = (end.offset, end.offset, end.offset);
+    }
+
+    /// Finds memory for `size` bytes at position `at`, and room to remember the batch.
+    fn allocate(&mut self, at: u64, size: u64) -> Result<Vec<Slot>, TailFull> {
+        if !self.share.admit_batch() {
+            self.evict(usize::MAX);
+            if !self.share.admit_batch() {
+                return Err(self.share.full());
+            }
+        }
+        loop {
+            let needed = self.chunks_needed(at, size);
+            if needed == 0 {
+                return Ok(Vec::new());
+            }
+            if let Some(slots) = self.share.take(needed) {
+                return Ok(slots);
+            }
+            if self.evict(needed) == 0 {
+                self.share.forget_batches(1);
+                return Err(self.share.full());
+            }
+        }
+    }
+
+    fn chunks_needed(&self, at: u64, size: u64) -> usize {
+        let chunk_size = u64::from(self.share.chunk_size());
+        let touched = (at + size - 1) / chunk_size - at / chunk_size + 1;
+        touched as usize - usize::from(self.writer.is_some())
+    }
+
+    /// Opens a chunk for the part of the segment from `file_start` on.
+    fn open(&mut self, slot: Slot, file_start: u64, begin: u32, floor: Offset) -> WriteEnd {
+        let segment_base = self.end.segment_base;
+        let header = ChunkHeader {
+            sequence: self.share.next_sequence(),
+            topic: self.topic,
+            partition: self.partition,
+            share: self.share.index(),
+            segment_base,
+            file_start,
+            begin,
+        };
+        let (chunk, end) = Chunk::open(slot, &self.share, &header);
+        self.chunks.push_back(HeldChunk {
+            chunk,
+            segment_base,
+            file_start,
+            begin,
+            filled: begin,
+            durable: begin,
+            floor,
+            until: floor,
+            max_timestamp: Timestamp::NONE,
+            entries: Vec::new(),
+        });
+        end
+    }
+
+    /// Copies a batch into the chunks from `first` on. Nothing is part of the log yet.
+    fn fill(&mut self, first: usize, ends: &mut [WriteEnd], parts: &[&[u8]]) {
+        let chunk_size = self.share.chunk_size();
+        let mut parts = parts.iter().copied();
+        let mut rest: &[u8] = &[];
+        for (held, end) in self.chunks.range(first..).zip(ends) {
+            while end.at() < chunk_size {
+                if rest.is_empty() {
+                    match parts.next() {
+                        Some(part) => rest = part,
+                        None => return,
+                    }
+                }
+                let (now, later) = rest.split_at(rest.len().min((chunk_size - end.at()) as usize));
+                held.chunk.append(end, now);
+                rest = later;
+            }
+        }
+    }
+
+    /// Makes a batch part of the log. The chunk in which it begins comes last: before that store a crash leaves nothing of the
+    /// batch, after it all of it.
+    fn publish(&mut self, first: usize, ends: &[WriteEnd], batch: &TailBatch) {
+        for (n, (held, end)) in self.chunks.range(first..).zip(ends).enumerate().rev() {
+            let first_batch = (n == 0 && held.entries.is_empty()).then_some(held.filled);
+            held.chunk.publish(end, first_batch);
+        }
+        if first < self.durable_chunks {
+            self.durable_chunks -= 1;
+            self.share.on_uncached();
+        }
+        let reached = batch.last_offset.next();
+        let begins_at = self.chunks[first].filled;
+        self.chunks[first].remember(Entry::new(batch, begins_at));
+        for (held, end) in self.chunks.range_mut(first..).zip(ends) {
+            held.filled = end.at();
+            held.until = reached;
+        }
+    }
+
+    /// Where the log ends when it is cut off at `offset`, which lies below its end.
+    fn place_of_cut(&self, offset: Offset) -> Option<(Offset, u64)> {
+        if offset < self.start_offset() {
+            return None;
+        }
+        let (segment_base, at) = match self.locate(offset) {
+            Some((chunk, entry)) => {
+                let cut = self.chunks[chunk].batch_at(entry);
+                (cut.segment_base, cut.at)
+            }
+            None => (self.end.segment_base, self.end.at),
+        };
+        if segment_base <= offset {
+            return Some((segment_base, at));
+        }
+        // Between two segments: the later one goes with the cut.
+        let earlier = self.chunks.iter().rev().find(|held| held.segment_base <= offset)?;
+        Some((earlier.segment_base, earlier.ends_at()))
+    }
+
+    /// Moves the count of durable chunks, and what their headers say, up to the durable frontier.
+    fn note_durable(&mut self) {
+        while let Some(held) = self.chunks.get_mut(self.durable_chunks) {
+            let durable = held.durable_below(self.durable);
+            if durable > held.durable {
+                self.share.remove_waiting(u64::from(durable - held.durable));
+                held.durable = durable;
+                held.chunk.set_durable(durable);
+            }
+            if held.until > self.durable {
+                return;
+            }
+            self.durable_chunks += 1;
+            self.share.on_cached();
+        }
+    }
+
+    fn release(&self, held: &HeldChunk) {
+        held.chunk.release();
+        self.share.remove_waiting(held.waiting());
+        self.share.forget_batches(held.entries.len());
+    }
+}

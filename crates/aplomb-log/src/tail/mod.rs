@@ -1,0 +1,29 @@
+//! The tail: the end of every log, in memory.
+//!
+//! An append is a copy into the arena and one release store; from then on the batch survives the process, whatever the disk
+//! does. What always holds: nothing here waits, nothing here touches a file, and memory is a fixed budget, one share a disk.
+//!
+//! - [`LogTail`] is one partition's tail: start reading there. `reading` answers questions about it.
+//! - [`TailShare`] is what one disk's partitions have together: free chunks and the numbers that show a slow disk.
+//! - [`ArenaMemory`] is the memory, `arena` the only file that touches it, `layout` what its bytes mean.
+//! - [`CrashSwitch`] lets a simulated process die between two stores.
+
+mod arena;
+mod chunk;
+mod crash;
+mod error;
+mod facts;
+mod held;
+mod layout;
+mod log_tail;
+mod reading;
+mod share;
+
+pub use arena::{Arena, ArenaMemory};
+pub use crash::CrashSwitch;
+pub use error::{GeometryError, TailFull, UnreadableReason};
+pub use facts::{BatchAt, TailBatch};
+pub use layout::{BLOCK, DEFAULT_CHUNK_SIZE};
+pub use log_tail::{LogEnd, LogTail};
+pub use reading::{TailRead, WriteOut};
+pub use share::{TailShare, TailStats, open_shares};

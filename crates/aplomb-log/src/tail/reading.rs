@@ -1,0 +1,193 @@
+//! What is asked of a tail: records for consumers, facts about batches, bytes for the disk.
+//!
+//! All of it is found by binary search in what the tail remembers of its batches; the bytes themselves are only sliced.
+
+use aplomb_model::{Offset, Timestamp};
+use bytes::Bytes;
+
+use super::chunk::Holder;
+use super::facts::BatchAt;
+use super::log_tail::LogTail;
+
+/// Whole batches that follow each other in one segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TailRead {
+    /// Base offset of the first batch; the offset asked for if there is none.
+    pub first: Offset,
+    /// The offset behind the last batch: where to read on.
+    pub end: Offset,
+    /// Base offset of the segment.
+    pub segment_base: Offset,
+    /// Where the first batch begins in the segment's `.log`, in bytes.
+    pub at: u64,
+    /// Bytes in all.
+    pub bytes: u64,
+    /// The bytes, in order.
+    pub slices: Vec<Bytes>,
+}
+
+/// Bytes for the disk to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteOut {
+    /// Base offset of the segment to write to.
+    pub segment_base: Offset,
+    /// Where in the segment's `.log` the bytes go.
+    pub at: u64,
+    /// Bytes in all.
+    pub bytes: u64,
+    /// The offset behind the last batch: what to report by `on_written` once it is there.
+    pub end: Offset,
+    /// The bytes, in order. They stay in the arena's memory as long as these live.
+    pub data: Vec<Bytes>,
+}
+
+/// Whole batches of one segment, by their place.
+#[derive(Clone, Copy)]
+struct Extent {
+    /// Index of the chunk in which the first batch begins.
+    chunk: usize,
+    first: Offset,
+    end: Offset,
+    segment_base: Offset,
+    at: u64,
+    ends_at: u64,
+}
+
+impl LogTail {
+    /// Whole batches, from the one that holds `from` on, whose last offsets are below `upper`. Not more than `max_bytes`,
+    /// except for a first batch that is larger, if `at_least_one` asks for it. Ends with the segment.
+    ///
+    /// `None` if `from` is below what the tail holds: the files have it. Nothing to read is an empty answer.
+    #[must_use]
+    pub fn read(&self, from: Offset, max_bytes: u64, at_least_one: bool, upper: Offset) -> Option<TailRead> {
+        if from < self.start_offset() {
+            return None;
+        }
+        let Some(extent) = self.extent(from, max_bytes, at_least_one, upper) else {
+            let end = self.end();
+            return Some(TailRead {
+                first: from,
+                end: from,
+                segment_base: end.segment_base,
+                at: end.at,
+                bytes: 0,
+                slices: Vec::new(),
+            });
+        };
+        Some(TailRead {
+            first: extent.first,
+            end: extent.end,
+            segment_base: extent.segment_base,
+            at: extent.at,
+            bytes: extent.ends_at - extent.at,
+            slices: self.slices(&extent, Holder::Reader),
+        })
+    }
+
+    /// The first batch whose last offset is `offset` or higher. `None` if there is none here; ask the files first if `offset`
+    /// is below [`LogTail::start_offset`].
+    #[must_use]
+    pub fn batch_at(&self, offset: Offset) -> Option<BatchAt> {
+        self.locate(offset).map(|(chunk, entry)| self.chunks[chunk].batch_at(entry))
+    }
+
+    /// The first batch here, of those that reach `from`, whose highest timestamp is `timestamp` or later.
+    #[must_use]
+    pub fn batch_by_timestamp(&self, timestamp: Timestamp, from: Offset) -> Option<BatchAt> {
+        let (first, entry) = self.locate(from)?;
+        let mut skip = entry;
+        self.chunks.range(first..).find_map(|held| {
+            let skipped = std::mem::take(&mut skip);
+            if held.max_timestamp < timestamp {
+                return None;
+            }
+            let late = held.entries[skipped..].iter().position(|entry| entry.max_timestamp() >= timestamp)?;
+            Some(held.batch_at(skipped + late))
+        })
+    }
+
+    /// The batch with the highest timestamp here, of those that reach `from`; the first of several.
+    #[must_use]
+    pub fn batch_with_max_timestamp(&self, from: Offset) -> Option<BatchAt> {
+        let (first, entry) = self.locate(from)?;
+        let of_first = self.chunks[first].entries[entry..].iter().map(|entry| entry.max_timestamp());
+        let of_others = self.chunks.range(first + 1..).map(|held| held.max_timestamp);
+        let highest = of_first.chain(of_others).max()?;
+        self.batch_by_timestamp(highest, from)
+    }
+
+    /// The newest batch here.
+    #[must_use]
+    pub fn last_batch(&self) -> Option<BatchAt> {
+        let newest = self.chunks.iter().rev().find(|held| !held.entries.is_empty())?;
+        Some(newest.batch_at(newest.entries.len() - 1))
+    }
+
+    /// The bytes that were not taken yet, in whole batches: up to `max_bytes`, but one batch at least. They count as taken.
+    /// Each segment's bytes are one piece.
+    #[must_use]
+    pub fn take_unwritten(&mut self, max_bytes: u64) -> Vec<WriteOut> {
+        let mut taken = Vec::new();
+        let mut left = max_bytes;
+        while let Some(extent) = self.extent(self.taken, left, taken.is_empty(), self.end.offset) {
+            let bytes = extent.ends_at - extent.at;
+            taken.push(WriteOut {
+                segment_base: extent.segment_base,
+                at: extent.at,
+                bytes,
+                end: extent.end,
+                data: self.slices(&extent, Holder::Disk),
+            });
+            self.taken = extent.end;
+            left = left.saturating_sub(bytes);
+        }
+        taken
+    }
+
+    /// The first batch whose last offset is `offset` or higher: its chunk, and its place in there.
+    pub(super) fn locate(&self, offset: Offset) -> Option<(usize, usize)> {
+        // Batches that begin before this chunk end below its floor.
+        let first = self.chunks.partition_point(|held| held.floor <= offset).saturating_sub(1);
+        let places = self.chunks.range(first..).enumerate();
+        places
+            .map(|(n, held)| (first + n, held.first_reaching(offset)))
+            .find(|(chunk, entry)| *entry < self.chunks[*chunk].entries.len())
+    }
+
+    fn extent(&self, from: Offset, max_bytes: u64, at_least_one: bool, upper: Offset) -> Option<Extent> {
+        let (chunk, entry) = self.locate(from)?;
+        let BatchAt { batch, segment_base, at } = self.chunks[chunk].batch_at(entry);
+        let limit = at.saturating_add(max_bytes);
+        let (mut end, mut ends_at) = (from, at);
+        if at_least_one && batch.last_offset < upper {
+            (end, ends_at) = (batch.last_offset.next(), at + u64::from(batch.size));
+        }
+        let mut skip = entry;
+        for held in self.chunks.range(chunk..).take_while(|held| held.segment_base == segment_base) {
+            let entries = &held.entries[std::mem::take(&mut skip)..];
+            let fitting = entries.partition_point(|entry| {
+                entry.last_offset() < upper && held.file_start + entry.end() <= limit
+            });
+            if let Some(last) = fitting.checked_sub(1).map(|last| &entries[last]) {
+                (end, ends_at) = (last.last_offset().next(), held.file_start + last.end());
+            }
+            if fitting < entries.len() {
+                break;
+            }
+        }
+        (ends_at > at).then_some(Extent { chunk, first: batch.base_offset, end, segment_base, at, ends_at })
+    }
+
+    fn slices(&self, extent: &Extent, holder: Holder) -> Vec<Bytes> {
+        let part = |held: &super::held::HeldChunk| {
+            let from = extent.at.max(held.starts_at()) - held.file_start;
+            let to = extent.ends_at.min(held.ends_at()) - held.file_start;
+            held.chunk.slice(from as u32..to as u32, holder)
+        };
+        let chunks = self.chunks.range(extent.chunk..);
+        chunks
+            .take_while(|held| held.segment_base == extent.segment_base && held.starts_at() < extent.ends_at)
+            .map(part)
+            .collect()
+    }
+}

@@ -1,0 +1,264 @@
+//! One disk's share of the tail: its free chunks, and the numbers that say how things stand.
+//!
+//! Used by all shards at once. The free list is behind a lock that is held for a push or a pop and never across anything
+//! else; the numbers are plain counters. A chunk is *free*, *held* by a log, or *lingering*: released by its log while
+//! readers or the disk still hold slices of it.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aplomb_model::{ByteCount, DirectoryId};
+
+use super::arena::{Arena, ArenaMemory, Slot};
+use super::chunk::Chunk;
+use super::crash::CrashSwitch;
+use super::error::{GeometryError, TailFull};
+use super::layout::{Geometry, Superblock};
+
+/// Below this part of the share being free, logs are asked to give up chunks that the disk has.
+const WANTED_FREE: usize = 8;
+/// Readers may hold this part of the share; beyond it they get copies.
+const READERS_PART: usize = 4;
+/// One batch for so many bytes of the share is remembered; this bounds the heap that very small batches can take.
+const BYTES_PER_BATCH: u64 = 128;
+
+/// One disk's share of the arena.
+#[derive(Debug)]
+pub struct TailShare {
+    arena: Arc<Arena>,
+    directory: DirectoryId,
+    index: u16,
+    chunk_size: u32,
+    chunks: usize,
+    most_batches: u64,
+    free: Mutex<Vec<Slot>>,
+    sequence: AtomicU64,
+    free_count: AtomicUsize,
+    fewest_free: AtomicUsize,
+    held: AtomicUsize,
+    cached: AtomicUsize,
+    reader_pinned: AtomicUsize,
+    waiting: AtomicU64,
+    batches: AtomicU64,
+}
+
+/// How a share stands, in chunks unless said otherwise. Read without stopping anybody: the numbers are each right, not all
+/// of one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TailStats {
+    /// Size of a chunk in bytes.
+    pub chunk_size: u32,
+    /// All chunks of the share.
+    pub chunks: usize,
+    /// Those on the free list.
+    pub free: usize,
+    /// The fewest that were ever free.
+    pub fewest_free: usize,
+    /// Those that belong to logs.
+    pub held: usize,
+    /// Those among the held that the disk has wholly: kept for readers until the memory is wanted.
+    pub cached: usize,
+    /// Those of which readers hold slices.
+    pub reader_pinned: usize,
+    /// Bytes that the disk does not have yet.
+    pub waiting: u64,
+    /// Batches that logs remember.
+    pub batches: u64,
+}
+
+/// Formats `memory` and deals its chunks out to the disks, equally. Whatever was in it is gone: drain it first.
+///
+/// `generation` is one more than that of the arena that was there, from 1.
+///
+/// # Errors
+/// [`GeometryError`] if the memory cannot be laid out as asked.
+pub fn open_shares(
+    memory: ArenaMemory,
+    chunk_size: u32,
+    directories: &[DirectoryId],
+    generation: u64,
+    crash: Option<Arc<CrashSwitch>>,
+) -> Result<Vec<Arc<TailShare>>, GeometryError> {
+    let geometry = Geometry::fit(memory.size(), chunk_size, directories.len())?;
+    let superblock = Superblock { geometry, generation, directories: directories.to_vec() };
+    let (arena, slots) = Arena::format(memory, &superblock, crash);
+    let mut slots = slots.into_iter();
+    let share = |(index, directory): (usize, &DirectoryId)| {
+        let part = geometry.chunks_of(index as u16);
+        // Taken from the end: low addresses first.
+        let mut free: Vec<Slot> = slots.by_ref().take(part.len()).collect();
+        assert!(free.iter().map(Slot::index).eq(part), "a share has its own chunks");
+        free.reverse();
+        Arc::new(TailShare::new(arena.clone(), *directory, index as u16, free))
+    };
+    Ok(directories.iter().enumerate().map(share).collect())
+}
+
+impl TailShare {
+    fn new(arena: Arc<Arena>, directory: DirectoryId, index: u16, free: Vec<Slot>) -> Self {
+        let (chunk_size, chunks) = (arena.geometry().chunk_size, free.len());
+        Self {
+            arena,
+            directory,
+            index,
+            chunk_size,
+            chunks,
+            most_batches: chunks as u64 * u64::from(chunk_size) / BYTES_PER_BATCH,
+            free: Mutex::new(free),
+            sequence: AtomicU64::new(1),
+            free_count: AtomicUsize::new(chunks),
+            fewest_free: AtomicUsize::new(chunks),
+            held: AtomicUsize::new(0),
+            cached: AtomicUsize::new(0),
+            reader_pinned: AtomicUsize::new(0),
+            waiting: AtomicU64::new(0),
+            batches: AtomicU64::new(0),
+        }
+    }
+
+    /// The log directory that the share belongs to.
+    #[must_use]
+    pub fn directory(&self) -> DirectoryId {
+        self.directory
+    }
+
+    /// The arena that the share is part of.
+    #[must_use]
+    pub fn arena(&self) -> &Arc<Arena> {
+        &self.arena
+    }
+
+    /// Size of a chunk in bytes.
+    #[must_use]
+    pub fn chunk_size(&self) -> u32 {
+        self.chunk_size
+    }
+
+    /// The largest batch that finds room even while readers hold all they may.
+    #[must_use]
+    pub fn largest_batch(&self) -> ByteCount {
+        // Two chunks may be filled only in part: the one it begins in and the one it ends in.
+        let chunks = (self.chunks - self.reader_limit()).saturating_sub(1);
+        ByteCount(chunks as u64 * u64::from(self.chunk_size))
+    }
+
+    /// How many chunks the logs of this disk should give up now, by `LogTail::evict`, so that the next batches find room.
+    #[must_use]
+    pub fn shortage(&self) -> usize {
+        let wanted = (self.chunks / WANTED_FREE).max(1);
+        wanted
+            .saturating_sub(self.free_count.load(Ordering::Relaxed))
+            .min(self.cached.load(Ordering::Relaxed))
+    }
+
+    /// How the share stands.
+    #[must_use]
+    pub fn stats(&self) -> TailStats {
+        TailStats {
+            chunk_size: self.chunk_size,
+            chunks: self.chunks,
+            free: self.free_count.load(Ordering::Relaxed),
+            fewest_free: self.fewest_free.load(Ordering::Relaxed),
+            held: self.held.load(Ordering::Relaxed),
+            cached: self.cached.load(Ordering::Relaxed),
+            reader_pinned: self.reader_pinned.load(Ordering::Relaxed),
+            waiting: self.waiting.load(Ordering::Relaxed),
+            batches: self.batches.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The refusal, with the number that explains it.
+    pub(super) fn full(&self) -> TailFull {
+        TailFull { waiting: ByteCount(self.waiting.load(Ordering::Relaxed)) }
+    }
+
+    pub(super) fn index(&self) -> u16 {
+        self.index
+    }
+
+    /// Takes `count` chunks, or none.
+    pub(super) fn take(&self, count: usize) -> Option<Vec<Slot>> {
+        let mut free = self.free_list();
+        let left = free.len().checked_sub(count)?;
+        let taken = free.split_off(left);
+        self.free_count.store(left, Ordering::Relaxed);
+        drop(free);
+        self.fewest_free.fetch_min(left, Ordering::Relaxed);
+        self.held.fetch_add(count, Ordering::Relaxed);
+        Some(taken)
+    }
+
+    /// Takes back a chunk that nobody uses any more.
+    pub(super) fn give_back(&self, slot: Slot) {
+        let mut free = self.free_list();
+        // The list was made with room for all of the share's slots, so this does not allocate.
+        free.push(slot);
+        self.free_count.store(free.len(), Ordering::Relaxed);
+    }
+
+    /// A number for the next allocation, from 1.
+    pub(super) fn next_sequence(&self) -> u64 {
+        self.sequence.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A log has let a chunk go.
+    pub(super) fn on_released(&self) {
+        self.held.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A held chunk has become one that the disk has.
+    pub(super) fn on_cached(&self) {
+        self.cached.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A cached chunk was released or written to again.
+    pub(super) fn on_uncached(&self) {
+        self.cached.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Counts bytes that the disk does not have yet.
+    pub(super) fn add_waiting(&self, bytes: u64) {
+        self.waiting.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// The disk has these bytes, or nobody wants them any more.
+    pub(super) fn remove_waiting(&self, bytes: u64) {
+        self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Reserves room to remember one batch.
+    pub(super) fn admit_batch(&self) -> bool {
+        let admitted = self.batches.fetch_add(1, Ordering::Relaxed) < self.most_batches;
+        if !admitted {
+            self.batches.fetch_sub(1, Ordering::Relaxed);
+        }
+        admitted
+    }
+
+    /// Forgets so many batches.
+    pub(super) fn forget_batches(&self, count: usize) {
+        self.batches.fetch_sub(count as u64, Ordering::Relaxed);
+    }
+
+    /// A reader wants to hold a chunk that no reader holds. `false`: too much is held already.
+    pub(super) fn admit_reader(&self) -> bool {
+        let admitted = self.reader_pinned.fetch_add(1, Ordering::Relaxed) < self.reader_limit();
+        if !admitted {
+            self.reader_pinned.fetch_sub(1, Ordering::Relaxed);
+        }
+        admitted
+    }
+
+    /// The last reader of a chunk let go.
+    pub(super) fn on_reader_gone(&self) {
+        self.reader_pinned.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn reader_limit(&self) -> usize {
+        self.chunks / READERS_PART
+    }
+
+    fn free_list(&self) -> MutexGuard<'_, Vec<Slot>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
