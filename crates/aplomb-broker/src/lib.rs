@@ -1,4 +1,5 @@
 //! Decisions: everything a request can ask for, as state machines without sockets, clocks, threads or files.
 
+pub mod config;
 pub mod message;
 pub mod ports;

@@ -1,0 +1,292 @@
+//! The broker's own settings, checked and understood: the result of reading `server.properties` once, at start.
+//!
+//! [`BrokerConfig::properties`] keeps what was written, for DescribeConfigs and for the defaults that topics inherit, which
+//! [`super::layers`] resolves together with what was changed at run time.
+
+use std::time::Duration;
+
+use aplomb_model::{BrokerId, ByteCount};
+
+use super::error::{ConfigError, Warning};
+use super::layers::Properties;
+use super::listeners::Listener;
+use super::reading::Reading;
+
+/// What happens when a request thread makes a system call that could wait for a disk (`aplomb.guard`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guard {
+    /// Nothing: no filter is installed.
+    Off,
+    /// A line in the log.
+    Log,
+    /// The call fails.
+    Enforce,
+}
+
+/// How disks are spoken to (`aplomb.disk.engine`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskEngineChoice {
+    /// io_uring where the kernel has it, else threads.
+    Auto,
+    /// io_uring, or the start fails.
+    IoUring,
+    /// Threads with blocking calls.
+    Threads,
+}
+
+/// Settings of sockets and connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkConfig {
+    /// `listeners` of the broker.
+    pub listeners: Vec<Listener>,
+    /// `listeners` of the controller; they are in the node's registration, and nobody needs to connect to them.
+    pub controller_listeners: Vec<Listener>,
+    /// `advertised.listeners`: what clients are told.
+    pub advertised: Vec<Listener>,
+    /// The name of the listener between brokers.
+    pub inter_broker_listener: String,
+    /// `socket.send.buffer.bytes`; `None` leaves it to the system.
+    pub send_buffer: Option<u32>,
+    /// `socket.receive.buffer.bytes`; `None` leaves it to the system.
+    pub receive_buffer: Option<u32>,
+    /// `socket.listen.backlog.size`
+    pub backlog: u32,
+    /// `socket.request.max.bytes`
+    pub max_request: ByteCount,
+    /// `queued.max.requests`
+    pub queued_requests: u32,
+    /// The smaller of `aplomb.frames.max.bytes` and `queued.max.request.bytes`: requests in memory, all connections together.
+    pub frames: ByteCount,
+    /// `max.connections`
+    pub max_connections: u32,
+    /// `max.connections.per.ip`
+    pub max_connections_per_ip: u32,
+    /// `max.connections.per.ip.overrides`: address and limit.
+    pub per_ip_overrides: Vec<(String, u32)>,
+    /// `connections.max.idle.ms`; `None` is never.
+    pub max_idle: Option<Duration>,
+    /// Event loops: `aplomb.shards`, else `num.network.threads` where it is set; `None` is one for each core.
+    pub shards: Option<u16>,
+    /// `fetch.max.bytes`
+    pub max_fetch: ByteCount,
+    /// `max.incremental.fetch.session.cache.slots`
+    pub fetch_sessions: u32,
+}
+
+/// Settings of data directories and of what is written into them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StorageConfig {
+    /// `log.dirs`, or `log.dir`.
+    pub log_dirs: Vec<String>,
+    /// `cordoned.log.dirs`: those of `log_dirs` that get no new partitions.
+    pub cordoned_log_dirs: Vec<String>,
+    /// `metadata.log.dir`, or the first of `log_dirs`.
+    pub metadata_log_dir: String,
+    /// `log.retention.check.interval.ms`
+    pub retention_check: Duration,
+    /// `replica.high.watermark.checkpoint.interval.ms`
+    pub high_watermark_checkpoint: Duration,
+    /// The shorter of `aplomb.recovery.point.interval.ms` and `log.flush.offset.checkpoint.interval.ms`.
+    pub recovery_point_checkpoint: Duration,
+    /// `log.flush.start.offset.checkpoint.interval.ms`
+    pub start_offset_checkpoint: Duration,
+    /// `num.recovery.threads.per.data.dir`
+    pub recovery_threads: u32,
+    /// `producer.id.expiration.ms`
+    pub producer_id_expiration: Duration,
+    /// `aplomb.tail.dir`
+    pub tail_dir: String,
+    /// `aplomb.tail.bytes`
+    pub tail_bytes: ByteCount,
+    /// `aplomb.flush.interval.ms`
+    pub flush_interval: Duration,
+    /// `aplomb.stall.fence.ms`
+    pub stall_fence: Duration,
+    /// `aplomb.disk.engine`
+    pub disk_engine: DiskEngineChoice,
+    /// `aplomb.readahead.bytes`, for each disk.
+    pub readahead: ByteCount,
+}
+
+/// Settings of the metadata log and of topics to be created.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetadataConfig {
+    /// `num.partitions`
+    pub default_partitions: i32,
+    /// `default.replication.factor`
+    pub default_replication_factor: i16,
+    /// `auto.create.topics.enable`
+    pub auto_create_topics: bool,
+    /// `delete.topic.enable`
+    pub delete_topics: bool,
+    /// `metadata.log.segment.bytes`
+    pub segment_bytes: ByteCount,
+    /// `metadata.log.segment.ms`
+    pub segment_age: Duration,
+    /// `metadata.log.max.record.bytes.between.snapshots`
+    pub snapshot_bytes: ByteCount,
+    /// `metadata.log.max.snapshot.interval.ms`; `None` is no limit.
+    pub snapshot_interval: Option<Duration>,
+    /// `metadata.max.retention.bytes`; `None` is no limit.
+    pub retention_bytes: Option<ByteCount>,
+    /// `metadata.max.retention.ms`; `None` is for ever.
+    pub retention_age: Option<Duration>,
+}
+
+/// All settings of this broker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokerConfig {
+    /// `node.id`
+    pub node_id: BrokerId,
+    /// `broker.rack`
+    pub rack: Option<String>,
+    /// Sockets and connections.
+    pub network: NetworkConfig,
+    /// Data directories.
+    pub storage: StorageConfig,
+    /// The metadata log and topic creation.
+    pub metadata: MetadataConfig,
+    /// `aplomb.guard`
+    pub guard: Guard,
+    /// `transaction.max.timeout.ms`
+    pub max_transaction_timeout: Duration,
+    /// What was written, under the names of the tables.
+    pub properties: Properties,
+}
+
+impl BrokerConfig {
+    /// Reads the settings of a `server.properties`, already taken apart into names and values. An empty one makes a single broker on
+    /// localhost:9092 with its data in `./aplomb-data`.
+    ///
+    /// # Errors
+    /// When a name is unknown, a value is not one, or two settings contradict each other. One sentence names the key, the value and
+    /// what would be accepted.
+    pub fn from_properties(properties: &Properties) -> Result<(Self, Vec<Warning>), ConfigError> {
+        let (reading, warnings) = Reading::checked(properties)?;
+        let config = Self {
+            node_id: reading.node_id()?,
+            rack: reading.optional_text("broker.rack"),
+            network: NetworkConfig::read(&reading)?,
+            storage: StorageConfig::read(&reading)?,
+            metadata: MetadataConfig::read(&reading)?,
+            guard: match reading.text("aplomb.guard").as_str() {
+                "off" => Guard::Off,
+                "enforce" => Guard::Enforce,
+                _ => Guard::Log,
+            },
+            max_transaction_timeout: reading.millis("transaction.max.timeout.ms"),
+            properties: reading.into_properties(),
+        };
+        Ok((config, warnings))
+    }
+}
+
+impl NetworkConfig {
+    fn read(reading: &Reading) -> Result<Self, ConfigError> {
+        let listeners = reading.listeners()?;
+        let max_request = reading.bytes("socket.request.max.bytes");
+        let queued = reading.limit("queued.max.request.bytes").filter(|bytes| *bytes > 0).map(ByteCount);
+        if let Some(queued) = queued.filter(|queued| *queued < max_request) {
+            return Err(ConfigError::Conflict {
+                name: "queued.max.request.bytes",
+                value: queued.0.to_string(),
+                accepted: format!("-1, or at least socket.request.max.bytes={}", max_request.0),
+            });
+        }
+        let frames = reading.bytes("aplomb.frames.max.bytes");
+        if frames < max_request {
+            return Err(ConfigError::Conflict {
+                name: "aplomb.frames.max.bytes",
+                value: frames.0.to_string(),
+                accepted: format!("at least socket.request.max.bytes={}", max_request.0),
+            });
+        }
+        let per_ip_overrides = reading.per_ip_overrides()?;
+        if reading.count("max.connections.per.ip") == 0 && per_ip_overrides.is_empty() {
+            return Err(ConfigError::Conflict {
+                name: "max.connections.per.ip",
+                value: "0".to_owned(),
+                accepted: "0 only together with max.connections.per.ip.overrides, else at least 1".to_owned(),
+            });
+        }
+        let shards = match reading.optional_number("aplomb.shards") {
+            Some(shards) => Some(shards),
+            None if reading.is_set("num.network.threads") => reading.optional_number("num.network.threads"),
+            None => None,
+        };
+        Ok(Self {
+            listeners: listeners.broker,
+            controller_listeners: listeners.controller,
+            advertised: listeners.advertised,
+            inter_broker_listener: listeners.inter_broker,
+            send_buffer: reading
+                .limit("socket.send.buffer.bytes")
+                .and_then(|bytes| u32::try_from(bytes).ok()),
+            receive_buffer: reading
+                .limit("socket.receive.buffer.bytes")
+                .and_then(|bytes| u32::try_from(bytes).ok()),
+            backlog: reading.count("socket.listen.backlog.size"),
+            max_request,
+            queued_requests: reading.count("queued.max.requests"),
+            frames: queued.map_or(frames, |queued| queued.min(frames)),
+            max_connections: reading.count("max.connections"),
+            max_connections_per_ip: reading.count("max.connections.per.ip"),
+            per_ip_overrides,
+            max_idle: reading.limit("connections.max.idle.ms").map(Duration::from_millis),
+            shards: shards.map(|shards| u16::try_from(shards).unwrap_or(u16::MAX)),
+            max_fetch: reading.bytes("fetch.max.bytes"),
+            fetch_sessions: reading.count("max.incremental.fetch.session.cache.slots"),
+        })
+    }
+}
+
+impl StorageConfig {
+    fn read(reading: &Reading) -> Result<Self, ConfigError> {
+        let log_dirs = reading.log_dirs()?;
+        let recovery_points = reading.millis("aplomb.recovery.point.interval.ms");
+        let kafkas = reading.millis("log.flush.offset.checkpoint.interval.ms");
+        Ok(Self {
+            cordoned_log_dirs: reading.cordoned_log_dirs(&log_dirs)?,
+            metadata_log_dir: reading
+                .optional_text("metadata.log.dir")
+                .unwrap_or_else(|| log_dirs[0].clone()),
+            log_dirs,
+            retention_check: reading.millis("log.retention.check.interval.ms"),
+            high_watermark_checkpoint: reading.millis("replica.high.watermark.checkpoint.interval.ms"),
+            recovery_point_checkpoint: recovery_points.min(kafkas),
+            start_offset_checkpoint: reading.millis("log.flush.start.offset.checkpoint.interval.ms"),
+            recovery_threads: reading.count("num.recovery.threads.per.data.dir"),
+            producer_id_expiration: reading.millis("producer.id.expiration.ms"),
+            tail_dir: reading.text("aplomb.tail.dir"),
+            tail_bytes: reading.bytes("aplomb.tail.bytes"),
+            flush_interval: reading.millis("aplomb.flush.interval.ms"),
+            stall_fence: reading.millis("aplomb.stall.fence.ms"),
+            disk_engine: match reading.text("aplomb.disk.engine").as_str() {
+                "io_uring" => DiskEngineChoice::IoUring,
+                "threads" => DiskEngineChoice::Threads,
+                _ => DiskEngineChoice::Auto,
+            },
+            readahead: reading.bytes("aplomb.readahead.bytes"),
+        })
+    }
+}
+
+impl MetadataConfig {
+    fn read(reading: &Reading) -> Result<Self, ConfigError> {
+        Ok(Self {
+            default_partitions: reading.number("num.partitions"),
+            default_replication_factor: reading.replication_factor()?,
+            auto_create_topics: reading.flag("auto.create.topics.enable"),
+            delete_topics: reading.flag("delete.topic.enable"),
+            segment_bytes: reading.bytes("metadata.log.segment.bytes"),
+            segment_age: reading.millis("metadata.log.segment.ms"),
+            snapshot_bytes: reading.bytes("metadata.log.max.record.bytes.between.snapshots"),
+            snapshot_interval: reading
+                .limit("metadata.log.max.snapshot.interval.ms")
+                .filter(|millis| *millis > 0)
+                .map(Duration::from_millis),
+            retention_bytes: reading.limit("metadata.max.retention.bytes").map(ByteCount),
+            retention_age: reading.limit("metadata.max.retention.ms").map(Duration::from_millis),
+        })
+    }
+}

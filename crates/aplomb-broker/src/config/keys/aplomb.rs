@@ -1,0 +1,26 @@
+//! Our own keys. Few, and all of them start with `aplomb.`.
+
+use super::super::key::{ConfigKey, config_keys};
+
+config_keys! {
+    "aplomb.tail.dir": Text = "/dev/shm", NonEmpty, High, ReadOnly, Used;
+        "The directory for the tail: the end of every log, in memory. It must be on a memory filesystem.";
+    "aplomb.tail.bytes": Long = "268435456", AtLeast(4194304), High, ReadOnly, Used;
+        "Memory for what no disk has yet, shared by all disks, taken at start.";
+    "aplomb.flush.interval.ms": Long = "1000", AtLeast(1), High, ReadOnly, Used;
+        "Milliseconds after which an acknowledged record has been synced, as long as the disk answers.";
+    "aplomb.guard": Text = "log", OneOf(&["off", "log", "enforce"]), Medium, ReadOnly, Used;
+        "What happens when a request thread makes a system call that could wait for a disk: nothing, a log line, or an error.";
+    "aplomb.stall.fence.ms": Long = "10000", AtLeast(1), Medium, ReadOnly, Used;
+        "Milliseconds without an answer after which a disk is reported as stalled.";
+    "aplomb.shards": Int = null, Between(1, 1024), Medium, ReadOnly, Used;
+        "The number of event loops. Unset: num.network.threads where it is set, else one for each core.";
+    "aplomb.disk.engine": Text = "auto", OneOf(&["auto", "io_uring", "threads"]), Low, ReadOnly, Used;
+        "How disks are spoken to.";
+    "aplomb.readahead.bytes": Long = "33554432", AtLeast(0), Low, ReadOnly, Used;
+        "Memory for reading ahead of consumers that read old records, for each disk.";
+    "aplomb.recovery.point.interval.ms": Long = "5000", AtLeast(1), Low, ReadOnly, Used;
+        "How often recovery points are written, in milliseconds: what lies behind them is not read at start.";
+    "aplomb.frames.max.bytes": Long = "268435456", AtLeast(1048576), Medium, ReadOnly, Used;
+        "Memory for requests that are being read or answered. Beyond it the broker reads no more from sockets.";
+}

@@ -1,0 +1,201 @@
+//! The tables of all configuration keys: one file for each room of the broker, `aplomb` for our own, `topic` for those of topics.
+//! What a key means is read from here and nowhere else: by the parser of `server.properties`, by DescribeConfigs and by the controller.
+
+mod aplomb;
+mod groups;
+mod log;
+mod network;
+mod node;
+mod observation;
+mod quotas;
+mod reasons;
+mod remote;
+mod replication;
+mod security;
+mod topic;
+mod transactions;
+
+use super::key::{ConfigKey, TopicKey};
+
+const BROKER_TABLES: [&[ConfigKey]; 11] = [
+    aplomb::KEYS,
+    groups::KEYS,
+    log::KEYS,
+    network::KEYS,
+    node::KEYS,
+    observation::KEYS,
+    quotas::KEYS,
+    remote::KEYS,
+    replication::KEYS,
+    security::KEYS,
+    transactions::KEYS,
+];
+
+/// Keys that Apache Kafka 4.4 has for its own tests and does not document. Accepted, so that no such file fails here; they do nothing.
+const INTERNAL: [&str; 29] = [
+    "controller.performance.always.log.threshold.ms",
+    "controller.performance.sample.period.ms",
+    "group.consumer.assignor.offload.enable",
+    "group.consumer.regex.refresh.interval.ms",
+    "group.share.assignor.offload.enable",
+    "group.share.dlq.manager.class.name",
+    "group.share.initialize.retry.interval.ms",
+    "group.share.persister.class.name",
+    "group.streams.acceptable.recovery.lag",
+    "group.streams.assignor.offload.enable",
+    "group.streams.max.warmup.replicas",
+    "group.streams.min.task.offset.interval.ms",
+    "group.streams.num.warmup.replicas",
+    "group.streams.task.offset.interval.ms",
+    "internal.metadata.delete.delay.millis",
+    "internal.metadata.log.segment.bytes",
+    "internal.metadata.max.batch.size.in.bytes",
+    "log.initial.task.delay.ms",
+    "producer.id.expiration.check.interval.ms",
+    "remote.log.index.file.cache.ttl.ms",
+    "remote.log.manager.task.retry.backoff.max.ms",
+    "remote.log.manager.task.retry.backoff.ms",
+    "remote.log.manager.task.retry.jitter",
+    "server.max.startup.time.ms",
+    "share.coordinator.cold.partition.snapshot.interval.ms",
+    "share.coordinator.state.topic.prune.interval.ms",
+    "unclean.leader.election.interval.ms",
+    "unstable.api.versions.enable",
+    "unstable.feature.versions.enable",
+];
+
+/// What Apache Kafka hands on to plug-ins and listeners by prefix.
+const PREFIXES: [&str; 5] =
+    ["listener.name.", "rlmm.config.", "rsm.config.", "config.providers.", "internal."];
+
+/// All keys of the broker.
+pub fn broker_keys() -> impl Iterator<Item = &'static ConfigKey> {
+    BROKER_TABLES.iter().flat_map(|table| table.iter())
+}
+
+/// All keys of topics, by name.
+#[must_use]
+pub fn topic_keys() -> &'static [TopicKey] {
+    topic::KEYS
+}
+
+/// The key of the broker with this name.
+#[must_use]
+pub fn broker_key(name: &str) -> Option<&'static ConfigKey> {
+    broker_keys().find(|key| key.name == name)
+}
+
+/// The key of topics with this name.
+#[must_use]
+pub fn topic_key(name: &str) -> Option<&'static TopicKey> {
+    topic::KEYS.iter().find(|topic| topic.key.name == name)
+}
+
+/// Why a name that is in no table is accepted and does nothing; `None` for one that nobody knows.
+#[must_use]
+pub(super) fn accepted_without_a_table(name: &str) -> Option<&'static str> {
+    if INTERNAL.contains(&name) {
+        return Some("Apache Kafka's own tests use it");
+    }
+    PREFIXES
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+        .then_some("there is no plug-in or listener that reads it")
+}
+
+/// The known broker key that is nearest to `name`, if any is near enough to be what was meant.
+#[must_use]
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
+    let limit = (name.chars().count() / 3).clamp(2, 6);
+    broker_keys()
+        .map(|key| (edit_distance(name, key.name), key.name))
+        .filter(|(distance, _)| *distance <= limit)
+        .min()
+        .map(|(_, known)| known)
+}
+
+/// Other names under which a broker key is set, itself included, the strongest first (`DynamicBrokerConfig#brokerConfigSynonyms`).
+#[must_use]
+pub fn broker_synonyms(name: &'static str) -> Vec<&'static str> {
+    const IN_SEVERAL_UNITS: [&[&str]; 3] = [
+        &["log.roll.ms", "log.roll.hours"],
+        &["log.roll.jitter.ms", "log.roll.jitter.hours"],
+        &["log.retention.ms", "log.retention.minutes", "log.retention.hours"],
+    ];
+    if name == "log.flush.interval.ms" {
+        return vec![name, "log.flush.scheduler.interval.ms"];
+    }
+    IN_SEVERAL_UNITS
+        .iter()
+        .find(|names| names.contains(&name))
+        .map_or_else(|| vec![name], |names| names.to_vec())
+}
+
+/// Levenshtein's distance in characters.
+fn edit_distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, l) in left.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, r) in right.iter().enumerate() {
+            let substituted = diagonal + usize::from(l != *r);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::key::Meaning;
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_default_is_a_value_that_its_key_accepts() {
+        for key in broker_keys().chain(topic_keys().iter().map(|topic| &topic.key)) {
+            if let Some(default) = key.default {
+                assert!(key.parse(default).is_ok(), "{}={default}", key.name);
+            }
+        }
+    }
+
+    #[test]
+    fn no_key_is_in_two_tables() {
+        let names: BTreeSet<_> = broker_keys().map(|key| key.name).collect();
+        assert_eq!(names.len(), broker_keys().count());
+    }
+
+    #[test]
+    fn every_topic_key_falls_back_to_broker_keys_that_exist() {
+        for topic in topic_keys() {
+            for name in topic.broker_keys {
+                assert!(broker_key(name).is_some(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_that_does_something_is_documented() {
+        for key in broker_keys().chain(topic_keys().iter().map(|topic| &topic.key)) {
+            assert!(key.meaning != Meaning::Used || !key.documentation.is_empty(), "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn a_topic_key_and_its_broker_key_have_the_same_default() {
+        for topic in topic_keys().iter().filter(|topic| topic.broker_keys.len() == 1) {
+            let broker = broker_key(topic.broker_keys[0]).expect("checked above");
+            assert_eq!(topic.key.default, broker.default, "{}", topic.key.name);
+        }
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_finds_its_key() {
+        assert_eq!(nearest("log.retention.msec"), Some("log.retention.ms"));
+        assert_eq!(nearest("aplomb.tail.byte"), Some("aplomb.tail.bytes"));
+        assert_eq!(nearest("zookeeper.connect"), None);
+    }
+}

@@ -1,0 +1,21 @@
+//! Why a key does nothing here. One sentence each: they end up in the log of whoever sets the key.
+
+pub(super) const ALONE: &str = "this broker does not replicate yet";
+pub(super) const NO_AUTHORIZER: &str =
+    "there is no access control yet, and ignoring it would leave everything open";
+pub(super) const NO_CLASSES: &str =
+    "Java classes cannot be loaded, and ignoring this one would change what is allowed";
+pub(super) const NO_CLEANER: &str = "compaction needs no such setting here";
+pub(super) const NO_GROUPS: &str = "there is no group coordinator yet";
+pub(super) const NO_JVM: &str = "there is no JVM whose classes it could name";
+pub(super) const NO_PEERS: &str = "this broker calls no other node yet";
+pub(super) const NO_PURGATORY: &str = "waiting requests need no tidying here";
+pub(super) const NO_QUORUM: &str = "the metadata quorum is this process alone";
+pub(super) const NO_QUOTAS: &str = "there are no quotas yet";
+pub(super) const NO_RATE: &str = "the rate of new connections is not limited";
+pub(super) const NO_REPLY_LIMIT: &str = "the request that it limits is not served yet";
+pub(super) const NO_SECURITY: &str = "there is neither TLS nor SASL yet";
+pub(super) const NO_THREAD_POOLS: &str =
+    "requests run on event loops; see num.network.threads and aplomb.shards";
+pub(super) const NO_TIERS: &str = "there is no tiered storage yet";
+pub(super) const NO_TRANSACTIONS: &str = "there is no transaction coordinator yet";

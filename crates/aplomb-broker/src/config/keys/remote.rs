@@ -1,0 +1,65 @@
+//! Keys of tiered storage (Apache Kafka 4.4.0: `RemoteLogManagerConfig`).
+
+use super::super::key::{ConfigKey, config_keys};
+use super::reasons::NO_TIERS;
+
+config_keys! {
+    "log.local.retention.bytes": Long = "-2", AtLeast(-2), Medium, ClusterWide, Unused(NO_TIERS);
+        "";
+    "log.local.retention.ms": Long = "-2", AtLeast(-2), Medium, ClusterWide, Unused(NO_TIERS);
+        "";
+    "log.remote.copy.lag.bytes": Long = "-1", AtLeast(-1), Medium, ClusterWide, Unused(NO_TIERS);
+        "";
+    "log.remote.copy.lag.ms": Long = "0", AtLeast(-1), Medium, ClusterWide, Unused(NO_TIERS);
+        "";
+    "remote.fetch.max.wait.ms": Int = "500", AtLeast(1), Medium, ClusterWide, Unused(NO_TIERS);
+        "";
+    "remote.list.offsets.request.timeout.ms": Long = "30000", AtLeast(1), Medium, ClusterWide, Unused(NO_TIERS);
+        "";
+    "remote.log.index.file.cache.total.size.bytes": Long = "1073741824", AtLeast(1), Low, ClusterWide, Unused(NO_TIERS);
+        "";
+    "remote.log.manager.copier.thread.pool.size": Int = "10", AtLeast(1), Medium, ClusterWide, Unused(NO_TIERS);
+        "";
+    "remote.log.manager.copy.max.bytes.per.second": Long = "9223372036854775807", AtLeast(1), Medium, ClusterWide, Unused(NO_TIERS);
+        "";
+    "remote.log.manager.copy.quota.window.num": Int = "11", AtLeast(1), Medium, ReadOnly, Unused(NO_TIERS);
+        "";
+    "remote.log.manager.copy.quota.window.size.seconds": Int = "1", AtLeast(1), Medium, ReadOnly, Unused(NO_TIERS);
+        "";
+    "remote.log.manager.expiration.thread.pool.size": Int = "10", AtLeast(1), Medium, ClusterWide, Unused(NO_TIERS);
+        "";
+    "remote.log.manager.fetch.max.bytes.per.second": Long = "9223372036854775807", AtLeast(1), Medium, ClusterWide, Unused(NO_TIERS);
+        "";
+    "remote.log.manager.fetch.quota.window.num": Int = "11", AtLeast(1), Medium, ReadOnly, Unused(NO_TIERS);
+        "";
+    "remote.log.manager.fetch.quota.window.size.seconds": Int = "1", AtLeast(1), Medium, ReadOnly, Unused(NO_TIERS);
+        "";
+    "remote.log.manager.follower.thread.pool.size": Int = "2", AtLeast(1), Medium, ClusterWide, Unused(NO_TIERS);
+        "";
+    "remote.log.manager.task.interval.ms": Long = "30000", AtLeast(1), Low, ReadOnly, Unused(NO_TIERS);
+        "";
+    "remote.log.manager.thread.pool.size": Int = "2", AtLeast(1), Medium, ReadOnly, Unused(NO_TIERS);
+        "";
+    "remote.log.metadata.custom.metadata.max.bytes": Int = "128", AtLeast(0), Low, ReadOnly, Unused(NO_TIERS);
+        "";
+    "remote.log.metadata.manager.class.name": Text = "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager", NonEmpty, Medium, ReadOnly, Unused(NO_TIERS);
+        "";
+    "remote.log.metadata.manager.class.path": Text = null, Any, Medium, ReadOnly, Unused(NO_TIERS);
+        "";
+    "remote.log.metadata.manager.impl.prefix": Text = "rlmm.config.", NonEmpty, Medium, ReadOnly, Unused(NO_TIERS);
+        "";
+    "remote.log.metadata.manager.listener.name": Text = null, NonEmpty, Medium, ReadOnly, Unused(NO_TIERS);
+        "";
+    "remote.log.reader.max.pending.tasks": Int = "100", AtLeast(1), Medium, ReadOnly, Unused(NO_TIERS);
+        "";
+    "remote.log.reader.threads": Int = "10", AtLeast(1), Medium, ClusterWide, Unused(NO_TIERS);
+        "";
+    "remote.log.storage.manager.class.name": Text = null, NonEmpty, Medium, ReadOnly, Unused(NO_TIERS);
+        "";
+    "remote.log.storage.manager.class.path": Text = null, Any, Medium, ReadOnly, Unused(NO_TIERS);
+        "";
+    "remote.log.storage.manager.impl.prefix": Text = "rsm.config.", NonEmpty, Medium, ReadOnly, Unused(NO_TIERS);
+        "";
+    "remote.log.storage.system.enable": Boolean = "false", Any, Medium, ReadOnly, Refused(NO_TIERS);
+        "Whether tiered storage is on.";
+}

@@ -1,0 +1,35 @@
+//! Keys of idempotence and transactions (Apache Kafka 4.4.0: `TransactionLogConfig`, `TransactionStateManagerConfig`).
+
+use super::super::key::{ConfigKey, config_keys};
+use super::reasons::NO_TRANSACTIONS;
+
+config_keys! {
+    "add.partitions.to.txn.retry.backoff.max.ms": Int = "100", AtLeast(0), High, ReadOnly, Unused(NO_TRANSACTIONS);
+        "";
+    "add.partitions.to.txn.retry.backoff.ms": Int = "20", AtLeast(1), High, ReadOnly, Unused(NO_TRANSACTIONS);
+        "";
+    "producer.id.expiration.ms": Int = "86400000", AtLeast(1), Low, ClusterWide, Used;
+        "How long a partition remembers an idle idempotent producer, in milliseconds.";
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": Int = "10000", AtLeast(1), Low, ReadOnly, Unused(NO_TRANSACTIONS);
+        "";
+    "transaction.max.timeout.ms": Int = "900000", AtLeast(1), High, ReadOnly, Used;
+        "The longest timeout that a transactional producer may ask for, in milliseconds.";
+    "transaction.partition.verification.enable": Boolean = "true", Any, Low, ClusterWide, Unused(NO_TRANSACTIONS);
+        "Whether a partition asks the coordinator before it takes a transactional record.";
+    "transaction.remove.expired.transaction.cleanup.interval.ms": Int = "3600000", AtLeast(1), Low, ReadOnly, Unused(NO_TRANSACTIONS);
+        "";
+    "transaction.state.log.load.buffer.size": Int = "5242880", AtLeast(1), High, ReadOnly, Unused(NO_TRANSACTIONS);
+        "";
+    "transaction.state.log.min.isr": Int = "2", AtLeast(1), High, ReadOnly, Unused(NO_TRANSACTIONS);
+        "min.insync.replicas of the transaction state topic.";
+    "transaction.state.log.num.partitions": Int = "50", AtLeast(1), High, ReadOnly, Unused(NO_TRANSACTIONS);
+        "Partitions of the transaction state topic.";
+    "transaction.state.log.replication.factor": Short = "3", AtLeast(1), High, ReadOnly, Unused(NO_TRANSACTIONS);
+        "Replicas of the transaction state topic.";
+    "transaction.state.log.segment.bytes": Int = "104857600", AtLeast(1), High, ReadOnly, Unused(NO_TRANSACTIONS);
+        "segment.bytes of the transaction state topic.";
+    "transaction.two.phase.commit.enable": Boolean = "false", Any, Low, ReadOnly, Unused(NO_TRANSACTIONS);
+        "";
+    "transactional.id.expiration.ms": Int = "604800000", AtLeast(1), High, ReadOnly, Unused(NO_TRANSACTIONS);
+        "How long an idle transactional id is remembered, in milliseconds.";
+}

@@ -1,0 +1,24 @@
+//! Settings: which keys there are, what their values mean, and who overrides whom.
+//!
+//! [`keys`] are the tables; [`BrokerConfig`] is `server.properties`, understood; [`TopicConfig`] a topic's settings, understood;
+//! [`Layers`] is where both look, and where DescribeConfigs does. Behind this folder nobody meets a sentinel.
+
+mod broker;
+mod error;
+mod key;
+mod keys;
+mod layers;
+mod listeners;
+mod reading;
+mod topic;
+
+pub use broker::{BrokerConfig, DiskEngineChoice, Guard, MetadataConfig, NetworkConfig, StorageConfig};
+pub use error::{ConfigError, Warning};
+pub use key::{ConfigKey, ConfigType, Importance, Meaning, TopicKey, Update, Valid, Value, ValueError};
+pub use keys::{broker_key, broker_keys, broker_synonyms, topic_key, topic_keys};
+pub use layers::{Layers, Properties, Setting, Source};
+pub use listeners::{Listener, ListenerError, SecurityProtocol};
+pub use topic::{CleanupPolicy, TopicConfig, TopicConfigError, effective_values};
+
+#[cfg(test)]
+mod tests;

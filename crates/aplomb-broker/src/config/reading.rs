@@ -1,0 +1,303 @@
+//! From names and values to typed settings: every name is checked against the tables first, then each setting is read under its name.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use aplomb_model::{BrokerId, ByteCount};
+
+use super::error::{ConfigError, Warning};
+use super::key::{ConfigKey, Meaning, Value};
+use super::keys::{accepted_without_a_table, broker_key, nearest};
+use super::layers::{Layers, Properties};
+use super::listeners::{Listener, SecurityProtocol, parse_listeners, parse_protocol_map};
+use super::topic::TopicConfig;
+
+/// Checked properties. Getters panic on names that are not in the tables or are of another type: they are given literals.
+pub(super) struct Reading {
+    properties: Properties,
+}
+
+/// All listeners, sorted by whose they are.
+pub(super) struct Listeners {
+    pub(super) broker: Vec<Listener>,
+    pub(super) controller: Vec<Listener>,
+    pub(super) advertised: Vec<Listener>,
+    pub(super) inter_broker: String,
+}
+
+impl Reading {
+    /// Checks every name and value by itself, and the settings that topics inherit as a whole.
+    pub(super) fn checked(properties: &Properties) -> Result<(Self, Vec<Warning>), ConfigError> {
+        let mut warnings = Vec::new();
+        for (name, text) in properties {
+            match broker_key(name) {
+                Some(key) => warnings.extend(check_value(key, text)?),
+                None => warnings.push(accept_or_suggest(name, text)?),
+            }
+        }
+        let mut properties = properties.clone();
+        // One setting, two names (`AbstractKafkaConfig#populateSynonyms`).
+        for (one, other) in [("node.id", "broker.id"), ("broker.id", "node.id")] {
+            if let (Some(value), false) = (properties.get(one).cloned(), properties.contains_key(other)) {
+                properties.insert(other.to_owned(), value);
+            }
+        }
+        let (none, no_overrides) = (Properties::new(), Properties::new());
+        let layers = Layers { file: &properties, for_all: &none, for_this: &none };
+        TopicConfig::from_overrides(&no_overrides, &layers).map_err(ConfigError::TopicDefaults)?;
+        let reading = Self { properties };
+        reading.check_roles()?;
+        Ok((reading, warnings))
+    }
+
+    pub(super) fn into_properties(self) -> Properties {
+        self.properties
+    }
+
+    pub(super) fn is_set(&self, name: &str) -> bool {
+        self.properties.contains_key(name)
+    }
+
+    fn value(&self, name: &str) -> Option<Value> {
+        let key = broker_key(name).expect("only keys of the tables are asked for");
+        let none = Properties::new();
+        Layers { file: &self.properties, for_all: &none, for_this: &none }.value(key)
+    }
+
+    /// A number, if the key is set or has a default.
+    pub(super) fn optional_number(&self, name: &str) -> Option<i64> {
+        self.value(name).map(|value| match value {
+            Value::Number(number) => number,
+            other => unreachable!("{name} is a number, not {other:?}"),
+        })
+    }
+
+    /// A 32-bit number of a key that has a default.
+    pub(super) fn number(&self, name: &str) -> i32 {
+        i32::try_from(self.optional_number(name).expect("the key has a default"))
+            .expect("the key is a 32-bit number")
+    }
+
+    /// A number that says "no limit" when it is negative.
+    pub(super) fn limit(&self, name: &str) -> Option<u64> {
+        self.optional_number(name).and_then(|number| u64::try_from(number).ok())
+    }
+
+    /// A number that counts something; negative ones count nothing.
+    pub(super) fn count(&self, name: &str) -> u32 {
+        self.limit(name).map_or(0, |number| u32::try_from(number).unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn bytes(&self, name: &str) -> ByteCount {
+        ByteCount(self.limit(name).unwrap_or(0))
+    }
+
+    pub(super) fn millis(&self, name: &str) -> Duration {
+        Duration::from_millis(self.limit(name).unwrap_or(0))
+    }
+
+    pub(super) fn flag(&self, name: &str) -> bool {
+        self.value(name) == Some(Value::Boolean(true))
+    }
+
+    pub(super) fn optional_text(&self, name: &str) -> Option<String> {
+        self.value(name).map(|value| value.to_string()).filter(|text| !text.is_empty())
+    }
+
+    pub(super) fn text(&self, name: &str) -> String {
+        self.optional_text(name).unwrap_or_default()
+    }
+
+    fn list(&self, name: &str) -> Vec<String> {
+        match self.value(name) {
+            Some(Value::List(items)) => items,
+            _ => Vec::new(),
+        }
+    }
+
+    fn conflict(&self, name: &'static str, accepted: impl Into<String>) -> ConfigError {
+        ConfigError::Conflict { name, value: self.text(name), accepted: accepted.into() }
+    }
+
+    /// `node.id`, under its old name too.
+    pub(super) fn node_id(&self) -> Result<BrokerId, ConfigError> {
+        let id = self.number("node.id");
+        if self.is_set("broker.id") && self.number("broker.id") != id {
+            return Err(self.conflict("broker.id", format!("the value of node.id, {id}, or none")));
+        }
+        Ok(BrokerId(id))
+    }
+
+    /// This process is broker and controller, and the only voter.
+    fn check_roles(&self) -> Result<(), ConfigError> {
+        let roles = self.list("process.roles");
+        if roles.len() != 2 {
+            return Err(
+                self.conflict("process.roles", "broker,controller: this version is a cluster of its own")
+            );
+        }
+        let id = self.node_id()?.0;
+        let voters = self.list("controller.quorum.voters");
+        let is_this_node =
+            |voter: &String| voter.split_once('@').is_some_and(|(voter, _)| voter.parse() == Ok(id));
+        if voters.len() > 1 || !voters.iter().all(is_this_node) {
+            let accepted =
+                format!("{id}@host:port, this node alone, or nothing: this version is a cluster of its own");
+            return Err(self.conflict("controller.quorum.voters", accepted));
+        }
+        Ok(())
+    }
+
+    /// `default.replication.factor`: one broker holds one replica.
+    pub(super) fn replication_factor(&self) -> Result<i16, ConfigError> {
+        match self.number("default.replication.factor") {
+            1 => Ok(1),
+            _ => Err(self.conflict("default.replication.factor", "1: this version is a cluster of its own")),
+        }
+    }
+
+    /// `log.dirs`, or `log.dir`; at least one, none twice.
+    pub(super) fn log_dirs(&self) -> Result<Vec<String>, ConfigError> {
+        let name = if self.is_set("log.dirs") { "log.dirs" } else { "log.dir" };
+        let dirs = self.list(name);
+        let twice = dirs.iter().enumerate().any(|(at, dir)| dirs[..at].contains(dir));
+        if dirs.is_empty() || dirs.iter().any(String::is_empty) || twice {
+            return Err(self.conflict(name, "one directory or more, separated by commas, each of them once"));
+        }
+        Ok(dirs)
+    }
+
+    /// `cordoned.log.dirs`, with `*` spelled out.
+    pub(super) fn cordoned_log_dirs(&self, log_dirs: &[String]) -> Result<Vec<String>, ConfigError> {
+        let cordoned = self.list("cordoned.log.dirs");
+        if cordoned == ["*"] {
+            return Ok(log_dirs.to_vec());
+        }
+        if cordoned.iter().all(|dir| log_dirs.contains(dir)) {
+            Ok(cordoned)
+        } else {
+            Err(self.conflict("cordoned.log.dirs", format!("* or some of {}", log_dirs.join(","))))
+        }
+    }
+
+    /// `max.connections.per.ip.overrides`
+    pub(super) fn per_ip_overrides(&self) -> Result<Vec<(String, u32)>, ConfigError> {
+        let text = self.text("max.connections.per.ip.overrides");
+        let pair = |pair: &str| {
+            let (address, limit) = pair.rsplit_once(':')?;
+            Some((address.trim().to_owned(), limit.trim().parse().ok()?))
+        };
+        text.split(',')
+            .map(str::trim)
+            .filter(|item| !item.is_empty())
+            .map(|item| pair(item).filter(|(address, _)| !address.is_empty()))
+            .collect::<Option<_>>()
+            .ok_or_else(|| {
+                self.conflict("max.connections.per.ip.overrides", "address:count,address:count,...")
+            })
+    }
+
+    /// All about listeners.
+    pub(super) fn listeners(&self) -> Result<Listeners, ConfigError> {
+        let protocols = self.protocol_map()?;
+        let parse = |name: &'static str, distinct_ports: bool| {
+            parse_listeners(&self.list(name), &protocols, distinct_ports)
+                .map_err(|error| ConfigError::Listeners { name, value: self.text(name), error })
+        };
+        let controllers: Vec<String> =
+            self.list("controller.listener.names").iter().map(|name| name.to_uppercase()).collect();
+        let is_controllers = |listener: &Listener| controllers.iter().any(|name| **name == *listener.name);
+        let (controller, broker): (Vec<_>, Vec<_>) =
+            parse("listeners", true)?.into_iter().partition(is_controllers);
+        if broker.is_empty() {
+            return Err(self.conflict("listeners", "at least one listener that is not the controller's"));
+        }
+        if let Some(other) = broker.iter().find(|listener| listener.protocol != SecurityProtocol::Plaintext) {
+            let name = other.name.clone();
+            let accepted = format!("PLAINTEXT for {name}: there is neither TLS nor SASL yet");
+            return Err(self.conflict("listeners", accepted));
+        }
+        let advertised = if self.is_set("advertised.listeners") {
+            parse("advertised.listeners", false)?
+                .into_iter()
+                .filter(|listener| !is_controllers(listener))
+                .collect()
+        } else {
+            broker.clone()
+        };
+        self.check_advertised(&broker, &advertised)?;
+        let inter_broker = self.inter_broker_listener(&advertised)?;
+        Ok(Listeners { broker, controller, advertised, inter_broker })
+    }
+
+    /// The map, and PLAINTEXT for the controller's listeners where nobody has written one and nothing else speaks of TLS or SASL
+    /// (`AbstractKafkaConfig#effectiveListenerSecurityProtocolMap`).
+    fn protocol_map(&self) -> Result<BTreeMap<String, SecurityProtocol>, ConfigError> {
+        let name = "listener.security.protocol.map";
+        let mut map = parse_protocol_map(&self.text(name)).map_err(|pair| {
+            self.conflict(
+                name,
+                format!("NAME:PROTOCOL with PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL, not {pair}"),
+            )
+        })?;
+        if !self.is_set(name) {
+            for controller in self.list("controller.listener.names") {
+                map.entry(controller.to_uppercase()).or_insert(SecurityProtocol::Plaintext);
+            }
+        }
+        Ok(map)
+    }
+
+    fn check_advertised(&self, broker: &[Listener], advertised: &[Listener]) -> Result<(), ConfigError> {
+        let name = if self.is_set("advertised.listeners") { "advertised.listeners" } else { "listeners" };
+        let names: Vec<&str> = broker.iter().map(|listener| &*listener.name).collect();
+        if advertised.is_empty() || !advertised.iter().all(|listener| names.contains(&&*listener.name)) {
+            return Err(self.conflict(name, format!("one or more of the listeners {}", names.join(", "))));
+        }
+        if advertised.iter().any(|listener| listener.host.as_deref() == Some("0.0.0.0")) {
+            return Err(self.conflict(name, "an address that clients can connect to, which 0.0.0.0 is not"));
+        }
+        Ok(())
+    }
+
+    fn inter_broker_listener(&self, advertised: &[Listener]) -> Result<String, ConfigError> {
+        let names: Vec<&str> = advertised.iter().map(|listener| &*listener.name).collect();
+        match self.optional_text("inter.broker.listener.name").map(|name| name.to_uppercase()) {
+            Some(chosen) if names.contains(&chosen.as_str()) => Ok(chosen),
+            Some(_) => Err(self.conflict(
+                "inter.broker.listener.name",
+                format!("one of the listeners {}", names.join(", ")),
+            )),
+            None => Ok(names.iter().find(|name| **name == "PLAINTEXT").unwrap_or(&names[0]).to_string()),
+        }
+    }
+}
+
+fn check_value(key: &'static ConfigKey, text: &str) -> Result<Option<Warning>, ConfigError> {
+    let value = key.parse(text)?;
+    let is_default =
+        key.default == Some(value.to_string().as_str()) || (key.default.is_none() && text.trim().is_empty());
+    match key.meaning {
+        Meaning::Used => Ok(None),
+        Meaning::Unused(_) | Meaning::Refused(_) if is_default => Ok(None),
+        Meaning::Unused(why) => {
+            Ok(Some(Warning { name: key.name.to_owned(), text: format!("{} does nothing: {why}", key.name) }))
+        }
+        Meaning::Refused(why) => {
+            let default = key.default.filter(|default| !default.is_empty()).unwrap_or("no value");
+            let accepted = format!("{default}: {why}");
+            Err(ConfigError::Conflict { name: key.name, value: text.to_owned(), accepted })
+        }
+    }
+}
+
+fn accept_or_suggest(name: &str, text: &str) -> Result<Warning, ConfigError> {
+    match accepted_without_a_table(name) {
+        Some(why) => Ok(Warning { name: name.to_owned(), text: format!("{name} does nothing: {why}") }),
+        None => Err(ConfigError::UnknownKey {
+            name: name.to_owned(),
+            value: text.to_owned(),
+            suggestion: nearest(name),
+        }),
+    }
+}

@@ -1,0 +1,109 @@
+//! What `server.properties` becomes.
+
+use std::time::Duration;
+
+use aplomb_model::{BrokerId, ByteCount};
+
+use super::*;
+
+fn properties(pairs: &[(&str, &str)]) -> Properties {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn read(pairs: &[(&str, &str)]) -> Result<(BrokerConfig, Vec<Warning>), ConfigError> {
+    BrokerConfig::from_properties(&properties(pairs))
+}
+
+fn refusal(pairs: &[(&str, &str)]) -> String {
+    read(pairs).expect_err("refused").to_string()
+}
+
+#[test]
+fn nothing_at_all_is_a_single_broker_on_this_machine() {
+    let (config, warnings) = read(&[]).expect("defaults");
+    assert_eq!(warnings, []);
+    assert_eq!(config.node_id, BrokerId(1));
+    assert_eq!(config.network.listeners[0].to_string(), "PLAINTEXT://localhost:9092");
+    assert_eq!(config.network.advertised, config.network.listeners);
+    assert_eq!(config.network.shards, None);
+    assert_eq!(config.storage.log_dirs, ["./aplomb-data"]);
+    assert_eq!(config.storage.metadata_log_dir, "./aplomb-data");
+    assert_eq!(config.storage.tail_bytes, ByteCount(256 << 20));
+    assert_eq!(config.storage.flush_interval, Duration::from_secs(1));
+    assert_eq!(config.storage.recovery_point_checkpoint, Duration::from_secs(5));
+    assert_eq!(config.guard, Guard::Log);
+    assert!(config.metadata.auto_create_topics && config.metadata.delete_topics);
+}
+
+#[test]
+fn a_combined_nodes_file_from_apache_kafka_is_taken_as_it_is() {
+    let (config, warnings) = read(&[
+        ("process.roles", "broker,controller"),
+        ("node.id", "7"),
+        ("controller.quorum.bootstrap.servers", "localhost:9093"),
+        ("listeners", "PLAINTEXT://:9092,CONTROLLER://:9093"),
+        ("inter.broker.listener.name", "PLAINTEXT"),
+        ("advertised.listeners", "PLAINTEXT://kafka.example.com:19092,CONTROLLER://localhost:9093"),
+        ("controller.listener.names", "CONTROLLER"),
+        (
+            "listener.security.protocol.map",
+            "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL",
+        ),
+        ("num.network.threads", "3"),
+        ("num.io.threads", "8"),
+        ("log.dirs", "/a, /b"),
+        ("offsets.topic.replication.factor", "1"),
+        ("log.retention.hours", "168"),
+    ])
+    .expect("a usual file");
+    assert_eq!(config.node_id, BrokerId(7));
+    assert_eq!(config.network.advertised.len(), 1);
+    assert_eq!(config.network.advertised[0].to_string(), "PLAINTEXT://kafka.example.com:19092");
+    assert_eq!(config.network.controller_listeners[0].to_string(), "CONTROLLER://:9093");
+    assert_eq!(config.network.shards, Some(3));
+    assert_eq!(config.storage.log_dirs, ["/a", "/b"]);
+    let warned: Vec<_> = warnings.iter().map(|warning| warning.name.as_str()).collect();
+    assert_eq!(warned, ["offsets.topic.replication.factor"]);
+}
+
+#[test]
+fn a_name_that_nobody_knows_gets_the_nearest_one() {
+    assert_eq!(refusal(&[("log.dirz", "/x")]), "log.dirz=/x: there is no such key; did you mean log.dir?");
+    assert_eq!(refusal(&[("colour", "red")]), "colour=red: there is no such key");
+}
+
+#[test]
+fn a_value_that_is_none_is_named_with_what_would_be_accepted() {
+    assert_eq!(
+        refusal(&[("aplomb.guard", "maybe")]),
+        "Invalid value maybe for configuration aplomb.guard: String must be one of: off, log, enforce"
+    );
+    assert_eq!(
+        refusal(&[("node.id", "1"), ("broker.id", "2")]),
+        "broker.id=2 cannot be used: accepted is the value of node.id, 1, or none"
+    );
+    assert!(refusal(&[("listeners", "SSL://:9093")]).contains("PLAINTEXT for SSL"));
+    assert!(refusal(&[("authorizer.class.name", "x.Y")]).contains("there is no access control yet"));
+    assert!(refusal(&[("process.roles", "broker")]).contains("broker,controller"));
+    assert!(refusal(&[("controller.quorum.voters", "1@a:1,2@b:1")]).contains("this node alone"));
+    assert!(refusal(&[("log.dirs", "/a,/a")]).contains("each of them once"));
+    assert!(refusal(&[("advertised.listeners", "PLAINTEXT://0.0.0.0:1")]).contains("0.0.0.0"));
+    assert!(refusal(&[("queued.max.request.bytes", "1")]).contains("socket.request.max.bytes"));
+    assert!(
+        refusal(&[("log.cleaner.min.compaction.lag.ms", "2"), ("log.cleaner.max.compaction.lag.ms", "1")])
+            .contains("min.compaction.lag.ms (2) > max.compaction.lag.ms (1)")
+    );
+}
+
+#[test]
+fn the_old_name_of_the_node_id_still_counts() {
+    assert_eq!(read(&[("broker.id", "4")]).expect("valid").0.node_id, BrokerId(4));
+}
+
+#[test]
+fn idle_and_queue_limits_lose_their_sentinels() {
+    let (config, _) =
+        read(&[("connections.max.idle.ms", "-1"), ("queued.max.request.bytes", "-1")]).expect("valid");
+    assert_eq!(config.network.max_idle, None);
+    assert_eq!(config.network.frames, ByteCount(256 << 20));
+}
