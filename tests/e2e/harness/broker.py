@@ -35,6 +35,7 @@ class Broker:
     """Common to both kinds: properties, start, readiness, stop."""
 
     kind = None
+    clean_exits = (0,)
 
     def __init__(self, directory, properties=None, log_dirs=1):
         self.directory = Path(directory)
@@ -83,6 +84,8 @@ class Broker:
         except subprocess.TimeoutExpired:
             self.kill()
             raise BrokerDied(f"no clean stop within {STOP_TIMEOUT} s:\n{self.log_tail()}") from None
+        if self.process.returncode not in self.clean_exits:
+            raise BrokerDied(f"SIGTERM ended the broker with {self.process.returncode}:\n{self.log_tail()}")
 
     def kill(self):
         """kill -9."""
@@ -154,6 +157,8 @@ class Kafka(Broker):
     """Apache Kafka from its Maven jars."""
 
     kind = "kafka"
+    # A JVM that stops on SIGTERM says so, after its shutdown hooks have run.
+    clean_exits = (0, 128 + signal.SIGTERM)
 
     def __init__(self, directory, properties=None, log_dirs=1):
         theirs = {key: value for key, value in (properties or {}).items() if not key.startswith("aplomb.")}

@@ -14,6 +14,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import org.apache.kafka.common.utils.Exit;
 
@@ -30,34 +31,48 @@ public final class ToolRunner {
 
     /** Where a tool's output goes at the moment. Libraries keep the first System.out they see, so that one never changes. */
     private static final class Switch extends OutputStream {
-        private volatile ByteArrayOutputStream target = new ByteArrayOutputStream();
+        private final ByteArrayOutputStream said = new ByteArrayOutputStream();
 
         @Override
-        public void write(int b) {
-            target.write(b);
+        public synchronized void write(int b) {
+            if (left == null) {
+                said.write(b);
+            }
         }
 
         @Override
-        public void write(byte[] bytes, int from, int length) {
-            target.write(bytes, from, length);
+        public synchronized void write(byte[] bytes, int from, int length) {
+            if (left == null) {
+                said.write(bytes, from, length);
+            }
         }
 
-        private String take() {
-            var full = target;
-            target = new ByteArrayOutputStream();
-            return full.toString(StandardCharsets.UTF_8);
+        private synchronized String take() {
+            String all = said.toString(StandardCharsets.UTF_8);
+            said.reset();
+            return all;
         }
     }
 
-    /** An Error, so that no tool's {@code catch (Exception)} mistakes leaving for failing. */
-    private static final class Left extends Error {
+    /** Unwinds the tool's stack. Some tools catch it and leave once more: in a JVM of their own nothing after the first exit happens. */
+    private static final class Leaving extends Error {
         private static final long serialVersionUID = 1L;
-        private final int code;
 
-        private Left(int code) {
-            super("exit " + code, null, false, false);
-            this.code = code;
+        private Leaving() {
+            super("the tool has left", null, false, false);
         }
+    }
+
+    /** The code of the first exit of the running tool, null until then. What a tool says after it is dropped. */
+    private static volatile Integer left;
+
+    private static void leave(int code) {
+        System.out.flush();
+        System.err.flush();
+        if (left == null) {
+            left = code;
+        }
+        throw new Leaving();
     }
 
     public static void main(String[] unused) throws Exception {
@@ -67,16 +82,19 @@ public final class ToolRunner {
         var err = new Switch();
         System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
         System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
-        Exit.setExitProcedure((code, message) -> {
-            throw new Left(code);
-        });
-        Exit.setHaltProcedure((code, message) -> {
-            throw new Left(code);
-        });
+        Exit.setExitProcedure((code, message) -> leave(code));
+        Exit.setHaltProcedure((code, message) -> leave(code));
+        var hooks = new ArrayList<Runnable>();
+        Exit.setShutdownHookAdder((name, hook) -> hooks.add(hook));
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
             JsonNode request = JSON.readTree(line);
             System.setIn(new ByteArrayInputStream(request.path("stdin").asText("").getBytes(StandardCharsets.UTF_8)));
+            left = null;
             int code = call(request.get("main").asText(), JSON.convertValue(request.get("args"), String[].class));
+            // What would run while the JVM of a tool goes down: the console producer, for one, sends its last records here.
+            left = null;
+            hooks.forEach(Runnable::run);
+            hooks.clear();
             System.out.flush();
             System.err.flush();
             var answer = new LinkedHashMap<String, Object>();
@@ -90,12 +108,10 @@ public final class ToolRunner {
     private static int call(String name, String[] arguments) throws ReflectiveOperationException {
         try {
             Class.forName(name).getMethod("main", String[].class).invoke(null, (Object) arguments);
-            return 0;
+            return left == null ? 0 : left;
         } catch (InvocationTargetException thrown) {
-            for (Throwable cause = thrown.getCause(); cause != null; cause = cause.getCause()) {
-                if (cause instanceof Left left) {
-                    return left.code;
-                }
+            if (left != null) {
+                return left;
             }
             var trace = new StringWriter();
             thrown.getCause().printStackTrace(new PrintWriter(trace));
