@@ -22,7 +22,7 @@ pub use error::{DecodeError, EncodeError};
 pub use generated::any::{AnyRequest, AnyResponse};
 pub use generated::api_key::ApiKey;
 pub use generated::metadata_record::MetadataRecord;
-pub use message::{Message, Request, VersionRange};
+pub use message::{Codec, Message, Request, Reread, VersionRange};
 pub use primitives::{Reader, Tags, Writer};
 
 /// Every message in use, each in a module with the structs it nests, for example

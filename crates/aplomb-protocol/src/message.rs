@@ -94,3 +94,34 @@ pub trait Request: Message {
     /// What answers it.
     type Response: Message;
 }
+
+/// A message whose type is known at run time only: for tests, fuzzing and tools. [`crate::messages::ALL`] lists them.
+#[derive(Clone, Copy, Debug)]
+pub struct Codec {
+    /// See [`Message::NAME`].
+    pub name: &'static str,
+    /// See [`Message::VERSIONS`].
+    pub versions: VersionRange,
+    /// Reads a message that fills the bytes.
+    pub read: fn(Bytes, i16) -> Result<Reread, DecodeError>,
+}
+
+/// A message that was read, shown and written again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reread {
+    /// Its `Debug` form.
+    pub shown: String,
+    /// Its bytes, in the version it was read in.
+    pub written: Result<Bytes, EncodeError>,
+}
+
+impl Codec {
+    pub(crate) const fn of<T: Message>() -> Self {
+        Self { name: T::NAME, versions: T::VERSIONS, read: reread::<T> }
+    }
+}
+
+fn reread<T: Message>(bytes: Bytes, version: i16) -> Result<Reread, DecodeError> {
+    let message = T::from_bytes(bytes, version)?;
+    Ok(Reread { shown: format!("{message:?}"), written: message.to_bytes(version) })
+}

@@ -50,7 +50,7 @@ fn request(version: i16) -> impl Strategy<Value = FetchRequest> {
         }
     });
     let name = (any::<[u8; 16]>(), "\\PC{0,12}");
-    let topic = (name.clone(), vec(partition, 0..4)).prop_map(|((id, topic), partitions)| FetchTopic {
+    let topic = (name, vec(partition, 0..4)).prop_map(|((id, topic), partitions)| FetchTopic {
         topic,
         topic_id: Uuid(id),
         partitions,

@@ -43,6 +43,11 @@ fn module(selected: &[&Message]) -> String {
     for message in selected {
         let _ = writeln!(out, "pub use {}::{};", snake_case(&message.name), message.name);
     }
+    out.push_str("\nuse crate::Codec;\n\n/// Every message in use.\npub const ALL: &[Codec] = &[\n");
+    for message in selected {
+        let _ = writeln!(out, "Codec::of::<{}>(),", message.name);
+    }
+    out.push_str("];\n");
     out
 }
 
