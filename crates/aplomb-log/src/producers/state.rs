@@ -105,10 +105,9 @@ impl ProducerState {
     ) -> Self {
         let producers = entries.into_iter().map(|(producer, entry)| (producer, Box::new(entry)));
         let mut state = Self { producers: producers.collect(), ..Self::starting_at(at) };
-        let open = |(producer, entry): (&ProducerId, &Box<ProducerEntry>)| {
-            entry.open_transaction().map(|first| (first, *producer))
-        };
-        state.open = state.producers.iter().filter_map(open).collect();
+        for (producer, entry) in &state.producers {
+            state.open.extend(entry.open_transaction().map(|first| (first, *producer)));
+        }
         state.expire(now, expire_after);
         state
     }

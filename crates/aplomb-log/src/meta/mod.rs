@@ -1,0 +1,17 @@
+//! Small files that say whose a directory is: `meta.properties`, `partition.metadata`, the clean-shutdown
+//! marker, and a voter's `quorum-state`.
+//!
+//! Bytes in, values out, and back. All but the marker are written under another name, synced and renamed.
+//! Next: [`crate::segment::top_level`] for where they lie.
+
+mod clean_shutdown;
+mod identity;
+mod partition;
+mod properties;
+mod quorum_state;
+
+pub use clean_shutdown::CleanShutdown;
+pub use identity::{MetaProperties, MetaPropertiesError, MetaVersion};
+pub use partition::{PartitionMetadata, PartitionMetadataError};
+pub use properties::{MalformedEscape, PropertiesText};
+pub use quorum_state::{QuorumState, QuorumStateError, QuorumStateFormat, Vote};
