@@ -79,15 +79,14 @@ impl HeldChunk {
         self.entries.push(entry);
     }
 
-    /// Ends the chunk, and the log, at a position in the segment, so that all its batches end at `offset` or before. Returns
-    /// how many batches it forgot.
-    pub(super) fn cut(&mut self, at: u64, offset: Offset) -> usize {
+    /// Ends the chunk, and the log, at a position in the segment where a batch begins. Returns how many batches it forgot.
+    pub(super) fn cut(&mut self, at: u64) -> usize {
         assert!(self.starts_at() < at && at <= self.ends_at(), "the cut is inside the chunk");
         let upto = (at - self.file_start) as u32;
         let before = self.entries.len();
         self.entries.truncate(self.entries.partition_point(|entry| entry.at() < upto));
         self.max_timestamp = self.entries.iter().map(Entry::max_timestamp).max().unwrap_or(Timestamp::NONE);
-        self.until = self.until.min(offset);
+        self.until = self.entries.last().map_or(self.floor, |last| last.last_offset().next());
         self.filled = upto;
         self.durable = self.durable.min(upto);
         self.chunk.cut(self.filled, self.durable);

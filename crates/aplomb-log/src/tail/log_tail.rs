@@ -78,7 +78,8 @@ impl LogTail {
     /// From this offset on, everything is here. The log end offset if nothing is.
     #[must_use]
     pub fn start_offset(&self) -> Offset {
-        self.chunks.front().map_or(self.end.offset, |oldest| oldest.floor)
+        // After a cut inside a batch there may be a gap before the oldest chunk: it belongs to the tail, the files have nothing there.
+        self.chunks.front().map_or(self.durable, |oldest| oldest.floor.min(self.durable))
     }
 
     /// Everything below was taken for the disk by [`LogTail::take_unwritten`].
@@ -129,12 +130,8 @@ impl LogTail {
         let size: usize = parts.iter().map(|part| part.len()).sum();
         assert_eq!(at, self.end.at, "a batch goes where the log ends");
         assert_eq!(size as u64, u64::from(batch.size), "the batch is as long as it says");
-        assert!(
-            batch.base_offset >= self.end.offset,
-            "offsets rise: {} >= {}",
-            batch.base_offset,
-            self.end.offset
-        );
+        let lowest = self.end.offset.max(self.end.segment_base);
+        assert!(batch.base_offset >= lowest, "offsets rise: {} >= {lowest}", batch.base_offset);
         assert!(size > 0 && batch.last_offset >= batch.base_offset, "a batch is never empty");
         let slots = self.allocate(at, size as u64)?;
 
@@ -161,9 +158,10 @@ impl LogTail {
     /// The next batch begins a new segment.
     ///
     /// # Panics
-    /// If the new base offset is below the log end.
+    /// If the new base offset is below the log end, or not above that of a segment with something in it.
     pub fn roll(&mut self, segment_base: Offset) {
         assert!(segment_base >= self.end.offset, "a new segment begins at or behind the log end");
+        assert!(segment_base > self.end.segment_base || self.end.at == 0, "segments have different names");
         self.writer = None;
         self.end = LogEnd { segment_base, at: 0, offset: self.end.offset };
     }
@@ -233,7 +231,7 @@ impl LogTail {
             && last.ends_at() > at
         {
             let waiting = last.waiting();
-            self.share.forget_batches(last.cut(at, offset));
+            self.share.forget_batches(last.cut(at));
             self.share.remove_waiting(waiting - last.waiting());
         }
         self.end = LogEnd { segment_base, at, offset };
@@ -396,6 +394,9 @@ impl LogTail {
             self.durable_chunks += 1;
             self.share.on_cached();
         }
+        // Everything is durable. After a cut inside a batch there may be a gap between the last batch and the log end.
+        let end = self.end.offset;
+        (self.taken, self.written, self.durable) = (end, end, end);
     }
 
     fn release(&self, held: &HeldChunk) {
