@@ -17,7 +17,7 @@ pub const HEADER_SIZE: usize = 61;
 /// Bytes in front of what the length field counts: the base offset and the length field itself.
 const LOG_OVERHEAD: usize = 12;
 /// Bytes up to and including the magic byte, which batches of all versions share.
-pub(super) const UP_TO_MAGIC: usize = 17;
+const UP_TO_MAGIC: usize = 17;
 /// The smallest length field of any version (magic 0: checksum, magic, attributes, two lengths).
 const SMALLEST_LENGTH: i32 = 14;
 
@@ -27,7 +27,7 @@ const LEADER_EPOCH: usize = 12;
 const MAGIC: usize = 16;
 const CRC: usize = 17;
 /// Where the bytes that the checksum covers begin; they go on to the end of the batch.
-pub(super) const CRC_COVERS_FROM: usize = 21;
+const CRC_COVERS_FROM: usize = 21;
 const ATTRIBUTES: usize = 21;
 const LAST_OFFSET_DELTA: usize = 23;
 const BASE_TIMESTAMP: usize = 27;
@@ -42,6 +42,7 @@ const LOG_APPEND_TIME_BIT: u16 = 1 << 3;
 const TRANSACTIONAL_BIT: u16 = 1 << 4;
 const CONTROL_BIT: u16 = 1 << 5;
 const DELETE_HORIZON_BIT: u16 = 1 << 6;
+const KNOWN_BITS: u16 = 0x7f;
 
 /// Who says when a record happened (`message.timestamp.type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -78,6 +79,14 @@ impl BatchHeader {
     /// [`BatchError::Magic`] for any version but 2, and [`BatchError::Field`] for a negative number
     /// where there is none.
     pub fn parse(bytes: &[u8]) -> Result<Self, BatchError> {
+        let header = Self::parse_frame(bytes)?;
+        header.check_fields()?;
+        Ok(header)
+    }
+
+    /// As [`BatchHeader::parse`], but looks at length and magic only; until [`BatchHeader::check_fields`]
+    /// is called as well, nothing else in it is to be relied on.
+    pub(super) fn parse_frame(bytes: &[u8]) -> Result<Self, BatchError> {
         let cut = |needed: usize| BatchError::Cut { needed: needed as u64, available: bytes.len() as u64 };
         let front = bytes.first_chunk::<UP_TO_MAGIC>().ok_or_else(|| cut(HEADER_SIZE))?;
         let length = i32::from_be_bytes(field(front, LENGTH));
@@ -94,12 +103,10 @@ impl BatchHeader {
         if (length.unsigned_abs() as usize) < HEADER_SIZE - LOG_OVERHEAD {
             return Err(BatchError::Length(length));
         }
-        let header = Self { bytes: *bytes.first_chunk().ok_or_else(|| cut(HEADER_SIZE))? };
-        header.check_fields()?;
-        Ok(header)
+        Ok(Self { bytes: *bytes.first_chunk().ok_or_else(|| cut(HEADER_SIZE))? })
     }
 
-    fn check_fields(&self) -> Result<(), BatchError> {
+    pub(super) fn check_fields(&self) -> Result<(), BatchError> {
         let never_negative = [
             ("baseOffset", self.i64_at(BASE_OFFSET)),
             ("lastOffsetDelta", i64::from(self.i32_at(LAST_OFFSET_DELTA))),
@@ -122,6 +129,11 @@ impl BatchHeader {
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; HEADER_SIZE] {
         &self.bytes
+    }
+
+    /// Whether the base offset is 0, as producers send it.
+    pub(super) fn starts_at_zero(&self) -> bool {
+        self.i64_at(BASE_OFFSET) == 0
     }
 
     /// The offset of the batch's first record, or of the first that it once had.
@@ -266,7 +278,8 @@ impl BatchHeader {
     }
 
     /// Sets the timestamp type and the largest timestamp, and returns whether that changed anything.
-    /// Only then is the checksum computed anew, over this header and `records`, all bytes behind it.
+    /// Only then is the checksum computed anew, over this header and `records`, all bytes behind it, and
+    /// attributes without a meaning are cleared, as Apache Kafka does.
     ///
     /// # Panics
     /// If `records` are not as long as the header says.
@@ -276,8 +289,8 @@ impl BatchHeader {
             return false;
         }
         let attributes = match kind {
-            TimestampType::CreateTime => self.attributes() & !LOG_APPEND_TIME_BIT,
-            TimestampType::LogAppendTime => self.attributes() | LOG_APPEND_TIME_BIT,
+            TimestampType::CreateTime => self.attributes() & KNOWN_BITS & !LOG_APPEND_TIME_BIT,
+            TimestampType::LogAppendTime => self.attributes() & KNOWN_BITS | LOG_APPEND_TIME_BIT,
         };
         self.bytes[ATTRIBUTES..][..2].copy_from_slice(&attributes.to_be_bytes());
         self.bytes[MAX_TIMESTAMP..][..8].copy_from_slice(&max.0.to_be_bytes());

@@ -4,7 +4,7 @@
 //! itself (`INVALID_RECORD` and others) does not, since it would do the same again.
 
 use super::error::BatchError;
-use crate::{ByteCount, ErrorCode, Offset, Timestamp};
+use crate::{ByteCount, ErrorCode, Timestamp};
 
 /// Why a batch is not appended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,8 +16,8 @@ pub enum ProduceRejection {
     #[error("a partition's records are to be exactly one batch")]
     MoreThanOneBatch,
     /// Producers do not assign offsets.
-    #[error("base offset of a produced batch should be 0, but is {0}")]
-    BaseOffset(Offset),
+    #[error("base offset of a produced batch should be 0")]
+    BaseOffset,
     /// The batch is larger than its topic allows.
     #[error("batch of {size} is over the topic's limit of {limit}")]
     BatchTooLarge {
@@ -85,7 +85,7 @@ impl ProduceRejection {
             Self::Records(records) => records,
             Self::Batch(_)
             | Self::MoreThanOneBatch
-            | Self::BaseOffset(_)
+            | Self::BaseOffset
             | Self::BatchTooLarge { .. }
             | Self::Count { .. }
             | Self::ControlBatch
@@ -102,7 +102,7 @@ impl From<&ProduceRejection> for ErrorCode {
             ProduceRejection::Batch(error) => code_of(error),
             ProduceRejection::BatchTooLarge { .. } => Self::MessageTooLarge,
             ProduceRejection::MoreThanOneBatch
-            | ProduceRejection::BaseOffset(_)
+            | ProduceRejection::BaseOffset
             | ProduceRejection::Count { .. }
             | ProduceRejection::ControlBatch
             | ProduceRejection::Sequence(_)
