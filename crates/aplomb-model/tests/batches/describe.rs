@@ -57,8 +57,11 @@ fn head(batch: &BatchView<'_>, exactly: bool) -> String {
 }
 
 fn line(batch: &BatchView<'_>, record: &RecordRef<'_>) -> String {
-    // Java's header keys are strings; bytes that are not UTF-8 become replacement characters there.
-    let key = |bytes: &[u8]| hex(String::from_utf8_lossy(bytes).as_bytes());
+    // Java's header keys are strings, which cannot say what bytes they were if these are not UTF-8.
+    let key = |bytes: &[u8]| match std::str::from_utf8(bytes) {
+        Ok(text) if !text.contains(char::REPLACEMENT_CHARACTER) => hex(bytes),
+        Ok(_) | Err(_) => "garbled".to_owned(),
+    };
     let headers: Vec<String> =
         record.headers.iter().map(|h| format!("{}:{}", key(h.key), or_null(h.value))).collect();
     // Java's arithmetic, which wraps, so that even nonsense can be compared.

@@ -76,7 +76,9 @@ final class Describe {
     private static String line(Record record) {
         List<String> headers = new ArrayList<>();
         for (Header header : record.headers()) {
-            String key = HexFormat.of().formatHex(header.key().getBytes(StandardCharsets.UTF_8));
+            String key = header.key().contains("\ufffd")
+                ? "garbled"
+                : HexFormat.of().formatHex(header.key().getBytes(StandardCharsets.UTF_8));
             ByteBuffer value = header.value() == null ? null : ByteBuffer.wrap(header.value());
             headers.add(key + ":" + orNull(value));
         }
