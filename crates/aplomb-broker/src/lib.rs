@@ -2,4 +2,5 @@
 
 pub mod config;
 pub mod message;
+pub mod metadata;
 pub mod ports;
