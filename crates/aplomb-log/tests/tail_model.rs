@@ -181,7 +181,7 @@ fn read(tail: &LogTail, model: &Model, from: Offset, max: u64, at_least_one: boo
         return;
     };
     let rest = &model.batches[model.first_reaching(from).unwrap_or(model.batches.len())..];
-    let mut bytes = Vec::new();
+    let mut bytes: Vec<u8> = Vec::new();
     let mut end = from;
     for (b, batch_bytes) in rest {
         let fits = (bytes.len() + batch_bytes.len()) as u64 <= max || (at_least_one && bytes.is_empty());

@@ -17,6 +17,7 @@ pub struct CrashSwitch(Mutex<Fuel>);
 struct Fuel {
     done: u64,
     last: u64,
+    dropped: bool,
 }
 
 impl CrashSwitch {
@@ -29,7 +30,7 @@ impl CrashSwitch {
     /// A switch that lets `stores` stores through.
     #[must_use]
     pub fn after(stores: u64) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(Fuel { done: 0, last: stores })))
+        Arc::new(Self(Mutex::new(Fuel { done: 0, last: stores, dropped: false })))
     }
 
     /// Drops every store from now on.
@@ -38,11 +39,10 @@ impl CrashSwitch {
         fuel.last = fuel.done;
     }
 
-    /// Whether stores are being dropped.
+    /// Whether a store was dropped. As long as none was, everything that returned is in the arena.
     #[must_use]
-    pub fn is_tripped(&self) -> bool {
-        let fuel = self.hold();
-        fuel.done >= fuel.last
+    pub fn has_dropped(&self) -> bool {
+        self.hold().dropped
     }
 
     /// How many stores reached the arena.
@@ -54,10 +54,12 @@ impl CrashSwitch {
     /// Carries out one store, or not. No other store happens meanwhile.
     pub(super) fn store(&self, store: impl FnOnce()) {
         let mut fuel = self.hold();
-        if fuel.done < fuel.last {
-            fuel.done += 1;
-            store();
+        if fuel.done == fuel.last {
+            fuel.dropped = true;
+            return;
         }
+        fuel.done += 1;
+        store();
     }
 
     /// Carries out a copy of `len` bytes as far as it gets: `copy` is told how many bytes that is.
@@ -66,6 +68,7 @@ impl CrashSwitch {
         let wanted = len.div_ceil(STORE_BYTES) as u64;
         let granted = wanted.min(fuel.last - fuel.done);
         fuel.done += granted;
+        fuel.dropped |= granted < wanted;
         copy(len.min(granted as usize * STORE_BYTES));
     }
 

@@ -1,6 +1,8 @@
 //! What can go wrong with the tail, by what happened.
 
-use aplomb_model::ByteCount;
+use aplomb_model::{ByteCount, Offset};
+
+use super::arena::ArenaMemory;
 
 /// The share has no memory left that could be released: the only way in which a slow disk is felt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,4 +64,24 @@ pub enum UnreadableReason {
     /// The superblock's checksum does not fit.
     #[error("the tail's superblock is damaged")]
     Damaged,
+}
+
+/// Memory that cannot be read back, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct Unreadable {
+    /// The memory, unchanged.
+    pub memory: ArenaMemory,
+    /// What is wrong with it.
+    pub reason: UnreadableReason,
+}
+
+/// A batch that begins below the end of the one before, or of its segment's base offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a batch begins at offset {found} where {expected} or more should follow")]
+pub struct OffsetsOutOfOrder {
+    /// The batch's base offset.
+    pub found: Offset,
+    /// The lowest that it could be.
+    pub expected: Offset,
 }

@@ -94,10 +94,6 @@ impl Entry {
         }
     }
 
-    pub(super) fn base_offset(&self) -> Offset {
-        self.base_offset
-    }
-
     pub(super) fn last_offset(&self) -> Offset {
         self.base_offset.plus(u64::from(self.last_offset_delta))
     }

@@ -6,6 +6,7 @@ use aplomb_model::{Offset, Timestamp};
 
 use super::chunk::Chunk;
 use super::facts::{BatchAt, Entry};
+use super::layout::SegmentEnd;
 
 /// One chunk of a log's tail.
 #[derive(Debug)]
@@ -13,6 +14,8 @@ pub(super) struct HeldChunk {
     pub(super) chunk: Arc<Chunk>,
     /// Base offset of the segment that the bytes belong to.
     pub(super) segment_base: Offset,
+    /// How the segment before ended, if the tail saw it.
+    pub(super) previous: Option<SegmentEnd>,
     /// Position in the segment of the chunk's byte 0; a multiple of the chunk size.
     pub(super) file_start: u64,
     /// First byte in use.

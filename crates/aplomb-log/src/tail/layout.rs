@@ -24,7 +24,8 @@
 //! | 7 | partition (low half), share (high half) |
 //! | 8, 9 | segment base offset, position in the segment's `.log` of the chunk's byte 0 |
 //! | 10 | begin: the first byte in use |
-//! | 11 | CRC-32C of words 4 to 10 |
+//! | 11, 12 | base offset and size of the segment before, or all ones where that is not known |
+//! | 13 | CRC-32C of words 4 to 12 |
 //!
 //! Chunks follow the headers, aligned to 4096 bytes.
 
@@ -48,10 +49,13 @@ const MAX_SHARES: usize = (BLOCK / WORD - FIRST_DIRECTORY_WORD) / 2;
 /// Bytes of a chunk header: two cache lines, so that neighbours do not share one.
 const HEADER_BYTES: usize = 128;
 /// Words of a chunk header that mean something.
-const HEADER_WORDS: usize = 12;
+const HEADER_WORDS: usize = 14;
+/// Words that stay as they are while the chunk is in use.
+const FIXED_WORDS: usize = 9;
+const FIRST_FIXED_WORD: usize = 4;
 
-/// "No batch begins here yet" in a header's first-batch word.
-pub(super) const NO_BATCH: u64 = u64::MAX;
+/// "No batch begins here yet", "the segment before is not known".
+const NONE: u64 = u64::MAX;
 
 /// The words of a chunk header that change while the chunk is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,6 +195,15 @@ impl Superblock {
     }
 }
 
+/// Where a segment ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentEnd {
+    /// The segment's base offset.
+    pub segment_base: Offset,
+    /// The size of its `.log`, in bytes.
+    pub at: u64,
+}
+
 /// The fields of a chunk header that stay as they are from its allocation to its release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChunkHeader {
@@ -201,6 +214,8 @@ pub(super) struct ChunkHeader {
     pub(super) segment_base: Offset,
     pub(super) file_start: u64,
     pub(super) begin: u32,
+    /// How the segment before ended, if it was this tail that went on from there.
+    pub(super) previous: Option<SegmentEnd>,
 }
 
 impl ChunkHeader {
@@ -209,15 +224,15 @@ impl ChunkHeader {
         let fixed = self.fixed();
         let mut words = [(0, 0); HEADER_WORDS - 1];
         words[0] = (live_offset(Live::Published), u64::from(self.begin));
-        words[1] = (live_offset(Live::FirstBatch), NO_BATCH);
+        words[1] = (live_offset(Live::FirstBatch), NONE);
         words[2] = (live_offset(Live::Durable), u64::from(self.begin));
         for (n, value) in fixed.into_iter().chain([checksum(&fixed)]).enumerate() {
-            words[3 + n] = ((4 + n) * WORD, value);
+            words[3 + n] = ((FIRST_FIXED_WORD + n) * WORD, value);
         }
         words
     }
 
-    fn fixed(&self) -> [u64; 7] {
+    fn fixed(&self) -> [u64; FIXED_WORDS] {
         let [topic_high, topic_low] = uuid_words(self.topic);
         [
             self.sequence,
@@ -227,6 +242,8 @@ impl ChunkHeader {
             self.segment_base.get(),
             self.file_start,
             u64::from(self.begin),
+            self.previous.map_or(NONE, |previous| previous.segment_base.get()),
+            self.previous.map_or(NONE, |previous| previous.at),
         ]
     }
 }
@@ -273,20 +290,24 @@ impl Found {
             topic: words_uuid(word(5), word(6)),
             partition: PartitionIndex((word(7) as u32).cast_signed()),
             share: u16::try_from(word(7) >> 32).ok()?,
-            segment_base: i64::try_from(word(8)).ok().and_then(Offset::from_wire)?,
+            segment_base: offset(word(8))?,
             file_start: word(9),
             begin: u32::try_from(word(10)).ok()?,
+            previous: match word(11) {
+                NONE => None,
+                base => Some(SegmentEnd { segment_base: offset(base)?, at: word(12) }),
+            },
         };
         let size = u64::from(geometry.chunk_size);
         let within = |n: u64| (u64::from(header.begin)..=size).contains(&n).then_some(n as u32);
         let published = within(word(Live::Published as usize))?;
         let durable = within(word(Live::Durable as usize))?;
         let first_batch = match word(Live::FirstBatch as usize) {
-            NO_BATCH => None,
+            NONE => None,
             at => Some(within(at)?),
         };
         let sound = state == header.sequence
-            && checksum(&header.fixed()) == word(11)
+            && checksum(&header.fixed()) == word(HEADER_WORDS - 1)
             && header.share < geometry.shares
             && geometry.chunks_of(header.share).contains(&chunk)
             && header.file_start.is_multiple_of(size)
@@ -297,6 +318,10 @@ impl Found {
 
 fn word_at(arena: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(arena[at..at + WORD].try_into().expect("eight bytes"))
+}
+
+fn offset(word: u64) -> Option<Offset> {
+    i64::try_from(word).ok().and_then(Offset::from_wire)
 }
 
 fn uuid_words(id: Uuid) -> [u64; 2] {

@@ -17,7 +17,7 @@ use super::chunk::Chunk;
 use super::error::TailFull;
 use super::facts::{Entry, TailBatch};
 use super::held::HeldChunk;
-use super::layout::ChunkHeader;
+use super::layout::{ChunkHeader, SegmentEnd};
 use super::share::TailShare;
 
 /// Where a log ends: the next batch goes there.
@@ -46,6 +46,9 @@ pub struct LogTail {
     /// How many chunks, from the oldest on, are wholly durable.
     durable_chunks: usize,
     pub(super) end: LogEnd,
+    /// How the segment before ended, if this tail rolled it. The next start needs it: the disk may not have heard of a truncation
+    /// of that segment.
+    previous: Option<SegmentEnd>,
     pub(super) taken: Offset,
     written: Offset,
     durable: Offset,
@@ -63,6 +66,7 @@ impl LogTail {
             writer: None,
             durable_chunks: 0,
             end,
+            previous: None,
             taken: end.offset,
             written: end.offset,
             durable: end.offset,
@@ -163,6 +167,9 @@ impl LogTail {
         assert!(segment_base >= self.end.offset, "a new segment begins at or behind the log end");
         assert!(segment_base > self.end.segment_base || self.end.at == 0, "segments have different names");
         self.writer = None;
+        if self.end.at > 0 {
+            self.previous = Some(SegmentEnd { segment_base: self.end.segment_base, at: self.end.at });
+        }
         self.end = LogEnd { segment_base, at: 0, offset: self.end.offset };
     }
 
@@ -218,7 +225,11 @@ impl LogTail {
         if offset >= self.end.offset {
             return Some(self.end);
         }
-        let (segment_base, at) = self.place_of_cut(offset)?;
+        let SegmentEnd { segment_base, at } = self.place_of_cut(offset)?;
+        if segment_base != self.end.segment_base {
+            let held = self.chunks.iter().find(|held| held.segment_base == segment_base);
+            self.previous = held.expect("an earlier segment is known by its chunks").previous;
+        }
         let behind = |held: &HeldChunk| {
             held.segment_base > segment_base || held.segment_base == segment_base && held.starts_at() >= at
         };
@@ -259,6 +270,7 @@ impl LogTail {
         self.writer = None;
         self.durable_chunks = 0;
         self.end = end;
+        self.previous = None;
         (self.taken, self.written, self.durable) = (end.offset, end.offset, end.offset);
     }
 
@@ -302,11 +314,13 @@ impl LogTail {
             segment_base,
             file_start,
             begin,
+            previous: self.previous,
         };
         let (chunk, end) = Chunk::open(slot, &self.share, &header);
         self.chunks.push_back(HeldChunk {
             chunk,
             segment_base,
+            previous: self.previous,
             file_start,
             begin,
             filled: begin,
@@ -360,23 +374,18 @@ impl LogTail {
     }
 
     /// Where the log ends when it is cut off at `offset`, which lies below its end.
-    fn place_of_cut(&self, offset: Offset) -> Option<(Offset, u64)> {
+    fn place_of_cut(&self, offset: Offset) -> Option<SegmentEnd> {
         if offset < self.start_offset() {
             return None;
         }
-        let (segment_base, at) = match self.locate(offset) {
-            Some((chunk, entry)) => {
-                let cut = self.chunks[chunk].batch_at(entry);
-                (cut.segment_base, cut.at)
-            }
-            None => (self.end.segment_base, self.end.at),
-        };
-        if segment_base <= offset {
-            return Some((segment_base, at));
+        let cut = self.batch_at(offset).map(|cut| SegmentEnd { segment_base: cut.segment_base, at: cut.at });
+        let place = cut.unwrap_or(SegmentEnd { segment_base: self.end.segment_base, at: self.end.at });
+        if place.segment_base <= offset {
+            return Some(place);
         }
         // Between two segments: the later one goes with the cut.
         let earlier = self.chunks.iter().rev().find(|held| held.segment_base <= offset)?;
-        Some((earlier.segment_base, earlier.ends_at()))
+        Some(SegmentEnd { segment_base: earlier.segment_base, at: earlier.ends_at() })
     }
 
     /// Moves the count of durable chunks, and what their headers say, up to the durable frontier.

@@ -6,11 +6,13 @@
 //! - [`LogTail`] is one partition's tail: start reading there. `reading` answers questions about it.
 //! - [`TailShare`] is what one disk's partitions have together: free chunks and the numbers that show a slow disk.
 //! - [`ArenaMemory`] is the memory, `arena` the only file that touches it, `layout` what its bytes mean.
+//! - [`OldTail`] reads back what an earlier process left.
 //! - [`CrashSwitch`] lets a simulated process die between two stores.
 
 mod arena;
 mod chunk;
 mod crash;
+mod drain;
 mod error;
 mod facts;
 mod held;
@@ -21,9 +23,10 @@ mod share;
 
 pub use arena::{Arena, ArenaMemory};
 pub use crash::CrashSwitch;
-pub use error::{GeometryError, TailFull, UnreadableReason};
+pub use drain::{Damage, DamageKind, OldPartition, OldTail, Recovered, Run};
+pub use error::{GeometryError, OffsetsOutOfOrder, TailFull, Unreadable, UnreadableReason};
 pub use facts::{BatchAt, TailBatch};
-pub use layout::{BLOCK, DEFAULT_CHUNK_SIZE};
+pub use layout::{BLOCK, DEFAULT_CHUNK_SIZE, SegmentEnd};
 pub use log_tail::{LogEnd, LogTail};
 pub use reading::{TailRead, WriteOut};
 pub use share::{TailShare, TailStats, open_shares};

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use aplomb_model::{ByteCount, DirectoryId};
 
 use super::arena::{Arena, ArenaMemory, Slot};
-use super::chunk::Chunk;
 use super::crash::CrashSwitch;
 use super::error::{GeometryError, TailFull};
 use super::layout::{Geometry, Superblock};

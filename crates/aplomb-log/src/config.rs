@@ -1,0 +1,49 @@
+//! What a topic's settings mean to a log, with every sentinel understood.
+
+use aplomb_model::Timestamp;
+
+use crate::index::IndexLimits;
+
+/// The settings of one log. Times are milliseconds of the wall clock, as records carry them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogConfig {
+    /// `segment.bytes`: a segment rolls before it grows beyond this.
+    pub segment_bytes: u32,
+    /// `segment.ms`, less this log's share of `segment.jitter.ms`: a segment rolls when it is older.
+    pub segment_age_ms: u64,
+    /// `segment.index.bytes` and `index.interval.bytes`.
+    pub indexes: IndexLimits,
+    /// Whether `cleanup.policy` contains `delete`.
+    pub deletes: bool,
+    /// `retention.ms`; `None`: for ever.
+    pub retention_ms: Option<u64>,
+    /// `retention.bytes`; `None`: without limit.
+    pub retention_bytes: Option<u64>,
+    /// `flush.messages`, where it is set: so many records at most are acknowledged before they are durable. 1: none is.
+    pub flush_messages: Option<u64>,
+    /// `producer.id.expiration.ms`.
+    pub producer_expiration_ms: u64,
+}
+
+impl LogConfig {
+    /// Apache Kafka's defaults.
+    #[must_use]
+    pub fn kafka_defaults() -> Self {
+        Self {
+            segment_bytes: 1 << 30,
+            segment_age_ms: 7 * 24 * 3_600_000,
+            indexes: IndexLimits { interval_bytes: 4096, max_bytes: 10 << 20 },
+            deletes: true,
+            retention_ms: Some(7 * 24 * 3_600_000),
+            retention_bytes: None,
+            flush_messages: None,
+            producer_expiration_ms: 24 * 3_600_000,
+        }
+    }
+
+    /// Whether something that was last written at `then` is over `retention.ms` at `now`.
+    #[must_use]
+    pub fn is_expired(&self, then: Timestamp, now: Timestamp) -> bool {
+        self.retention_ms.is_some_and(|limit| now.millis_since(then) > limit)
+    }
+}

@@ -1,0 +1,204 @@
+//! Reading: what a fetch costs. Memory now ([`Fetched::Hot`]), a disk later ([`Fetched::Cold`]), or nothing yet
+//! ([`Fetched::CaughtUp`]).
+//!
+//! The tail answers whatever it still has. What it does not have is durable, so the files have it, and a plan for reading them stays
+//! right while the log goes on.
+
+use std::collections::VecDeque;
+
+use aplomb_model::{Offset, ProducerId, Timestamp};
+use bytes::Bytes;
+
+use crate::cold::{ColdPlan, ColdRecords, SegmentTimes, TimeAnswer, TimeLookup, TimePlan, TimeWanted};
+use crate::index::collect_aborted;
+use crate::log::Log;
+use crate::segment::SegmentFile;
+use crate::tail::BatchAt;
+
+/// How many readers of old records are remembered, so that each goes on without a lookup in the index.
+const CURSORS: usize = 16;
+
+/// What a fetch costs.
+#[derive(Debug)]
+pub enum Fetched {
+    /// Whole batches, in memory. The first may begin before the wanted offset.
+    Hot {
+        /// The bytes, in order.
+        slices: Vec<Bytes>,
+        /// The offset behind the last batch.
+        next: Offset,
+    },
+    /// The disk has them; how to read them there.
+    Cold(ColdPlan),
+    /// There is nothing at or above the wanted offset that may be seen.
+    CaughtUp,
+}
+
+/// What a lookup by timestamp costs.
+#[derive(Debug)]
+pub enum TimeFound {
+    /// The answer, if there is such a record.
+    Hot(Option<TimeAnswer>),
+    /// The disk has to be asked. When it has nothing, [`Log::find_time_in_tail`] has the last word.
+    Cold(TimeLookup),
+}
+
+/// Where readers of old records stand.
+#[derive(Debug, Default)]
+pub(crate) struct Cursors(VecDeque<Cursor>);
+
+#[derive(Clone, Copy, Debug)]
+struct Cursor {
+    offset: Offset,
+    segment: Offset,
+    position: u64,
+}
+
+impl Cursors {
+    fn take(&mut self, offset: Offset, segment: Offset) -> Option<u64> {
+        let place = self.0.iter().position(|c| c.offset == offset && c.segment == segment)?;
+        self.0.remove(place).map(|cursor| cursor.position)
+    }
+
+    fn remember(&mut self, cursor: Cursor) {
+        if self.0.len() == CURSORS {
+            self.0.pop_front();
+        }
+        self.0.push_back(cursor);
+    }
+}
+
+impl Log {
+    /// Reads from `from`, which lies in the log, up to `upper`.
+    pub fn fetch(&mut self, from: Offset, max_bytes: u32, upper: Offset) -> Fetched {
+        if from >= upper {
+            return Fetched::CaughtUp;
+        }
+        match self.tail.read(from, max_bytes.into(), true, upper) {
+            Some(read) if read.bytes > 0 => Fetched::Hot { slices: read.slices, next: read.end },
+            Some(_) => Fetched::CaughtUp,
+            None => Fetched::Cold(self.cold_plan(from, max_bytes, upper)),
+        }
+    }
+
+    fn cold_plan(&mut self, from: Offset, max_bytes: u32, upper: Offset) -> ColdPlan {
+        let (base, size, index_len) = match self.segments.closed_holding(from) {
+            Some(place) => {
+                let segment = &self.segments.closed()[place];
+                (segment.base, segment.size, segment.index_len)
+            }
+            None => {
+                let active = self.segments.active();
+                (active.base, active.size, active.indexes.offsets.file_len())
+            }
+        };
+        let index = (index_len > 0).then(|| (self.file(SegmentFile::OffsetIndex, base), index_len));
+        ColdPlan {
+            base,
+            log: self.file(SegmentFile::Log, base),
+            index,
+            position: self.cursors.take(from, base),
+            limit: self.on_disk(base, size),
+            from,
+            upper,
+            max_bytes,
+            at_least_one: true,
+        }
+    }
+
+    /// How much of a segment's `.log` the tail does not hold any more.
+    fn on_disk(&self, base: Offset, size: u64) -> u64 {
+        match self.tail.batch_at(self.tail.start_offset()) {
+            Some(BatchAt { segment_base, at, .. }) if segment_base == base => at,
+            Some(BatchAt { segment_base, .. }) if segment_base < base => 0,
+            _ => size,
+        }
+    }
+
+    /// A plan has been carried out: the reader will go on there.
+    pub fn on_cold_read(&mut self, segment: Offset, found: &ColdRecords) {
+        let (offset, position) = (found.next, found.next_position);
+        self.cursors.remember(Cursor { offset, segment, position });
+    }
+
+    /// Where to read on when the segment that holds `from` has nothing there: compaction leaves such gaps. `None` when that was the
+    /// last one.
+    #[must_use]
+    pub fn segment_after(&self, from: Offset) -> Option<Offset> {
+        self.segments.closed_holding(from).map(|place| self.segments.end_of_closed(place))
+    }
+
+    /// Finds a record by its timestamp, below `upper`.
+    #[must_use]
+    pub fn find_time(&self, wanted: TimeWanted, upper: Offset) -> TimeFound {
+        if self.tail.start_offset() <= self.start {
+            return TimeFound::Hot(self.find_time_in_tail(wanted, upper));
+        }
+        let plan = TimePlan { segments: self.times(), wanted, start: self.start, upper };
+        match TimeLookup::new(plan) {
+            Some(lookup) => TimeFound::Cold(lookup),
+            None => TimeFound::Hot(self.find_time_in_tail(wanted, upper)),
+        }
+    }
+
+    /// Finds a record by its timestamp among those that memory has.
+    #[must_use]
+    pub fn find_time_in_tail(&self, wanted: TimeWanted, upper: Offset) -> Option<TimeAnswer> {
+        let found = match wanted {
+            TimeWanted::AtOrAfter(target) => self.tail.batch_by_timestamp(target, self.start),
+            TimeWanted::Greatest => self.tail.batch_with_max_timestamp(self.start),
+        }?;
+        let target = match wanted {
+            TimeWanted::AtOrAfter(target) => target,
+            TimeWanted::Greatest => found.batch.max_timestamp,
+        };
+        let read = self.tail.read(found.batch.base_offset, u64::from(found.batch.size), true, self.end())?;
+        let answer = TimeAnswer::in_batch(&read.slices.concat(), target, self.start)?;
+        (answer.offset < upper).then_some(answer)
+    }
+
+    fn times(&self) -> VecDeque<SegmentTimes> {
+        let times = |base, size, index_len: u64, time_index_len: u64, max: Option<Timestamp>| SegmentTimes {
+            base,
+            log: self.file(SegmentFile::Log, base),
+            limit: self.on_disk(base, size),
+            index: (index_len > 0).then(|| (self.file(SegmentFile::OffsetIndex, base), index_len)),
+            time_index: (time_index_len > 0)
+                .then(|| (self.file(SegmentFile::TimeIndex, base), time_index_len)),
+            max,
+        };
+        let closed = self.segments.closed().iter().enumerate();
+        let mut all: VecDeque<_> = closed
+            .filter(|(place, _)| self.segments.end_of_closed(*place) > self.start)
+            .map(|(_, s)| times(s.base, s.size, s.index_len, s.time_index_len, s.greatest))
+            .collect();
+        let active = self.segments.active();
+        let greatest = active.indexes.greatest_timestamp().map_or(Timestamp::NONE, |entry| entry.timestamp);
+        all.push_back(times(
+            active.base,
+            active.size,
+            active.indexes.offsets.file_len(),
+            active.indexes.times.file_len(),
+            Some(greatest),
+        ));
+        all
+    }
+
+    /// The aborted transactions of which records lie in `from..upper`.
+    #[must_use]
+    pub fn aborted_transactions(&self, from: Offset, upper: Offset) -> Vec<(ProducerId, Offset)> {
+        let closed = self.segments.closed();
+        let first = self.segments.closed_holding(from).unwrap_or(closed.len());
+        let lists =
+            closed.range(first..).map(|segment| &segment.aborted).chain([&self.segments.active().aborted]);
+        let mut found = Vec::new();
+        for list in lists {
+            let collected = collect_aborted(list, from, upper);
+            found.extend(collected.transactions.iter().map(|entry| (entry.producer, entry.first_offset)));
+            if collected.complete {
+                break;
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,169 @@
+//! The segments of a log as memory knows them: where each begins and how long its files are. Their bytes are the tail's and the
+//! disk's.
+
+use std::collections::VecDeque;
+
+use aplomb_disk_api::FileName;
+use aplomb_model::{Offset, Timestamp};
+
+use crate::index::{AbortedTransaction, SegmentIndexes, TimestampOffset};
+use crate::segment::SegmentFile;
+
+/// A segment that is not written to any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its first possible offset, which names its files.
+    pub base: Offset,
+    /// Bytes in the `.log`.
+    pub size: u64,
+    /// Bytes in the `.index`.
+    pub index_len: u64,
+    /// Bytes in the `.timeindex`.
+    pub time_index_len: u64,
+    /// The greatest timestamp in it, once somebody looked.
+    pub greatest: Option<Timestamp>,
+    /// When its `.log` was last written, for segments without timestamps.
+    pub modified: Timestamp,
+    /// Its aborted transactions.
+    pub aborted: Vec<AbortedTransaction>,
+}
+
+/// The segment that is written to.
+#[derive(Debug)]
+pub struct ActiveSegment {
+    /// Its first possible offset, which names its files.
+    pub base: Offset,
+    /// Bytes in the `.log`, those included that only the tail has.
+    pub size: u64,
+    /// Its indexes.
+    pub indexes: SegmentIndexes,
+    /// The timestamp of its first batch, once it has one. Found again after a restart from its first batch.
+    pub first_timestamp: Option<Timestamp>,
+    /// When it was made, or last written before a restart.
+    pub created: Timestamp,
+    /// Its aborted transactions.
+    pub aborted: Vec<AbortedTransaction>,
+    /// How many of them were handed to the disk.
+    pub aborted_written: usize,
+}
+
+/// All segments of a log, oldest first; the last one is active.
+#[derive(Debug)]
+pub struct Segments {
+    directory: Box<str>,
+    closed: VecDeque<Segment>,
+    active: ActiveSegment,
+}
+
+impl Segments {
+    /// Takes what was found.
+    ///
+    /// # Panics
+    /// If the bases do not rise.
+    #[must_use]
+    pub fn new(directory: &str, closed: VecDeque<Segment>, active: ActiveSegment) -> Self {
+        let bases = closed.iter().map(|segment| segment.base).chain([active.base]);
+        assert!(bases.is_sorted_by(|a, b| a < b), "segments of {directory} are in order");
+        Self { directory: directory.into(), closed, active }
+    }
+
+    /// A file of the segment that begins at `base`.
+    #[must_use]
+    pub fn file(&self, file: SegmentFile, base: Offset) -> FileName {
+        FileName::new(format!("{}/{}", self.directory, file.name(base)))
+    }
+
+    /// The partition's directory.
+    #[must_use]
+    pub fn directory(&self) -> &str {
+        &self.directory
+    }
+
+    /// The segments that are not written to any more.
+    #[must_use]
+    pub fn closed(&self) -> &VecDeque<Segment> {
+        &self.closed
+    }
+
+    /// The same, to note what was learned of them.
+    pub fn closed_mut(&mut self) -> &mut VecDeque<Segment> {
+        &mut self.closed
+    }
+
+    /// The segment that is written to.
+    #[must_use]
+    pub fn active(&self) -> &ActiveSegment {
+        &self.active
+    }
+
+    /// The same, to write.
+    pub fn active_mut(&mut self) -> &mut ActiveSegment {
+        &mut self.active
+    }
+
+    /// The base of the oldest segment.
+    #[must_use]
+    pub fn first_base(&self) -> Offset {
+        self.closed.front().map_or(self.active.base, |segment| segment.base)
+    }
+
+    /// Bytes in all `.log` files.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.closed.iter().map(|segment| segment.size).sum::<u64>() + self.active.size
+    }
+
+    /// The place of the closed segment whose range holds `offset`; `None` if that is the active one, or lies before the first.
+    #[must_use]
+    pub fn closed_holding(&self, offset: Offset) -> Option<usize> {
+        if offset >= self.active.base {
+            return None;
+        }
+        self.closed.partition_point(|segment| segment.base <= offset).checked_sub(1)
+    }
+
+    /// Where the segment after the closed one at `place` begins.
+    #[must_use]
+    pub fn end_of_closed(&self, place: usize) -> Offset {
+        self.closed.get(place + 1).map_or(self.active.base, |next| next.base)
+    }
+
+    /// Ends the active segment and begins the next. What its indexes have not handed to the disk yet is to be taken before.
+    ///
+    /// # Panics
+    /// If the new one does not begin behind the old one.
+    pub fn roll(&mut self, next: ActiveSegment, now: Timestamp) {
+        assert!(self.active.base < next.base, "segments of {} are in order", self.directory);
+        let old = std::mem::replace(&mut self.active, next);
+        self.closed.push_back(Segment {
+            base: old.base,
+            size: old.size,
+            index_len: old.indexes.offsets.file_len(),
+            time_index_len: old.indexes.times.file_len(),
+            greatest: old.indexes.greatest_timestamp().map(|TimestampOffset { timestamp, .. }| timestamp),
+            modified: now,
+            aborted: old.aborted,
+        });
+    }
+
+    /// Takes the oldest `count` closed segments out.
+    pub fn remove_oldest(&mut self, count: usize) -> Vec<Segment> {
+        self.closed.drain(..count).collect()
+    }
+}
+
+impl ActiveSegment {
+    /// An empty segment.
+    #[must_use]
+    pub fn empty(base: Offset, indexes: SegmentIndexes, now: Timestamp) -> Self {
+        Self {
+            base,
+            size: 0,
+            indexes,
+            first_timestamp: None,
+            created: now,
+            aborted: Vec::new(),
+            aborted_written: 0,
+        }
+    }
+}

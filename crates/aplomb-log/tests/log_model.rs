@@ -1,0 +1,409 @@
+//! A log on a simulated disk against the simplest thing that could be true: a vector of batches.
+//!
+//! Random histories of appends, syncs, checkpoints, reads from memory and from files, lookups by time, retention, power cuts and
+//! restarts. After each step the log must agree with the vector; after a power cut it must be a prefix of it that holds everything that was
+//! reported durable.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aplomb_disk_api::sim::{SimDisk, SimOptions, SimQueue};
+use aplomb_disk_api::{
+    Completion, CompletionSink, DiskCommand, DiskIndex, DiskQueue, Done, FileName, Lane, SmallFile,
+    StartupDisk,
+};
+use aplomb_log::cold::{ColdRead, ColdStep, TimeAnswer, TimeStep, TimeWanted};
+use aplomb_log::fetch::{Fetched, TimeFound};
+use aplomb_log::flush::FlushState;
+use aplomb_log::index::{IndexLimits, SegmentIndexes};
+use aplomb_log::producers::ProducerState;
+use aplomb_log::recovery::{LoadReport, LoadRequest, load};
+use aplomb_log::segments::{ActiveSegment, Segments};
+use aplomb_log::tail::{ArenaMemory, LogEnd, LogTail, TailShare, open_shares};
+use aplomb_log::{Log, LogConfig, LogParts};
+use aplomb_model::batch::{AppendBytes, BatchBuilder, BatchHeader, Batches, HEADER_SIZE, ProducerStamp};
+use aplomb_model::{
+    Instant, LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, Uuid,
+};
+use bytes::Bytes;
+
+const DIRECTORY: &str = "orders-3";
+const EPOCH: LeaderEpoch = LeaderEpoch::new(4);
+
+struct Inbox(Mutex<VecDeque<Completion>>);
+
+impl CompletionSink for Inbox {
+    fn complete(&self, completion: Completion) {
+        self.0.lock().expect("not poisoned").push_back(completion);
+    }
+}
+
+struct Rng(u64);
+
+impl Rng {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+}
+
+struct Lab {
+    rng: Rng,
+    disk: SimDisk,
+    queue: SimQueue,
+    inbox: Arc<Inbox>,
+    share: Arc<TailShare>,
+    log: Log,
+    now: Instant,
+    /// Every batch from the log start on: its base offset, its bytes as stored, its timestamp.
+    model: VecDeque<(Offset, Vec<u8>, i64)>,
+    durable: Offset,
+    recovery_point: Offset,
+    sequences: [i32; 3],
+    clock: i64,
+}
+
+fn config() -> LogConfig {
+    LogConfig {
+        segment_bytes: 20_000,
+        indexes: IndexLimits { interval_bytes: 700, max_bytes: 4096 },
+        retention_ms: None,
+        ..LogConfig::kafka_defaults()
+    }
+}
+
+fn share() -> Arc<TailShare> {
+    open_shares(ArenaMemory::heap(1 << 20), 4096, &[Uuid::ONE], 1, None).expect("it fits").remove(0)
+}
+
+impl Lab {
+    fn new(seed: u64) -> Self {
+        let disk = SimDisk::new(DiskIndex(0), SimOptions { seed, ..SimOptions::default() });
+        let inbox = Arc::new(Inbox(Mutex::default()));
+        let queue = disk.queue(inbox.clone());
+        let share = share();
+        let metadata = SmallFile {
+            name: FileName::new(format!("{DIRECTORY}/partition.metadata")),
+            content: Bytes::from_static(b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg"),
+        };
+        let end = LogEnd { segment_base: Offset::ZERO, at: 0, offset: Offset::ZERO };
+        let indexes = SegmentIndexes::new(Offset::ZERO, config().indexes);
+        let active = ActiveSegment::empty(Offset::ZERO, indexes, Timestamp(0));
+        let log = Log::new(LogParts {
+            config: config(),
+            segments: Segments::new(DIRECTORY, VecDeque::new(), active),
+            tail: LogTail::new(share.clone(), Uuid::TWO, PartitionIndex(3), end),
+            producers: ProducerState::starting_at(Offset::ZERO),
+            epochs: Default::default(),
+            start: Offset::ZERO,
+            recovery_point: Offset::ZERO,
+            flush: FlushState::of_new_partition(metadata),
+        });
+        Self {
+            rng: Rng(seed),
+            disk,
+            queue,
+            inbox,
+            share,
+            log,
+            now: Instant::START,
+            model: VecDeque::new(),
+            durable: Offset::ZERO,
+            recovery_point: Offset::ZERO,
+            sequences: [0; 3],
+            clock: 1_000_000,
+        }
+    }
+
+    fn run(&mut self, command: DiskCommand) -> Result<Done, aplomb_disk_api::DiskError> {
+        let ticket = self.queue.try_submit(command, self.now).expect("room");
+        self.wait_for(ticket)
+    }
+
+    fn wait_for(&mut self, ticket: aplomb_disk_api::Ticket) -> Result<Done, aplomb_disk_api::DiskError> {
+        loop {
+            let mut inbox = self.inbox.0.lock().expect("not poisoned");
+            if let Some(place) = inbox.iter().position(|c| c.ticket == ticket) {
+                return inbox.remove(place).expect("just found").result;
+            }
+            drop(inbox);
+            self.now = self.disk.next_event().unwrap_or(self.now + Duration::from_millis(1)).max(self.now);
+            self.disk.advance(self.now);
+        }
+    }
+
+    fn append(&mut self) {
+        let mut batch = BatchBuilder::new(Offset::ZERO);
+        let who = self.rng.below(4) as usize;
+        let records = 1 + self.rng.below(5);
+        if let Some(sequence) = self.sequences.get_mut(who) {
+            let id = ProducerId::from_wire(who as i64).expect("an id");
+            batch = batch.producer(ProducerStamp { id, epoch: ProducerEpoch(0), base_sequence: *sequence });
+            *sequence += records as i32;
+        }
+        self.clock += self.rng.below(50) as i64 - 10;
+        let largest = if self.rng.below(20) == 0 { 3_500 } else { 400 };
+        let value = vec![b'v'; self.rng.below(largest) as usize];
+        for _ in 0..records {
+            batch.append(Timestamp(self.clock), None, Some(&value), &[]);
+        }
+        let bytes = batch.build();
+        let header = BatchHeader::parse(&bytes).expect("a batch");
+        let at = self.log.end();
+        let append = AppendBytes { header, records: bytes.slice(HEADER_SIZE..) };
+        let appended = self.log.append(append, EPOCH, Timestamp(self.clock)).expect("there is room");
+        assert_eq!((appended.base, appended.duplicate), (at, false));
+        let mut stored = bytes.to_vec();
+        aplomb_model::batch::stamp_base_offset(&mut stored, at);
+        aplomb_model::batch::stamp_leader_epoch(&mut stored, EPOCH);
+        self.model.push_back((at, stored, self.clock));
+    }
+
+    fn flush(&mut self, checkpoint: bool) {
+        let mut commands = Vec::new();
+        self.log.take_writes(&mut commands);
+        let mut part = self.log.begin_sync();
+        let state = checkpoint.then(|| self.log.begin_checkpoint(&mut part));
+        for command in commands {
+            self.queue.try_submit(command, self.now).expect("room");
+        }
+        self.run(DiskCommand::Sync { files: part.files }).expect("synced");
+        self.log.on_synced(part.covers);
+        self.durable = part.covers;
+        if let Some(state) = state {
+            let publish = DiskCommand::Publish { files: state.publish, lane: Lane::Housekeeping };
+            self.run(publish).expect("published");
+            self.run(DiskCommand::DeleteFiles { files: state.obsolete }).expect("deleted");
+            self.recovery_point = self.log.on_checkpointed(part.covers);
+        }
+    }
+
+    fn read(&mut self) {
+        let (start, end) = (self.log.start(), self.log.end());
+        let from = Offset::new(start.get() + self.rng.below(end.distance_from(start) + 1));
+        let max_bytes = self.rng.below(6_000) as u32;
+        let place = self.model.partition_point(|(base, ..)| *base <= from).saturating_sub(1);
+        let bytes = match self.log.fetch(from, max_bytes, end) {
+            Fetched::CaughtUp => {
+                assert_eq!(from, end);
+                return;
+            }
+            Fetched::Hot { slices, .. } => slices.concat(),
+            Fetched::Cold(plan) => {
+                let base = plan.base;
+                let mut read = ColdRead::new(plan);
+                loop {
+                    let step = match self.run(read.command()) {
+                        Ok(Done::Read(bytes)) => read.on_read(&bytes),
+                        _ => read.on_missing(),
+                    };
+                    match step {
+                        ColdStep::Again => {}
+                        ColdStep::Found(found) => {
+                            self.log.on_cold_read(base, &found);
+                            break found.records.to_vec();
+                        }
+                        step => panic!("offset {from} of {start}..{end} was not found: {step:?}"),
+                    }
+                }
+            }
+        };
+        assert!(!bytes.is_empty(), "at least one batch is read at {from}");
+        let mut rest = &bytes[..];
+        for (n, (base, stored, _)) in self.model.iter().skip(place).enumerate() {
+            if rest.is_empty() {
+                assert!(n == 1 || bytes.len() <= max_bytes as usize, "the limit is kept");
+                return;
+            }
+            assert!(rest.starts_with(stored), "the batch at {base}, read from {from}, is as it was appended");
+            rest = &rest[stored.len()..];
+        }
+        assert!(rest.is_empty());
+    }
+
+    fn find_time(&mut self) {
+        let span = self.model.iter().map(|(.., t)| *t);
+        let (Some(low), Some(high)) = (span.clone().min(), span.max()) else { return };
+        let target = low - 5 + self.rng.below((high - low + 10) as u64) as i64;
+        let (wanted, expected) = if self.rng.below(5) == 0 {
+            (TimeWanted::Greatest, self.model.iter().find(|(.., t)| *t == high))
+        } else {
+            (TimeWanted::AtOrAfter(Timestamp(target)), self.model.iter().find(|(.., t)| *t >= target))
+        };
+        let expected =
+            expected.map(|(base, _, timestamp)| (*base.max(&self.log.start()), Timestamp(*timestamp)));
+        let upper = self.log.end();
+        let found: Option<TimeAnswer> = match self.log.find_time(wanted, upper) {
+            TimeFound::Hot(answer) => answer,
+            TimeFound::Cold(mut lookup) => loop {
+                let step = match self.run(lookup.command()) {
+                    Ok(Done::Read(bytes)) => lookup.on_read(&bytes),
+                    _ => lookup.on_missing(),
+                };
+                match step {
+                    TimeStep::Again => {}
+                    TimeStep::Found(answer) => break Some(answer),
+                    TimeStep::NotHere => break self.log.find_time_in_tail(wanted, upper),
+                }
+            },
+        };
+        assert_eq!(found.map(|f| (f.offset, f.timestamp)), expected, "{wanted:?}");
+    }
+
+    fn delete_records(&mut self) {
+        let end = self.log.end();
+        let start = self.log.start();
+        let to = Offset::new(start.get() + self.rng.below(end.distance_from(start) + 1));
+        self.log.raise_start(to);
+        let retention = self.log.apply_retention(Timestamp(self.clock));
+        for (rename, doomed) in retention.doomed {
+            match self.run(rename) {
+                Ok(_) => {}
+                Err(error) => assert!(!error.is_loss(), "{error}"),
+            }
+            self.run(DiskCommand::DeleteFiles { files: vec![doomed] }).expect("deleted");
+        }
+        self.forget_below(to);
+    }
+
+    fn forget_below(&mut self, start: Offset) {
+        while self.model.get(1).is_some_and(|(base, ..)| *base <= start) {
+            self.model.pop_front();
+        }
+        if start == self.log.end() {
+            self.model.clear();
+        }
+    }
+
+    fn reload(&mut self, clean: bool) -> LoadReport {
+        self.inbox.0.lock().expect("not poisoned").clear();
+        self.queue = self.disk.queue(self.inbox.clone());
+        self.share = share();
+        let request = LoadRequest {
+            directory: DIRECTORY.into(),
+            topic: Uuid::TWO,
+            partition: PartitionIndex(3),
+            config: config(),
+            clean,
+            recovery_point: self.recovery_point,
+            log_start: self.log.start(),
+            share: self.share.clone(),
+            now: Timestamp(self.clock),
+        };
+        let loaded = load(&self.disk, &request).expect("the log loads");
+        self.log = loaded.log;
+        loaded.report
+    }
+
+    fn power_cut(&mut self) {
+        self.disk.power_cut();
+        if self.disk.list(Some(&FileName::new(DIRECTORY))).is_err() {
+            assert_eq!(self.durable, Offset::ZERO, "a directory with durable records is there");
+            *self = Self::new(self.rng.next());
+            return;
+        }
+        self.reload(false);
+        let end = self.log.end();
+        assert!(
+            end >= self.durable,
+            "what was reported durable at {} is there, not only {end}",
+            self.durable
+        );
+        while self.model.back().is_some_and(|(base, ..)| *base >= end) {
+            self.model.pop_back();
+        }
+        let last =
+            self.model.back().map(|(_, stored, _)| BatchHeader::parse(stored).expect("ours").last_offset());
+        if self.log.start() == end {
+            self.model.clear(); // records were deleted beyond what was durable, so it begins anew there
+        } else if let Some(last) = last {
+            assert_eq!(last.next(), end, "the log ends with a whole batch");
+        }
+        self.resume_sequences();
+        self.flush(true);
+    }
+
+    fn clean_stop(&mut self) {
+        self.log.close_indexes();
+        self.flush(true);
+        self.recovery_point = self.log.end();
+        self.disk.process_killed();
+        let report = self.reload(true);
+        assert_eq!(self.durable, self.log.end());
+        assert!(report.bytes_read < 40_000, "a clean start reads only the end: {report:?}");
+    }
+
+    /// Producers go on where the log has them, and a repetition of their last batch is recognised.
+    fn resume_sequences(&mut self) {
+        for (who, next) in self.sequences.iter_mut().enumerate() {
+            let id = ProducerId::from_wire(who as i64).expect("an id");
+            let mut last = None;
+            for (base, stored, _) in &self.model {
+                let header = BatchHeader::parse(stored).expect("ours");
+                if header.producer().is_some_and(|stamp| stamp.id == id) {
+                    last = Some((*base, stored, header));
+                }
+            }
+            *next = 0;
+            if let Some((base, stored, header)) = last {
+                let records = Bytes::copy_from_slice(&stored[HEADER_SIZE..]);
+                *next = header.last_sequence().expect("idempotent") + 1;
+                let again =
+                    self.log.append(AppendBytes { header, records }, EPOCH, Timestamp(0)).expect("known");
+                assert!(again.duplicate && again.base == base, "the last batch of producer {who} is known");
+            } else if let Some(entry) = self.log.producers().producer(id) {
+                *next = entry.last_sequence() + 1;
+            }
+        }
+    }
+
+    fn check_files(&self) {
+        let (mut position, mut all) = (Offset::ZERO, Vec::new());
+        for (name, content) in self.disk.image() {
+            if name.ends_with(".log") {
+                all.extend_from_slice(&content);
+            }
+        }
+        for batch in Batches::new(&all).checked() {
+            assert!(batch.header.base_offset() >= position, "offsets rise through the files");
+            position = batch.header.last_offset().next();
+        }
+    }
+}
+
+fn story(seed: u64) {
+    let mut lab = Lab::new(seed);
+    for _ in 0..300 {
+        match lab.rng.below(100) {
+            0..50 => lab.append(),
+            50..60 => lab.flush(false),
+            60..64 => lab.flush(true),
+            64..70 => {
+                let some = lab.rng.below(20) as usize;
+                lab.log.tail_mut().evict(some);
+            }
+            70..86 => lab.read(),
+            86..94 => lab.find_time(),
+            94..96 => lab.delete_records(),
+            96..98 => lab.power_cut(),
+            98 => lab.clean_stop(),
+            _ => lab.check_files(),
+        }
+    }
+}
+
+#[test]
+fn a_log_is_what_was_appended_to_it() {
+    for seed in 0..150 {
+        let result = std::panic::catch_unwind(|| story(seed));
+        assert!(result.is_ok(), "seed {seed} tells a wrong story");
+    }
+}

@@ -1,0 +1,396 @@
+//! What a killed process leaves in the arena, and what the next one makes of it.
+//!
+//! Random histories of a few partitions on two disks, each killed at random stores into the arena, halves of copies included.
+//! After each death the runs that the tail gives back are laid over the files as they were, and the log must be there: every
+//! batch whose push had returned, bit for bit, and nothing else. Then life goes on, in a tail of another shape.
+//!
+//! A failure names the seed and the store: `APLOMB_TAIL_SEED=<seed> cargo test -p aplomb-log --test tail_crash` repeats it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use aplomb_log::tail::{
+    ArenaMemory, CrashSwitch, LogEnd, LogTail, OldPartition, OldTail, TailBatch, TailShare, UnreadableReason,
+    open_shares,
+};
+use aplomb_model::batch::{BatchBuilder, BatchHeader, Batches, Stop};
+use aplomb_model::{LeaderEpoch, Offset, PartitionIndex, Timestamp, Uuid};
+use bytes::Bytes;
+
+const PARTITIONS: u32 = 3;
+const DISKS: [Uuid; 2] = [Uuid::from_u128(0xa), Uuid::from_u128(0xb)];
+const TOPIC: Uuid = Uuid::from_u128(0x70);
+const STEPS: u64 = 60;
+
+/// Steele, Lea and Flood's splitmix64.
+#[derive(Clone)]
+struct Seed(u64);
+
+impl Seed {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn within(&mut self, range: RangeInclusive<u64>) -> u64 {
+        range.start() + self.next() % (range.end() - range.start() + 1)
+    }
+}
+
+/// A batch and where the log put it.
+#[derive(Clone, Debug, PartialEq)]
+struct Placed {
+    segment_base: Offset,
+    at: u64,
+    last: Offset,
+    bytes: Bytes,
+}
+
+enum DiskOp {
+    /// `end` is reported when it is done, unless a truncation has made that void.
+    Write {
+        segment_base: Offset,
+        at: u64,
+        bytes: Vec<u8>,
+        end: Option<Offset>,
+    },
+    Truncate {
+        segment_base: Offset,
+        at: u64,
+    },
+}
+
+/// The `.log` files of a partition, by base offset. They survive the process.
+type Files = BTreeMap<Offset, Vec<u8>>;
+
+struct Partition {
+    tail: LogTail,
+    /// All of the log, from offset 0.
+    log: Vec<Placed>,
+    /// The log before the step that is under way.
+    before: Vec<Placed>,
+    files: Files,
+    disk: VecDeque<DiskOp>,
+}
+
+impl Partition {
+    fn new(share: &Arc<TailShare>, number: u32, log: Vec<Placed>, files: Files) -> Self {
+        let end =
+            log.last().map_or(LogEnd { segment_base: Offset::ZERO, at: 0, offset: Offset::ZERO }, |last| {
+                LogEnd {
+                    segment_base: last.segment_base,
+                    at: last.at + last.bytes.len() as u64,
+                    offset: last.last.next(),
+                }
+            });
+        let tail = LogTail::new(share.clone(), TOPIC, PartitionIndex(number as i32), end);
+        Self { tail, before: log.clone(), log, files, disk: VecDeque::new() }
+    }
+
+    fn step(&mut self, seed: &mut Seed, switch: &CrashSwitch) {
+        self.before.clone_from(&self.log);
+        match seed.within(0..=19) {
+            0..=8 => self.push(seed),
+            9..=11 => self.take(seed.within(0..=20_000)),
+            12..=14 => self.disk_works(seed.within(0..=3)),
+            15..=16 => self.tail.on_durable(self.tail.written_end()),
+            17 => drop(self.tail.evict(seed.within(1..=4) as usize)),
+            18 => self.roll(),
+            _ => self.truncate(seed, switch),
+        }
+    }
+
+    fn push(&mut self, seed: &mut Seed) {
+        let end = self.tail.end();
+        let gap = if seed.within(0..=5) == 0 { 2 } else { 0 };
+        let mut builder =
+            BatchBuilder::new(end.offset.max(end.segment_base).plus(gap)).leader_epoch(LeaderEpoch::new(1));
+        let value_size = match seed.within(0..=9) {
+            0 => 9000,
+            1 => 4096 - 100,
+            _ => seed.within(0..=700),
+        };
+        for n in 0..seed.within(1..=3) {
+            let value: Vec<u8> = (0..value_size).map(|n| seed.0.rotate_left((n % 64) as u32) as u8).collect();
+            seed.next();
+            builder.append(Timestamp(n as i64), None, Some(&value), &[]);
+        }
+        let bytes = builder.build();
+        let batch = TailBatch::of(&BatchHeader::parse(&bytes).expect("a batch"));
+        if self.tail.push(end.at, &[&bytes[..61], &bytes[61..]], batch).is_ok() {
+            self.log.push(Placed {
+                segment_base: end.segment_base,
+                at: end.at,
+                last: batch.last_offset,
+                bytes,
+            });
+        }
+    }
+
+    fn take(&mut self, max: u64) {
+        for out in self.tail.take_unwritten(max) {
+            let (segment_base, at, end) = (out.segment_base, out.at, Some(out.end));
+            self.disk.push_back(DiskOp::Write { segment_base, at, bytes: out.data.concat(), end });
+        }
+    }
+
+    fn disk_works(&mut self, ops: u64) {
+        for _ in 0..ops {
+            match self.disk.pop_front() {
+                Some(DiskOp::Write { segment_base, at, bytes, end }) => {
+                    write(&mut self.files, segment_base, at, &bytes);
+                    if let Some(end) = end {
+                        self.tail.on_written(end.max(self.tail.written_end()));
+                    }
+                }
+                Some(DiskOp::Truncate { segment_base, at }) => truncate(&mut self.files, segment_base, at),
+                None => return,
+            }
+        }
+    }
+
+    fn roll(&mut self) {
+        let end = self.tail.end();
+        if end.at > 0 && end.offset > end.segment_base {
+            self.tail.roll(end.offset);
+        }
+    }
+
+    fn truncate(&mut self, seed: &mut Seed, switch: &CrashSwitch) {
+        let Some(cut) = self.log.len().checked_sub(seed.within(1..=6) as usize) else { return };
+        let first = &self.log[cut];
+        let to = BatchHeader::parse(&first.bytes).expect("a batch").base_offset();
+        let end = match self.tail.truncate_to(to) {
+            Some(end) => end,
+            None => {
+                let end = LogEnd { segment_base: first.segment_base, at: first.at, offset: to };
+                self.tail.clear(end);
+                end
+            }
+        };
+        self.log.truncate(cut);
+        if switch.has_dropped() {
+            // The dead tell their disks nothing.
+            return;
+        }
+        for op in &mut self.disk {
+            if let DiskOp::Write { end, .. } = op {
+                *end = None;
+            }
+        }
+        self.disk.push_back(DiskOp::Truncate { segment_base: end.segment_base, at: end.at });
+    }
+}
+
+fn write(files: &mut Files, segment_base: Offset, at: u64, bytes: &[u8]) {
+    let file = files.entry(segment_base).or_default();
+    let end = at as usize + bytes.len();
+    assert!(file.len() as u64 >= at, "the disk was given the bytes before these");
+    if file.len() < end {
+        file.resize(end, 0);
+    }
+    file[at as usize..end].copy_from_slice(bytes);
+}
+
+fn truncate(files: &mut Files, segment_base: Offset, at: u64) {
+    files.retain(|base, _| *base <= segment_base);
+    if let Some(file) = files.get_mut(&segment_base) {
+        file.truncate(at as usize);
+    }
+}
+
+fn parse(files: &Files) -> Vec<Placed> {
+    let mut log = Vec::new();
+    for (segment_base, file) in files {
+        let mut walk = Batches::new(file).checked();
+        for batch in walk.by_ref() {
+            log.push(Placed {
+                segment_base: *segment_base,
+                at: batch.position,
+                last: batch.header.last_offset(),
+                bytes: Bytes::copy_from_slice(&batch.bytes()),
+            });
+        }
+        assert_eq!(walk.end().expect("walked").why, Stop::Complete, "segment {segment_base}");
+    }
+    log
+}
+
+/// Lays what a tail has over the files, as start-up does.
+fn lay_over(files: &mut Files, old: &OldPartition<'_>, skip_durable: bool) {
+    for run in &old.runs {
+        let bytes = run.slices.concat();
+        assert_eq!(bytes.len() as u64, run.len);
+        let skip = if skip_durable { run.durable } else { 0 };
+        write(files, run.segment_base, run.at + skip, &bytes[skip as usize..]);
+    }
+    let Some(first) = old.segments.first() else { return };
+    files.retain(|base, file| {
+        let end = old.segments.iter().find(|segment| segment.segment_base == *base);
+        if let Some(end) = end {
+            file.truncate(end.at as usize);
+        }
+        *base < first.segment_base || end.is_some()
+    });
+}
+
+/// One process, from its start to its death. Returns how many stores it did.
+struct Life {
+    arena_shares: Vec<Arc<TailShare>>,
+    switch: Arc<CrashSwitch>,
+    partitions: Vec<Partition>,
+}
+
+fn disk_of(number: u32) -> Uuid {
+    DISKS[number as usize % DISKS.len()]
+}
+
+impl Life {
+    /// Each life has another chunk size and another order of disks.
+    fn start(n: u32, memory: ArenaMemory, switch: Arc<CrashSwitch>, logs: Vec<(Vec<Placed>, Files)>) -> Self {
+        let mut disks = DISKS;
+        disks.rotate_left(n as usize % DISKS.len());
+        let chunk_size = if n.is_multiple_of(2) { 4096 } else { 8192 };
+        let shares =
+            open_shares(memory, chunk_size, &disks, u64::from(n) + 1, Some(switch.clone())).expect("it fits");
+        let share = |number| {
+            shares.iter().find(|share| share.directory() == disk_of(number)).expect("a share a disk")
+        };
+        let partitions = (0..)
+            .zip(logs)
+            .map(|(number, (log, files))| Partition::new(share(number), number, log, files))
+            .collect();
+        Self { arena_shares: shares, switch, partitions }
+    }
+
+    fn run(&mut self, seed: &mut Seed) {
+        for _ in 0..STEPS {
+            let chosen = seed.within(0..=u64::from(PARTITIONS) - 1) as usize;
+            self.partitions[chosen].step(seed, &self.switch);
+            if self.switch.has_dropped() {
+                return;
+            }
+            let partition = &mut self.partitions[chosen];
+            partition.before.clone_from(&partition.log);
+        }
+    }
+
+    fn image(&self) -> ArenaMemory {
+        self.arena_shares[0].arena().image().expect("there is a switch")
+    }
+}
+
+/// Recovers what a life left and compares. Returns what the next life starts with.
+fn recover(life: Life, seed: &mut Seed) -> (ArenaMemory, Vec<(Vec<Placed>, Files)>) {
+    let old = match OldTail::open(life.image()) {
+        Ok(old) => old,
+        Err(unreadable) => {
+            // It died while the arena was being formatted, before anything was pushed.
+            assert_eq!(unreadable.reason, UnreadableReason::Blank);
+            return (unreadable.memory, life.partitions.into_iter().map(|p| (p.before, p.files)).collect());
+        }
+    };
+    let recovered = old.recover();
+    assert_eq!(recovered.damaged_chunks, 0);
+    let skip_durable = seed.within(0..=1) == 0;
+    let mut logs = Vec::new();
+    for (number, partition) in (0..).zip(life.partitions) {
+        let Partition { log, before, mut files, mut disk, .. } = partition;
+        // The disk may have done some more of what it was told.
+        let executed = seed.within(0..=disk.len() as u64) as usize;
+        for op in disk.drain(..executed) {
+            match op {
+                DiskOp::Write { segment_base, at, bytes, .. } => write(&mut files, segment_base, at, &bytes),
+                DiskOp::Truncate { segment_base, at } => truncate(&mut files, segment_base, at),
+            }
+        }
+        let truncation_lost = disk.iter().any(|op| matches!(op, DiskOp::Truncate { .. }));
+        let found = recovered.partitions.iter().find(|p| {
+            (p.directory, p.topic, p.partition) == (disk_of(number), TOPIC, PartitionIndex(number as i32))
+        });
+        if let Some(old) = found {
+            assert!(old.damage.is_none(), "{:?}", old.damage);
+            lay_over(&mut files, old, skip_durable);
+        }
+
+        let now = parse(&files);
+        let (low, high) = if log.len() < before.len() { (&log, &before) } else { (&before, &log) };
+        let as_it_was = now.len() >= low.len() && now.len() <= high.len() && now[..] == high[..now.len()];
+        // A truncation that the disk never heard of, with nothing behind it in the tail, has not happened: the leader's epochs
+        // will ask for it again. All that is promised is there.
+        let untruncated = truncation_lost && found.is_none() && now.starts_with(low);
+        assert!(
+            as_it_was || untruncated,
+            "partition {number}: {} batches, {} to {} expected",
+            now.len(),
+            low.len(),
+            high.len()
+        );
+        logs.push((now, files));
+    }
+    (old.into_memory(), logs)
+}
+
+fn memory() -> ArenaMemory {
+    ArenaMemory::heap(48 * 4096)
+}
+
+fn fresh() -> Vec<(Vec<Placed>, Files)> {
+    (0..PARTITIONS).map(|_| (Vec::new(), Files::new())).collect()
+}
+
+fn three_lives(seed: u64, crash_at: Option<u64>) -> u64 {
+    let mut history = Seed(seed);
+    let (mut memory, mut logs) = (memory(), fresh());
+    let mut stores = 0;
+    for n in 0..3 {
+        let switch = if n == 0 {
+            crash_at.map_or_else(CrashSwitch::armed, CrashSwitch::after)
+        } else {
+            CrashSwitch::after(history.within(1..=4000))
+        };
+        let mut life = Life::start(n, memory, switch.clone(), logs);
+        life.run(&mut history);
+        if n == 0 {
+            stores = switch.stores();
+        }
+        (memory, logs) = recover(life, &mut history);
+    }
+    stores
+}
+
+#[test]
+fn every_batch_that_was_pushed_before_a_crash_is_there_after_it() {
+    let only = std::env::var("APLOMB_TAIL_SEED").ok().map(|seed| seed.parse::<u64>().expect("a number"));
+    let seeds = only.map_or(0..250, |seed| seed..seed + 1);
+    for seed in seeds {
+        let at_what = std::cell::Cell::new(None);
+        let guard = Context { seed, crash_at: &at_what };
+        let stores = three_lives(seed, None);
+        let mut points = Seed(!seed);
+        for _ in 0..12 {
+            let crash_at = points.within(0..=stores);
+            at_what.set(Some(crash_at));
+            three_lives(seed, Some(crash_at));
+        }
+        drop(guard);
+    }
+}
+
+/// Says on the way out of a failed test where it was.
+struct Context<'a> {
+    seed: u64,
+    crash_at: &'a std::cell::Cell<Option<u64>>,
+}
+
+impl Drop for Context<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("APLOMB_TAIL_SEED={} fails, killed at store {:?}", self.seed, self.crash_at.get());
+        }
+    }
+}
