@@ -4,7 +4,8 @@
 //! After each death the runs that the tail gives back are laid over the files as they were, and the log must be there: every
 //! batch whose push had returned, bit for bit, and nothing else. Then life goes on, in a tail of another shape.
 //!
-//! A failure names the seed and the store: `APLOMB_TAIL_SEED=<seed> cargo test -p aplomb-log --test tail_crash` repeats it.
+//! A failure names the seed and the store; `APLOMB_TAIL_SEEDS=22..23 cargo test -p aplomb-log --test tail_crash` repeats seed 22, and
+//! a wider range looks for more.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::RangeInclusive;
@@ -238,7 +239,7 @@ fn lay_over(files: &mut Files, old: &OldPartition<'_>, skip_durable: bool) {
     });
 }
 
-/// One process, from its start to its death. Returns how many stores it did.
+/// One process, from its start to its death.
 struct Life {
     arena_shares: Vec<Arc<TailShare>>,
     switch: Arc<CrashSwitch>,
@@ -343,6 +344,7 @@ fn fresh() -> Vec<(Vec<Placed>, Files)> {
     (0..PARTITIONS).map(|_| (Vec::new(), Files::new())).collect()
 }
 
+/// Lives, dies at a store (or at the end of its history), and twice again. Returns how many stores the first life did.
 fn three_lives(seed: u64, crash_at: Option<u64>) -> u64 {
     let mut history = Seed(seed);
     let (mut memory, mut logs) = (memory(), fresh());
@@ -365,8 +367,9 @@ fn three_lives(seed: u64, crash_at: Option<u64>) -> u64 {
 
 #[test]
 fn every_batch_that_was_pushed_before_a_crash_is_there_after_it() {
-    let only = std::env::var("APLOMB_TAIL_SEED").ok().map(|seed| seed.parse::<u64>().expect("a number"));
-    let seeds = only.map_or(0..250, |seed| seed..seed + 1);
+    let range = std::env::var("APLOMB_TAIL_SEEDS").unwrap_or_else(|_| "0..100".to_owned());
+    let (from, to) = range.split_once("..").expect("from..to");
+    let seeds = from.parse::<u64>().expect("a number")..to.parse().expect("a number");
     for seed in seeds {
         let at_what = std::cell::Cell::new(None);
         let guard = Context { seed, crash_at: &at_what };
@@ -390,7 +393,7 @@ struct Context<'a> {
 impl Drop for Context<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("APLOMB_TAIL_SEED={} fails, killed at store {:?}", self.seed, self.crash_at.get());
+            eprintln!("seed {} fails, killed at store {:?}", self.seed, self.crash_at.get());
         }
     }
 }
