@@ -1,0 +1,237 @@
+//! One connection: what it is in the middle of, and whether it may be read from.
+//!
+//! What always holds: requests are handed out in the order in which they came, and no more of them than [`MAX_IN_FLIGHT`] and
+//! [`MAX_UNWRITTEN`] allow; a client that does not read its replies, or sends faster than it is answered, is not read from.
+//! That is all that a slow client can do.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use aplomb_broker::ports::{CloseReason, ConnectionId, Reply, Request, RequestId};
+use aplomb_model::Instant;
+use bytes::Bytes;
+
+use super::frame_reader::{FrameReader, Progress, ReadContext};
+use super::replies::{Replies, Written};
+use super::{Accepted, Permit, plain};
+
+/// Requests of one connection that are at work or wait for an earlier one's reply.
+pub(crate) const MAX_IN_FLIGHT: usize = 32;
+
+/// Bytes of replies that wait for the socket, beyond which no further request is taken up.
+pub(crate) const MAX_UNWRITTEN: usize = 1 << 20;
+
+/// One client's connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    id: ConnectionId,
+    socket: OwnedFd,
+    peer: IpAddr,
+    listener: Arc<str>,
+    reader: FrameReader,
+    /// Frames that were read and may not be handed out yet.
+    frames: VecDeque<Bytes>,
+    replies: Replies,
+    /// The socket may have something for us.
+    readable: bool,
+    /// The socket may take something.
+    writable: bool,
+    /// The client has closed its end, or half of it: a short read does not mean that all was read.
+    hung_up: bool,
+    /// Nothing more will be read.
+    end: Option<End>,
+    /// Last time that a byte moved.
+    active: Instant,
+    /// On the reactor's list of connections to look at.
+    pub(crate) listed: bool,
+    /// Counted among its shard's connections while it lives.
+    _permit: Permit,
+}
+
+/// Why nothing more is read from a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The client closed it.
+    ByClient,
+    /// The network did, or the client in a hurry.
+    Broken,
+    /// What came was not a frame.
+    Malformed(String),
+    /// A shard wants it closed.
+    ByBroker(CloseReason),
+    /// Nothing moved for too long.
+    Idle,
+}
+
+impl Connection {
+    /// Takes over an accepted connection.
+    pub(crate) fn new(id: ConnectionId, accepted: Accepted, max_frame: usize, now: Instant) -> Self {
+        let Accepted { socket, peer, listener, permit } = accepted;
+        Self {
+            id,
+            socket,
+            peer: plain(peer.ip()),
+            listener,
+            reader: FrameReader::new(max_frame),
+            frames: VecDeque::new(),
+            replies: Replies::default(),
+            readable: true,
+            writable: true,
+            hung_up: false,
+            end: None,
+            active: now,
+            listed: false,
+            _permit: permit,
+        }
+    }
+
+    /// The connection's name.
+    pub(crate) fn id(&self) -> ConnectionId {
+        self.id
+    }
+
+    /// The client's address.
+    pub(crate) fn peer(&self) -> IpAddr {
+        self.peer
+    }
+
+    /// The socket, to be watched.
+    pub(crate) fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// The kernel says that the socket changed.
+    pub(crate) fn on_event(&mut self, readable: bool, writable: bool, hung_up: bool) {
+        self.readable |= readable;
+        self.writable |= writable;
+        self.hung_up |= hung_up;
+    }
+
+    /// The next request, if one is there and may be handed out.
+    pub(crate) fn next_request(&mut self) -> Option<Request> {
+        if !self.has_capacity() || self.replies.close_reason().is_some() {
+            return None;
+        }
+        let frame = self.frames.pop_front()?;
+        let id = RequestId { connection: self.id, sequence: self.replies.admit() };
+        Some(Request { id, frame, peer: self.peer, listener: Arc::clone(&self.listener) })
+    }
+
+    /// Reads once, if that may give requests which can be handed out.
+    pub(crate) fn read(&mut self, context: &mut ReadContext<'_>, now: Instant) -> ReadOutcome {
+        if self.end.is_some() || !self.readable || !self.frames.is_empty() || !self.has_capacity() {
+            return ReadOutcome::Nothing;
+        }
+        match self.reader.read(self.socket.as_fd(), context, &mut self.frames) {
+            Progress::More => {
+                self.active = now;
+                ReadOutcome::Some
+            }
+            Progress::Drained => {
+                self.active = now;
+                // An end that came before these bytes were read has no event of its own.
+                self.readable = self.hung_up;
+                ReadOutcome::Some
+            }
+            Progress::Empty => {
+                self.readable = false;
+                ReadOutcome::Nothing
+            }
+            Progress::NoMemory => ReadOutcome::NoMemory,
+            Progress::End => self.ended(End::ByClient),
+            Progress::Broken(_) => self.ended(End::Broken),
+            Progress::Malformed(error) => self.ended(End::Malformed(error.to_string())),
+        }
+    }
+
+    /// Takes the reply to a request.
+    pub(crate) fn complete(&mut self, sequence: u64, reply: Reply) {
+        self.replies.complete(sequence, reply);
+    }
+
+    /// Writes what the socket takes. True if it takes more and the others have their turn first.
+    pub(crate) fn write(&mut self, now: Instant) -> bool {
+        if !self.writable || !self.replies.has_pieces() {
+            return false;
+        }
+        self.active = now;
+        match self.replies.write(self.socket.as_fd()) {
+            Written::All => false,
+            Written::Yield => true,
+            Written::Blocked => {
+                self.writable = false;
+                false
+            }
+            Written::Broken(_) => {
+                self.ended(End::Broken);
+                false
+            }
+        }
+    }
+
+    /// Whether the connection has more to give that may be taken now.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.has_capacity()
+            && self.replies.close_reason().is_none()
+            && (!self.frames.is_empty() || (self.readable && self.end.is_none()))
+    }
+
+    /// Why the connection is to be closed now, if it is.
+    pub(crate) fn finished(&self) -> Option<End> {
+        match (self.replies.close_reason(), &self.end) {
+            (_, Some(End::Broken)) => Some(End::Broken),
+            (Some(reason), _) if !self.replies.has_pieces() => Some(End::ByBroker(reason.clone())),
+            (Some(_), _) | (None, None) => None,
+            // What the client asked before it left is still handed out: it may have been produced without acknowledgement.
+            // Replies that are made get one chance to be written.
+            (None, Some(end)) => self.frames.is_empty().then(|| end.clone()),
+        }
+    }
+
+    /// Whether everything that was asked has been answered and written.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.replies.in_flight() == 0 && !self.replies.has_pieces()
+    }
+
+    /// Whether the connection has moved no byte since `before` though it could have: it waits for its client, not for us.
+    pub(crate) fn is_idle_since(&self, before: Instant) -> bool {
+        self.active < before && (self.replies.in_flight() == 0 || self.replies.has_pieces())
+    }
+
+    /// Whether half a frame has been here since `before` without a byte more.
+    pub(crate) fn is_stuck_since(&self, before: Instant) -> bool {
+        self.active < before && self.reader.is_within_frame()
+    }
+
+    fn has_capacity(&self) -> bool {
+        self.replies.in_flight() < MAX_IN_FLIGHT && self.replies.unwritten() < MAX_UNWRITTEN
+    }
+
+    fn ended(&mut self, end: End) -> ReadOutcome {
+        self.readable = false;
+        self.end = Some(end);
+        ReadOutcome::Nothing
+    }
+}
+
+/// What reading came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReadOutcome {
+    /// Something came; there may be more.
+    Some,
+    /// Nothing (more) for now.
+    Nothing,
+    /// Memory for frames is used up.
+    NoMemory,
+}
+
+/// What [`Connection::read`] needs of its shard.
+pub(crate) fn read_context<'a>(
+    shard: aplomb_broker::ports::ShardId,
+    budget: &'a Arc<super::FrameBudget>,
+    scratch: &'a mut Vec<u8>,
+) -> ReadContext<'a> {
+    ReadContext { shard, budget, scratch }
+}

@@ -1,0 +1,195 @@
+//! How many connections there may be, in all and from one address.
+//!
+//! What always holds: a connection is counted as long as its [`Permit`] lives. The lock is held for a look into a small table only.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aplomb_broker::ports::ShardId;
+
+use crate::reactor::Waker;
+
+/// The bounds.
+#[derive(Clone, Debug)]
+pub struct ConnectionLimits {
+    /// In all (`max.connections`). Beyond it new connections wait to be accepted.
+    pub total: usize,
+    /// From one address (`max.connections.per.ip`). Beyond it new connections are closed at once.
+    pub per_ip: usize,
+    /// From certain addresses (`max.connections.per.ip.overrides`).
+    pub per_ip_overrides: HashMap<IpAddr, usize>,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self { total: usize::MAX, per_ip: usize::MAX, per_ip_overrides: HashMap::new() }
+    }
+}
+
+/// The connections there are.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    limits: ConnectionLimits,
+    by_ip: Mutex<HashMap<IpAddr, usize>>,
+    by_shard: Vec<AtomicUsize>,
+    total: AtomicUsize,
+    accepted: AtomicUsize,
+    refused: AtomicUsize,
+    acceptor_waits: AtomicBool,
+    acceptor: Arc<Waker>,
+}
+
+/// One connection's place among them. Gives it back when dropped.
+#[derive(Debug)]
+pub(crate) struct Permit {
+    connections: Arc<Connections>,
+    ip: IpAddr,
+    shard: ShardId,
+}
+
+/// The address has as many connections as it may have.
+pub(crate) struct TooMany {
+    pub(crate) limit: usize,
+}
+
+impl Connections {
+    pub(crate) fn new(limits: ConnectionLimits, shards: usize, acceptor: Arc<Waker>) -> Arc<Self> {
+        Arc::new(Self {
+            limits,
+            by_ip: Mutex::default(),
+            by_shard: (0..shards).map(|_| AtomicUsize::new(0)).collect(),
+            total: AtomicUsize::new(0),
+            accepted: AtomicUsize::new(0),
+            refused: AtomicUsize::new(0),
+            acceptor_waits: AtomicBool::new(false),
+            acceptor,
+        })
+    }
+
+    /// Whether another connection may be accepted. If not, the acceptor is woken when one has ended.
+    pub(crate) fn has_room(&self) -> bool {
+        if self.total.load(Ordering::SeqCst) < self.limits.total {
+            return true;
+        }
+        self.acceptor_waits.store(true, Ordering::SeqCst);
+        self.total.load(Ordering::SeqCst) < self.limits.total
+    }
+
+    /// Counts a connection from `ip`, to be served by the shard that has the fewest.
+    pub(crate) fn admit(self: &Arc<Self>, ip: IpAddr) -> Result<(Permit, ShardId), TooMany> {
+        let limit = *self.limits.per_ip_overrides.get(&ip).unwrap_or(&self.limits.per_ip);
+        let mut by_ip = self.by_ip.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = by_ip.get(&ip).copied().unwrap_or(0);
+        if count >= limit {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(TooMany { limit });
+        }
+        by_ip.insert(ip, count + 1);
+        drop(by_ip);
+
+        let turn = self.accepted.fetch_add(1, Ordering::Relaxed);
+        let shards = self.by_shard.len();
+        // Among equals they take turns.
+        let index = (0..shards)
+            .map(|n| (turn + n) % shards)
+            .min_by_key(|&n| self.by_shard[n].load(Ordering::Relaxed))
+            .expect("there is a shard");
+        self.by_shard[index].fetch_add(1, Ordering::Relaxed);
+        self.total.fetch_add(1, Ordering::SeqCst);
+        let shard = ShardId(u16::try_from(index).expect("shards are numbered so"));
+        Ok((Permit { connections: Arc::clone(self), ip, shard }, shard))
+    }
+
+    /// Connections now.
+    pub(crate) fn total(&self) -> usize {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    /// Connections of one shard now.
+    pub(crate) fn of_shard(&self, shard: usize) -> usize {
+        self.by_shard[shard].load(Ordering::Relaxed)
+    }
+
+    /// Connections accepted since the start.
+    pub(crate) fn accepted(&self) -> usize {
+        self.accepted.load(Ordering::Relaxed)
+    }
+
+    /// Connections closed at once since the start, because their address had too many.
+    pub(crate) fn refused(&self) -> usize {
+        self.refused.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let connections = &self.connections;
+        let mut by_ip = connections.by_ip.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = by_ip.get_mut(&self.ip) {
+            *count -= 1;
+            if *count == 0 {
+                by_ip.remove(&self.ip);
+            }
+        }
+        drop(by_ip);
+        connections.by_shard[usize::from(self.shard.0)].fetch_sub(1, Ordering::Relaxed);
+        connections.total.fetch_sub(1, Ordering::SeqCst);
+        if connections.acceptor_waits.load(Ordering::SeqCst)
+            && connections.acceptor_waits.swap(false, Ordering::SeqCst)
+        {
+            connections.acceptor.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOME: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+    const AWAY: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
+
+    fn connections(limits: ConnectionLimits, shards: usize) -> Arc<Connections> {
+        Connections::new(limits, shards, Arc::new(Waker::new().expect("an eventfd")))
+    }
+
+    #[test]
+    fn connections_are_dealt_out_evenly_also_after_some_have_ended() {
+        let connections = connections(ConnectionLimits::default(), 3);
+        let mut permits: Vec<_> = (0..6).filter_map(|_| connections.admit(HOME).ok()).collect();
+        assert_eq!((0..3).map(|n| connections.of_shard(n)).collect::<Vec<_>>(), [2, 2, 2]);
+        permits.retain(|(_, shard)| *shard != ShardId(1));
+        let (_permit, shard) = connections.admit(HOME).ok().expect("there is room");
+        assert_eq!(shard, ShardId(1));
+    }
+
+    #[test]
+    fn an_address_has_its_limit_and_its_override() {
+        let limits = ConnectionLimits {
+            per_ip: 1,
+            per_ip_overrides: [(AWAY, 2)].into(),
+            ..ConnectionLimits::default()
+        };
+        let connections = connections(limits, 1);
+        let first = connections.admit(HOME).ok().expect("the first");
+        assert!(connections.admit(HOME).is_err());
+        let _two = [connections.admit(AWAY), connections.admit(AWAY)];
+        assert!(connections.admit(AWAY).is_err_and(|too_many| too_many.limit == 2));
+        drop(first);
+        assert!(connections.admit(HOME).is_ok());
+        assert_eq!(connections.refused(), 2);
+    }
+
+    #[test]
+    fn the_acceptor_waits_at_the_limit_and_is_told_when_a_connection_ends() {
+        let connections = connections(ConnectionLimits { total: 1, ..ConnectionLimits::default() }, 1);
+        assert!(connections.has_room());
+        let only = connections.admit(HOME).ok().expect("the first");
+        assert!(!connections.has_room());
+        drop(only);
+        assert!(!connections.acceptor_waits.load(Ordering::SeqCst), "the wish was taken up");
+        assert!(connections.has_room());
+    }
+}

@@ -1,0 +1,62 @@
+//! Listeners and connections.
+//!
+//! What always holds: nothing a client sends or leaves undone makes another client wait or memory grow without bound. Bytes become frames in
+//! [`frame_reader`] under the bound of [`FrameBudget`]; replies leave through [`replies`]; a connection's state machine is
+//! [`connection`]; [`acceptor`] takes connections in, within [`limits`], and deals them out to the shards.
+
+pub(crate) mod acceptor;
+mod budget;
+pub(crate) mod connection;
+mod frame_reader;
+mod limits;
+mod replies;
+
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use budget::FrameBudget;
+pub(crate) use frame_reader::SCRATCH;
+pub use limits::ConnectionLimits;
+pub(crate) use limits::{Connections, Permit};
+
+/// A socket that listens, bound already.
+#[derive(Debug)]
+pub struct Listener {
+    /// The listener's name (`PLAINTEXT`), as the broker knows it.
+    pub name: Arc<str>,
+    /// The socket.
+    pub socket: TcpListener,
+}
+
+/// How connections are treated.
+#[derive(Clone, Debug)]
+pub struct NetConfig {
+    /// The largest frame, in bytes (`socket.request.max.bytes`).
+    pub max_frame: usize,
+    /// The bound on memory for frames in flight over all shards, in bytes.
+    pub max_frames: usize,
+    /// How many connections there may be.
+    pub connections: ConnectionLimits,
+    /// A connection that has moved no byte for so long is closed (`connections.max.idle.ms`); `None`: never.
+    pub max_idle: Option<Duration>,
+    /// `SO_SNDBUF` in bytes (`socket.send.buffer.bytes`); `None`: the system's choice.
+    pub send_buffer: Option<usize>,
+    /// `SO_RCVBUF` in bytes (`socket.receive.buffer.bytes`); `None`: the system's choice.
+    pub receive_buffer: Option<usize>,
+}
+
+/// A connection on its way from the acceptor to its shard.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    pub(crate) socket: OwnedFd,
+    pub(crate) peer: SocketAddr,
+    pub(crate) listener: Arc<str>,
+    pub(crate) permit: Permit,
+}
+
+/// IPv4 addresses that came in by an IPv6 socket are written as what they are.
+fn plain(address: IpAddr) -> IpAddr {
+    address.to_canonical()
+}

@@ -1,0 +1,211 @@
+//! A connection's replies: in the order of its requests, then onto the socket.
+//!
+//! What always holds: replies go out in the order in which requests came in, whatever order they are made in; their bytes are handed to
+//! the socket as they are, many pieces with one system call, never joined.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::os::fd::BorrowedFd;
+
+use aplomb_broker::ports::{CloseReason, Reply};
+use bytes::{Buf, Bytes};
+use rustix::io::Errno;
+use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+use smallvec::SmallVec;
+
+/// What one `sendmsg` takes (`UIO_MAXIOV`).
+const IOV_MAX: usize = 1024;
+
+/// How many calls one connection gets before the others have their turn.
+const WRITES_A_TURN: usize = 4;
+
+/// What a write came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// Nothing is left.
+    All,
+    /// The socket takes no more for now.
+    Blocked,
+    /// There is more to write, and the others' turn.
+    Yield,
+    /// The connection is broken.
+    Broken(Errno),
+}
+
+/// The replies that one connection owes.
+#[derive(Debug, Default)]
+pub(crate) struct Replies {
+    /// The sequence of the first slot.
+    first: u64,
+    slots: VecDeque<Option<Reply>>,
+    pieces: VecDeque<Bytes>,
+    /// Bytes in `pieces` and in replies that wait for an earlier one.
+    unwritten: usize,
+    close: Option<CloseReason>,
+}
+
+impl Replies {
+    /// Gives the next request its place.
+    pub(crate) fn admit(&mut self) -> u64 {
+        self.slots.push_back(None);
+        self.first + (self.slots.len() as u64 - 1)
+    }
+
+    /// Takes the reply to a request. Those that are next in line go to the end of the bytes to write.
+    ///
+    /// # Panics
+    /// If the request was answered before, or never admitted.
+    pub(crate) fn complete(&mut self, sequence: u64, reply: Reply) {
+        if let Reply::Frame(pieces) = &reply {
+            self.unwritten += pieces.iter().map(Bytes::len).sum::<usize>();
+        }
+        let slot = sequence
+            .checked_sub(self.first)
+            .and_then(|index| self.slots.get_mut(usize::try_from(index).ok()?))
+            .expect("a reply belongs to a request in flight");
+        assert!(slot.is_none(), "a request is answered once");
+        *slot = Some(reply);
+        while let Some(Some(_)) = self.slots.front() {
+            let reply = self.slots.pop_front().flatten().expect("it was there just now");
+            self.first += 1;
+            match reply {
+                // Behind a close nothing is sent any more.
+                _ if self.close.is_some() => {}
+                Reply::Frame(pieces) => {
+                    self.pieces.extend(pieces.into_iter().filter(|piece| !piece.is_empty()))
+                }
+                Reply::Nothing => {}
+                Reply::Close { reason } => self.close = Some(reason),
+            }
+        }
+    }
+
+    /// Requests without a reply, or with one that waits for an earlier one.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Bytes of replies that are made and not written.
+    pub(crate) fn unwritten(&self) -> usize {
+        self.unwritten
+    }
+
+    /// Whether there is something to hand to the socket now.
+    pub(crate) fn has_pieces(&self) -> bool {
+        !self.pieces.is_empty()
+    }
+
+    /// Why the connection is to be closed when the pieces have been written.
+    pub(crate) fn close_reason(&self) -> Option<&CloseReason> {
+        self.close.as_ref()
+    }
+
+    /// Writes to `socket` what it takes.
+    pub(crate) fn write(&mut self, socket: BorrowedFd<'_>) -> Written {
+        for _ in 0..WRITES_A_TURN {
+            if self.pieces.is_empty() {
+                return Written::All;
+            }
+            let slices: SmallVec<[IoSlice<'_>; 64]> =
+                self.pieces.iter().take(IOV_MAX).map(|piece| IoSlice::new(piece)).collect();
+            let offered: usize = slices.iter().map(|slice| slice.len()).sum();
+            let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+            let sent = sendmsg(socket, &slices, &mut SendAncillaryBuffer::default(), flags);
+            drop(slices);
+            match sent {
+                Ok(count) => {
+                    self.on_written(count);
+                    if count < offered {
+                        return Written::Blocked;
+                    }
+                }
+                Err(Errno::AGAIN) => return Written::Blocked,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Written::Broken(errno),
+            }
+        }
+        if self.pieces.is_empty() { Written::All } else { Written::Yield }
+    }
+
+    fn on_written(&mut self, mut count: usize) {
+        self.unwritten -= count;
+        while count > 0 {
+            let piece = self.pieces.front_mut().expect("no more is written than there is");
+            if piece.len() > count {
+                piece.advance(count);
+                return;
+            }
+            count -= piece.len();
+            self.pieces.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    fn frame(text: &'static str) -> Reply {
+        Reply::Frame(vec![Bytes::from_static(text.as_bytes()), Bytes::new()])
+    }
+
+    #[test]
+    fn replies_wait_for_earlier_ones_and_leave_in_order() {
+        let (here, mut there) = UnixStream::pair().expect("a pair of sockets");
+        let mut replies = Replies::default();
+        let sequences: Vec<u64> = (0..4).map(|_| replies.admit()).collect();
+        replies.complete(sequences[2], frame("three"));
+        replies.complete(sequences[1], Reply::Nothing);
+        assert!(!replies.has_pieces());
+        assert_eq!(replies.unwritten(), 5);
+        replies.complete(sequences[0], frame("one"));
+        assert_eq!(replies.in_flight(), 1);
+        replies.complete(sequences[3], Reply::Close { reason: CloseReason::ProduceFailed });
+        let late = replies.admit();
+        replies.complete(late, frame("never sent"));
+
+        assert_eq!(replies.write(here.as_fd()), Written::All);
+        assert_eq!(replies.close_reason(), Some(&CloseReason::ProduceFailed));
+        drop(here);
+        let mut text = String::new();
+        there.read_to_string(&mut text).expect("the other end was closed");
+        assert_eq!(text, "onethree");
+    }
+
+    #[test]
+    fn what_the_socket_does_not_take_is_kept() {
+        let (here, mut there) = UnixStream::pair().expect("a pair of sockets");
+        let body: Vec<u8> = (0..3_000_000_u32).map(|i| (i % 251) as u8).collect();
+        let body = Bytes::from(body);
+        let pieces: Vec<Bytes> =
+            (0..body.len()).step_by(999).map(|at| body.slice(at..body.len().min(at + 999))).collect();
+        let mut replies = Replies::default();
+        let sequence = replies.admit();
+        replies.complete(sequence, Reply::Frame(pieces));
+
+        let mut seen = Vec::new();
+        let mut blocked = 0;
+        loop {
+            match replies.write(here.as_fd()) {
+                Written::All => break,
+                Written::Yield => {}
+                Written::Blocked => {
+                    blocked += 1;
+                    let mut buffer = [0; 100_000];
+                    let count = there.read(&mut buffer).expect("there is something");
+                    seen.extend_from_slice(&buffer[..count]);
+                }
+                Written::Broken(errno) => panic!("{errno}"),
+            }
+        }
+        assert!(blocked > 0, "the test wants a socket that fills up");
+        assert_eq!(replies.unwritten(), 0);
+        drop(here);
+        there.read_to_end(&mut seen).expect("the other end was closed");
+        assert_eq!(seen, body);
+    }
+}

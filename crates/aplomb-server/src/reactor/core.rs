@@ -1,0 +1,33 @@
+//! What a reactor carries: a state machine that is told what happened and says what it wants done.
+
+use aplomb_broker::message::ShardMessage;
+use aplomb_broker::ports::{ConnectionId, Now, Output, Request, ShardId};
+use aplomb_disk_api::Completion;
+use aplomb_model::Instant;
+
+/// One shard's decisions. Every call gets the time and appends what it wants done to `out`; none of them waits.
+pub trait Core: Send + 'static {
+    /// A client asks.
+    fn on_request(&mut self, request: Request, now: Now, out: &mut Vec<Output>);
+
+    /// Another shard speaks.
+    fn on_message(&mut self, from: ShardId, message: ShardMessage, now: Now, out: &mut Vec<Output>);
+
+    /// A disk has ended a command of ours.
+    fn on_completion(&mut self, completion: Completion, now: Now, out: &mut Vec<Output>);
+
+    /// A connection of this shard is gone; replies to it are dropped.
+    fn on_connection_closed(&mut self, connection: ConnectionId, now: Now, out: &mut Vec<Output>);
+
+    /// When the core wants to be called even if nothing happens.
+    fn wake_at(&self) -> Option<Instant>;
+
+    /// That time has come.
+    fn on_wake(&mut self, now: Now, out: &mut Vec<Output>);
+
+    /// The process is to end: no more requests will come. The core answers what is parked and finishes with its disks.
+    fn begin_stop(&mut self, now: Now, out: &mut Vec<Output>);
+
+    /// Whether the core has finished.
+    fn is_stopped(&self) -> bool;
+}
