@@ -15,7 +15,8 @@ use super::state::TransactionMarker;
 pub enum AppendOrigin {
     /// A client's Produce: sequence numbers are checked, repetitions recognised.
     Client,
-    /// The broker's own group coordinator, which writes a producer's offsets without sequence numbers.
+    /// The broker's own group coordinator, whose batches for a producer all begin at sequence 0: only their
+    /// epoch is checked.
     Coordinator,
 }
 

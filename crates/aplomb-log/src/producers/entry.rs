@@ -23,7 +23,7 @@ pub struct ProducerBatch {
     pub producer: ProducerId,
     /// In which incarnation.
     pub epoch: ProducerEpoch,
-    /// The first record's sequence number; -1 in batches that coordinators write for producers.
+    /// The first record's sequence number; -1 if it has none.
     pub base_sequence: i32,
     /// The last offset, counted from the first.
     pub last_offset_delta: u32,

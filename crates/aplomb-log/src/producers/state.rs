@@ -389,9 +389,9 @@ mod tests {
     }
 
     #[test]
-    fn coordinators_write_without_sequence_numbers() {
+    fn of_what_a_coordinator_writes_only_the_epoch_is_checked() {
         let mut state = ProducerState::default();
-        let offsets = ProducerBatch { base_sequence: -1, ..in_transaction(7) };
+        let offsets = in_transaction(7);
         apply(&mut state, offsets, 0);
         assert_eq!(state.check(&offsets, AppendOrigin::Coordinator), Ok(Admission::Append));
         apply(&mut state, ProducerBatch { epoch: ProducerEpoch(1), ..offsets }, 10);
