@@ -77,8 +77,21 @@ impl ArenaMemory {
         self.len
     }
 
-    /// All bytes, for reading back what an earlier process left.
-    pub(super) fn as_slice(&self) -> &[u8] {
+    /// A copy of bytes that were an arena's, on the heap.
+    ///
+    /// # Panics
+    /// If there are none.
+    #[must_use]
+    pub fn copy_of(bytes: &[u8]) -> Self {
+        let copy = Self::heap(bytes.len());
+        // SAFETY: two allocations of the same length, and nobody else knows the new one.
+        unsafe { bytes.as_ptr().copy_to_nonoverlapping(copy.base.as_ptr(), bytes.len()) };
+        copy
+    }
+
+    /// All bytes, as an earlier process left them.
+    #[must_use]
+    pub fn as_slice(&self) -> &[u8] {
         // SAFETY: initialised and valid by the constructors' contract. Only `Arena` writes, and it does not lend out its memory.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
     }
