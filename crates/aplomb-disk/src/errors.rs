@@ -1,0 +1,30 @@
+//! What the operating system said, as the disk's API says it.
+
+use std::io;
+
+use aplomb_disk_api::DiskError;
+use rustix::io::Errno;
+
+/// The error of an operation on a name. A missing name is an answer; everything else is the disk's failure.
+pub(crate) fn disk_error(what: &str, name: &str, error: &io::Error) -> DiskError {
+    if error.kind() == io::ErrorKind::NotFound {
+        DiskError::NotFound { name: name.into() }
+    } else {
+        DiskError::Failed { what: format!("{what} {name}").into(), reason: error.to_string().into() }
+    }
+}
+
+/// Whether the error says that there is no such file: it is missing, or something on its way is not a directory.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Repeats a system call that a signal interrupted.
+pub(crate) fn uninterrupted<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            other => return other.map_err(io::Error::from),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The housekeeping lane's thread: renames, deletions, publications, and how much room there is.
+//!
+//! A deleted name is gone at once; the blocks of a large file follow in slices, so that the file system's journal never has to
+//! free gigabytes in one transaction while appends wait for it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use aplomb_disk_api::{DiskCommand, DiskError, Done, FileName, Lane};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+
+use crate::errors::{disk_error, is_absent, uninterrupted};
+use crate::files::Files;
+use crate::lanes::{Job, Lanes};
+use crate::publish::sync_names;
+use crate::readers::Windows;
+use crate::writer::carry_out_publications;
+
+/// How often a directory may be found with new files in it after it was emptied: a write to a partition that is being
+/// deleted may still be on its way.
+const EMPTYINGS: usize = 16;
+
+/// The thread's belongings.
+pub(crate) struct Housekeeper {
+    pub(crate) lanes: Arc<Lanes>,
+    pub(crate) files: Arc<Files>,
+    pub(crate) windows: Arc<Windows>,
+    pub(crate) syncfs_above: usize,
+    pub(crate) slices: Slices,
+}
+
+/// How large files are freed.
+pub(crate) struct Slices {
+    /// Bytes freed at once.
+    pub(crate) bytes: u64,
+    /// What others get in between.
+    pub(crate) pause: Duration,
+    /// Set when the engine stops: then nothing pauses.
+    pub(crate) hurry: Arc<AtomicBool>,
+}
+
+impl Housekeeper {
+    /// Works until the lane is closed and empty.
+    pub(crate) fn run(self) {
+        while let Some(batch) = self.lanes.take_all(Lane::Housekeeping) {
+            let mut publications = Vec::new();
+            for job in batch {
+                if matches!(job.command, DiskCommand::Publish { .. }) {
+                    publications.push(job);
+                } else {
+                    self.publish(std::mem::take(&mut publications));
+                    self.carry_out(job);
+                }
+            }
+            self.publish(publications);
+        }
+    }
+
+    fn publish(&self, jobs: Vec<Job>) {
+        carry_out_publications(&self.lanes, &self.files, &self.windows, jobs, self.syncfs_above);
+    }
+
+    fn carry_out(&self, job: Job) {
+        if self.lanes.lost().is_some() {
+            return self.lanes.complete_offline(job);
+        }
+        let result = match &job.command {
+            DiskCommand::Rename { from, to } => self.rename(from, to),
+            DiskCommand::DeleteFiles { files } => {
+                files.iter().try_for_each(|file| self.delete_file(file.as_str())).map(|()| Done::Done)
+            }
+            DiskCommand::DeleteDirectory { directory } => {
+                self.delete_directory(directory.as_str()).map(|()| Done::Done)
+            }
+            DiskCommand::Space => self.space(),
+            other => panic!("{other:?} does not stand in the housekeeping lane"),
+        };
+        self.lanes.complete(job, result);
+    }
+
+    fn rename(&self, from: &FileName, to: &FileName) -> Result<Done, DiskError> {
+        let renamed = uninterrupted(|| {
+            rustix::fs::renameat(self.files.root(), from.as_str(), self.files.root(), to.as_str())
+        });
+        for name in [from, to] {
+            self.forget(name.as_str());
+        }
+        renamed.map_err(|error| disk_error("rename", from.as_str(), &error))?;
+        self.files.unsettle(from.parent());
+        self.files.unsettle(to.parent());
+        sync_names(&self.files, [from, to].into_iter(), self.syncfs_above, self.lanes.stats())?;
+        Ok(Done::Done)
+    }
+
+    fn delete_file(&self, name: &str) -> Result<(), DiskError> {
+        delete_file(&self.files, name, &self.slices).map_err(|error| disk_error("delete", name, &error))?;
+        self.forget(name);
+        Ok(())
+    }
+
+    fn delete_directory(&self, name: &str) -> Result<(), DiskError> {
+        delete_directory(&self.files, name, &self.slices)
+            .map_err(|error| disk_error("delete", name, &error))?;
+        self.forget(name);
+        Ok(())
+    }
+
+    fn forget(&self, name: &str) {
+        self.files.forget(name);
+        self.windows.forget(name);
+    }
+
+    fn space(&self) -> Result<Done, DiskError> {
+        let found = uninterrupted(|| rustix::fs::fstatvfs(self.files.root()))
+            .map_err(|error| disk_error("statvfs", &self.files.path().display().to_string(), &error))?;
+        let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+        Ok(Done::Space { total: bytes(found.f_blocks), usable: bytes(found.f_bavail) })
+    }
+}
+
+/// Deletes a file; one that does not exist is passed over.
+pub(crate) fn delete_file(files: &Files, name: &str, slices: &Slices) -> io::Result<()> {
+    let large = match large_file(files, name, slices.bytes) {
+        Err(error) if is_absent(&error) => return Ok(()),
+        large => large?,
+    };
+    match uninterrupted(|| rustix::fs::unlinkat(files.root(), name, AtFlags::empty())) {
+        Err(error) if is_absent(&error) => return Ok(()),
+        unlinked => unlinked?,
+    }
+    files.forget(name); // closes our cached descriptor
+    let Some((file, mut len)) = large else { return Ok(()) };
+    while len > slices.bytes {
+        len -= slices.bytes;
+        uninterrupted(|| rustix::fs::ftruncate(&file, len))?;
+        if !slices.hurry.load(Ordering::Relaxed) {
+            std::thread::sleep(slices.pause);
+        }
+    }
+    Ok(())
+}
+
+/// Deletes a directory and what is in it; one that does not exist is passed over.
+pub(crate) fn delete_directory(files: &Files, name: &str, slices: &Slices) -> io::Result<()> {
+    for attempt in 1.. {
+        let entries = match list(files, name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        for (entry, kind) in entries {
+            let entry = format!("{name}/{entry}");
+            match kind {
+                FileType::Directory => delete_directory(files, &entry, slices)?,
+                _ => delete_file(files, &entry, slices)?,
+            }
+        }
+        files.forget(name);
+        match uninterrupted(|| rustix::fs::unlinkat(files.root(), name, AtFlags::REMOVEDIR)) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty && attempt < EMPTYINGS => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+            removed => return removed,
+        }
+    }
+    Ok(())
+}
+
+/// A file that is to be freed in slices, and its length; `None` if it is small.
+fn large_file(files: &Files, name: &str, slice: u64) -> io::Result<Option<(OwnedFd, u64)>> {
+    let found = uninterrupted(|| rustix::fs::statat(files.root(), name, AtFlags::SYMLINK_NOFOLLOW))?;
+    let len = found.st_size.unsigned_abs();
+    if len <= slice || FileType::from_raw_mode(found.st_mode) != FileType::RegularFile || found.st_nlink > 1 {
+        return Ok(None);
+    }
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let file = uninterrupted(|| rustix::fs::openat(files.root(), name, flags, Mode::empty()))?;
+    Ok(Some((file, len)))
+}
+
+/// The names in a directory.
+pub(crate) fn list(files: &Files, name: &str) -> io::Result<Vec<(String, FileType)>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = uninterrupted(|| rustix::fs::openat(files.root(), name, flags, Mode::empty()))?;
+    let mut names = Vec::new();
+    for entry in Dir::read_from(&directory)? {
+        let entry = entry?;
+        match entry.file_name().to_bytes() {
+            b"." | b".." => {}
+            bytes => {
+                let kind = match entry.file_type() {
+                    // Some file systems do not say.
+                    FileType::Unknown => {
+                        let found = uninterrupted(|| {
+                            rustix::fs::statat(&directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
+                        })?;
+                        FileType::from_raw_mode(found.st_mode)
+                    }
+                    kind => kind,
+                };
+                names.push((String::from_utf8_lossy(bytes).into_owned(), kind));
+            }
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,82 @@
+//! How bytes get onto a disk: one trait, two engines.
+//!
+//! [`threads`] uses plain system calls, [`uring`] keeps many in flight through io_uring. Both carry out a [`FileRun`], the
+//! neighbouring writes of one file, as few vectored writes as the kernel allows, in order; [`cursor`] cuts them.
+
+mod cursor;
+mod threads;
+mod uring;
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::files::OpenFile;
+use crate::{EngineError, EngineKind};
+pub(crate) use cursor::Cursor;
+
+/// Writes of one file in the order of their submission.
+pub(crate) struct FileRun<W> {
+    pub(crate) file: Arc<OpenFile>,
+    pub(crate) writes: Vec<W>,
+}
+
+/// Bytes and their place.
+pub(crate) trait Write: Send {
+    /// Where the first byte goes.
+    fn at(&self) -> u64;
+
+    /// The bytes, in order.
+    fn data(&self) -> &[Bytes];
+}
+
+/// How a run ended.
+pub(crate) enum RunEnd {
+    /// All bytes are where they belong.
+    Done,
+    /// Some may be.
+    Failed(io::Error),
+    /// It was not begun, because another one failed.
+    Skipped,
+}
+
+/// A way to write and to sync.
+pub(crate) trait Backend<W>: Send {
+    /// Carries out the runs, perhaps several at once, and reports each as soon as it ends. Once one has failed, no other is begun.
+    fn write(&mut self, runs: Vec<FileRun<W>>, ended: &mut dyn FnMut(FileRun<W>, RunEnd));
+
+    /// Makes the content of all these files durable.
+    fn sync(&mut self, files: &[Arc<OpenFile>]) -> Result<(), SyncFailed>;
+}
+
+/// A sync that failed, and of which file.
+#[derive(Debug)]
+pub(crate) struct SyncFailed {
+    pub(crate) file: Arc<OpenFile>,
+    pub(crate) error: io::Error,
+}
+
+/// Which engines to use: what was asked for, or the best that the kernel allows.
+pub(crate) fn choose(kind: EngineKind) -> Result<EngineKind, EngineError> {
+    match kind {
+        EngineKind::Threads => Ok(EngineKind::Threads),
+        EngineKind::IoUring => match uring::probe() {
+            Ok(()) => Ok(EngineKind::IoUring),
+            Err(source) => Err(EngineError::IoUring { source }),
+        },
+        EngineKind::Auto => {
+            Ok(if uring::probe().is_ok() { EngineKind::IoUring } else { EngineKind::Threads })
+        }
+    }
+}
+
+/// A backend of a kind that [`choose`] gave. Each disk thread has its own.
+pub(crate) fn backend<W: Write + 'static>(kind: EngineKind) -> Result<Box<dyn Backend<W>>, EngineError> {
+    match kind {
+        EngineKind::IoUring => uring::Uring::new()
+            .map(|ring| Box::new(ring) as _)
+            .map_err(|source| EngineError::IoUring { source }),
+        EngineKind::Threads | EngineKind::Auto => Ok(Box::new(threads::Threads)),
+    }
+}

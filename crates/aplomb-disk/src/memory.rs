@@ -1,0 +1,346 @@
+//! Memory for the tail: a file on tmpfs, mapped, faulted in and locked, or anonymous pages.
+//!
+//! Always holds: every page is there before [`MappedFile::open`] returns (a full tmpfs is an error now, not a signal later), the file is
+//! locked against other processes, and neither the file nor the mapping ever shrinks.
+#![expect(unsafe_code, reason = "mapping memory is the point")]
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::ptr::{NonNull, null_mut};
+
+use rustix::fs::{CWD, FallocateFlags, Mode, OFlags};
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+
+use crate::errors::uninterrupted;
+use crate::lock::lock_exclusively;
+
+/// `f_type` of the file systems that are told apart (linux/magic.h, and each file system's own).
+mod magic {
+    pub(super) const TMPFS: i64 = 0x0102_1994;
+    pub(super) const RAMFS: i64 = 0x8584_58f6;
+    pub(super) const HUGETLBFS: i64 = 0x9584_58f6;
+    pub(super) const EXT: i64 = 0xef53;
+    pub(super) const XFS: i64 = 0x5846_5342;
+    pub(super) const BTRFS: i64 = 0x9123_683e;
+    pub(super) const OVERLAY: i64 = 0x794c_7630;
+    pub(super) const NFS: i64 = 0x6969;
+}
+
+/// Memory that could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// The file would not be in memory, or not within bounds.
+    #[error("{} is on {found}; the tail needs a tmpfs, such as /dev/shm", path.display())]
+    NotTmpfs {
+        /// The file.
+        path: PathBuf,
+        /// What it is on.
+        found: String,
+    },
+    /// Another process has the file.
+    #[error("{} is in use by another process", path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is not enough room.
+    #[error("{} needs {len} bytes and the memory file system is full: {source}", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// How much was asked for.
+        len: u64,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// Anything else.
+    #[error("{what} failed: {source}")]
+    Io {
+        /// The call, and on what.
+        what: String,
+        /// The system's words.
+        source: io::Error,
+    },
+}
+
+/// Mapped memory. It is unmapped, and the file unlocked, when this is dropped; the file stays until [`MappedFile::unlink`].
+#[derive(Debug)]
+pub struct MappedFile {
+    start: NonNull<u8>,
+    len: usize,
+    existing: bool,
+    not_locked: Option<String>,
+    file: Option<(OwnedFd, PathBuf)>,
+}
+
+// SAFETY: the mapping belongs to this value and stays in its place for all threads; what is written there is the holder's affair,
+// since only raw pointers are given out.
+unsafe impl Send for MappedFile {}
+
+// SAFETY: as above; no method of a shared reference touches the mapped bytes.
+unsafe impl Sync for MappedFile {}
+
+impl MappedFile {
+    /// Opens, or makes, a file of `len` bytes on a tmpfs and maps it. A file that exists keeps its length, whatever `len` says, so that
+    /// it can be drained. Waits while pages are faulted in.
+    ///
+    /// # Errors
+    /// See [`MemoryError`].
+    pub fn open(path: &Path, len: u64) -> Result<Self, MemoryError> {
+        let directory =
+            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        refuse_other_file_systems(path, directory)?;
+        let (file, found_len) = open_and_lock(path)?;
+        let existing = found_len > 0;
+        let len = if existing { found_len } else { len };
+        uninterrupted(|| rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, len)).map_err(
+            |source| {
+                if !existing {
+                    // What was just made is of no use to anybody.
+                    let _ = rustix::fs::unlink(path);
+                }
+                match source.kind() {
+                    io::ErrorKind::StorageFull => MemoryError::Full { path: path.to_owned(), len, source },
+                    _ => failed("fallocate", path, source),
+                }
+            },
+        )?;
+        let mut mapped = Self::map(len, Some(&file)).map_err(|source| failed("mmap", path, source))?;
+        mapped.existing = existing;
+        mapped.file = Some((file, path.to_owned()));
+        Ok(mapped)
+    }
+
+    /// Maps `len` bytes that no other process, and no later life of this one, can see. Waits while pages are faulted in.
+    ///
+    /// # Errors
+    /// [`MemoryError::Io`].
+    pub fn anonymous(len: u64) -> Result<Self, MemoryError> {
+        Self::map(len, None)
+            .map_err(|source| MemoryError::Io { what: format!("mmap of {len} bytes"), source })
+    }
+
+    /// Where the memory begins; aligned to a page.
+    #[must_use]
+    pub fn as_ptr(&self) -> NonNull<u8> {
+        self.start
+    }
+
+    /// How many bytes there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Never: memory of no bytes is not mapped.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether the file was there, perhaps with something to drain. Otherwise all bytes are zero.
+    #[must_use]
+    pub fn existing(&self) -> bool {
+        self.existing
+    }
+
+    /// Why the pages could not be locked into memory, if they could not: the kernel may then swap them out, and touching them
+    /// would wait for a disk.
+    #[must_use]
+    pub fn not_locked(&self) -> Option<&str> {
+        self.not_locked.as_deref()
+    }
+
+    /// Removes the file's name; the memory stays until this value is dropped.
+    ///
+    /// # Errors
+    /// [`MemoryError::Io`].
+    pub fn unlink(&self) -> Result<(), MemoryError> {
+        match &self.file {
+            None => Ok(()),
+            Some((_, path)) => {
+                uninterrupted(|| rustix::fs::unlink(path)).map_err(|source| failed("unlink", path, source))
+            }
+        }
+    }
+
+    fn map(len: u64, file: Option<&OwnedFd>) -> io::Result<Self> {
+        let len = usize::try_from(len).map_err(|_| io::ErrorKind::InvalidInput)?;
+        if len == 0 {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: the kernel chooses a place that nothing else uses; the file was allocated to its full length and is never cut, so
+        // no page of the mapping is beyond its end.
+        let start = unsafe {
+            match file {
+                Some(file) => {
+                    let flags = MapFlags::SHARED | MapFlags::POPULATE;
+                    rustix::mm::mmap(null_mut(), len, access, flags, file, 0)
+                }
+                None => {
+                    let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
+                    rustix::mm::mmap_anonymous(null_mut(), len, access, flags)
+                }
+            }
+        }?;
+        let start = NonNull::new(start.cast::<u8>()).expect("the kernel maps nothing at address zero");
+        let mut mapped = Self { start, len, existing: false, not_locked: None, file: None };
+        // Populating is a hint, writable pages are a promise: this fails where a later store would have been a signal.
+        // SAFETY: the range is the mapping just made.
+        unsafe { rustix::mm::madvise(start.as_ptr().cast(), len, Advice::LinuxPopulateWrite) }
+            .or_else(|error| if error == rustix::io::Errno::INVAL { Ok(()) } else { Err(error) })?;
+        // SAFETY: as above.
+        if let Err(error) = unsafe { rustix::mm::mlock(start.as_ptr().cast(), len) } {
+            let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
+            let limit = limit.map_or("unlimited".to_owned(), |limit| format!("{limit} bytes"));
+            mapped.not_locked = Some(format!("mlock of {len} bytes: {error}; RLIMIT_MEMLOCK is {limit}"));
+        }
+        Ok(mapped)
+    }
+}
+
+impl Drop for MappedFile {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `map`, is this value's own, and nobody may use its pointers after the value.
+        let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len) };
+        assert!(unmapped.is_ok(), "our own mapping is there to be unmapped");
+    }
+}
+
+/// Opens or makes the file and takes its lock. Gives its length too.
+fn open_and_lock(path: &Path) -> Result<(OwnedFd, u64), MemoryError> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    loop {
+        let file = uninterrupted(|| rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o600)))
+            .map_err(|source| failed("open", path, source))?;
+        if !lock_exclusively(&file).map_err(|source| failed("lock", path, source))? {
+            return Err(MemoryError::InUse { path: path.to_owned() });
+        }
+        let ours =
+            uninterrupted(|| rustix::fs::fstat(&file)).map_err(|source| failed("stat", path, source))?;
+        // Its last owner may have unlinked it between our two calls; then it is nobody's file, and the name is free.
+        match uninterrupted(|| rustix::fs::stat(path)) {
+            Ok(named) if (named.st_dev, named.st_ino) == (ours.st_dev, ours.st_ino) => {
+                return Ok((file, ours.st_size.unsigned_abs()));
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed("stat", path, error)),
+        }
+    }
+}
+
+fn refuse_other_file_systems(path: &Path, directory: &Path) -> Result<(), MemoryError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = uninterrupted(|| rustix::fs::openat(CWD, directory, flags, Mode::empty()))
+        .map_err(|source| failed("open", directory, source))?;
+    let found = uninterrupted(|| rustix::fs::fstatfs(opened.as_fd()))
+        .map_err(|source| failed("statfs", directory, source))?;
+    let found = match found.f_type {
+        magic::TMPFS => return Ok(()),
+        magic::RAMFS => "ramfs, which has no limit".to_owned(),
+        magic::HUGETLBFS => "hugetlbfs".to_owned(),
+        magic::EXT => "ext2, ext3 or ext4".to_owned(),
+        magic::XFS => "XFS".to_owned(),
+        magic::BTRFS => "Btrfs".to_owned(),
+        magic::OVERLAY => "an overlay file system".to_owned(),
+        magic::NFS => "NFS".to_owned(),
+        other => format!("a file system of type {other:#x}"),
+    };
+    Err(MemoryError::NotTmpfs { path: path.to_owned(), found })
+}
+
+fn failed(what: &str, path: &Path, source: io::Error) -> MemoryError {
+    MemoryError::Io { what: format!("{what} {}", path.display()), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEN: u64 = 1 << 20;
+
+    /// A name on the machine's tmpfs, and a guard that removes it.
+    fn shm() -> tempfile::TempDir {
+        tempfile::tempdir_in("/dev/shm").expect("Linux has /dev/shm")
+    }
+
+    fn bytes(mapped: &mut MappedFile) -> &mut [u8] {
+        // SAFETY: the pages are there, and the borrow keeps everybody else of this process away from them.
+        unsafe { std::slice::from_raw_parts_mut(mapped.as_ptr().as_ptr(), mapped.len()) }
+    }
+
+    #[test]
+    fn what_was_stored_is_there_for_the_next_process() {
+        let directory = shm();
+        let path = directory.path().join("tail");
+        let mut first = MappedFile::open(&path, LEN).expect("there is room");
+        assert!(!first.existing());
+        assert!(bytes(&mut first).iter().all(|byte| *byte == 0));
+        bytes(&mut first)[70_000..70_004].copy_from_slice(b"tail");
+        drop(first);
+        let mut second = MappedFile::open(&path, LEN).expect("it was given up");
+        assert!(second.existing());
+        assert_eq!(&bytes(&mut second)[70_000..70_004], b"tail");
+        second.unlink().expect("it is there");
+        assert!(!path.exists());
+        assert_eq!(&bytes(&mut second)[70_000..70_004], b"tail");
+    }
+
+    #[test]
+    fn an_existing_file_keeps_its_length() {
+        let directory = shm();
+        let path = directory.path().join("tail");
+        drop(MappedFile::open(&path, LEN).expect("there is room"));
+        for other in [LEN / 2, LEN * 2] {
+            let mapped = MappedFile::open(&path, other).expect("it was given up");
+            assert_eq!(mapped.len() as u64, LEN);
+            assert!(mapped.existing());
+        }
+    }
+
+    #[test]
+    fn two_openings_exclude_each_other() {
+        let directory = shm();
+        let path = directory.path().join("tail");
+        let first = MappedFile::open(&path, LEN).expect("there is room");
+        let second = MappedFile::open(&path, LEN);
+        assert!(matches!(second, Err(MemoryError::InUse { .. })), "{second:?}");
+        drop(first);
+    }
+
+    #[test]
+    fn a_file_system_on_a_disk_is_refused_by_name() {
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("a directory for the test");
+        let refused = MappedFile::open(&directory.path().join("tail"), LEN);
+        match refused {
+            Err(error @ MemoryError::NotTmpfs { .. }) => {
+                assert!(error.to_string().contains("needs a tmpfs"), "{error}");
+            }
+            Ok(_) => eprintln!("skipped: the sources are on a tmpfs"),
+            Err(other) => panic!("{other}"),
+        }
+        assert!(!directory.path().join("tail").exists());
+    }
+
+    #[test]
+    fn a_full_tmpfs_is_an_error_and_leaves_nothing() {
+        let directory = shm();
+        let path = directory.path().join("tail");
+        let full = MappedFile::open(&path, 1 << 50);
+        assert!(matches!(full, Err(MemoryError::Full { .. })), "{full:?}");
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn anonymous_memory_is_there_and_empty() {
+        let mut mapped = MappedFile::anonymous(LEN).expect("there is room");
+        assert!(!mapped.existing());
+        bytes(&mut mapped)[LEN as usize - 1] = 1;
+        assert_eq!(bytes(&mut mapped).iter().map(|byte| u64::from(*byte)).sum::<u64>(), 1);
+        mapped.unlink().expect("there is nothing to unlink");
+        assert!(MappedFile::anonymous(0).is_err());
+    }
+}

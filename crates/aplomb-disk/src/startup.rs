@@ -1,0 +1,215 @@
+//! The real disk as start-up and recovery see it: plain calls that wait, from several loader threads at once.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aplomb_disk_api::stats::DiskStats;
+use aplomb_disk_api::{DiskError, Entry, EntryKind, FileName, SmallFile, StartupDisk};
+use bytes::Bytes;
+use rustix::fs::{AtFlags, FileType};
+
+use crate::EngineError;
+use crate::errors::{disk_error, is_absent, uninterrupted};
+use crate::files::{self, Files};
+use crate::housekeeping::{Slices, delete_directory, delete_file, list};
+use crate::publish::{publish, sync_failed, sync_names, write_at};
+use crate::readers::read;
+
+/// With more files than this to sync at once, the whole file system is synced instead.
+const SYNCFS_ABOVE: usize = 64;
+
+/// A log directory before the first request and after the last.
+pub struct RealStartupDisk {
+    files: Files,
+    /// Start-up has no audience; the shared code counts its syncs all the same.
+    stats: Arc<DiskStats>,
+}
+
+impl RealStartupDisk {
+    /// Opens a log directory.
+    ///
+    /// # Errors
+    /// [`EngineError::Directory`].
+    pub fn open(directory: &Path) -> Result<Self, EngineError> {
+        let files = Files::open(directory, files::default_limit())
+            .map_err(|source| EngineError::Directory { path: directory.to_owned(), source })?;
+        Ok(Self { files, stats: Arc::default() })
+    }
+
+    fn entry(&self, prefix: &str, name: String, kind: FileType) -> std::io::Result<Option<Entry>> {
+        if kind == FileType::Directory {
+            return Ok(Some(Entry { name, kind: EntryKind::Directory }));
+        }
+        let path = format!("{prefix}{name}");
+        match uninterrupted(|| rustix::fs::statat(self.files.root(), &path, AtFlags::empty())) {
+            Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {
+                Ok(Some(Entry { name, kind: EntryKind::Directory }))
+            }
+            Ok(found) => {
+                let millis = i64::try_from(found.st_mtime_nsec / 1_000_000).unwrap_or(0);
+                let modified_ms = found.st_mtime.saturating_mul(1000).saturating_add(millis);
+                Ok(Some(Entry {
+                    name,
+                    kind: EntryKind::File { len: found.st_size.unsigned_abs(), modified_ms },
+                }))
+            }
+            // It went away meanwhile, or leads nowhere.
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl StartupDisk for RealStartupDisk {
+    fn list(&self, directory: Option<&FileName>) -> Result<Vec<Entry>, DiskError> {
+        let name = directory.map_or(".", FileName::as_str);
+        let prefix = directory.map_or(String::new(), |directory| format!("{directory}/"));
+        let names = list(&self.files, name).map_err(|error| disk_error("list", name, &error))?;
+        let mut entries = Vec::with_capacity(names.len());
+        for (entry, kind) in names {
+            let found = self.entry(&prefix, entry, kind).map_err(|error| disk_error("list", name, &error))?;
+            entries.extend(found);
+        }
+        entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(entries)
+    }
+
+    fn read(&self, file: &FileName, at: u64, len: usize) -> Result<Bytes, DiskError> {
+        read(&self.files, file, at, len as u64)
+    }
+
+    fn write(&self, file: &FileName, at: u64, data: &[u8]) -> Result<(), DiskError> {
+        self.files
+            .existing_or_new(file)
+            .and_then(|open| write_at(&*open, data, at))
+            .map_err(|error| disk_error("write", file.as_str(), &error))
+    }
+
+    fn truncate(&self, file: &FileName, len: u64) -> Result<(), DiskError> {
+        self.files
+            .existing(file)
+            .and_then(|open| uninterrupted(|| rustix::fs::ftruncate(&*open, len)))
+            .map_err(|error| disk_error("truncate", file.as_str(), &error))
+    }
+
+    fn remove(&self, name: &FileName) -> Result<(), DiskError> {
+        let failed = |error: &std::io::Error| disk_error("delete", name.as_str(), error);
+        let found =
+            uninterrupted(|| rustix::fs::statat(self.files.root(), name.as_str(), AtFlags::SYMLINK_NOFOLLOW));
+        // Nobody is being served, so nobody needs pauses.
+        let slices = Slices { bytes: u64::MAX, pause: Duration::ZERO, hurry: Arc::default() };
+        let removed = match found {
+            Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {
+                delete_directory(&self.files, name.as_str(), &slices)
+            }
+            Ok(_) => delete_file(&self.files, name.as_str(), &slices),
+            Err(error) if is_absent(&error) => Ok(()),
+            Err(error) => Err(error),
+        };
+        self.files.forget(name.as_str());
+        removed.map_err(|error| failed(&error))
+    }
+
+    fn rename(&self, from: &FileName, to: &FileName) -> Result<(), DiskError> {
+        let renamed = uninterrupted(|| {
+            rustix::fs::renameat(self.files.root(), from.as_str(), self.files.root(), to.as_str())
+        });
+        for name in [from, to] {
+            self.files.forget(name.as_str());
+        }
+        renamed.map_err(|error| disk_error("rename", from.as_str(), &error))?;
+        self.files.unsettle(from.parent());
+        self.files.unsettle(to.parent());
+        sync_names(&self.files, [from, to].into_iter(), SYNCFS_ABOVE, &self.stats)
+    }
+
+    fn publish(&self, files: &[SmallFile]) -> Result<(), DiskError> {
+        publish(&self.files, &files.iter().collect::<Vec<_>>(), SYNCFS_ABOVE, &self.stats)
+    }
+
+    fn sync(&self, files: &[FileName]) -> Result<(), DiskError> {
+        if files.len() > SYNCFS_ABOVE {
+            return self.files.sync_file_system().map_err(|error| sync_failed(&self.files, &error));
+        }
+        for name in files {
+            match self.files.existing(name) {
+                Ok(file) => uninterrupted(|| rustix::fs::fdatasync(&*file))
+                    .map_err(|error| disk_error("sync", name.as_str(), &error))?,
+                Err(error) if is_absent(&error) => {}
+                Err(error) => return Err(disk_error("open", name.as_str(), &error)),
+            }
+        }
+        sync_names(&self.files, files.iter(), SYNCFS_ABOVE, &self.stats)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(name: &str) -> FileName {
+        FileName::new(name)
+    }
+
+    #[test]
+    fn what_was_published_and_written_is_listed_read_renamed_and_removed() {
+        let directory = tempfile::tempdir().expect("a directory for the test");
+        let disk = RealStartupDisk::open(directory.path()).expect("it is there");
+        let metadata = SmallFile {
+            name: name("orders-3/partition.metadata"),
+            content: Bytes::from_static(b"version: 0"),
+        };
+        disk.publish(&[metadata]).expect("the disk is well");
+        disk.write(&name("orders-3/0.log"), 4, b"records").expect("the disk is well");
+        disk.truncate(&name("orders-3/0.log"), 8).expect("the disk is well");
+        disk.sync(&[name("orders-3/0.log"), name("orders-3/gone"), name("gone/too")])
+            .expect("the disk is well");
+        assert_eq!(disk.read(&name("orders-3/0.log"), 2, 100).expect("it is there").as_ref(), b"\0\0reco");
+
+        disk.rename(&name("orders-3"), &name("orders-4")).expect("the disk is well");
+        let entries = disk.list(Some(&name("orders-4"))).expect("it is there");
+        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(names, ["0.log", "partition.metadata"]);
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+        match entries[0].kind {
+            EntryKind::File { len, modified_ms } => {
+                assert_eq!(len, 8);
+                let age = i64::try_from(now.as_millis()).expect("soon enough") - modified_ms;
+                assert!((-1000..60_000).contains(&age), "modified {age} ms ago");
+            }
+            EntryKind::Directory => panic!("a file was listed as a directory"),
+        }
+        let top = disk.list(None).expect("it is there");
+        assert_eq!(top, [Entry { name: "orders-4".into(), kind: EntryKind::Directory }]);
+
+        assert!(matches!(disk.list(Some(&name("orders-3"))), Err(DiskError::NotFound { .. })));
+        assert!(matches!(disk.read(&name("orders-3/0.log"), 0, 1), Err(DiskError::NotFound { .. })));
+        disk.remove(&name("orders-4")).expect("the disk is well");
+        disk.remove(&name("orders-4")).expect("nothing is no error");
+        assert_eq!(disk.list(None), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn several_loaders_work_at_once_and_many_files_are_synced_together() {
+        let directory = tempfile::tempdir().expect("a directory for the test");
+        let disk = RealStartupDisk::open(directory.path()).expect("it is there");
+        std::thread::scope(|threads| {
+            for loader in 0..4 {
+                let disk = &disk;
+                threads.spawn(move || {
+                    for n in 0..30 {
+                        let file = name(&format!("file-{loader}-{n}"));
+                        disk.write(&file, 0, file.as_str().as_bytes()).expect("the disk is well");
+                        let read = disk.read(&file, 0, 100).expect("it is there");
+                        assert_eq!(read, file.as_str().as_bytes());
+                    }
+                });
+            }
+        });
+        let all: Vec<FileName> =
+            disk.list(None).expect("it is there").iter().map(|entry| name(&entry.name)).collect();
+        assert_eq!(all.len(), 120);
+        disk.sync(&all).expect("the disk is well");
+    }
+}
