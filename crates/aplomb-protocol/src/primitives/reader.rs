@@ -332,6 +332,17 @@ impl Reader {
         if self.i8()? < 0 { Ok(None) } else { value(self).map(Some) }
     }
 
+    /// A struct in a tagged field, behind its presence varint (0: null).
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`], and those of `value`.
+    pub fn tagged_nullable_struct<T>(
+        &mut self,
+        value: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<Option<T>, DecodeError> {
+        if self.uvarint()? == 0 { Ok(None) } else { value(self).map(Some) }
+    }
+
     /// How many tagged fields follow. Each takes at least two bytes, so more than are left is an error.
     ///
     /// # Errors

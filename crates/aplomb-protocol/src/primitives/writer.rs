@@ -288,6 +288,19 @@ impl Writer {
         value.map_or(Ok(()), |value| write(self, value))
     }
 
+    /// A struct in a tagged field, behind its presence varint: 1, or 0 for null.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub fn tagged_nullable_struct<T>(
+        &mut self,
+        value: Option<&T>,
+        write: impl FnOnce(&mut Self, &T) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
+        self.uvarint(u32::from(value.is_some()));
+        value.map_or(Ok(()), |value| write(self, value))
+    }
+
     /// Opens the section of tagged fields that ends every struct of a flexible version.
     pub fn open_tags(&mut self) -> Tags {
         let count_at = self.len();

@@ -47,7 +47,7 @@ fn plain_field(layout: &Layout, one: &Struct, slot: &Slot) -> String {
 /// Reads the field where it is present: nullable in some of these versions, in all, or in none.
 fn value(slot: &Slot, flexible: &str) -> String {
     let plain = format!("{}?", plain(&slot.field.ty, flexible));
-    let nullable = || format!("{}?", nullable(&slot.field.ty, flexible));
+    let nullable = || format!("{}?", nullable(slot, flexible));
     match Condition::new(slot.nullable, slot.present) {
         Condition::Never => plain,
         Condition::Always => nullable(),
@@ -65,15 +65,17 @@ fn plain(ty: &Type, flexible: &str) -> String {
     }
 }
 
-fn nullable(ty: &Type, flexible: &str) -> String {
-    match ty {
+fn nullable(slot: &Slot, flexible: &str) -> String {
+    match &slot.field.ty {
         Type::String => format!("r.nullable_string({flexible})"),
         Type::Bytes | Type::Records => format!("r.nullable_bytes({flexible})"),
-        Type::Struct(name) => format!("r.nullable_struct(|r| {name}::decode(r, v))"),
+        Type::Struct(name) => {
+            format!("r.{}nullable_struct(|r| {name}::decode(r, v))", slot.tagged_prefix())
+        }
         Type::Array(element) => {
             format!("r.nullable_array({flexible}, {})", element_reader(element, flexible))
         }
-        _ => unreachable!("{ty} cannot be null"),
+        ty => unreachable!("{ty} cannot be null"),
     }
 }
 

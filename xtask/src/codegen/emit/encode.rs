@@ -114,7 +114,12 @@ fn nullable(slot: &Slot, flexible: &str) -> String {
     match &slot.field.ty {
         Type::String => format!("w.nullable_string(self.{ident}.as_deref(), {flexible})"),
         Type::Bytes | Type::Records => format!("w.nullable_bytes(self.{ident}.as_deref(), {flexible})"),
-        Type::Struct(_) => format!("w.nullable_struct(self.{ident}.as_ref(), |w, it| it.encode(w, v))"),
+        Type::Struct(_) => {
+            format!(
+                "w.{}nullable_struct(self.{ident}.as_ref(), |w, it| it.encode(w, v))",
+                slot.tagged_prefix()
+            )
+        }
         Type::Array(element) => {
             format!(
                 "w.nullable_array(self.{ident}.as_deref(), {flexible}, {})",

@@ -40,6 +40,9 @@ pub(super) struct Slot {
 
 impl Layout {
     pub(super) fn of(message: &Message) -> Result<Self, String> {
+        if message.versions.is_empty() {
+            return Err("no version is left of it".to_owned());
+        }
         let mut drafts = vec![Draft::new(&message.name, &message.fields)];
         collect(&message.fields, &mut drafts);
         for shared in &message.shared {
@@ -168,6 +171,11 @@ impl Slot {
 
     pub(super) fn is_option(&self) -> bool {
         !self.nullable.is_empty()
+    }
+
+    /// Structs in tagged fields say otherwise than all others whether they are null.
+    pub(super) fn tagged_prefix(&self) -> &'static str {
+        if self.tagged.is_empty() { "" } else { "tagged_" }
     }
 
     pub(super) fn rust_type(&self) -> String {

@@ -25,7 +25,7 @@ pub(crate) fn files(all: &[Message], selected: &[&Message]) -> Result<Vec<File>,
         files.push(File { name: format!("{}.rs", snake_case(&message.name)), text });
     }
     files.push(File { name: "api_key.rs".to_owned(), text: tables::api_keys(all) });
-    files.push(File { name: "any.rs".to_owned(), text: tables::any(selected)? });
+    files.push(File { name: "any.rs".to_owned(), text: tables::any(all, selected)? });
     files.push(File { name: "metadata_record.rs".to_owned(), text: tables::metadata_record(selected) });
     files.push(File { name: "mod.rs".to_owned(), text: module(selected) });
     Ok(files)
@@ -202,6 +202,7 @@ mod tests {
     #[test]
     fn a_schema_that_cannot_be_written_down_is_refused() {
         let cases = [
+            ("data Frob versions none flexible none\n", "no version is left of it"),
             ("data Frob versions 0 flexible none\n  A []Missing 0+\n", "Missing is not defined"),
             ("data Frob versions 0 flexible none\n  A A 0+\n    A A 0+\n", "A contains itself"),
             (

@@ -53,7 +53,7 @@ pub(super) fn api_keys(all: &[Message]) -> String {
 }
 
 /// The enums that hold any request or any response.
-pub(super) fn any(selected: &[&Message]) -> Result<String, String> {
+pub(super) fn any(all: &[Message], selected: &[&Message]) -> Result<String, String> {
     let mut out = String::from(
         "//! Any request, any response: for dispatch, for fuzzing, for tools.\n//!\n\
          //! Written by `cargo xtask codegen` from `schema/`; not edited by hand.\n\n\
@@ -70,12 +70,13 @@ pub(super) fn any(selected: &[&Message]) -> Result<String, String> {
             apis.push((message.key, api));
         }
         apis.sort_unstable();
-        any_enum(&mut out, kind, suffix, &apis);
+        let of_kind = all.iter().filter(|message| message.kind == kind && !message.versions.is_empty());
+        any_enum(&mut out, kind, suffix, &apis, of_kind.count());
     }
     Ok(out)
 }
 
-fn any_enum(out: &mut String, kind: &str, suffix: &str, apis: &[(Option<i16>, &str)]) {
+fn any_enum(out: &mut String, kind: &str, suffix: &str, apis: &[(Option<i16>, &str)], of_kind: usize) {
     let _ =
         writeln!(out, "/// A {kind} of any API that this build speaks.\n#[derive(Clone, Debug, PartialEq)]");
     let _ = writeln!(out, "pub enum Any{suffix} {{");
@@ -99,9 +100,12 @@ fn any_enum(out: &mut String, kind: &str, suffix: &str, apis: &[(Option<i16>, &s
     for (_, api) in apis {
         let _ = writeln!(out, "ApiKey::{api} => Self::{api}(super::{api}{suffix}::decode(r, v)?),");
     }
+    if apis.len() < of_kind {
+        out.push_str("other => return Err(DecodeError::UnknownApiKey(other.key())),\n");
+    }
     let _ = writeln!(
         out,
-        "other => return Err(DecodeError::UnknownApiKey(other.key())),\n}})\n}}\n\n/// Writes the body of the {kind}.\n\
+        "}})\n}}\n\n/// Writes the body of the {kind}.\n\
          ///\n/// # Errors\n/// Those of the message.\n\
          pub fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {{\nmatch self {{"
     );
@@ -181,6 +185,6 @@ mod tests {
     #[test]
     fn a_request_without_its_response_is_refused() {
         let request = text::parse("request FrobRequest key 7 versions 0 flexible none\n").unwrap();
-        assert_eq!(any(&[&request]).unwrap_err(), "FrobRequest is selected, FrobResponse is not");
+        assert_eq!(any(&[], &[&request]).unwrap_err(), "FrobRequest is selected, FrobResponse is not");
     }
 }

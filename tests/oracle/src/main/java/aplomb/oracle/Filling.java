@@ -59,11 +59,10 @@ final class Filling {
             if (!Schema.has(versions, version) || (tagged && leaveOut())) {
                 continue;
             }
-            String name = field.get("name").asText();
             String type = field.get("type").asText();
             boolean isNull = Schema.has(field.get("nullableVersions"), version) && beNull();
             JsonNode value = isNull ? NullNode.instance : value(type);
-            out.set(Character.toLowerCase(name.charAt(0)) + name.substring(1), value);
+            out.set(Schema.camelCase(field.get("name").asText()), value);
         }
         return out;
     }

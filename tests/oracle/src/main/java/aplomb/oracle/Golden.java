@@ -48,7 +48,6 @@ public final class Golden {
     private static List<String> message(String name, List<String> frames)
             throws IOException, ReflectiveOperationException {
         Schema schema = Schema.of(name);
-        String type = schema.root.get("type").asText();
         Codec codec = new Codec(name, schema);
         List<String> lines = new ArrayList<>();
         for (short version = schema.lowest(); version <= schema.highest(); version++) {
@@ -65,7 +64,7 @@ public final class Golden {
                     byte[] bytes = codec.bytes(codec.fromJson(json, version), version);
                     String text = kind == Filling.Kind.TEXT ? " " + codec.text(bytes, version) : "";
                     lines.add(version + " " + kind.name().toLowerCase() + i + " " + Codec.hex(bytes) + text);
-                    if (kind == Filling.Kind.FULL && type.equals("metadata")) {
+                    if (kind == Filling.Kind.FULL && codec.inMetadataLog()) {
                         frames.add(name + " " + version + " " + frame(codec.fromJson(json, version), version));
                     }
                 }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -56,6 +57,25 @@ final class Schema {
 
     static String element(String type) {
         return type.startsWith("[]") ? type.substring(2) : type;
+    }
+
+    /** The fields that none of the message's versions has any more, as Java calls them. */
+    List<String> removedFields() {
+        List<String> removed = new ArrayList<>();
+        for (JsonNode field : root.findParents("versions")) {
+            boolean present = false;
+            for (short version = lowest(); version <= highest(); version++) {
+                present |= has(field.get("versions"), version);
+            }
+            if (!present && field.has("type")) {
+                removed.add(camelCase(field.get("name").asText()));
+            }
+        }
+        return removed;
+    }
+
+    static String camelCase(String name) {
+        return Character.toLowerCase(name.charAt(0)) + name.substring(1);
     }
 
     /** Whether a field holds record batches. */
