@@ -12,6 +12,7 @@ mod image;
 mod log;
 mod replay;
 mod security;
+pub mod standalone;
 mod topics;
 mod write;
 

@@ -128,7 +128,7 @@ impl Partition {
 }
 
 /// `PartitionChangeRecord.Leader` where the leader stays as it is.
-pub(super) const NO_LEADER_CHANGE: i32 = -2;
+const NO_LEADER_CHANGE: i32 = -2;
 const NO_LEADER: i32 = -1;
 const NO_RECOVERY_CHANGE: i8 = -1;
 

@@ -1,0 +1,261 @@
+//! Taking the lead: what is written before the first request is answered.
+//!
+//! 1. A control batch: the new leader's epoch begins; in an empty log of a cluster with dynamic voters, who votes ([`Activation::control`]).
+//! 2. The features, if the log has never been led; the end of a transaction that somebody has left open.
+//! 3. This process's registration, and that it may lead ([`super::Controller::register`]).
+//! 4. A new leader epoch for every partition that it leads: what was promised before this start cannot be told from what is promised
+//!    now otherwise ([`super::Controller::take_leadership`]).
+
+use std::collections::BTreeMap;
+
+use aplomb_model::{BrokerId, DirectoryId, Offset, Uuid};
+use aplomb_protocol::MetadataRecord;
+use aplomb_protocol::messages as m;
+
+use super::super::brokers::{Broker, Endpoint, FeatureRange};
+use super::super::features::{Features, KRAFT_VERSION, METADATA_VERSION, MetadataVersion};
+use super::super::log::Entry;
+use super::super::topics::Partition;
+use super::Controller;
+
+/// This node, as it wants to be known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// `node.id`
+    pub id: BrokerId,
+    /// Tells this process apart from earlier ones.
+    pub incarnation: Uuid,
+    /// Where clients find it.
+    pub endpoints: Vec<Endpoint>,
+    /// Where other controllers would find it; may be empty.
+    pub controller_endpoints: Vec<Endpoint>,
+    /// `broker.rack`
+    pub rack: Option<String>,
+    /// Its live log directories.
+    pub directories: Vec<DirectoryId>,
+    /// Those of them that take no new partitions.
+    pub cordoned_directories: Vec<DirectoryId>,
+    /// The directory of the metadata log.
+    pub metadata_directory: DirectoryId,
+}
+
+/// A feature level that this version cannot live with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the metadata log has {name} at level {level}, and this version of Aplomb knows it up to {max}")]
+pub struct UnsupportedFeature {
+    /// The feature.
+    pub name: String,
+    /// Its level.
+    pub level: i16,
+    /// The highest that would do.
+    pub max: i16,
+}
+
+/// The features that this version can live with, by name. Others that a log has finalized are about parts that this version does not
+/// have, and are left as they are.
+#[must_use]
+pub fn supported_features() -> BTreeMap<String, FeatureRange> {
+    let metadata = FeatureRange { min: MetadataVersion::MINIMUM.0, max: MetadataVersion::LATEST.0 };
+    BTreeMap::from([
+        (METADATA_VERSION.to_owned(), metadata),
+        (KRAFT_VERSION.to_owned(), FeatureRange { min: 0, max: 1 }),
+    ])
+}
+
+/// The features that a broker claims: those that it knows, and those that the cluster has on, which it must not be below.
+fn claimed_features(finalized: &Features) -> BTreeMap<String, FeatureRange> {
+    let mut claimed = supported_features();
+    for (name, level) in finalized.iter() {
+        claimed.entry(name.to_owned()).or_insert(FeatureRange { min: 0, max: level });
+    }
+    claimed
+}
+
+/// The first words of a leader.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Activation {
+    /// Control records, for one control batch.
+    pub control: Vec<Entry>,
+    /// Metadata records, for the batch after it; may be empty.
+    pub records: Vec<MetadataRecord>,
+}
+
+impl Controller {
+    /// Whether this version can lead with the features that the log has finalized.
+    ///
+    /// # Errors
+    /// When it is too old for one of them.
+    pub fn check_features(&self) -> Result<(), UnsupportedFeature> {
+        for (name, range) in supported_features() {
+            let level = self.image().features.level(&name);
+            if level > range.max {
+                return Err(UnsupportedFeature { name, level, max: range.max });
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins to lead. `end` is the end of the log, `in_transaction` whether it ends inside of a metadata transaction
+    /// ([`super::super::Replay::in_transaction`]).
+    ///
+    /// Voters are dynamic (`kraft.version` 1) from the first record on where `dynamic_voters` says so: with
+    /// `controller.quorum.bootstrap.servers`, not with `controller.quorum.voters`, as Apache Kafka has it.
+    pub fn activate(
+        &mut self,
+        node: &Node,
+        end: Offset,
+        in_transaction: bool,
+        dynamic_voters: bool,
+    ) -> Activation {
+        let is_first = end == Offset::ZERO;
+        let kraft_version = self.image().features.kraft_version();
+        let voter = m::leader_change_message::Voter {
+            voter_id: node.id.0,
+            voter_directory_id: if kraft_version > 0 { node.metadata_directory } else { Uuid::ZERO },
+        };
+        let mut control = vec![Entry::LeaderChange(m::LeaderChangeMessage {
+            version: kraft_version,
+            leader_id: node.id.0,
+            voters: vec![voter.clone()],
+            granting_voters: vec![voter],
+        })];
+        if is_first && dynamic_voters {
+            control.push(Entry::KraftVersion(1));
+            control.push(Entry::Voters(node.voters()));
+            std::sync::Arc::make_mut(&mut self.image.features).set_kraft_version(1);
+        }
+        let mut draft = self.draft();
+        if in_transaction {
+            let reason = Some("the controller that began it is gone".to_owned());
+            draft.push(vec![m::AbortTransactionRecord { reason }.into()]);
+        }
+        if !self.image().features.is_finalized() {
+            let feature_level = MetadataVersion::LATEST.0;
+            draft.push(vec![
+                m::FeatureLevelRecord { name: METADATA_VERSION.to_owned(), feature_level }.into(),
+            ]);
+        }
+        Activation { control, records: self.take(draft) }
+    }
+
+    /// Registers this process, and lets it lead. `at` is the offset that the first of the records will have: it becomes the
+    /// registration's epoch, which so never repeats.
+    pub fn register(&mut self, node: &Node, at: Offset) -> Vec<MetadataRecord> {
+        let version = self.image().features.metadata_version();
+        let features = claimed_features(&self.image().features);
+        let mut directories = node.directories.clone();
+        directories.sort_unstable();
+        let broker = Broker {
+            id: node.id,
+            epoch: at.to_wire(),
+            incarnation: node.incarnation,
+            endpoints: node.endpoints.clone(),
+            features,
+            rack: node.rack.clone(),
+            fenced: true,
+            in_controlled_shutdown: false,
+            is_migrating_zk_broker: false,
+            directories,
+            cordoned_directories: version
+                .has_cordoned_directories()
+                .then(|| node.cordoned_directories.clone()),
+        };
+        let unfence = m::BrokerRegistrationChangeRecord {
+            broker_id: node.id.0,
+            broker_epoch: at.to_wire(),
+            fenced: -1,
+            ..Default::default()
+        };
+        let mut records = vec![MetadataRecord::from(broker.to_record(version))];
+        if version.has_controller_registration() && !node.controller_endpoints.is_empty() {
+            records.push(node.controller_record().into());
+        }
+        records.push(unfence.into());
+        let mut draft = self.draft();
+        draft.push(records);
+        self.take(draft)
+    }
+
+    /// A new leader epoch for every partition of which this node is an in-sync replica in a live directory, with itself as the leader.
+    /// What it led in a directory that is not live has no leader. May be more records than [`super::MAX_RECORDS`]: they can be applied
+    /// in several batches.
+    pub fn take_leadership(&mut self, node: BrokerId) -> Vec<MetadataRecord> {
+        let live = self.image().brokers.get(node).map_or(&[][..], |broker| &broker.directories);
+        let partitions = self.image().topics.iter().flat_map(|topic| {
+            topic.partitions.iter().map(move |(index, partition)| (topic.id, *index, partition))
+        });
+        let records = partitions
+            .filter_map(|(topic_id, index, partition)| {
+                let leader = next_leader(partition, node, live)?;
+                let change = m::PartitionChangeRecord {
+                    partition_id: index.0,
+                    topic_id,
+                    leader,
+                    ..Default::default()
+                };
+                Some(change.into())
+            })
+            .collect();
+        let mut draft = self.draft();
+        draft.push(records);
+        self.take(draft)
+    }
+}
+
+/// The leader that a partition gets when this node starts; `None` leaves it as it is.
+fn next_leader(partition: &Partition, node: BrokerId, live: &[DirectoryId]) -> Option<i32> {
+    let directory = partition.directory(node)?;
+    // Ids below 100 name no directory: the replica is wherever it is found.
+    let is_here = u128::from_be_bytes(directory.0) < 100 || live.contains(&directory);
+    if is_here && partition.isr.contains(&node) {
+        Some(node.0)
+    } else {
+        (partition.leader == Some(node)).then_some(-1)
+    }
+}
+
+impl Node {
+    /// The only voter, as a log with dynamic voters names it.
+    #[must_use]
+    pub fn voters(&self) -> m::VotersRecord {
+        let endpoint = |endpoint: &Endpoint| m::voters_record::Endpoint {
+            name: endpoint.name.clone(),
+            host: endpoint.host.clone(),
+            port: endpoint.port,
+        };
+        m::VotersRecord {
+            version: 0,
+            voters: vec![m::voters_record::Voter {
+                voter_id: self.id.0,
+                voter_directory_id: self.metadata_directory,
+                endpoints: self.controller_endpoints.iter().map(endpoint).collect(),
+                k_raft_version_feature: m::voters_record::KRaftVersionFeature {
+                    min_supported_version: 0,
+                    max_supported_version: 1,
+                },
+            }],
+        }
+    }
+
+    fn controller_record(&self) -> m::RegisterControllerRecord {
+        let endpoint = |endpoint: &Endpoint| m::register_controller_record::ControllerEndpoint {
+            name: endpoint.name.clone(),
+            host: endpoint.host.clone(),
+            port: endpoint.port,
+            security_protocol: endpoint.security_protocol,
+        };
+        let feature =
+            |(name, range): (String, FeatureRange)| m::register_controller_record::ControllerFeature {
+                name,
+                min_supported_version: range.min,
+                max_supported_version: range.max,
+            };
+        m::RegisterControllerRecord {
+            controller_id: self.id.0,
+            incarnation_id: self.incarnation,
+            zk_migration_ready: false,
+            end_points: self.controller_endpoints.iter().map(endpoint).collect(),
+            features: supported_features().into_iter().map(feature).collect(),
+        }
+    }
+}

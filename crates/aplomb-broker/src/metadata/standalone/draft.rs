@@ -1,0 +1,56 @@
+//! A decision in the making: records, and the image as it will be once they are in the log.
+
+use aplomb_protocol::MetadataRecord;
+
+use super::super::delta::Delta;
+use super::super::image::MetadataImage;
+use super::MAX_RECORDS;
+use super::error::AdminError;
+
+/// Records that are not yet decided on.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    image: MetadataImage,
+    records: Vec<MetadataRecord>,
+}
+
+impl Draft {
+    pub(super) const fn new(image: MetadataImage) -> Self {
+        Self { image, records: Vec::new() }
+    }
+
+    /// The image with this draft's records applied.
+    #[must_use]
+    pub const fn image(&self) -> &MetadataImage {
+        &self.image
+    }
+
+    /// The records so far.
+    #[must_use]
+    pub fn records(&self) -> &[MetadataRecord] {
+        &self.records
+    }
+
+    /// Adds records, all of them or none.
+    ///
+    /// # Panics
+    /// If one does not fit the image: the controller drafts only what it has checked.
+    pub(super) fn push(&mut self, records: Vec<MetadataRecord>) {
+        let mut ignored = Delta::default();
+        for record in records {
+            if let Err(error) = self.image.apply(&record, &mut ignored) {
+                panic!("the controller drafted a record that does not fit: {error}");
+            }
+            self.records.push(record);
+        }
+    }
+
+    /// Whether so many more records are too many for one request.
+    pub(super) fn check_room(&self, more: usize) -> Result<(), AdminError> {
+        if self.records.len() + more > MAX_RECORDS { Err(AdminError::TooManyRecords) } else { Ok(()) }
+    }
+
+    pub(super) fn into_parts(self) -> (MetadataImage, Vec<MetadataRecord>) {
+        (self.image, self.records)
+    }
+}

@@ -1,0 +1,123 @@
+//! Why the controller says no. Each variant asks for its code; the sentences say what Apache Kafka's say, since people search for them.
+
+use aplomb_model::{BrokerId, ErrorCode, TopicId};
+
+use crate::config::{TopicConfigError, ValueError};
+
+/// A refusal.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum AdminError {
+    /// Not a topic's name.
+    #[error("Topic name is invalid: {0}")]
+    TopicName(String),
+    /// Its metrics would be those of another topic.
+    #[error("Topic '{name}' collides with existing topic: {existing}")]
+    TopicCollision {
+        /// The new name.
+        name: String,
+        /// The name that is there.
+        existing: String,
+    },
+    /// There is one.
+    #[error("Topic '{0}' already exists.")]
+    TopicExists(String),
+    /// There is none.
+    #[error("The topic '{0}' does not exist.")]
+    UnknownTopic(String),
+    /// There is none with this id.
+    #[error("This server does not host topic ID {0}.")]
+    UnknownTopicId(TopicId),
+    /// The number of partitions.
+    #[error("Number of partitions was set to an invalid non-positive value.")]
+    NoPartitions,
+    /// The number of partitions, for an existing topic.
+    #[error("Topic already has {0} partition(s).")]
+    SamePartitions(usize),
+    /// The number of partitions, for an existing topic.
+    #[error("The topic {topic} currently has {current} partition(s); {wanted} would not be an increase.")]
+    FewerPartitions {
+        /// The topic.
+        topic: String,
+        /// How many it has.
+        current: usize,
+        /// How many are asked for.
+        wanted: i32,
+    },
+    /// The number of replicas.
+    #[error("Replication factor must be larger than 0, or -1 to use the default value.")]
+    NoReplicas,
+    /// The number of replicas.
+    #[error(
+        "Unable to replicate the partition {wanted} time(s): The target replication factor of {wanted} cannot be reached because only {registered} broker(s) are registered or some brokers have all their log directories cordoned."
+    )]
+    TooFewBrokers {
+        /// How many replicas are asked for.
+        wanted: i16,
+        /// How many brokers there are.
+        registered: usize,
+    },
+    /// Nobody can lead.
+    #[error(
+        "Unable to replicate the partition {0} time(s): All brokers are currently fenced or in controlled shutdown."
+    )]
+    NoLiveBroker(i16),
+    /// Both counts and an assignment.
+    #[error("A manual partition assignment was specified, but {0} was not set to -1.")]
+    CountAndAssignment(&'static str),
+    /// An assignment that cannot be.
+    #[error("{0}")]
+    Assignment(String),
+    /// Settings that cannot be.
+    #[error(transparent)]
+    TopicConfig(#[from] TopicConfigError),
+    /// Settings that cannot be, of a broker.
+    #[error(transparent)]
+    BrokerConfig(#[from] ValueError),
+    /// Settings that cannot be.
+    #[error("{0}")]
+    Config(String),
+    /// A value that is no value.
+    #[error("Null value not supported for topic configs: {0}")]
+    NullConfigs(String),
+    /// A resource that cannot be changed, or not in this way.
+    #[error("{0}")]
+    Request(String),
+    /// No such broker.
+    #[error("No node with id {0} found.")]
+    UnknownBroker(BrokerId),
+    /// `delete.topic.enable` is false.
+    #[error("Topic deletion is disabled.")]
+    DeletionDisabled,
+    /// More than one request may ask for.
+    #[error("Unable to perform excessively large batch operation.")]
+    TooManyRecords,
+    /// More than one request may ask for.
+    #[error("Excessively large number of partitions per request.")]
+    TooManyPartitions,
+}
+
+impl From<&AdminError> for ErrorCode {
+    fn from(error: &AdminError) -> Self {
+        match error {
+            AdminError::TopicName(_) | AdminError::TopicCollision { .. } => Self::InvalidTopicException,
+            AdminError::TopicExists(_) => Self::TopicAlreadyExists,
+            AdminError::UnknownTopic(_) => Self::UnknownTopicOrPartition,
+            AdminError::UnknownTopicId(_) => Self::UnknownTopicId,
+            AdminError::NoPartitions | AdminError::SamePartitions(_) | AdminError::FewerPartitions { .. } => {
+                Self::InvalidPartitions
+            }
+            AdminError::NoReplicas | AdminError::TooFewBrokers { .. } | AdminError::NoLiveBroker(_) => {
+                Self::InvalidReplicationFactor
+            }
+            AdminError::CountAndAssignment(_) | AdminError::Request(_) => Self::InvalidRequest,
+            AdminError::Assignment(_) => Self::InvalidReplicaAssignment,
+            AdminError::TopicConfig(_)
+            | AdminError::BrokerConfig(_)
+            | AdminError::Config(_)
+            | AdminError::NullConfigs(_) => Self::InvalidConfig,
+            AdminError::UnknownBroker(_) => Self::BrokerIdNotRegistered,
+            AdminError::DeletionDisabled => Self::TopicDeletionDisabled,
+            AdminError::TooManyRecords | AdminError::TooManyPartitions => Self::PolicyViolation,
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Creating and deleting topics.
+
+use std::collections::BTreeMap;
+
+use aplomb_model::{BrokerId, PartitionIndex, TopicId, Uuid};
+use aplomb_protocol::MetadataRecord;
+use aplomb_protocol::messages as m;
+
+use super::super::configs::Resource;
+use super::super::features::MetadataVersion;
+use super::super::topics::Partition;
+use super::draft::Draft;
+use super::error::AdminError;
+use super::placement::Placer;
+use super::{MAX_RECORDS, Random};
+use crate::config::{BrokerConfig, Properties, TopicConfig};
+
+/// The most characters in a topic's name.
+const MAX_NAME: usize = 249;
+const INTERNAL_TOPICS: [&str; 3] = ["__consumer_offsets", "__transaction_state", "__share_group_state"];
+
+/// Whether a topic is the broker's own: clients see it and do not write to it.
+#[must_use]
+pub fn is_internal_topic(name: &str) -> bool {
+    INTERNAL_TOPICS.contains(&name)
+}
+
+/// Whether a topic can have this name (`org.apache.kafka.common.internals.Topic`).
+///
+/// # Errors
+/// [`AdminError::TopicName`] with the reason.
+pub fn check_topic_name(name: &str) -> Result<(), AdminError> {
+    let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let reason = match name {
+        "" => "the empty string is not allowed".to_owned(),
+        "." | ".." => format!("'{name}' is not allowed"),
+        long if long.encode_utf16().count() > MAX_NAME => {
+            format!("the length of '{name}' is longer than the max allowed length {MAX_NAME}")
+        }
+        odd if !odd.chars().all(known) => {
+            format!(
+                "'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+            )
+        }
+        _ => return Ok(()),
+    };
+    Err(AdminError::TopicName(reason))
+}
+
+/// How many partitions and replicas, or which.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// So many; -1 is the broker's default.
+    Counts {
+        /// Partitions.
+        partitions: i32,
+        /// Replicas of each.
+        replicas: i16,
+    },
+    /// These brokers for these partitions.
+    Assigned(Vec<(i32, Vec<BrokerId>)>),
+}
+
+/// A topic that somebody wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewTopic {
+    /// Its name.
+    pub name: String,
+    /// Its partitions.
+    pub placement: Placement,
+    /// Its settings; one without a value is refused.
+    pub configs: Vec<(String, Option<String>)>,
+}
+
+/// A topic that was drafted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreatedTopic {
+    /// Its id.
+    pub id: TopicId,
+    /// How many partitions it has.
+    pub partitions: i32,
+    /// How many replicas each of them has.
+    pub replicas: i16,
+}
+
+impl Draft {
+    /// Whether these topics together ask for more partitions than one request may.
+    ///
+    /// # Errors
+    /// [`AdminError::TooManyPartitions`].
+    pub fn check_partition_total<'a>(
+        topics: impl Iterator<Item = &'a NewTopic>,
+        config: &BrokerConfig,
+    ) -> Result<(), AdminError> {
+        let count = |topic: &NewTopic| match &topic.placement {
+            Placement::Counts { partitions: -1, .. } => i64::from(config.metadata.default_partitions),
+            Placement::Counts { partitions, .. } => i64::from(*partitions).max(0),
+            Placement::Assigned(assigned) => i64::try_from(assigned.len()).unwrap_or(i64::MAX),
+        };
+        if topics.map(count).sum::<i64>() > MAX_RECORDS as i64 {
+            Err(AdminError::TooManyPartitions)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Drafts a topic.
+    ///
+    /// # Errors
+    /// When it cannot be; the draft is as before then.
+    pub fn create_topic(
+        &mut self,
+        topic: &NewTopic,
+        config: &BrokerConfig,
+        random: Random<'_>,
+    ) -> Result<CreatedTopic, AdminError> {
+        check_topic_name(&topic.name)?;
+        self.check_name_is_free(&topic.name)?;
+        let settings = settings(&topic.configs)?;
+        TopicConfig::from_overrides(&settings, &self.image().layers(config))?;
+        let partitions = self.place(&topic.placement, config)?;
+        self.check_room(1 + settings.len() + partitions.len())?;
+
+        let id = self.free_id(random);
+        let created = CreatedTopic {
+            id,
+            partitions: i32::try_from(partitions.len()).expect("checked against the limit of records"),
+            replicas: partitions.values().next().map_or(0, |first| {
+                i16::try_from(first.replicas.len())
+                    .expect("no more replicas than brokers, which have 16-bit counts")
+            }),
+        };
+        let version = self.image().features.metadata_version();
+        let mut records = vec![m::TopicRecord { name: topic.name.clone(), topic_id: id }.into()];
+        records.extend(settings.into_iter().map(|(name, value)| config_record(&topic.name, name, value)));
+        records.extend(
+            partitions.iter().map(|(index, partition)| partition_record(partition, id, *index, version)),
+        );
+        self.push(records);
+        Ok(created)
+    }
+
+    /// Drafts the end of a topic.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn delete_topic(&mut self, id: TopicId) -> Result<(), AdminError> {
+        if self.image().topics.by_id(id).is_none() {
+            return Err(AdminError::UnknownTopicId(id));
+        }
+        self.check_room(1)?;
+        self.push(vec![m::RemoveTopicRecord { topic_id: id }.into()]);
+        Ok(())
+    }
+
+    fn check_name_is_free(&self, name: &str) -> Result<(), AdminError> {
+        let topics = &self.image().topics;
+        if topics.by_name(name).is_some() {
+            return Err(AdminError::TopicExists(name.to_owned()));
+        }
+        // Names of metrics have '_' for '.', so two such topics would be one to whoever looks at a dashboard.
+        if !name.contains(['.', '_']) {
+            return Ok(());
+        }
+        let unified = name.replace('.', "_");
+        match topics
+            .iter()
+            .find(|topic| topic.name.contains(['.', '_']) && topic.name.replace('.', "_") == unified)
+        {
+            Some(topic) => {
+                Err(AdminError::TopicCollision { name: name.to_owned(), existing: topic.name.to_string() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn place(
+        &self,
+        placement: &Placement,
+        config: &BrokerConfig,
+    ) -> Result<BTreeMap<PartitionIndex, Partition>, AdminError> {
+        let mut placer = Placer::new(self.image());
+        match placement {
+            Placement::Assigned(assigned) => self.place_assigned(assigned, &mut placer),
+            Placement::Counts { replicas, .. } if *replicas < -1 || *replicas == 0 => {
+                Err(AdminError::NoReplicas)
+            }
+            Placement::Counts { partitions, .. } if *partitions < -1 || *partitions == 0 => {
+                Err(AdminError::NoPartitions)
+            }
+            Placement::Counts { partitions, replicas } => {
+                let partitions =
+                    if *partitions == -1 { config.metadata.default_partitions } else { *partitions };
+                let replicas =
+                    if *replicas == -1 { config.metadata.default_replication_factor } else { *replicas };
+                if usize::try_from(partitions).is_ok_and(|partitions| partitions > MAX_RECORDS) {
+                    return Err(AdminError::TooManyPartitions);
+                }
+                (0..partitions).map(|index| Ok((PartitionIndex(index), placer.place(replicas)?))).collect()
+            }
+        }
+    }
+
+    fn place_assigned(
+        &self,
+        assigned: &[(i32, Vec<BrokerId>)],
+        placer: &mut Placer,
+    ) -> Result<BTreeMap<PartitionIndex, Partition>, AdminError> {
+        let mut partitions = BTreeMap::new();
+        for (index, replicas) in assigned {
+            let partition = placer.place_on(replicas, self.image(), *index)?;
+            check_same_replication(&partition, assigned[0].1.len())?;
+            if partitions.insert(PartitionIndex(*index), partition).is_some() {
+                let why = format!("Found multiple manual partition assignments for partition {index}");
+                return Err(AdminError::Assignment(why));
+            }
+        }
+        if partitions.keys().enumerate().any(|(at, index)| usize::try_from(index.0) != Ok(at)) {
+            let why = "partitions should be a consecutive 0-based integer sequence".to_owned();
+            return Err(AdminError::Assignment(why));
+        }
+        Ok(partitions)
+    }
+
+    fn free_id(&self, random: Random<'_>) -> TopicId {
+        loop {
+            if let Some(id) =
+                Uuid::from_random(random()).filter(|id| self.image().topics.by_id(*id).is_none())
+            {
+                return id;
+            }
+        }
+    }
+}
+
+pub(super) fn check_same_replication(partition: &Partition, replicas: usize) -> Result<(), AdminError> {
+    if partition.replicas.len() == replicas {
+        return Ok(());
+    }
+    Err(AdminError::Assignment(format!(
+        "The manual partition assignment includes a partition with {} replica(s), but this is not consistent with previous partitions, which have {replicas} replica(s).",
+        partition.replicas.len()
+    )))
+}
+
+pub(super) fn partition_record(
+    partition: &Partition,
+    topic: TopicId,
+    index: PartitionIndex,
+    version: MetadataVersion,
+) -> MetadataRecord {
+    let mut record = partition.to_record(topic, index);
+    if !version.has_directories() {
+        record.directories.clear();
+    }
+    record.into()
+}
+
+/// A later value of the same name wins, as it does where Apache Kafka reads these into a map.
+fn settings(configs: &[(String, Option<String>)]) -> Result<Properties, AdminError> {
+    let nulls: Vec<&str> =
+        configs.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| name.as_str()).collect();
+    if !nulls.is_empty() {
+        return Err(AdminError::NullConfigs(nulls.join(",")));
+    }
+    Ok(configs.iter().filter_map(|(name, value)| Some((name.clone(), value.clone()?))).collect())
+}
+
+fn config_record(topic: &str, name: String, value: String) -> MetadataRecord {
+    m::ConfigRecord {
+        resource_type: Resource::TOPIC,
+        resource_name: topic.to_owned(),
+        name,
+        value: Some(value),
+    }
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_name_is_what_a_directory_can_be_named_after() {
+        for good in ["a", "A.b_c-9", "...", &"x".repeat(249)] {
+            assert_eq!(check_topic_name(good), Ok(()), "{good}");
+        }
+        for bad in ["", ".", "..", "a b", "a/b", "ä", &"x".repeat(250)] {
+            assert!(check_topic_name(bad).is_err(), "{bad}");
+        }
+        assert_eq!(
+            check_topic_name("a/b").expect_err("refused").to_string(),
+            "Topic name is invalid: 'a/b' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+        );
+    }
+}
