@@ -78,6 +78,8 @@ struct Fetch {
     readers: Vec<u64>,
     begun: bool,
     detached: bool,
+    /// The file was written behind this window since the fetch was begun, so it may not end any more where the fetch finds its end.
+    grown: bool,
 }
 
 #[derive(Debug)]
@@ -163,7 +165,18 @@ impl<R> Readahead<R> {
         id: u64,
         result: &Result<Bytes, DiskError>,
     ) -> Vec<(R, Result<Bytes, DiskError>)> {
-        let fetch = self.fetches.remove(&id).expect("it was ordered");
+        let mut fetch = self.fetches.remove(&id).expect("it was ordered");
+        let ended_early = match result {
+            Ok(bytes) => (bytes.len() as u64) < self.bounds.window,
+            Err(error) => !error.is_loss(),
+        };
+        if fetch.grown && ended_early && !fetch.detached {
+            // Only a file that was just made, or written with a gap, comes here: look again.
+            (fetch.begun, fetch.grown) = (false, false);
+            self.fetches.insert(id, fetch);
+            self.wanted.push_back(id);
+            return Vec::new();
+        }
         if !fetch.detached {
             self.remove_window(&fetch.file, fetch.index);
             if let Ok(bytes) = result {
@@ -196,16 +209,26 @@ impl<R> Readahead<R> {
     pub(crate) fn changed(&mut self, file: &FileName, range: Range<u64>) {
         let window = self.bounds.window;
         let Some(windows) = self.windows.get(file) else { return };
-        let last = range.end.saturating_sub(1) / window;
-        let touched: Vec<u64> = windows
-            .range(range.start / window..=last.max(range.start / window))
-            .filter(|(index, state)| match state {
+        let mut touched = Vec::new();
+        for (index, state) in windows {
+            let start = index * window;
+            match state {
                 // An append right behind what a short window has leaves it valid.
-                Window::Ready { bytes, .. } => range.start < *index * window + bytes.len() as u64,
-                Window::Fetching(id) => self.fetches[id].begun,
-            })
-            .map(|(index, _)| *index)
-            .collect();
+                Window::Ready { bytes, .. } => {
+                    if range.start < start + bytes.len() as u64 && start < range.end {
+                        touched.push(*index);
+                    }
+                }
+                Window::Fetching(id) => {
+                    let fetch = self.fetches.get_mut(id).expect("it is under way");
+                    if fetch.begun && range.start < start + window {
+                        touched.push(*index);
+                    } else if fetch.begun {
+                        fetch.grown = true;
+                    }
+                }
+            }
+        }
         touched.into_iter().for_each(|index| self.remove_window(file, index));
     }
 
@@ -252,8 +275,14 @@ impl<R> Readahead<R> {
             Some(Window::Ready { .. }) => panic!("a window that is here is not fetched"),
             None => {
                 let id = self.fresh_id();
-                let fetch =
-                    Fetch { file: file.clone(), index, readers: Vec::new(), begun: false, detached: false };
+                let fetch = Fetch {
+                    file: file.clone(),
+                    index,
+                    readers: Vec::new(),
+                    begun: false,
+                    detached: false,
+                    grown: false,
+                };
                 self.fetches.insert(id, fetch);
                 self.windows.entry(file.clone()).or_default().insert(index, Window::Fetching(id));
                 self.used += self.bounds.window;
@@ -373,3 +402,6 @@ impl<R> Readahead<R> {
         self.next
     }
 }
+
+#[cfg(test)]
+mod tests;
