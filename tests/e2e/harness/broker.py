@@ -36,6 +36,8 @@ class Broker:
 
     kind = None
     clean_exits = (0,)
+    # How much the process may grow under hostile input; what it needs for that is bounded, not nothing.
+    memory_slack = 128 << 20
 
     def __init__(self, directory, properties=None, log_dirs=1):
         self.directory = Path(directory)
@@ -159,11 +161,14 @@ class Kafka(Broker):
     kind = "kafka"
     # A JVM that stops on SIGTERM says so, after its shutdown hooks have run.
     clean_exits = (0, 128 + signal.SIGTERM)
+    # The heap grows to its limit whether it must or not.
+    memory_slack = 640 << 20
 
     def __init__(self, directory, properties=None, log_dirs=1):
         theirs = {key: value for key, value in (properties or {}).items() if not key.startswith("aplomb.")}
-        # Retention starts 30 s after the broker otherwise, which is longer than most tests.
-        super().__init__(directory, {"log.initial.task.delay.ms": "500", **theirs}, log_dirs)
+        # Retention starts 30 s after the broker otherwise, and a killed broker is waited for as long as its session lasts.
+        quick = {"log.initial.task.delay.ms": "500", "broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
+        super().__init__(directory, {**quick, **theirs}, log_dirs)
 
     def _prepare(self, config):
         if (self.log_dirs[0] / "meta.properties").exists():

@@ -66,23 +66,23 @@ class Session:
         self.client = client
         self._process = LineProcess([*client.command(), "session"], stderr_file)
 
-    def run(self, verb, timeout=120, **options):
+    def run(self, verb, **options):
         self.begin(verb, **options)
-        return self.end(timeout)
+        return self.end()
 
     def begin(self, verb, **options):
         self._process.send([verb, *arguments(options)])
 
-    def line(self, timeout=60):
+    def line(self, patience=60):
         """The next line of the running command."""
-        line = self._process.receive(timeout)
+        line = self._process.receive(patience)
         if "end" in line and "error" in line:
             raise ClientError(self.client.name, line)
         return line
 
-    def end(self, timeout=120):
+    def end(self, patience=120):
         """The rest of the running command's lines."""
-        *lines, end = self._process.receive_until_end(timeout)
+        *lines, end = self._process.receive_until_end(patience)
         if "error" in end:
             raise ClientError(self.client.name, end)
         return lines

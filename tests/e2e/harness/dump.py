@@ -48,8 +48,13 @@ def _check_logs(tools, directory, metadata):
     return sum(line.startswith("baseOffset:") for line in dumped.lines())
 
 
+# The tool counts from -1 in every segment, so it says this of the first record of each but the log's first.
+_SEGMENT_START = re.compile(r"Non-consecutive offsets in \S*/0*(\d+)\.log\n  -1 is followed by \1\n")
+
+
 def _sound(ran):
-    faults = [line for line in ran.output.splitlines() if FAULTS.search(line.split(" payload: ")[0])]
+    said = _SEGMENT_START.sub("", ran.output)
+    faults = [line for line in said.splitlines() if FAULTS.search(line.split(" payload: ")[0])]
     assert faults == [], "\n".join(faults)
 
 

@@ -1,0 +1,210 @@
+"""The same script on the broker under test and on Apache Kafka: what is seen from outside is the same, but for what has to differ."""
+
+import re
+
+import pytest
+from harness import clients
+
+
+@pytest.fixture(scope="module")
+def both(broker, start_broker):
+    """(the broker under test, Apache Kafka)."""
+    kafka = start_broker(kind="kafka")
+    yield broker, kafka
+    kafka.close()
+
+
+def outcome(answer):
+    """An answer without what differs from cluster to cluster: identities and the wording of errors."""
+    if "error" in answer:
+        return answer["error"]
+    return _plain(answer["result"])
+
+
+def _plain(value):
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items() if key != "id"}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value
+
+
+def compare(both, java, script):
+    """Runs a list of (op, fields) on both brokers and compares every outcome."""
+    outcomes = [[outcome(clients.Admin(java, broker).answer(op, **fields)) for op, fields in script] for broker in both]
+    for (op, fields), ours, kafkas in zip(script, *outcomes):
+        assert ours == kafkas, f"{op} {fields}"
+
+
+def test_the_life_of_a_topic(both, java):
+    name = {"name": "life"}
+    compare(
+        both,
+        java,
+        [
+            ("describe-topic", name),
+            ("create-topic", {**name, "partitions": 3, "replication": 1, "configs": {"cleanup.policy": "compact"}}),
+            ("create-topic", {**name, "partitions": 3}),
+            ("describe-topic", name),
+            ("create-partitions", {**name, "total": 4}),
+            ("create-partitions", {**name, "total": 4}),
+            ("describe-topic", name),
+            ("describe-configs", {**name, "type": "TOPIC"}),
+            ("alter-configs", {**name, "type": "TOPIC", "changes": [["cleanup.policy", "APPEND", "delete"]]}),
+            ("alter-configs", {**name, "type": "TOPIC", "changes": [["cleanup.policy", "APPEND", "compact"]]}),
+            ("alter-configs", {**name, "type": "TOPIC", "changes": [["segment.ms", "SET", "60000"], ["preallocate", "SET", "true"]]}),
+            ("alter-configs", {**name, "type": "TOPIC", "changes": [["segment.ms", "DELETE", None]]}),
+            ("describe-configs", {**name, "type": "TOPIC"}),
+            ("list-topics", {}),
+            ("delete-topic", name),
+            ("delete-topic", name),
+            ("list-topics", {}),
+        ],
+    )
+
+
+# One value inside and one outside the range for every topic setting; what Apache Kafka says about each is the expectation.
+SETTINGS = {
+    "cleanup.policy": ("compact,delete", "sweep", "", "delete,delete"),
+    "compression.type": ("zstd", "producer", "brotli", "ZSTD"),
+    "compression.gzip.level": ("9", "-1", "10", "0"),
+    "compression.lz4.level": ("17", "18", "0"),
+    "compression.zstd.level": ("22", "-131072", "23"),
+    "delete.retention.ms": ("0", "-1"),
+    "file.delete.delay.ms": ("0", "-1"),
+    "flush.messages": ("1", "0"),
+    "flush.ms": ("0", "-1"),
+    "follower.replication.throttled.replicas": ("*", "0:1", "none:of:these"),
+    "index.interval.bytes": ("0", "-1"),
+    "leader.replication.throttled.replicas": ("*", "bad"),
+    "max.compaction.lag.ms": ("1", "0"),
+    "max.message.bytes": ("0", "-1", "2147483648"),
+    "message.timestamp.after.max.ms": ("0", "-1"),
+    "message.timestamp.before.max.ms": ("0", "-1"),
+    "message.timestamp.type": ("LogAppendTime", "createtime"),
+    "min.cleanable.dirty.ratio": ("0", "1", "1.01", "-0.1"),
+    "min.compaction.lag.ms": ("0", "-1"),
+    "min.insync.replicas": ("1", "2", "0"),
+    "preallocate": ("true", "TRUE", "yes"),
+    "retention.bytes": ("-1", "0", "-2"),
+    "retention.ms": ("-1", "0", "-2"),
+    "segment.bytes": ("1048576", "1048575", "2147483648"),
+    "segment.index.bytes": ("4", "3"),
+    "segment.jitter.ms": ("0", "-1"),
+    "segment.ms": ("1", "0"),
+    "unclean.leader.election.enable": ("true", "maybe"),
+    "message.format.version": ("3.0",),
+    "remote.storage.enable": ("false", "perhaps"),
+    "local.retention.ms": ("-2", "-3"),
+}
+
+
+@pytest.mark.parametrize("key", SETTINGS)
+def test_every_topic_setting_takes_and_refuses_the_same_values(both, java, key):
+    name = {"name": "settings"}
+    script = [("create-topic", {**name, "partitions": 1})]
+    for value in SETTINGS[key]:
+        script += [
+            ("alter-configs", {**name, "type": "TOPIC", "changes": [[key, "SET", value]]}),
+            ("describe-configs", {**name, "type": "TOPIC"}),
+            ("create-topic", {"name": "other", "partitions": 1, "configs": {key: value}, "validate": True}),
+        ]
+    compare(both, java, [*script, ("delete-topic", name)])
+
+
+# Settings whose values are the two brokers' own affair.
+OWN = re.compile(r"listeners|controller\.quorum|log\.dirs?$|aplomb\.|log\.initial\.task|metadata\.log\.dir|broker\.(session|heartbeat)")
+
+
+def test_the_brokers_own_settings_are_the_same(both, java):
+    """Every setting that Aplomb lists has the value, source and type that it has in Apache Kafka."""
+    ours, kafkas = (clients.Admin(java, broker).call("describe-configs", type="BROKER", name="1") for broker in both)
+    known = {key: line for key, line in kafkas.items() if not OWN.search(key)}
+    differing = {key: (ours[key], line) for key, line in known.items() if key in ours and ours[key] != line}
+    assert differing == {}
+    assert sorted(key for key in known if key not in ours) == []
+
+
+def test_writing_and_deleting(both, java):
+    for broker in both:
+        clients.Admin(java, broker).create("written", partitions=2)
+        java.produce(broker, "written", partition=0, count=20, size=100, timestamp=1_700_000_000_000)
+    at = {"topic": "written", "partition": 0}
+    specs = ("earliest", "latest", "max-timestamp", "earliest-local", "latest-tiered", "1700000000010", "1800000000000")
+    offsets = [("list-offset", {**at, "spec": spec}) for spec in specs]
+    compare(
+        both,
+        java,
+        [
+            *offsets,
+            ("delete-records", {**at, "before": 5}),
+            ("delete-records", {**at, "before": 3}),
+            ("delete-records", {**at, "before": 21}),
+            ("delete-records", {**at, "before": -2}),
+            *offsets,
+            ("delete-records", {**at, "before": -1}),
+            *offsets,
+            *[("list-offset", {"topic": "written", "partition": 1, "spec": spec}) for spec in specs],
+        ],
+    )
+
+
+REFUSED = [
+    {"acks": "all", "size": 2_000_000},
+    {"acks": "1", "size": 2_000_000},
+    {"timestamp": 4_000_000_000_000},
+    {"timestamp": 0},
+    {"partition": 5},
+    {"topic": "not a name"},
+    {"topic": ""},
+    {"topic": "x" * 250},
+    {"topic": "__consumer_offsets"},
+]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: ",".join(f"{key}={str(value)[:12]}" for key, value in case.items()))
+def test_producers_are_refused_alike(both, java, case):
+    options = {"topic": "refusing", "partition": 0, "count": 2, "config": ["max.block.ms=3000", "max.request.size=8000000"], **case}
+    lines = []
+    for broker in both:
+        clients.Admin(java, broker).answer("create-topic", name="refusing", partitions=1)
+        sent = java.run("produce", bootstrap=broker.bootstrap, **options)
+        lines.append([(line["seq"], line.get("error")) for line in sorted(sent, key=lambda line: line["seq"])])
+    assert lines[0] == lines[1]
+
+
+def test_tools_say_the_same(both, tools):
+    """Everything the tools print, with ports, directories and identities blotted out."""
+    script = [
+        ("kafka-topics", "--create", "--topic", "tools", "--partitions", "2", "--config", "retention.ms=5000"),
+        ("kafka-topics", "--create", "--topic", "tools"),
+        ("kafka-topics", "--create", "--topic", "bad name"),
+        ("kafka-topics", "--create", "--topic", "far", "--replication-factor", "3"),
+        ("kafka-topics", "--describe", "--topic", "tools"),
+        ("kafka-topics", "--alter", "--topic", "tools", "--partitions", "1"),
+        ("kafka-topics", "--alter", "--topic", "absent", "--partitions", "1"),
+        ("kafka-configs", "--describe", "--entity-type", "topics", "--entity-name", "tools"),
+        ("kafka-configs", "--describe", "--entity-type", "topics", "--entity-name", "tools", "--all"),
+        ("kafka-configs", "--alter", "--entity-type", "topics", "--entity-name", "tools", "--add-config", "segment.bytes=1"),
+        ("kafka-configs", "--alter", "--entity-type", "topics", "--entity-name", "absent", "--add-config", "segment.ms=1000"),
+        ("kafka-configs", "--alter", "--entity-type", "topics", "--entity-name", "tools", "--delete-config", "absent.key"),
+        ("kafka-get-offsets", "--topic", "tools"),
+        ("kafka-get-offsets", "--topic", "absent"),
+        ("kafka-log-dirs", "--describe", "--topic-list", "tools"),
+        ("kafka-cluster", "list-endpoints"),
+        ("kafka-topics", "--delete", "--topic", "tools"),
+        ("kafka-topics", "--delete", "--topic", "tools"),
+    ]
+    for tool, *arguments in script:
+        if tool == "kafka-cluster":
+            said = [tools.run(tool, *arguments, "--bootstrap-server", broker.bootstrap) for broker in both]
+        else:
+            said = [tools.run(tool, "--bootstrap-server", broker.bootstrap, *arguments) for broker in both]
+        texts = [(ran.exit, sorted(blot(ran.stdout, broker).splitlines())) for ran, broker in zip(said, both)]
+        assert texts[0] == texts[1], f"{tool} {' '.join(arguments)}"
+
+
+def blot(text, broker):
+    text = text.replace(str(broker.port), "PORT").replace(str(broker.log_dirs[0]), "DIRECTORY")
+    text = re.sub(r'"partitions":\[.*?\]', lambda match: '"partitions":' + "".join(sorted(match.group())), text)
+    return re.sub(r"TopicId: \S{22}", "TopicId: ID", text)
