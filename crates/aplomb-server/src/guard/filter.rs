@@ -88,6 +88,9 @@ pub(super) fn program(writable: &[RawFd]) -> Result<BpfProgram, BackendError> {
     );
     rules.insert(libc::SYS_mprotect, vec![only(2, Dword, MaskedEq(executable), 0)?]);
     rules.insert(libc::SYS_prctl, vec![only(0, Qword, Eq, PR_SET_VMA)?]);
+    // Debug builds look whether a descriptor is open before they close it.
+    let get_flags = u64::try_from(libc::F_GETFD).expect("a command is positive");
+    rules.insert(libc::SYS_fcntl, vec![only(1, Dword, Eq, get_flags)?]);
     let bells = writable
         .iter()
         .map(|&fd| only(0, Dword, Eq, u64::try_from(fd).expect("an open descriptor is not negative")))

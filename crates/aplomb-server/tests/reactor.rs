@@ -1,0 +1,202 @@
+//! Stories of one server: what clients do to it, and to each other.
+
+mod support;
+
+use std::io::Write;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use aplomb_server::net::{ConnectionLimits, NetConfig};
+use support::{BIG, Client, Running, Wishes, eventually, framed};
+
+#[test]
+fn pipelined_requests_are_answered_in_order_wherever_they_are_answered() {
+    let running = Running::start(Wishes::default());
+    let mut client = running.client();
+    // Parked and far ones before near ones; more than may be in flight at once.
+    let mut stream = Vec::new();
+    let mut expected = Vec::new();
+    for n in 0..200 {
+        let letter = if n % 20 == 19 { 'r' } else { ['p', 'm', 'e', 'n'][n % 4] };
+        let body = format!("{letter}{n}");
+        stream.extend_from_slice(&framed(body.as_bytes()));
+        if letter != 'n' {
+            expected.push(body);
+        }
+    }
+    client.0.write_all(&stream).expect("the server reads");
+    for body in expected {
+        assert_eq!(String::from_utf8(client.receive()).expect("text"), body);
+    }
+    running.stop();
+}
+
+#[test]
+fn a_frame_larger_than_any_buffer_arrives_whole() {
+    let running = Running::start(Wishes::default());
+    let mut client = running.client();
+    let body: Vec<u8> = std::iter::once(b'e').chain((0..3_000_000_u32).map(|i| (i % 251) as u8)).collect();
+    let mut other = client.0.try_clone().expect("a socket");
+    let sent = body.clone();
+    // The server writes while the client still sends the second.
+    let sender = std::thread::spawn(move || {
+        for _ in 0..2 {
+            other.write_all(&framed(&sent)).expect("the server reads");
+        }
+    });
+    assert!(client.receive() == body);
+    assert!(client.receive() == body);
+    sender.join().expect("all was sent");
+    running.stop();
+}
+
+#[test]
+fn a_core_is_woken_when_it_asked_to_be() {
+    let running = Running::start(Wishes::default());
+    assert_eq!(running.client().ask(b"t"), b"woken");
+    running.stop();
+}
+
+#[test]
+fn a_client_that_does_not_read_is_not_read_from_and_delays_nobody() {
+    let running = Running::start(Wishes { shards: 1, ..Wishes::default() });
+    let mut slow = running.client();
+    for _ in 0..200 {
+        slow.send(b"b");
+    }
+    let mut quick = running.client();
+    for _ in 0..50 {
+        assert_eq!(quick.ask(b"e"), b"e");
+    }
+    let taken = running.seen.requests.load(Ordering::SeqCst) - 50;
+    assert!(taken < 40, "{taken} big replies wait for a client that does not read");
+    for _ in 0..200 {
+        assert_eq!(slow.receive().len(), BIG);
+    }
+    running.stop();
+}
+
+#[test]
+fn half_frames_that_fill_the_memory_do_not_keep_a_whole_one_out() {
+    let net = NetConfig { max_frames: 1 << 20, ..Wishes::default().net };
+    let running = Running::start(Wishes { net, ..Wishes::default() });
+    // Each announces two megabytes and sends a tenth of one.
+    let mut half: Vec<Client> = (0..12).map(|_| running.client()).collect();
+    for client in &mut half {
+        client
+            .0
+            .write_all(&framed(&vec![b'e'; 2 << 20])[..100_000])
+            .expect("the server or the system takes it");
+    }
+    let mut large = running.client();
+    let body = vec![b'e'; 3 << 20];
+    // It has to wait for those that are ahead of it, and they never end: the stuck are closed.
+    large.send(&body);
+    assert!(large.receive() == body);
+    running.stop();
+}
+
+#[test]
+fn a_malformed_frame_costs_its_connection_and_no_other() {
+    let running = Running::start(Wishes::default());
+    let mut good = running.client();
+    assert_eq!(good.ask(b"e1"), b"e1");
+    for garbage in [&[0xff_u8; 64][..], b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", &[0x7f, 0xff, 0xff, 0xff]] {
+        let mut bad = running.client();
+        bad.0.write_all(garbage).expect("the server reads");
+        assert!(bad.is_closed());
+    }
+    // What was asked before is answered before the close.
+    let mut bad = running.client();
+    bad.0
+        .write_all(&[&framed(b"e")[..], &framed(b"?")[..], &framed(b"e")[..]].concat())
+        .expect("the server reads");
+    assert_eq!(bad.receive(), b"e");
+    assert!(bad.is_closed());
+    assert_eq!(good.ask(b"e2"), b"e2");
+    running.stop();
+}
+
+#[test]
+fn what_a_client_sent_before_it_left_is_still_done() {
+    let running = Running::start(Wishes::default());
+    let mut client = running.client();
+    let stream: Vec<u8> = (0..500).flat_map(|_| framed(b"n")).collect();
+    client.0.write_all(&stream).expect("the server reads");
+    drop(client);
+    eventually("all of it was done", || running.seen.requests.load(Ordering::SeqCst) == 500);
+    eventually("the core heard of the end", || running.seen.closed.load(Ordering::SeqCst) == 1);
+    running.stop();
+}
+
+#[test]
+fn more_messages_than_a_mailbox_holds_arrive_all_the_same() {
+    let running = Running::start(Wishes::default());
+    // Connections are dealt out evenly: one a shard, and both flood each other.
+    let (mut one, mut two) = (running.client(), running.client());
+    for _ in 0..5 {
+        one.send(b"M");
+        two.send(b"M");
+        assert_eq!(one.receive(), b"M");
+        assert_eq!(two.receive(), b"M");
+    }
+    running.stop();
+}
+
+#[test]
+fn connections_beyond_the_limits_are_refused_or_wait() {
+    let connections = ConnectionLimits { total: 3, per_ip: 2, ..ConnectionLimits::default() };
+    let connections = ConnectionLimits {
+        per_ip_overrides: [("127.0.0.1".parse().expect("an address"), 100)].into(),
+        ..connections
+    };
+    let net = NetConfig { connections, ..Wishes::default().net };
+    let running = Running::start(Wishes { net, ..Wishes::default() });
+    let mut three: Vec<Client> = (0..3).map(|_| running.client()).collect();
+    for client in &mut three {
+        assert_eq!(client.ask(b"e"), b"e");
+    }
+    let mut fourth = running.client();
+    fourth.send(b"e");
+    fourth.0.set_read_timeout(Some(Duration::from_millis(100))).expect("a socket");
+    assert!(fourth.try_receive().is_err(), "nobody accepts it yet");
+    drop(three.pop());
+    fourth.0.set_read_timeout(Some(Duration::from_secs(30))).expect("a socket");
+    assert_eq!(fourth.receive(), b"e");
+    running.stop();
+
+    let connections = ConnectionLimits { per_ip: 1, ..ConnectionLimits::default() };
+    let net = NetConfig { connections, ..Wishes::default().net };
+    let running = Running::start(Wishes { net, ..Wishes::default() });
+    let mut first = running.client();
+    assert_eq!(first.ask(b"e"), b"e");
+    assert!(running.client().is_closed());
+    assert_eq!(first.ask(b"e"), b"e");
+    running.stop();
+}
+
+#[test]
+fn an_idle_connection_is_closed_and_one_that_waits_for_us_is_not() {
+    let net = NetConfig { max_idle: Some(Duration::from_millis(300)), ..Wishes::default().net };
+    let running = Running::start(Wishes { net, shards: 1, ..Wishes::default() });
+    let (mut idle, mut waits) = (running.client(), running.client());
+    assert_eq!(idle.ask(b"e"), b"e");
+    waits.send(b"p");
+    assert!(idle.is_closed());
+    assert_eq!(running.client().ask(b"r"), b"r");
+    assert_eq!(waits.receive(), b"p");
+    running.stop();
+}
+
+#[test]
+fn a_stop_answers_what_was_asked_and_closes_the_door() {
+    let running = Running::start(Wishes::default());
+    let address = running.address;
+    let mut client = running.client();
+    client.send(b"p");
+    eventually("it is parked", || running.seen.requests.load(Ordering::SeqCst) == 1);
+    running.stop();
+    assert_eq!(client.receive(), b"p");
+    assert!(client.is_closed());
+    assert!(std::net::TcpStream::connect(address).is_err());
+}
