@@ -20,6 +20,12 @@ pub enum DecodeError {
         /// Bytes that are there.
         left: usize,
     },
+    /// The frame's elements would take far more memory than the frame itself.
+    #[error("a frame of {frame} bytes unfolds into too much")]
+    OverAllowance {
+        /// The frame's size in bytes.
+        frame: usize,
+    },
     /// Null in a version that does not allow it.
     #[error("null where this version allows none")]
     UnexpectedNull,

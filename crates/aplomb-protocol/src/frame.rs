@@ -1,7 +1,8 @@
 //! Frames: on a connection, every request and every response is preceded by its length, a big-endian int32.
 //!
-//! [`FrameSplitter`] is told bytes and gives back frames; it knows no socket. A frame is one allocation of its own
-//! size, made when bytes of it arrive and not before: a length alone costs nothing.
+//! [`FrameSplitter`] is told bytes and gives back frames; it knows no socket. Memory grows with the bytes that arrive: a
+//! length alone costs little. Frames are cut off the buffer without a copy, so one that is kept keeps the buffer it
+//! came in.
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
@@ -11,8 +12,11 @@ use crate::{ApiKey, DecodeError, EncodeError, Message, Reader, Writer};
 /// The bytes of a length.
 const LENGTH: usize = 4;
 
-/// Memory is set aside for at most this much of a frame at first, in bytes; it grows as the frame does.
-const FIRST_ALLOCATION: usize = 64 * 1024;
+/// There is room for at least this much when a socket is read, in bytes.
+const LEAST_ROOM: usize = 4 * 1024;
+
+/// Of a frame that has yet to arrive, there is room for this much at first, in bytes; it grows as the frame does.
+const FIRST_ROOM: usize = 256 * 1024;
 
 /// A length that ends the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,12 +53,12 @@ impl FrameSplitter {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Where a socket may read into; what it fills counts as pushed. There is room for what the frame at hand still
-    /// lacks, in steps that grow with what has arrived.
+    /// Where a socket may read into; what is appended counts as pushed. There is room for what the frame at hand
+    /// still lacks, in steps that grow with what has arrived.
     pub fn buffer(&mut self) -> &mut BytesMut {
         let held = self.buffer.len();
         let lacking = self.announced().map_or(0, |len| (LENGTH + len).saturating_sub(held));
-        self.buffer.reserve(lacking.min(held.max(FIRST_ALLOCATION)).max(LENGTH));
+        self.buffer.reserve(lacking.min(held.max(FIRST_ROOM)).max(LEAST_ROOM));
         &mut self.buffer
     }
 
@@ -213,7 +217,8 @@ mod tests {
         let mut splitter = FrameSplitter::new(100 << 20);
         splitter.push(&(100_i32 << 20).to_be_bytes());
         let capacity = splitter.buffer().capacity();
-        assert!((FIRST_ALLOCATION..=2 * FIRST_ALLOCATION).contains(&capacity), "{capacity}");
+        assert!((FIRST_ROOM..=2 * FIRST_ROOM).contains(&capacity), "{capacity}");
+        assert!(FrameSplitter::new(0).buffer().capacity() < 2 * LEAST_ROOM);
     }
 
     #[test]

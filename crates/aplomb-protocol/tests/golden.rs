@@ -1,6 +1,8 @@
 //! Our codecs against Apache Kafka's own: `tests/golden/` holds what its generated classes make of every message in use
 //! in every version, and `tests/oracle/golden.sh` (from the root) writes it anew.
 
+#![expect(clippy::disallowed_methods, reason = "golden files are read from the source tree")]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 

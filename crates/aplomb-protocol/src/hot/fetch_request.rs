@@ -7,7 +7,6 @@ use super::TopicKey;
 use super::topic::IDS_FROM;
 use crate::messages::FetchRequest;
 use crate::messages::fetch_request::ReplicaState;
-use crate::primitives::first_allocation;
 use crate::{ApiKey, DecodeError, Message as _, Reader};
 
 /// A fetch request. Of the fields that only the metadata partition's voters use, `ReplicaDirectoryId` and
@@ -148,18 +147,20 @@ fn decode_topics(
     flexible: bool,
 ) -> Result<(Vec<TopicKey>, Vec<FetchPartition>), DecodeError> {
     let topic_count = r.count(flexible)?;
-    let mut topics = first_allocation(topic_count);
+    let mut topics = r.vector(topic_count)?;
     let mut partitions = Vec::new();
     for _ in 0..topic_count {
         // A frame has less than 2^31 bytes, and a topic takes at least one.
         let topic = u32::try_from(topics.len()).expect("a frame's topics fit in 32 bits");
-        topics.push(decode_topic(r, version, flexible)?);
+        let name = decode_topic(r, version, flexible)?;
+        r.push(&mut topics, name)?;
         let partition_count = r.count(flexible)?;
         if partitions.is_empty() {
-            partitions = first_allocation(partition_count);
+            partitions = r.vector(partition_count)?;
         }
         for _ in 0..partition_count {
-            partitions.push(decode_partition(r, topic, version)?);
+            let partition = decode_partition(r, topic, version)?;
+            r.push(&mut partitions, partition)?;
         }
         if flexible {
             r.skip_tags()?;

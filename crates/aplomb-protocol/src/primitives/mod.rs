@@ -3,13 +3,15 @@
 //! Each length has two forms. In *flexible* versions it is an unsigned varint of length + 1, 0 meaning null; in older
 //! ones it is a big-endian int16 (strings) or int32 (bytes, records, arrays), -1 meaning null. Callers say which.
 
+mod arrays;
 mod reader;
+mod tags;
 mod writer;
 
+pub(crate) use arrays::OpenCount;
 pub use reader::Reader;
-pub(crate) use reader::first_allocation;
-pub(crate) use writer::OpenCount;
-pub use writer::{Tags, Writer};
+pub use tags::Tags;
+pub use writer::Writer;
 
 /// The longest string that Kafka reads or writes, in bytes (`Short.MAX_VALUE`, in flexible versions too).
 const MAX_STRING: usize = i16::MAX as usize;

@@ -1,7 +1,7 @@
 //! Reads values off the front of a frame.
 //!
-//! Nothing is believed: every length is compared with the bytes that are left before anything is allocated, and a
-//! vector starts small and grows with what was really read. Bytes and records are slices of the frame.
+//! Nothing is believed: every length is compared with the bytes that are left before anything is allocated. Bytes and
+//! records are slices of the frame. Arrays are in `arrays`, tagged fields in `tags`.
 
 use std::ops::Range;
 
@@ -9,29 +9,25 @@ use aplomb_model::Uuid;
 use bytes::Bytes;
 
 use super::MAX_STRING;
+use super::arrays::allowance_of;
 use crate::DecodeError;
-
-/// A vector's first allocation is at most this, in bytes, whatever count was announced.
-const FIRST_ALLOCATION: usize = 4096;
 
 /// A position in a frame, and where the readable part of it ends.
 #[derive(Clone, Debug)]
 pub struct Reader {
     frame: Bytes,
-    at: usize,
-    end: usize,
+    pub(super) at: usize,
+    pub(super) end: usize,
+    /// What vectors may still take, in bytes.
+    pub(super) allowance: usize,
 }
-
-/// Where reading resumes its old limit once a tagged field is done.
-#[must_use]
-pub struct OuterEnd(usize);
 
 impl Reader {
     /// Reads from the start of `frame`.
     #[must_use]
     pub fn new(frame: Bytes) -> Self {
         let end = frame.len();
-        Self { frame, at: 0, end }
+        Self { frame, at: 0, end, allowance: allowance_of(end) }
     }
 
     /// Bytes that are left.
@@ -210,7 +206,7 @@ impl Reader {
         }
     }
 
-    fn long_length(&mut self, flexible: bool) -> Result<Option<usize>, DecodeError> {
+    pub(super) fn long_length(&mut self, flexible: bool) -> Result<Option<usize>, DecodeError> {
         if flexible { self.compact_length() } else { Self::old_length(self.i32()?) }
     }
 
@@ -271,56 +267,6 @@ impl Reader {
         self.nullable_bytes(flexible)?.ok_or(DecodeError::UnexpectedNull)
     }
 
-    /// An array's count, or null. Never more than the bytes that are left.
-    ///
-    /// # Errors
-    /// [`DecodeError::CountTooLarge`].
-    pub fn nullable_count(&mut self, flexible: bool) -> Result<Option<usize>, DecodeError> {
-        let count = self.long_length(flexible)?;
-        let left = self.remaining();
-        match count {
-            Some(count) if count > left => Err(DecodeError::CountTooLarge { count, left }),
-            _ => Ok(count),
-        }
-    }
-
-    /// An array's count.
-    ///
-    /// # Errors
-    /// As [`Self::nullable_count`], and [`DecodeError::UnexpectedNull`].
-    pub fn count(&mut self, flexible: bool) -> Result<usize, DecodeError> {
-        self.nullable_count(flexible)?.ok_or(DecodeError::UnexpectedNull)
-    }
-
-    /// An array, or null; `element` reads one of it.
-    ///
-    /// # Errors
-    /// As [`Self::nullable_count`], and those of `element`.
-    pub fn nullable_array<T>(
-        &mut self,
-        flexible: bool,
-        mut element: impl FnMut(&mut Self) -> Result<T, DecodeError>,
-    ) -> Result<Option<Vec<T>>, DecodeError> {
-        let Some(count) = self.nullable_count(flexible)? else { return Ok(None) };
-        let mut elements = first_allocation(count);
-        for _ in 0..count {
-            elements.push(element(self)?);
-        }
-        Ok(Some(elements))
-    }
-
-    /// An array; `element` reads one of it.
-    ///
-    /// # Errors
-    /// As [`Self::nullable_array`], and [`DecodeError::UnexpectedNull`].
-    pub fn array<T>(
-        &mut self,
-        flexible: bool,
-        element: impl FnMut(&mut Self) -> Result<T, DecodeError>,
-    ) -> Result<Vec<T>, DecodeError> {
-        self.nullable_array(flexible, element)?.ok_or(DecodeError::UnexpectedNull)
-    }
-
     /// A struct behind its presence byte (negative: null).
     ///
     /// # Errors
@@ -331,83 +277,6 @@ impl Reader {
     ) -> Result<Option<T>, DecodeError> {
         if self.i8()? < 0 { Ok(None) } else { value(self).map(Some) }
     }
-
-    /// A struct in a tagged field, behind its presence varint (0: null).
-    ///
-    /// # Errors
-    /// [`DecodeError::Truncated`], and those of `value`.
-    pub fn tagged_nullable_struct<T>(
-        &mut self,
-        value: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
-    ) -> Result<Option<T>, DecodeError> {
-        if self.uvarint()? == 0 { Ok(None) } else { value(self).map(Some) }
-    }
-
-    /// How many tagged fields follow. Each takes at least two bytes, so more than are left is an error.
-    ///
-    /// # Errors
-    /// [`DecodeError::CountTooLarge`].
-    pub fn tag_count(&mut self) -> Result<usize, DecodeError> {
-        let count = self.uvarint()? as usize;
-        let left = self.remaining();
-        if count > left / 2 {
-            return Err(DecodeError::CountTooLarge { count, left });
-        }
-        Ok(count)
-    }
-
-    /// Enters a tagged field: returns its tag, and limits reading to its bytes until [`Self::leave_tag`].
-    ///
-    /// # Errors
-    /// [`DecodeError::Truncated`] when it is announced larger than what is left.
-    pub fn enter_tag(&mut self) -> Result<(u32, OuterEnd), DecodeError> {
-        let tag = self.uvarint()?;
-        let size = self.uvarint()? as usize;
-        let left = self.remaining();
-        if size > left {
-            return Err(DecodeError::Truncated { wanted: size, left });
-        }
-        let outer = OuterEnd(self.end);
-        self.end = self.at + size;
-        Ok((tag, outer))
-    }
-
-    /// Passes over the rest of the tagged field: nobody here knows its tag.
-    pub fn skip_tag(&mut self) {
-        self.at = self.end;
-    }
-
-    /// Leaves a tagged field.
-    ///
-    /// # Errors
-    /// [`DecodeError::TagNotFilled`] when its value was smaller than announced.
-    pub fn leave_tag(&mut self, outer: OuterEnd) -> Result<(), DecodeError> {
-        match self.remaining() {
-            0 => {
-                self.end = outer.0;
-                Ok(())
-            }
-            left => Err(DecodeError::TagNotFilled(left)),
-        }
-    }
-
-    /// Passes over a section of tagged fields of which this version knows none.
-    ///
-    /// # Errors
-    /// When a field is cut short.
-    pub fn skip_tags(&mut self) -> Result<(), DecodeError> {
-        for _ in 0..self.tag_count()? {
-            self.uvarint()?;
-            let size = self.uvarint()? as usize;
-            self.skip(size)?;
-        }
-        Ok(())
-    }
-}
-
-/// A vector for `count` elements that were announced and are yet to be seen.
-pub(crate) fn first_allocation<T>(count: usize) -> Vec<T> {
-    Vec::with_capacity(count.min(FIRST_ALLOCATION / size_of::<T>().max(1)))
 }
 
 #[cfg(test)]
@@ -428,21 +297,6 @@ mod tests {
     }
 
     #[test]
-    fn an_announced_count_is_compared_with_the_bytes_that_are_left() {
-        let error = Err(DecodeError::CountTooLarge { count: 0x7fff_ffff, left: 2 });
-        assert_eq!(reader(&[0x7f, 0xff, 0xff, 0xff, 0, 0]).array(false, Reader::u8), error);
-        let error = Err(DecodeError::CountTooLarge { count: 0xffff_fffe, left: 1 });
-        assert_eq!(reader(&[0xff, 0xff, 0xff, 0xff, 0x0f, 0]).array(true, Reader::u8), error);
-    }
-
-    #[test]
-    fn a_first_allocation_is_small_whatever_was_announced() {
-        assert_eq!(first_allocation::<u64>(3).capacity(), 3);
-        assert_eq!(first_allocation::<u64>(usize::MAX).capacity() * size_of::<u64>(), FIRST_ALLOCATION);
-        assert!(first_allocation::<[u8; 5000]>(9).is_empty());
-    }
-
-    #[test]
     fn null_is_told_from_empty_and_refused_where_it_may_not_be() {
         assert_eq!(reader(&[0xff, 0xff]).nullable_string(false), Ok(None));
         assert_eq!(reader(&[0x00]).nullable_string(true), Ok(None));
@@ -458,24 +312,5 @@ mod tests {
         let frame = Bytes::from(vec![0x04, 1, 2, 3]);
         let value = Reader::new(frame.clone()).bytes(true).unwrap();
         assert_eq!(value.as_ptr(), frame[1..].as_ptr());
-    }
-
-    #[test]
-    fn a_tagged_field_cannot_reach_beyond_its_size_nor_leave_a_rest() {
-        let mut r = reader(&[0x01, 0x05, 0x02, 0xaa, 0xbb, 0xcc]);
-        assert_eq!(r.tag_count(), Ok(1));
-        let (tag, outer) = r.enter_tag().unwrap();
-        assert_eq!(tag, 5);
-        assert_eq!(r.i32(), Err(DecodeError::Truncated { wanted: 4, left: 2 }));
-        r.u8().unwrap();
-        assert_eq!(r.leave_tag(outer), Err(DecodeError::TagNotFilled(1)));
-
-        let mut r = reader(&[0x01, 0x05, 0x02, 0xaa, 0xbb, 0xcc]);
-        r.skip_tags().unwrap();
-        assert_eq!(r.u8(), Ok(0xcc));
-        assert_eq!(
-            reader(&[0x01, 0x05, 0x09]).skip_tags().unwrap_err(),
-            DecodeError::Truncated { wanted: 9, left: 0 }
-        );
     }
 }
