@@ -234,3 +234,132 @@ pub(crate) fn carry_out_publications(
     wanted.iter().for_each(|file| windows.forget(file.name.as_str()));
     jobs.into_iter().for_each(|job| lanes.complete(job, result.clone().map(|()| Done::Done)));
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, Ticket};
+
+    use super::*;
+    use crate::readahead::Bounds;
+
+    #[derive(Default)]
+    struct Letters(Mutex<Vec<Completion>>);
+
+    impl CompletionSink for Letters {
+        fn complete(&self, completion: Completion) {
+            self.0.lock().expect("one thread").push(completion);
+        }
+    }
+
+    fn write(file: &str, at: u64) -> DiskCommand {
+        DiskCommand::Write { file: FileName::new(file), at, data: vec![Bytes::from_static(b"x")] }
+    }
+
+    fn sync(file: &str) -> DiskCommand {
+        DiskCommand::Sync { files: vec![FileName::new(file)] }
+    }
+
+    fn publish(file: &str) -> DiskCommand {
+        let files = vec![SmallFile { name: FileName::new(file), content: Bytes::from_static(b"x") }];
+        DiskCommand::Publish { files, lane: Lane::Write }
+    }
+
+    /// Lanes that hold these commands, and where their letters go.
+    fn queued(commands: Vec<DiskCommand>) -> (Arc<Lanes>, Arc<Letters>) {
+        let lanes = Arc::new(Lanes::new(DiskIndex(0), 1000, None));
+        let letters = Arc::new(Letters::default());
+        let sink = Arc::clone(&letters) as Arc<dyn CompletionSink>;
+        for (ticket, command) in (0..).zip(commands) {
+            lanes.submit(command, Ticket(ticket), &sink, crate::clock::now()).expect("there is room");
+        }
+        lanes.close();
+        (lanes, letters)
+    }
+
+    /// Carries the commands out as one batch and gives how often it waited for the disk.
+    fn syncs_of(directory: &std::path::Path, commands: Vec<DiskCommand>) -> u64 {
+        let count = commands.len();
+        let (lanes, letters) = queued(commands);
+        let writer = Writer {
+            lanes: Arc::clone(&lanes),
+            files: Arc::new(Files::open(directory, 100).expect("it is there")),
+            windows: Arc::new(Windows::new(Bounds { window: 4096, ahead: 1, budget: 0 }, 2)),
+            backend: crate::io::backend(crate::EngineKind::Threads).expect("it works everywhere"),
+            syncfs_above: 64,
+        };
+        writer.run();
+        let letters = letters.0.lock().expect("one thread");
+        assert!(letters.iter().all(|letter| letter.result == Ok(Done::Done)), "{letters:?}");
+        assert_eq!(letters.len(), count);
+        lanes.stats().syncs()
+    }
+
+    #[test]
+    fn between_barriers_writes_come_first_and_syncs_become_one() {
+        let cut = DiskCommand::Truncate { file: FileName::new("a"), len: 0 };
+        let commands = vec![
+            write("a", 0),
+            sync("a"),
+            write("b", 0),
+            sync("b"),
+            publish("c"),
+            publish("d"),
+            sync("a"),
+            write("a", 1),
+            cut,
+            write("a", 0),
+        ];
+        let (lanes, letters) = queued(commands);
+        let batch = lanes.take_all(Lane::Write).expect("it is not empty");
+        let steps = plan(batch);
+        let shape: Vec<(&str, usize)> = steps
+            .iter()
+            .map(|step| match step {
+                Step::Writes(jobs) => ("writes", jobs.len()),
+                Step::Syncs(jobs) => ("syncs", jobs.len()),
+                Step::Publications(jobs) => ("publications", jobs.len()),
+                Step::Truncation(_) => ("truncation", 1),
+            })
+            .collect();
+        let expected = [
+            ("writes", 2),
+            ("syncs", 2),
+            ("publications", 2),
+            ("writes", 1),
+            ("syncs", 1),
+            ("truncation", 1),
+            ("writes", 1),
+        ];
+        assert_eq!(shape, expected);
+        assert!(letters.0.lock().expect("one thread").is_empty());
+    }
+
+    #[test]
+    fn a_hundred_acknowledged_appends_cost_one_sync_of_their_file() {
+        let directory = tempfile::tempdir().expect("a directory for the test");
+        let commands = (0..100).flat_map(|n| [write("0.log", n), sync("0.log")]).collect();
+        // The file's content, and its name once.
+        assert_eq!(syncs_of(directory.path(), commands), 2);
+        assert_eq!(std::fs::read(directory.path().join("0.log")).expect("it was written").len(), 100);
+    }
+
+    #[test]
+    fn very_many_files_are_synced_by_one_sync_of_the_file_system() {
+        let directory = tempfile::tempdir().expect("a directory for the test");
+        let files: Vec<String> = (0..80).map(|n| format!("{n}.log")).collect();
+        let writes = files.iter().map(|file| write(file, 0));
+        let all =
+            DiskCommand::Sync { files: files.iter().map(|file| FileName::new(file.as_str())).collect() };
+        assert_eq!(syncs_of(directory.path(), writes.chain([all]).collect()), 1);
+    }
+
+    #[test]
+    fn neighbouring_publications_share_their_directory_syncs() {
+        let directory = tempfile::tempdir().expect("a directory for the test");
+        let commands = (0..20).map(|n| publish(&format!("orders-3/{n}"))).collect();
+        // Twenty files, their directory, and the directory above it.
+        assert_eq!(syncs_of(directory.path(), commands), 22);
+    }
+}
