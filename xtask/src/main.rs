@@ -1,6 +1,8 @@
 //! Chores of the workspace: `cargo xtask codegen`, `layers`, `ci`.
 
+mod ci;
 mod codegen;
+mod layers;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,7 +13,9 @@ fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
     let result = match args.as_slice() {
         ["codegen", rest @ ..] => codegen::run(root, rest),
-        _ => Err("usage: cargo xtask codegen [ARGS]".to_owned()),
+        ["layers"] => layers::run(root),
+        ["ci", steps @ ..] => ci::run(root, steps),
+        _ => Err("usage: cargo xtask ci [STEP...] | layers | codegen [ARGS]".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
