@@ -1,0 +1,26 @@
+# What one types here. `make help` lists it; each line of a target's comment behind ## is its help.
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test ci fmt clean
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## Start a broker with the defaults: localhost:9092, data in ./aplomb-data
+	./target/release/aplomb serve
+
+build: ## Build the release binary, target/release/aplomb
+	cargo build --release --locked --package aplomb
+
+test: ## Everything: checks, unit tests, oracles, end-to-end and crash suites, a short fuzz run (STEPS="ci e2e" for some of it)
+	@tests/run.sh $(STEPS)
+
+ci: ## Formatting, lints, layers, generated code, docs, unit tests
+	cargo xtask ci
+
+fmt: ## Format the code
+	cargo fmt --all
+
+clean: ## Remove what was built and what tests left
+	cargo clean
+	rm -rf .work fuzz/target

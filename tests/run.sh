@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Runs all tests, or the steps that are named: tests/run.sh [STEP...]. Each step prints a header, its time and its result, and writes what
+# it said to .work/logs/STEP.log; the end of the log of a step that failed is shown. Goes on after a failure, and fails at the end.
+#
+# Needs Rust, a JDK of at least 17 with Maven, and Python 3. Go, Node and kcat are used where they are; as root the missing ones are
+# installed from the distribution, otherwise their tests are skipped and say so.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+logs=.work/logs
+mkdir -p "$logs"
+fuzz_seconds=${APLOMB_FUZZ_SECONDS:-10}
+
+optional_tools() {
+  local missing=()
+  command -v go >/dev/null || missing+=(golang-go)
+  command -v npm >/dev/null || missing+=(nodejs npm)
+  command -v kcat >/dev/null || missing+=(kcat)
+  [ ${#missing[@]} -eq 0 ] && return 0
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}" && return 0
+  fi
+  echo "left out, and their tests skipped: ${missing[*]}"
+}
+
+setup() { optional_tools && tests/setup.sh; }
+
+ci() { cargo xtask ci; }
+
+release() { cargo build --release --locked --package aplomb; }
+
+# What Apache Kafka itself writes is still what is committed, and it reads what we write.
+oracles() {
+  local failed=0 script
+  for script in tests/oracle*/golden.sh; do
+    "$script" || failed=1
+  done
+  git diff --exit-code --stat -- crates/aplomb-protocol/tests/golden crates/aplomb-log/tests/golden || failed=1
+  for script in tests/oracle*/run.py tests/oracle*/run.sh; do
+    [ -e "$script" ] || continue
+    "$script" || failed=1
+  done
+  return $failed
+}
+
+suite() { # suite FOLDER: its own run.sh, or pytest over it
+  if [ -x "tests/$1/run.sh" ]; then "tests/$1/run.sh"; else .work/e2e/venv/bin/python -m pytest --rootdir "tests/$1" "tests/$1"; fi
+}
+
+e2e() { suite e2e; }
+
+crash() { suite crash; }
+
+fuzz() { fuzz/run.sh "$fuzz_seconds"; }
+
+steps=(setup ci release oracles e2e crash fuzz)
+[ $# -gt 0 ] && steps=("$@")
+failed=()
+for step in "${steps[@]}"; do
+  case $step in
+    setup | ci | release | oracles | e2e | crash | fuzz) ;;
+    *) echo "there is no step '$step'" >&2; exit 2 ;;
+  esac
+  echo "== $step"
+  began=$SECONDS
+  if "$step" >"$logs/$step.log" 2>&1; then
+    result=ok
+  else
+    result="FAILED, see $logs/$step.log"
+    failed+=("$step")
+    tail -n 40 "$logs/$step.log"
+  fi
+  grep -hE '^(left out|tests/setup: no )|[0-9]+ (passed|failed|skipped)' "$logs/$step.log" | tail -n 12
+  echo "== $step: $result after $((SECONDS - began)) s"
+done
+[ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
