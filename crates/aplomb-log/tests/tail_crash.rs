@@ -99,22 +99,26 @@ impl Partition {
             9..=11 => self.take(seed.within(0..=20_000)),
             12..=14 => self.disk_works(seed.within(0..=3)),
             15..=16 => self.tail.on_durable(self.tail.written_end()),
-            17 => drop(self.tail.evict(seed.within(1..=4) as usize)),
+            17 => assert!(self.tail.evict(seed.within(1..=4) as usize) <= 4),
             18 => self.roll(),
-            _ => self.truncate(seed, switch),
+            _ => self.truncate(seed.within(1..=12), switch),
         }
     }
 
     fn push(&mut self, seed: &mut Seed) {
-        let end = self.tail.end();
         let gap = if seed.within(0..=5) == 0 { 2 } else { 0 };
-        let mut builder =
-            BatchBuilder::new(end.offset.max(end.segment_base).plus(gap)).leader_epoch(LeaderEpoch::new(1));
         let value_size = match seed.within(0..=9) {
             0 => 9000,
             1 => 4096 - 100,
             _ => seed.within(0..=700),
         };
+        self.push_batch(seed, gap, value_size);
+    }
+
+    fn push_batch(&mut self, seed: &mut Seed, gap: u64, value_size: u64) {
+        let end = self.tail.end();
+        let mut builder =
+            BatchBuilder::new(end.offset.max(end.segment_base).plus(gap)).leader_epoch(LeaderEpoch::new(1));
         for n in 0..seed.within(1..=3) {
             let value: Vec<u8> = (0..value_size).map(|n| seed.0.rotate_left((n % 64) as u32) as u8).collect();
             seed.next();
@@ -161,8 +165,8 @@ impl Partition {
         }
     }
 
-    fn truncate(&mut self, seed: &mut Seed, switch: &CrashSwitch) {
-        let Some(cut) = self.log.len().checked_sub(seed.within(1..=6) as usize) else { return };
+    fn truncate(&mut self, batches: u64, switch: &CrashSwitch) {
+        let Some(cut) = self.log.len().checked_sub(batches as usize) else { return };
         let first = &self.log[cut];
         let to = BatchHeader::parse(&first.bytes).expect("a batch").base_offset();
         let end = match self.tail.truncate_to(to) {
@@ -384,6 +388,82 @@ fn every_batch_that_was_pushed_before_a_crash_is_there_after_it() {
     }
 }
 
+/// One log through everything that stores: batches over several chunks, a roll, cuts across chunks and segments, eviction.
+fn eventful(life: &mut Life, seed: &mut Seed) {
+    type Event = fn(&mut Partition, &mut Seed, &CrashSwitch);
+    let events: &[Event] = &[
+        |p, seed, _| p.push_batch(seed, 0, 500),
+        |p, seed, _| p.push_batch(seed, 0, 5000),
+        |p, seed, _| p.push_batch(seed, 3, 9000),
+        |p, seed, _| p.push_batch(seed, 0, 2000),
+        |p, _, _| p.take(20_000),
+        |p, _, _| p.disk_works(1),
+        |p, _, _| p.tail.on_durable(p.tail.written_end()),
+        |p, _, _| p.roll(),
+        |p, seed, _| p.push_batch(seed, 0, 6000),
+        |p, seed, _| p.push_batch(seed, 0, 100),
+        |p, seed, _| p.push_batch(seed, 0, 3000),
+        |p, _, switch| p.truncate(2, switch),
+        |p, seed, _| p.push_batch(seed, 0, 700),
+        |p, _, _| assert!(p.tail.evict(2) <= 2),
+        |p, _, switch| p.truncate(3, switch),
+        |p, seed, _| p.push_batch(seed, 0, 4000),
+        |p, _, _| p.roll(),
+        |p, seed, _| p.push_batch(seed, 0, 50),
+    ];
+    for event in events {
+        let partition = &mut life.partitions[0];
+        partition.before.clone_from(&partition.log);
+        event(partition, seed, &life.switch);
+        if life.switch.has_dropped() {
+            return;
+        }
+    }
+    let partition = &mut life.partitions[0];
+    partition.before.clone_from(&partition.log);
+}
+
+#[test]
+fn an_eventful_log_survives_a_crash_at_every_single_store() {
+    let stores_with = |crash_at: u64| {
+        let (mut seed, switch) = (Seed(5), CrashSwitch::after(crash_at));
+        let mut life = Life::start(0, memory(), switch.clone(), fresh());
+        eventful(&mut life, &mut seed);
+        let killed_at = std::cell::Cell::new(Some(crash_at));
+        let _guard = Context { seed: 5, crash_at: &killed_at };
+        recover(life, &mut seed);
+        switch.stores()
+    };
+    let all = stores_with(u64::MAX);
+    assert!(all > 500, "the history does something: {all}");
+    for crash_at in 0..all {
+        assert_eq!(stores_with(crash_at), crash_at);
+    }
+}
+
+#[test]
+fn a_crash_during_formatting_leaves_the_old_arena_or_none_or_the_new_one() {
+    let mut life = Life::start(0, memory(), CrashSwitch::armed(), fresh());
+    eventful(&mut life, &mut Seed(5));
+    let old = life.image();
+    for crash_at in 0.. {
+        let switch = CrashSwitch::after(crash_at);
+        let shares = open_shares(ArenaMemory::copy_of(old.as_slice()), 8192, &DISKS, 9, Some(switch.clone()))
+            .expect("it fits");
+        match OldTail::open(shares[0].arena().image().expect("there is a switch")) {
+            Ok(found) if crash_at == 0 => assert_eq!(found.recover().partitions.len(), 1),
+            Ok(found) => {
+                assert!(!switch.has_dropped(), "killed at store {crash_at}, it is neither old nor new");
+                assert_eq!((found.generation(), found.recover().partitions.len()), (9, 0));
+                return;
+            }
+            Err(unreadable) => {
+                assert_eq!(unreadable.reason, UnreadableReason::Blank, "killed at store {crash_at}")
+            }
+        }
+    }
+}
+
 /// Says on the way out of a failed test where it was.
 struct Context<'a> {
     seed: u64,
@@ -391,6 +471,7 @@ struct Context<'a> {
 }
 
 impl Drop for Context<'_> {
+    #[expect(clippy::disallowed_macros, reason = "a failed test says on standard error where it was")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("seed {} fails, killed at store {:?}", self.seed, self.crash_at.get());

@@ -154,7 +154,7 @@ fn a_disk_that_is_behind_fills_its_own_share_and_no_other() {
     assert_eq!(stalled.end(), end, "a refused batch leaves no trace");
     assert_eq!(shares[0].stats().batches, end.offset.get());
 
-    for _ in 0..1000 {
+    for _ in 0..PUSHES / 6 {
         assert!(push_next(&mut prompt), "the other disk's share is its own");
         disk_takes_all(&mut prompt);
     }

@@ -70,10 +70,8 @@ impl Chunk {
         self.slot().set(Live::Durable, u64::from(upto));
     }
 
-    /// The log ends there now; nothing is appended to this chunk any more.
-    pub(super) fn cut(&self, upto: u32, durable: u32) {
-        assert!(durable <= upto, "what was cut off is not on the disk either");
-        self.slot().set(Live::Durable, u64::from(durable));
+    /// The log ends there now; nothing is appended to this chunk any more. What was durable below stays so.
+    pub(super) fn cut(&self, upto: u32) {
         self.slot().set(Live::Published, u64::from(upto));
     }
 

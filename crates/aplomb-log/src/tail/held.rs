@@ -92,7 +92,7 @@ impl HeldChunk {
         self.until = self.entries.last().map_or(self.floor, |last| last.last_offset().next());
         self.filled = upto;
         self.durable = self.durable.min(upto);
-        self.chunk.cut(self.filled, self.durable);
+        self.chunk.cut(self.filled);
         before - self.entries.len()
     }
 }

@@ -18,7 +18,7 @@
 //! | 0 | state: 0 free, otherwise the sequence number of word 4 |
 //! | 1 | published: how far, in bytes from the chunk's start, the bytes are part of the log |
 //! | 2 | first batch: where in the chunk the first batch begins that begins in it, or all ones |
-//! | 3 | durable: how far, in bytes from the chunk's start, the disk has promised to have the bytes |
+//! | 3 | durable: how far, in bytes from the chunk's start, the disk has promised to have the bytes; may be more than is published, after a cut |
 //! | 4 | sequence number of the allocation, from 1 |
 //! | 5, 6 | topic id |
 //! | 7 | partition (low half), share (high half) |
