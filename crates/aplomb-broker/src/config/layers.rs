@@ -79,16 +79,35 @@ impl<'a> Layers<'a> {
         set.or_else(|| topic.key.default.and_then(|text| topic.key.parse(text).ok()))
     }
 
+    /// Which layer a topic's default comes from: the strongest that has any of the broker's keys for it.
+    #[must_use]
+    pub fn topic_default_source(&self, topic: &TopicKey) -> Source {
+        let has_any = |layer: &Properties| topic.broker_keys.iter().any(|name| layer.contains_key(*name));
+        self.by_strength()
+            .into_iter()
+            .find(|(layer, _)| has_any(layer))
+            .map_or(Source::Default, |(_, source)| source)
+    }
+
+    /// The strongest layer that has a name; `None` if nobody has set it.
+    #[must_use]
+    pub fn source(&self, name: &str) -> Option<Source> {
+        self.by_strength().into_iter().find(|(layer, _)| layer.contains_key(name)).map(|(_, source)| source)
+    }
+
+    const fn by_strength(&self) -> [(&'a Properties, Source); 3] {
+        [
+            (self.for_this, Source::DynamicBroker),
+            (self.for_all, Source::DynamicDefault),
+            (self.file, Source::Static),
+        ]
+    }
+
     /// Every place where a broker key or another name of it is set, the strongest first, its defaults last.
     #[must_use]
     pub fn settings(&self, name: &'static str) -> Vec<Setting> {
         let names = broker_synonyms(name);
-        let layers = [
-            (self.for_this, Source::DynamicBroker),
-            (self.for_all, Source::DynamicDefault),
-            (self.file, Source::Static),
-        ];
-        let set = layers.into_iter().flat_map(|(layer, source)| {
+        let set = self.by_strength().into_iter().flat_map(|(layer, source)| {
             names.iter().filter_map(move |name| {
                 layer.get(*name).map(|value| Setting { name, value: value.clone(), source })
             })

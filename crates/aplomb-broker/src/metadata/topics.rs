@@ -1,6 +1,6 @@
 //! Topics and their partitions, and the arithmetic of their epochs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use aplomb_model::{BrokerId, DirectoryId, LeaderEpoch, PartitionIndex, TopicId, Uuid};
@@ -165,6 +165,8 @@ pub struct Topic {
 pub struct Topics {
     by_name: BTreeMap<Arc<str>, Arc<Topic>>,
     names: HashMap<TopicId, Arc<str>>,
+    /// Names with '.' or '_' in them, by what they are with '_' for every '.': so they appear in metrics.
+    by_metric_name: HashMap<String, BTreeSet<Arc<str>>>,
 }
 
 impl Topics {
@@ -209,13 +211,30 @@ impl Topics {
         self.by_name.is_empty()
     }
 
+    /// A topic whose metrics those of a topic of this name would be mixed up with.
+    #[must_use]
+    pub fn with_same_metrics(&self, name: &str) -> Option<&Arc<str>> {
+        self.by_metric_name.get(&metric_name(name)?)?.first()
+    }
+
     pub(super) fn insert(&mut self, name: Arc<str>, id: TopicId) {
+        if let Some(metric_name) = metric_name(&name) {
+            self.by_metric_name.entry(metric_name).or_default().insert(name.clone());
+        }
         self.names.insert(id, name.clone());
         self.by_name.insert(name.clone(), Arc::new(Topic { name, id, partitions: BTreeMap::new() }));
     }
 
     pub(super) fn remove(&mut self, id: TopicId) -> Option<Arc<Topic>> {
         let name = self.names.remove(&id)?;
+        if let Some(metric_name) = metric_name(&name)
+            && let Some(names) = self.by_metric_name.get_mut(&metric_name)
+        {
+            names.remove(&name);
+            if names.is_empty() {
+                self.by_metric_name.remove(&metric_name);
+            }
+        }
         self.by_name.remove(&name)
     }
 
@@ -227,6 +246,11 @@ impl Topics {
     pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Topic> {
         self.by_name.values_mut().map(Arc::make_mut)
     }
+}
+
+/// `None` for a name that is the same in metrics.
+fn metric_name(name: &str) -> Option<String> {
+    name.contains(['.', '_']).then(|| name.replace('.', "_"))
 }
 
 #[cfg(test)]

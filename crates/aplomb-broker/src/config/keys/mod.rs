@@ -91,6 +91,17 @@ pub fn topic_key(name: &str) -> Option<&'static TopicKey> {
     topic::KEYS.iter().find(|topic| topic.key.name == name)
 }
 
+/// Whether DescribeConfigs names a key of the broker only where somebody has set it: throttles, which are no settings of a file.
+#[must_use]
+pub fn is_only_shown_when_set(key: &ConfigKey) -> bool {
+    const THROTTLES: [&str; 3] = [
+        "leader.replication.throttled.rate",
+        "follower.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    ];
+    THROTTLES.contains(&key.name)
+}
+
 /// Why a name that is in no table is accepted and does nothing; `None` for one that nobody knows.
 #[must_use]
 pub(super) fn accepted_without_a_table(name: &str) -> Option<&'static str> {

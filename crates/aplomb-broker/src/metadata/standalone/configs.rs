@@ -215,7 +215,7 @@ fn check_broker_settings(wanted: &Properties, is_for_all: bool) -> Result<(), Ad
             return Err(AdminError::Request(format!("{}={value} cannot be used: {why}", key.name)));
         }
     }
-    let own = names(&|key| key.update == Update::PerBroker && !THROTTLES.contains(&key.name));
+    let own = names(&|key| key.update == Update::PerBroker);
     if is_for_all && !own.is_empty() {
         return Err(AdminError::Request(format!(
             "Cannot update these configs at default cluster level, broker id must be specified: [{}]",
@@ -224,13 +224,6 @@ fn check_broker_settings(wanted: &Properties, is_for_all: bool) -> Result<(), Ad
     }
     Ok(())
 }
-
-/// These are set for one broker as a rule, and may be for all.
-const THROTTLES: [&str; 3] = [
-    "leader.replication.throttled.rate",
-    "follower.replication.throttled.rate",
-    "replica.alter.log.dirs.io.max.bytes.per.second",
-];
 
 fn record(resource: &Resource, name: &str, value: Option<String>) -> MetadataRecord {
     m::ConfigRecord {

@@ -6,17 +6,26 @@ use super::super::delta::Delta;
 use super::super::image::MetadataImage;
 use super::MAX_RECORDS;
 use super::error::AdminError;
+use super::placement::Placer;
 
 /// Records that are not yet decided on.
 #[derive(Clone, Debug)]
 pub struct Draft {
     image: MetadataImage,
     records: Vec<MetadataRecord>,
+    /// Counting replicas takes a look at all of them: once for all topics of a request.
+    placer: Option<Placer>,
 }
 
 impl Draft {
     pub(super) const fn new(image: MetadataImage) -> Self {
-        Self { image, records: Vec::new() }
+        Self { image, records: Vec::new(), placer: None }
+    }
+
+    /// The image, and who hands out brokers and directories in it.
+    pub(super) fn placer(&mut self) -> (&MetadataImage, &mut Placer) {
+        let placer = self.placer.get_or_insert_with(|| Placer::new(&self.image));
+        (&self.image, placer)
     }
 
     /// The image with this draft's records applied.

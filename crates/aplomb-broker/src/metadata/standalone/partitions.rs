@@ -4,7 +4,6 @@ use aplomb_model::{BrokerId, PartitionIndex};
 
 use super::draft::Draft;
 use super::error::AdminError;
-use super::placement::Placer;
 use super::topics::{check_same_replication, partition_record};
 
 /// Partitions that somebody wants for a topic.
@@ -45,13 +44,13 @@ impl Draft {
 
         let replicas = topic.partitions.values().next().map_or(1, |first| first.replicas.len());
         let version = self.image().features.metadata_version();
-        let mut placer = Placer::new(self.image());
+        let (image, placer) = self.placer();
         let mut records = Vec::with_capacity(additional);
         for nth in 0..additional {
             let index = i32::try_from(current + nth).expect("below the total, which is one");
             let partition = match &new.assigned {
                 Some(assigned) => {
-                    let partition = placer.place_on(&assigned[nth], self.image(), index)?;
+                    let partition = placer.place_on(&assigned[nth], image, index)?;
                     check_same_replication(&partition, replicas)?;
                     partition
                 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use aplomb_model::{BrokerId, DirectoryId, Uuid};
+use aplomb_model::{BrokerId, DirectoryId, LeaderEpoch, Uuid};
 
 use super::super::image::MetadataImage;
 use super::super::topics::{Partition, RecoveryState};
 use super::error::AdminError;
-use aplomb_model::LeaderEpoch;
 
 /// Hands out log directories, the emptiest first.
+#[derive(Clone, Debug)]
 pub(super) struct Placer {
     /// Live brokers that take new replicas.
     brokers: Vec<BrokerId>,

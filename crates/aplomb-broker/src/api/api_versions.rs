@@ -1,0 +1,96 @@
+//! ApiVersions: what this broker serves, and which features the cluster has on. The first thing that a client asks; it may ask in a version
+//! that we do not know.
+
+use aplomb_model::ErrorCode;
+use aplomb_protocol::messages::api_versions_request::ApiVersionsRequest;
+use aplomb_protocol::messages::api_versions_response::{
+    ApiVersion, ApiVersionsResponse, FinalizedFeatureKey, SupportedFeatureKey,
+};
+use aplomb_protocol::{ApiKey, VersionRange};
+
+use super::context::Context;
+use super::supported::SUPPORTED;
+use crate::metadata::standalone::supported_features;
+use crate::metadata::{KRAFT_VERSION, MetadataImage};
+
+/// The first version with the client's software.
+const WITH_SOFTWARE: i16 = 3;
+/// The first version whose clients can read a feature that begins at level 0 (KAFKA-17492).
+const WITH_LEVEL_ZERO: i16 = 4;
+/// The first version in which the client says whom it believes to be talking to (KIP-1242).
+const WITH_EXPECTATION: i16 = 5;
+
+/// Answers.
+#[must_use]
+pub fn handle(request: &ApiVersionsRequest, version: i16, ctx: &Context<'_>) -> ApiVersionsResponse {
+    let software = [&request.client_software_name, &request.client_software_version];
+    if version >= WITH_SOFTWARE && !software.into_iter().all(|text| is_software_text(text)) {
+        return failure(ErrorCode::InvalidRequest);
+    }
+    if version >= WITH_EXPECTATION && is_somebody_else(request, ctx) {
+        return failure(ErrorCode::RebootstrapRequired);
+    }
+    let supported = supported_features();
+    ApiVersionsResponse {
+        api_keys: SUPPORTED.iter().map(|served| advertised(served.key, served.versions)).collect(),
+        supported_features: supported
+            .into_iter()
+            .filter(|(_, range)| version >= WITH_LEVEL_ZERO || range.min > 0)
+            .map(|(name, range)| SupportedFeatureKey { name, min_version: range.min, max_version: range.max })
+            .collect(),
+        // The image goes up to, and not including, `end`.
+        finalized_features_epoch: ctx.image.provenance.end.to_wire() - 1,
+        finalized_features: finalized_features(ctx.image),
+        ..Default::default()
+    }
+}
+
+/// The answer to a request of a version that is not served, to be written in version 0 whatever version was asked for: the client asks
+/// again in a version that it finds in it. The body of such a request is not to be read.
+#[must_use]
+pub fn unsupported_version() -> ApiVersionsResponse {
+    let own = advertised(ApiKey::ApiVersions, ApiKey::ApiVersions.stable_versions());
+    ApiVersionsResponse { api_keys: vec![own], ..failure(ErrorCode::UnsupportedVersion) }
+}
+
+fn failure(error: ErrorCode) -> ApiVersionsResponse {
+    ApiVersionsResponse { error_code: error.to_wire(), ..Default::default() }
+}
+
+/// Versions 0 to 2 of Produce are not served, and are named all the same: old librdkafka cannot live without (KAFKA-18659).
+fn advertised(key: ApiKey, versions: VersionRange) -> ApiVersion {
+    let min_version = if key == ApiKey::Produce { 0 } else { versions.min };
+    ApiVersion { api_key: key.key(), min_version, max_version: versions.max }
+}
+
+fn finalized_features(image: &MetadataImage) -> Vec<FinalizedFeatureKey> {
+    let kraft = (KRAFT_VERSION, image.features.kraft_version());
+    image
+        .features
+        .iter()
+        .chain([kraft])
+        .filter(|(_, level)| *level > 0)
+        .map(|(name, level)| FinalizedFeatureKey {
+            name: name.to_owned(),
+            max_version_level: level,
+            min_version_level: level,
+        })
+        .collect()
+}
+
+/// Letters and digits, with dots and dashes between them (KIP-511).
+fn is_software_text(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let ends_well = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    ends_well(bytes.first())
+        && ends_well(bytes.last())
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
+}
+
+/// A client that names a cluster also names a node; either being another means that the address is somebody else's now.
+fn is_somebody_else(request: &ApiVersionsRequest, ctx: &Context<'_>) -> bool {
+    request
+        .cluster_id
+        .as_deref()
+        .is_some_and(|cluster| cluster != &*ctx.image.cluster_id || request.node_id != ctx.config.node_id.0)
+}

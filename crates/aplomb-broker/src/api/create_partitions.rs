@@ -1,0 +1,51 @@
+//! CreatePartitions: more partitions for topics that exist.
+
+use std::collections::HashSet;
+
+use aplomb_model::BrokerId;
+use aplomb_protocol::messages::create_partitions_request::{CreatePartitionsRequest, CreatePartitionsTopic};
+use aplomb_protocol::messages::create_partitions_response::{
+    CreatePartitionsResponse, CreatePartitionsTopicResult,
+};
+
+use super::context::{Planned, code_and_message, duplicate, repeated};
+use crate::metadata::standalone::{Controller, NewPartitions};
+
+/// Plans.
+#[must_use = "the records have to be written"]
+pub fn plan(
+    request: &CreatePartitionsRequest,
+    controller: &mut Controller,
+) -> Planned<CreatePartitionsResponse> {
+    let mut draft = controller.draft();
+    let mut results = Vec::with_capacity(request.topics.len());
+    let twice = repeated(&request.topics, |topic| topic.name.as_str());
+    let mut refused = HashSet::new();
+    for topic in &request.topics {
+        let is_twice = twice.contains(topic.name.as_str());
+        if is_twice && !refused.insert(topic.name.as_str()) {
+            continue;
+        }
+        let result = if is_twice {
+            Err(duplicate("topic name"))
+        } else {
+            draft.create_partitions(&new_partitions(topic))
+        };
+        let (error_code, error_message) = code_and_message(&result);
+        results.push(CreatePartitionsTopicResult { name: topic.name.clone(), error_code, error_message });
+    }
+    let records = if request.validate_only { Vec::new() } else { controller.take(draft) };
+    Planned { response: CreatePartitionsResponse { results, ..Default::default() }, records }
+}
+
+fn new_partitions(topic: &CreatePartitionsTopic) -> NewPartitions {
+    let ids = |ids: &[i32]| ids.iter().copied().map(BrokerId).collect();
+    NewPartitions {
+        topic: topic.name.clone(),
+        total: topic.count,
+        assigned: topic
+            .assignments
+            .as_ref()
+            .map(|assignments| assignments.iter().map(|assignment| ids(&assignment.broker_ids)).collect()),
+    }
+}

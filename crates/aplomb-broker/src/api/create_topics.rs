@@ -1,0 +1,141 @@
+//! CreateTopics: what the request says, topic by topic, put to the controller; and topics that come into being because a client asked
+//! for them.
+
+use std::collections::HashSet;
+
+use aplomb_model::{BrokerId, ErrorCode};
+use aplomb_protocol::messages::create_topics_request::{CreatableTopic, CreateTopicsRequest};
+use aplomb_protocol::messages::create_topics_response::{
+    CreatableTopicConfigs, CreatableTopicResult, CreateTopicsResponse,
+};
+
+use super::context::{Planned, duplicate, repeated};
+use crate::config::{BrokerConfig, Properties, Source, effective_values};
+use crate::metadata::MetadataImage;
+use crate::metadata::standalone::{AdminError, Controller, CreatedTopic, Draft, NewTopic, Placement, Random};
+
+/// The metadata log's own name, which no topic gets.
+const METADATA_TOPIC: &str = "__cluster_metadata";
+
+/// Plans.
+#[must_use = "the records have to be written"]
+pub fn plan(
+    request: &CreateTopicsRequest,
+    controller: &mut Controller,
+    config: &BrokerConfig,
+    random: Random<'_>,
+) -> Planned<CreateTopicsResponse> {
+    let wanted: Vec<NewTopic> = request.topics.iter().map(new_topic).collect();
+    let mut draft = controller.draft();
+    let twice = repeated(&wanted, |topic| topic.name.as_str());
+    let mut refused = HashSet::new();
+    let too_many = Draft::check_partition_total(wanted.iter(), config);
+    let mut topics = Vec::with_capacity(wanted.len());
+    for (asked, topic) in request.topics.iter().zip(&wanted) {
+        let is_twice = twice.contains(topic.name.as_str());
+        // A name that is there twice is refused once.
+        if is_twice && !refused.insert(topic.name.as_str()) {
+            continue;
+        }
+        let created = match &too_many {
+            Err(error) => Err(error.clone()),
+            Ok(()) if is_twice => Err(duplicate("topic name")),
+            Ok(()) => create(asked, topic, &mut draft, config, random),
+        };
+        topics.push(match created {
+            Ok(created) => success(&topic.name, created, draft.image(), config),
+            Err(error) => failure(&topic.name, &error),
+        });
+    }
+    let records = if request.validate_only { Vec::new() } else { controller.take(draft) };
+    Planned { response: CreateTopicsResponse { topics, ..Default::default() }, records }
+}
+
+/// The request that creates topics with the broker's defaults.
+#[must_use]
+pub fn with_defaults(names: &[String]) -> CreateTopicsRequest {
+    let topic = |name: &String| CreatableTopic {
+        name: name.clone(),
+        num_partitions: -1,
+        replication_factor: -1,
+        ..Default::default()
+    };
+    CreateTopicsRequest { topics: names.iter().map(topic).collect(), ..Default::default() }
+}
+
+fn create(
+    asked: &CreatableTopic,
+    topic: &NewTopic,
+    draft: &mut Draft,
+    config: &BrokerConfig,
+    random: Random<'_>,
+) -> Result<CreatedTopic, AdminError> {
+    if topic.name == METADATA_TOPIC {
+        return Err(AdminError::Request(format!(
+            "Creation of internal topic {METADATA_TOPIC} is prohibited."
+        )));
+    }
+    if !asked.assignments.is_empty() && asked.replication_factor != -1 {
+        return Err(AdminError::CountAndAssignment("replication factor"));
+    }
+    if !asked.assignments.is_empty() && asked.num_partitions != -1 {
+        return Err(AdminError::CountAndAssignment("numPartitions"));
+    }
+    draft.create_topic(topic, config, random)
+}
+
+fn new_topic(topic: &CreatableTopic) -> NewTopic {
+    let placement = if topic.assignments.is_empty() {
+        Placement::Counts { partitions: topic.num_partitions, replicas: topic.replication_factor }
+    } else {
+        let ids = |ids: &[i32]| ids.iter().copied().map(BrokerId).collect();
+        let assignments = topic.assignments.iter();
+        Placement::Assigned(
+            assignments.map(|given| (given.partition_index, ids(&given.broker_ids))).collect(),
+        )
+    };
+    let configs = topic.configs.iter().map(|config| (config.name.clone(), config.value.clone())).collect();
+    NewTopic { name: topic.name.clone(), placement, configs }
+}
+
+fn success(
+    name: &str,
+    created: CreatedTopic,
+    image: &MetadataImage,
+    config: &BrokerConfig,
+) -> CreatableTopicResult {
+    CreatableTopicResult {
+        name: name.to_owned(),
+        topic_id: created.id,
+        num_partitions: created.partitions,
+        replication_factor: created.replicas,
+        configs: Some(effective_configs(image.topic_overrides(name), image, config)),
+        ..Default::default()
+    }
+}
+
+fn failure(name: &str, error: &AdminError) -> CreatableTopicResult {
+    CreatableTopicResult {
+        name: name.to_owned(),
+        error_code: ErrorCode::from(error).to_wire(),
+        error_message: Some(error.to_string()),
+        ..Default::default()
+    }
+}
+
+fn effective_configs(
+    overrides: &Properties,
+    image: &MetadataImage,
+    config: &BrokerConfig,
+) -> Vec<CreatableTopicConfigs> {
+    let layers = image.layers(config);
+    effective_values(overrides, &layers)
+        .map(|(topic, value, is_own)| CreatableTopicConfigs {
+            name: topic.key.name.to_owned(),
+            value: value.map(|value| value.to_string()),
+            read_only: false,
+            config_source: if is_own { Source::Topic } else { layers.topic_default_source(topic) } as i8,
+            is_sensitive: topic.key.kind.is_sensitive(),
+        })
+        .collect()
+}

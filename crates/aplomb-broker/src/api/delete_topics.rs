@@ -1,0 +1,111 @@
+//! DeleteTopics: by name, and from version 6 on by id.
+
+use std::collections::HashSet;
+
+use aplomb_model::{ErrorCode, TopicId, Uuid};
+use aplomb_protocol::messages::delete_topics_request::{DeleteTopicState, DeleteTopicsRequest};
+use aplomb_protocol::messages::delete_topics_response::{DeletableTopicResult, DeleteTopicsResponse};
+
+use super::context::{Planned, duplicate, repeated};
+use crate::config::BrokerConfig;
+use crate::metadata::MetadataImage;
+use crate::metadata::standalone::{AdminError, Controller, Draft};
+
+/// The first version whose clients know that deletion can be disabled.
+const WITH_DISABLED: i16 = 3;
+
+/// Plans.
+#[must_use = "the records have to be written"]
+pub fn plan(
+    request: &DeleteTopicsRequest,
+    version: i16,
+    controller: &mut Controller,
+    config: &BrokerConfig,
+) -> Planned<DeleteTopicsResponse> {
+    let named = |name: &String| DeleteTopicState { name: Some(name.clone()), topic_id: Uuid::ZERO };
+    let wanted: Vec<DeleteTopicState> =
+        request.topic_names.iter().map(named).chain(request.topics.iter().cloned()).collect();
+    let key = |topic: &DeleteTopicState| (topic.name.clone(), topic.topic_id);
+    let twice = repeated(&wanted, key);
+    let both_ways = named_both_ways(&wanted, controller.image());
+    let mut draft = controller.draft();
+    let mut refused = HashSet::new();
+    let mut responses = Vec::with_capacity(wanted.len());
+    for topic in &wanted {
+        let is_twice = twice.contains(&key(topic));
+        // What is there twice is refused once.
+        if is_twice && !refused.insert(key(topic)) {
+            continue;
+        }
+        let result = if !config.metadata.delete_topics {
+            Err(disabled(version))
+        } else if is_twice && is_well_named(topic) {
+            Err(duplicate(if topic.name.is_some() { "topic name" } else { "topic id" }))
+        } else {
+            delete(topic, &both_ways, &mut draft)
+        };
+        responses.push(answer(topic, &result));
+    }
+    let records = controller.take(draft);
+    Planned { response: DeleteTopicsResponse { responses, ..Default::default() }, records }
+}
+
+fn disabled(version: i16) -> AdminError {
+    if version < WITH_DISABLED {
+        AdminError::Request("This version does not support topic deletion.".to_owned())
+    } else {
+        AdminError::DeletionDisabled
+    }
+}
+
+/// By name or by id, not by neither and not by both.
+fn is_well_named(topic: &DeleteTopicState) -> bool {
+    topic.name.is_some() == (topic.topic_id == Uuid::ZERO)
+}
+
+/// Topics that one entry names by name and another by id: that is the same topic twice, too.
+fn named_both_ways(wanted: &[DeleteTopicState], image: &MetadataImage) -> HashSet<TopicId> {
+    let well_named = || wanted.iter().filter(|topic| is_well_named(topic));
+    let by_id: HashSet<TopicId> =
+        well_named().filter(|topic| topic.name.is_none()).map(|topic| topic.topic_id).collect();
+    let by_name = well_named().filter_map(|topic| image.topics.by_name(topic.name.as_deref()?));
+    by_name.map(|topic| topic.id).filter(|id| by_id.contains(id)).collect()
+}
+
+/// Deletes, and says what was deleted.
+fn delete(
+    wanted: &DeleteTopicState,
+    both_ways: &HashSet<TopicId>,
+    draft: &mut Draft,
+) -> Result<(String, TopicId), AdminError> {
+    let topics = &draft.image().topics;
+    let request = |text: &str| Err(AdminError::Request(text.to_owned()));
+    let topic = match (&wanted.name, wanted.topic_id) {
+        (None, Uuid::ZERO) => return request("Neither topic name nor id were specified."),
+        (Some(_), id) if id != Uuid::ZERO => {
+            return request("You may not specify both topic name and topic id.");
+        }
+        (Some(name), _) => topics.by_name(name).ok_or_else(|| AdminError::UnknownTopic(name.clone()))?,
+        (None, id) => topics.by_id(id).ok_or(AdminError::UnknownTopicId(id))?,
+    };
+    let (name, id) = (topic.name.to_string(), topic.id);
+    if both_ways.contains(&id) {
+        return request("The provided topic name maps to an ID that was already supplied.");
+    }
+    draft.delete_topic(id)?;
+    Ok((name, id))
+}
+
+fn answer(topic: &DeleteTopicState, result: &Result<(String, TopicId), AdminError>) -> DeletableTopicResult {
+    match result {
+        Ok((name, id)) => {
+            DeletableTopicResult { name: Some(name.clone()), topic_id: *id, ..Default::default() }
+        }
+        Err(error) => DeletableTopicResult {
+            name: topic.name.clone(),
+            topic_id: topic.topic_id,
+            error_code: ErrorCode::from(error).to_wire(),
+            error_message: Some(error.to_string()),
+        },
+    }
+}

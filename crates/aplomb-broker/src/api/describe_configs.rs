@@ -1,0 +1,191 @@
+//! DescribeConfigs: the settings in force for a topic or for this broker, where each comes from, and what else would apply.
+
+use std::collections::HashSet;
+
+use aplomb_model::ErrorCode;
+use aplomb_protocol::messages::describe_configs_request::{DescribeConfigsRequest, DescribeConfigsResource};
+use aplomb_protocol::messages::describe_configs_response::{
+    DescribeConfigsResourceResult, DescribeConfigsResponse, DescribeConfigsResult, DescribeConfigsSynonym,
+};
+
+use super::context::Context;
+use crate::config::{
+    ConfigKey, Layers, Setting, Source, Update, broker_key, broker_keys, effective_values,
+    is_only_shown_when_set,
+};
+use crate::metadata::Resource;
+use crate::metadata::standalone::{AdminError, check_topic_name};
+
+/// Answers.
+#[must_use]
+pub fn handle(request: &DescribeConfigsRequest, ctx: &Context<'_>) -> DescribeConfigsResponse {
+    // One answer a resource: a short request must not ask for the same long list over and over.
+    let mut seen = HashSet::new();
+    let results = request
+        .resources
+        .iter()
+        .map(|resource| {
+            let described = if seen.insert((resource.resource_type, resource.resource_name.as_str())) {
+                View { request, resource, ctx }.describe()
+            } else {
+                Err(AdminError::Request("Each resource must appear at most once.".to_owned()))
+            };
+            let (configs, error) = match described {
+                Ok(configs) => (configs, None),
+                Err(error) => (Vec::new(), Some(error)),
+            };
+            DescribeConfigsResult {
+                error_code: error.as_ref().map_or(ErrorCode::None, ErrorCode::from).to_wire(),
+                error_message: error.map(|error| error.to_string()),
+                resource_type: resource.resource_type,
+                resource_name: resource.resource_name.clone(),
+                configs,
+            }
+        })
+        .collect();
+    DescribeConfigsResponse { results, ..Default::default() }
+}
+
+/// One resource of a request.
+struct View<'a> {
+    request: &'a DescribeConfigsRequest,
+    resource: &'a DescribeConfigsResource,
+    ctx: &'a Context<'a>,
+}
+
+impl View<'_> {
+    fn describe(&self) -> Result<Vec<DescribeConfigsResourceResult>, AdminError> {
+        let name = self.resource.resource_name.as_str();
+        let request = |text: String| Err(AdminError::Request(text));
+        match self.resource.resource_type {
+            Resource::TOPIC => {
+                check_topic_name(name)?;
+                match self.ctx.image.topics.by_name(name) {
+                    Some(_) => Ok(self.topic(name)),
+                    None => Err(AdminError::UnknownTopic(name.to_owned())),
+                }
+            }
+            Resource::BROKER if name.is_empty() => Ok(self.all_brokers()),
+            Resource::BROKER => self.check_is_this_broker(" or empty string").map(|()| self.broker()),
+            Resource::BROKER_LOGGER if name.is_empty() => request("Broker id must not be empty".to_owned()),
+            // Log levels are not settings of this broker: there is nothing to list.
+            Resource::BROKER_LOGGER => self.check_is_this_broker("").map(|()| Vec::new()),
+            Resource::CLIENT_METRICS => request("Client metrics are not collected by this broker".to_owned()),
+            Resource::GROUP => request("Groups have no settings on this broker".to_owned()),
+            other => request(format!("Unexpected resource type {other} for resource {name}")),
+        }
+    }
+
+    fn check_is_this_broker(&self, alternative: &str) -> Result<(), AdminError> {
+        let (name, this) = (&self.resource.resource_name, self.ctx.config.node_id);
+        match name.parse::<i32>() {
+            // Not "+1" or "01": see `handle` on how often one may ask.
+            Ok(_) if *name == this.to_string() => Ok(()),
+            Ok(_) => Err(AdminError::Request(format!(
+                "Unexpected broker id, expected {this}{alternative}, but received {name}"
+            ))),
+            Err(_) => Err(AdminError::Request(format!("Broker id must be an integer, but it is: {name}"))),
+        }
+    }
+
+    /// No names, or an empty list of names, ask for all.
+    fn is_wanted(&self, name: &str) -> bool {
+        let wanted = self.resource.configuration_keys.as_deref().unwrap_or_default();
+        wanted.is_empty() || wanted.iter().any(|wanted| wanted == name)
+    }
+
+    fn topic(&self, name: &str) -> Vec<DescribeConfigsResourceResult> {
+        let overrides = self.ctx.image.topic_overrides(name);
+        let layers = self.ctx.image.layers(self.ctx.config);
+        effective_values(overrides, &layers)
+            .filter(|(topic, ..)| self.is_wanted(topic.key.name))
+            .map(|(topic, value, is_own)| {
+                let value = value.map(|value| value.to_string());
+                let mut settings = Vec::new();
+                if is_own {
+                    let value = value.clone().unwrap_or_default();
+                    settings.push(Setting { name: topic.key.name, value, source: Source::Topic });
+                }
+                if let Some(broker) = topic.broker_keys.first() {
+                    settings.extend(layers.settings(broker));
+                }
+                self.result(&topic.key, value, false, &settings)
+            })
+            .collect()
+    }
+
+    fn broker(&self) -> Vec<DescribeConfigsResourceResult> {
+        let layers = self.ctx.image.layers(self.ctx.config);
+        let is_shown = |key: &&ConfigKey| !is_only_shown_when_set(key) || layers.set(key.name).is_some();
+        let mut results: Vec<_> = broker_keys()
+            .filter(|key| self.is_wanted(key.name))
+            .filter(is_shown)
+            .map(|key| {
+                let value = layers.value(key).map(|value| value.to_string());
+                self.result(key, value, key.update == Update::ReadOnly, &layers.settings(key.name))
+            })
+            .collect();
+        results.extend(self.unknown_names(&layers));
+        results.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+        results
+    }
+
+    /// What was set under names that no table has: a plug-in's, or a listener's. The value is not shown: it may be a password.
+    fn unknown_names(&self, layers: &Layers<'_>) -> Vec<DescribeConfigsResourceResult> {
+        let set = layers.for_this.keys().chain(layers.for_all.keys()).chain(layers.file.keys());
+        let mut names: Vec<&String> =
+            set.filter(|name| broker_key(name).is_none() && self.is_wanted(name)).collect();
+        names.sort_unstable();
+        names.dedup();
+        let result = |name: &String| DescribeConfigsResourceResult {
+            name: name.clone(),
+            value: None,
+            read_only: true,
+            config_source: layers.source(name).unwrap_or(Source::Default) as i8,
+            is_sensitive: true,
+            ..Default::default()
+        };
+        names.into_iter().map(result).collect()
+    }
+
+    /// Only what was changed at run time for all brokers.
+    fn all_brokers(&self) -> Vec<DescribeConfigsResourceResult> {
+        let layers = self.ctx.image.layers(self.ctx.config);
+        let set = layers.for_all.iter().filter(|(name, _)| self.is_wanted(name));
+        set.filter_map(|(name, value)| {
+            let key = broker_key(name)?;
+            let mut settings = layers.settings(key.name);
+            settings.retain(|setting| setting.source == Source::DynamicDefault);
+            Some(self.result(key, Some(value.clone()), key.update == Update::ReadOnly, &settings))
+        })
+        .collect()
+    }
+
+    fn result(
+        &self,
+        key: &ConfigKey,
+        value: Option<String>,
+        read_only: bool,
+        settings: &[Setting],
+    ) -> DescribeConfigsResourceResult {
+        let is_sensitive = key.kind.is_sensitive();
+        let shown = |value: Option<String>| value.filter(|_| !is_sensitive);
+        let synonym = |setting: &Setting| DescribeConfigsSynonym {
+            name: setting.name.to_owned(),
+            value: shown(Some(setting.value.clone())),
+            source: setting.source as i8,
+        };
+        let synonyms = if self.request.include_synonyms { settings } else { &[] };
+        let documentation = self.request.include_documentation && !key.documentation.is_empty();
+        DescribeConfigsResourceResult {
+            name: key.name.to_owned(),
+            value: shown(value),
+            read_only,
+            config_source: settings.first().map_or(Source::Default, |setting| setting.source) as i8,
+            is_sensitive,
+            synonyms: synonyms.iter().map(synonym).collect(),
+            config_type: key.kind.to_wire(),
+            documentation: documentation.then(|| key.documentation.to_owned()),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Metadata: brokers, topics, who leads what. Asking for a topic that there is not may create it.
+
+use std::collections::HashSet;
+
+use aplomb_model::{BrokerId, ErrorCode, Uuid};
+use aplomb_protocol::messages::metadata_request::MetadataRequest;
+use aplomb_protocol::messages::metadata_response::{
+    MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
+};
+
+use super::context::{ALL_CLUSTER_OPERATIONS, ALL_TOPIC_OPERATIONS, Context};
+use crate::metadata::standalone::{check_topic_name, is_internal_topic};
+use crate::metadata::{Broker, Partition, Topic};
+
+/// The first version that can ask by topic id.
+const BY_ID: i16 = 12;
+/// The first version that tells a missing listener from a missing leader.
+const WITH_LISTENER_ERROR: i16 = 6;
+
+/// An answer, and what it sets in motion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The response. Topics that are to be created are in it as unknown: clients ask again.
+    pub response: MetadataResponse,
+    /// Topics to create, with the broker's defaults.
+    pub create: Vec<String>,
+}
+
+/// Answers.
+#[must_use]
+pub fn handle(request: &MetadataRequest, version: i16, ctx: &Context<'_>) -> Answer {
+    let topics = request.topics.as_deref().unwrap_or_default();
+    if version < BY_ID && topics.iter().any(|topic| topic.name.is_none() || topic.topic_id != Uuid::ZERO) {
+        return Answer { response: refusal(request, ErrorCode::InvalidRequest), create: Vec::new() };
+    }
+    let view = View { ctx, version };
+    let mut create = Vec::new();
+    let is_everything = request.topics.is_none() || (version == 0 && topics.is_empty());
+    let ids: Vec<Uuid> = topics.iter().map(|topic| topic.topic_id).filter(|id| *id != Uuid::ZERO).collect();
+    let mut answered = if is_everything {
+        ctx.image
+            .topics
+            .iter()
+            .filter(|topic| !topic.partitions.is_empty())
+            .map(|topic| view.topic(topic))
+            .collect()
+    } else if ids.is_empty() {
+        let may_create = ctx.config.metadata.auto_create_topics && request.allow_auto_topic_creation;
+        let mut seen = HashSet::new();
+        let names = topics.iter().filter_map(|topic| topic.name.as_deref()).filter(|name| seen.insert(*name));
+        names
+            .map(|name| {
+                view.topic_by_name(name).unwrap_or_else(|error| {
+                    if may_create && error == ErrorCode::UnknownTopicOrPartition && !is_internal_topic(name) {
+                        create.push(name.to_owned());
+                    }
+                    no_topic(Some(name.to_owned()), Uuid::ZERO, error)
+                })
+            })
+            .collect()
+    } else {
+        let mut seen = HashSet::new();
+        ids.into_iter().filter(|id| seen.insert(*id)).map(|id| view.topic_by_id(id)).collect::<Vec<_>>()
+    };
+    if version >= 8 && request.include_topic_authorized_operations {
+        for topic in &mut answered {
+            topic.topic_authorized_operations = ALL_TOPIC_OPERATIONS;
+        }
+    }
+    let mut response = MetadataResponse {
+        brokers: view.brokers(),
+        cluster_id: Some(ctx.image.cluster_id.to_string()),
+        controller_id: controller_id(ctx),
+        topics: answered,
+        ..Default::default()
+    };
+    if (8..=10).contains(&version) && request.include_cluster_authorized_operations {
+        response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS;
+    }
+    Answer { response, create }
+}
+
+/// A live broker that takes requests for the controller, this one if it is live: -1 if none is.
+pub(super) fn controller_id(ctx: &Context<'_>) -> i32 {
+    let this = ctx.config.node_id;
+    let live = || ctx.image.brokers.iter().find(|broker| !broker.fenced).map(|broker| broker.id);
+    let chosen = if ctx.image.is_live(this) { Some(this) } else { live() };
+    chosen.map_or(-1, |id| id.0)
+}
+
+fn no_topic(name: Option<String>, topic_id: Uuid, error: ErrorCode) -> MetadataResponseTopic {
+    let is_internal = name.as_deref().is_some_and(is_internal_topic);
+    MetadataResponseTopic { error_code: error.to_wire(), name, topic_id, is_internal, ..Default::default() }
+}
+
+fn refusal(request: &MetadataRequest, error: ErrorCode) -> MetadataResponse {
+    let topics = request.topics.as_deref().unwrap_or_default();
+    MetadataResponse {
+        topics: topics
+            .iter()
+            .map(|topic| no_topic(Some(topic.name.clone().unwrap_or_default()), topic.topic_id, error))
+            .map(|topic| MetadataResponseTopic { is_internal: false, ..topic })
+            .collect(),
+        error_code: error.to_wire(),
+        ..Default::default()
+    }
+}
+
+/// The cluster as clients of one listener and one version see it.
+struct View<'a> {
+    ctx: &'a Context<'a>,
+    version: i16,
+}
+
+impl View<'_> {
+    fn brokers(&self) -> Vec<MetadataResponseBroker> {
+        let live = self.ctx.image.brokers.iter().filter(|broker| !broker.fenced);
+        live.filter_map(|broker| {
+            let endpoint = broker.endpoint(self.ctx.listener)?;
+            Some(MetadataResponseBroker {
+                node_id: broker.id.0,
+                host: endpoint.host.clone(),
+                port: endpoint.port.into(),
+                rack: broker.rack.clone(),
+            })
+        })
+        .collect()
+    }
+
+    fn topic_by_name(&self, name: &str) -> Result<MetadataResponseTopic, ErrorCode> {
+        match self.ctx.image.topics.by_name(name).filter(|topic| !topic.partitions.is_empty()) {
+            Some(topic) => Ok(self.topic(topic)),
+            None => Err(match check_topic_name(name) {
+                Ok(()) => ErrorCode::UnknownTopicOrPartition,
+                Err(error) => ErrorCode::from(&error),
+            }),
+        }
+    }
+
+    fn topic_by_id(&self, id: Uuid) -> MetadataResponseTopic {
+        match self.ctx.image.topics.by_id(id) {
+            Some(topic) => self.topic(topic),
+            None => no_topic(None, id, ErrorCode::UnknownTopicId),
+        }
+    }
+
+    fn topic(&self, topic: &Topic) -> MetadataResponseTopic {
+        MetadataResponseTopic {
+            error_code: ErrorCode::None.to_wire(),
+            name: Some(topic.name.to_string()),
+            topic_id: topic.id,
+            is_internal: is_internal_topic(&topic.name),
+            partitions: topic
+                .partitions
+                .iter()
+                .map(|(index, partition)| self.partition(index.0, partition))
+                .collect(),
+            ..Default::default()
+        }
+    }
+
+    fn partition(&self, index: i32, partition: &Partition) -> MetadataResponsePartition {
+        let replicas = self.shown(&partition.replicas);
+        let isr = self.shown(&partition.isr);
+        let leader = partition.leader.and_then(|leader| self.ctx.image.brokers.get(leader));
+        let error = match leader {
+            None => ErrorCode::LeaderNotAvailable,
+            Some(leader) if leader.endpoint(self.ctx.listener).is_none() => {
+                if self.version >= WITH_LISTENER_ERROR {
+                    ErrorCode::ListenerNotFound
+                } else {
+                    ErrorCode::LeaderNotAvailable
+                }
+            }
+            Some(_) if replicas.len() < partition.replicas.len() || isr.len() < partition.isr.len() => {
+                ErrorCode::ReplicaNotAvailable
+            }
+            Some(_) => ErrorCode::None,
+        };
+        let has_leader = matches!(error, ErrorCode::None | ErrorCode::ReplicaNotAvailable);
+        MetadataResponsePartition {
+            error_code: error.to_wire(),
+            partition_index: index,
+            leader_id: leader.filter(|_| has_leader).map_or(-1, |leader| leader.id.0),
+            leader_epoch: partition.leader_epoch.to_wire(),
+            replica_nodes: replicas,
+            isr_nodes: isr,
+            offline_replicas: self.offline(partition),
+        }
+    }
+
+    /// Version 0 leaves out brokers that cannot be reached, and says so; later ones name them as offline.
+    fn shown(&self, ids: &[BrokerId]) -> Vec<i32> {
+        let is_shown = |id: &&BrokerId| {
+            self.version > 0
+                || self.ctx.image.brokers.get(**id).is_some_and(|broker| self.is_reachable(broker))
+        };
+        ids.iter().filter(is_shown).map(|id| id.0).collect()
+    }
+
+    fn offline(&self, partition: &Partition) -> Vec<i32> {
+        let is_online = |id: BrokerId| {
+            let broker = self.ctx.image.brokers.get(id)?;
+            let directory = partition.directory(id)?;
+            Some(self.is_reachable(broker) && has_live_directory(broker, directory))
+        };
+        partition.replicas.iter().filter(|id| is_online(**id) != Some(true)).map(|id| id.0).collect()
+    }
+
+    fn is_reachable(&self, broker: &Broker) -> bool {
+        !broker.fenced && broker.endpoint(self.ctx.listener).is_some()
+    }
+}
+
+/// `DirectoryId#isOnline`: "not known yet" and "not assigned" are live, "lost" is not, and a broker that told of no directories has all
+/// the others.
+fn has_live_directory(broker: &Broker, directory: Uuid) -> bool {
+    match directory {
+        Uuid::ZERO | Uuid::ONE => true,
+        Uuid::TWO => false,
+        named => broker.directories.is_empty() || broker.directories.contains(&named),
+    }
+}

@@ -1,0 +1,570 @@
+//! Requests and responses of the APIs that are answered from metadata, in every version.
+
+use aplomb_model::{BrokerId, ErrorCode, Offset, Uuid};
+use aplomb_protocol::messages as m;
+use aplomb_protocol::{Message, Request};
+
+use super::*;
+use crate::config::{BrokerConfig, Properties};
+use crate::metadata::standalone::{Controller, Node, ProducerIdBlock};
+use crate::metadata::{Endpoint, MetadataImage};
+
+const NODE: BrokerId = BrokerId(1);
+
+/// A broker whose log is always durable at once.
+struct Broker {
+    controller: Controller,
+    config: BrokerConfig,
+    ids: u128,
+}
+
+impl Broker {
+    fn new() -> Self {
+        Self::with(&[])
+    }
+
+    fn with(settings: &[(&str, &str)]) -> Self {
+        let properties: Properties =
+            settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let mut controller = Controller::new(MetadataImage::empty("cluster"));
+        let endpoint = |name: &str, port: u16| Endpoint {
+            name: name.to_owned(),
+            host: "localhost".to_owned(),
+            port,
+            security_protocol: 0,
+        };
+        let node = Node {
+            id: NODE,
+            incarnation: Uuid::from_u128(5),
+            endpoints: vec![endpoint("PLAINTEXT", 9092)],
+            controller_endpoints: vec![endpoint("CONTROLLER", 9093)],
+            rack: Some("r1".to_owned()),
+            directories: vec![Uuid::from_u128(1000)],
+            cordoned_directories: vec![],
+            metadata_directory: Uuid::from_u128(1000),
+        };
+        drop(controller.activate(&node, Offset::ZERO, false, true));
+        drop(controller.register(&node, Offset::new(4)));
+        let config = BrokerConfig::from_properties(&properties).expect("valid").0;
+        Self { controller, config, ids: 0 }
+    }
+
+    fn ctx(&self) -> Context<'_> {
+        Context { image: self.controller.image(), config: &self.config, listener: "PLAINTEXT" }
+    }
+
+    fn create(&mut self, request: &m::CreateTopicsRequest) -> Planned<m::CreateTopicsResponse> {
+        let ids = &mut self.ids;
+        let mut random = || {
+            *ids += 1;
+            (*ids << 64 | 7).to_be_bytes()
+        };
+        create_topics::plan(request, &mut self.controller, &self.config, &mut random)
+    }
+
+    fn topic(&mut self, name: &str, partitions: i32) -> Uuid {
+        let planned = self.create(&m::CreateTopicsRequest {
+            topics: vec![creatable(name, partitions)],
+            ..Default::default()
+        });
+        assert_eq!(planned.response.topics[0].error_code, 0, "{:?}", planned.response);
+        planned.response.topics[0].topic_id
+    }
+
+    fn alter(&mut self, kind: i8, name: &str, configs: &[(&str, i8, Option<&str>)]) -> (i16, Option<String>) {
+        let configs = configs
+            .iter()
+            .map(|(name, operation, value)| m::incremental_alter_configs_request::AlterableConfig {
+                name: (*name).to_owned(),
+                config_operation: *operation,
+                value: value.map(str::to_owned),
+            })
+            .collect();
+        let resource = m::incremental_alter_configs_request::AlterConfigsResource {
+            resource_type: kind,
+            resource_name: name.to_owned(),
+            configs,
+        };
+        let request = m::IncrementalAlterConfigsRequest { resources: vec![resource], validate_only: false };
+        let planned = incremental_alter_configs::plan(&request, &mut self.controller, &self.config);
+        encodes_in_all_versions::<m::IncrementalAlterConfigsRequest, _>(|_| planned.response.clone());
+        let answer = planned.response.responses.into_iter().next().expect("one for each resource");
+        (answer.error_code, answer.error_message)
+    }
+}
+
+fn creatable(name: &str, partitions: i32) -> m::create_topics_request::CreatableTopic {
+    m::create_topics_request::CreatableTopic {
+        name: name.to_owned(),
+        num_partitions: partitions,
+        replication_factor: -1,
+        ..Default::default()
+    }
+}
+
+/// A response has to fit every version that its request is served in.
+fn encodes_in_all_versions<Q: Request + Message, R: Message>(response: impl Fn(i16) -> R) {
+    let key = aplomb_protocol::ApiKey::from_i16(Q::API_KEY.expect("a request")).expect("known");
+    let served = SUPPORTED.iter().find(|served| served.key == key).expect("served");
+    for version in served.versions.min..=served.versions.max {
+        let response = response(version);
+        let bytes = response.to_bytes(version).unwrap_or_else(|error| panic!("version {version}: {error}"));
+        R::from_bytes(bytes, version).expect("reads back");
+    }
+}
+
+fn code(raw: i16) -> ErrorCode {
+    ErrorCode::from_wire(raw).expect("a code of Kafka's")
+}
+
+fn software(name: &str) -> m::ApiVersionsRequest {
+    m::ApiVersionsRequest {
+        client_software_name: name.to_owned(),
+        client_software_version: "1.0".to_owned(),
+        ..Default::default()
+    }
+}
+
+#[test]
+fn versions_are_told_to_all_who_introduce_themselves() {
+    let broker = Broker::new();
+    let ctx = broker.ctx();
+    let request = software("librdkafka");
+    encodes_in_all_versions::<m::ApiVersionsRequest, _>(|version| {
+        api_versions::handle(&request, version, &ctx)
+    });
+    let response = api_versions::handle(&request, 4, &ctx);
+    let range = |key: i16| {
+        response.api_keys.iter().find(|api| api.api_key == key).map(|api| (api.min_version, api.max_version))
+    };
+    assert_eq!(range(0), Some((0, 13)), "old librdkafka needs Produce from 0 on");
+    assert_eq!(range(1), Some((4, 18)));
+    assert_eq!(range(22), Some((0, 5)));
+    assert_eq!(range(11), None, "there are no groups yet");
+    let features: Vec<_> = response
+        .finalized_features
+        .iter()
+        .map(|f| (f.name.as_str(), f.min_version_level, f.max_version_level))
+        .collect();
+    assert_eq!(features, [("metadata.version", 33, 33), ("kraft.version", 1, 1)]);
+    assert_eq!(response.supported_features.len(), 2);
+    let old = api_versions::handle(&request, 3, &ctx);
+    assert_eq!(old.supported_features.len(), 1, "a feature that begins at 0 breaks old clients");
+}
+
+#[test]
+fn versions_are_refused_to_strangers_and_to_those_who_meant_somebody_else() {
+    let broker = Broker::new();
+    let ctx = broker.ctx();
+    let error = |request: &m::ApiVersionsRequest, version| {
+        code(api_versions::handle(request, version, &ctx).error_code)
+    };
+    for name in ["", "-a", "a-", "a b", "ä"] {
+        assert_eq!(error(&software(name), 3), ErrorCode::InvalidRequest, "{name}");
+        assert_eq!(error(&software(name), 2), ErrorCode::None, "{name}");
+    }
+    let meant = |cluster: &str, node_id| m::ApiVersionsRequest {
+        cluster_id: Some(cluster.to_owned()),
+        node_id,
+        ..software("java")
+    };
+    assert_eq!(error(&meant("cluster", 1), 5), ErrorCode::None);
+    assert_eq!(error(&meant("other", 1), 5), ErrorCode::RebootstrapRequired);
+    assert_eq!(error(&meant("cluster", 2), 5), ErrorCode::RebootstrapRequired);
+    assert_eq!(error(&software("java"), 5), ErrorCode::None);
+
+    let response = api_versions::unsupported_version();
+    assert_eq!(code(response.error_code), ErrorCode::UnsupportedVersion);
+    assert_eq!(response.api_keys.len(), 1);
+    assert!(response.to_bytes(0).is_ok());
+}
+
+fn metadata_of(names: &[&str]) -> m::MetadataRequest {
+    let topic = |name: &&str| m::metadata_request::MetadataRequestTopic {
+        name: Some((*name).to_owned()),
+        ..Default::default()
+    };
+    m::MetadataRequest { topics: Some(names.iter().map(topic).collect()), ..Default::default() }
+}
+
+#[test]
+fn metadata_says_who_leads_what() {
+    let mut broker = Broker::new();
+    let id = broker.topic("t", 2);
+    let ctx = broker.ctx();
+    let request = m::MetadataRequest {
+        include_topic_authorized_operations: true,
+        include_cluster_authorized_operations: true,
+        ..metadata_of(&["t", "t"])
+    };
+    encodes_in_all_versions::<m::MetadataRequest, _>(|version| {
+        metadata::handle(&request, version, &ctx).response
+    });
+    let response = metadata::handle(&request, 9, &ctx).response;
+    assert_eq!((response.controller_id, response.cluster_id.as_deref()), (1, Some("cluster")));
+    assert_eq!((response.brokers[0].host.as_str(), response.brokers[0].port), ("localhost", 9092));
+    assert_eq!(response.topics.len(), 1);
+    let topic = &response.topics[0];
+    assert_eq!((topic.topic_id, topic.error_code, topic.partitions.len()), (id, 0, 2));
+    assert_eq!((topic.partitions[1].leader_id, &topic.partitions[1].isr_nodes[..]), (1, &[1][..]));
+    assert_eq!((topic.topic_authorized_operations, response.cluster_authorized_operations), (3576, 8096));
+
+    let all = m::MetadataRequest { topics: None, ..Default::default() };
+    assert_eq!(metadata::handle(&all, 12, &ctx).response.topics.len(), 1);
+    assert_eq!(metadata::handle(&metadata_of(&[]), 0, &ctx).response.topics.len(), 1);
+    assert_eq!(metadata::handle(&metadata_of(&[]), 1, &ctx).response.topics.len(), 0);
+}
+
+#[test]
+fn asking_for_a_topic_creates_it_unless_one_does_not_want_that() {
+    let mut broker = Broker::new();
+    let request = metadata_of(&["new", "bad name", "__consumer_offsets"]);
+    let answer = metadata::handle(&request, 13, &broker.ctx());
+    assert_eq!(answer.create, ["new"]);
+    let codes: Vec<_> = answer.response.topics.iter().map(|topic| code(topic.error_code)).collect();
+    let unknown = ErrorCode::UnknownTopicOrPartition;
+    assert_eq!(codes, [unknown, ErrorCode::InvalidTopicException, unknown]);
+    let without = m::MetadataRequest { allow_auto_topic_creation: false, ..request.clone() };
+    assert_eq!(metadata::handle(&without, 13, &broker.ctx()).create, [""; 0]);
+
+    let planned = broker.create(&create_topics::with_defaults(&answer.create));
+    assert_eq!((planned.response.topics[0].num_partitions, planned.records.len()), (1, 2));
+    assert_eq!(metadata::handle(&request, 13, &broker.ctx()).create, [""; 0]);
+
+    let never = Broker::with(&[("auto.create.topics.enable", "false")]);
+    assert_eq!(metadata::handle(&request, 13, &never.ctx()).create, [""; 0]);
+}
+
+#[test]
+fn topics_have_ids_from_version_12_on() {
+    let mut broker = Broker::new();
+    let id = broker.topic("t", 1);
+    let by_id = |id: Uuid| m::MetadataRequest {
+        topics: Some(vec![m::metadata_request::MetadataRequestTopic { topic_id: id, name: None }]),
+        ..Default::default()
+    };
+    let ctx = broker.ctx();
+    let answer = |id: Uuid, version| metadata::handle(&by_id(id), version, &ctx).response.topics.remove(0);
+    assert_eq!(answer(id, 12).name.as_deref(), Some("t"));
+    let unknown = answer(Uuid::from_u128(9), 12);
+    assert_eq!((code(unknown.error_code), unknown.name), (ErrorCode::UnknownTopicId, None));
+    assert_eq!(code(answer(id, 11).error_code), ErrorCode::InvalidRequest);
+    assert!(metadata::handle(&by_id(id), 11, &ctx).response.to_bytes(11).is_ok());
+}
+
+#[test]
+fn a_leader_behind_another_listener_is_not_there() {
+    let mut broker = Broker::new();
+    broker.topic("t", 1);
+    let ctx = Context { listener: "OTHER", ..broker.ctx() };
+    let partition = |version| {
+        metadata::handle(&metadata_of(&["t"]), version, &ctx).response.topics.remove(0).partitions.remove(0)
+    };
+    assert_eq!(code(partition(6).error_code), ErrorCode::ListenerNotFound);
+    assert_eq!(code(partition(5).error_code), ErrorCode::LeaderNotAvailable);
+    assert_eq!((partition(6).leader_id, &partition(6).offline_replicas[..]), (-1, &[1][..]));
+    assert_eq!((partition(0).replica_nodes.len(), partition(1).replica_nodes.len()), (0, 1));
+}
+
+#[test]
+fn the_cluster_is_described_to_those_who_ask_for_brokers() {
+    let broker = Broker::new();
+    let ctx = broker.ctx();
+    let request =
+        m::DescribeClusterRequest { include_cluster_authorized_operations: true, ..Default::default() };
+    encodes_in_all_versions::<m::DescribeClusterRequest, _>(|version| {
+        describe_cluster::handle(&request, version, &ctx)
+    });
+    let response = describe_cluster::handle(&request, 2, &ctx);
+    assert_eq!(
+        (response.controller_id, response.brokers.len(), response.cluster_authorized_operations),
+        (1, 1, 8096)
+    );
+    let controllers = m::DescribeClusterRequest { endpoint_type: 2, ..Default::default() };
+    let error = |version| code(describe_cluster::handle(&controllers, version, &ctx).error_code);
+    assert_eq!((error(0), error(1)), (ErrorCode::InvalidRequest, ErrorCode::MismatchedEndpointType));
+    let nobody = m::DescribeClusterRequest { endpoint_type: 3, ..Default::default() };
+    assert_eq!(
+        code(describe_cluster::handle(&nobody, 1, &ctx).error_code),
+        ErrorCode::UnsupportedEndpointType
+    );
+}
+
+#[test]
+fn creation_is_planned_topic_by_topic() {
+    let mut broker = Broker::new();
+    broker.topic("there", 1);
+    let request = m::CreateTopicsRequest {
+        topics: vec![
+            creatable("new", 3),
+            creatable("there", 1),
+            creatable("twice", 1),
+            creatable("twice", 2),
+            creatable("__cluster_metadata", 1),
+            m::create_topics_request::CreatableTopic {
+                assignments: vec![m::create_topics_request::CreatableReplicaAssignment {
+                    partition_index: 0,
+                    broker_ids: vec![1],
+                }],
+                ..creatable("assigned", 1)
+            },
+        ],
+        validate_only: true,
+        ..Default::default()
+    };
+    let validated = broker.create(&request);
+    assert_eq!(validated.records, []);
+    let planned = broker.create(&m::CreateTopicsRequest { validate_only: false, ..request });
+    encodes_in_all_versions::<m::CreateTopicsRequest, _>(|_| planned.response.clone());
+    let outcome: Vec<_> =
+        planned.response.topics.iter().map(|topic| (topic.name.as_str(), code(topic.error_code))).collect();
+    let invalid = ErrorCode::InvalidRequest;
+    assert_eq!(
+        outcome,
+        [
+            ("new", ErrorCode::None),
+            ("there", ErrorCode::TopicAlreadyExists),
+            ("twice", invalid),
+            ("__cluster_metadata", invalid),
+            ("assigned", invalid)
+        ]
+    );
+    assert_eq!(planned.records.len(), 4);
+    let new = &planned.response.topics[0];
+    assert_eq!((new.num_partitions, new.replication_factor), (3, 1));
+    let configs = new.configs.as_ref().expect("the settings in force");
+    let retention = configs.iter().find(|config| config.name == "retention.ms").expect("there");
+    assert_eq!((retention.value.as_deref(), retention.config_source), (Some("604800000"), 5));
+    assert!(configs.is_sorted_by(|left, right| left.name < right.name));
+}
+
+#[test]
+fn deletion_is_planned_by_name_or_id() {
+    let mut broker = Broker::new();
+    let (a, b) = (broker.topic("a", 1), broker.topic("b", 1));
+    broker.topic("c", 1);
+    let by = |name: Option<&str>, topic_id| m::delete_topics_request::DeleteTopicState {
+        name: name.map(str::to_owned),
+        topic_id,
+    };
+    let request = m::DeleteTopicsRequest {
+        topics: vec![
+            by(None, a),
+            by(None, Uuid::from_u128(9)),
+            by(Some("none"), Uuid::ZERO),
+            by(None, Uuid::ZERO),
+            by(Some("a"), a),
+            by(Some("b"), Uuid::ZERO),
+            by(None, b),
+            by(Some("c"), Uuid::ZERO),
+            by(Some("c"), Uuid::ZERO),
+        ],
+        ..Default::default()
+    };
+    let planned = delete_topics::plan(&request, 6, &mut broker.controller, &broker.config);
+    let invalid = ErrorCode::InvalidRequest;
+    let outcome: Vec<_> = planned.response.responses.iter().map(|topic| code(topic.error_code)).collect();
+    assert_eq!(
+        outcome,
+        [
+            ErrorCode::None,
+            ErrorCode::UnknownTopicId,
+            ErrorCode::UnknownTopicOrPartition,
+            invalid,
+            invalid,
+            invalid,
+            invalid,
+            invalid
+        ]
+    );
+    assert_eq!(planned.response.responses[0].name.as_deref(), Some("a"));
+    assert_eq!(planned.records.len(), 1);
+
+    let names = m::DeleteTopicsRequest { topic_names: vec!["b".to_owned()], ..Default::default() };
+    let planned = delete_topics::plan(&names, 5, &mut broker.controller, &broker.config);
+    encodes_in_all_versions::<m::DeleteTopicsRequest, _>(|_| planned.response.clone());
+    assert_eq!(planned.records.len(), 1);
+
+    let mut keeper = Broker::with(&[("delete.topic.enable", "false")]);
+    keeper.topic("b", 1);
+    let mut refused = |version| {
+        let planned = delete_topics::plan(&names, version, &mut keeper.controller, &keeper.config);
+        assert_eq!(planned.records, []);
+        code(planned.response.responses[0].error_code)
+    };
+    assert_eq!((refused(2), refused(3)), (invalid, ErrorCode::TopicDeletionDisabled));
+}
+
+#[test]
+fn partitions_are_planned_topic_by_topic() {
+    let mut broker = Broker::new();
+    broker.topic("t", 1);
+    let more = |name: &str, count| m::create_partitions_request::CreatePartitionsTopic {
+        name: name.to_owned(),
+        count,
+        assignments: None,
+    };
+    let request = m::CreatePartitionsRequest {
+        topics: vec![more("t", 3), more("none", 3), more("u", 1), more("u", 2)],
+        ..Default::default()
+    };
+    let planned = create_partitions::plan(&request, &mut broker.controller);
+    encodes_in_all_versions::<m::CreatePartitionsRequest, _>(|_| planned.response.clone());
+    let outcome: Vec<_> = planned.response.results.iter().map(|result| code(result.error_code)).collect();
+    assert_eq!(outcome, [ErrorCode::None, ErrorCode::UnknownTopicOrPartition, ErrorCode::InvalidRequest]);
+    assert_eq!(planned.records.len(), 2);
+}
+
+#[test]
+fn settings_show_where_they_come_from() {
+    let mut broker = Broker::with(&[("log.retention.ms", "7000"), ("ssl.key.password", "secret")]);
+    broker.topic("t", 1);
+    assert_eq!(broker.alter(2, "t", &[("retention.ms", 0, Some("5000"))]).0, 0);
+    assert_eq!(broker.alter(4, "", &[("log.retention.ms", 0, Some("6000"))]).0, 0);
+    let ctx = broker.ctx();
+    let resource = |kind, name: &str| m::describe_configs_request::DescribeConfigsResource {
+        resource_type: kind,
+        resource_name: name.to_owned(),
+        configuration_keys: None,
+    };
+    let request = m::DescribeConfigsRequest {
+        resources: vec![
+            resource(2, "t"),
+            resource(4, "1"),
+            resource(4, ""),
+            resource(2, "none"),
+            resource(4, "2"),
+        ],
+        include_synonyms: true,
+        include_documentation: true,
+    };
+    encodes_in_all_versions::<m::DescribeConfigsRequest, _>(|_| describe_configs::handle(&request, &ctx));
+    let results = describe_configs::handle(&request, &ctx).results;
+    let find = |at: usize, name: &str| {
+        results[at].configs.iter().find(|config| config.name == name).expect("listed")
+    };
+
+    let retention = find(0, "retention.ms");
+    assert_eq!(
+        (retention.value.as_deref(), retention.config_source, retention.read_only),
+        (Some("5000"), 1, false)
+    );
+    let synonyms: Vec<_> =
+        retention.synonyms.iter().map(|s| (s.name.as_str(), s.value.as_deref(), s.source)).collect();
+    assert_eq!(
+        synonyms,
+        [
+            ("retention.ms", Some("5000"), 1),
+            ("log.retention.ms", Some("6000"), 3),
+            ("log.retention.ms", Some("7000"), 4),
+            ("log.retention.hours", Some("168"), 5),
+        ]
+    );
+    assert!(retention.documentation.is_some());
+    assert_eq!(find(0, "segment.bytes").config_source, 5);
+
+    let of_broker = find(1, "log.retention.ms");
+    assert_eq!((of_broker.value.as_deref(), of_broker.config_source), (Some("6000"), 3));
+    let password = find(1, "ssl.key.password");
+    assert_eq!((password.value.as_deref(), password.is_sensitive), (None, true));
+    assert_eq!((find(1, "node.id").value.as_deref(), find(1, "node.id").read_only), (Some("1"), true));
+    assert_eq!(results[2].configs.len(), 1);
+    assert_eq!(code(results[3].error_code), ErrorCode::UnknownTopicOrPartition);
+    assert_eq!(code(results[4].error_code), ErrorCode::InvalidRequest);
+}
+
+#[test]
+fn one_may_ask_for_a_resource_once_and_for_single_settings() {
+    let broker = Broker::new();
+    let resource = m::describe_configs_request::DescribeConfigsResource {
+        resource_type: 4,
+        resource_name: "1".to_owned(),
+        configuration_keys: Some(vec!["node.id".to_owned()]),
+    };
+    let again = m::describe_configs_request::DescribeConfigsResource {
+        resource_name: "+1".to_owned(),
+        ..resource.clone()
+    };
+    let resources = vec![resource.clone(), resource, again];
+    let request = m::DescribeConfigsRequest { resources, ..Default::default() };
+    let results = describe_configs::handle(&request, &broker.ctx()).results;
+    assert_eq!(results[0].configs.len(), 1);
+    assert_eq!(code(results[1].error_code), ErrorCode::InvalidRequest);
+    assert_eq!(code(results[2].error_code), ErrorCode::InvalidRequest);
+}
+
+#[test]
+fn changes_of_settings_are_refused_with_a_reason() {
+    let mut broker = Broker::new();
+    broker.topic("t", 1);
+    let invalid = ErrorCode::InvalidRequest;
+    let mut refusal = |kind, name: &str, configs: &[(&str, i8, Option<&str>)]| {
+        let (error, message) = broker.alter(kind, name, configs);
+        (code(error), message.expect("a reason"))
+    };
+    assert_eq!(
+        refusal(2, "t", &[("retention.ms", 0, None)]),
+        (invalid, "Null value not supported for : retention.ms".to_owned())
+    );
+    assert_eq!(refusal(2, "t", &[("a", 0, Some("1")), ("a", 1, None)]).0, invalid);
+    assert_eq!(
+        refusal(2, "t", &[("retention.ms", 9, Some("1"))]),
+        (invalid, "Unknown operations type 9".to_owned())
+    );
+    assert_eq!(
+        refusal(2, "t", &[("retention.ms", 0, Some("x"))]),
+        (
+            ErrorCode::InvalidConfig,
+            "Invalid value x for configuration retention.ms: Not a number of type LONG".to_owned()
+        )
+    );
+    assert_eq!(refusal(99, "t", &[]).0, invalid);
+    assert_eq!(refusal(2, "", &[]).0, invalid);
+    assert_eq!(refusal(4, "one", &[]).0, invalid);
+    assert_eq!(refusal(4, "1", &[("process.roles", 0, Some("broker"))]).0, invalid);
+}
+
+#[test]
+fn an_idempotent_producer_gets_an_identity_and_a_transactional_one_is_sent_on() {
+    let mut broker = Broker::new();
+    let mut draft = broker.controller.draft();
+    let mut ids = draft.allocate_producer_ids(NODE);
+    drop(broker.controller.take(draft));
+    let ctx = broker.ctx();
+    let fresh = m::InitProducerIdRequest {
+        transactional_id: None,
+        producer_id: -1,
+        producer_epoch: -1,
+        transaction_timeout_ms: 60_000,
+        ..Default::default()
+    };
+    let mut answer =
+        |request: &m::InitProducerIdRequest| match init_producer_id::handle(request, &ctx, &mut ids) {
+            init_producer_id::Answer::Ready(response) => Some(response),
+            init_producer_id::Answer::NeedsBlock => None,
+        };
+    let first = answer(&fresh).expect("ready");
+    assert_eq!((first.error_code, first.producer_id, first.producer_epoch), (0, 0, 0));
+    encodes_in_all_versions::<m::InitProducerIdRequest, _>(|_| first.clone());
+    let again = m::InitProducerIdRequest { producer_id: 0, producer_epoch: 3, ..fresh.clone() };
+    assert_eq!(answer(&again).expect("ready").producer_id, 1);
+
+    let mut error = |request: m::InitProducerIdRequest| code(answer(&request).expect("ready").error_code);
+    assert_eq!(
+        error(m::InitProducerIdRequest { producer_id: 5, ..fresh.clone() }),
+        ErrorCode::InvalidRequest
+    );
+    let transactional = |id: &str, transaction_timeout_ms| m::InitProducerIdRequest {
+        transactional_id: Some(id.to_owned()),
+        transaction_timeout_ms,
+        ..fresh.clone()
+    };
+    assert_eq!(error(transactional("", 1)), ErrorCode::InvalidRequest);
+    assert_eq!(error(transactional("t", 0)), ErrorCode::InvalidTransactionTimeout);
+    assert_eq!(error(transactional("t", 900_001)), ErrorCode::InvalidTransactionTimeout);
+    assert_eq!(error(transactional("t", 900_000)), ErrorCode::NotCoordinator);
+
+    while ids.take().is_some() {}
+    let empty: &mut ProducerIdBlock = &mut ids;
+    assert_eq!(init_producer_id::handle(&fresh, &ctx, empty), init_producer_id::Answer::NeedsBlock);
+}
