@@ -1,0 +1,14 @@
+//! Decompresses bytes as zstd, under a limit.
+
+#![no_main]
+
+use aplomb_model::batch::{Codec, decompress};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    for limit in [0, 1000, 1 << 20] {
+        if let Ok(plain) = decompress(Codec::Zstd, data, limit) {
+            assert!(plain.len() <= limit);
+        }
+    }
+});

@@ -1,0 +1,136 @@
+//! Writes the corpora that fuzzing starts from: `seeds GOLDEN.tsv CORPUS`.
+//!
+//! Batches come from the golden file that Java wrote, one `name, hex` a line; the rest is made here.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use aplomb_log::index::{
+    AbortedTransaction, OffsetIndexBuilder, OffsetPosition, TimeIndexBuilder, TimestampOffset,
+};
+use aplomb_model::batch::{Batches, Codec, decompress};
+use aplomb_model::{BrokerId, DirectoryId, Offset, ProducerId, Timestamp, Uuid};
+use aplomb_protocol::ApiKey;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let args: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let [golden, corpus] = &args[..] else { return Err("usage: seeds GOLDEN.tsv CORPUS".into()) };
+    for line in fs::read_to_string(golden)?.lines() {
+        let (name, hex) = line.split_once('\t').ok_or("a line has a name and bytes")?;
+        batch(corpus, name, &unhex(hex)?)?;
+    }
+    messages(corpus)?;
+    files(corpus)
+}
+
+fn put(corpus: &Path, target: &str, name: &str, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
+    let directory = corpus.join(target);
+    fs::create_dir_all(&directory)?;
+    Ok(fs::write(directory.join(name), bytes)?)
+}
+
+fn batch(corpus: &Path, name: &str, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
+    put(corpus, "batches", name, bytes)?;
+    let view = Batches::new(bytes).next().ok_or("a golden batch")?;
+    let (codec, packed) = (view.header.codec()?, view.record_bytes());
+    if codec != Codec::None {
+        put(corpus, &format!("decompress_{codec}"), name, &packed)?;
+    }
+    let plain = decompress(codec, &packed, 1 << 24)?;
+    if plain.len() < 4096 {
+        put(corpus, "records", name, &[&[view.header.count() as u8], &plain[..]].concat())?;
+    }
+    for rules in [[0, 9], [28, 4], [32, 3], [4, 0]] {
+        let mut produced = [&rules[..], bytes].concat();
+        produced[2..10].fill(0);
+        put(corpus, "validate_produced", &format!("{name}-{}-{}", rules[0], rules[1]), &produced)?;
+    }
+    Ok(())
+}
+
+/// Every API in every version, with bodies of zeros and of small numbers, which are empty and short arrays.
+fn messages(corpus: &Path) -> Result<(), Box<dyn Error>> {
+    for api in ApiKey::ALL {
+        for version in api.versions().iter() {
+            let head = [api.key().to_be_bytes(), version.to_be_bytes()].concat();
+            for (filling, body) in [("zeros", [0; 160]), ("ones", [1; 160]), ("twos", [2; 160])] {
+                let name = format!("{}-{version}-{filling}", api.name());
+                for target in ["requests", "responses"] {
+                    put(corpus, target, &name, &[&head[..], &body].concat())?;
+                }
+            }
+            let frame = [&[0, 0, 0, 14][..], &head, &7i32.to_be_bytes(), &[0, 2, b'm', b'e', 0, 0]].concat();
+            put(
+                corpus,
+                "frames",
+                &format!("{}-{version}", api.name()),
+                &[&[3][..], &frame, &frame].concat(),
+            )?;
+        }
+    }
+    for key in 0..30 {
+        for filling in 0..3 {
+            let value = [&[1, key, 0][..], &[filling; 60]].concat();
+            put(corpus, "metadata_records", &format!("{key}-{filling}"), &value)?;
+        }
+    }
+    Ok(())
+}
+
+fn files(corpus: &Path) -> Result<(), Box<dyn Error>> {
+    let base = Offset::new(1);
+    let mut offsets = OffsetIndexBuilder::new(base, 1000);
+    let mut times = TimeIndexBuilder::new(base, 1000);
+    for n in 1..20u32 {
+        offsets.push(OffsetPosition { offset: base.plus(u64::from(n) * 9), position: n * 4100 });
+        times.push(TimestampOffset {
+            timestamp: Timestamp(i64::from(n) * 100),
+            offset: base.plus(u64::from(n) * 9),
+        });
+    }
+    for (name, unwritten) in [("offsets", offsets.take_unwritten()), ("times", times.take_unwritten())] {
+        let (_, bytes) = unwritten.ok_or("entries that were just pushed")?;
+        put(corpus, "indexes", name, &[&[0][..], &bytes].concat())?;
+        put(corpus, "indexes", &format!("{name}-reserved"), &[&[1][..], &bytes, &[0; 24]].concat())?;
+    }
+    let aborted = AbortedTransaction {
+        producer: ProducerId::from_wire(5).ok_or("an id")?,
+        first_offset: base.plus(3),
+        last_offset: base.plus(9),
+        last_stable_offset: base.plus(10),
+    };
+    put(corpus, "indexes", "aborted", &[&[0][..], &aborted.encode()].concat())?;
+
+    let mut snapshot = vec![0, 1, 0, 0, 0, 0, 0, 0, 0, 2];
+    for id in 1..=2u8 {
+        snapshot.extend([0, 0, 0, 0, 0, 0, 0, id, 0, 3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 99, 0, 0, 0, 4]);
+        snapshot.extend([0, 0, 1, 0x8b, 0xcf, 0xe5, 0x68, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 50]);
+    }
+    put(corpus, "producer_snapshots", "two", &snapshot)?;
+    put(corpus, "checkpoints", "offsets", b"0\n2\nweather 0 17\nweather.raw-2 1 9223372036854775807\n")?;
+    put(corpus, "checkpoints", "epochs", b"0\n3\n0 0\n1 50\n7 2000\n")?;
+
+    let directory: DirectoryId = Uuid([9; 16]);
+    let meta = aplomb_log::meta::MetaProperties::new("MkU3OEVBNTcwNTJENDM2Qg", BrokerId(3), directory);
+    let quorum = br#"{"leaderId":1,"leaderEpoch":2,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}"#;
+    for (name, bytes) in [
+        ("meta.properties", &meta.encode()[..]),
+        ("java.properties", b"#\n#Mon Nov 20\ncluster.id=x\\u00e9\\:y\nversion=1\nnode.id=3\n"),
+        ("partition.metadata", b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"),
+        ("quorum-state", quorum),
+        ("clean", br#"{"version":0,"brokerEpoch":42}"#),
+        ("segment", b"00000000000000368769.index.deleted"),
+        ("directory", b"weather-raw-12.5c1f0a2b3c4d5e6f708192a3b4c5d6e7-delete"),
+    ] {
+        put(corpus, "meta_files", name, bytes)?;
+    }
+    put(corpus, "tail", "untouched", &[])?;
+    put(corpus, "tail", "one-patch", &[0x10, 0, 1])
+}
+
+fn unhex(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+    let digits: Vec<u32> =
+        text.chars().map(|c| c.to_digit(16).ok_or("a hexadecimal digit")).collect::<Result<_, _>>()?;
+    Ok(digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | *digit as u8)).collect())
+}
