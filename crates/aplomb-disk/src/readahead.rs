@@ -76,6 +76,8 @@ struct Fetch {
     file: FileName,
     index: u64,
     readers: Vec<u64>,
+    /// A stream waits for it and is on its way to the next one.
+    passed: bool,
     begun: bool,
     detached: bool,
     /// The file was written behind this window since the fetch was begun, so it may not end any more where the fetch finds its end.
@@ -128,7 +130,9 @@ impl<R> Readahead<R> {
                 None => {
                     read.missing += 1;
                     let fetch = self.fetching_or_new(file, index);
-                    self.fetches.get_mut(&fetch).expect("it is under way").readers.push(id);
+                    let state = self.fetches.get_mut(&fetch).expect("it is under way");
+                    state.readers.push(id);
+                    state.passed |= range.end >= (index + 1) * self.bounds.window;
                     self.wanted.push_back(fetch);
                 }
             }
@@ -279,6 +283,7 @@ impl<R> Readahead<R> {
                     file: file.clone(),
                     index,
                     readers: Vec::new(),
+                    passed: false,
                     begun: false,
                     detached: false,
                     grown: false,
@@ -335,7 +340,7 @@ impl<R> Readahead<R> {
 
     fn keep(&mut self, fetch: &Fetch, bytes: Bytes) {
         self.used += bytes.len() as u64;
-        let window = Window::Ready { bytes, used: self.tick, passed: false };
+        let window = Window::Ready { bytes, used: self.tick, passed: fetch.passed };
         self.windows.entry(fetch.file.clone()).or_default().insert(fetch.index, window);
         while self.used > self.bounds.budget {
             let Some((file, index, ..)) = self.oldest() else { break };

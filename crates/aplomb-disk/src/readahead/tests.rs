@@ -97,7 +97,8 @@ fn an_error_ends_every_read_that_waits_for_the_window() {
     assert_eq!(readahead.fetched(other.id, &steady(&other, 1 << 20)), []);
 }
 
-/// A disk that takes 20 ms for whatever it is asked, six things at a time, must not hold a consumer that catches up below 50 MB/s.
+/// A disk that takes 20 ms for whatever it is asked, six things at a time, is no reason for a consumer that catches up to
+/// wait for each of its reads: that would be 52 MB/s.
 #[test]
 fn a_stream_outruns_a_disk_that_takes_its_time() {
     const MIB: u64 = 1 << 20;
@@ -124,7 +125,7 @@ fn a_stream_outruns_a_disk_that_takes_its_time() {
         at += MIB;
     }
     let rate = TOTAL / now / 1000; // bytes a millisecond, by a thousand: MB/s
-    assert!(rate >= 50, "{rate} MB/s");
+    assert!(rate >= 200, "{rate} MB/s");
 }
 
 /// A file system in which each fetch looks at its file some time between its beginning and its end.
