@@ -10,9 +10,13 @@
 //! Next: [`crate::fetch`] for reads, [`crate::flush`] for what goes to the disk, [`crate::retention`] for what is deleted,
 //! [`crate::recovery`] for how a log is found again.
 
-use aplomb_disk_api::FileName;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aplomb_disk_api::{FileName, SmallFile};
 use aplomb_model::batch::{AppendBytes, BatchHeader, EndTxnMarker, HEADER_SIZE, RecordIter};
-use aplomb_model::{ByteCount, ErrorCode, LeaderEpoch, Offset, Timestamp};
+use aplomb_model::{ByteCount, ErrorCode, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId};
 
 use crate::config::LogConfig;
 use crate::epochs::LeaderEpochs;
@@ -22,7 +26,7 @@ use crate::index::{BatchPosition, SegmentIndexes};
 use crate::producers::{Admission, AppendOrigin, ProducerBatch, ProducerState, SequenceError};
 use crate::segment::SegmentFile;
 use crate::segments::{ActiveSegment, Segments};
-use crate::tail::{LogTail, TailBatch, TailFull};
+use crate::tail::{LogEnd, LogTail, TailBatch, TailFull, TailShare};
 
 /// What a log is made of; see the module's words.
 #[derive(Debug)]
@@ -138,6 +142,32 @@ impl Log {
         }
     }
 
+    /// The log of a new partition. `metadata` is written before anything else.
+    #[must_use]
+    pub fn empty(
+        directory: &str,
+        topic: TopicId,
+        partition: PartitionIndex,
+        config: LogConfig,
+        share: Arc<TailShare>,
+        metadata: SmallFile,
+        now: Timestamp,
+    ) -> Self {
+        let base = Offset::ZERO;
+        let active = ActiveSegment::empty(base, SegmentIndexes::new(base, config.indexes), now);
+        let end = LogEnd { segment_base: base, at: 0, offset: base };
+        Self::new(LogParts {
+            segments: Segments::new(directory, VecDeque::new(), active),
+            tail: LogTail::new(share, topic, partition, end),
+            producers: ProducerState::starting_at(base),
+            epochs: LeaderEpochs::default(),
+            start: base,
+            recovery_point: base,
+            flush: FlushState::of_new_partition(metadata),
+            config,
+        })
+    }
+
     /// The offset of the next record.
     #[must_use]
     pub fn end(&self) -> Offset {
@@ -219,6 +249,11 @@ impl Log {
     #[must_use]
     pub fn latest_epoch(&self) -> Option<LeaderEpoch> {
         self.epochs.latest().map(|latest| latest.epoch)
+    }
+
+    /// Forgets producers that were not heard of for too long.
+    pub fn expire_producers(&mut self, now: Timestamp) {
+        self.producers.expire(now, Duration::from_millis(self.config.producer_expiration_ms));
     }
 
     /// Which epochs wrote what.

@@ -1,0 +1,452 @@
+//! Fetch: a long poll over many partitions, each read on the shard that owns it.
+//!
+//! First all partitions are read. If that is not enough to answer with, the operation watches them and reads those again that have more, until
+//! there is enough or the time is up. A partition whose records only the disk has says so at once and answers again when they are there;
+//! nobody waits for it who has something to return.
+
+use std::time::Duration;
+
+use aplomb_model::batch::HEADER_SIZE;
+use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset};
+use aplomb_protocol::EncodeError;
+use aplomb_protocol::hot::TopicKey;
+use aplomb_protocol::hot::fetch_request::FetchBody;
+use aplomb_protocol::hot::fetch_response::{FetchResponseHead, FetchResponseWriter, FetchedPartition};
+use aplomb_protocol::messages::fetch_response::{AbortedTransaction, EpochEndOffset};
+use bytes::Bytes;
+
+use super::produce::Calls;
+use crate::message::{PartitionCall, PartitionKey, ReadCall, ReadRecords, ReadRefusal, Slot};
+use crate::metadata::MetadataImage;
+use crate::ports::Reply;
+use crate::sessions::{Context, FetchKey, FetchSessions, FetchWish, Outcome, SessionRequest, Told};
+
+/// From this version on, a storage error has a code of its own.
+const STORAGE_ERROR_FROM: i16 = 6;
+/// How long a fetch waits for the disk at least, when there is nothing else to answer with.
+const COLD_PATIENCE: Duration = Duration::from_millis(500);
+
+/// A fetch request that waits for records.
+#[derive(Debug)]
+pub(crate) struct FetchOp {
+    version: i16,
+    correlation_id: i32,
+    context: Context,
+    parts: Vec<FetchPart>,
+    committed_only: bool,
+    min_bytes: u64,
+    max_bytes: u64,
+    begun: Instant,
+    deadline: Instant,
+    outstanding: usize,
+    cold: usize,
+    watching: bool,
+}
+
+#[derive(Debug)]
+struct FetchPart {
+    key: FetchKey,
+    wish: FetchWish,
+    target: Result<PartitionKey, ErrorCode>,
+    answer: Option<Result<ReadRecords, ReadRefusal>>,
+    /// The disk has been asked for this part.
+    cold: bool,
+}
+
+/// What a fetch wants next.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Answers are to come.
+    Wait,
+    /// Answer now.
+    Reply,
+    /// Watch the partitions.
+    Watch,
+}
+
+impl FetchOp {
+    /// Takes a request apart. The error is for the whole response.
+    pub(crate) fn begin(
+        body: FetchBody,
+        correlation_id: i32,
+        image: &MetadataImage,
+        sessions: &mut FetchSessions,
+        fetch_limit: u64,
+        now: Instant,
+    ) -> Result<Self, ErrorCode> {
+        let key = |topic: &TopicKey, partition: i32| FetchKey {
+            topic: topic.clone(),
+            partition: aplomb_model::PartitionIndex(partition),
+        };
+        let wishes = body
+            .partitions
+            .iter()
+            .map(|partition| {
+                let wish = FetchWish {
+                    fetch_offset: partition.fetch_offset,
+                    current_leader_epoch: partition.current_leader_epoch,
+                    last_fetched_epoch: partition.last_fetched_epoch,
+                    max_bytes: partition.partition_max_bytes,
+                };
+                (key(body.topic_of(partition), partition.partition), wish)
+            })
+            .collect();
+        let forgotten = body
+            .forgotten
+            .iter()
+            .flat_map(|topic| topic.partitions.iter().map(|partition| key(&topic.topic, *partition)))
+            .collect();
+        let request = SessionRequest {
+            id: body.session_id,
+            epoch: body.session_epoch,
+            by_id: body.version >= 13,
+            wishes,
+            forgotten,
+        };
+        let (context, list) = sessions.begin(request, now)?;
+        let parts = list
+            .into_iter()
+            .map(|(key, wish)| {
+                let target = resolve(&key, image);
+                FetchPart { key, wish, target, answer: None, cold: false }
+            })
+            .collect();
+        let wait = u64::try_from(body.max_wait_ms).unwrap_or(0);
+        Ok(Self {
+            version: body.version,
+            correlation_id,
+            context,
+            parts,
+            committed_only: body.isolation_level == 1,
+            min_bytes: u64::try_from(body.min_bytes).unwrap_or(0),
+            max_bytes: u64::try_from(body.max_bytes).unwrap_or(0).min(fetch_limit),
+            begun: now,
+            deadline: now + Duration::from_millis(wait),
+            outstanding: 0,
+            cold: 0,
+            watching: false,
+        })
+    }
+
+    /// When the client stops waiting.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// When to ask again, if the time is not up: records that are on their way from the disk are given a little more of it, or a client that does
+    /// not wait at all would never see them.
+    pub(crate) fn wake_again(&self, now: Instant) -> Option<Instant> {
+        let patience = self.begun + COLD_PATIENCE;
+        let until =
+            if self.cold > 0 && self.bytes() == 0 { self.deadline.max(patience) } else { self.deadline };
+        (until > now).then_some(until)
+    }
+
+    /// Reads of all partitions.
+    pub(crate) fn reads(&mut self) -> Calls {
+        (0..self.parts.len()).filter_map(|slot| self.read(slot as Slot)).collect()
+    }
+
+    /// A read of one partition that has more.
+    pub(crate) fn read(&mut self, slot: Slot) -> Option<(Slot, PartitionKey, PartitionCall)> {
+        let part = &mut self.parts[slot as usize];
+        let key = *part.target.as_ref().ok()?;
+        if std::mem::take(&mut part.cold) {
+            self.cold -= 1;
+        }
+        self.outstanding += 1;
+        let max = u64::try_from(part.wish.max_bytes).unwrap_or(0).min(self.max_bytes);
+        let call = ReadCall {
+            from: part.wish.fetch_offset,
+            current_epoch: LeaderEpoch::from_wire(part.wish.current_leader_epoch),
+            last_fetched_epoch: LeaderEpoch::from_wire(part.wish.last_fetched_epoch),
+            max_bytes: u32::try_from(max).unwrap_or(u32::MAX),
+            committed_only: self.committed_only,
+            deadline: self.deadline,
+        };
+        Some((slot, key, PartitionCall::Read(call)))
+    }
+
+    /// Watches of all partitions that can have more.
+    pub(crate) fn watches(&mut self) -> Calls {
+        self.watching = true;
+        let watch = |(slot, part): (usize, &FetchPart)| {
+            let key = *part.target.as_ref().ok()?;
+            let Some(Ok(read)) = &part.answer else { return None };
+            let call = PartitionCall::Watch { seen: read.high_watermark, start: read.log_start };
+            Some((slot as Slot, key, call))
+        };
+        self.parts.iter().enumerate().filter(|(_, part)| !part.cold).filter_map(watch).collect()
+    }
+
+    /// Ends of the watches, if there are any.
+    pub(crate) fn unwatches(&self) -> Calls {
+        if !self.watching {
+            return Vec::new();
+        }
+        let unwatch = |(slot, part): (usize, &FetchPart)| {
+            Some((slot as Slot, *part.target.as_ref().ok()?, PartitionCall::Unwatch))
+        };
+        self.parts.iter().enumerate().filter_map(unwatch).collect()
+    }
+
+    /// Takes a partition's answer. `from_disk_later`: it is not the last one, the disk was asked.
+    pub(crate) fn on_answer(
+        &mut self,
+        slot: Slot,
+        answer: Result<ReadRecords, ReadRefusal>,
+        from_disk_later: bool,
+    ) {
+        let part = &mut self.parts[slot as usize];
+        part.answer = Some(answer);
+        if from_disk_later {
+            part.cold = true;
+            self.cold += 1;
+            self.outstanding -= 1;
+        } else if std::mem::take(&mut part.cold) {
+            self.cold -= 1;
+        } else {
+            self.outstanding -= 1;
+        }
+    }
+
+    /// What to do now.
+    pub(crate) fn progress(&self, now: Instant) -> Progress {
+        if self.outstanding > 0 {
+            return Progress::Wait;
+        }
+        if self.parts.is_empty() || self.has_news() || self.bytes() >= self.min_bytes {
+            // Records that are on their way from the disk are worth the wait when there is nothing else.
+            let patient =
+                self.cold > 0 && self.bytes() == 0 && !self.has_news() && self.wake_again(now).is_some();
+            return if patient { Progress::Wait } else { Progress::Reply };
+        }
+        if self.wake_again(now).is_none() {
+            return Progress::Reply;
+        }
+        if self.watching { Progress::Wait } else { Progress::Watch }
+    }
+
+    /// Whether a partition has something to say that should not wait for records: an error, a divergence.
+    fn has_news(&self) -> bool {
+        self.parts.iter().any(|part| part.target.is_err() || matches!(part.answer, Some(Err(_))))
+    }
+
+    fn bytes(&self) -> u64 {
+        self.parts.iter().map(FetchPart::bytes).sum()
+    }
+
+    /// The reply.
+    pub(crate) fn reply(mut self, sessions: &mut FetchSessions, now: Instant) -> Result<Reply, EncodeError> {
+        self.keep_to_limit();
+        let outcomes: Vec<_> =
+            self.parts.iter().map(|part| (part.key.clone(), part.wish, part.outcome())).collect();
+        let (session_id, included) = match sessions.finish(self.context, &outcomes, now) {
+            Ok(finished) => finished,
+            Err(error) => return refuse(self.version, self.correlation_id, error),
+        };
+        let head = FetchResponseHead { throttle_time_ms: 0, error_code: 0, session_id };
+        let mut response = FetchResponseWriter::new(self.version, self.correlation_id, head)?;
+        let mut topic: Option<&TopicKey> = None;
+        for (part, _) in self.parts.iter().zip(included).filter(|(_, included)| *included) {
+            if topic != Some(&part.key.topic) {
+                response.topic(part.key.topic.as_ref())?;
+                topic = Some(&part.key.topic);
+            }
+            part.write(&mut response, self.version, self.committed_only)?;
+        }
+        Ok(Reply::Frame(response.finish(&[])?))
+    }
+
+    /// Partitions are served in the order of the request until the response is full; the first that has records gives at least one
+    /// batch, whatever its size.
+    fn keep_to_limit(&mut self) {
+        let mut left = self.max_bytes;
+        let mut first = true;
+        for part in &mut self.parts {
+            let limit = left.min(u64::try_from(part.wish.max_bytes).unwrap_or(0));
+            let Some(Ok(read)) = &mut part.answer else { continue };
+            let bytes: u64 = read.records.iter().map(|slice| slice.len() as u64).sum();
+            if bytes > limit && !first {
+                read.records = whole_batches_within(&read.records, limit);
+            }
+            let kept: u64 = read.records.iter().map(|slice| slice.len() as u64).sum();
+            first &= kept == 0;
+            left = left.saturating_sub(kept);
+        }
+    }
+}
+
+impl FetchPart {
+    fn bytes(&self) -> u64 {
+        match &self.answer {
+            Some(Ok(read)) => read.records.iter().map(|slice| slice.len() as u64).sum(),
+            Some(Err(_)) | None => 0,
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        let told = match &self.answer {
+            Some(Ok(read)) => {
+                Told { high_watermark: read.high_watermark.to_wire(), log_start: read.log_start.to_wire() }
+            }
+            Some(Err(ReadRefusal::Diverging { high_watermark, log_start, .. })) => {
+                Told { high_watermark: high_watermark.to_wire(), log_start: log_start.to_wire() }
+            }
+            Some(Err(ReadRefusal::Error { .. })) | None => Told { high_watermark: -1, log_start: -1 },
+        };
+        Outcome {
+            told,
+            has_records: self.bytes() > 0,
+            error: self.target.is_err() || matches!(self.answer, Some(Err(ReadRefusal::Error { .. }))),
+            diverging: matches!(self.answer, Some(Err(ReadRefusal::Diverging { .. }))),
+        }
+    }
+
+    fn write(
+        &self,
+        response: &mut FetchResponseWriter,
+        version: i16,
+        committed_only: bool,
+    ) -> Result<(), EncodeError> {
+        let index = self.key.partition.0;
+        let error = |error: ErrorCode| {
+            let known = error != ErrorCode::KafkaStorageError || version >= STORAGE_ERROR_FROM;
+            if known { error } else { ErrorCode::NotLeaderOrFollower }
+        };
+        let read = match (&self.target, &self.answer) {
+            (Err(code), _) => {
+                return response.partition(&FetchedPartition::refused(index, error(*code).to_wire()));
+            }
+            (Ok(_), Some(Ok(read))) => read,
+            (Ok(_), Some(Err(ReadRefusal::Error { error: code, log_start }))) => {
+                return response.partition(&FetchedPartition {
+                    log_start_offset: log_start.map_or(-1, Offset::to_wire),
+                    ..FetchedPartition::refused(index, error(*code).to_wire())
+                });
+            }
+            (Ok(_), Some(Err(ReadRefusal::Diverging { epoch, end, high_watermark, log_start }))) => {
+                return response.partition(&FetchedPartition {
+                    high_watermark: high_watermark.to_wire(),
+                    last_stable_offset: high_watermark.to_wire(),
+                    log_start_offset: log_start.to_wire(),
+                    diverging_epoch: EpochEndOffset {
+                        epoch: epoch.map_or(-1, LeaderEpoch::to_wire),
+                        end_offset: end.map_or(-1, Offset::to_wire),
+                    },
+                    ..FetchedPartition::refused(index, 0)
+                });
+            }
+            (Ok(_), None) => unreachable!("a fetch is answered when its partitions have answered"),
+        };
+        let aborted: Vec<AbortedTransaction> = read
+            .aborted
+            .iter()
+            .map(|(producer_id, first)| AbortedTransaction {
+                producer_id: *producer_id,
+                first_offset: first.to_wire(),
+            })
+            .collect();
+        response.partition(&FetchedPartition {
+            high_watermark: read.high_watermark.to_wire(),
+            last_stable_offset: read.last_stable.to_wire(),
+            log_start_offset: read.log_start.to_wire(),
+            aborted_transactions: committed_only.then_some(&aborted[..]),
+            records: Some(&read.records),
+            ..FetchedPartition::refused(index, 0)
+        })
+    }
+}
+
+/// A response that is nothing but an error.
+pub(crate) fn refuse(version: i16, correlation_id: i32, error: ErrorCode) -> Result<Reply, EncodeError> {
+    // Sessions exist from version 7 on, and so does the field for their errors.
+    let head = FetchResponseHead { throttle_time_ms: 0, error_code: error.to_wire(), session_id: 0 };
+    Ok(Reply::Frame(FetchResponseWriter::new(version, correlation_id, head)?.finish(&[])?))
+}
+
+fn resolve(key: &FetchKey, image: &MetadataImage) -> Result<PartitionKey, ErrorCode> {
+    let (topic, unknown) = match &key.topic {
+        TopicKey::Id(id) => (image.topics.by_id(*id), ErrorCode::UnknownTopicId),
+        TopicKey::Name(name) => (image.topics.by_name(name), ErrorCode::UnknownTopicOrPartition),
+    };
+    let topic = topic.ok_or(unknown)?;
+    if !topic.partitions.contains_key(&key.partition) {
+        return Err(ErrorCode::UnknownTopicOrPartition);
+    }
+    Ok(PartitionKey { topic: topic.id, partition: key.partition })
+}
+
+/// The first whole batches of `slices` that take at most `limit` bytes.
+fn whole_batches_within(slices: &[Bytes], limit: u64) -> Vec<Bytes> {
+    let total: u64 = slices.iter().map(|slice| slice.len() as u64).sum();
+    let mut end = 0;
+    while end + HEADER_SIZE as u64 <= total {
+        let size = 12 + u64::from(u32_at(slices, end + 8));
+        if end + size > limit.min(total) {
+            break;
+        }
+        end += size;
+    }
+    let mut kept = Vec::new();
+    for slice in slices {
+        let take = end.min(slice.len() as u64);
+        if take == 0 {
+            break;
+        }
+        kept.push(slice.slice(..usize::try_from(take).expect("not above a slice's length")));
+        end -= take;
+    }
+    kept
+}
+
+/// Four bytes at `position` of the bytes that `slices` hold one after the other, as a number.
+fn u32_at(slices: &[Bytes], position: u64) -> u32 {
+    let mut skip = position;
+    let mut raw = [0; 4];
+    let mut filled = 0;
+    for slice in slices {
+        let len = slice.len() as u64;
+        if skip >= len {
+            skip -= len;
+            continue;
+        }
+        for byte in &slice[usize::try_from(skip).expect("within the slice")..] {
+            raw[filled] = *byte;
+            filled += 1;
+            if filled == raw.len() {
+                return u32::from_be_bytes(raw);
+            }
+        }
+        skip = 0;
+    }
+    u32::from_be_bytes(raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use aplomb_model::Timestamp;
+    use aplomb_model::batch::BatchBuilder;
+
+    use super::*;
+
+    #[test]
+    fn a_full_response_is_cut_between_batches_wherever_the_slices_are_cut() {
+        let mut bytes = Vec::new();
+        let mut ends = vec![0_usize];
+        for n in 0..5 {
+            let mut batch = BatchBuilder::new(Offset::new(n));
+            batch.append(Timestamp(1), None, Some(&vec![b'x'; 10 * n as usize]), &[]);
+            bytes.extend_from_slice(&batch.build());
+            ends.push(bytes.len());
+        }
+        for piece in [7, 61, 1000] {
+            let slices: Vec<Bytes> = bytes.chunks(piece).map(Bytes::copy_from_slice).collect();
+            for limit in 0..=bytes.len() + 1 {
+                let expected = *ends.iter().rfind(|end| **end <= limit).expect("nothing always fits");
+                let kept = whole_batches_within(&slices, limit as u64).concat();
+                assert_eq!(kept, bytes[..expected], "limit {limit}");
+            }
+        }
+    }
+}

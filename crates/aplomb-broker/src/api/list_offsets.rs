@@ -1,0 +1,105 @@
+//! ListOffsets: offsets by timestamp, and the special ones at both ends.
+
+use std::collections::HashSet;
+
+use aplomb_log::cold::TimeWanted;
+use aplomb_model::{ErrorCode, LeaderEpoch, Offset, Timestamp};
+use aplomb_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsRequest};
+use aplomb_protocol::messages::list_offsets_response::{
+    ListOffsetsPartitionResponse, ListOffsetsResponse, ListOffsetsTopicResponse,
+};
+
+use super::produce::Calls;
+use super::scatter::{ReplyTo, Scatter, named};
+use crate::message::{FindOffset, PartitionAnswer, PartitionCall, WantedOffset};
+use crate::metadata::MetadataImage;
+
+/// Special timestamps, and the first version that has each (`ListOffsetsRequest` in Apache Kafka).
+const SPECIAL: [(i64, i16, WantedOffset); 6] = [
+    (-1, 0, WantedOffset::Latest),
+    (-2, 0, WantedOffset::Earliest),
+    (-3, 7, WantedOffset::Time(TimeWanted::Greatest)),
+    (-4, 8, WantedOffset::Earliest),
+    (-5, 9, WantedOffset::Tiered),
+    (-6, 11, WantedOffset::Tiered),
+];
+
+/// Takes a request apart.
+pub(crate) fn begin(
+    request: &ListOffsetsRequest,
+    to: ReplyTo,
+    image: &MetadataImage,
+) -> (Scatter<ListOffsetsResponse>, Calls) {
+    let mut calls = Calls::new();
+    let topics = request.topics.iter().map(|topic| ListOffsetsTopicResponse {
+        name: topic.name.clone(),
+        partitions: topic.partitions.iter().map(|p| unanswered(p, ErrorCode::RequestTimedOut)).collect(),
+    });
+    let response = ListOffsetsResponse { topics: topics.collect(), ..ListOffsetsResponse::default() };
+    let mut scatter = Scatter::new(to, response, fill);
+    let repeated = repeated(request);
+    let mut refused = Vec::new();
+    for (t, topic) in request.topics.iter().enumerate() {
+        for (p, partition) in topic.partitions.iter().enumerate() {
+            let wanted = wanted(partition.timestamp, to.version);
+            let is_repeated = repeated.contains(&(topic.name.as_str(), partition.partition_index));
+            match (named(image, &topic.name, partition.partition_index), wanted) {
+                _ if is_repeated => refused.push(((t, p), ErrorCode::InvalidRequest)),
+                (Err(error), _) | (Ok(_), Err(error)) => refused.push(((t, p), error)),
+                (Ok(key), Ok(wanted)) => {
+                    let find = FindOffset {
+                        current_epoch: LeaderEpoch::from_wire(partition.current_leader_epoch),
+                        wanted,
+                        committed_only: request.isolation_level == 1,
+                    };
+                    scatter.ask((t, p), key, PartitionCall::FindOffset(find), &mut calls);
+                }
+            }
+        }
+    }
+    scatter.preset(|response| {
+        for ((t, p), error) in refused {
+            response.topics[t].partitions[p].error_code = error.to_wire();
+        }
+    });
+    (scatter, calls)
+}
+
+fn wanted(timestamp: i64, version: i16) -> Result<WantedOffset, ErrorCode> {
+    if timestamp >= 0 {
+        return Ok(WantedOffset::Time(TimeWanted::AtOrAfter(Timestamp(timestamp))));
+    }
+    let special = SPECIAL.iter().find(|(special, from, _)| *special == timestamp && *from <= version);
+    special.map(|(_, _, wanted)| *wanted).ok_or(ErrorCode::UnsupportedVersion)
+}
+
+fn repeated(request: &ListOffsetsRequest) -> HashSet<(&str, i32)> {
+    let mut seen = HashSet::new();
+    let all =
+        request.topics.iter().flat_map(|t| t.partitions.iter().map(|p| (t.name.as_str(), p.partition_index)));
+    all.filter(|key| !seen.insert(*key)).collect()
+}
+
+fn unanswered(partition: &ListOffsetsPartition, error: ErrorCode) -> ListOffsetsPartitionResponse {
+    ListOffsetsPartitionResponse {
+        partition_index: partition.partition_index,
+        error_code: error.to_wire(),
+        timestamp: -1,
+        offset: -1,
+        leader_epoch: -1,
+    }
+}
+
+fn fill(response: &mut ListOffsetsResponse, (t, p): (usize, usize), answer: PartitionAnswer) {
+    let PartitionAnswer::Offset(answer) = answer else { panic!("a lookup is answered by an offset") };
+    let place = &mut response.topics[t].partitions[p];
+    match answer {
+        Ok(found) => {
+            place.error_code = 0;
+            place.timestamp = found.timestamp.unwrap_or(Timestamp::NONE).0;
+            place.offset = found.offset.map_or(-1, Offset::to_wire);
+            place.leader_epoch = found.leader_epoch.map_or(-1, LeaderEpoch::to_wire);
+        }
+        Err(error) => place.error_code = error.to_wire(),
+    }
+}

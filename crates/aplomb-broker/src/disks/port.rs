@@ -1,0 +1,123 @@
+//! A shard's way to one disk: what was asked and why, and what waits because a lane is full.
+//!
+//! Order is kept within a lane: once a command has to wait, all later ones of its lane wait behind it. What waits is bounded by what
+//! it points at: the tail's share for writes, parked requests for reads, files for housekeeping.
+
+use std::collections::{HashMap, VecDeque};
+
+use aplomb_disk_api::{DiskCommand, DiskIndex, DiskQueue, Lane, QueueFull, Ticket};
+use aplomb_model::Instant;
+
+/// Remembers for each command why it was given; `P` is the purpose.
+pub(crate) struct DiskPort<P> {
+    queue: Box<dyn DiskQueue>,
+    outstanding: HashMap<Ticket, P>,
+    waiting: [VecDeque<(DiskCommand, P)>; 3],
+}
+
+impl<P> DiskPort<P> {
+    /// A port on a queue that nothing was submitted to yet.
+    pub(crate) fn new(queue: Box<dyn DiskQueue>) -> Self {
+        Self { queue, outstanding: HashMap::new(), waiting: Default::default() }
+    }
+
+    /// The disk behind the port.
+    pub(crate) fn disk(&self) -> DiskIndex {
+        self.queue.disk()
+    }
+
+    /// Hands a command to the disk, or keeps it until the disk takes it.
+    pub(crate) fn submit(&mut self, command: DiskCommand, purpose: P, now: Instant) {
+        let lane = command.lane();
+        self.waiting[lane.index()].push_back((command, purpose));
+        self.push(lane, now);
+    }
+
+    /// The purpose of a completed command. Makes room for what waited.
+    pub(crate) fn on_completion(&mut self, ticket: Ticket, now: Instant) -> Option<P> {
+        let purpose = self.outstanding.remove(&ticket);
+        for lane in Lane::ALL {
+            self.push(lane, now);
+        }
+        purpose
+    }
+
+    /// Commands given and not yet completed, those that wait included.
+    pub(crate) fn pending(&self) -> usize {
+        self.outstanding.len() + self.waiting.iter().map(VecDeque::len).sum::<usize>()
+    }
+
+    /// Whether commands wait for room in a lane that other shards may have filled: try [`Self::retry`] soon.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.waiting.iter().any(|lane| !lane.is_empty())
+    }
+
+    /// Tries again to hand over what waits.
+    pub(crate) fn retry(&mut self, now: Instant) {
+        for lane in Lane::ALL {
+            self.push(lane, now);
+        }
+    }
+
+    fn push(&mut self, lane: Lane, now: Instant) {
+        let waiting = &mut self.waiting[lane.index()];
+        while let Some((command, purpose)) = waiting.pop_front() {
+            match self.queue.try_submit(command, now) {
+                Ok(ticket) => {
+                    let before = self.outstanding.insert(ticket, purpose);
+                    assert!(before.is_none(), "a ticket is not used twice");
+                }
+                Err(QueueFull(command)) => {
+                    waiting.push_front((command, purpose));
+                    return;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aplomb_disk_api::FileName;
+
+    use super::*;
+
+    /// Takes `room` commands, then is full until told otherwise.
+    struct Narrow {
+        room: std::sync::Arc<std::sync::Mutex<usize>>,
+        taken: std::sync::Arc<std::sync::Mutex<Vec<DiskCommand>>>,
+    }
+
+    impl DiskQueue for Narrow {
+        fn disk(&self) -> DiskIndex {
+            DiskIndex(0)
+        }
+
+        fn try_submit(&mut self, command: DiskCommand, _: Instant) -> Result<Ticket, QueueFull<DiskCommand>> {
+            let mut room = self.room.lock().expect("not poisoned");
+            if *room == 0 {
+                return Err(QueueFull(command));
+            }
+            *room -= 1;
+            let mut taken = self.taken.lock().expect("not poisoned");
+            taken.push(command);
+            Ok(Ticket(taken.len() as u64))
+        }
+    }
+
+    #[test]
+    fn what_a_full_lane_refused_is_handed_over_later_in_the_same_order() {
+        let room = std::sync::Arc::new(std::sync::Mutex::new(1));
+        let taken = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let mut port = DiskPort::new(Box::new(Narrow { room: room.clone(), taken: taken.clone() }));
+        let write = |at| DiskCommand::Write { file: FileName::new("t-0/a.log"), at, data: Vec::new() };
+        for at in 0..3 {
+            port.submit(write(at), at, Instant::START);
+        }
+        assert!(port.has_waiting());
+        *room.lock().expect("not poisoned") = 2;
+        assert_eq!(port.on_completion(Ticket(1), Instant::START), Some(0));
+        assert_eq!(*taken.lock().expect("not poisoned"), [write(0), write(1), write(2)]);
+        assert_eq!(port.pending(), 2);
+    }
+}

@@ -1,0 +1,222 @@
+//! One partition that this broker leads: its log, who waits for it, and what may be done with it.
+//!
+//! What always holds: batches are appended in the order in which they arrived, also when some had to wait for memory; an answer that
+//! says "appended" is given once, and not before the topic's settings allow it.
+
+mod append;
+mod effects;
+mod read;
+mod settings;
+
+use std::collections::VecDeque;
+
+use aplomb_disk_api::DiskIndex;
+use aplomb_log::Log;
+use aplomb_model::batch::Validated;
+use aplomb_model::{ErrorCode, LeaderEpoch, Offset, TopicPartition};
+
+pub(crate) use effects::{ColdKind, ColdWish, Effects};
+pub(crate) use settings::PartitionSettings;
+
+use crate::message::{
+    AppendCall, Appended, OpId, PartitionAnswer, PartitionCall, PartitionKey, PartitionSize, Slot,
+};
+use crate::ports::Now;
+
+/// Whether a partition serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Serving {
+    /// It does.
+    Online,
+    /// Its log directory is lost.
+    Offline,
+}
+
+/// A batch that waits for memory.
+#[derive(Debug)]
+struct WaitingAppend {
+    op: OpId,
+    slot: Slot,
+    call: AppendCall,
+    /// What validation made of it, once its turn came.
+    checked: Option<Validated>,
+}
+
+/// An acknowledgement that waits for the disk.
+#[derive(Debug)]
+struct WaitingSync {
+    op: OpId,
+    slot: Slot,
+    answer: Appended,
+    last: Offset,
+}
+
+/// Somebody who wants to know when there is more to see.
+#[derive(Clone, Copy, Debug)]
+struct Watcher {
+    op: OpId,
+    slot: Slot,
+    seen: Offset,
+}
+
+/// A partition, led by this broker.
+#[derive(Debug)]
+pub(crate) struct Partition {
+    pub(crate) key: PartitionKey,
+    pub(crate) name: TopicPartition,
+    pub(crate) disk: DiskIndex,
+    pub(crate) log: Log,
+    pub(crate) settings: PartitionSettings,
+    pub(crate) leader_epoch: LeaderEpoch,
+    pub(crate) serving: Serving,
+    /// Whether the shard has it on the list of those with something for the disk.
+    pub(crate) dirty: bool,
+    /// Whether the shard has it on the list of those with memory to give back.
+    pub(crate) cached: bool,
+    /// Up to where a sync was asked for because acknowledgements wait for it.
+    hurried_end: Offset,
+    waiting: VecDeque<WaitingAppend>,
+    unsynced: VecDeque<WaitingSync>,
+    watchers: Vec<Watcher>,
+}
+
+impl Partition {
+    pub(crate) fn new(
+        key: PartitionKey,
+        name: TopicPartition,
+        disk: DiskIndex,
+        log: Log,
+        settings: PartitionSettings,
+        leader_epoch: LeaderEpoch,
+    ) -> Self {
+        let hurried_end = log.end();
+        Self {
+            key,
+            name,
+            disk,
+            log,
+            settings,
+            leader_epoch,
+            serving: Serving::Online,
+            dirty: false,
+            cached: false,
+            hurried_end,
+            waiting: VecDeque::new(),
+            unsynced: VecDeque::new(),
+            watchers: Vec::new(),
+        }
+    }
+
+    /// Does what is asked, or sees to it that it will be done.
+    pub(crate) fn call(&mut self, op: OpId, slot: Slot, call: PartitionCall, now: Now, fx: &mut Effects) {
+        let answer = match call {
+            PartitionCall::Append(call) => return self.append(op, slot, call, now, fx),
+            PartitionCall::Read(call) => return self.read(op, slot, call, fx),
+            PartitionCall::FindOffset(find) => return self.find_offset(op, slot, find, fx),
+            PartitionCall::Watch { seen, start } => return self.watch(op, slot, seen, start, fx),
+            PartitionCall::Unwatch => return self.watchers.retain(|watcher| watcher.op != op),
+            PartitionCall::EpochEnd { current, epoch } => {
+                PartitionAnswer::EpochEnd(self.check_epoch(current).map(|()| {
+                    let end = self.log.epochs().end_offset_for(epoch, self.log.end());
+                    end.map(|end| (end.epoch, end.end))
+                }))
+            }
+            PartitionCall::DeleteRecords { before } => {
+                PartitionAnswer::DeleteRecords(self.delete_records(before, fx))
+            }
+            PartitionCall::Size => PartitionAnswer::Size(
+                (self.serving == Serving::Online)
+                    .then(|| PartitionSize { disk: self.disk, bytes: self.log.size() }),
+            ),
+        };
+        fx.answers.push((op, slot, answer));
+    }
+
+    /// Everything below is durable: acknowledgements that waited for it go out.
+    pub(crate) fn on_synced(&mut self, covers: Offset, fx: &mut Effects) {
+        self.log.on_synced(covers);
+        while let Some(waiting) = self.unsynced.pop_front_if(|waiting| waiting.last < covers) {
+            fx.answers.push((waiting.op, waiting.slot, PartitionAnswer::Append(Ok(waiting.answer))));
+        }
+        if !self.unsynced.is_empty() {
+            fx.hurried.push(self.key); // they came after the round had begun
+        }
+    }
+
+    /// The log directory is lost: nothing that waits for it can be done.
+    pub(crate) fn go_offline(&mut self, fx: &mut Effects) {
+        self.serving = Serving::Offline;
+        self.refuse_all(ErrorCode::KafkaStorageError, fx);
+    }
+
+    /// The topic is deleted: whoever waits is told.
+    pub(crate) fn go_away(&mut self, fx: &mut Effects) {
+        self.refuse_all(ErrorCode::UnknownTopicOrPartition, fx);
+    }
+
+    /// A leader of a new epoch: this broker again.
+    pub(crate) fn begin_epoch(&mut self, epoch: LeaderEpoch, fx: &mut Effects) {
+        if epoch > self.leader_epoch {
+            self.leader_epoch = epoch;
+            self.log.begin_epoch(epoch);
+            self.wake_all(fx);
+            self.mark_dirty(fx);
+        }
+    }
+
+    /// Takes new settings.
+    pub(crate) fn configure(&mut self, settings: PartitionSettings) {
+        self.log.configure(settings.log.clone());
+        self.settings = settings;
+    }
+
+    /// Puts the partition on the list of those with something for the disk.
+    pub(crate) fn mark_dirty(&mut self, fx: &mut Effects) {
+        if !self.dirty {
+            self.dirty = true;
+            fx.dirty.push(self.key);
+        }
+    }
+
+    fn refuse_all(&mut self, error: ErrorCode, fx: &mut Effects) {
+        let waiting = self.waiting.drain(..).map(|w| (w.op, w.slot));
+        let unsynced = self.unsynced.drain(..).map(|w| (w.op, w.slot));
+        for (op, slot) in waiting.chain(unsynced) {
+            fx.answers.push((op, slot, PartitionAnswer::Append(Err(append::refusal(error)))));
+        }
+        self.wake_all(fx);
+    }
+
+    fn wake_all(&mut self, fx: &mut Effects) {
+        fx.woken.extend(self.watchers.drain(..).map(|watcher| (watcher.op, watcher.slot)));
+    }
+
+    fn check_epoch(&self, current: Option<LeaderEpoch>) -> Result<(), ErrorCode> {
+        if self.serving == Serving::Offline {
+            return Err(ErrorCode::KafkaStorageError);
+        }
+        match current {
+            Some(epoch) if epoch < self.leader_epoch => Err(ErrorCode::FencedLeaderEpoch),
+            Some(epoch) if epoch > self.leader_epoch => Err(ErrorCode::UnknownLeaderEpoch),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn delete_records(&mut self, before: Option<Offset>, fx: &mut Effects) -> Result<Offset, ErrorCode> {
+        self.check_epoch(None)?;
+        if !self.settings.deletes {
+            return Err(ErrorCode::PolicyViolation);
+        }
+        let before = before.unwrap_or(self.log.high_watermark());
+        if before > self.log.high_watermark() {
+            return Err(ErrorCode::OffsetOutOfRange);
+        }
+        if before > self.log.start() {
+            self.log.raise_start(before);
+            self.wake_all(fx);
+            self.mark_dirty(fx);
+            fx.trimmed.push(self.key);
+        }
+        Ok(self.log.start())
+    }
+}

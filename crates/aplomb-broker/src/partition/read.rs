@@ -1,0 +1,170 @@
+//! Reading: records, offsets, and waiting for more.
+
+use aplomb_log::cold::{ColdRecords, TimeAnswer};
+use aplomb_log::fetch::{Fetched, TimeFound};
+use aplomb_model::{ErrorCode, Offset};
+use bytes::Bytes;
+
+use super::{ColdKind, ColdWish, Effects, Partition, Watcher};
+use crate::message::{
+    FindOffset, FoundOffset, OpId, PartitionAnswer, ReadCall, ReadRecords, ReadRefusal, Slot, WantedOffset,
+};
+
+impl Partition {
+    pub(super) fn read(&mut self, op: OpId, slot: Slot, call: ReadCall, fx: &mut Effects) {
+        match self.check_read(&call) {
+            Ok(from) => self.read_from(from, op, slot, call, fx),
+            Err(refusal) => fx.answers.push((op, slot, PartitionAnswer::Read(Err(refusal)))),
+        }
+    }
+
+    /// Reads at an offset that is known to lie in the log.
+    fn read_from(&mut self, from: Offset, op: OpId, slot: Slot, call: ReadCall, fx: &mut Effects) {
+        let upper = self.visible_end(call.committed_only);
+        let answer = match self.log.fetch(from, call.max_bytes, upper) {
+            Fetched::Hot { slices, next } => self.records(slices, from, next, &call),
+            Fetched::CaughtUp => self.records(Vec::new(), from, from, &call),
+            Fetched::Cold(plan) => {
+                let what = ColdKind::Read { plan: Box::new(plan), call };
+                fx.cold.push(ColdWish { key: self.key, op, slot, what });
+                return;
+            }
+        };
+        fx.answers.push((op, slot, PartitionAnswer::Read(Ok(answer))));
+    }
+
+    /// What can be said of a read whose records are still to come from the disk.
+    pub(crate) fn no_records_yet(&self, call: &ReadCall) -> ReadRecords {
+        let nowhere = self.log.start();
+        self.records(Vec::new(), nowhere, nowhere, call)
+    }
+
+    /// The disk has found records.
+    pub(crate) fn on_cold_records(
+        &mut self,
+        segment: Offset,
+        found: &ColdRecords,
+        call: &ReadCall,
+    ) -> ReadRecords {
+        self.log.on_cold_read(segment, found);
+        let from = Offset::from_wire(call.from).unwrap_or(self.log.start());
+        self.records(vec![found.records.clone()], from, found.next, call)
+    }
+
+    /// The segment that was read has nothing (any more) at that offset: goes on with the next one, or says how the log looks now.
+    pub(crate) fn read_on(&mut self, from: Offset, op: OpId, slot: Slot, call: ReadCall, fx: &mut Effects) {
+        match self.log.segment_after(from) {
+            Some(next) => self.read_from(next, op, slot, call, fx),
+            None => {
+                let nothing = self.no_records_yet(&call);
+                fx.answers.push((op, slot, PartitionAnswer::Read(Ok(nothing))));
+            }
+        }
+    }
+
+    fn records(&self, records: Vec<Bytes>, from: Offset, next: Offset, call: &ReadCall) -> ReadRecords {
+        let aborted = if call.committed_only && next > from {
+            let list = self.log.aborted_transactions(from, next);
+            list.into_iter().map(|(producer, first)| (producer.to_wire(), first)).collect()
+        } else {
+            Vec::new()
+        };
+        ReadRecords {
+            records,
+            high_watermark: self.log.high_watermark(),
+            last_stable: self.log.last_stable_offset(),
+            log_start: self.log.start(),
+            aborted,
+            visible_end: self.visible_end(call.committed_only),
+        }
+    }
+
+    fn visible_end(&self, committed_only: bool) -> Offset {
+        if committed_only { self.log.last_stable_offset() } else { self.log.high_watermark() }
+    }
+
+    fn check_read(&self, call: &ReadCall) -> Result<Offset, ReadRefusal> {
+        let error = |error| ReadRefusal::Error { error, log_start: None };
+        self.check_epoch(call.current_epoch).map_err(error)?;
+        if let Some(last) = call.last_fetched_epoch {
+            let found = self.log.epochs().end_offset_for(last, self.log.end());
+            let Some(found) = found else { return Err(error(ErrorCode::OffsetOutOfRange)) };
+            if found.epoch < last || found.end.to_wire() < call.from {
+                return Err(ReadRefusal::Diverging {
+                    epoch: Some(found.epoch),
+                    end: Some(found.end),
+                    high_watermark: self.log.high_watermark(),
+                    log_start: self.log.start(),
+                });
+            }
+        }
+        Offset::from_wire(call.from)
+            .filter(|from| self.log.start() <= *from && *from <= self.log.end())
+            .ok_or(error(ErrorCode::OffsetOutOfRange))
+    }
+
+    pub(super) fn watch(&mut self, op: OpId, slot: Slot, seen: Offset, start: Offset, fx: &mut Effects) {
+        // What happened between the read and this must not be missed.
+        if self.check_epoch(None).is_err() || self.log.high_watermark() > seen || self.log.start() > start {
+            fx.woken.push((op, slot));
+            return;
+        }
+        self.watchers.retain(|watcher| (watcher.op, watcher.slot) != (op, slot));
+        self.watchers.push(Watcher { op, slot, seen });
+    }
+
+    pub(super) fn find_offset(&mut self, op: OpId, slot: Slot, find: FindOffset, fx: &mut Effects) {
+        let answer = match self.check_epoch(find.current_epoch) {
+            Err(error) => Err(error),
+            Ok(()) => match find.wanted {
+                WantedOffset::Latest => Ok(FoundOffset {
+                    offset: Some(self.visible_end(find.committed_only)),
+                    timestamp: None,
+                    leader_epoch: Some(self.leader_epoch),
+                }),
+                WantedOffset::Earliest => Ok(FoundOffset {
+                    offset: Some(self.log.start()),
+                    timestamp: None,
+                    leader_epoch: self.log.epochs().epoch_of(self.log.start()),
+                }),
+                WantedOffset::Tiered => Ok(FoundOffset::NONE),
+                WantedOffset::Time(wanted) => {
+                    match self.log.find_time(wanted, self.visible_end(find.committed_only)) {
+                        TimeFound::Hot(answer) => Ok(answer.into()),
+                        TimeFound::Cold(lookup) => {
+                            let what = ColdKind::Time { lookup: Box::new(lookup), find };
+                            fx.cold.push(ColdWish { key: self.key, op, slot, what });
+                            return;
+                        }
+                    }
+                }
+            },
+        };
+        fx.answers.push((op, slot, PartitionAnswer::Offset(answer)));
+    }
+
+    /// The disk has nothing: what memory has is the answer.
+    pub(crate) fn find_in_memory(&self, find: &FindOffset) -> FoundOffset {
+        match find.wanted {
+            WantedOffset::Time(wanted) => {
+                self.log.find_time_in_tail(wanted, self.visible_end(find.committed_only)).into()
+            }
+            WantedOffset::Latest | WantedOffset::Earliest | WantedOffset::Tiered => FoundOffset::NONE,
+        }
+    }
+}
+
+impl FoundOffset {
+    /// There is no such record.
+    pub(crate) const NONE: Self = Self { offset: None, timestamp: None, leader_epoch: None };
+}
+
+impl From<Option<TimeAnswer>> for FoundOffset {
+    fn from(answer: Option<TimeAnswer>) -> Self {
+        answer.map_or(Self::NONE, |answer| Self {
+            offset: Some(answer.offset),
+            timestamp: Some(answer.timestamp),
+            leader_epoch: answer.leader_epoch,
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! A topic's settings as a partition uses them.
+
+use std::time::Duration;
+
+use aplomb_log::LogConfig;
+use aplomb_log::index::IndexLimits;
+use aplomb_model::batch::ProduceRules;
+
+use crate::config::TopicConfig;
+use crate::message::PartitionKey;
+
+/// The settings of one partition.
+#[derive(Clone, Debug)]
+pub(crate) struct PartitionSettings {
+    pub(crate) rules: ProduceRules,
+    pub(crate) min_insync_replicas: u32,
+    pub(crate) deletes: bool,
+    pub(crate) file_delete_delay: Duration,
+    pub(crate) log: LogConfig,
+}
+
+impl PartitionSettings {
+    pub(crate) fn of(topic: &TopicConfig, key: PartitionKey, producer_expiration: Duration) -> Self {
+        let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let size = |bytes: aplomb_model::ByteCount| u32::try_from(bytes.0).unwrap_or(i32::MAX as u32);
+        Self {
+            rules: topic.produce_rules(),
+            min_insync_replicas: topic.min_insync_replicas,
+            deletes: topic.cleanup.delete,
+            file_delete_delay: topic.file_delete_delay,
+            log: LogConfig {
+                segment_bytes: size(topic.segment_bytes),
+                segment_age_ms: millis(topic.segment_age) - jitter(topic, key),
+                indexes: IndexLimits {
+                    interval_bytes: size(topic.index_interval),
+                    max_bytes: size(topic.index_bytes),
+                },
+                deletes: topic.cleanup.delete,
+                retention_ms: topic.retention_age.map(millis),
+                retention_bytes: topic.retention_bytes.map(|bytes| bytes.0),
+                flush_messages: topic.flush_messages,
+                producer_expiration_ms: millis(producer_expiration),
+            },
+        }
+    }
+}
+
+impl PartitionSettings {
+    /// The metadata log's: nobody produces to it, and its acknowledgements wait for the disk.
+    pub(crate) fn of_metadata_log(log: LogConfig) -> Self {
+        Self {
+            rules: ProduceRules::default(),
+            min_insync_replicas: 1,
+            deletes: false,
+            file_delete_delay: Duration::from_secs(60),
+            log,
+        }
+    }
+}
+
+/// The partition's own part of `segment.jitter.ms`, always the same, so that segments made together do not roll together.
+fn jitter(topic: &TopicConfig, key: PartitionKey) -> u64 {
+    let most = topic.segment_jitter.min(topic.segment_age).as_millis();
+    let most = u64::try_from(most).unwrap_or(u64::MAX);
+    if most == 0 {
+        return 0;
+    }
+    let seed = u128::from_be_bytes(key.topic.0) as u64 ^ u64::from(key.partition.0.unsigned_abs());
+    seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % most
+}

@@ -1,0 +1,219 @@
+//! Reads of old records and offsets, between a partition and its disk.
+//!
+//! A read that is under way is not begun twice: a client that polls again while the disk is slow joins it. What arrives is kept for a
+//! moment, in case the client that asked had given up and asks again.
+
+use std::collections::{HashMap, VecDeque};
+
+use aplomb_disk_api::{DiskCommand, DiskError, DiskIndex, Done};
+use aplomb_log::cold::{ColdRead, ColdRecords, ColdStep, TimeLookup, TimeStep};
+use aplomb_model::{ErrorCode, Offset};
+
+use crate::message::{FindOffset, OpId, PartitionAnswer, PartitionKey, ReadCall, ReadRefusal, Slot};
+use crate::partition::{ColdKind, ColdWish, Effects, Partition};
+
+/// Bytes of records that are kept for clients that had given up.
+const KEPT_BYTES: usize = 8 << 20;
+
+/// Which records a read is about.
+type ReadKey = (PartitionKey, i64, bool);
+
+#[derive(Debug)]
+struct ColdOp {
+    key: PartitionKey,
+    disk: DiskIndex,
+    work: Work,
+    waiters: Vec<(OpId, Slot)>,
+}
+
+#[derive(Debug)]
+enum Work {
+    Read { read: ColdRead, segment: Offset, call: ReadCall },
+    Time { lookup: Box<TimeLookup>, find: FindOffset },
+}
+
+/// Records that arrived and that nobody may have been waiting for any more.
+#[derive(Debug)]
+struct Kept {
+    of: ReadKey,
+    segment: Offset,
+    found: ColdRecords,
+}
+
+/// The reads of one shard.
+#[derive(Debug, Default)]
+pub(crate) struct ColdReads {
+    ops: HashMap<u64, ColdOp>,
+    under_way: HashMap<ReadKey, u64>,
+    kept: VecDeque<Kept>,
+    kept_bytes: usize,
+    next: u64,
+}
+
+/// A command for a disk, and the read that it is a step of.
+pub(crate) type Step = (DiskIndex, DiskCommand, u64);
+
+impl ColdReads {
+    /// Begins a read, joins one, or answers from what arrived just now.
+    pub(crate) fn begin(
+        &mut self,
+        wish: ColdWish,
+        partition: &mut Partition,
+        fx: &mut Effects,
+    ) -> Option<Step> {
+        let ColdWish { key, op, slot, what } = wish;
+        let work = match what {
+            ColdKind::Read { plan, call } => {
+                let of = (key, call.from, call.committed_only);
+                if let Some(kept) = self.take_kept(of) {
+                    let records = partition.on_cold_records(kept.segment, &kept.found, &call);
+                    fx.answers.push((op, slot, PartitionAnswer::Read(Ok(records))));
+                    return None;
+                }
+                let later = PartitionAnswer::ReadLater(partition.no_records_yet(&call));
+                fx.answers.push((op, slot, later));
+                if let Some(joined) = self.under_way.get(&of).and_then(|number| self.ops.get_mut(number)) {
+                    joined.waiters.push((op, slot));
+                    return None;
+                }
+                self.under_way.insert(of, self.next);
+                let segment = plan.base;
+                Work::Read { read: ColdRead::new(*plan), segment, call }
+            }
+            ColdKind::Time { lookup, find } => Work::Time { lookup, find },
+        };
+        let number = self.next;
+        self.next += 1;
+        let command = work.command();
+        self.ops.insert(number, ColdOp { key, disk: partition.disk, work, waiters: vec![(op, slot)] });
+        Some((partition.disk, command, number))
+    }
+
+    /// The disk has answered a step.
+    pub(crate) fn on_completion(
+        &mut self,
+        number: u64,
+        result: Result<Done, DiskError>,
+        partitions: &mut HashMap<PartitionKey, Partition>,
+        fx: &mut Effects,
+    ) -> Option<Step> {
+        let mut op = self.ops.remove(&number)?;
+        let Some(partition) = partitions.get_mut(&op.key) else {
+            self.end(op, ErrorCode::UnknownTopicOrPartition, fx);
+            return None;
+        };
+        let bytes = match result {
+            Ok(Done::Read(bytes)) => Some(bytes),
+            Err(DiskError::NotFound { .. }) => None,
+            Ok(_) | Err(_) => {
+                self.end(op, ErrorCode::KafkaStorageError, fx);
+                return None;
+            }
+        };
+        let again = match &mut op.work {
+            Work::Read { read, segment, call } => {
+                let step = match bytes {
+                    Some(bytes) => read.on_read(&bytes),
+                    None => read.on_missing(),
+                };
+                match step {
+                    ColdStep::Again => true,
+                    ColdStep::Found(found) => {
+                        let records = partition.on_cold_records(*segment, &found, call);
+                        for (op, slot) in &op.waiters {
+                            fx.answers.push((*op, *slot, PartitionAnswer::Read(Ok(records.clone()))));
+                        }
+                        let of = (op.key, call.from, call.committed_only);
+                        self.keep(Kept { of, segment: *segment, found });
+                        false
+                    }
+                    ColdStep::Nothing => {
+                        let (segment, call) = (*segment, *call);
+                        self.under_way.remove(&(op.key, call.from, call.committed_only));
+                        for (op, slot) in op.waiters {
+                            partition.read_on(segment, op, slot, call, fx);
+                        }
+                        return None;
+                    }
+                    // The log start has moved up, and the segment went with it.
+                    ColdStep::Gone => {
+                        self.end(op, ErrorCode::OffsetOutOfRange, fx);
+                        return None;
+                    }
+                    ColdStep::Damaged { position } => {
+                        fx.damaged.push((op.key, *segment, position));
+                        self.end(op, ErrorCode::CorruptMessage, fx);
+                        return None;
+                    }
+                }
+            }
+            Work::Time { lookup, find } => {
+                let step = match bytes {
+                    Some(bytes) => lookup.on_read(&bytes),
+                    None => lookup.on_missing(),
+                };
+                let found = match step {
+                    TimeStep::Again => None,
+                    TimeStep::Found(answer) => Some(Some(answer).into()),
+                    TimeStep::NotHere => Some(partition.find_in_memory(find)),
+                };
+                for (op, slot) in op.waiters.iter().filter(|_| found.is_some()) {
+                    let found = found.expect("only answered when found");
+                    fx.answers.push((*op, *slot, PartitionAnswer::Offset(Ok(found))));
+                }
+                found.is_none()
+            }
+        };
+        if again {
+            let step = (op.disk, op.work.command(), number);
+            self.ops.insert(number, op);
+            return Some(step);
+        }
+        self.forget(&op);
+        None
+    }
+
+    fn end(&mut self, op: ColdOp, error: ErrorCode, fx: &mut Effects) {
+        self.forget(&op);
+        for (waiter, slot) in op.waiters {
+            let answer = match &op.work {
+                Work::Read { .. } => {
+                    PartitionAnswer::Read(Err(ReadRefusal::Error { error, log_start: None }))
+                }
+                Work::Time { .. } => PartitionAnswer::Offset(Err(error)),
+            };
+            fx.answers.push((waiter, slot, answer));
+        }
+    }
+
+    fn forget(&mut self, op: &ColdOp) {
+        if let Work::Read { call, .. } = &op.work {
+            self.under_way.remove(&(op.key, call.from, call.committed_only));
+        }
+    }
+
+    fn keep(&mut self, kept: Kept) {
+        self.kept_bytes += kept.found.records.len();
+        self.kept.push_back(kept);
+        while self.kept_bytes > KEPT_BYTES {
+            let Some(oldest) = self.kept.pop_front() else { return };
+            self.kept_bytes -= oldest.found.records.len();
+        }
+    }
+
+    fn take_kept(&mut self, of: ReadKey) -> Option<Kept> {
+        let place = self.kept.iter().position(|kept| kept.of == of)?;
+        let kept = self.kept.remove(place)?;
+        self.kept_bytes -= kept.found.records.len();
+        Some(kept)
+    }
+}
+
+impl Work {
+    fn command(&self) -> DiskCommand {
+        match self {
+            Self::Read { read, .. } => read.command(),
+            Self::Time { lookup, .. } => lookup.command(),
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! The controller's room, on shard 0: decisions become records in the metadata log, and when these are durable and applied by every
+//! shard, the responses go out.
+//!
+//! Data requests never wait for any of this. The metadata log is a partition like any other, with acknowledgements that wait for the
+//! disk.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use aplomb_log::AppendError;
+use aplomb_model::batch::{BatchHeader, HEADER_SIZE};
+use aplomb_model::{ErrorCode, LeaderEpoch, Offset};
+use aplomb_protocol::messages as m;
+use aplomb_protocol::request::decode_request;
+use aplomb_protocol::{ApiKey, DecodeError, Message, MetadataRecord, Reader};
+
+use super::Shard;
+use super::operations::reply;
+use crate::api::scatter::ReplyTo;
+use crate::api::{
+    Planned, create_partitions, create_topics, delete_topics, incremental_alter_configs, init_producer_id,
+};
+use crate::message::{PartitionKey, ShardMessage};
+use crate::metadata::standalone::{Controller, MAX_RECORDS, ProducerIdBlock};
+use crate::metadata::{Entry, Replay, encode_batch};
+use crate::ports::{Event, Now, Output, Reply, RequestId, Severity, ShardId};
+
+/// What the controller goes on from.
+pub struct ControllerSeed {
+    /// The image that the metadata log gives, with what this process has put into it.
+    pub controller: Controller,
+    /// The epoch of this process's leadership.
+    pub epoch: LeaderEpoch,
+    /// Random bytes, for ids.
+    pub random: Box<dyn FnMut() -> [u8; 16] + Send>,
+}
+
+/// A decision that is on its way into the log.
+struct Decision {
+    /// The offset after its last record.
+    end: Offset,
+    records: Vec<MetadataRecord>,
+    /// What is sent when it is applied.
+    reply: Option<(RequestId, Reply)>,
+    /// Producer ids that may be given out then.
+    ids: Option<ProducerIdBlock>,
+}
+
+/// An image that not all shards have yet.
+struct Publication {
+    generation: u64,
+    missing: BTreeSet<ShardId>,
+    replies: Vec<(RequestId, Reply)>,
+}
+
+/// The controller, and what it waits for.
+pub(super) struct ControllerRoom {
+    controller: Controller,
+    epoch: LeaderEpoch,
+    random: Box<dyn FnMut() -> [u8; 16] + Send>,
+    /// Applies what is durable.
+    replay: Replay,
+    decisions: VecDeque<Decision>,
+    publications: VecDeque<Publication>,
+    generation: u64,
+    ids: Option<ProducerIdBlock>,
+    ids_asked: bool,
+    /// Producers that wait for a block of ids.
+    waiting_for_ids: Vec<(RequestId, ReplyTo, m::InitProducerIdRequest)>,
+}
+
+impl ControllerRoom {
+    pub(super) fn new(seed: ControllerSeed) -> Self {
+        Self {
+            replay: Replay::from_image(seed.controller.image().clone()),
+            controller: seed.controller,
+            epoch: seed.epoch,
+            random: seed.random,
+            decisions: VecDeque::new(),
+            publications: VecDeque::new(),
+            generation: 0,
+            ids: None,
+            ids_asked: false,
+            waiting_for_ids: Vec::new(),
+        }
+    }
+
+    /// Whether nothing is on its way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.decisions.is_empty() && self.publications.is_empty()
+    }
+}
+
+impl Shard {
+    /// Answers a request that is for the controller.
+    pub(super) fn decide(
+        &mut self,
+        id: RequestId,
+        to: ReplyTo,
+        body: &mut Reader,
+        now: Now,
+        out: &mut Vec<Output>,
+    ) -> Result<(), DecodeError> {
+        let config = self.config.clone();
+        let room = self.controller.as_mut().expect("the controller's requests come to its shard");
+        let ControllerRoom { controller, random, .. } = &mut **room;
+        match to.api {
+            ApiKey::CreateTopics => {
+                let asked: m::CreateTopicsRequest = decode_request(body, to.version)?;
+                let planned = create_topics::plan(&asked, controller, &config, random);
+                self.carry_through(id, to, planned, now, out);
+            }
+            ApiKey::DeleteTopics => {
+                let asked: m::DeleteTopicsRequest = decode_request(body, to.version)?;
+                let planned = delete_topics::plan(&asked, to.version, controller, &config);
+                self.carry_through(id, to, planned, now, out);
+            }
+            ApiKey::CreatePartitions => {
+                let asked: m::CreatePartitionsRequest = decode_request(body, to.version)?;
+                let planned = create_partitions::plan(&asked, controller);
+                self.carry_through(id, to, planned, now, out);
+            }
+            ApiKey::IncrementalAlterConfigs => {
+                let asked: m::IncrementalAlterConfigsRequest = decode_request(body, to.version)?;
+                let planned = incremental_alter_configs::plan(&asked, controller, &config);
+                self.carry_through(id, to, planned, now, out);
+            }
+            ApiKey::InitProducerId => {
+                let asked: m::InitProducerIdRequest = decode_request(body, to.version)?;
+                self.init_producer_id(id, to, asked, now, out);
+            }
+            other => unreachable!("{other:?} is not the controller's"),
+        }
+        Ok(())
+    }
+
+    /// Topics that came to be because somebody asked for them.
+    pub(super) fn auto_create(&mut self, topics: &[String], now: Now, out: &mut Vec<Output>) {
+        let config = self.config.clone();
+        let Some(room) = &mut self.controller else { return };
+        let asked = create_topics::with_defaults(topics);
+        let planned = create_topics::plan(&asked, &mut room.controller, &config, &mut room.random);
+        self.write(planned.records, None, None, now, out);
+    }
+
+    /// Has topics created, here or where the controller is.
+    pub(super) fn ask_for_topics(&mut self, topics: Vec<String>, now: Now, out: &mut Vec<Output>) {
+        if self.controller.is_some() {
+            self.auto_create(&topics, now, out);
+        } else {
+            out.push(Output::Send { to: ShardId(0), message: ShardMessage::AutoCreate(topics) });
+        }
+    }
+
+    fn carry_through<R: Message>(
+        &mut self,
+        id: RequestId,
+        to: ReplyTo,
+        planned: Planned<R>,
+        now: Now,
+        out: &mut Vec<Output>,
+    ) {
+        match to.with(&planned.response) {
+            Ok(response) if planned.records.is_empty() => reply(id, Ok(response), out),
+            Ok(response) => self.write(planned.records, Some((id, response)), None, now, out),
+            Err(error) => reply(id, Err(error), out),
+        }
+    }
+
+    fn init_producer_id(
+        &mut self,
+        id: RequestId,
+        to: ReplyTo,
+        asked: m::InitProducerIdRequest,
+        now: Now,
+        out: &mut Vec<Output>,
+    ) {
+        let room = self.controller.as_mut().expect("the controller's requests come to its shard");
+        let context = crate::api::Context { image: &self.image, config: &self.config, listener: "" };
+        let mut none = ProducerIdBlock::empty();
+        let ids = room.ids.as_mut().unwrap_or(&mut none);
+        match init_producer_id::handle(&asked, &context, ids) {
+            init_producer_id::Answer::Ready(response) => reply(id, to.with(&response), out),
+            init_producer_id::Answer::NeedsBlock => {
+                room.waiting_for_ids.push((id, to, asked));
+                if std::mem::replace(&mut room.ids_asked, true) {
+                    return;
+                }
+                let mut draft = room.controller.draft();
+                let block = draft.allocate_producer_ids(self.config.node_id);
+                let records = room.controller.take(draft);
+                self.write(records, None, Some(block), now, out);
+            }
+        }
+    }
+
+    /// Appends a decision to the metadata log.
+    fn write(
+        &mut self,
+        records: Vec<MetadataRecord>,
+        reply: Option<(RequestId, Reply)>,
+        ids: Option<ProducerIdBlock>,
+        now: Now,
+        out: &mut Vec<Output>,
+    ) {
+        if records.is_empty() {
+            return;
+        }
+        let room = self.controller.as_mut().expect("only the controller decides");
+        let Some(partition) = self.partitions.get_mut(&PartitionKey::METADATA) else { return };
+        let version = room.controller.image().features.metadata_version();
+        for batch in records.chunks(MAX_RECORDS) {
+            let appended = encode_batch(batch, version, partition.log.end(), room.epoch, now.wall)
+                .map_err(|error| error.to_string())
+                .and_then(|bytes| {
+                    let header = BatchHeader::parse(&bytes).expect("a batch of ours is one");
+                    let records = &bytes[HEADER_SIZE..];
+                    partition
+                        .log
+                        .append_own(header, records, room.epoch, now.wall)
+                        .map_err(|error: AppendError| error.to_string())
+                });
+            if let Err(error) = appended {
+                // The controller is now ahead of the log and must not decide anything more on that ground.
+                out.push(Output::Event(Event {
+                    severity: Severity::Error,
+                    room: "broker/controller",
+                    text: format!("metadata cannot be written: {error}"),
+                }));
+                self.abandon_controller(reply, out);
+                return;
+            }
+        }
+        let end = partition.log.end();
+        partition.mark_dirty(&mut self.fx);
+        self.fx.hurried.push(PartitionKey::METADATA);
+        room.decisions.push_back(Decision { end, records, reply, ids });
+    }
+
+    /// Goes back to what is in the log: decisions that could not be written never were.
+    fn abandon_controller(&mut self, reply: Option<(RequestId, Reply)>, out: &mut Vec<Output>) {
+        let room = self.controller.as_mut().expect("only the controller decides");
+        let mut image = room.replay.clone();
+        for decision in &room.decisions {
+            for record in &decision.records {
+                image.apply(record).expect("what was decided applies");
+            }
+        }
+        room.controller = Controller::new(image.into_image());
+        if let Some((id, _)) = reply {
+            let reason = crate::ports::CloseReason::Malformed(ErrorCode::KafkaStorageError.to_string());
+            out.push(Output::Reply { id, reply: Reply::Close { reason } });
+        }
+    }
+
+    /// Everything in the metadata log below `end` is durable: it may be seen.
+    pub(super) fn on_metadata_durable(&mut self, end: Offset, now: Now, out: &mut Vec<Output>) {
+        let Some(room) = &mut self.controller else { return };
+        let mut replies = Vec::new();
+        let mut is_new = false;
+        while let Some(decision) = room.decisions.pop_front_if(|decision| decision.end <= end) {
+            let entries: Vec<Entry> = decision.records.into_iter().map(Entry::Record).collect();
+            let applied = room.replay.apply_batch(&entries, decision.end, room.epoch);
+            applied.expect("what the controller has decided applies to the image that it decided on");
+            replies.extend(decision.reply);
+            if let Some(ids) = decision.ids {
+                room.ids = Some(ids);
+                room.ids_asked = false;
+            }
+            is_new = true;
+        }
+        if !is_new {
+            return;
+        }
+        room.generation += 1;
+        let (image, delta) = (Arc::new(room.replay.image().clone()), Arc::new(room.replay.take_delta()));
+        let generation = room.generation;
+        let missing: BTreeSet<ShardId> = (1..self.shards).map(ShardId).collect();
+        for to in &missing {
+            let (image, delta) = (image.clone(), delta.clone());
+            out.push(Output::Send { to: *to, message: ShardMessage::Image { image, delta, generation } });
+        }
+        room.publications.push_back(Publication { generation, missing, replies });
+        self.apply_image(image, &delta, now, out);
+        self.publish(out);
+        self.serve_ids(now, out);
+    }
+
+    /// A shard has applied an image, and with it all before.
+    pub(super) fn on_shard_applied(&mut self, from: ShardId, generation: u64, out: &mut Vec<Output>) {
+        let Some(room) = &mut self.controller else { return };
+        for publication in room.publications.iter_mut().filter(|p| p.generation <= generation) {
+            publication.missing.remove(&from);
+        }
+        self.publish(out);
+    }
+
+    /// Sends the replies to decisions that all shards know.
+    fn publish(&mut self, out: &mut Vec<Output>) {
+        let Some(room) = &mut self.controller else { return };
+        while let Some(publication) = room.publications.pop_front_if(|p| p.missing.is_empty()) {
+            out.extend(publication.replies.into_iter().map(|(id, reply)| Output::Reply { id, reply }));
+        }
+    }
+
+    fn serve_ids(&mut self, now: Now, out: &mut Vec<Output>) {
+        let Some(room) = &mut self.controller else { return };
+        if room.ids_asked {
+            return;
+        }
+        for (id, to, asked) in std::mem::take(&mut room.waiting_for_ids) {
+            self.init_producer_id(id, to, asked, now, out);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Keeps the checkpoint files of the log directories: `recovery-point-offset-checkpoint`, `log-start-offset-checkpoint` and
+//! `replication-offset-checkpoint`. One shard does so for all, since a file has the partitions of all shards.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use aplomb_disk_api::{DiskIndex, FileName, SmallFile};
+use aplomb_log::checkpoint::encode_offsets;
+use aplomb_log::segment::top_level;
+use aplomb_model::{Instant, Offset};
+
+use crate::message::{CheckpointChange, CheckpointEntry, PartitionKey};
+
+/// The offsets of one log directory.
+#[derive(Debug, Default)]
+struct Offsets {
+    entries: BTreeMap<PartitionKey, CheckpointEntry>,
+    due: Option<Instant>,
+    writing: bool,
+}
+
+/// The keeper.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    disks: Vec<Offsets>,
+    interval: Duration,
+}
+
+impl Keeper {
+    pub(crate) fn new(disks: usize, interval: Duration) -> Self {
+        Self { disks: (0..disks).map(|_| Offsets::default()).collect(), interval }
+    }
+
+    /// What the files say already.
+    pub(crate) fn begin(&mut self, disk: usize, entries: Vec<(PartitionKey, CheckpointEntry)>) {
+        self.disks[disk].entries.extend(entries);
+    }
+
+    /// Takes the last changes; they are written when the broker asks for [`Self::files`].
+    pub(crate) fn take_last(&mut self, disk: DiskIndex, changes: Vec<CheckpointChange>) {
+        let offsets = &mut self.disks[usize::from(disk.0)];
+        offsets.entries.extend(changes.into_iter().filter_map(|(key, entry)| Some((key, entry?))));
+    }
+
+    /// Takes changes; they are written within the interval.
+    pub(crate) fn take(&mut self, disk: DiskIndex, changes: Vec<CheckpointChange>, now: Instant) {
+        let offsets = &mut self.disks[usize::from(disk.0)];
+        for (key, entry) in changes {
+            match entry {
+                Some(entry) => drop(offsets.entries.insert(key, entry)),
+                None => drop(offsets.entries.remove(&key)),
+            }
+        }
+        offsets.due.get_or_insert(now + self.interval);
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        self.disks.iter().filter(|offsets| !offsets.writing).filter_map(|offsets| offsets.due).min()
+    }
+
+    /// The files that are due, with the disks that they belong to. One set a disk is under way at a time.
+    pub(crate) fn poll(&mut self, now: Instant) -> Vec<(DiskIndex, Vec<SmallFile>)> {
+        let mut due = Vec::new();
+        for (n, offsets) in self.disks.iter_mut().enumerate() {
+            if !offsets.writing && offsets.due.take_if(|due| *due <= now).is_some() {
+                offsets.writing = true;
+                due.push((DiskIndex(n as u16), files(&offsets.entries)));
+            }
+        }
+        due
+    }
+
+    /// A set is written.
+    pub(crate) fn on_written(&mut self, disk: DiskIndex) {
+        self.disks[usize::from(disk.0)].writing = false;
+    }
+
+    /// The files as they are now, for the end.
+    pub(crate) fn files(&self, disk: DiskIndex) -> Vec<SmallFile> {
+        files(&self.disks[usize::from(disk.0)].entries)
+    }
+}
+
+fn files(entries: &BTreeMap<PartitionKey, CheckpointEntry>) -> Vec<SmallFile> {
+    let file = |name: &'static str, offset: fn(&CheckpointEntry) -> Option<Offset>| {
+        let offsets = entries.values().filter_map(|entry| Some((&entry.name, offset(entry)?)));
+        SmallFile { name: FileName::new(name), content: encode_offsets(offsets).into() }
+    };
+    vec![
+        file(top_level::RECOVERY_POINT_CHECKPOINT, |entry| Some(entry.recovery_point)),
+        file(top_level::LOG_START_CHECKPOINT, |entry| entry.log_start),
+        file(top_level::REPLICATION_CHECKPOINT, |entry| Some(entry.high_watermark)),
+    ]
+}

@@ -1,0 +1,190 @@
+//! The end: fetches are answered, logs are closed, and the last word on each disk is that all of it was closed cleanly.
+//!
+//! Each shard closes its own partitions: a last round of writes and syncs, with a last time entry in each index and a last producer snapshot, and a
+//! second checkpoint so that the recovery point is the end. Shard 0 waits for the others and writes the checkpoint files, then the
+//! clean shutdown markers. A disk that does not answer is not waited for for ever: the server has a deadline, and what is then missing is the
+//! marker, so that the next start reads what lies above the recovery point.
+
+use aplomb_disk_api::{DiskCommand, DiskIndex, FileName, Lane, SmallFile};
+use aplomb_log::meta::CleanShutdown;
+use aplomb_log::segment::top_level;
+
+use super::Shard;
+use super::disk::{Purpose, entry_of};
+use crate::message::{PartitionKey, ShardMessage};
+use crate::ports::{Now, Output, ShardId};
+
+/// How far the end has come.
+#[derive(Debug)]
+pub(super) struct Stopping {
+    stage: Stage,
+    /// Shards that have closed their partitions, with what each says of every disk.
+    closed: Vec<(ShardId, Vec<bool>)>,
+    /// Disks whose marker is not written yet.
+    goodbyes: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Waiting for operations, the controller, and whatever the disks still have to do.
+    Draining,
+    /// The last checkpoint is under way.
+    Closing,
+    /// Everything here is closed; shard 0 waits for the others.
+    Closed,
+    /// The markers are being written.
+    Marking,
+    /// Nothing is left to do.
+    Done,
+}
+
+impl Shard {
+    /// No request comes any more. What is parked is answered, and everything closed.
+    pub fn begin_stop(&mut self, now: Now, out: &mut Vec<Output>) {
+        if self.stopping.is_none() {
+            self.stopping = Some(Stopping { stage: Stage::Draining, closed: Vec::new(), goodbyes: 0 });
+            self.finish_fetches(now, out);
+        }
+        self.settle(now, out);
+    }
+
+    /// Whether all is closed, here and, for shard 0, everywhere.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stopping.as_ref().is_some_and(|stopping| stopping.stage == Stage::Done)
+    }
+
+    pub(super) fn poll_stop(&mut self, now: Now, out: &mut Vec<Output>) {
+        loop {
+            let Some(stopping) = &self.stopping else { return };
+            let next = match stopping.stage {
+                Stage::Draining if self.is_drained() => {
+                    self.close_partitions(now);
+                    Stage::Closing
+                }
+                Stage::Closing if self.is_idle() => {
+                    self.tell_closed(out);
+                    Stage::Closed
+                }
+                Stage::Closed if self.me != ShardId(0) => Stage::Done,
+                Stage::Closed if stopping.closed.len() == usize::from(self.shards) => {
+                    self.write_markers(now);
+                    Stage::Marking
+                }
+                Stage::Marking if stopping.goodbyes == 0 => Stage::Done,
+                Stage::Draining | Stage::Closing | Stage::Closed | Stage::Marking | Stage::Done => return,
+            };
+            if let Some(stopping) = &mut self.stopping {
+                stopping.stage = next;
+            }
+        }
+    }
+
+    fn is_drained(&self) -> bool {
+        self.operations.is_empty() && self.controller.as_ref().is_none_or(|room| room.is_idle())
+    }
+
+    fn is_idle(&self) -> bool {
+        self.disks.iter().all(|disk| disk.lost.is_some() || disk.is_idle())
+    }
+
+    fn close_partitions(&mut self, now: Now) {
+        for partition in self.partitions.values_mut() {
+            partition.log.close_indexes();
+            partition.mark_dirty(&mut self.fx);
+        }
+        for key in std::mem::take(&mut self.fx.dirty) {
+            if let Some(partition) = self.partitions.get(&key) {
+                self.disks[usize::from(partition.disk.0)].on_dirty(key, now.instant);
+            }
+        }
+        for disk in &mut self.disks {
+            disk.hurry_checkpoint(now.instant);
+            disk.poll(&mut self.partitions, now.instant);
+        }
+    }
+
+    /// Says what became of this shard's part of every disk.
+    fn tell_closed(&mut self, out: &mut Vec<Output>) {
+        let mut changes = vec![Vec::new(); self.disks.len()];
+        let mut clean: Vec<bool> = self.disks.iter().map(|disk| disk.lost.is_none()).collect();
+        for partition in self.partitions.values_mut() {
+            let disk = usize::from(partition.disk.0);
+            let end = partition.log.end();
+            if partition.log.durable_end() < end {
+                clean[disk] = false;
+                continue;
+            }
+            // Nothing of it is only in memory: the next start need not look for it there.
+            let place = partition.log.tail().end();
+            partition.log.tail_mut().clear(place);
+            if partition.key != PartitionKey::METADATA {
+                let entry = crate::message::CheckpointEntry { recovery_point: end, ..entry_of(partition) };
+                changes[disk].push((partition.key, Some(entry)));
+            }
+        }
+        let me = self.me;
+        for (disk, changes) in changes.into_iter().enumerate() {
+            let disk = DiskIndex(disk as u16);
+            match &mut self.keeper {
+                Some(keeper) => keeper.take_last(disk, changes),
+                None => out.push(Output::Send {
+                    to: ShardId(0),
+                    message: ShardMessage::Checkpoints { disk, changes },
+                }),
+            }
+        }
+        if me == ShardId(0) {
+            self.on_closed(me, &clean);
+        } else {
+            out.push(Output::Send { to: ShardId(0), message: ShardMessage::Closed { clean } });
+        }
+    }
+
+    /// A shard has closed its partitions. May come before this shard is told to stop.
+    pub(super) fn on_closed(&mut self, from: ShardId, clean: &[bool]) {
+        let stopping =
+            self.stopping.get_or_insert(Stopping { stage: Stage::Draining, closed: Vec::new(), goodbyes: 0 });
+        stopping.closed.push((from, clean.to_vec()));
+    }
+
+    fn write_markers(&mut self, now: Now) {
+        let (Some(keeper), Some(stopping)) = (&self.keeper, &mut self.stopping) else { return };
+        let epoch = self.image.brokers.get(self.config.node_id).map_or(-1, |broker| broker.epoch);
+        for disk in self.disks.iter_mut().filter(|disk| disk.lost.is_none()) {
+            let index = disk.index();
+            let mut files = keeper.files(index);
+            if stopping.closed.iter().all(|(_, clean)| clean[usize::from(index.0)]) {
+                files.push(SmallFile {
+                    name: FileName::new(top_level::CLEAN_SHUTDOWN),
+                    content: CleanShutdown::encode(epoch).into(),
+                });
+            }
+            stopping.goodbyes += 1;
+            let command = DiskCommand::Publish { files, lane: Lane::Housekeeping };
+            disk.port.submit(command, Purpose::Goodbye, now.instant);
+        }
+    }
+
+    /// A disk's marker is written, or never will be.
+    pub(super) fn on_goodbye(&mut self, _disk: DiskIndex, _written: bool) {
+        if let Some(stopping) = &mut self.stopping {
+            stopping.goodbyes -= 1;
+        }
+    }
+
+    /// Writes the checkpoint files that are due.
+    pub(super) fn poll_keeper(&mut self, now: Now) {
+        let Some(keeper) = &mut self.keeper else { return };
+        if self.stopping.is_some() {
+            return; // the last ones are written with the markers
+        }
+        for (index, files) in keeper.poll(now.instant) {
+            let disk = &mut self.disks[usize::from(index.0)];
+            if disk.lost.is_none() {
+                let command = DiskCommand::Publish { files, lane: Lane::Housekeeping };
+                disk.port.submit(command, Purpose::Offsets, now.instant);
+            }
+        }
+    }
+}

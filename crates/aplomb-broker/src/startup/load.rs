@@ -1,0 +1,375 @@
+//! Loading: every partition that the metadata gives to this broker, from wherever it lies, and the seeds of the shards.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use aplomb_disk_api::{DiskError, DiskIndex, DiskQueue, EntryKind, FileName};
+use aplomb_log::meta::PartitionMetadata;
+use aplomb_log::recovery::{LoadRequest, load as load_log};
+use aplomb_log::segment::top_level::CLUSTER_METADATA_DIR;
+use aplomb_log::segment::{DirectoryRole, LogDirEntry, PARTITION_METADATA, PartitionDir};
+use aplomb_log::tail::TailShare;
+use aplomb_log::{Log, LogConfig};
+use aplomb_model::{LeaderEpoch, Offset, Timestamp, TopicPartition, Uuid};
+
+use super::StartError;
+use super::lead::take_lead;
+use super::metadata::MetadataFound;
+use super::survey::{Directory, Surveyed, read};
+use crate::config::BrokerConfig;
+use crate::message::{CheckpointEntry, PartitionKey};
+use crate::metadata::MetadataImage;
+use crate::metadata::standalone::Node;
+use crate::partition::PartitionSettings;
+use crate::ports::{Now, ShardId};
+use crate::shard::{
+    ControllerSeed, DiskSeed, PartitionSeed, SeedSettings, Shard, ShardSeed, checkpoint_of,
+    partition_metadata,
+};
+
+/// Loads one partition.
+pub type Job = Box<dyn FnOnce() -> Result<(PartitionSeed, Vec<String>), StartError> + Send>;
+
+/// Runs jobs, in any order, on as many threads as it likes, and gives all results.
+pub type Executor<'a> = &'a dyn Fn(Vec<Job>) -> Vec<Result<(PartitionSeed, Vec<String>), StartError>>;
+
+/// What loading needs.
+pub struct LoadInput<'a> {
+    /// The settings.
+    pub config: Arc<BrokerConfig>,
+    /// This node.
+    pub node: Node,
+    /// The log directories, in the order of their index.
+    pub directories: Vec<Surveyed>,
+    /// Their shares of the tail, in the same order.
+    pub shares: Vec<Arc<TailShare>>,
+    /// Which of them has the metadata log.
+    pub metadata: DiskIndex,
+    /// What the metadata log says.
+    pub found: MetadataFound,
+    /// How many shards there will be.
+    pub shards: u16,
+    /// The time.
+    pub now: Timestamp,
+    /// Random bytes.
+    pub random: Box<dyn FnMut() -> [u8; 16] + Send>,
+    /// Who loads.
+    pub executor: Executor<'a>,
+}
+
+/// Everything is loaded.
+pub struct Ready {
+    /// What each shard begins with.
+    pub shards: Vec<ShardStart>,
+    /// Things worth a line in the log.
+    pub remarks: Vec<String>,
+    /// How many partitions there are.
+    pub partitions: usize,
+}
+
+/// What one shard begins with, but for its entrances to the disks.
+pub struct ShardStart {
+    seed: ShardSeed,
+    directories: Vec<Directory>,
+    shares: Vec<Arc<TailShare>>,
+}
+
+impl ShardStart {
+    /// Begins. `queues` are this shard's entrances to the disks, in the order of their index.
+    #[must_use]
+    pub fn begin(self, queues: Vec<Box<dyn DiskQueue>>, now: Now) -> Shard {
+        let Self { mut seed, directories, shares } = self;
+        let disks = queues.into_iter().zip(directories).zip(shares);
+        seed.disks = disks
+            .map(|((queue, directory), share)| DiskSeed {
+                queue,
+                share,
+                directory: directory.id,
+                path: directory.path,
+            })
+            .collect();
+        Shard::new(seed, now)
+    }
+}
+
+/// A partition's directory, where it was found.
+struct FoundDirectory {
+    disk: usize,
+    name: String,
+}
+
+/// Loads everything.
+///
+/// # Errors
+/// [`StartError`]: the broker must not start.
+pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
+    let mut remarks = Vec::new();
+    let unclean = input.directories.iter().any(|surveyed| surveyed.clean.is_none());
+    let (mut metadata_log, lines) = load_metadata_log(&input)?;
+    remarks.extend(lines);
+    let LoadInput { config, node, directories, shares, metadata, found, shards, now, mut random, executor } =
+        input;
+    let dynamic = config.properties.contains_key("controller.quorum.bootstrap.servers");
+    let home = &directories[usize::from(metadata.0)].directory;
+    let lead = take_lead(home, &mut metadata_log, found, &node, dynamic, unclean, now)?;
+    let image = Arc::new(lead.controller.image().clone());
+
+    let mut places: BTreeMap<TopicPartition, Vec<FoundDirectory>> = BTreeMap::new();
+    let mut doomed = Vec::new();
+    for (n, surveyed) in directories.iter().enumerate() {
+        for (partition, name) in list(&surveyed.directory, &mut doomed)? {
+            places.entry(partition).or_default().push(FoundDirectory { disk: n, name });
+        }
+    }
+    let mut jobs: Vec<Job> = Vec::new();
+    for topic in image.topics.iter() {
+        for (index, partition) in
+            topic.partitions.iter().filter(|(_, p)| p.replicas.contains(&config.node_id))
+        {
+            let name = TopicPartition::new(topic.name.clone(), index.0);
+            let key = PartitionKey { topic: topic.id, partition: *index };
+            let assigned = partition.directory(config.node_id);
+            let assigned = directories.iter().position(|d| Some(d.directory.id) == assigned);
+            let mut own = None;
+            for place in places.remove(&name).unwrap_or_default() {
+                let is_own = is_of(&directories[place.disk].directory, &place.name, topic.id)?;
+                if is_own && (own.is_none() || Some(place.disk) == assigned) {
+                    own = Some(place);
+                } else {
+                    let stray =
+                        put_aside(&directories[place.disk].directory, &name, &place.name, &mut random)?;
+                    remarks.push(stray);
+                }
+            }
+            let settings = PartitionSettings::of(
+                &image.topic_config(&topic.name, &config),
+                key,
+                config.storage.producer_id_expiration,
+            );
+            let open = Open { key, name, leader_epoch: partition.leader_epoch, settings, now };
+            match (own, assigned) {
+                (Some(place), _) => {
+                    let surveyed = &directories[place.disk];
+                    jobs.push(open.job(surveyed, place.name, shares[place.disk].clone()));
+                }
+                (None, Some(disk)) => {
+                    let seed = open.new_log(DiskIndex(disk as u16), shares[disk].clone());
+                    jobs.push(Box::new(move || Ok((seed, Vec::new()))));
+                }
+                // Its directory is not among ours: the log may well be there, so that a new one would be a lie.
+                (None, None) => {
+                    remarks.push(format!("{} is in a log directory that is not there", open.name))
+                }
+            }
+        }
+    }
+    for (name, found) in places {
+        for place in found {
+            remarks.push(put_aside(&directories[place.disk].directory, &name, &place.name, &mut random)?);
+        }
+    }
+    let mut loaded = Vec::with_capacity(jobs.len() + 1);
+    for result in executor(jobs) {
+        let (seed, lines) = result?;
+        loaded.push(seed);
+        remarks.extend(lines);
+    }
+    let partitions = loaded.len();
+    loaded.push(PartitionSeed {
+        key: PartitionKey::METADATA,
+        name: TopicPartition::new("__cluster_metadata", 0),
+        disk: metadata,
+        log: metadata_log,
+        leader_epoch: lead.epoch,
+        settings: SeedSettings(PartitionSettings::of_metadata_log(metadata_config(&config))),
+    });
+    let controller = ControllerSeed { controller: lead.controller, epoch: lead.epoch, random };
+    let shards = deal(loaded, &directories, &shares, shards, &config, &image, controller, doomed);
+    Ok(Ready { shards, remarks, partitions })
+}
+
+/// Deals the partitions out to the shards that own them.
+#[expect(clippy::too_many_arguments, reason = "all that loading has brought together parts again here")]
+fn deal(
+    partitions: Vec<PartitionSeed>,
+    directories: &[Surveyed],
+    shares: &[Arc<TailShare>],
+    shards: u16,
+    config: &Arc<BrokerConfig>,
+    image: &Arc<MetadataImage>,
+    controller: ControllerSeed,
+    doomed: Vec<(DiskIndex, FileName)>,
+) -> Vec<ShardStart> {
+    let mut checkpoints: Vec<Vec<(PartitionKey, CheckpointEntry)>> = vec![Vec::new(); directories.len()];
+    for seed in partitions.iter().filter(|seed| seed.key != PartitionKey::METADATA) {
+        checkpoints[usize::from(seed.disk.0)].push((seed.key, checkpoint_of(seed)));
+    }
+    let mut owned: Vec<Vec<PartitionSeed>> = (0..shards).map(|_| Vec::new()).collect();
+    for seed in partitions {
+        owned[usize::from(seed.key.owner(shards).0)].push(seed);
+    }
+    let mut once = Some((controller, checkpoints, doomed));
+    let start = |(n, partitions): (usize, Vec<PartitionSeed>)| {
+        let (controller, checkpoints, doomed) = match once.take() {
+            Some((controller, checkpoints, doomed)) => (Some(controller), Some(checkpoints), doomed),
+            None => (None, None, Vec::new()),
+        };
+        let seed = ShardSeed {
+            me: ShardId(n as u16),
+            shards,
+            config: config.clone(),
+            image: image.clone(),
+            partitions,
+            disks: Vec::new(),
+            controller,
+            checkpoints,
+            doomed,
+            seed: image.provenance.end.get().rotate_left(32) ^ n as u64,
+        };
+        let directories = directories.iter().map(|surveyed| surveyed.directory.clone()).collect();
+        ShardStart { seed, directories, shares: shares.to_vec() }
+    };
+    owned.into_iter().enumerate().map(start).collect()
+}
+
+/// One partition that is to be opened.
+struct Open {
+    key: PartitionKey,
+    name: TopicPartition,
+    leader_epoch: LeaderEpoch,
+    settings: PartitionSettings,
+    now: Timestamp,
+}
+
+impl Open {
+    fn job(self, surveyed: &Surveyed, directory: String, share: Arc<TailShare>) -> Job {
+        let request = LoadRequest {
+            directory,
+            topic: self.key.topic,
+            partition: self.key.partition,
+            config: self.settings.log.clone(),
+            clean: surveyed.clean.is_some(),
+            recovery_point: surveyed.recovery_points.get(&self.name).copied().unwrap_or(Offset::ZERO),
+            log_start: surveyed.log_starts.get(&self.name).copied().unwrap_or(Offset::ZERO),
+            share,
+            now: self.now,
+        };
+        let home = surveyed.directory.clone();
+        Box::new(move || {
+            let loaded = load_log(&*home.disk, &request)
+                .map_err(|error| StartError::Log { path: home.path.clone(), error })?;
+            Ok((self.seed(home.index, loaded.log), loaded.report.remarks))
+        })
+    }
+
+    fn new_log(self, disk: DiskIndex, share: Arc<TailShare>) -> PartitionSeed {
+        let directory = PartitionDir::serving(self.name.clone()).name();
+        let metadata = partition_metadata(&directory, self.key.topic);
+        let (topic, partition) = (self.key.topic, self.key.partition);
+        let log =
+            Log::empty(&directory, topic, partition, self.settings.log.clone(), share, metadata, self.now);
+        self.seed(disk, log)
+    }
+
+    fn seed(self, disk: DiskIndex, log: Log) -> PartitionSeed {
+        PartitionSeed {
+            key: self.key,
+            name: self.name,
+            disk,
+            log,
+            leader_epoch: self.leader_epoch,
+            settings: SeedSettings(self.settings),
+        }
+    }
+}
+
+fn load_metadata_log(input: &LoadInput<'_>) -> Result<(Log, Vec<String>), StartError> {
+    let n = usize::from(input.metadata.0);
+    let (surveyed, share) = (&input.directories[n], input.shares[n].clone());
+    let config = metadata_config(&input.config);
+    let file = FileName::new(format!("{CLUSTER_METADATA_DIR}/{PARTITION_METADATA}"));
+    if read(&surveyed.directory, &file)?.is_none() {
+        let metadata = partition_metadata(CLUSTER_METADATA_DIR, Uuid::ONE);
+        let key = PartitionKey::METADATA;
+        let log =
+            Log::empty(CLUSTER_METADATA_DIR, key.topic, key.partition, config, share, metadata, input.now);
+        return Ok((log, Vec::new()));
+    }
+    let request = LoadRequest {
+        directory: CLUSTER_METADATA_DIR.to_owned(),
+        topic: PartitionKey::METADATA.topic,
+        partition: PartitionKey::METADATA.partition,
+        config,
+        clean: surveyed.clean.is_some(),
+        // It keeps no recovery point: it is read wholly anyway.
+        recovery_point: Offset::ZERO,
+        log_start: Offset::ZERO,
+        share,
+        now: input.now,
+    };
+    let path = surveyed.directory.path.clone();
+    let loaded =
+        load_log(&*surveyed.directory.disk, &request).map_err(|error| StartError::Log { path, error })?;
+    Ok((loaded.log, loaded.report.remarks))
+}
+
+/// The metadata log rolls as it is told to and deletes nothing by itself.
+fn metadata_config(config: &BrokerConfig) -> LogConfig {
+    LogConfig {
+        segment_bytes: u32::try_from(config.metadata.segment_bytes.0).unwrap_or(i32::MAX as u32),
+        segment_age_ms: u64::try_from(config.metadata.segment_age.as_millis()).unwrap_or(u64::MAX),
+        deletes: false,
+        retention_ms: None,
+        flush_messages: Some(1),
+        ..LogConfig::kafka_defaults()
+    }
+}
+
+/// The partition directories in a log directory. Those that wait to be deleted go to `doomed`.
+fn list(
+    directory: &Directory,
+    doomed: &mut Vec<(DiskIndex, FileName)>,
+) -> Result<Vec<(TopicPartition, String)>, StartError> {
+    let path = || directory.path.clone();
+    let entries = directory.disk.list(None).map_err(|error| StartError::Disk { path: path(), error })?;
+    let mut found = Vec::new();
+    for entry in entries.into_iter().filter(|entry| entry.kind == EntryKind::Directory) {
+        if entry.name == "lost+found" {
+            continue; // a file system of its own
+        }
+        let what = LogDirEntry::of_directory(&entry.name)
+            .map_err(|error| StartError::Directory { path: path(), error })?;
+        let LogDirEntry::Partition(partition) = what else { continue };
+        match partition.role {
+            DirectoryRole::Serving => found.push((partition.partition, entry.name)),
+            DirectoryRole::Deleted { .. } => doomed.push((directory.index, FileName::new(entry.name))),
+            DirectoryRole::Stray { .. } | DirectoryRole::Future { .. } => {}
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a directory is of the topic with this id. One that does not say so is nobody's.
+fn is_of(directory: &Directory, name: &str, topic: Uuid) -> Result<bool, StartError> {
+    let file = FileName::new(format!("{name}/{PARTITION_METADATA}"));
+    let Some(bytes) = read(directory, &file)? else { return Ok(false) };
+    let found = PartitionMetadata::parse(&bytes).map_err(|error| StartError::File {
+        path: directory.path.clone(),
+        file,
+        reason: error.to_string(),
+    })?;
+    Ok(found.topic_id == topic)
+}
+
+/// Gives a directory that no topic has the name of a stray, as Apache Kafka does. Nothing in it is touched.
+fn put_aside(
+    directory: &Directory,
+    partition: &TopicPartition,
+    name: &str,
+    random: &mut dyn FnMut() -> [u8; 16],
+) -> Result<String, StartError> {
+    let to = PartitionDir::stray(partition.clone(), Uuid(random())).name();
+    let renamed = directory.disk.rename(&FileName::new(name), &FileName::new(to.as_str()));
+    renamed.map_err(|error: DiskError| StartError::Disk { path: directory.path.clone(), error })?;
+    Ok(format!("{}/{name} belongs to no topic of this cluster: it is {to} now", directory.path))
+}

@@ -1,0 +1,75 @@
+//! What a log directory says of itself: whether it was closed cleanly, and its checkpoints.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use aplomb_disk_api::{DiskError, DiskIndex, FileName, StartupDisk};
+use aplomb_log::checkpoint::parse_offsets;
+use aplomb_log::meta::CleanShutdown;
+use aplomb_log::segment::top_level;
+use aplomb_model::{DirectoryId, Offset, TopicPartition};
+
+use super::StartError;
+
+/// The most that a checkpoint file may hold: a million partitions with long names.
+const LARGEST: usize = 512 << 20;
+
+/// A log directory before it is loaded.
+#[derive(Clone)]
+pub struct Directory {
+    /// Its place in `log.dirs`.
+    pub index: DiskIndex,
+    /// Its id.
+    pub id: DirectoryId,
+    /// Its path, for messages.
+    pub path: String,
+    /// Its files.
+    pub disk: Arc<dyn StartupDisk>,
+}
+
+/// What a log directory says of itself.
+#[derive(Clone)]
+pub struct Surveyed {
+    /// The directory.
+    pub directory: Directory,
+    /// What its marker said, if it was closed cleanly.
+    pub clean: Option<CleanShutdown>,
+    /// From the checkpoint.
+    pub recovery_points: BTreeMap<TopicPartition, Offset>,
+    /// From the checkpoint.
+    pub log_starts: BTreeMap<TopicPartition, Offset>,
+}
+
+/// Reads a log directory's marker and checkpoints. The marker is deleted at once, so that a crash from here on counts as unclean.
+///
+/// # Errors
+/// When the disk fails, or a checkpoint is damaged.
+pub fn survey(directory: Directory) -> Result<Surveyed, StartError> {
+    let marker = FileName::new(top_level::CLEAN_SHUTDOWN);
+    let clean = read(&directory, &marker)?.map(|bytes| CleanShutdown::parse(&bytes));
+    if clean.is_some() {
+        let removed = directory.disk.remove(&marker).and_then(|()| directory.disk.sync(&[marker]));
+        removed.map_err(|error| StartError::Disk { path: directory.path.clone(), error })?;
+    }
+    let offsets = |name: &str| {
+        let file = FileName::new(name);
+        let bytes = read(&directory, &file)?.unwrap_or_default();
+        parse_offsets(&bytes).map_err(|error| StartError::File {
+            path: directory.path.clone(),
+            file,
+            reason: error.to_string(),
+        })
+    };
+    let recovery_points = offsets(top_level::RECOVERY_POINT_CHECKPOINT)?;
+    let log_starts = offsets(top_level::LOG_START_CHECKPOINT)?;
+    Ok(Surveyed { directory, clean, recovery_points, log_starts })
+}
+
+/// A small file's content, if there is one.
+pub(super) fn read(directory: &Directory, file: &FileName) -> Result<Option<bytes::Bytes>, StartError> {
+    match directory.disk.read(file, 0, LARGEST) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(DiskError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(StartError::Disk { path: directory.path.clone(), error }),
+    }
+}
