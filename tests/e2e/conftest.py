@@ -9,6 +9,13 @@ from harness import broker as brokers
 from harness import clients, places, tools
 
 
+def pytest_configure():
+    """Keeps brokers' directories away from /tmp, where pytest runs of others clean up after three more."""
+    root = places.WORK / "runs"
+    root.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(root))
+
+
 def pytest_collection_modifyitems(items):
     if brokers.under_test().kind == "kafka":
         for item in items:

@@ -164,7 +164,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: ",".join(f"{key}={str(value)[:12]}" for key, value in case.items()))
 def test_producers_are_refused_alike(both, java, case):
-    options = {"topic": "refusing", "partition": 0, "count": 2, "config": ["max.block.ms=3000", "max.request.size=8000000"], **case}
+    options = {"topic": "refusing", "partition": 0, "count": 1, "config": ["max.block.ms=2000", "max.request.size=8000000"], **case}
     lines = []
     for broker in both:
         clients.Admin(java, broker).answer("create-topic", name="refusing", partitions=1)
