@@ -410,6 +410,19 @@ fn eventful(life: &mut Life, seed: &mut Seed) {
         |p, seed, _| p.push_batch(seed, 0, 4000),
         |p, _, _| p.roll(),
         |p, seed, _| p.push_batch(seed, 0, 50),
+        // The disk has all, does not hear of a cut, and the log goes on in other segments, back and forth.
+        |p, seed, _| p.push_batch(seed, 0, 1000),
+        |p, _, _| p.take(u64::MAX),
+        |p, _, _| p.disk_works(u64::MAX),
+        |p, _, _| p.tail.on_durable(p.tail.written_end()),
+        |p, _, switch| p.truncate(1, switch),
+        |p, _, _| p.roll(),
+        |p, seed, _| p.push_batch(seed, 0, 300),
+        |p, _, _| p.roll(),
+        |p, seed, _| p.push_batch(seed, 0, 400),
+        |p, _, switch| p.truncate(2, switch),
+        |p, seed, _| p.push_batch(seed, 0, 200),
+        |p, _, _| assert!(p.tail.evict(usize::MAX) > 0),
     ];
     for event in events {
         let partition = &mut life.partitions[0];
@@ -431,7 +444,7 @@ fn an_eventful_log_survives_a_crash_at_every_single_store() {
         eventful(&mut life, &mut seed);
         let killed_at = std::cell::Cell::new(Some(crash_at));
         let _guard = Context { seed: 5, crash_at: &killed_at };
-        recover(life, &mut seed);
+        recover(life, &mut Seed(crash_at));
         switch.stores()
     };
     let all = stores_with(u64::MAX);

@@ -8,7 +8,7 @@
 //! the memory anew ([`super::open_shares`]): its first store gives up everything that is here. The old geometry is in the
 //! superblock; nothing depends on today's configuration.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use aplomb_model::batch::{Batches, Stop};
 use aplomb_model::{DirectoryId, Offset, PartitionIndex, TopicId};
@@ -42,9 +42,9 @@ pub struct OldPartition<'a> {
     pub topic: TopicId,
     /// Its number.
     pub partition: PartitionIndex,
-    /// Its batches, in order.
+    /// Its batches, in order. Empty if all that is left of them is what the disk has.
     pub runs: Vec<Run<'a>>,
-    /// Where segments end, in order; not empty if there are runs, and the last is the end of the log. From the first of these
+    /// Where segments end, in order; empty only if nothing is left, and the last is the end of the log. From the first of these
     /// segments on the tail knows all: longer files are cut to these sizes, segments that are not among them are not part of
     /// the log. Both come from truncations that the disk had not carried out.
     pub segments: Vec<SegmentEnd>,
@@ -76,9 +76,9 @@ pub struct Run<'a> {
 pub struct Damage {
     /// Base offset of the segment.
     pub segment_base: Offset,
-    /// Where in the segment's `.log` the log is cut off.
+    /// Where in the segment's `.log` the batches end.
     pub at: u64,
-    /// Bytes of this partition that are given up.
+    /// Bytes of this partition that are given up; 0 if the disk has all that was damaged.
     pub lost: u64,
     /// What is wrong with the bytes at `at`.
     pub why: DamageKind,
@@ -93,6 +93,13 @@ pub enum DamageKind {
     Offsets(OffsetsOutOfOrder),
     /// Two chunks claim the same place.
     Overlap,
+}
+
+impl Damage {
+    /// Whether all is well up to a batch of which the end is missing.
+    fn is_cut(&self) -> bool {
+        matches!(self.why, DamageKind::NotABatch(Stop::Cut { .. }))
+    }
 }
 
 impl OldTail {
@@ -229,7 +236,7 @@ impl<'a> Stretch<'a> {
     }
 
     /// Checks batch by batch. `floor` is where the offsets of the stretch before end.
-    fn check(mut self, floor: Offset) -> (Option<Run<'a>>, Option<Damage>) {
+    fn check(&self, floor: Offset) -> (Option<Run<'a>>, Option<Damage>) {
         let mut next = floor.max(self.segment_base);
         let (mut first, mut len) = (None, 0);
         let mut walk = Batches::in_slices(&self.slices).checked();
@@ -252,66 +259,83 @@ impl<'a> Stretch<'a> {
             lost: self.ends_at - self.at - len,
             why,
         });
-        let run = first.map(|first| {
-            keep_front(&mut self.slices, len);
-            Run {
-                segment_base: self.segment_base,
-                at: self.at,
-                first,
-                end: next,
-                len,
-                durable: (self.durable_to - self.at).min(len),
-                slices: self.slices,
-            }
+        let run = first.map(|first| Run {
+            segment_base: self.segment_base,
+            at: self.at,
+            first,
+            end: next,
+            len,
+            durable: (self.durable_to - self.at).min(len),
+            slices: part(&self.slices, 0, len),
         });
         (run, damage)
     }
-}
 
-fn keep_front(slices: &mut Vec<&[u8]>, mut len: u64) {
-    for slice in slices.iter_mut() {
-        let kept = usize::try_from(len).unwrap_or(usize::MAX).min(slice.len());
-        *slice = &slice[..kept];
-        len -= kept as u64;
+    /// The bytes that the disk does not have.
+    fn behind_durable(&self) -> Self {
+        Self {
+            at: self.durable_to,
+            slices: part(&self.slices, self.durable_to - self.at, self.ends_at - self.at),
+            ..*self
+        }
     }
-    slices.retain(|slice| !slice.is_empty());
 }
 
-/// Joins a partition's chunks and checks them. From the first damage on nothing counts: a log has no holes.
+/// The bytes from `from` to `to` of what the slices hold.
+fn part<'a>(slices: &[&'a [u8]], from: u64, to: u64) -> Vec<&'a [u8]> {
+    let mut start = 0;
+    let parts = slices.iter().map(|slice| {
+        let end = start + slice.len() as u64;
+        let kept = from.clamp(start, end) - start..to.clamp(start, end) - start;
+        start = end;
+        &slice[kept.start as usize..kept.end as usize]
+    });
+    parts.filter(|part| !part.is_empty()).collect()
+}
+
+/// Joins a partition's chunks and checks them. From the first damage that the disk cannot make up for, nothing counts: a log has
+/// no holes.
 fn assemble(mut pieces: Vec<Piece<'_>>) -> (Vec<Run<'_>>, Vec<SegmentEnd>, Option<Damage>) {
     pieces.sort_by_key(|piece| (piece.segment_base(), piece.starts_at(), piece.found.header.sequence));
-    let (stretches, overlap) = join(&pieces);
+    let (mut stretches, overlap) = join(&pieces);
     let (mut runs, mut segments): (Vec<Run<'_>>, Vec<SegmentEnd>) = (Vec::new(), Vec::new());
-    let mut stretches = stretches.into_iter();
-    for stretch in stretches.by_ref() {
-        let previous = stretch.previous;
-        let (run, damage) = stretch.check(runs.last().map_or(Offset::ZERO, |run| run.end));
+    let mut damage = None;
+    while let Some(stretch) = stretches.pop_front() {
+        let (run, found) = stretch.check(runs.last().map_or(Offset::ZERO, |run| run.end));
         if let Some(run) = run {
-            if segments.is_empty() {
-                segments.extend(previous);
-            }
-            segments.pop_if(|last| last.segment_base == run.segment_base);
-            segments.push(SegmentEnd { segment_base: run.segment_base, at: run.at + run.len });
+            note_end(&mut segments, &stretch, run.at + run.len);
             runs.push(run);
         }
-        if let Some(damage) = damage {
-            let is_cut = matches!(damage.why, DamageKind::NotABatch(Stop::Cut { .. }));
-            if is_cut && stretches.len() == 0 && overlap.is_none() {
-                // A truncation was under way: it releases chunks from the newest on, also those in which a batch ends.
-                return (runs, segments, None);
-            }
-            let behind: u64 = stretches.map(|later| later.ends_at - later.at).sum();
-            return (runs, segments, Some(Damage { lost: damage.lost + behind, ..damage }));
+        let Some(found) = found else { continue };
+        if found.is_cut() && stretches.is_empty() && overlap.is_none() {
+            // A truncation was under way: it releases chunks from the newest on, also those in which a batch ends.
+            return (runs, segments, damage);
         }
+        if stretch.durable_to <= found.at {
+            let behind: u64 = stretches.iter().map(|later| later.ends_at - later.at).sum();
+            return (runs, segments, Some(Damage { lost: found.lost + behind, ..found }));
+        }
+        note_end(&mut segments, &stretch, stretch.durable_to);
+        stretches.push_front(stretch.behind_durable());
+        damage.get_or_insert(Damage { lost: 0, ..found });
     }
-    (runs, segments, overlap)
+    (runs, segments, overlap.or(damage))
+}
+
+/// A stretch's segment goes on to `at` at least.
+fn note_end(segments: &mut Vec<SegmentEnd>, stretch: &Stretch<'_>, at: u64) {
+    if segments.is_empty() {
+        segments.extend(stretch.previous);
+    }
+    segments.pop_if(|last| last.segment_base == stretch.segment_base);
+    segments.push(SegmentEnd { segment_base: stretch.segment_base, at });
 }
 
 /// Joins what follows each other, up to the first place that two chunks claim.
-fn join<'a>(pieces: &[Piece<'a>]) -> (Vec<Stretch<'a>>, Option<Damage>) {
-    let mut stretches: Vec<Stretch<'_>> = Vec::new();
+fn join<'a>(pieces: &[Piece<'a>]) -> (VecDeque<Stretch<'a>>, Option<Damage>) {
+    let mut stretches: VecDeque<Stretch<'_>> = VecDeque::new();
     for (n, piece) in pieces.iter().enumerate() {
-        match stretches.last_mut().filter(|last| last.segment_base == piece.segment_base()) {
+        match stretches.back_mut().filter(|last| last.segment_base == piece.segment_base()) {
             Some(last) if last.ends_at == piece.starts_at() => last.extend(piece),
             Some(last) if last.ends_at > piece.starts_at() => {
                 let (segment_base, at) = (last.segment_base, last.ends_at);
