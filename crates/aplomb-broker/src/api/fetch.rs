@@ -142,6 +142,11 @@ impl FetchOp {
         (until > now).then_some(until)
     }
 
+    /// Whether reads have not been answered at all yet.
+    pub(crate) fn is_reading(&self) -> bool {
+        self.outstanding > 0
+    }
+
     /// Reads of all partitions.
     pub(crate) fn reads(&mut self) -> Calls {
         (0..self.parts.len()).filter_map(|slot| self.read(slot as Slot)).collect()

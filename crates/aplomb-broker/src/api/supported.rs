@@ -21,7 +21,6 @@ pub const SUPPORTED: &[Served] = &[
     all(ApiKey::Fetch),
     all(ApiKey::ListOffsets),
     all(ApiKey::Metadata),
-    all(ApiKey::FindCoordinator),
     all(ApiKey::ApiVersions),
     all(ApiKey::CreateTopics),
     all(ApiKey::DeleteTopics),

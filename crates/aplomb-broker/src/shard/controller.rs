@@ -31,9 +31,14 @@ pub struct ControllerSeed {
     pub controller: Controller,
     /// The epoch of this process's leadership.
     pub epoch: LeaderEpoch,
+    /// Producer ids to give out, in the log already, so that a producer can begin while the disk does not answer.
+    pub ids: ProducerIdBlock,
     /// Random bytes, for ids.
     pub random: Box<dyn FnMut() -> [u8; 16] + Send>,
 }
+
+/// So many ids are left when the next block is asked for.
+const IDS_AHEAD: u32 = 500;
 
 /// A decision that is on its way into the log.
 struct Decision {
@@ -63,7 +68,9 @@ pub(super) struct ControllerRoom {
     decisions: VecDeque<Decision>,
     publications: VecDeque<Publication>,
     generation: u64,
-    ids: Option<ProducerIdBlock>,
+    ids: ProducerIdBlock,
+    /// The block after that, once it is in the log.
+    next_ids: Option<ProducerIdBlock>,
     ids_asked: bool,
     /// Producers that wait for a block of ids.
     waiting_for_ids: Vec<(RequestId, ReplyTo, m::InitProducerIdRequest)>,
@@ -79,7 +86,8 @@ impl ControllerRoom {
             decisions: VecDeque::new(),
             publications: VecDeque::new(),
             generation: 0,
-            ids: None,
+            ids: seed.ids,
+            next_ids: None,
             ids_asked: false,
             waiting_for_ids: Vec::new(),
         }
@@ -177,20 +185,21 @@ impl Shard {
     ) {
         let room = self.controller.as_mut().expect("the controller's requests come to its shard");
         let context = crate::api::Context { image: &self.image, config: &self.config, listener: "" };
-        let mut none = ProducerIdBlock::empty();
-        let ids = room.ids.as_mut().unwrap_or(&mut none);
-        match init_producer_id::handle(&asked, &context, ids) {
+        if room.ids.left() == 0
+            && let Some(next) = room.next_ids.take()
+        {
+            room.ids = next;
+        }
+        match init_producer_id::handle(&asked, &context, &mut room.ids) {
             init_producer_id::Answer::Ready(response) => reply(id, to.with(&response), out),
-            init_producer_id::Answer::NeedsBlock => {
-                room.waiting_for_ids.push((id, to, asked));
-                if std::mem::replace(&mut room.ids_asked, true) {
-                    return;
-                }
-                let mut draft = room.controller.draft();
-                let block = draft.allocate_producer_ids(self.config.node_id);
-                let records = room.controller.take(draft);
-                self.write(records, None, Some(block), now, out);
-            }
+            init_producer_id::Answer::NeedsBlock => room.waiting_for_ids.push((id, to, asked)),
+        }
+        if room.ids.left() < IDS_AHEAD && room.next_ids.is_none() && !room.ids_asked {
+            room.ids_asked = true;
+            let mut draft = room.controller.draft();
+            let block = draft.allocate_producer_ids(self.config.node_id);
+            let records = room.controller.take(draft);
+            self.write(records, None, Some(block), now, out);
         }
     }
 
@@ -264,7 +273,7 @@ impl Shard {
             applied.expect("what the controller has decided applies to the image that it decided on");
             replies.extend(decision.reply);
             if let Some(ids) = decision.ids {
-                room.ids = Some(ids);
+                room.next_ids = Some(ids);
                 room.ids_asked = false;
             }
             is_new = true;
@@ -305,7 +314,7 @@ impl Shard {
 
     fn serve_ids(&mut self, now: Now, out: &mut Vec<Output>) {
         let Some(room) = &mut self.controller else { return };
-        if room.ids_asked {
+        if room.next_ids.is_none() {
             return;
         }
         for (id, to, asked) in std::mem::take(&mut room.waiting_for_ids) {

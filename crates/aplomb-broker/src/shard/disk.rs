@@ -153,13 +153,33 @@ impl ShardDisk {
 
     fn write_early(&mut self, partitions: &mut HashMap<PartitionKey, Partition>, now: Instant) {
         self.unwritten = 0;
+        let stats = self.share.stats();
+        if stats.waiting * 2 > stats.chunks as u64 * u64::from(stats.chunk_size) {
+            self.flusher.demand(now); // at this rate the share is full before the interval is over
+        }
         let mut commands = Vec::new();
         for key in &self.dirty {
             if let Some(partition) = partitions.get_mut(key) {
                 partition.log.take_writes(&mut commands);
             }
         }
+        self.submit_writes(commands, now);
+    }
+
+    /// New partitions' first files go first and together, so that a thousand of them cost one sync.
+    fn submit_writes(&mut self, commands: Vec<DiskCommand>, now: Instant) {
+        let mut first = Vec::new();
+        let mut writes = Vec::with_capacity(commands.len());
         for command in commands {
+            match command {
+                DiskCommand::Publish { files, lane: Lane::Write } => first.extend(files),
+                other => writes.push(other),
+            }
+        }
+        if !first.is_empty() {
+            self.port.submit(DiskCommand::Publish { files: first, lane: Lane::Write }, Purpose::Write, now);
+        }
+        for command in writes {
             self.port.submit(command, Purpose::Write, now);
         }
     }
@@ -194,9 +214,7 @@ impl ShardDisk {
             state.members.push((key, part.covers));
         }
         state.checkpoint = checkpoint;
-        for command in commands {
-            self.port.submit(command, Purpose::Write, now);
-        }
+        self.submit_writes(commands, now);
         self.port.submit(DiskCommand::Sync { files }, Purpose::Sync, now);
         self.round = Some(state);
     }

@@ -26,6 +26,9 @@ use crate::ports::{CloseReason, Now, Output, Reply, Request, RequestId, ShardId}
 /// How long lookups may take whose request does not say (`request.timeout.ms` of clients).
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Batches that wait for memory do so at least this long, whatever little time their producer gives.
+const SHORTEST_PATIENCE: Duration = Duration::from_secs(1);
+
 /// Why a request is not answered.
 enum Refused {
     Malformed(DecodeError),
@@ -76,7 +79,7 @@ impl Shard {
             ApiKey::Produce => {
                 let body = ProduceBody::decode(&mut body, head.version)?;
                 let patience = Duration::from_millis(u64::try_from(body.timeout_ms).unwrap_or(0));
-                let deadline = now.instant + patience;
+                let deadline = now.instant + patience.max(SHORTEST_PATIENCE);
                 let client = head.client_id.as_deref();
                 let (op, calls) = ProduceOp::begin(&body, head.correlation_id, client, &self.image, deadline);
                 self.start(id, Waiting::Produce(op), calls, Some(deadline), now, out);

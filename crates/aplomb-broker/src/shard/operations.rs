@@ -95,6 +95,8 @@ impl Shard {
                 op.give_up();
                 self.finish(number, now, out);
             }
+            // Partitions of other shards are about to answer, from memory: the last answer ends it.
+            Waiting::Fetch(op) if op.is_reading() => {}
             Waiting::Fetch(op) => match op.wake_again(now.instant) {
                 Some(later) => self.operations.remind(number, later),
                 None => self.finish(number, now, out),

@@ -13,13 +13,14 @@ use bytes::Bytes;
 use super::StartError;
 use super::metadata::MetadataFound;
 use super::survey::Directory;
-use crate::metadata::standalone::{Controller, MAX_RECORDS, Node};
+use crate::metadata::standalone::{Controller, MAX_RECORDS, Node, ProducerIdBlock};
 use crate::metadata::{Replay, encode_batch, encode_control_batch};
 
 /// The lead, taken.
 pub(super) struct Lead {
     pub(super) controller: Controller,
     pub(super) epoch: LeaderEpoch,
+    pub(super) ids: ProducerIdBlock,
 }
 
 /// Writes to the metadata log what a leader says first. `unclean`: records that were promised may be lost, so that every partition gets a
@@ -51,8 +52,10 @@ pub(super) fn take_lead(
     if unclean {
         writer.records(controller.take_leadership(node.id))?;
     }
-    writer.flush()?;
-    Ok(Lead { controller: Controller::new(writer.replay.into_image()), epoch })
+    let mut draft = controller.draft();
+    let ids = draft.allocate_producer_ids(node.id);
+    writer.records(controller.take(draft))?;
+    Ok(Lead { controller: Controller::new(writer.replay.into_image()), epoch, ids })
 }
 
 struct Writer<'a> {

@@ -16,12 +16,6 @@ pub struct ProducerIdBlock {
 }
 
 impl ProducerIdBlock {
-    /// A block with none left.
-    #[must_use]
-    pub const fn empty() -> Self {
-        Self { next: 0, left: 0 }
-    }
-
     /// The next id; `None` when there are none left.
     pub fn take(&mut self) -> Option<ProducerId> {
         self.left = self.left.checked_sub(1)?;
