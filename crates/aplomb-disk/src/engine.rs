@@ -65,8 +65,8 @@ impl Default for EngineOptions {
         Self {
             engine: EngineKind::Auto,
             queue_depth: 4096,
-            readers: 4,
-            fetchers: 6,
+            readers: 8,
+            fetchers: 8,
             window_bytes: 1 << 20,
             windows_ahead: 8,
             readahead_budget: 32 << 20,

@@ -11,11 +11,16 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use aplomb_disk_api::FileName;
 use rustix::fs::{Advice, CWD, Mode, OFlags};
 
-use crate::errors::{is_absent, uninterrupted};
+use crate::errors::{is_absent, is_shortage, uninterrupted};
+
+/// How often, and how long, a thread waits for a descriptor when the process has none left.
+const SHORTAGE_ATTEMPTS: u32 = 200;
+const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
 
 /// An open file. The descriptor is closed when nobody uses it any more.
 #[derive(Debug)]
@@ -116,7 +121,11 @@ impl Files {
         let mut closed: Vec<Slot> = table.open.remove(name).into_iter().collect();
         let names: Vec<String> = table.open.range(below.clone()).map(|(name, _)| name.clone()).collect();
         closed.extend(names.iter().filter_map(|name| table.open.remove(name)));
-        table.names.retain(|directory, _| directory != name && !below.contains(directory));
+        table.names.remove(name);
+        let directories: Vec<String> = table.names.range(below).map(|(name, _)| name.clone()).collect();
+        for directory in directories {
+            table.names.remove(&directory);
+        }
         drop(table); // closing the last descriptor of a deleted file may take long
         drop(closed);
     }
@@ -158,7 +167,7 @@ impl Files {
     pub(crate) fn sync_directory(&self, directory: &str) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let name = if directory.is_empty() { "." } else { directory };
-        match uninterrupted(|| rustix::fs::openat(&self.root, name, flags, Mode::empty())) {
+        match self.open_descriptor(name, flags, Mode::empty()) {
             Ok(descriptor) => uninterrupted(|| rustix::fs::fsync(&descriptor)),
             Err(error) if is_absent(&error) => Ok(()),
             Err(error) => Err(error),
@@ -168,6 +177,24 @@ impl Files {
     /// Makes everything on the disk's file system durable.
     pub(crate) fn sync_file_system(&self) -> io::Result<()> {
         uninterrupted(|| rustix::fs::syncfs(&self.root))
+    }
+
+    /// Opens a name. When the process has run out of descriptors or memory, which is not the disk's fault, our own descriptors are
+    /// given up and the call waits for better times, for a while.
+    pub(crate) fn open_descriptor(&self, name: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+        let path = CString::new(name).map_err(io::Error::from)?;
+        let mut patience = SHORTAGE_ATTEMPTS;
+        loop {
+            match uninterrupted(|| rustix::fs::openat(&self.root, &path, flags, mode)) {
+                Err(error) if is_shortage(&error) && patience > 0 => {
+                    patience -= 1;
+                    let closed = std::mem::take(&mut self.table().open);
+                    drop(closed);
+                    std::thread::sleep(SHORTAGE_PAUSE);
+                }
+                opened => return opened,
+            }
+        }
     }
 
     fn lookup(&self, name: &FileName, create: OFlags) -> io::Result<Arc<OpenFile>> {
@@ -181,10 +208,8 @@ impl Files {
             }
             table.forgotten
         };
-        let path = CString::new(name.as_str()).map_err(io::Error::from)?;
         let flags = OFlags::RDWR | OFlags::CLOEXEC | create;
-        let mode = Mode::from_raw_mode(0o644);
-        let descriptor = uninterrupted(|| rustix::fs::openat(&self.root, &path, flags, mode))?;
+        let descriptor = self.open_descriptor(name.as_str(), flags, Mode::from_raw_mode(0o644))?;
         // We know better than the kernel what comes next; its guesses would fetch bytes around every lookup. A hint: errors are nothing.
         let _ = rustix::fs::fadvise(&descriptor, 0, None, Advice::Random);
         let file = Arc::new(OpenFile { descriptor, name: name.clone() });

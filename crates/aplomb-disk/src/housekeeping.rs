@@ -175,14 +175,14 @@ fn large_file(files: &Files, name: &str, slice: u64) -> io::Result<Option<(Owned
         return Ok(None);
     }
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    let file = uninterrupted(|| rustix::fs::openat(files.root(), name, flags, Mode::empty()))?;
+    let file = files.open_descriptor(name, flags, Mode::empty())?;
     Ok(Some((file, len)))
 }
 
 /// The names in a directory.
 pub(crate) fn list(files: &Files, name: &str) -> io::Result<Vec<(String, FileType)>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = uninterrupted(|| rustix::fs::openat(files.root(), name, flags, Mode::empty()))?;
+    let directory = files.open_descriptor(name, flags, Mode::empty())?;
     let mut names = Vec::new();
     for entry in Dir::read_from(&directory)? {
         let entry = entry?;

@@ -3,6 +3,8 @@
 //! A command becomes a list of [`Step`]s. A process that dies in the middle of a command has done some of them: that is why a
 //! publication or a deletion is not one operation here.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 
 use super::options::{Fault, SimOperation};
@@ -100,21 +102,39 @@ impl World {
             DiskCommand::Truncate { file, len } => vec![Step::Truncate { file: text(file), len: *len }],
             DiskCommand::Rename { from, to } => Self::rename_steps(from, to),
             DiskCommand::DeleteFiles { files } => {
-                let there = files.iter().filter(|file| self.tree.content(file.as_str()).is_ok());
-                there.map(|file| Step::RemoveFile(text(file))).collect()
+                // Each once: the second time it is not there any more.
+                let there: BTreeSet<&FileName> = files.iter().filter(|file| self.is_there(file)).collect();
+                there.into_iter().map(|file| Step::RemoveFile(text(file))).collect()
             }
             DiskCommand::DeleteDirectory { directory } => self.remove_steps(directory.as_str()),
             DiskCommand::Read { .. } | DiskCommand::Space => Vec::new(),
         }
     }
 
+    /// Whether there is anything under a name, be it the wrong thing.
+    fn is_there(&self, name: &FileName) -> bool {
+        self.tree.kind(name.as_str()).is_ok()
+    }
+
     pub(super) fn sync_steps(&self, files: &[FileName]) -> Vec<Step> {
-        let there = files.iter().filter(|file| self.tree.content(file.as_str()).is_ok());
+        let there = files.iter().filter(|file| self.is_there(file));
         there.flat_map(|file| [Step::SyncContent(text(file)), Step::SyncNames(parent(file))]).collect()
     }
 
+    /// Rounds of temporary files, syncs, renames and directory syncs. A name that comes twice begins a new round.
     pub(super) fn publish_steps(&self, files: &[SmallFile]) -> Vec<Step> {
         let mut steps = Vec::new();
+        let mut rest = files;
+        while !rest.is_empty() {
+            let mut names = BTreeSet::new();
+            let round = rest.iter().take_while(|file| names.insert(&file.name)).count();
+            self.publish_round(&rest[..round], &mut steps);
+            rest = &rest[round..];
+        }
+        steps
+    }
+
+    fn publish_round(&self, files: &[SmallFile], steps: &mut Vec<Step>) {
         let temporary = |file: &SmallFile| format!("{}.tmp", file.name);
         for file in files {
             let name = file.name.as_str();
@@ -128,7 +148,6 @@ impl World {
         let mut directories: Vec<_> = files.iter().map(|file| parent(&file.name)).collect();
         directories.dedup();
         steps.extend(directories.into_iter().map(Step::SyncNames));
-        steps
     }
 
     pub(super) fn rename_steps(from: &FileName, to: &FileName) -> Vec<Step> {
