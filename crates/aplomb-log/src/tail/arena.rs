@@ -120,7 +120,7 @@ impl Drop for HeapBlock {
     }
 }
 
-/// Formatted memory. Its chunks are reached through the slots that [`Arena::format`] gives out, once.
+/// Formatted memory. Its chunks are reached through the slots that formatting gives out, once.
 #[derive(Debug)]
 pub struct Arena {
     memory: ArenaMemory,
