@@ -149,9 +149,6 @@ impl Fetcher {
         while let Some(order) = self.windows.next_order() {
             let result =
                 if self.lanes.lost().is_some() { Err(DiskError::Offline) } else { self.fetch(&order) };
-            if let Err(error @ DiskError::Failed { .. }) = &result {
-                self.lanes.lose(&error.to_string()); // nobody may be waiting for this window
-            }
             let mut windows = self.windows.lock();
             windows.ahead -= usize::from(!order.wanted);
             let ended = windows.readahead.fetched(order.id, &result);
@@ -159,6 +156,10 @@ impl Fetcher {
             self.windows.wake.notify_one();
             for (job, result) in ended {
                 self.lanes.complete(job, result.map(Done::Read));
+            }
+            // After its readers have heard of it, so that they hear this; and nobody may have been waiting for the window.
+            if let Err(error @ DiskError::Failed { .. }) = &result {
+                self.lanes.lose(&error.to_string());
             }
         }
     }
