@@ -103,6 +103,17 @@ impl Guard {
         &self.counters
     }
 
+    /// Whether the kernel takes the filter, tried with a thread that ends at once.
+    ///
+    /// # Errors
+    /// As for [`Guard::protect`].
+    pub fn check(&self) -> Result<(), GuardError> {
+        let guard = self.clone();
+        let probe = std::thread::Builder::new().name("aplomb-probe".to_owned());
+        let probe = probe.spawn(move || guard.protect(&[])).map_err(GuardError::Supervisor)?;
+        probe.join().expect("a probe does not panic")
+    }
+
     /// Puts the calling thread under guard for the rest of its life. It may ring the bells in `bells` and write to no other
     /// descriptor that is not a socket. Everything else that it needs must be open already.
     ///

@@ -1,5 +1,6 @@
 //! What a reactor carries: a state machine that is told what happened and says what it wants done.
 
+use aplomb_broker::Shard;
 use aplomb_broker::message::ShardMessage;
 use aplomb_broker::ports::{ConnectionId, Now, Output, Request, ShardId};
 use aplomb_disk_api::Completion;
@@ -20,7 +21,7 @@ pub trait Core: Send + 'static {
     fn on_connection_closed(&mut self, connection: ConnectionId, now: Now, out: &mut Vec<Output>);
 
     /// When the core wants to be called even if nothing happens.
-    fn wake_at(&self) -> Option<Instant>;
+    fn wake_at(&mut self) -> Option<Instant>;
 
     /// That time has come.
     fn on_wake(&mut self, now: Now, out: &mut Vec<Output>);
@@ -30,4 +31,38 @@ pub trait Core: Send + 'static {
 
     /// Whether the core has finished.
     fn is_stopped(&self) -> bool;
+}
+
+impl Core for Shard {
+    fn on_request(&mut self, request: Request, now: Now, out: &mut Vec<Output>) {
+        Self::on_request(self, request, now, out);
+    }
+
+    fn on_message(&mut self, from: ShardId, message: ShardMessage, now: Now, out: &mut Vec<Output>) {
+        Self::on_message(self, from, message, now, out);
+    }
+
+    fn on_completion(&mut self, completion: Completion, now: Now, out: &mut Vec<Output>) {
+        Self::on_completion(self, completion, now, out);
+    }
+
+    fn on_connection_closed(&mut self, connection: ConnectionId, now: Now, out: &mut Vec<Output>) {
+        Self::on_connection_closed(self, connection, now, out);
+    }
+
+    fn wake_at(&mut self) -> Option<Instant> {
+        Self::wake_at(self)
+    }
+
+    fn on_wake(&mut self, now: Now, out: &mut Vec<Output>) {
+        Self::on_wake(self, now, out);
+    }
+
+    fn begin_stop(&mut self, now: Now, out: &mut Vec<Output>) {
+        Self::begin_stop(self, now, out);
+    }
+
+    fn is_stopped(&self) -> bool {
+        Self::is_stopped(self)
+    }
 }

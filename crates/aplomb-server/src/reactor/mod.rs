@@ -185,7 +185,7 @@ impl<C: Core> Reactor<C> {
     }
 
     /// How long to sleep if nothing happens.
-    fn patience(&self, now: Instant) -> Duration {
+    fn patience(&mut self, now: Instant) -> Duration {
         let mut until = self.next_sweep;
         if let Some(at) = self.parts.core.wake_at() {
             until = until.min(at);

@@ -1,0 +1,151 @@
+//! Files and flags into checked values.
+//!
+//! What always holds: whatever is wrong is said in one sentence that names the place (file and line, or the flag), the key and what would
+//! be accepted; nothing has been touched by then.
+
+use std::path::{Path, PathBuf};
+
+use aplomb_broker::config::{BrokerConfig, ConfigError, Properties, Warning};
+use aplomb_log::meta::{MalformedEscape, PropertiesText};
+
+/// A broker's settings, as written and as understood.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// The broker's.
+    pub(crate) broker: BrokerConfig,
+    /// What is worth saying about them.
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// Settings that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SettingsError {
+    #[error("{} cannot be read: {source}", path.display())]
+    Unreadable { path: PathBuf, source: std::io::Error },
+    #[error("{}: {error}", path.display())]
+    Malformed { path: PathBuf, error: MalformedEscape },
+    #[error("--override {0}: a setting is written key=value")]
+    NotASetting(String),
+    #[error("{place}{error}")]
+    Invalid { place: String, error: ConfigError },
+}
+
+/// Reads `file`, if there is one, puts `overrides` (`key=value`) over it, and checks the result.
+pub(crate) fn load(file: Option<&Path>, overrides: &[String]) -> Result<Settings, SettingsError> {
+    let (mut properties, bytes) = match file {
+        None => (Properties::new(), Vec::new()),
+        Some(path) => {
+            let unreadable = |source| SettingsError::Unreadable { path: path.to_owned(), source };
+            let bytes = std::fs::read(path).map_err(unreadable)?;
+            let text = PropertiesText::parse(&bytes)
+                .map_err(|error| SettingsError::Malformed { path: path.to_owned(), error })?;
+            (text.entries().map(owned).collect(), bytes)
+        }
+    };
+    for setting in overrides {
+        let (key, value) =
+            setting.split_once('=').ok_or_else(|| SettingsError::NotASetting(setting.clone()))?;
+        properties.insert(key.trim().to_owned(), value.to_owned());
+    }
+    match BrokerConfig::from_properties(&properties) {
+        Ok((broker, warnings)) => Ok(Settings { broker, warnings }),
+        Err(error) => {
+            let place = place_of(&error.to_string(), file, &bytes, overrides);
+            Err(SettingsError::Invalid { place, error })
+        }
+    }
+}
+
+fn owned((key, value): (&str, &str)) -> (String, String) {
+    (key.to_owned(), value.to_owned())
+}
+
+/// Where the setting stands that `sentence` names first, with a colon; the file, or nothing, if that was not written anywhere.
+fn place_of(sentence: &str, file: Option<&Path>, bytes: &[u8], overrides: &[String]) -> String {
+    let in_a_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let words = sentence.split(|c| !in_a_key(c)).map(|word| word.trim_end_matches('.'));
+    for word in words.filter(|word| !word.is_empty()) {
+        let is_it = |setting: &&String| setting.split_once('=').is_some_and(|(key, _)| key.trim() == word);
+        if let Some(setting) = overrides.iter().rfind(is_it) {
+            return format!("--override {setting}: ");
+        }
+        if let (Some(path), Some(line)) = (file, line_of(bytes, word)) {
+            return format!("{}, line {line}: ", path.display());
+        }
+    }
+    file.map(|path| format!("{}: ", path.display())).unwrap_or_default()
+}
+
+/// The first line, counted from 1, of the last entry with this key. Continued lines are one entry, and count.
+fn line_of(bytes: &[u8], wanted: &str) -> Option<usize> {
+    let count = |bytes: &[u8]| {
+        let text = PropertiesText::parse(bytes).ok()?;
+        Some(text.entries().filter(|(key, _)| *key == wanted).count())
+    };
+    let (mut seen, mut end, mut found) = (0, 0, None);
+    for (index, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        end += line.len();
+        let entries = count(&bytes[..end])?;
+        if entries > seen {
+            (seen, found) = (entries, Some(index + 1));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().expect("a file for the test");
+        std::fs::write(file.path(), text).expect("it can be written");
+        file
+    }
+
+    fn error(text: &str, overrides: &[&str]) -> String {
+        let file = file(text);
+        let overrides: Vec<String> = overrides.iter().map(|&setting| setting.to_owned()).collect();
+        let error = load(Some(file.path()), &overrides).expect_err("it is wrong").to_string();
+        error.replace(&file.path().display().to_string(), "FILE")
+    }
+
+    #[test]
+    fn no_configuration_is_one() {
+        let settings = load(None, &[]).expect("defaults work");
+        assert_eq!(settings.broker.network.listeners[0].port, 9092);
+        assert!(settings.warnings.is_empty());
+    }
+
+    #[test]
+    fn a_file_is_read_as_java_reads_it_and_an_override_wins() {
+        let file = file("# a comment\nnum.partitions : 3\nlog.dirs=/a,\\\n    /b\nmin.insync.replicas 1\n");
+        let settings = load(Some(file.path()), &["num.partitions=5".to_owned()]).expect("all of it is right");
+        assert_eq!(settings.broker.metadata.default_partitions, 5);
+        assert_eq!(settings.broker.storage.log_dirs, ["/a", "/b"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_found() {
+        let wrong = error("# one\nlog.dirs=/a,\\\n /b\nnum.partitions=many\n", &[]);
+        assert!(wrong.starts_with("FILE, line 4: ") && wrong.contains("num.partitions"), "{wrong}");
+        let wrong = error("num.partition=1\n", &[]);
+        assert!(
+            wrong.starts_with("FILE, line 1: ") && wrong.ends_with("did you mean num.partitions?"),
+            "{wrong}"
+        );
+        let wrong = error("num.partitions=1\n", &["num.partitions=0"]);
+        assert!(wrong.starts_with("--override num.partitions=0: "), "{wrong}");
+        assert_eq!(error("\n\na=\\u12\n", &[]), "FILE: malformed \\uxxxx escape in line 3");
+        assert_eq!(
+            error("", &["num.partitions"]),
+            "--override num.partitions: a setting is written key=value"
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let error = load(Some(Path::new("/nowhere/server.properties")), &[]).expect_err("it is not there");
+        assert!(error.to_string().starts_with("/nowhere/server.properties cannot be read: "), "{error}");
+    }
+}

@@ -1,0 +1,336 @@
+//! Log directories: opened, locked, and found to be ours, or made so.
+//!
+//! What always holds: a directory that says that it is another broker's, or another cluster's, is refused with the reason; one that is empty
+//! becomes ours. `meta.properties` is read as Apache Kafka writes it (`org.apache.kafka.metadata.properties.MetaPropertiesEnsemble`).
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use aplomb_disk::EngineError;
+use aplomb_disk::lock::{DirectoryLock, LOCK_FILE, LockError};
+use aplomb_disk::startup::RealStartupDisk;
+use aplomb_disk_api::{DiskError, FileName, SmallFile, StartupDisk};
+use aplomb_log::meta::{MetaProperties, MetaPropertiesError, MetaVersion};
+use aplomb_log::segment::top_level::META_PROPERTIES;
+use aplomb_model::{BrokerId, DirectoryId, Uuid};
+use bytes::Bytes;
+
+use super::tail_record::TAIL_RECORD;
+
+/// What may lie in a directory that counts as empty: traces of an earlier attempt, and of `mkfs`.
+const NOTHING: [&str; 3] = [LOCK_FILE, TAIL_RECORD, "lost+found"];
+
+/// A log directory that is ours.
+pub(crate) struct LogDirectory {
+    pub(crate) path: PathBuf,
+    pub(crate) id: DirectoryId,
+    pub(crate) disk: Arc<RealStartupDisk>,
+    _lock: DirectoryLock,
+}
+
+/// All log directories, in the order of `log.dirs`.
+#[derive(Debug)]
+pub(crate) struct LogDirectories {
+    pub(crate) cluster_id: String,
+    pub(crate) directories: Vec<LogDirectory>,
+    /// Which of them has the metadata log.
+    pub(crate) metadata: usize,
+}
+
+/// A log directory that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DirectoryError {
+    #[error("log directory {} cannot be made: {source}", path.display())]
+    Make { path: PathBuf, source: std::io::Error },
+    #[error("log directory {0}")]
+    Lock(#[from] LockError),
+    #[error("log directory {0}")]
+    Open(#[from] EngineError),
+    #[error("log directory {}: {error}", path.display())]
+    Disk { path: PathBuf, error: DiskError },
+    #[error("log directory {}: {error}", path.display())]
+    Identity { path: PathBuf, error: MetaPropertiesError },
+    #[error("log directory {} was written by a broker of a ZooKeeper cluster; migrate it to KRaft with Apache Kafka first", .0.display())]
+    ZooKeeper(PathBuf),
+    #[error(
+        "log directory {} belongs to node {found}, and node.id is {expected}",
+        path.display()
+    )]
+    OtherNode { path: PathBuf, found: BrokerId, expected: BrokerId },
+    #[error("log directory {} belongs to cluster {found}, and {} to cluster {other}", path.display(), beside.display())]
+    OtherCluster { path: PathBuf, found: String, beside: PathBuf, other: String },
+    #[error("log directories {} and {} have the same directory.id {id}: one is a copy of the other", one.display(), other.display())]
+    SameId { one: PathBuf, other: PathBuf, id: DirectoryId },
+    #[error("log directory {} has no meta.properties and is not empty ({found} is in it): it is not clear whose it is", path.display())]
+    NotEmpty { path: PathBuf, found: String },
+    #[error("{} holds the metadata log and is empty, while {} belongs to cluster {cluster}: the cluster's metadata is missing", path.display(), other.display())]
+    MetadataMissing { path: PathBuf, other: PathBuf, cluster: String },
+}
+
+/// A directory that is locked and looked at.
+struct Found {
+    path: PathBuf,
+    lock: DirectoryLock,
+    disk: RealStartupDisk,
+    identity: Option<MetaProperties>,
+}
+
+impl LogDirectories {
+    /// Opens and locks the directories, makes missing ones, and gives empty ones an identity. `metadata` is the one with the metadata
+    /// log; it may stand outside `log.dirs` and is the last then. `random` draws ids.
+    pub(crate) fn open(
+        log_dirs: &[String],
+        metadata: &str,
+        node: BrokerId,
+        random: &mut dyn FnMut() -> [u8; 16],
+    ) -> Result<Self, DirectoryError> {
+        let mut paths: Vec<&str> = log_dirs.iter().map(String::as_str).collect();
+        if !paths.contains(&metadata) {
+            paths.push(metadata);
+        }
+        let found: Vec<Found> =
+            paths.iter().map(|path| Found::open(Path::new(path))).collect::<Result<_, _>>()?;
+        let metadata = paths.iter().position(|path| *path == metadata).expect("it was put there");
+        let cluster_id = match agreed_cluster(&found, node)? {
+            None => draw(random).to_string(),
+            Some((cluster, other)) => {
+                if found[metadata].identity.is_none() {
+                    let path = found[metadata].path.clone();
+                    return Err(DirectoryError::MetadataMissing { path, other, cluster });
+                }
+                cluster
+            }
+        };
+        let mut directories: Vec<LogDirectory> = Vec::with_capacity(found.len());
+        for found in found {
+            let directory = found.identify(&cluster_id, node, random)?;
+            if let Some(same) = directories.iter().find(|other| other.id == directory.id) {
+                return Err(DirectoryError::SameId {
+                    one: same.path.clone(),
+                    other: directory.path,
+                    id: directory.id,
+                });
+            }
+            directories.push(directory);
+        }
+        Ok(Self { cluster_id, directories, metadata })
+    }
+
+    /// The id of the directory that has the metadata log.
+    pub(crate) fn metadata_id(&self) -> DirectoryId {
+        self.directories[self.metadata].id
+    }
+
+    /// The directories' ids, in order.
+    pub(crate) fn ids(&self) -> Vec<DirectoryId> {
+        self.directories.iter().map(|directory| directory.id).collect()
+    }
+}
+
+/// What all directories that have an identity say, and one of them.
+fn agreed_cluster(found: &[Found], node: BrokerId) -> Result<Option<(String, PathBuf)>, DirectoryError> {
+    let mut agreed: Option<(String, PathBuf)> = None;
+    for (path, identity) in found.iter().filter_map(|found| Some((&found.path, found.identity.as_ref()?))) {
+        let (Some(cluster), Some(found_node)) = (identity.cluster_id(), identity.node_id()) else {
+            return Err(DirectoryError::ZooKeeper(path.clone()));
+        };
+        if identity.version() == MetaVersion::V0 {
+            return Err(DirectoryError::ZooKeeper(path.clone()));
+        }
+        if found_node != node {
+            return Err(DirectoryError::OtherNode { path: path.clone(), found: found_node, expected: node });
+        }
+        match &agreed {
+            Some((other, beside)) if other != cluster => {
+                return Err(DirectoryError::OtherCluster {
+                    path: path.clone(),
+                    found: cluster.to_owned(),
+                    beside: beside.clone(),
+                    other: other.clone(),
+                });
+            }
+            Some(_) => {}
+            None => agreed = Some((cluster.to_owned(), path.clone())),
+        }
+    }
+    Ok(agreed)
+}
+
+impl Found {
+    fn open(path: &Path) -> Result<Self, DirectoryError> {
+        std::fs::create_dir_all(path)
+            .map_err(|source| DirectoryError::Make { path: path.to_owned(), source })?;
+        let lock = DirectoryLock::acquire(path)?;
+        let disk = RealStartupDisk::open(path)?;
+        let failed = |error| DirectoryError::Disk { path: path.to_owned(), error };
+        let identity = match disk.read(&FileName::new(META_PROPERTIES), 0, 1 << 20) {
+            Ok(bytes) => Some(
+                MetaProperties::parse(&bytes)
+                    .map_err(|error| DirectoryError::Identity { path: path.to_owned(), error })?,
+            ),
+            Err(DiskError::NotFound { .. }) => None,
+            Err(error) => return Err(failed(error)),
+        };
+        if identity.is_none() {
+            let entries = disk.list(None).map_err(failed)?;
+            let something = entries.into_iter().find(|entry| !NOTHING.contains(&entry.name.as_str()));
+            if let Some(entry) = something {
+                return Err(DirectoryError::NotEmpty { path: path.to_owned(), found: entry.name });
+            }
+        }
+        Ok(Self { path: path.to_owned(), lock, disk, identity })
+    }
+
+    /// Gives the directory what is missing of its identity.
+    fn identify(
+        self,
+        cluster_id: &str,
+        node: BrokerId,
+        random: &mut dyn FnMut() -> [u8; 16],
+    ) -> Result<LogDirectory, DirectoryError> {
+        let Self { path, lock, disk, identity } = self;
+        let (identity, id, changed) = match identity {
+            None => {
+                let id = draw(random);
+                (MetaProperties::new(cluster_id, node, id), id, true)
+            }
+            Some(mut identity) => match identity.directory_id() {
+                Some(id) => (identity, id, false),
+                // Written before directories had ids (Apache Kafka 3.7).
+                None => {
+                    let id = draw(random);
+                    identity.set_directory_id(id);
+                    (identity, id, true)
+                }
+            },
+        };
+        if changed {
+            let file =
+                SmallFile { name: FileName::new(META_PROPERTIES), content: Bytes::from(identity.encode()) };
+            disk.publish(&[file]).map_err(|error| DirectoryError::Disk { path: path.clone(), error })?;
+        }
+        Ok(LogDirectory { path, id, disk: Arc::new(disk), _lock: lock })
+    }
+}
+
+impl fmt::Debug for LogDirectory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LogDirectory").field("path", &self.path).field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// An id that Kafka accepts.
+pub(crate) fn draw(random: &mut dyn FnMut() -> [u8; 16]) -> Uuid {
+    loop {
+        if let Some(id) = Uuid::from_random(random()) {
+            return id;
+        }
+    }
+}
+
+/// Bytes of chance from the operating system.
+pub(crate) fn chance() -> [u8; 16] {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).expect("Linux always has some chance left");
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODE: BrokerId = BrokerId(1);
+
+    struct Place(tempfile::TempDir);
+
+    impl Place {
+        fn new() -> Self {
+            Self(tempfile::tempdir().expect("a directory for the test"))
+        }
+
+        fn path(&self, name: &str) -> String {
+            self.0.path().join(name).display().to_string()
+        }
+
+        fn open(&self, names: &[&str], node: BrokerId) -> Result<LogDirectories, DirectoryError> {
+            let dirs: Vec<String> = names.iter().map(|name| self.path(name)).collect();
+            LogDirectories::open(&dirs, &dirs[0].clone(), node, &mut chance)
+        }
+
+        fn refusal(&self, names: &[&str], node: BrokerId) -> String {
+            let error = self.open(names, node).expect_err("it is refused").to_string();
+            error.replace(&self.0.path().display().to_string(), "")
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            std::fs::write(self.0.path().join(name), text).expect("it can be written");
+        }
+    }
+
+    #[test]
+    fn empty_directories_become_ours_and_stay_so() {
+        let place = Place::new();
+        let first = place.open(&["a", "b"], NODE).expect("both are empty");
+        let (cluster, ids) = (first.cluster_id.clone(), first.ids());
+        drop(first);
+        let again = place.open(&["a", "b", "c"], NODE).expect("they are ours, and one is empty");
+        assert_eq!(again.cluster_id, cluster);
+        assert_eq!(again.ids()[..2], ids);
+        assert_eq!(again.metadata_id(), ids[0]);
+        assert_eq!(again.directories.len(), 3);
+    }
+
+    #[test]
+    fn a_directory_in_use_is_refused() {
+        let place = Place::new();
+        let _first = place.open(&["a"], NODE).expect("it is empty");
+        assert!(place.refusal(&["a"], NODE).ends_with("/a is already in use by another broker"));
+    }
+
+    #[test]
+    fn whose_directory_it_is_matters() {
+        let place = Place::new();
+        drop(place.open(&["a"], NODE).expect("it is empty"));
+        drop(place.open(&["b"], NODE).expect("it is empty"));
+        assert_eq!(
+            place.refusal(&["a"], BrokerId(2)),
+            "log directory /a belongs to node 1, and node.id is 2"
+        );
+        let other = place.refusal(&["a", "b"], NODE);
+        assert!(other.starts_with("log directory /b belongs to cluster "), "{other}");
+        let missing = place.refusal(&["new", "a"], NODE);
+        assert!(missing.ends_with(": the cluster's metadata is missing"), "{missing}");
+
+        std::fs::create_dir(place.0.path().join("c")).expect("a directory");
+        std::fs::copy(place.path("a/meta.properties"), place.path("c/meta.properties")).expect("a copy");
+        assert!(place.refusal(&["a", "c"], NODE).ends_with(": one is a copy of the other"));
+    }
+
+    #[test]
+    fn what_is_neither_empty_nor_ours_is_refused() {
+        let place = Place::new();
+        std::fs::create_dir_all(place.0.path().join("a/orders-0")).expect("a directory");
+        assert_eq!(
+            place.refusal(&["a"], NODE),
+            "log directory /a has no meta.properties and is not empty (orders-0 is in it): it is not clear whose it is"
+        );
+        std::fs::create_dir(place.0.path().join("z")).expect("a directory");
+        place.write("z/meta.properties", "version=0\nbroker.id=1\ncluster.id=x\n");
+        assert!(place.refusal(&["z"], NODE).contains("of a ZooKeeper cluster"));
+        place.write("z/meta.properties", "version=1\nnode.id=1\n");
+        assert_eq!(place.refusal(&["z"], NODE), "log directory /z: meta.properties has no cluster.id");
+    }
+
+    #[test]
+    fn a_directory_from_before_directories_had_ids_gets_one() {
+        let place = Place::new();
+        std::fs::create_dir(place.0.path().join("a")).expect("a directory");
+        place.write("a/meta.properties", "#\nversion=1\nnode.id=1\ncluster.id=abc\n");
+        let opened = place.open(&["a"], NODE).expect("it is ours");
+        let id = opened.metadata_id();
+        let text = std::fs::read_to_string(place.path("a/meta.properties")).expect("it is there");
+        assert!(text.starts_with("#\nversion=1\nnode.id=1\ncluster.id=abc\n"), "{text}");
+        assert!(text.contains(&format!("directory.id={id}")), "{text}");
+    }
+}

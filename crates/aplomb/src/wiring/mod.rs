@@ -1,0 +1,289 @@
+//! Hands each broker its disks: everything between checked settings and a broker at work, and back again.
+//!
+//! The order of a start: descriptors, log and guard; log directories locked and found to be ours; listeners bound; what an earlier run
+//! had only in memory written to the files ([`aplomb_log::recovery::restore`]), the metadata log first, since it knows the names; the tail opened anew; logs
+//! loaded; disks, shards and the acceptor started; listeners opened. The end goes the same way back.
+//!
+//! What always holds: until the listeners open nobody waits for us, so all of it may wait for disks.
+
+mod directories;
+mod disks;
+mod limits;
+mod loading;
+mod network;
+mod observation;
+mod signals;
+mod tail;
+mod tail_record;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aplomb_broker::Shard;
+use aplomb_broker::config::{BrokerConfig, Guard as GuardSetting};
+use aplomb_broker::ports::ShardId;
+use aplomb_broker::startup::{
+    self, Directory, LoadInput, MetadataFound, Ready, StartError, Surveyed, survey,
+};
+use aplomb_disk::EngineError;
+use aplomb_disk_api::DiskIndex;
+use aplomb_log::recovery::restore::Wanted;
+use aplomb_server::guard::{Guard, GuardError, GuardMode};
+use aplomb_server::log::panic::abort_on_panic;
+use aplomb_server::log::{Log, LogWriter};
+use aplomb_server::metrics::{Metrics, http};
+use aplomb_server::net::Listener;
+use aplomb_server::{Server, ServerConfig, Switchboard};
+
+use self::directories::{DirectoryError, LogDirectories, chance};
+use self::disks::Disks;
+use self::network::{Bound, NetworkError};
+use self::observation::Watched;
+
+use self::signals::EndSignals;
+use self::tail::{OldTails, Tail, TailError};
+use crate::config::Settings;
+
+/// How long the shards may take to finish what they are at, and each disk what is queued then.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Why a broker does not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BrokerError {
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    #[error(transparent)]
+    Tail(#[from] TailError),
+    #[error(transparent)]
+    Load(#[from] StartError),
+    #[error(transparent)]
+    Disk(#[from] EngineError),
+    #[error("aplomb.guard: {0}")]
+    Guard(#[from] GuardError),
+    #[error(transparent)]
+    Server(#[from] aplomb_server::StartError),
+    #[error("the process cannot be set up: {0}")]
+    System(#[from] std::io::Error),
+}
+
+/// A broker at work.
+pub(crate) struct Broker {
+    server: Server<Shard>,
+    disks: Disks,
+    /// The file of the tail, if it has one.
+    tail: Option<PathBuf>,
+    /// Locked until the end.
+    _directories: LogDirectories,
+    signals: EndSignals,
+    log: Log,
+    writer: LogWriter,
+}
+
+impl Broker {
+    /// Starts a broker.
+    ///
+    /// # Errors
+    /// [`BrokerError`], one sentence with the reason. What was started already ends with the process.
+    pub(crate) fn start(settings: &Settings) -> Result<Self, BrokerError> {
+        // Whatever comes from here on, a signal is heard when all of it stands.
+        let signals = EndSignals::take()?;
+        let (log, writer) = Log::start(Box::new(std::io::stdout()))?;
+        match Self::start_with(settings, signals, &log) {
+            Ok(started) => {
+                let Started { server, disks, tail, directories, signals } = started;
+                Ok(Self { server, disks, tail, _directories: directories, signals, log, writer })
+            }
+            Err(error) => {
+                writer.close();
+                Err(error)
+            }
+        }
+    }
+
+    fn start_with(settings: &Settings, signals: EndSignals, log: &Log) -> Result<Started, BrokerError> {
+        abort_on_panic(log.clone());
+        let config = Arc::new(settings.broker.clone());
+        for warning in &settings.warnings {
+            log.warn("config", format!("{}: {}", warning.name, warning.text));
+        }
+        let descriptors = limits::raise_descriptors();
+        let guard = start_guard(config.guard, log)?;
+
+        let storage = &config.storage;
+        let directories =
+            LogDirectories::open(&storage.log_dirs, &storage.metadata_log_dir, config.node_id, &mut chance)?;
+        let bound: Vec<Bound> = config.network.listeners.iter().map(Bound::bind).collect::<Result<_, _>>()?;
+        let net = network::net_config(&config.network)?;
+        let metrics = start_metrics(&config, log)?;
+
+        let Loaded { ready, tail } = load(&config, &directories, &bound, log)?;
+        for remark in &ready.remarks {
+            log.warn("wiring/load", remark.clone());
+        }
+        let disks = Disks::start(&directories, storage, log)?;
+        disks.watch(&directories, storage.stall_fence, log.clone())?;
+        observation::observe(&metrics, watched(&directories, &disks, &tail));
+
+        let switchboard = Switchboard::new(ready.shards.len())?;
+        let now = aplomb_server::clock::now();
+        let shards = ready.shards.into_iter().enumerate().map(|(index, start)| {
+            let shard = ShardId(u16::try_from(index).expect("shards are numbered so"));
+            start.begin(disks.queues(&switchboard, shard), now)
+        });
+        let shards: Vec<Shard> = shards.collect();
+
+        let what = format!(
+            "{} partitions, node {}, cluster {}, {} shards, guard {:?}, {} descriptors",
+            ready.partitions,
+            config.node_id,
+            directories.cluster_id,
+            shards.len(),
+            guard.mode(),
+            descriptors.map_or("any number of".to_owned(), |count| count.to_string())
+        );
+        let places: Vec<String> =
+            bound.iter().map(|bound| format!("{}://{}", bound.name(), bound.address())).collect();
+        let listeners: Vec<Listener> =
+            bound.into_iter().map(|bound| bound.listen(config.network.backlog)).collect::<Result<_, _>>()?;
+        let server = ServerConfig { listeners, net, guard, log: log.clone() };
+        let server = Server::start(switchboard, server, shards)?;
+        server.observe(&metrics);
+        log.info("wiring", format!("ready at {}: {what}", places.join(", ")));
+        Ok(Started { server, disks, tail: tail.path, directories, signals })
+    }
+
+    /// Serves until a signal ends it; then finishes what is under way.
+    pub(crate) fn run(mut self) -> ExitCode {
+        let signal = self.signals.wait();
+        self.log
+            .info("wiring", format!("{signal}: finishing what is under way; a second signal ends at once"));
+        if let Err(error) = self.signals.insist() {
+            self.log.warn("wiring", format!("a second signal will not be heard: {error}"));
+        }
+        self.server.begin_stop(PATIENCE);
+        let shards = self.server.join();
+        let mut clean = shards.iter().all(Shard::is_stopped);
+        clean &= self.disks.stop(PATIENCE, &self.log);
+        if clean {
+            // All of it is in the files; the memory is for others.
+            if let Some(path) = &self.tail {
+                let _ = std::fs::remove_file(path);
+            }
+            self.log.info("wiring", "stopped cleanly");
+        } else {
+            self.log.warn(
+                "wiring",
+                "stopped before everything was closed; the next start reads back what is in the tail",
+            );
+        }
+        self.writer.close();
+        if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+}
+
+struct Started {
+    server: Server<Shard>,
+    disks: Disks,
+    tail: Option<PathBuf>,
+    directories: LogDirectories,
+    signals: EndSignals,
+}
+
+/// Logs and what they have in memory.
+struct Loaded {
+    ready: Ready,
+    tail: Tail,
+}
+
+fn load(
+    config: &Arc<BrokerConfig>,
+    directories: &LogDirectories,
+    bound: &[Bound],
+    log: &Log,
+) -> Result<Loaded, BrokerError> {
+    let storage = &config.storage;
+    let old = OldTails::find(directories, storage)?;
+    let surveyed: Vec<Surveyed> = known(directories).into_iter().map(survey).collect::<Result<_, _>>()?;
+    let unclean = surveyed.iter().any(|surveyed| surveyed.clean.is_none());
+    old.restore(directories, &Wanted::Metadata, log)?;
+    let found = MetadataFound::read(&surveyed[directories.metadata].directory, &directories.cluster_id)?;
+    let topics = &found.replay.image().topics;
+    old.restore(directories, &Wanted::Topics(&|id| topics.by_id(id).map(|topic| topic.name.clone())), log)?;
+    let tail = old.renew(directories, storage, log)?;
+
+    let threads = usize::try_from(storage.recovery_threads).unwrap_or(1) * surveyed.len();
+    let began = aplomb_server::clock::now();
+    let ready = startup::load(LoadInput {
+        config: Arc::clone(config),
+        node: loading::node(config, directories, bound),
+        directories: surveyed,
+        shares: tail.shares.clone(),
+        metadata: DiskIndex(u16::try_from(directories.metadata).expect("log directories are few")),
+        found,
+        shards: shards(config),
+        now: began.wall,
+        random: Box::new(chance),
+        executor: &|jobs| loading::on_threads(jobs, threads),
+    })?;
+    let took = aplomb_server::clock::instant().since(began.instant);
+    let how = if unclean { "after an unclean stop, or for the first time," } else { "after a clean stop" };
+    log.info(
+        "wiring/load",
+        format!("loaded {} partitions {how} in {} ms", ready.partitions, took.as_millis()),
+    );
+    Ok(Loaded { ready, tail })
+}
+
+/// The log directories as start-up knows them.
+fn known(directories: &LogDirectories) -> Vec<Directory> {
+    let known = directories.directories.iter().enumerate().map(|(index, directory)| Directory {
+        index: DiskIndex(u16::try_from(index).expect("log directories are few")),
+        id: directory.id,
+        path: directory.path.display().to_string(),
+        disk: directory.disk.clone(),
+    });
+    known.collect()
+}
+
+fn watched(directories: &LogDirectories, disks: &Disks, tail: &Tail) -> Vec<Watched> {
+    let paths = directories.directories.iter().map(|directory| directory.path.display().to_string());
+    let all = paths.zip(disks.stats()).zip(&tail.shares);
+    all.map(|((directory, stats), share)| Watched { directory, stats, share: Arc::clone(share) }).collect()
+}
+
+/// One shard for each core, unless the settings say otherwise.
+fn shards(config: &BrokerConfig) -> u16 {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    config.network.shards.unwrap_or_else(|| u16::try_from(cores).unwrap_or(u16::MAX))
+}
+
+/// Under `log` a kernel that cannot watch is worth a warning; under `enforce` it is an error.
+fn start_guard(setting: GuardSetting, log: &Log) -> Result<Guard, GuardError> {
+    let mode = match setting {
+        GuardSetting::Off => GuardMode::Off,
+        GuardSetting::Log => GuardMode::Log,
+        GuardSetting::Enforce => GuardMode::Enforce,
+    };
+    let guard = Guard::start(mode, log.clone())?;
+    match (guard.check(), mode) {
+        (Ok(()), _) => Ok(guard),
+        (Err(error), GuardMode::Log) => {
+            log.warn("wiring/guard", format!("nobody watches over the request threads: {error}"));
+            Ok(Guard::off())
+        }
+        (Err(error), _) => Err(error),
+    }
+}
+
+fn start_metrics(config: &BrokerConfig, log: &Log) -> Result<Metrics, BrokerError> {
+    let metrics = Metrics::default();
+    if let Some(text) = config.properties.get("aplomb.metrics.listener") {
+        let address = http::serve(network::bind_metrics(text)?, metrics.clone(), log.clone())?;
+        log.info("wiring", format!("numbers are at http://{address}/metrics"));
+    }
+    Ok(metrics)
+}

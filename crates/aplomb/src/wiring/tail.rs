@@ -1,0 +1,199 @@
+//! The tail's memory: found, drained, and opened anew.
+//!
+//! The order at start, which holds against a crash at any step: what the run before left is written to the files and synced; then the log
+//! directories are told where the tail is from now on; then the old memory is given up, or formatted anew in its place. Until
+//! then the old memory stays as it is, and writing it to the files once more is harmless.
+#![expect(unsafe_code, reason = "mapped memory becomes an arena's here")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use aplomb_broker::config::StorageConfig;
+use aplomb_disk::memory::{MappedFile, MemoryError};
+use aplomb_disk_api::StartupDisk;
+use aplomb_log::recovery::restore::{RestoreError, Restored, Wanted, restore};
+use aplomb_log::tail::{
+    ArenaMemory, DEFAULT_CHUNK_SIZE, GeometryError, OldTail, TailShare, UnreadableReason, open_shares,
+};
+use aplomb_server::log::Log;
+
+use super::directories::{LogDirectories, chance, draw};
+use super::tail_record::{self, RecordError};
+
+/// The value of `aplomb.tail.dir` for memory without a file. It does not survive the process.
+const WITHOUT_FILE: &str = "memory";
+
+/// A tail that cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TailError {
+    #[error("aplomb.tail.dir: {0}")]
+    Memory(#[from] MemoryError),
+    #[error("aplomb.tail.bytes={bytes}: {error}")]
+    Geometry { bytes: u64, error: GeometryError },
+    #[error("log directory {}: {error}", directory.display())]
+    Record { directory: PathBuf, error: RecordError },
+    #[error(
+        "{} may hold acknowledged records and cannot be read back: {reason}; to give them up, delete it",
+        path.display()
+    )]
+    Unreadable { path: PathBuf, reason: UnreadableReason },
+    #[error("{} cannot be written to the log directories: {error}", path.display())]
+    Restore { path: PathBuf, error: RestoreError },
+}
+
+/// The tail of this run.
+pub(super) struct Tail {
+    /// Each log directory's share, in the order of the directories.
+    pub(super) shares: Vec<Arc<TailShare>>,
+    /// Its file; `None` without one.
+    pub(super) path: Option<PathBuf>,
+}
+
+/// The tails of runs before, not yet given up.
+pub(super) struct OldTails {
+    tails: Vec<Old>,
+    /// Where the tail is to be; `None` without a file.
+    place: Option<PathBuf>,
+}
+
+struct Old {
+    path: PathBuf,
+    mapped: Arc<MappedFile>,
+    content: Content,
+}
+
+enum Content {
+    /// Nothing is in it.
+    Blank(ArenaMemory),
+    Tail(OldTail),
+}
+
+impl OldTails {
+    /// Opens what the log directories name, and what is in the place that the settings name.
+    pub(super) fn find(directories: &LogDirectories, storage: &StorageConfig) -> Result<Self, TailError> {
+        let place = (storage.tail_dir != WITHOUT_FILE)
+            .then(|| Path::new(&storage.tail_dir).join(format!("aplomb-{}.tail", directories.metadata_id())));
+        let mut paths: Vec<PathBuf> = place.iter().cloned().collect();
+        for directory in &directories.directories {
+            let record = tail_record::read(&*directory.disk)
+                .map_err(|error| TailError::Record { directory: directory.path.clone(), error })?;
+            paths.extend(record);
+        }
+        paths.sort();
+        paths.dedup();
+        // One that is not there went with the machine's memory, and what was not synced with it.
+        paths.retain(|path| path.exists());
+        let tails = paths.into_iter().map(Old::open).collect::<Result<_, _>>()?;
+        Ok(Self { tails, place })
+    }
+
+    /// Writes what `wanted` says into the files of the log directories.
+    pub(super) fn restore(
+        &self,
+        directories: &LogDirectories,
+        wanted: &Wanted<'_>,
+        log: &Log,
+    ) -> Result<(), TailError> {
+        let disks: Vec<_> = directories
+            .directories
+            .iter()
+            .map(|directory| (directory.id, &*directory.disk as &dyn StartupDisk))
+            .collect();
+        for old in &self.tails {
+            let Content::Tail(tail) = &old.content else { continue };
+            let Restored { partitions, bytes, remarks } =
+                restore(&tail.recover(), &disks, wanted, &mut || draw(&mut chance))
+                    .map_err(|error| TailError::Restore { path: old.path.clone(), error })?;
+            if bytes > 0 {
+                let what = match wanted {
+                    Wanted::Metadata => "of the metadata log".to_owned(),
+                    Wanted::Topics(_) => format!("of {partitions} partitions"),
+                };
+                let text = format!(
+                    "{bytes} bytes {what} were only in the tail of a run before; they are in the files now"
+                );
+                log.info("wiring/tail", text);
+            }
+            for remark in remarks {
+                log.warn("wiring/tail", remark);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the old tails up, since all in them is in the files, and opens the new one.
+    pub(super) fn renew(
+        self,
+        directories: &LogDirectories,
+        storage: &StorageConfig,
+        log: &Log,
+    ) -> Result<Tail, TailError> {
+        let wanted = storage.tail_bytes.0;
+        let (kept, given_up): (Vec<_>, Vec<_>) = self
+            .tails
+            .into_iter()
+            .partition(|old| self.place.as_ref() == Some(&old.path) && old.mapped.len() as u64 == wanted);
+        // Old files go before their record does: a start between the two finds nothing to read back, and nothing is missing.
+        for old in given_up {
+            old.mapped.unlink()?;
+        }
+        for directory in &directories.directories {
+            tail_record::write(&*directory.disk, self.place.as_deref())
+                .map_err(|error| TailError::Record { directory: directory.path.clone(), error })?;
+        }
+        let (mapped, memory, generation) = match (kept.into_iter().next(), &self.place) {
+            (Some(old), _) => old.into_memory(),
+            (None, Some(path)) => fresh(MappedFile::open(path, wanted)?),
+            (None, None) => fresh(MappedFile::anonymous(wanted)?),
+        };
+        if let Some(why) = mapped.not_locked() {
+            let text =
+                format!("the tail's memory may be swapped out, and a request may wait for that: {why}");
+            log.warn("wiring/tail", text);
+        }
+        let place = self.place.as_ref().map_or(WITHOUT_FILE.to_owned(), |path| path.display().to_string());
+        log.info("wiring/tail", format!("the tail has {} bytes in {place}", memory.size()));
+        let shares = open_shares(memory, DEFAULT_CHUNK_SIZE, &directories.ids(), generation + 1, None)
+            .map_err(|error| TailError::Geometry { bytes: wanted, error })?;
+        Ok(Tail { shares, path: self.place })
+    }
+}
+
+impl Old {
+    fn open(path: PathBuf) -> Result<Self, TailError> {
+        // The file keeps its own length.
+        let mapped = Arc::new(MappedFile::open(&path, DEFAULT_CHUNK_SIZE.into())?);
+        let content = match OldTail::open(arena_memory(&mapped)) {
+            Ok(tail) => Content::Tail(tail),
+            Err(unreadable) if matches!(unreadable.reason, UnreadableReason::Blank) => {
+                Content::Blank(unreadable.memory)
+            }
+            Err(unreadable) => return Err(TailError::Unreadable { path, reason: unreadable.reason }),
+        };
+        Ok(Self { path, mapped, content })
+    }
+
+    /// The memory, to be formatted anew, and how often it has been.
+    fn into_memory(self) -> (Arc<MappedFile>, ArenaMemory, u64) {
+        match self.content {
+            Content::Blank(memory) => (self.mapped, memory, 0),
+            Content::Tail(tail) => {
+                let generation = tail.generation();
+                (self.mapped, tail.into_memory(), generation)
+            }
+        }
+    }
+}
+
+fn fresh(mapped: MappedFile) -> (Arc<MappedFile>, ArenaMemory, u64) {
+    let mapped = Arc::new(mapped);
+    let memory = arena_memory(&mapped);
+    (mapped, memory, 0)
+}
+
+fn arena_memory(mapped: &Arc<MappedFile>) -> ArenaMemory {
+    let keep = Box::new(Arc::clone(mapped));
+    // SAFETY: the mapping is readable, writable and filled with bytes, stays until `keep` is dropped, and nothing else in this
+    // process touches it: `MappedFile` gives out its address and never follows it.
+    unsafe { ArenaMemory::from_raw(mapped.as_ptr(), mapped.len(), keep) }
+}
