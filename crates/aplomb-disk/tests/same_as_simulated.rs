@@ -112,8 +112,8 @@ fn meaning(result: &Result<Done, DiskError>) -> Result<Done, &'static str> {
     match result {
         Ok(done) => Ok(done.clone()),
         Err(DiskError::NotFound { .. }) => Err("not found"),
-        Err(DiskError::Failed { .. }) => Err("failed"),
-        Err(DiskError::Offline) => Err("offline"),
+        // A fetch ahead of a read may have met the same failure first; then the read finds the disk lost already.
+        Err(DiskError::Failed { .. } | DiskError::Offline) => Err("lost"),
     }
 }
 
