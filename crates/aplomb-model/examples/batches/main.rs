@@ -3,6 +3,12 @@
 //! `build` writes batches as `name, hex`; `read` says what is in them; `validate` reads
 //! `name, hex, rules...` and says what a leader does with the batch. Lines come in by standard input.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "a test program: standard streams are all it has, and no request waits for it"
+)]
+
 #[path = "../../tests/batches/describe.rs"]
 mod describe;
 mod sample;

@@ -8,6 +8,7 @@
 
 mod lz4;
 mod snappy;
+mod zstd;
 
 use std::borrow::Cow;
 use std::io::{Read, Write};
@@ -20,8 +21,6 @@ use super::error::BatchError;
 
 /// How many bytes a stream without blocks is asked for at a time.
 const PIECE: usize = 32 * 1024;
-/// The largest window that zstd's own decoders accept without being told to.
-const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 
 /// Compresses the records of a batch. Snappy is framed as xerial's library does it, and lz4 in frames
 /// of independent 64 KiB blocks, which is what all clients read. The levels of lz4 all give the same
@@ -32,9 +31,7 @@ pub(super) fn compress(compression: Compression, records: &[u8]) -> Cow<'_, [u8]
         Codec::Gzip => Cow::Owned(gzip(compression.level(), records)),
         Codec::Snappy => Cow::Owned(snappy::compress(records)),
         Codec::Lz4 => Cow::Owned(lz4::compress(records)),
-        Codec::Zstd => Cow::Owned(
-            zstd::bulk::compress(records, compression.level()).expect("zstd compresses whatever it is given"),
-        ),
+        Codec::Zstd => Cow::Owned(zstd::compress(compression.level(), records)),
     }
 }
 
@@ -72,28 +69,20 @@ enum Source<'a> {
     Gzip(Box<MultiGzDecoder<&'a [u8]>>),
     Snappy(snappy::Reader<'a>),
     Lz4(lz4::Reader<'a>),
-    Zstd(Box<zstd::stream::read::Decoder<'static, &'a [u8]>>),
+    Zstd(zstd::Reader<'a>),
 }
 
 impl<'a> Blocks<'a> {
     /// # Errors
     /// [`BatchError::Compressed`] if the bytes do not begin as the codec's do.
     pub(super) fn new(codec: Codec, bytes: &'a [u8], limit: usize) -> Result<Self, BatchError> {
+        let broken = |why: Broken| why.in_codec(codec, limit);
         let source = match codec {
             Codec::None => Source::Plain(bytes),
             Codec::Gzip => Source::Gzip(Box::new(MultiGzDecoder::new(bytes))),
-            Codec::Snappy => Source::Snappy(
-                snappy::Reader::new(bytes).map_err(|why| Broken::from(why).in_codec(codec, limit))?,
-            ),
-            Codec::Lz4 => Source::Lz4(lz4::Reader::new(bytes).map_err(|why| why.in_codec(codec, limit))?),
-            Codec::Zstd => {
-                let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes)
-                    .map_err(|why| Broken::from(why).in_codec(codec, limit))?;
-                decoder
-                    .window_log_max(ZSTD_WINDOW_LOG_MAX)
-                    .map_err(|why| Broken::from(why).in_codec(codec, limit))?;
-                Source::Zstd(Box::new(decoder))
-            }
+            Codec::Snappy => Source::Snappy(snappy::Reader::new(bytes).map_err(broken)?),
+            Codec::Lz4 => Source::Lz4(lz4::Reader::new(bytes).map_err(broken)?),
+            Codec::Zstd => Source::Zstd(zstd::Reader::new(bytes).map_err(broken)?),
         };
         Ok(Self { source, limit, left: limit })
     }
@@ -114,7 +103,7 @@ impl<'a> Blocks<'a> {
             Source::Gzip(decoder) => (Codec::Gzip, read_piece(decoder, out)),
             Source::Snappy(reader) => (Codec::Snappy, reader.append_next(out, self.left)),
             Source::Lz4(reader) => (Codec::Lz4, reader.append_next(out, self.left)),
-            Source::Zstd(decoder) => (Codec::Zstd, read_piece(decoder, out)),
+            Source::Zstd(reader) => (Codec::Zstd, reader.append_next(out)),
         };
         let more = result.map_err(|why| why.in_codec(codec, self.limit))?;
         match self.left.checked_sub(out.len() - start) {

@@ -35,10 +35,10 @@ pub(super) enum Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Result<Self, &'static str> {
+    pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Broken> {
         match bytes.strip_prefix(&MAGIC) {
             Some(rest) => Ok(Self::Framed(rest.get(8..).ok_or("frame header is cut")?)),
-            None if bytes.is_empty() => Err("there are no bytes"),
+            None if bytes.is_empty() => Err("there are no bytes".into()),
             None => Ok(Self::Raw(bytes)),
         }
     }
