@@ -119,6 +119,9 @@ pub struct MetadataConfig {
     pub auto_create_topics: bool,
     /// `delete.topic.enable`
     pub delete_topics: bool,
+    /// Whether voters are in the log (`kraft.version` 1): with `controller.quorum.bootstrap.servers` and a listener for the controller,
+    /// and without `controller.quorum.voters`.
+    pub dynamic_voters: bool,
     /// `metadata.log.segment.bytes`
     pub segment_bytes: ByteCount,
     /// `metadata.log.segment.ms`
@@ -278,6 +281,7 @@ impl MetadataConfig {
             default_replication_factor: reading.replication_factor()?,
             auto_create_topics: reading.flag("auto.create.topics.enable"),
             delete_topics: reading.flag("delete.topic.enable"),
+            dynamic_voters: reading.has_dynamic_voters()?,
             segment_bytes: reading.bytes("metadata.log.segment.bytes"),
             segment_age: reading.millis("metadata.log.segment.ms"),
             snapshot_bytes: reading.bytes("metadata.log.max.record.bytes.between.snapshots"),

@@ -148,6 +148,13 @@ impl Reading {
         Ok(())
     }
 
+    /// Where the metadata quorum's voters are kept: in the log, or in every node's file.
+    pub(super) fn has_dynamic_voters(&self) -> Result<bool, ConfigError> {
+        let has_servers = !self.list("controller.quorum.bootstrap.servers").is_empty();
+        let has_voters = !self.list("controller.quorum.voters").is_empty();
+        Ok(has_servers && !has_voters && !self.listeners()?.controller.is_empty())
+    }
+
     /// `default.replication.factor`: one broker holds one replica.
     pub(super) fn replication_factor(&self) -> Result<i16, ConfigError> {
         match self.number("default.replication.factor") {

@@ -32,6 +32,7 @@ fn nothing_at_all_is_a_single_broker_on_this_machine() {
     assert_eq!(config.storage.flush_interval, Duration::from_secs(1));
     assert_eq!(config.storage.recovery_point_checkpoint, Duration::from_secs(5));
     assert_eq!(config.guard, Guard::Log);
+    assert!(!config.metadata.dynamic_voters);
     assert!(config.metadata.auto_create_topics && config.metadata.delete_topics);
 }
 
@@ -62,6 +63,7 @@ fn a_combined_nodes_file_from_apache_kafka_is_taken_as_it_is() {
     assert_eq!(config.network.controller_listeners[0].to_string(), "CONTROLLER://:9093");
     assert_eq!(config.network.shards, Some(3));
     assert_eq!(config.storage.log_dirs, ["/a", "/b"]);
+    assert!(config.metadata.dynamic_voters);
     let warned: Vec<_> = warnings.iter().map(|warning| warning.name.as_str()).collect();
     assert_eq!(warned, ["offsets.topic.replication.factor"]);
 }

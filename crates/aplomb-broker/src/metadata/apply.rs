@@ -10,7 +10,7 @@ use super::brokers::{Broker, Endpoint, FeatureRange};
 use super::configs::Resource;
 use super::delta::Delta;
 use super::image::MetadataImage;
-use super::topics::Partition;
+use super::topics::{Partition, Topic};
 
 /// A record that does not fit the image: the log is damaged, or written by someone with other rules. Nothing later can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,6 +23,9 @@ pub enum ApplyError {
         /// The topic.
         topic: TopicId,
     },
+    /// The topic is not there.
+    #[error("ClearElrRecord names topic {0}, which there is not")]
+    UnknownTopicName(String),
     /// The topic is there already, or another has its name.
     #[error("TopicRecord creates topic {name} with id {topic}, but one of these is taken")]
     TopicTaken {
@@ -113,8 +116,7 @@ impl MetadataImage {
                 Ok(())
             }
             MetadataRecord::ClearElr(m::ClearElrRecord { topic_name }) => {
-                self.clear_eligible_leaders(topic_name, delta);
-                Ok(())
+                self.clear_eligible_leaders(topic_name, delta)
             }
             other => unreachable!("{} is not about topics", other.name()),
         }
@@ -163,20 +165,32 @@ impl MetadataImage {
         }
     }
 
-    /// An empty name means every topic.
-    fn clear_eligible_leaders(&mut self, name: &str, delta: &mut Delta) {
-        for topic in
-            Arc::make_mut(&mut self.topics).all_mut().filter(|topic| name.is_empty() || *topic.name == *name)
-        {
-            for (index, partition) in &mut topic.partitions {
-                if partition.eligible_leaders.is_empty() && partition.last_known_eligible.is_empty() {
-                    continue;
-                }
-                partition.eligible_leaders.clear();
-                partition.last_known_eligible.clear();
-                delta.partition_changed(topic.id, *index, partition.leader_epoch, partition.leader_epoch);
+    /// An empty name means every topic. A partition that has something to clear is changed by it, with its epoch.
+    fn clear_eligible_leaders(&mut self, name: &str, delta: &mut Delta) -> Result<(), ApplyError> {
+        if !name.is_empty() && self.topics.by_name(name).is_none() {
+            return Err(ApplyError::UnknownTopicName(name.to_owned()));
+        }
+        let none = || Some(Vec::new());
+        let clear = m::PartitionChangeRecord {
+            eligible_leader_replicas: none(),
+            last_known_elr: none(),
+            ..Default::default()
+        };
+        let has_some = |p: &Partition| !p.eligible_leaders.is_empty() || !p.last_known_eligible.is_empty();
+        let is_meant = |topic: &Topic| {
+            (name.is_empty() || *topic.name == *name) && topic.partitions.values().any(has_some)
+        };
+        let meant: Vec<TopicId> =
+            self.topics.iter().filter(|topic| is_meant(topic)).map(|topic| topic.id).collect();
+        for id in meant {
+            let topic = Arc::make_mut(&mut self.topics).topic_mut(id).expect("just seen");
+            for (index, partition) in topic.partitions.iter_mut().filter(|(_, partition)| has_some(partition))
+            {
+                partition.change(&clear);
+                delta.partition_changed(id, *index, partition.leader_epoch, partition.leader_epoch);
             }
         }
+        Ok(())
     }
 
     fn apply_to_brokers(&mut self, record: &MetadataRecord, delta: &mut Delta) -> Result<(), ApplyError> {

@@ -16,6 +16,9 @@ pub mod standalone;
 mod topics;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 pub use apply::ApplyError;
 pub use brokers::{Broker, Brokers, Endpoint, FeatureRange};
 pub use configs::{Configs, Resource};

@@ -242,10 +242,6 @@ impl Topics {
         let name = self.names.get(&id)?;
         self.by_name.get_mut(name).map(Arc::make_mut)
     }
-
-    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Topic> {
-        self.by_name.values_mut().map(Arc::make_mut)
-    }
 }
 
 /// `None` for a name that is the same in metrics.

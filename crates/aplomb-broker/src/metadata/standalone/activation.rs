@@ -2,18 +2,19 @@
 //!
 //! 1. A control batch: the new leader's epoch begins; in an empty log of a cluster with dynamic voters, who votes ([`Activation::control`]).
 //! 2. The features, if the log has never been led; the end of a transaction that somebody has left open.
-//! 3. This process's registration, and that it may lead ([`super::Controller::register`]).
-//! 4. A new leader epoch for every partition that it leads: what was promised before this start cannot be told from what is promised
-//!    now otherwise ([`super::Controller::take_leadership`]).
+//! 3. This process's registration, that it may lead, and that it leads what nobody else does ([`super::Controller::register`]).
+//! 4. After an unclean stop, a new leader epoch for every partition that it leads: what was promised before this start cannot be told
+//!    from what is promised now otherwise ([`super::Controller::take_leadership`]).
 
 use std::collections::BTreeMap;
 
-use aplomb_model::{BrokerId, DirectoryId, Offset, Uuid};
+use aplomb_model::{BrokerId, DirectoryId, Offset, PartitionIndex, TopicId, Uuid};
 use aplomb_protocol::MetadataRecord;
 use aplomb_protocol::messages as m;
 
 use super::super::brokers::{Broker, Endpoint, FeatureRange};
 use super::super::features::{Features, KRAFT_VERSION, METADATA_VERSION, MetadataVersion};
+use super::super::image::MetadataImage;
 use super::super::log::Entry;
 use super::super::topics::Partition;
 use super::Controller;
@@ -108,18 +109,16 @@ impl Controller {
         dynamic_voters: bool,
     ) -> Activation {
         let is_first = end == Offset::ZERO;
-        let kraft_version = self.image().features.kraft_version();
-        let voter = m::leader_change_message::Voter {
-            voter_id: node.id.0,
-            voter_directory_id: if kraft_version > 0 { node.metadata_directory } else { Uuid::ZERO },
-        };
+        // Apache Kafka 4.4 writes version 0, which has no directories, and reads nothing else, whatever `kraft.version` is.
+        let voter = m::leader_change_message::Voter { voter_id: node.id.0, voter_directory_id: Uuid::ZERO };
         let mut control = vec![Entry::LeaderChange(m::LeaderChangeMessage {
-            version: kraft_version,
+            version: 0,
             leader_id: node.id.0,
             voters: vec![voter.clone()],
             granting_voters: vec![voter],
         })];
-        if is_first && dynamic_voters {
+        // A formatted directory may already say so, in a checkpoint at offset 0 that is not part of the log.
+        if is_first && (dynamic_voters || self.image().features.kraft_version() > 0) {
             control.push(Entry::KraftVersion(1));
             control.push(Entry::Voters(node.voters()));
             std::sync::Arc::make_mut(&mut self.image.features).set_kraft_version(1);
@@ -129,16 +128,28 @@ impl Controller {
             let reason = Some("the controller that began it is gone".to_owned());
             draft.push(vec![m::AbortTransactionRecord { reason }.into()]);
         }
-        if !self.image().features.is_finalized() {
-            let feature_level = MetadataVersion::LATEST.0;
-            draft.push(vec![
-                m::FeatureLevelRecord { name: METADATA_VERSION.to_owned(), feature_level }.into(),
-            ]);
+        if is_first {
+            draft.push(self.first_features());
         }
         Activation { control, records: self.take(draft) }
     }
 
-    /// Registers this process, and lets it lead. `at` is the offset that the first of the records will have: it becomes the
+    /// The levels that a formatted directory asks for, else those of a new cluster: the latest metadata version, and every other
+    /// feature off.
+    fn first_features(&self) -> Vec<MetadataRecord> {
+        let level = |(name, feature_level): (&str, i16)| {
+            MetadataRecord::from(m::FeatureLevelRecord { name: name.to_owned(), feature_level })
+        };
+        let features = &self.image().features;
+        if !features.is_finalized() {
+            return vec![level((METADATA_VERSION, MetadataVersion::LATEST.0))];
+        }
+        let others = features.iter().filter(|(name, _)| *name != METADATA_VERSION);
+        [(METADATA_VERSION, features.metadata_version().0)].into_iter().chain(others).map(level).collect()
+    }
+
+    /// Registers this process, and lets it lead: partitions without a leader get this one, and those that it led in a directory that is
+    /// not live have none. May be more records than [`super::MAX_RECORDS`]: they can be applied in several batches. `at` is the offset that the first of the records will have: it becomes the
     /// registration's epoch, which so never repeats.
     pub fn register(&mut self, node: &Node, at: Offset) -> Vec<MetadataRecord> {
         let version = self.image().features.metadata_version();
@@ -173,6 +184,8 @@ impl Controller {
         records.push(unfence.into());
         let mut draft = self.draft();
         draft.push(records);
+        let elections = elections(draft.image(), node.id, |partition| partition.leader.is_none());
+        draft.push(elections);
         self.take(draft)
     }
 
@@ -180,26 +193,31 @@ impl Controller {
     /// What it led in a directory that is not live has no leader. May be more records than [`super::MAX_RECORDS`]: they can be applied
     /// in several batches.
     pub fn take_leadership(&mut self, node: BrokerId) -> Vec<MetadataRecord> {
-        let live = self.image().brokers.get(node).map_or(&[][..], |broker| &broker.directories);
-        let partitions = self.image().topics.iter().flat_map(|topic| {
-            topic.partitions.iter().map(move |(index, partition)| (topic.id, *index, partition))
-        });
-        let records = partitions
-            .filter_map(|(topic_id, index, partition)| {
-                let leader = next_leader(partition, node, live)?;
-                let change = m::PartitionChangeRecord {
-                    partition_id: index.0,
-                    topic_id,
-                    leader,
-                    ..Default::default()
-                };
-                Some(change.into())
-            })
-            .collect();
+        let records = elections(self.image(), node, |_| true);
         let mut draft = self.draft();
         draft.push(records);
         self.take(draft)
     }
+}
+
+/// What changes in leaders when this node starts, where it can lead only in partitions that are `open` to it.
+fn elections(
+    image: &MetadataImage,
+    node: BrokerId,
+    open: impl Fn(&Partition) -> bool,
+) -> Vec<MetadataRecord> {
+    let live = image.brokers.get(node).map_or(&[][..], |broker| &broker.directories);
+    let partitions = image.topics.iter().flat_map(|topic| {
+        topic.partitions.iter().map(move |(index, partition)| (topic.id, *index, partition))
+    });
+    let change = |(topic_id, index, partition): (TopicId, PartitionIndex, &Partition)| {
+        let leader = next_leader(partition, node, live)?;
+        let is_wanted = leader < 0 || open(partition);
+        let record =
+            m::PartitionChangeRecord { partition_id: index.0, topic_id, leader, ..Default::default() };
+        is_wanted.then(|| record.into())
+    };
+    partitions.filter_map(change).collect()
 }
 
 /// The leader that a partition gets when this node starts; `None` leaves it as it is.

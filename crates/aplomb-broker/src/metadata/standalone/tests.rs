@@ -299,7 +299,7 @@ fn a_restart_registers_anew_and_counts_every_leader_epoch_up() {
     let activation = next.activate(&node(), lab.end, false, true);
     assert_eq!(activation.records, [], "features are finalized, and voters stay as they were");
     assert_eq!(activation.control.len(), 1);
-    next.register(&node(), lab.end.next());
+    assert_eq!(next.register(&node(), lab.end.next()).len(), 2, "it leads already");
     assert_eq!(next.take_leadership(NODE).len(), 3);
     assert!(next.image().brokers.get(NODE).expect("there").epoch > first_epoch);
     let topic = next.image().topics.by_name("t").expect("there");
@@ -328,11 +328,36 @@ fn a_lost_directory_takes_its_partitions_leaders_with_it_until_it_is_back() {
     assert_eq!(leaders(&lab.replayed()), [(true, None), (false, Some(NODE))]);
     assert_log_says_the_same(&lab);
 
-    lab.controller.take_leadership(NODE);
+    drop(lab.controller.take_leadership(NODE));
     assert_eq!(leaders(lab.controller.image())[0], (true, None), "still not live");
-    lab.controller.register(&node(), lab.end);
-    lab.controller.take_leadership(NODE);
+    drop(lab.controller.register(&node(), lab.end));
     assert_eq!(leaders(lab.controller.image())[0], (true, Some(NODE)));
+    let without = Node { directories: vec![Uuid::from_u128(1001)], ..node() };
+    drop(lab.controller.register(&without, lab.end));
+    assert_eq!(leaders(lab.controller.image()), [(true, None), (false, Some(NODE))]);
+}
+
+#[test]
+fn a_formatted_directory_has_its_say_before_the_first_record() {
+    let mut formatted = MetadataImage::empty("cluster");
+    let level = |name: &str, feature_level| aplomb_protocol::messages::FeatureLevelRecord {
+        name: name.to_owned(),
+        feature_level,
+    };
+    let mut replay = Replay::from_image(formatted);
+    replay.apply(&level("metadata.version", 30).into()).expect("fits");
+    replay.apply(&level("transaction.version", 2).into()).expect("fits");
+    formatted = replay.into_image();
+    let mut controller = Controller::new(formatted);
+    let activation = controller.activate(&node(), Offset::ZERO, false, true);
+    assert_eq!(activation.control.len(), 3);
+    assert_eq!(
+        activation.records,
+        [level("metadata.version", 30).into(), level("transaction.version", 2).into()]
+    );
+    drop(controller.register(&node(), Offset::new(5)));
+    let broker = controller.image().brokers.get(NODE).expect("registered").clone();
+    assert_eq!(broker.features["transaction.version"].max, 2, "or Apache Kafka would not let it in");
 }
 
 #[test]

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Has Apache Kafka write the metadata log that crates/aplomb-broker's tests read. The same bytes every time.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+oracle=$("$here/build.sh")
+$oracle golden "$here/../../crates/aplomb-broker/tests/golden"
