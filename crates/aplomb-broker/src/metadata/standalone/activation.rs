@@ -189,6 +189,21 @@ impl Controller {
         self.take(draft)
     }
 
+    /// This process is about to stop: the next one may register at once, be it Apache Kafka's, which otherwise waits until the session of
+    /// a broker that it believes alive has expired. To be the last record of a clean stop.
+    pub fn fence(&mut self, node: BrokerId) -> Vec<MetadataRecord> {
+        let Some(broker) = self.image().brokers.get(node) else { return Vec::new() };
+        let change = m::BrokerRegistrationChangeRecord {
+            broker_id: node.0,
+            broker_epoch: broker.epoch,
+            fenced: 1,
+            ..Default::default()
+        };
+        let mut draft = self.draft();
+        draft.push(vec![change.into()]);
+        self.take(draft)
+    }
+
     /// A new leader epoch for every partition of which this node is an in-sync replica in a live directory, with itself as the leader.
     /// What it led in a directory that is not live has no leader. May be more records than [`super::MAX_RECORDS`]: they can be applied
     /// in several batches.

@@ -338,6 +338,18 @@ fn a_lost_directory_takes_its_partitions_leaders_with_it_until_it_is_back() {
 }
 
 #[test]
+fn a_broker_that_says_goodbye_is_fenced_until_it_is_back() {
+    let mut lab = Lab::new();
+    let goodbye = lab.controller.fence(NODE);
+    lab.write(&goodbye);
+    assert!(!lab.replayed().is_live(NODE));
+    let hello = lab.controller.register(&node(), lab.end);
+    lab.write(&hello);
+    assert!(lab.replayed().is_live(NODE));
+    assert_log_says_the_same(&lab);
+}
+
+#[test]
 fn a_formatted_directory_has_its_say_before_the_first_record() {
     let mut formatted = MetadataImage::empty("cluster");
     let level = |name: &str, feature_level| aplomb_protocol::messages::FeatureLevelRecord {
