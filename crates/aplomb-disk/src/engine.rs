@@ -169,6 +169,7 @@ impl DiskEngine {
             lanes: Arc::clone(&lanes),
             files: Arc::clone(&files),
             windows: Arc::clone(&windows),
+            backend: backend(kind)?,
             syncfs_above: options.syncfs_above,
             slices: Slices { bytes: options.slice_bytes.max(1 << 20), pause: options.slice_pause, hurry },
         };

@@ -30,6 +30,11 @@ pub(crate) struct OpenFile {
 }
 
 impl OpenFile {
+    /// A file that is not kept: it was opened for one purpose.
+    pub(crate) fn new(descriptor: OwnedFd, name: FileName) -> Self {
+        Self { descriptor, name }
+    }
+
     pub(crate) fn name(&self) -> &FileName {
         &self.name
     }
@@ -212,7 +217,7 @@ impl Files {
         let descriptor = self.open_descriptor(name.as_str(), flags, Mode::from_raw_mode(0o644))?;
         // We know better than the kernel what comes next; its guesses would fetch bytes around every lookup. A hint: errors are nothing.
         let _ = rustix::fs::fadvise(&descriptor, 0, None, Advice::Random);
-        let file = Arc::new(OpenFile { descriptor, name: name.clone() });
+        let file = Arc::new(OpenFile::new(descriptor, name.clone()));
         Ok(self.keep(file, forgotten))
     }
 

@@ -14,8 +14,9 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use crate::errors::{disk_error, is_absent, uninterrupted};
 use crate::files::Files;
+use crate::io::Backend;
 use crate::lanes::{Job, Lanes};
-use crate::publish::sync_names;
+use crate::publish::{Publisher, sync_names};
 use crate::readers::Windows;
 use crate::writer::carry_out_publications;
 
@@ -28,6 +29,7 @@ pub(crate) struct Housekeeper {
     pub(crate) lanes: Arc<Lanes>,
     pub(crate) files: Arc<Files>,
     pub(crate) windows: Arc<Windows>,
+    pub(crate) backend: Box<dyn Backend<Job>>,
     pub(crate) syncfs_above: usize,
     pub(crate) slices: Slices,
 }
@@ -44,7 +46,7 @@ pub(crate) struct Slices {
 
 impl Housekeeper {
     /// Works until the lane is closed and empty.
-    pub(crate) fn run(self) {
+    pub(crate) fn run(mut self) {
         while let Some(batch) = self.lanes.take_all(Lane::Housekeeping) {
             let mut publications = Vec::new();
             for job in batch {
@@ -59,8 +61,14 @@ impl Housekeeper {
         }
     }
 
-    fn publish(&self, jobs: Vec<Job>) {
-        carry_out_publications(&self.lanes, &self.files, &self.windows, jobs, self.syncfs_above);
+    fn publish(&mut self, jobs: Vec<Job>) {
+        let publisher = Publisher {
+            files: &self.files,
+            syncs: &mut *self.backend,
+            syncfs_above: self.syncfs_above,
+            stats: self.lanes.stats(),
+        };
+        carry_out_publications(&self.lanes, &self.windows, publisher, jobs);
     }
 
     fn carry_out(&self, job: Job) {

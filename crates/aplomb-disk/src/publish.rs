@@ -13,60 +13,62 @@ use aplomb_disk_api::{DiskError, FileName, SmallFile};
 use rustix::fs::{Mode, OFlags};
 
 use crate::errors::{disk_error, uninterrupted};
-use crate::files::Files;
+use crate::files::{Files, OpenFile};
+use crate::io::Syncs;
 
 /// Descriptors that a publication holds at once.
 const AT_ONCE: usize = 256;
 
-/// Publishes files, in order. `stats` counts the syncs; with more than `syncfs_above` of them, the whole file system is synced once.
-///
-/// A name that comes twice begins a new round, so that the order of the files is also the order in which they appear.
-pub(crate) fn publish(
-    files: &Files,
-    wanted: &[&SmallFile],
-    syncfs_above: usize,
-    stats: &Arc<DiskStats>,
-) -> Result<(), DiskError> {
-    let mut rest = wanted;
-    while !rest.is_empty() {
-        let mut names = BTreeSet::new();
-        let round = rest.iter().take(AT_ONCE).take_while(|file| names.insert(&file.name)).count();
-        publish_round(files, &rest[..round], syncfs_above, stats)?;
-        rest = &rest[round..];
-    }
-    Ok(())
+/// How a publication syncs.
+pub(crate) struct Publisher<'a> {
+    pub(crate) files: &'a Files,
+    /// Syncs the temporary files of a round together.
+    pub(crate) syncs: &'a mut dyn Syncs,
+    /// With more files, or more directories, than this the whole file system is synced once.
+    pub(crate) syncfs_above: usize,
+    /// Counts the syncs.
+    pub(crate) stats: &'a DiskStats,
 }
 
-fn publish_round(
-    files: &Files,
-    wanted: &[&SmallFile],
-    syncfs_above: usize,
-    stats: &Arc<DiskStats>,
-) -> Result<(), DiskError> {
-    let mut written = Vec::with_capacity(wanted.len());
-    for file in wanted {
-        let descriptor = write_temporary(files, file).map_err(|error| failed("write", &file.name, &error))?;
-        written.push((*file, descriptor));
-    }
-    if written.len() > syncfs_above {
-        stats.on_sync();
-        files.sync_file_system().map_err(|error| sync_failed(files, &error))?;
-    } else {
-        for (file, descriptor) in &written {
-            stats.on_sync();
-            uninterrupted(|| rustix::fs::fdatasync(descriptor))
-                .map_err(|error| failed("sync", &file.name, &error))?;
+impl Publisher<'_> {
+    /// Publishes files. A name that comes twice begins a new round, so that the order of the files is also the order in which they
+    /// appear.
+    pub(crate) fn publish(&mut self, wanted: &[&SmallFile]) -> Result<(), DiskError> {
+        let mut rest = wanted;
+        while !rest.is_empty() {
+            let mut names = BTreeSet::new();
+            let round = rest.iter().take(AT_ONCE).take_while(|file| names.insert(&file.name)).count();
+            self.publish_round(&rest[..round])?;
+            rest = &rest[round..];
         }
+        Ok(())
     }
-    for (file, _) in &written {
-        uninterrupted(|| {
-            rustix::fs::renameat(files.root(), temporary(&file.name), files.root(), file.name.as_str())
-        })
-        .map_err(|error| failed("rename", &file.name, &error))?;
-        files.forget(file.name.as_str());
-        files.unsettle(file.name.parent());
+
+    fn publish_round(&mut self, wanted: &[&SmallFile]) -> Result<(), DiskError> {
+        let files = self.files;
+        let mut written = Vec::with_capacity(wanted.len());
+        for file in wanted {
+            let descriptor =
+                write_temporary(files, file).map_err(|error| failed("write", &file.name, &error))?;
+            written.push(Arc::new(OpenFile::new(descriptor, file.name.clone())));
+        }
+        if written.len() > self.syncfs_above {
+            self.stats.on_sync();
+            files.sync_file_system().map_err(|error| sync_failed(files, &error))?;
+        } else {
+            written.iter().for_each(|_| self.stats.on_sync());
+            self.syncs.sync(&written).map_err(|sync| failed("sync", sync.file.name(), &sync.error))?;
+        }
+        for file in wanted {
+            uninterrupted(|| {
+                rustix::fs::renameat(files.root(), temporary(&file.name), files.root(), file.name.as_str())
+            })
+            .map_err(|error| failed("rename", &file.name, &error))?;
+            files.forget(file.name.as_str());
+            files.unsettle(file.name.parent());
+        }
+        sync_names(files, wanted.iter().map(|file| &file.name), self.syncfs_above, self.stats)
     }
-    sync_names(files, wanted.iter().map(|file| &file.name), syncfs_above, stats)
 }
 
 /// Makes the names of these files durable, and those of the directories above them.
@@ -74,7 +76,7 @@ pub(crate) fn sync_names<'a>(
     files: &Files,
     names: impl Iterator<Item = &'a FileName>,
     syncfs_above: usize,
-    stats: &Arc<DiskStats>,
+    stats: &DiskStats,
 ) -> Result<(), DiskError> {
     let directories = files.unsettled(names);
     if directories.len() > syncfs_above {

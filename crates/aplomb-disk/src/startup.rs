@@ -13,7 +13,8 @@ use crate::EngineError;
 use crate::errors::{disk_error, is_absent, uninterrupted};
 use crate::files::{self, Files};
 use crate::housekeeping::{Slices, delete_directory, delete_file, list};
-use crate::publish::{publish, sync_failed, sync_names, write_at};
+use crate::io::plain_syncs;
+use crate::publish::{Publisher, sync_failed, sync_names, write_at};
 use crate::readers::read;
 
 /// With more files than this to sync at once, the whole file system is synced instead.
@@ -125,21 +126,29 @@ impl StartupDisk for RealStartupDisk {
     }
 
     fn publish(&self, files: &[SmallFile]) -> Result<(), DiskError> {
-        publish(&self.files, &files.iter().collect::<Vec<_>>(), SYNCFS_ABOVE, &self.stats)
+        let mut publisher = Publisher {
+            files: &self.files,
+            syncs: &mut *plain_syncs(),
+            syncfs_above: SYNCFS_ABOVE,
+            stats: &self.stats,
+        };
+        publisher.publish(&files.iter().collect::<Vec<_>>())
     }
 
     fn sync(&self, files: &[FileName]) -> Result<(), DiskError> {
         if files.len() > SYNCFS_ABOVE {
             return self.files.sync_file_system().map_err(|error| sync_failed(&self.files, &error));
         }
+        let mut open = Vec::with_capacity(files.len());
         for name in files {
             match self.files.existing(name) {
-                Ok(file) => uninterrupted(|| rustix::fs::fdatasync(&*file))
-                    .map_err(|error| disk_error("sync", name.as_str(), &error))?,
+                Ok(file) => open.push(file),
                 Err(error) if is_absent(&error) => {}
                 Err(error) => return Err(disk_error("open", name.as_str(), &error)),
             }
         }
+        let synced = plain_syncs().sync(&open);
+        synced.map_err(|failed| disk_error("sync", failed.file.name().as_str(), &failed.error))?;
         sync_names(&self.files, files.iter(), SYNCFS_ABOVE, &self.stats)
     }
 }

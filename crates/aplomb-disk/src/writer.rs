@@ -13,7 +13,7 @@ use crate::errors::{disk_error, is_absent, uninterrupted};
 use crate::files::Files;
 use crate::io::{Backend, FileRun, RunEnd, Write};
 use crate::lanes::{Job, Lanes};
-use crate::publish::{publish, sync_failed, sync_names};
+use crate::publish::{Publisher, sync_failed, sync_names};
 use crate::readers::Windows;
 
 /// The thread's belongings.
@@ -61,14 +61,15 @@ impl Writer {
                     Step::Writes(jobs) => self.write(jobs),
                     Step::Syncs(jobs) => self.sync(jobs),
                     Step::Publications(jobs) => {
-                        carry_out_publications(
-                            &self.lanes,
-                            &self.files,
-                            &self.windows,
-                            jobs,
-                            self.syncfs_above,
-                        );
+                        let publisher = Publisher {
+                            files: &self.files,
+                            syncs: &mut *self.backend,
+                            syncfs_above: self.syncfs_above,
+                            stats: self.lanes.stats(),
+                        };
+                        carry_out_publications(&self.lanes, &self.windows, publisher, jobs);
                     }
+
                     Step::Truncation(job) => self.truncate(job),
                 }
             }
@@ -215,10 +216,9 @@ fn flush(steps: &mut Vec<Step>, writes: &mut Vec<Job>, syncs: &mut Vec<Job>) {
 /// Publishes the files of several commands together. Also the housekeeping lane's way.
 pub(crate) fn carry_out_publications(
     lanes: &Lanes,
-    files: &Files,
     windows: &Windows,
+    mut publisher: Publisher<'_>,
     jobs: Vec<Job>,
-    syncfs_above: usize,
 ) {
     if lanes.lost().is_some() {
         return jobs.into_iter().for_each(|job| lanes.complete_offline(job));
@@ -230,7 +230,7 @@ pub(crate) fn carry_out_publications(
             other => panic!("only publications are published, not {other:?}"),
         })
         .collect();
-    let result = publish(files, &wanted, syncfs_above, lanes.stats());
+    let result = publisher.publish(&wanted);
     wanted.iter().for_each(|file| windows.forget(file.name.as_str()));
     jobs.into_iter().for_each(|job| lanes.complete(job, result.clone().map(|()| Done::Done)));
 }

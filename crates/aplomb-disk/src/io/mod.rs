@@ -41,13 +41,16 @@ pub(crate) enum RunEnd {
     Skipped,
 }
 
+/// A way to sync.
+pub(crate) trait Syncs: Send {
+    /// Makes the content of all these files durable. When it returns, nothing is under way any more, also after an error.
+    fn sync(&mut self, files: &[Arc<OpenFile>]) -> Result<(), SyncFailed>;
+}
+
 /// A way to write and to sync.
-pub(crate) trait Backend<W>: Send {
+pub(crate) trait Backend<W>: Syncs {
     /// Carries out the runs, perhaps several at once, and reports each as soon as it ends. Once one has failed, no other is begun.
     fn write(&mut self, runs: Vec<FileRun<W>>, ended: &mut dyn FnMut(FileRun<W>, RunEnd));
-
-    /// Makes the content of all these files durable.
-    fn sync(&mut self, files: &[Arc<OpenFile>]) -> Result<(), SyncFailed>;
 }
 
 /// A sync that failed, and of which file.
@@ -71,12 +74,17 @@ pub(crate) fn choose(kind: EngineKind) -> Result<EngineKind, EngineError> {
     }
 }
 
+/// Syncs at start-up.
+pub(crate) fn plain_syncs() -> Box<dyn Syncs> {
+    Box::new(threads::Threads::default())
+}
+
 /// A backend of a kind that [`choose`] gave. Each disk thread has its own.
 pub(crate) fn backend<W: Write + 'static>(kind: EngineKind) -> Result<Box<dyn Backend<W>>, EngineError> {
     match kind {
         EngineKind::IoUring => uring::Uring::new()
             .map(|ring| Box::new(ring) as _)
             .map_err(|source| EngineError::IoUring { source }),
-        EngineKind::Threads | EngineKind::Auto => Ok(Box::new(threads::Threads)),
+        EngineKind::Threads | EngineKind::Auto => Ok(Box::new(threads::Threads::default())),
     }
 }

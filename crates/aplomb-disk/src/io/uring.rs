@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use io_uring::{IoUring, Probe, opcode, squeue, types};
 
-use super::{Backend, Cursor, FileRun, RunEnd, SyncFailed, Write};
+use super::{Backend, Cursor, FileRun, RunEnd, SyncFailed, Syncs, Write};
 use crate::files::OpenFile;
 
 /// Operations in flight.
@@ -173,7 +173,9 @@ impl<W: Write> Backend<W> for Uring {
             }
         }
     }
+}
 
+impl Syncs for Uring {
     fn sync(&mut self, files: &[Arc<OpenFile>]) -> Result<(), SyncFailed> {
         let mut waiting: VecDeque<Arc<OpenFile>> = files.iter().cloned().collect();
         let mut slots = Slots::new();
