@@ -26,7 +26,8 @@ pub fn handle(request: &DescribeConfigsRequest, ctx: &Context<'_>) -> DescribeCo
         .iter()
         .map(|resource| {
             let described = if seen.insert((resource.resource_type, resource.resource_name.as_str())) {
-                View { request, resource, ctx }.describe()
+                let wanted = resource.configuration_keys.iter().flatten().map(String::as_str).collect();
+                View { request, resource, wanted, ctx }.describe()
             } else {
                 Err(AdminError::Request("Each resource must appear at most once.".to_owned()))
             };
@@ -50,6 +51,8 @@ pub fn handle(request: &DescribeConfigsRequest, ctx: &Context<'_>) -> DescribeCo
 struct View<'a> {
     request: &'a DescribeConfigsRequest,
     resource: &'a DescribeConfigsResource,
+    /// The settings that are asked for; none at all is everything.
+    wanted: HashSet<&'a str>,
     ctx: &'a Context<'a>,
 }
 
@@ -88,10 +91,8 @@ impl View<'_> {
         }
     }
 
-    /// No names, or an empty list of names, ask for all.
     fn is_wanted(&self, name: &str) -> bool {
-        let wanted = self.resource.configuration_keys.as_deref().unwrap_or_default();
-        wanted.is_empty() || wanted.iter().any(|wanted| wanted == name)
+        self.wanted.is_empty() || self.wanted.contains(name)
     }
 
     fn topic(&self, name: &str) -> Vec<DescribeConfigsResourceResult> {

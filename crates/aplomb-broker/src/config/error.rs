@@ -1,8 +1,8 @@
 //! What can be wrong with a configuration, and what is merely worth saying about it.
 
-use super::key::ValueError;
 use super::listeners::ListenerError;
 use super::topic::TopicConfigError;
+use super::value::ValueError;
 
 /// A configuration that cannot be used. Each sentence names the key, the value and what would be accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

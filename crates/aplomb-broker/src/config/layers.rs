@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::key::{ConfigKey, TopicKey, Value};
+use super::key::{ConfigKey, TopicKey};
 use super::keys::{broker_key, broker_synonyms};
+use super::value::Value;
 
 /// Names and values, as written.
 pub type Properties = BTreeMap<String, String>;

@@ -6,11 +6,12 @@ use std::time::Duration;
 use aplomb_model::{BrokerId, ByteCount};
 
 use super::error::{ConfigError, Warning};
-use super::key::{ConfigKey, Meaning, Value};
+use super::key::{ConfigKey, Meaning};
 use super::keys::{accepted_without_a_table, broker_key, nearest};
 use super::layers::{Layers, Properties};
 use super::listeners::{Listener, SecurityProtocol, parse_listeners, parse_protocol_map};
 use super::topic::TopicConfig;
+use super::value::Value;
 
 /// Checked properties. Getters panic on names that are not in the tables or are of another type: they are given literals.
 pub(super) struct Reading {
@@ -42,9 +43,9 @@ impl Reading {
                 properties.insert(other.to_owned(), value);
             }
         }
-        let (none, no_overrides) = (Properties::new(), Properties::new());
+        let none = Properties::new();
         let layers = Layers { file: &properties, for_all: &none, for_this: &none };
-        TopicConfig::from_overrides(&no_overrides, &layers).map_err(ConfigError::TopicDefaults)?;
+        TopicConfig::check_inherited(&layers).map_err(ConfigError::TopicDefaults)?;
         let reading = Self { properties };
         reading.check_roles()?;
         Ok((reading, warnings))

@@ -98,6 +98,16 @@ fn a_value_that_is_none_is_named_with_what_would_be_accepted() {
 }
 
 #[test]
+fn what_topics_inherit_has_their_limits() {
+    assert_eq!(
+        refusal(&[("log.roll.ms", "0")]),
+        "the settings that topics inherit cannot be used: log.roll.ms=0 is no value for segment.ms: \
+         Invalid value 0 for configuration segment.ms: Value must be at least 1"
+    );
+    assert!(read(&[("log.retention.hours", "-1")]).is_ok());
+}
+
+#[test]
 fn the_old_name_of_the_node_id_still_counts() {
     assert_eq!(read(&[("broker.id", "4")]).expect("valid").0.node_id, BrokerId(4));
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 use aplomb_model::ByteCount;
 use aplomb_model::batch::{Codec, Compression, CompressionRule, ProduceRules, TimestampType};
 
-use super::key::{ConfigKey, Meaning, Value, ValueError};
+use super::key::{ConfigKey, Meaning};
 use super::keys::{topic_key, topic_keys};
 use super::layers::{Layers, Properties};
+use super::value::{Value, ValueError};
 
 /// What becomes of old segments (`cleanup.policy`). Both may be off (since Apache Kafka 4.1): then everything is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +82,16 @@ pub enum TopicConfigError {
     /// The value is not one.
     #[error(transparent)]
     Value(#[from] ValueError),
+    /// A setting of the broker that its topics inherit is none for a topic.
+    #[error("{name}={value} is no value for {key}: {error}", key = error.name())]
+    Inherited {
+        /// The broker's key.
+        name: &'static str,
+        /// The value.
+        value: String,
+        /// What is wrong with it.
+        error: ValueError,
+    },
     /// Compaction could never keep both.
     #[error("conflict topic config setting min.compaction.lag.ms ({min}) > max.compaction.lag.ms ({max})")]
     CompactionLags {
@@ -119,6 +130,21 @@ impl TopicConfig {
             return Err(TopicConfigError::CompactionLags { min, max });
         }
         Ok(Self::from_values(&values))
+    }
+
+    /// Whether topics can live with what they inherit from these layers: limits of topic keys hold for the broker's keys behind them, too.
+    ///
+    /// # Errors
+    /// When a topic without overrides would have settings that no topic can have.
+    pub fn check_inherited(layers: &Layers<'_>) -> Result<(), TopicConfigError> {
+        for topic in topic_keys() {
+            let Some(value) = layers.topic_default(topic).map(|value| value.to_string()) else { continue };
+            let name = topic.broker_keys.iter().find(|name| layers.set(name).is_some());
+            if let (Err(error), Some(name)) = (topic.key.parse(&value), name) {
+                return Err(TopicConfigError::Inherited { name, value, error });
+            }
+        }
+        Self::from_overrides(&Properties::new(), layers).map(drop)
     }
 
     /// The settings of a topic whose overrides come out of the metadata log. What this version cannot read is as if it were not there:

@@ -118,9 +118,7 @@ impl Draft {
                 } else {
                     Layers { for_this: wanted, ..layers }
                 };
-                TopicConfig::from_overrides(&Properties::new(), &layers)
-                    .map(drop)
-                    .map_err(|error| AdminError::Request(error.to_string()))
+                TopicConfig::check_inherited(&layers).map_err(|error| AdminError::Request(error.to_string()))
             }
         }
     }
