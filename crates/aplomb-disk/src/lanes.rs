@@ -120,9 +120,9 @@ impl Lanes {
         Ok(())
     }
 
-    /// Everything that waits in a lane; waits for the first. `None` when the lane is closed and empty.
+    /// Everything that waits in a lane; waits for the first. However much it is, the lock is held for a moment. `None` when the lane is closed and empty.
     pub(crate) fn take_all(&self, lane: Lane) -> Option<Vec<Job>> {
-        self.take(lane, |waiting| waiting.drain(..).collect())
+        self.take(lane, std::mem::take).map(Vec::from)
     }
 
     /// The next command of a lane; waits for it. `None` when the lane is closed and empty.

@@ -42,6 +42,28 @@ pub(crate) struct Order {
     pub(crate) wanted: bool,
 }
 
+/// A read's bytes, still in the windows that they came in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pieces {
+    pieces: Vec<Bytes>,
+    window: u64,
+}
+
+impl Pieces {
+    /// One piece of memory; copied if they were several. Apart from the state machine, whose lock others wait for.
+    pub(crate) fn join(self) -> Bytes {
+        match self.pieces.as_slice() {
+            // A small piece must not keep a large window in memory after the budget has let go of it.
+            [piece] if (piece.len() as u64) * 2 >= self.window => piece.clone(),
+            pieces => {
+                let mut joined = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
+                pieces.iter().for_each(|piece| joined.extend_from_slice(piece));
+                joined.freeze()
+            }
+        }
+    }
+}
+
 /// The state. `R` is a reader, given back with its bytes.
 #[derive(Debug)]
 pub(crate) struct Readahead<R> {
@@ -115,7 +137,7 @@ impl<R> Readahead<R> {
 
     /// Reads `len` bytes (more than none, at most [`Readahead::longest`]). Answers at once if they are here; otherwise the answer comes
     /// out of [`Readahead::fetched`].
-    pub(crate) fn read(&mut self, reader: R, file: &FileName, at: u64, len: u64) -> Option<(R, Bytes)> {
+    pub(crate) fn read(&mut self, reader: R, file: &FileName, at: u64, len: u64) -> Option<(R, Pieces)> {
         assert!(0 < len && len <= self.longest(), "a read of {len} bytes does not go through windows");
         self.tick += 1;
         let range = at..at.saturating_add(len);
@@ -139,7 +161,7 @@ impl<R> Readahead<R> {
         }
         self.fetch_ahead(file, range, last);
         if read.missing == 0 {
-            return Some(self.assemble(read));
+            return Some(self.cut(read));
         }
         self.reads.insert(id, read);
         None
@@ -163,12 +185,17 @@ impl<R> Readahead<R> {
         }
     }
 
+    /// How many windows may be waiting to be fetched: some may turn out to be under way already.
+    pub(crate) fn orders(&self) -> usize {
+        self.wanted.len() + self.ahead.len()
+    }
+
     /// A window has come, short or empty at the end of its file, or has not. Gives the reads that end with it.
     pub(crate) fn fetched(
         &mut self,
         id: u64,
         result: &Result<Bytes, DiskError>,
-    ) -> Vec<(R, Result<Bytes, DiskError>)> {
+    ) -> Vec<(R, Result<Pieces, DiskError>)> {
         let mut fetch = self.fetches.remove(&id).expect("it was ordered");
         let ended_early = match result {
             Ok(bytes) => (bytes.len() as u64) < self.bounds.window,
@@ -200,8 +227,8 @@ impl<R> Readahead<R> {
             let read = self.reads.remove(&read_id).expect("it was just there");
             match result {
                 Ok(_) => {
-                    let (reader, bytes) = self.assemble(read);
-                    ended.push((reader, Ok(bytes)));
+                    let (reader, pieces) = self.cut(read);
+                    ended.push((reader, Ok(pieces)));
                 }
                 Err(error) => ended.push((read.reader, Err(error.clone()))),
             }
@@ -377,7 +404,7 @@ impl<R> Readahead<R> {
     }
 
     /// Cuts the read's bytes out of its windows, up to the first one that ended with the file.
-    fn assemble(&self, read: Read<R>) -> (R, Bytes) {
+    fn cut(&self, read: Read<R>) -> (R, Pieces) {
         let window = self.bounds.window;
         let mut pieces = Vec::with_capacity(read.parts.len());
         for (index, bytes) in &read.parts {
@@ -390,16 +417,7 @@ impl<R> Readahead<R> {
                 break;
             }
         }
-        let bytes = match pieces.as_slice() {
-            // A small piece must not keep a large window in memory after the budget has let go of it.
-            [piece] if (piece.len() as u64) * 2 >= window => piece.clone(),
-            pieces => {
-                let mut joined = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
-                pieces.iter().for_each(|piece| joined.extend_from_slice(piece));
-                joined.freeze()
-            }
-        };
-        (read.reader, bytes)
+        (read.reader, Pieces { pieces, window })
     }
 
     fn fresh_id(&mut self) -> u64 {

@@ -119,11 +119,13 @@ impl Reader {
             let result = read(&self.files, &file, at, len);
             return self.lanes.complete(job, result.map(Done::Read));
         }
+        let before = windows.readahead.orders();
         let answered = windows.readahead.read(job, &file, at, len);
+        let orders = windows.readahead.orders() - before;
         drop(windows);
-        self.windows.wake.notify_all();
-        if let Some((job, bytes)) = answered {
-            self.lanes.complete(job, Ok(Done::Read(bytes)));
+        (0..orders).for_each(|_| self.windows.wake.notify_one());
+        if let Some((job, pieces)) = answered {
+            self.lanes.complete(job, Ok(Done::Read(pieces.join())));
         }
     }
 }
@@ -152,10 +154,14 @@ impl Fetcher {
             let mut windows = self.windows.lock();
             windows.ahead -= usize::from(!order.wanted);
             let ended = windows.readahead.fetched(order.id, &result);
+            let orders = windows.readahead.orders();
             drop(windows);
-            self.windows.wake.notify_one();
+            if orders > 0 {
+                // This one was perhaps all that could be under way ahead.
+                self.windows.wake.notify_one();
+            }
             for (job, result) in ended {
-                self.lanes.complete(job, result.map(Done::Read));
+                self.lanes.complete(job, result.map(|pieces| Done::Read(pieces.join())));
             }
             // After its readers have heard of it, so that they hear this; and nobody may have been waiting for the window.
             if let Err(error @ DiskError::Failed { .. }) = &result {

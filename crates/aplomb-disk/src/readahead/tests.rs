@@ -77,10 +77,11 @@ fn a_small_piece_does_not_keep_its_window_alive() {
     let order = readahead.next_order(true).expect("a window is missing");
     let window = steady(&order, 1 << 20).expect("steady");
     let ended = readahead.fetched(order.id, &Ok(window.clone()));
-    let piece = ended[0].1.as_ref().expect("it came");
-    assert_eq!(piece, &window[..10]);
+    let piece = ended[0].1.clone().expect("it came").join();
+    assert_eq!(piece, window[..10]);
     assert_ne!(piece.as_ptr(), window.as_ptr());
     let (_, whole) = readahead.read((), &name("log"), 0, WINDOW).expect("it is here");
+    let whole = whole.join();
     assert_eq!(whole.as_ptr(), window.as_ptr(), "a large piece is not copied");
 }
 
@@ -214,8 +215,8 @@ impl Model {
                 let (at, len) = (below(end + 50), below(250) + 1);
                 let number = self.reads.len();
                 self.reads.push((file, at, len, self.changes.get(file).copied().unwrap_or(0)));
-                if let Some((number, bytes)) = self.readahead.read(number, &name(file), at, len) {
-                    self.check(number, Ok(bytes));
+                if let Some((number, pieces)) = self.readahead.read(number, &name(file), at, len) {
+                    self.check(number, Ok(pieces.join()));
                 }
             }
             14..22 => {
@@ -236,7 +237,7 @@ impl Model {
                     let (order, seen) = self.under_way.swap_remove(chosen);
                     let seen = seen.unwrap_or_else(|| self.look(&order));
                     for (number, result) in self.readahead.fetched(order.id, &seen) {
-                        self.check(number, result);
+                        self.check(number, result.map(Pieces::join));
                     }
                 }
             }
