@@ -1,7 +1,8 @@
 """A reader far behind the end, in a log several times larger than what the broker keeps in memory, beside readers at the end."""
 
 import pytest
-from harness import clients
+from harness import expect
+from harness.clients import Admin
 
 # What Aplomb keeps of all logs in memory; Apache Kafka has no such setting.
 TAIL = 16 << 20
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def backlog(broker, java):
     """Three partitions with 120 MB between them, written as fast as the broker takes them."""
-    clients.Admin(java, broker).create("backlog", partitions=PARTITIONS, segment_bytes=16 << 20)
+    Admin(java, broker).create("backlog", partitions=PARTITIONS, segment_bytes=16 << 20)
     for partition in range(PARTITIONS):
         [line] = java.produce(
             broker, "backlog", partition=partition, count=COUNT // PARTITIONS, size=SIZE, seed=partition, idempotent=True, summary=True
@@ -34,7 +35,9 @@ def test_everything_is_read_back_while_others_read_the_end(broker, admin, client
     behind, at_the_end = clients.open("java"), clients.open("java")
     try:
         run = {"partition": 0, "count": 1000, "rate": 200, "size": 200, "seed": 3}
-        at_the_end.begin("consume", bootstrap=broker.bootstrap, topic="live", partition=0, offset="latest", count=1000, timeout=90, summary=True)
+        at_the_end.begin(
+            "consume", bootstrap=broker.bootstrap, topic="live", partition=0, offset="latest", count=1000, timeout=90, summary=True
+        )
         assert at_the_end.line() == {"positioned": True}
         behind.begin(
             "consume", bootstrap=broker.bootstrap, topic=backlog, partition="all", offset="earliest", count=COUNT, timeout=120, summary=True
@@ -53,8 +56,6 @@ def test_everything_is_read_back_while_others_read_the_end(broker, admin, client
 
 def test_the_backlog_is_what_was_sent(broker, clients, backlog):
     """Samples from the start, the middle and the end of each partition, against the values that were sent."""
-    from harness import expect
-
     for partition in range(PARTITIONS):
         for offset in (0, COUNT // PARTITIONS // 2, COUNT // PARTITIONS - 20):
             records = clients["franz-go"].consume(broker, backlog, partition=partition, offset=offset, count=20)

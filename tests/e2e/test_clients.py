@@ -2,7 +2,8 @@
 and by every other."""
 
 import pytest
-from harness import clients, expect
+from harness import expect
+from harness.clients import ALL, Admin
 
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 # acks, idempotent: the protocol allows idempotence with acks=all only.
@@ -18,21 +19,19 @@ def name(acknowledgement):
 
 def reader(client):
     """Who reads back what this client wrote: itself, if it can read without a group."""
-    return client if clients.ALL[client].consumes else "java"
+    return client if ALL[client].consumes else "java"
 
 
 @pytest.mark.parametrize("acknowledgement", ACKNOWLEDGEMENTS, ids=name)
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-@pytest.mark.parametrize("client", clients.ALL)
+@pytest.mark.parametrize("client", ALL)
 def test_what_is_sent_is_read_back(broker, admin, clients, topic, client, compression, acknowledgement):
     acks, idempotent = acknowledgement
     admin.create(topic, partitions=2)
     # Acks=0 is not retried: the partition has to have its leader, and an answer of that leader proves it.
     assert admin.offset(topic, "latest", partition=1) == 0
     run = {"seed": 7, "count": COUNT, "size": SIZE, "key_prefix": "k", "headers": True, "tombstones": True}
-    sent = clients[client].produce(
-        broker, topic, partition=1, compression=compression, acks=acks, idempotent=idempotent, **run
-    )
+    sent = clients[client].produce(broker, topic, partition=1, compression=compression, acks=acks, idempotent=idempotent, **run)
     if acks == "0":
         assert sent == [{"count": COUNT}]
     else:
@@ -44,8 +43,6 @@ def test_what_is_sent_is_read_back(broker, admin, clients, topic, client, compre
 @pytest.fixture(scope="module")
 def produced(broker, clients, java):
     """`produced(client, compression)`: a topic with that client's records, written once for all readers."""
-    from harness.clients import Admin
-
     topics = {}
 
     def topic_of(client, compression):
@@ -62,16 +59,16 @@ def produced(broker, clients, java):
 RUN = {"seed": 11, "count": 40, "size": 200, "key_prefix": "key-", "headers": True, "tombstones": True}
 
 
-@pytest.mark.parametrize("consumer", [client.name for client in clients.ALL.values() if client.consumes])
+@pytest.mark.parametrize("consumer", [client.name for client in ALL.values() if client.consumes])
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-@pytest.mark.parametrize("producer", clients.ALL)
+@pytest.mark.parametrize("producer", ALL)
 def test_what_one_client_sends_another_reads(broker, clients, produced, producer, compression, consumer):
     topic = produced(producer, compression)
     records = clients[consumer].consume(broker, topic, partition=0, offset="earliest", count=RUN["count"])
     expect.check(records, expect.consumed(producer, **RUN))
 
 
-@pytest.mark.parametrize("client", clients.ALL)
+@pytest.mark.parametrize("client", ALL)
 def test_the_partitioner_spreads_keys_and_every_record_is_where_the_acknowledgement_says(broker, admin, clients, topic, client):
     admin.create(topic, partitions=3)
     run = {"seed": 3, "count": 60, "size": 50, "key_prefix": "p"}

@@ -2,20 +2,15 @@
 
 import pytest
 from harness import dump
+from harness.clients import Admin
 
 PROPERTIES = {"log.segment.delete.delay.ms": "1000"}
-CASES = [
-    (client, compression)
-    for client in ("java", "franz-go", "python")
-    for compression in ("none", "gzip", "snappy", "lz4", "zstd")
-]
+CASES = [(client, compression) for client in ("java", "franz-go", "python") for compression in ("none", "gzip", "snappy", "lz4", "zstd")]
 
 
 @pytest.fixture(scope="module")
 def stopped(broker, clients, java):
     """The broker, stopped cleanly after a bit of everything was written."""
-    from harness.clients import Admin
-
     admin = Admin(java, broker)
     for client, compression in CASES:
         topic = f"{client}-{compression}"

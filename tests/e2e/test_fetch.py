@@ -14,7 +14,6 @@ def test_a_batch_larger_than_every_limit_is_still_delivered(broker, admin, clien
     large = {"seed": 1, "count": 1, "size": 3 << 20}
     clients["java"].produce(broker, topic, partition=0, config=["max.request.size=8388608", "batch.size=4194304"], **large)
     clients["java"].produce(broker, topic, partition=0, seed=2, count=3, size=100)
-    # librdkafka asks for more after a partial answer only up to the size of one message it may receive.
     records = clients[reader].consume(broker, topic, partition=0, offset="earliest", count=4, max_partition_bytes=1024)
     expected = expect.consumed("java", **large) + expect.consumed("java", seed=2, count=3, size=100)
     expect.check(records, expected)

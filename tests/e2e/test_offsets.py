@@ -1,9 +1,10 @@
 """Where reading starts: by offset, by time stamp, at the start, at the end; and what the offsets of a partition are said to be."""
 
 import pytest
-from harness import clients, expect
+from harness import expect
+from harness.clients import ALL, Admin
 
-READERS = [client.name for client in clients.ALL.values() if client.consumes]
+READERS = [client.name for client in ALL.values() if client.consumes]
 START = 1_700_000_000_000
 RUN = {"seed": 5, "count": 50, "size": 100, "key_prefix": "k", "timestamp": START}
 
@@ -11,7 +12,7 @@ RUN = {"seed": 5, "count": 50, "size": 100, "key_prefix": "k", "timestamp": STAR
 @pytest.fixture(scope="module")
 def filled(broker, java):
     """A topic of 50 records in several batches, one a millisecond from START on, of which the first five are deleted again."""
-    admin = clients.Admin(java, broker)
+    admin = Admin(java, broker)
     admin.create("filled", partitions=2, segment_bytes=1 << 20)
     java.produce(broker, "filled", partition=1, config=["batch.size=600", "linger.ms=0"], **RUN)
     admin.call("delete-records", topic="filled", partition=1, before=5)

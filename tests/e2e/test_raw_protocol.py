@@ -6,6 +6,7 @@ import struct
 
 import pytest
 from harness import expect, wire
+from harness.clients import Admin
 from harness.wire import API_VERSIONS, FETCH, METADATA, PRODUCE
 
 UNSUPPORTED_VERSION, INVALID_REQUEST = 35, 42
@@ -222,8 +223,6 @@ BAD_BATCHES = {
 
 @pytest.fixture(scope="module")
 def topic_for_batches(broker, java):
-    from harness.clients import Admin
-
     Admin(java, broker).create("batches")
     return "batches"
 

@@ -3,7 +3,8 @@
 import time
 
 import pytest
-from harness import clients, dump, expect
+from harness import dump, expect
+from harness.clients import Admin
 
 STOPS = {"a clean stop": lambda broker: broker.stop(), "kill -9": lambda broker: broker.kill()}
 
@@ -15,7 +16,9 @@ def test_what_was_acknowledged_is_there_after(broker, admin, clients, java, topi
     run = {"count": 1500, "size": 900, "headers": True, "key_prefix": "k", "tombstones": True}
     compressions = ("none", "lz4", "zstd")
     for partition, compression in enumerate(compressions):
-        sent = clients["franz-go"].produce(broker, topic, partition=partition, seed=partition, compression=compression, idempotent=True, **run)
+        sent = clients["franz-go"].produce(
+            broker, topic, partition=partition, seed=partition, compression=compression, idempotent=True, **run
+        )
         expect.check_acknowledged(sent, 1500, partition=partition)
     admin.call("delete-records", topic=topic, partition=0, before=7)
     STOPS[how](broker)
@@ -100,7 +103,7 @@ def test_the_files_are_sound_after_all_that(broker, tools):
 def test_several_log_directories_are_used_and_found_again(start_broker, java):
     broker = start_broker(log_dirs=3)
     try:
-        admin = clients.Admin(java, broker)
+        admin = Admin(java, broker)
         admin.create("spread", partitions=9)
         for partition in range(9):
             java.produce(broker, "spread", partition=partition, count=20, size=100, seed=partition)

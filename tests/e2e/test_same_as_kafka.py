@@ -1,9 +1,10 @@
 """The same script on the broker under test and on Apache Kafka: what is seen from outside is the same, but for what has to differ."""
 
 import re
+import time
 
 import pytest
-from harness import clients
+from harness.clients import Admin
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +31,20 @@ def _plain(value):
 
 
 def compare(both, java, script):
-    """Runs a list of (op, fields) on both brokers and compares every outcome."""
-    outcomes = [[outcome(clients.Admin(java, broker).answer(op, **fields)) for op, fields in script] for broker in both]
-    for (op, fields), ours, kafkas in zip(script, *outcomes):
+    """Runs a list of (op, fields) on both brokers, step by step, and compares every outcome."""
+    admins = [Admin(java, broker) for broker in both]
+    for op, fields in script:
+        deadline = time.monotonic() + 10
+        while True:
+            ours, kafkas = (outcome(admin.answer(op, **fields)) for admin in admins)
+            # A change is answered when it is decided; Apache Kafka's broker may take a moment longer to show it.
+            if ours == kafkas or op in CHANGES or time.monotonic() > deadline:
+                break
+            time.sleep(0.1)
         assert ours == kafkas, f"{op} {fields}"
+
+
+CHANGES = ("create-topic", "create-partitions", "delete-topic", "alter-configs", "delete-records")
 
 
 def test_the_life_of_a_topic(both, java):
@@ -118,7 +129,7 @@ OWN = re.compile(r"listeners|controller\.quorum|log\.dirs?$|aplomb\.|log\.initia
 
 def test_the_brokers_own_settings_are_the_same(both, java):
     """Every setting that Aplomb lists has the value, source and type that it has in Apache Kafka."""
-    ours, kafkas = (clients.Admin(java, broker).call("describe-configs", type="BROKER", name="1") for broker in both)
+    ours, kafkas = (Admin(java, broker).call("describe-configs", type="BROKER", name="1") for broker in both)
     known = {key: line for key, line in kafkas.items() if not OWN.search(key)}
     differing = {key: (ours[key], line) for key, line in known.items() if key in ours and ours[key] != line}
     assert differing == {}
@@ -127,7 +138,7 @@ def test_the_brokers_own_settings_are_the_same(both, java):
 
 def test_writing_and_deleting(both, java):
     for broker in both:
-        clients.Admin(java, broker).create("written", partitions=2)
+        Admin(java, broker).create("written", partitions=2)
         java.produce(broker, "written", partition=0, count=20, size=100, timestamp=1_700_000_000_000)
     at = {"topic": "written", "partition": 0}
     specs = ("earliest", "latest", "max-timestamp", "earliest-local", "latest-tiered", "1700000000010", "1800000000000")
@@ -167,8 +178,8 @@ def test_producers_are_refused_alike(both, java, case):
     options = {"topic": "refusing", "partition": 0, "count": 1, "config": ["max.block.ms=2000", "max.request.size=8000000"], **case}
     lines = []
     for broker in both:
-        clients.Admin(java, broker).answer("create-topic", name="refusing", partitions=1)
-        sent = java.run("produce", bootstrap=broker.bootstrap, **options)
+        Admin(java, broker).answer("create-topic", name="refusing", partitions=1)
+        sent = java.attempt(broker, **options)
         lines.append([(line["seq"], line.get("error")) for line in sorted(sent, key=lambda line: line["seq"])])
     assert lines[0] == lines[1]
 
@@ -200,7 +211,7 @@ def test_tools_say_the_same(both, tools):
             said = [tools.run(tool, *arguments, "--bootstrap-server", broker.bootstrap) for broker in both]
         else:
             said = [tools.run(tool, "--bootstrap-server", broker.bootstrap, *arguments) for broker in both]
-        texts = [(ran.exit, sorted(blot(ran.stdout, broker).splitlines())) for ran, broker in zip(said, both)]
+        texts = [(ran.exit, sorted(blot(ran.stdout, broker).splitlines())) for ran, broker in zip(said, both, strict=True)]
         assert texts[0] == texts[1], f"{tool} {' '.join(arguments)}"
 
 

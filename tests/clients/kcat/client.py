@@ -87,7 +87,7 @@ def _print(output):
                 "timestamp": record["ts"],
                 "key": record["key"],
                 "value_sha": suite.sha256(None if payload is None else payload.encode()),
-                "headers": [list(pair) for pair in zip(flat[::2], flat[1::2])],
+                "headers": [list(pair) for pair in zip(flat[::2], flat[1::2], strict=True)],
             }
         )
 

@@ -1,6 +1,7 @@
 """What consumers have to report for what producers were told to send."""
 
 import suite
+
 from harness import clients
 
 

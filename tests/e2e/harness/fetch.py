@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from harness.wire import FETCH, Reader, header, unsigned_varint
 
 VERSION = 16
-NO_SESSION, NEW_SESSION, NO_LONGER = 0, 0, -1
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,9 @@ class Partition:
     records: bytes
 
 
-def request(wanted, session=0, epoch=-1, forgotten=(), max_wait=0, min_bytes=0, max_bytes=1 << 20, partition_bytes=1 << 20, leader_epoch=-1):
+def request(
+    wanted, session=0, epoch=-1, forgotten=(), max_wait=0, min_bytes=0, max_bytes=1 << 20, partition_bytes=1 << 20, leader_epoch=-1
+):
     """`wanted` is [(topic id, partition, offset)], `forgotten` [(topic id, partition)]."""
     body = struct.pack(">iiibii", max_wait, min_bytes, max_bytes, 0, session, epoch)
     body += unsigned_varint(len(wanted) + 1)
