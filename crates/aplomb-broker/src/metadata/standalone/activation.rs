@@ -8,16 +8,15 @@
 
 use std::collections::BTreeMap;
 
-use aplomb_model::{BrokerId, DirectoryId, Offset, PartitionIndex, TopicId, Uuid};
+use aplomb_model::{BrokerId, DirectoryId, Offset, Uuid};
 use aplomb_protocol::MetadataRecord;
 use aplomb_protocol::messages as m;
 
 use super::super::brokers::{Broker, Endpoint, FeatureRange};
 use super::super::features::{Features, KRAFT_VERSION, METADATA_VERSION, MetadataVersion};
-use super::super::image::MetadataImage;
 use super::super::log::Entry;
-use super::super::topics::Partition;
 use super::Controller;
+use super::elections::elections;
 
 /// This node, as it wants to be known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -202,48 +201,6 @@ impl Controller {
         let mut draft = self.draft();
         draft.push(vec![change.into()]);
         self.take(draft)
-    }
-
-    /// A new leader epoch for every partition of which this node is an in-sync replica in a live directory, with itself as the leader.
-    /// What it led in a directory that is not live has no leader. May be more records than [`super::MAX_RECORDS`]: they can be applied
-    /// in several batches.
-    pub fn take_leadership(&mut self, node: BrokerId) -> Vec<MetadataRecord> {
-        let records = elections(self.image(), node, |_| true);
-        let mut draft = self.draft();
-        draft.push(records);
-        self.take(draft)
-    }
-}
-
-/// What changes in leaders when this node starts, where it can lead only in partitions that are `open` to it.
-fn elections(
-    image: &MetadataImage,
-    node: BrokerId,
-    open: impl Fn(&Partition) -> bool,
-) -> Vec<MetadataRecord> {
-    let live = image.brokers.get(node).map_or(&[][..], |broker| &broker.directories);
-    let partitions = image.topics.iter().flat_map(|topic| {
-        topic.partitions.iter().map(move |(index, partition)| (topic.id, *index, partition))
-    });
-    let change = |(topic_id, index, partition): (TopicId, PartitionIndex, &Partition)| {
-        let leader = next_leader(partition, node, live)?;
-        let is_wanted = leader < 0 || open(partition);
-        let record =
-            m::PartitionChangeRecord { partition_id: index.0, topic_id, leader, ..Default::default() };
-        is_wanted.then(|| record.into())
-    };
-    partitions.filter_map(change).collect()
-}
-
-/// The leader that a partition gets when this node starts; `None` leaves it as it is.
-fn next_leader(partition: &Partition, node: BrokerId, live: &[DirectoryId]) -> Option<i32> {
-    let directory = partition.directory(node)?;
-    // Ids below 100 name no directory: the replica is wherever it is found.
-    let is_here = u128::from_be_bytes(directory.0) < 100 || live.contains(&directory);
-    if is_here && partition.isr.contains(&node) {
-        Some(node.0)
-    } else {
-        (partition.leader == Some(node)).then_some(-1)
     }
 }
 

@@ -9,6 +9,7 @@ mod activation;
 mod configs;
 mod directories;
 mod draft;
+mod elections;
 mod error;
 mod partitions;
 mod placement;
