@@ -27,7 +27,7 @@ pub(crate) enum SettingsError {
     #[error("--override {0}: a setting is written key=value")]
     NotASetting(String),
     #[error("{place}{error}")]
-    Invalid { place: String, error: ConfigError },
+    Invalid { place: String, error: Box<ConfigError> },
 }
 
 /// Reads `file`, if there is one, puts `overrides` (`key=value`) over it, and checks the result.
@@ -51,7 +51,7 @@ pub(crate) fn load(file: Option<&Path>, overrides: &[String]) -> Result<Settings
         Ok((broker, warnings)) => Ok(Settings { broker, warnings }),
         Err(error) => {
             let place = place_of(&error.to_string(), file, &bytes, overrides);
-            Err(SettingsError::Invalid { place, error })
+            Err(SettingsError::Invalid { place, error: Box::new(error) })
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use aplomb_disk::EngineError;
 use aplomb_disk::lock::{DirectoryLock, LOCK_FILE, LockError};
@@ -20,6 +21,10 @@ use super::tail_record::TAIL_RECORD;
 
 /// What may lie in a directory that counts as empty: traces of an earlier attempt, and of `mkfs`.
 const NOTHING: [&str; 3] = [LOCK_FILE, TAIL_RECORD, "lost+found"];
+
+/// How often, and after which pause, what is in use is tried again.
+const ATTEMPTS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A log directory that is ours.
 pub(crate) struct LogDirectory {
@@ -161,7 +166,8 @@ impl Found {
     fn open(path: &Path) -> Result<Self, DirectoryError> {
         std::fs::create_dir_all(path)
             .map_err(|source| DirectoryError::Make { path: path.to_owned(), source })?;
-        let lock = DirectoryLock::acquire(path)?;
+        let lock =
+            patiently(|| DirectoryLock::acquire(path), |error| matches!(error, LockError::InUse { .. }))?;
         let disk = RealStartupDisk::open(path)?;
         let failed = |error| DirectoryError::Disk { path: path.to_owned(), error };
         let identity = match disk.read(&FileName::new(META_PROPERTIES), 0, 1 << 20) {
@@ -218,6 +224,21 @@ impl fmt::Debug for LogDirectory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LogDirectory").field("path", &self.path).field("id", &self.id).finish_non_exhaustive()
     }
+}
+
+/// Tries again for a little while as long as something is in use: a process that was killed just now lets go of what it held some time
+/// after it is gone for whoever waited for it.
+pub(super) fn patiently<T, E>(
+    mut attempt: impl FnMut() -> Result<T, E>,
+    in_use: impl Fn(&E) -> bool,
+) -> Result<T, E> {
+    for _ in 0..ATTEMPTS {
+        match attempt() {
+            Err(error) if in_use(&error) => std::thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
+    attempt()
 }
 
 /// An id that Kafka accepts.

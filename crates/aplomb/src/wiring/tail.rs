@@ -17,7 +17,7 @@ use aplomb_log::tail::{
 };
 use aplomb_server::log::Log;
 
-use super::directories::{LogDirectories, chance, draw};
+use super::directories::{LogDirectories, chance, draw, patiently};
 use super::tail_record::{self, RecordError};
 
 /// The value of `aplomb.tail.dir` for memory without a file. It does not survive the process.
@@ -162,7 +162,11 @@ impl OldTails {
 impl Old {
     fn open(path: PathBuf) -> Result<Self, TailError> {
         // The file keeps its own length.
-        let mapped = Arc::new(MappedFile::open(&path, DEFAULT_CHUNK_SIZE.into())?);
+        let mapped = patiently(
+            || MappedFile::open(&path, DEFAULT_CHUNK_SIZE.into()),
+            |error| matches!(error, MemoryError::InUse { .. }),
+        )?;
+        let mapped = Arc::new(mapped);
         let content = match OldTail::open(arena_memory(&mapped)) {
             Ok(tail) => Content::Tail(tail),
             Err(unreadable) if matches!(unreadable.reason, UnreadableReason::Blank) => {

@@ -23,4 +23,6 @@ config_keys! {
         "How often recovery points are written, in milliseconds: what lies behind them is not read at start.";
     "aplomb.frames.max.bytes": Long = "268435456", AtLeast(1048576), Medium, ReadOnly, Used;
         "Memory for requests that are being read or answered. Beyond it the broker reads no more from sockets.";
+    "aplomb.metrics.listener": Text = null, NonEmpty, Low, ReadOnly, Used;
+        "Where numbers for Prometheus are served, as host:port, at /metrics. Unset: nowhere.";
 }
