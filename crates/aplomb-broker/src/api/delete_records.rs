@@ -55,7 +55,7 @@ pub(crate) fn begin(
     (scatter, calls)
 }
 
-fn fill(response: &mut DeleteRecordsResponse, (t, p): (usize, usize), answer: PartitionAnswer) {
+fn fill(response: &mut DeleteRecordsResponse, (t, p): (usize, usize), answer: PartitionAnswer, _: i16) {
     let PartitionAnswer::DeleteRecords(answer) = answer else { panic!("a deletion is what was asked for") };
     let place = &mut response.topics[t].partitions[p];
     match answer {

@@ -14,6 +14,9 @@ use super::scatter::{ReplyTo, Scatter, named};
 use crate::message::{FindOffset, PartitionAnswer, PartitionCall, WantedOffset};
 use crate::metadata::MetadataImage;
 
+/// The first version that tells the leader epoch of an offset.
+const EPOCHS_FROM: i16 = 4;
+
 /// Special timestamps, and the first version that has each (`ListOffsetsRequest` in Apache Kafka).
 const SPECIAL: [(i64, i16, WantedOffset); 6] = [
     (-1, 0, WantedOffset::Latest),
@@ -90,7 +93,7 @@ fn unanswered(partition: &ListOffsetsPartition, error: ErrorCode) -> ListOffsets
     }
 }
 
-fn fill(response: &mut ListOffsetsResponse, (t, p): (usize, usize), answer: PartitionAnswer) {
+fn fill(response: &mut ListOffsetsResponse, (t, p): (usize, usize), answer: PartitionAnswer, version: i16) {
     let PartitionAnswer::Offset(answer) = answer else { panic!("a lookup is answered by an offset") };
     let place = &mut response.topics[t].partitions[p];
     match answer {
@@ -98,7 +101,8 @@ fn fill(response: &mut ListOffsetsResponse, (t, p): (usize, usize), answer: Part
             place.error_code = 0;
             place.timestamp = found.timestamp.unwrap_or(Timestamp::NONE).0;
             place.offset = found.offset.map_or(-1, Offset::to_wire);
-            place.leader_epoch = found.leader_epoch.map_or(-1, LeaderEpoch::to_wire);
+            let epoch = found.leader_epoch.filter(|_| version >= EPOCHS_FROM);
+            place.leader_epoch = epoch.map_or(-1, LeaderEpoch::to_wire);
         }
         Err(error) => place.error_code = error.to_wire(),
     }

@@ -55,7 +55,12 @@ pub(crate) fn begin(
     (scatter, calls)
 }
 
-fn fill(response: &mut OffsetForLeaderEpochResponse, (t, p): (usize, usize), answer: PartitionAnswer) {
+fn fill(
+    response: &mut OffsetForLeaderEpochResponse,
+    (t, p): (usize, usize),
+    answer: PartitionAnswer,
+    _: i16,
+) {
     let PartitionAnswer::EpochEnd(answer) = answer else { panic!("an epoch's end is what was asked for") };
     let place = &mut response.topics[t].partitions[p];
     match answer {

@@ -25,8 +25,8 @@ impl ReplyTo {
     }
 }
 
-/// Puts a partition's answer in its place in the response.
-pub(crate) type Fill<R> = fn(&mut R, (usize, usize), PartitionAnswer);
+/// Puts a partition's answer in its place in the response of a version.
+pub(crate) type Fill<R> = fn(&mut R, (usize, usize), PartitionAnswer, version: i16);
 
 /// A request that waits for its partitions. What has not answered when the time is up stays as the response had it at first.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl<R: Message> Scatter<R> {
     }
 
     pub(crate) fn on_answer(&mut self, slot: Slot, answer: PartitionAnswer) {
-        (self.fill)(&mut self.response, self.places[slot as usize], answer);
+        (self.fill)(&mut self.response, self.places[slot as usize], answer, self.to.version);
         self.outstanding -= 1;
     }
 
