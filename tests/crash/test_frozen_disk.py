@@ -1,0 +1,223 @@
+"""A file system that is frozen for twenty seconds: those who write and those who read the end notice nothing until the tail is full, and
+nobody ever loses anything."""
+
+import threading
+import time
+
+import pytest
+from harness import clients as client_programs
+from harness import wire
+from rig import silence
+from rig.book import Book
+from rig.load import CLIENTS, Follower, existing_topics
+
+pytestmark = [pytest.mark.root, pytest.mark.timeout(300)]
+
+FREEZE = 20
+MiB = 1 << 20
+
+
+def now():
+    """Milliseconds, as in the logs of the clients."""
+    return int(time.time() * 1000)
+
+
+def acks(producer):
+    producer.news()
+    return [(ack.at, ack.partition) for ack in producer.acks]
+
+
+def freeze(disk, seconds=FREEZE):
+    """Freezes the disk for a while; when that was."""
+    with disk.frozen():
+        begin = now()
+        time.sleep(seconds)
+        end = now()
+    return begin, end
+
+
+def placement(admin, topic, count, directories):
+    """The partitions of a topic in each of the log directories, once all of them are there."""
+    deadline = time.monotonic() + 20
+    while True:
+        found = {place["path"]: place["replicas"] for place in admin.call("describe-log-dirs")}
+        placed = [[number for number in range(count) if f"{topic}-{number}" in found[str(directory)]] for directory in directories]
+        if sum(map(len, placed)) == count:
+            return placed
+        assert time.monotonic() < deadline, f"of {count} partitions these are placed: {placed}"
+        time.sleep(0.2)
+
+
+def finish(book, broker):
+    for producer in book.loads:
+        producer.wait_for_acks()
+    for producer in book.loads:
+        producer.stop()
+    book.close(broker)
+
+
+@pytest.mark.stalls_kafka
+@pytest.mark.parametrize("file_system", ("ext4", "xfs"))
+def test_producers_and_readers_of_the_end_notice_nothing(prepare, admin_of, loads, disk, tmp_path, file_system):
+    """One disk for everything, metadata included."""
+    frozen = disk(file_system)
+    broker = prepare({"aplomb.tail.bytes": str(256 * MiB)}, log_dirs=[frozen.path / "data"]).start()
+    partitions = range(4)
+    admin_of(broker).create("calm", partitions=len(partitions), retention_ms=-1, segment_bytes=4 * MiB)
+    producers = loads(broker, "calm", partitions, rate=800, size=1000)
+    book = Book("calm", partitions, producers)
+    follower = Follower(broker, "calm", partitions, tmp_path)
+    try:
+        time.sleep(2)
+        begin, end = freeze(frozen)
+        for producer in producers:
+            silence.check(f"the {producer.name} producer", acks(producer), partitions, begin, end)
+        finish(book, broker)
+        arrivals = follower.stop(until={partition: len(log) for partition, log in book.log.items()})
+    finally:
+        follower.close()
+    silence.check("the reader", [(at, partition) for at, partition, *_ in arrivals], partitions, begin, end)
+    for partition in partitions:
+        seen = [(offset, producer, seq) for _, there, offset, producer, seq in arrivals if there == partition]
+        first = seen[0][0]
+        assert seen == [(first + i, *entry) for i, entry in enumerate(book.log[partition][first:])], "the reader saw something else"
+
+
+@pytest.mark.parametrize("then", ("thaw", "kill"))
+def test_a_freeze_loses_nothing(prepare, admin_of, loads, disk, then):
+    """Also where it is noticed: what Apache Kafka promises too. The kill is at the end of the freeze."""
+    frozen = disk("xfs" if then == "thaw" else "ext4")
+    broker = prepare({"aplomb.tail.bytes": str(8 * MiB)}, log_dirs=[frozen.path / "data"]).start()
+    partitions = range(4)
+    admin_of(broker).create("kept", partitions=len(partitions), retention_ms=-1, segment_bytes=4 * MiB)
+    book = Book("kept", partitions, loads(broker, "kept", partitions, rate=1500, size=1000))
+    with frozen.frozen():
+        time.sleep(8)
+        if then == "kill":
+            broker.process.kill()
+    if then == "kill":
+        broker.process.wait()
+        broker.start()
+    finish(book, broker)
+
+
+@pytest.mark.stalls_kafka
+def test_a_full_tail_makes_producers_wait_and_nothing_else(prepare, admin_of, loads, disk):
+    """Acknowledgements go on while there is room, then stop; other requests are answered all the time; after the thaw all goes on."""
+    frozen = disk("ext4")
+    tail = 16 * MiB
+    broker = prepare({"aplomb.tail.bytes": str(tail)}, log_dirs=[frozen.path / "data"]).start()
+    partitions = range(4)
+    admin_of(broker).create("full", partitions=len(partitions), retention_ms=-1)
+    size = 2000
+    producers = loads(broker, "full", partitions, rate=500, size=size)
+    book = Book("full", partitions, producers)
+    time.sleep(1)
+    answered = []
+    with frozen.frozen():
+        begin = now()
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            with wire.Connection(broker.port, timeout=5) as connection:
+                brokers, _ = wire.read_metadata(connection.ask(wire.metadata([])))
+                assert brokers
+            answered.append((now(), 0))
+            time.sleep(0.2)
+        end = now()
+        for producer in producers:
+            producer.news()
+    moments = sorted(ack.at for producer in producers for ack in producer.acks if begin <= ack.at <= end)
+    acknowledged = len(moments) * size
+    if acknowledged < tail // 8:
+        raise silence.Silent(f"{acknowledged} bytes were acknowledged during the freeze: the tail of {tail} was hardly used")
+    assert acknowledged <= tail + MiB, f"{acknowledged} bytes were acknowledged that can be neither on the disk nor in a tail of {tail}"
+    full = moments[-1]
+    assert end - full > 3000, "the tail was never full"
+    silence.check("whoever asked for metadata", answered, [0], begin, end)
+    filling = [moment for moment in moments if moment <= full]
+    assert silence.longest(filling, begin, full) <= silence.TOLERATED
+    finish(book, broker)
+
+
+@pytest.fixture
+def two_disks(prepare, admin_of, disk):
+    """A broker over a disk that will be frozen and one that will not, metadata on the latter, a small tail, and a topic over both:
+    (broker, frozen disk, partitions on it, partitions on the healthy one)."""
+    sick, healthy = disk("ext4"), disk("xfs")
+    directories = [healthy.path / "data", sick.path / "data"]
+    broker = prepare({"aplomb.tail.bytes": str(16 * MiB)}, log_dirs=directories).start()
+    admin = admin_of(broker)
+    admin.create("both", partitions=6, retention_ms=-1)
+    well, ill = placement(admin, "both", 6, directories)
+    assert len(well) == len(ill) == 3
+    return broker, sick, ill, well
+
+
+@pytest.mark.stalls_kafka
+def test_partitions_on_another_disk_notice_nothing_at_any_time(two_disks, load, tmp_path):
+    """Not while the frozen disk's share of the tail fills, not while it is full, and not when it thaws."""
+    broker, sick, ill, well = two_disks
+    load_ill = [load(client, broker, "both", ill, rate=500, size=2000, name=f"{client}-ill") for client in CLIENTS]
+    load_well = [load(client, broker, "both", well, rate=400, size=500, name=f"{client}-well") for client in CLIENTS]
+    for producer in (*load_ill, *load_well):
+        producer.wait_until_known()
+    book = Book("both", range(6), [*load_ill, *load_well])
+    follower = Follower(broker, "both", well, tmp_path)
+    try:
+        time.sleep(1)
+        begin, end = freeze(sick)
+        time.sleep(4)
+        for producer in load_well:
+            silence.check(f"the producer {producer.name}", acks(producer), well, begin, end + 3000)
+        last = max(at for producer in load_ill for at, _ in acks(producer) if at <= end)
+        assert end - last > 2000, "the frozen disk's share of the tail was never full, so that this shows little"
+        for producer in (*load_ill, *load_well):
+            producer.wait_for_acks()
+            producer.stop()
+        book.close(broker)
+        arrivals = follower.stop(until={partition: len(book.log[partition]) for partition in well})
+    finally:
+        follower.close()
+    silence.check("the reader", [(at, partition) for at, partition, *_ in arrivals], well, begin, end + 3000)
+
+
+@pytest.mark.stalls_kafka
+def test_metadata_may_wait_and_data_may_not(prepare, admin_of, loads, clients, disk):
+    """Topics are created while the disk of the metadata log is frozen: whenever that is answered, producers do not notice."""
+    frozen, healthy = disk("ext4"), disk("ext4")
+    directories = [healthy.path / "data", frozen.path / "data"]
+    settings = {"metadata.log.dir": str(directories[1]), "aplomb.tail.bytes": str(256 * MiB)}
+    broker = prepare(settings, log_dirs=directories).start()
+    partitions = range(4)
+    admin_of(broker).create("steady", partitions=len(partitions), retention_ms=-1)
+    producers = loads(broker, "steady", partitions, rate=500, size=500)
+    book = Book("steady", partitions, producers)
+    answers = {}
+    session = clients.open("java")
+
+    def create():
+        admin = client_programs.Admin(session, broker)
+        for number in range(5):
+            answers[f"made-{number}"] = admin.answer("create-topic", name=f"made-{number}", partitions=3, replication=1)
+
+    creating = threading.Thread(target=create)
+    try:
+        with frozen.frozen():
+            begin = now()
+            creating.start()
+            time.sleep(FREEZE / 2)
+            end = now()
+        for producer in producers:
+            silence.check(f"the {producer.name} producer", acks(producer), partitions, begin, end)
+        creating.join(120)
+    finally:
+        session.close()
+    assert len(answers) == 5
+    failed = {name: answer["error"] for name, answer in answers.items() if "error" in answer}
+    assert set(failed.values()) <= {"TimeoutException"}, failed
+    finish(book, broker)
+    found = existing_topics(broker)
+    assert [name for name in answers if name not in failed and name not in found] == []
+    broker.kill()
+    broker.start()
+    assert existing_topics(broker) == found
