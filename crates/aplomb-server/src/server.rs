@@ -251,6 +251,12 @@ impl Observed {
                 self.connections.of_shard(index) as f64,
             );
             page.counter("aplomb_shard_requests_total", "Requests by shard.", &labels, reactor.requests());
+            page.gauge(
+                "aplomb_shard_unwritten_bytes",
+                "Replies that clients have not taken yet.",
+                &labels,
+                reactor.unwritten() as f64,
+            );
             page.counter("aplomb_shard_turns_total", "Turns of the shard's loop.", &labels, reactor.turns());
             page.gauge(
                 "aplomb_shard_busy_seconds",

@@ -77,6 +77,21 @@ fn a_client_that_does_not_read_is_not_read_from_and_delays_nobody() {
 }
 
 #[test]
+fn a_client_that_takes_nothing_is_let_go_when_replies_fill_the_memory() {
+    let net = NetConfig { max_frames: 8 << 20, ..Wishes::default().net };
+    let running = Running::start(Wishes { net, shards: 1, ..Wishes::default() });
+    let mut slow: Vec<Client> = (0..3).map(|_| running.client()).collect();
+    for client in &mut slow {
+        client.send(b"b");
+    }
+    let mut quick = running.client();
+    assert_eq!(quick.ask(b"e"), b"e");
+    eventually("the core heard that they are gone", || running.seen.closed.load(Ordering::SeqCst) == 3);
+    assert_eq!(quick.ask(b"e"), b"e");
+    running.stop();
+}
+
+#[test]
 fn half_frames_that_fill_the_memory_do_not_keep_a_whole_one_out() {
     let net = NetConfig { max_frames: 1 << 20, ..Wishes::default().net };
     let running = Running::start(Wishes { net, ..Wishes::default() });

@@ -62,6 +62,16 @@ impl FrameBudget {
         self.limit
     }
 
+    /// Whether somebody may be waiting for memory.
+    pub(crate) fn is_short(&self) -> bool {
+        !self.has_room(0) || self.overdrawn.load(Ordering::Relaxed)
+    }
+
+    /// A shard's part of the bound, in bytes.
+    pub(crate) fn limit_of_shard(&self) -> usize {
+        self.limit / self.waiting.len().max(1)
+    }
+
     /// How often a connection was not read from because the memory was used up.
     #[must_use]
     pub fn refusals(&self) -> usize {

@@ -13,9 +13,9 @@ use aplomb_broker::ports::{CloseReason, ConnectionId, Reply, Request, RequestId}
 use aplomb_model::Instant;
 use bytes::Bytes;
 
-use super::frame_reader::{FrameReader, Progress, ReadContext};
+use super::frame_reader::{FrameReader, Progress};
 use super::replies::{Replies, Written};
-use super::{Accepted, Permit, plain};
+use super::{Accepted, Permit, ReadContext, plain};
 
 /// Requests of one connection that are at work or wait for an earlier one's reply.
 pub(crate) const MAX_IN_FLIGHT: usize = 32;
@@ -201,8 +201,18 @@ impl Connection {
     }
 
     /// Whether half a frame has been here since `before` without a byte more.
-    pub(crate) fn is_stuck_since(&self, before: Instant) -> bool {
+    pub(crate) fn sends_nothing_since(&self, before: Instant) -> bool {
         self.active < before && self.reader.is_within_frame()
+    }
+
+    /// Whether replies have been here since `before` of which the client took nothing.
+    pub(crate) fn takes_nothing_since(&self, before: Instant) -> bool {
+        self.active < before && self.replies.has_pieces()
+    }
+
+    /// Bytes of replies that are made and not written.
+    pub(crate) fn unwritten(&self) -> usize {
+        self.replies.unwritten()
     }
 
     fn has_capacity(&self) -> bool {
@@ -225,13 +235,4 @@ pub(crate) enum ReadOutcome {
     Nothing,
     /// Memory for frames is used up.
     NoMemory,
-}
-
-/// What [`Connection::read`] needs of its shard.
-pub(crate) fn read_context<'a>(
-    shard: aplomb_broker::ports::ShardId,
-    budget: &'a Arc<super::FrameBudget>,
-    scratch: &'a mut Vec<u8>,
-) -> ReadContext<'a> {
-    ReadContext { shard, budget, scratch }
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use budget::FrameBudget;
-pub(crate) use frame_reader::SCRATCH;
+pub(crate) use frame_reader::{ReadContext, SCRATCH};
 pub use limits::ConnectionLimits;
 pub(crate) use limits::{Connections, Permit};
 

@@ -7,6 +7,7 @@
 //! What always holds: the loop waits in `epoll_wait` and nowhere else. Start at [`Reactor::run`]; mail comes by [`mailbox`] and
 //! leaves by [`outbox`].
 
+mod closing;
 mod core;
 mod mailbox;
 mod outbox;
@@ -20,7 +21,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_broker::ports::{CloseReason, Event, Now, Output, Reply, RequestId, Severity, ShardId};
+use aplomb_broker::ports::{Event, Now, Output, Reply, RequestId, Severity, ShardId};
 use aplomb_model::Instant;
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -34,8 +35,8 @@ pub(crate) use self::stop::StopSignal;
 use self::table::ConnectionTable;
 pub use self::waker::Waker;
 use crate::log::Log;
-use crate::net::connection::{Connection, End, ReadOutcome};
-use crate::net::{Accepted, FrameBudget, NetConfig, SCRATCH};
+use crate::net::connection::{Connection, ReadOutcome};
+use crate::net::{Accepted, FrameBudget, NetConfig, ReadContext, SCRATCH};
 
 pub(crate) use self::mailbox::CAPACITY as MAILBOX_CAPACITY;
 
@@ -50,12 +51,6 @@ const REQUESTS_A_TURN: usize = 32;
 
 /// Reads that one connection gets before the others have their turn.
 const READS_A_TURN: usize = 8;
-
-/// How often idle connections are looked for.
-const SWEEP: Duration = Duration::from_secs(1);
-
-/// How long half a frame may stay as it is while others wait for memory.
-const STUCK: Duration = Duration::from_secs(10);
 
 /// How soon something is tried again that nobody may wake us for.
 const RETRY: Duration = Duration::from_millis(10);
@@ -269,14 +264,14 @@ impl<C: Core> Reactor<C> {
     fn serve(&mut self, number: u64, now: Now) {
         let Some(connection) = self.connections.get(number) else { return };
         connection.listed = false;
-        let mut context =
-            crate::net::connection::read_context(self.parts.shard, &self.parts.budget, &mut self.scratch);
+        let Parts { shard, budget, core, .. } = &mut self.parts;
+        let mut context = ReadContext { shard: *shard, budget, scratch: &mut self.scratch };
         let (mut requests, mut reads) = (0, 0);
         let mut hungry = false;
         while requests < REQUESTS_A_TURN {
             if let Some(request) = connection.next_request() {
                 requests += 1;
-                self.parts.core.on_request(request, now, &mut self.outputs);
+                core.on_request(request, now, &mut self.outputs);
                 continue;
             }
             if reads == READS_A_TURN {
@@ -329,28 +324,6 @@ impl<C: Core> Reactor<C> {
         }
     }
 
-    fn close(&mut self, number: u64, end: &End, now: Now) {
-        let Some(connection) = self.connections.remove(number) else { return };
-        let why = match end {
-            End::ByClient | End::Broken | End::Idle => None,
-            End::Malformed(why) | End::ByBroker(CloseReason::Malformed(why)) => Some(why.clone()),
-            End::ByBroker(CloseReason::Unsupported { api_key, version }) => {
-                Some(format!("version {version} of API {api_key} is not offered here"))
-            }
-            End::ByBroker(CloseReason::ProduceFailed) => {
-                Some("a produce request failed that wants no acknowledgement".to_owned())
-            }
-        };
-        if let Some(why) = why {
-            let text = format!("closed a connection of {}: {why}", connection.peer());
-            self.parts.log.event(now.wall, Event { severity: Severity::Info, room: "server/net", text });
-        }
-        self.parts.core.on_connection_closed(connection.id(), now, &mut self.outputs);
-        // The socket closes here; what is left in its send buffer still goes out.
-        drop(connection);
-        self.route(now);
-    }
-
     /// Sends what the core wants done on its way.
     fn route(&mut self, now: Now) {
         let mut outputs = std::mem::take(&mut self.outputs);
@@ -376,29 +349,6 @@ impl<C: Core> Reactor<C> {
         if let Some(connection) = self.connections.get(number) {
             connection.complete(id.sequence, reply);
             self.unwritten.push_back(number);
-        }
-    }
-
-    /// Closes connections that have been idle, or stuck in a frame while others want its memory, for too long.
-    fn sweep(&mut self, now: Now) {
-        if now.instant < self.next_sweep {
-            return;
-        }
-        self.next_sweep = now.instant + SWEEP;
-        let idle_since = self.parts.net.max_idle.and_then(|idle| before(now.instant, idle));
-        let wanted = self.parts.budget.used() >= self.parts.budget.limit();
-        let stuck_since = before(now.instant, STUCK).filter(|_| wanted);
-        let late: Vec<u64> = self
-            .connections
-            .iter()
-            .filter(|connection| {
-                idle_since.is_some_and(|at| connection.is_idle_since(at))
-                    || stuck_since.is_some_and(|at| connection.is_stuck_since(at))
-            })
-            .map(|connection| connection.id().number)
-            .collect();
-        for number in late {
-            self.close(number, &End::Idle, now);
         }
     }
 
@@ -428,10 +378,4 @@ impl<C: Core> Reactor<C> {
         }
         all
     }
-}
-
-/// The moment that lies `ago` before `now`, if the clock had started then.
-fn before(now: Instant, ago: Duration) -> Option<Instant> {
-    let ago = u64::try_from(ago.as_nanos()).ok()?;
-    now.as_nanos().checked_sub(ago).map(Instant::from_nanos)
 }

@@ -10,6 +10,7 @@ pub struct ReactorStats {
     busy_nanos: AtomicU64,
     longest_turn_nanos: AtomicU64,
     congested_turns: AtomicU64,
+    unwritten: AtomicU64,
 }
 
 impl ReactorStats {
@@ -41,6 +42,16 @@ impl ReactorStats {
     #[must_use]
     pub fn congested_turns(&self) -> u64 {
         self.congested_turns.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of replies that clients had not taken when this was last looked at, which is once a second.
+    #[must_use]
+    pub fn unwritten(&self) -> u64 {
+        self.unwritten.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_unwritten(&self, bytes: u64) {
+        self.unwritten.store(bytes, Ordering::Relaxed);
     }
 
     pub(super) fn on_requests(&self, count: u64) {
