@@ -109,7 +109,7 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
     remarks.extend(lines);
     let LoadInput { config, node, directories, shares, metadata, found, shards, now, mut random, executor } =
         input;
-    let dynamic = config.properties.contains_key("controller.quorum.bootstrap.servers");
+    let dynamic = config.metadata.dynamic_voters;
     let home = &directories[usize::from(metadata.0)].directory;
     let lead = take_lead(home, &mut metadata_log, found, &node, dynamic, unclean, now)?;
     let image = Arc::new(lead.controller.image().clone());
