@@ -41,9 +41,10 @@ impl Flusher {
         Self { intervals, records_due: None, checkpoint_due: None, in_flight: false }
     }
 
-    /// Something was appended.
-    pub(crate) fn on_append(&mut self, now: Instant) {
-        self.records_due.get_or_insert(now + self.intervals.records);
+    /// Something was appended, to be durable `within` a time of its own if that is shorter than the broker's.
+    pub(crate) fn on_append(&mut self, within: Option<Duration>, now: Instant) {
+        let due = now + within.map_or(self.intervals.records, |within| within.min(self.intervals.records));
+        self.records_due = Some(self.records_due.map_or(due, |earlier| earlier.min(due)));
         self.checkpoint_due.get_or_insert(now + self.intervals.checkpoint);
     }
 
@@ -106,18 +107,27 @@ mod tests {
         let mut flusher = flusher();
         let start = Instant::START + SECOND;
         assert_eq!(flusher.wake_at(), None);
-        flusher.on_append(start);
-        flusher.on_append(start + SECOND / 2);
+        flusher.on_append(None, start);
+        flusher.on_append(None, start + SECOND / 2);
         assert_eq!(flusher.poll(start + SECOND / 2), None);
         assert_eq!(flusher.poll(start + SECOND), Some(Round::Records));
     }
 
     #[test]
+    fn a_topic_may_be_in_more_of_a_hurry_than_the_broker() {
+        let mut flusher = flusher();
+        flusher.on_append(None, Instant::START);
+        flusher.on_append(Some(SECOND / 10), Instant::START);
+        flusher.on_append(Some(10 * SECOND), Instant::START);
+        assert_eq!(flusher.wake_at(), Some(Instant::START + SECOND / 10));
+    }
+
+    #[test]
     fn a_frozen_disk_is_asked_once() {
         let mut flusher = flusher();
-        flusher.on_append(Instant::START);
+        flusher.on_append(None, Instant::START);
         assert_eq!(flusher.poll(Instant::START + SECOND), Some(Round::Records));
-        flusher.on_append(Instant::START + SECOND);
+        flusher.on_append(None, Instant::START + SECOND);
         flusher.demand(Instant::START + SECOND);
         assert_eq!(flusher.poll(Instant::START + 20 * SECOND), None);
         flusher.on_round_over();
@@ -127,7 +137,7 @@ mod tests {
     #[test]
     fn what_is_demanded_is_due_at_once() {
         let mut flusher = flusher();
-        flusher.on_append(Instant::START);
+        flusher.on_append(None, Instant::START);
         flusher.demand(Instant::START);
         assert_eq!(flusher.poll(Instant::START), Some(Round::Records));
         flusher.on_round_over();

@@ -16,6 +16,8 @@ pub(crate) struct PartitionSettings {
     pub(crate) min_insync_replicas: u32,
     pub(crate) deletes: bool,
     pub(crate) file_delete_delay: Duration,
+    /// `flush.ms`: how soon after an append it has to be durable, where the topic says so.
+    pub(crate) flush_within: Option<Duration>,
     pub(crate) log: LogConfig,
 }
 
@@ -28,6 +30,7 @@ impl PartitionSettings {
             min_insync_replicas: topic.min_insync_replicas,
             deletes: topic.cleanup.delete,
             file_delete_delay: topic.file_delete_delay,
+            flush_within: topic.flush_age,
             log: LogConfig {
                 segment_bytes: size(topic.segment_bytes),
                 segment_age_ms: millis(topic.segment_age) - jitter(topic, key),
@@ -53,6 +56,7 @@ impl PartitionSettings {
             min_insync_replicas: 1,
             deletes: false,
             file_delete_delay: Duration::from_secs(60),
+            flush_within: None,
             log,
         }
     }

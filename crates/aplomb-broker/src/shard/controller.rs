@@ -16,6 +16,7 @@ use aplomb_protocol::{ApiKey, DecodeError, Message, MetadataRecord, Reader};
 
 use super::Shard;
 use super::operations::reply;
+use super::snapshots::Snapshots;
 use crate::api::scatter::ReplyTo;
 use crate::api::{
     Planned, create_partitions, create_topics, delete_topics, incremental_alter_configs, init_producer_id,
@@ -33,6 +34,8 @@ pub struct ControllerSeed {
     pub epoch: LeaderEpoch,
     /// Producer ids to give out, in the log already, so that a producer can begin while the disk does not answer.
     pub ids: ProducerIdBlock,
+    /// The only voter, for snapshots.
+    pub voters: m::VotersRecord,
     /// Random bytes, for ids.
     pub random: Box<dyn FnMut() -> [u8; 16] + Send>,
 }
@@ -62,6 +65,7 @@ struct Publication {
 pub(super) struct ControllerRoom {
     controller: Controller,
     epoch: LeaderEpoch,
+    pub(super) snapshots: Snapshots,
     random: Box<dyn FnMut() -> [u8; 16] + Send>,
     /// Applies what is durable.
     replay: Replay,
@@ -82,6 +86,7 @@ impl ControllerRoom {
             replay: Replay::from_image(seed.controller.image().clone()),
             controller: seed.controller,
             epoch: seed.epoch,
+            snapshots: Snapshots::new(seed.voters),
             random: seed.random,
             decisions: VecDeque::new(),
             publications: VecDeque::new(),
@@ -293,6 +298,7 @@ impl Shard {
         self.apply_image(image, &delta, now, out);
         self.publish(out);
         self.serve_ids(now, out);
+        self.consider_snapshot(now, out);
     }
 
     /// A shard has applied an image, and with it all before.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use aplomb_disk_api::{DiskCommand, DiskIndex, DiskQueue, FileName, Lane, SmallFile};
 use aplomb_log::tail::TailShare;
@@ -31,9 +32,11 @@ pub(crate) enum Purpose {
     /// The last entry of a time index, for retention.
     TimeEntry { key: PartitionKey, base: Offset },
     /// A name that was taken out of a log: to be deleted after the delay.
-    Doom { name: FileName, directory: bool, after: std::time::Duration },
+    Doom { name: FileName, directory: bool, after: Duration },
     /// The last write of a partition that is going away; its directory is renamed then.
     Farewell { key: PartitionKey },
+    /// A snapshot of the metadata.
+    Snapshot,
     /// How much room there is.
     Space,
     /// Nobody waits for it.
@@ -107,11 +110,11 @@ impl ShardDisk {
         self.port.disk()
     }
 
-    /// A partition has something for the disk.
-    pub(crate) fn on_dirty(&mut self, key: PartitionKey, now: Instant) {
+    /// A partition has something for the disk, to be durable within its own time if that is shorter than the broker's.
+    pub(crate) fn on_dirty(&mut self, key: PartitionKey, within: Option<Duration>, now: Instant) {
         self.dirty.push(key);
         self.unchecked.insert(key);
-        self.flusher.on_append(now);
+        self.flusher.on_append(within, now);
     }
 
     /// Bytes were appended.

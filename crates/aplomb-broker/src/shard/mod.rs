@@ -15,6 +15,7 @@ mod keeper;
 mod metadata;
 mod operations;
 mod seed;
+mod snapshots;
 mod stop;
 mod upkeep;
 
@@ -170,7 +171,8 @@ impl Shard {
         }
         for key in fx.dirty.drain(..) {
             if let Some(partition) = self.partitions.get(&key) {
-                self.disks[usize::from(partition.disk.0)].on_dirty(key, now.instant);
+                let within = partition.settings.flush_within;
+                self.disks[usize::from(partition.disk.0)].on_dirty(key, within, now.instant);
             }
         }
         for (disk, bytes) in fx.appended.drain(..) {
@@ -254,6 +256,7 @@ impl Shard {
                     port.submit(command, Purpose::Cold(number), now.instant);
                 }
             }
+            Purpose::Snapshot => self.on_snapshot(!failed, now),
             Purpose::Space => {
                 if let Ok(Done::Space { total, usable }) = result {
                     self.disks[index].space = Some((total, usable));

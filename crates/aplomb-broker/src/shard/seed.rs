@@ -131,7 +131,7 @@ impl Shard {
         }
         for key in std::mem::take(&mut shard.fx.dirty) {
             let disk = shard.partitions[&key].disk;
-            shard.disks[usize::from(disk.0)].on_dirty(key, now.instant);
+            shard.disks[usize::from(disk.0)].on_dirty(key, None, now.instant);
         }
         shard
     }

@@ -95,7 +95,8 @@ impl Shard {
         }
         for key in std::mem::take(&mut self.fx.dirty) {
             if let Some(partition) = self.partitions.get(&key) {
-                self.disks[usize::from(partition.disk.0)].on_dirty(key, now.instant);
+                let within = partition.settings.flush_within;
+                self.disks[usize::from(partition.disk.0)].on_dirty(key, within, now.instant);
             }
         }
         for disk in &mut self.disks {

@@ -183,7 +183,13 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
         leader_epoch: lead.epoch,
         settings: SeedSettings(PartitionSettings::of_metadata_log(metadata_config(&config))),
     });
-    let controller = ControllerSeed { controller: lead.controller, epoch: lead.epoch, ids: lead.ids, random };
+    let controller = ControllerSeed {
+        controller: lead.controller,
+        epoch: lead.epoch,
+        ids: lead.ids,
+        voters: node.voters(),
+        random,
+    };
     let shards = deal(loaded, &directories, &shares, shards, &config, &image, controller, doomed);
     Ok(Ready { shards, remarks, partitions })
 }

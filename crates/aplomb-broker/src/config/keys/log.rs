@@ -64,7 +64,7 @@ config_keys! {
         "How old a record's timestamp may be, in milliseconds.";
     "log.message.timestamp.type": Text = "CreateTime", OneOf(&["CreateTime", "LogAppendTime"]), Medium, ClusterWide, Used;
         "Whose clock stamps records: the producer (CreateTime) or the broker (LogAppendTime).";
-    "log.preallocate": Boolean = "false", Any, Medium, ClusterWide, Used;
+    "log.preallocate": Boolean = "false", Any, Medium, ClusterWide, Unused("files grow as they are written; there is nothing to gain from reserving their space");
         "Whether the blocks of a segment are allocated when it is created.";
     "log.retention.bytes": Long = "-1", Any, High, ClusterWide, Used;
         "Bytes that a partition keeps; -1: no limit.";

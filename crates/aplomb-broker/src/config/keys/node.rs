@@ -67,9 +67,9 @@ config_keys! {
         "Milliseconds after which the metadata log starts a new segment.";
     "metadata.max.idle.interval.ms": Int = "500", AtLeast(0), Low, ReadOnly, Unused(NO_QUORUM);
         "How often an idle quorum writes a record that says nothing.";
-    "metadata.max.retention.bytes": Long = "104857600", Any, High, ReadOnly, Used;
+    "metadata.max.retention.bytes": Long = "104857600", Any, High, ReadOnly, Unused("segments below the latest snapshot are deleted at once");
         "The size of metadata log and snapshots beyond which the oldest go.";
-    "metadata.max.retention.ms": Long = "604800000", Any, High, ReadOnly, Used;
+    "metadata.max.retention.ms": Long = "604800000", Any, High, ReadOnly, Unused("segments below the latest snapshot are deleted at once");
         "The age of metadata log and snapshots beyond which the oldest go.";
     "node.id": Int = "1", AtLeast(0), High, ReadOnly, Used;
         "The number of this node in its cluster. The default 1 is ours.";

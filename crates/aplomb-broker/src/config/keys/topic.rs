@@ -53,7 +53,7 @@ topic_keys! {
         "How long a record is safe from compaction, in milliseconds.";
     "min.insync.replicas": Int = "1", AtLeast(1), Used, ["min.insync.replicas"];
         "How many replicas must have a record before acks=all is answered.";
-    "preallocate": Boolean = "false", Any, Used, ["log.preallocate"];
+    "preallocate": Boolean = "false", Any, Unused("files grow as they are written; there is nothing to gain from reserving their space"), ["log.preallocate"];
         "Whether the blocks of a segment are allocated when it is created.";
     "remote.copy.lag.bytes": Long = "-1", AtLeast(-1), Unused(NO_TIERS), ["log.remote.copy.lag.bytes"];
         "Bytes that a segment may lag before it is copied to the remote tier.";
