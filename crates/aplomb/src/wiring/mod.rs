@@ -108,7 +108,7 @@ impl Broker {
         abort_on_panic(log.clone());
         let config = Arc::new(settings.broker.clone());
         for warning in &settings.warnings {
-            log.warn("config", format!("{}: {}", warning.name, warning.text));
+            log.warn("config", warning.text.clone());
         }
         let descriptors = limits::raise_descriptors();
         let guard = start_guard(config.guard, log)?;
