@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Attributes of a field: `nullable VERSIONS`, `tag N VERSIONS`, `default VALUE` (`''` is the empty string), `ignorable`,
-//! `mapkey`, `entity NAME`, `flexible VERSIONS`. What [`print`] writes, [`parse`] reads back.
+//! `mapkey`, `entity NAME`, `flexible VERSIONS`. What [`print()`] writes, [`parse`] reads back.
 
 use std::fmt::Write as _;
 
