@@ -39,9 +39,9 @@ def start_broker(tmp_path_factory):
     """Starts brokers, `start_broker(kind=None, properties=None, log_dirs=1)`, and ends them with the session."""
     started = []
 
-    def start(kind=None, properties=None, log_dirs=1):
+    def start(kind=None, properties=None, log_dirs=1, **options):
         make = brokers.under_test() if kind is None else brokers.KINDS[kind]
-        broker = make(tmp_path_factory.mktemp(make.kind), properties, log_dirs)
+        broker = make(tmp_path_factory.mktemp(make.kind), properties, log_dirs, **options)
         started.append(broker)
         return broker.start()
 

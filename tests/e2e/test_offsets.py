@@ -13,7 +13,7 @@ RUN = {"seed": 5, "count": 50, "size": 100, "key_prefix": "k", "timestamp": STAR
 def filled(broker, java):
     """A topic of 50 records in several batches, one a millisecond from START on, of which the first five are deleted again."""
     admin = Admin(java, broker)
-    admin.create("filled", partitions=2, segment_bytes=1 << 20)
+    admin.create("filled", partitions=2, retention_ms=-1)
     java.produce(broker, "filled", partition=1, config=["batch.size=600", "linger.ms=0"], **RUN)
     admin.call("delete-records", topic="filled", partition=1, before=5)
     return "filled"
@@ -93,7 +93,7 @@ def test_a_partition_that_does_not_exist_has_no_offsets(admin, filled):
 
 @pytest.mark.parametrize("compression", ("none", "gzip", "snappy", "lz4", "zstd"))
 def test_times_are_found_inside_compressed_batches(broker, admin, java, topic, compression):
-    admin.create(topic)
+    admin.create(topic, retention_ms=-1)
     java.produce(broker, topic, partition=0, count=40, size=50, compression=compression, timestamp=START)
     for milliseconds in (0, 1, 17, 39):
         assert admin.offset(topic, START + milliseconds) == milliseconds
@@ -101,7 +101,7 @@ def test_times_are_found_inside_compressed_batches(broker, admin, java, topic, c
 
 
 def test_the_newest_time_stamp_need_not_be_the_last_records(broker, admin, java, topic):
-    admin.create(topic)
+    admin.create(topic, retention_ms=-1)
     for timestamp in (START + 1000, START + 5000, START + 3000):
         java.produce(broker, topic, partition=0, count=1, timestamp=timestamp)
     found = admin.call("list-offset", topic=topic, spec="max-timestamp")

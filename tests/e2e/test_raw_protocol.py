@@ -39,18 +39,7 @@ def test_every_version_of_api_versions_is_answered_in_kind(connect, version):
     assert ranges[FETCH][0] == 4
     assert all(low <= high for low, high in ranges.values())
     if version >= 3:
-        # Finalized features and their epoch.
-        assert {1, 2} <= set(tags)
-
-
-def features(data):
-    """[(name, lowest, highest)] of SupportedFeatures or FinalizedFeatures; the latter has the highest level first."""
-    reader = wire.Reader(data)
-    found = []
-    for _ in range(reader.unsigned_varint() - 1):
-        found.append((reader.compact_string(), reader.int16(), reader.int16()))
-        reader.tagged()
-    return found
+        assert {wire.SUPPORTED_FEATURES, wire.FINALIZED_FEATURES_EPOCH, wire.FINALIZED_FEATURES} <= set(tags)
 
 
 def test_old_clients_are_not_told_of_features_that_begin_at_zero(connect):
@@ -58,9 +47,9 @@ def test_old_clients_are_not_told_of_features_that_begin_at_zero(connect):
     with connect() as connection:
         _, _, old = wire.read_api_versions(connection.ask(wire.api_versions(3)), 3)
         _, _, new = wire.read_api_versions(connection.ask(wire.api_versions(4)), 4)
-    assert [name for name, low, _ in features(old[0]) if low == 0] == []
-    assert "metadata.version" in [name for name, _, _ in features(old[0])]
-    finalized = {name: (high, low) for name, high, low in features(new[2])}
+    assert [name for name, low, _ in wire.read_features(old[wire.SUPPORTED_FEATURES]) if low == 0] == []
+    assert "metadata.version" in [name for name, _, _ in wire.read_features(old[wire.SUPPORTED_FEATURES])]
+    finalized = {name: (high, low) for name, high, low in wire.read_features(new[wire.FINALIZED_FEATURES])}
     assert finalized["metadata.version"][0] == finalized["metadata.version"][1] >= 7
 
 
@@ -203,7 +192,7 @@ def crc32c(data):
     return value ^ 0xFFFFFFFF
 
 
-CORRUPT_MESSAGE, INVALID_RECORD, UNSUPPORTED_FOR_MESSAGE_FORMAT, INVALID_TIMESTAMP = 2, 87, 43, 32
+CORRUPT_MESSAGE, INVALID_RECORD, UNSUPPORTED_COMPRESSION_TYPE = 2, 87, 76
 BAD_BATCHES = {
     "a wrong checksum": (batch(crc=1), {CORRUPT_MESSAGE}),
     "a length beyond the bytes": (batch(length=5000), {CORRUPT_MESSAGE, INVALID_RECORD}),
@@ -213,7 +202,7 @@ BAD_BATCHES = {
     "a negative count": (batch(count=-5), {INVALID_RECORD, CORRUPT_MESSAGE}),
     "an offset delta that does not fit the count": (batch(last_offset_delta=9), {INVALID_RECORD, CORRUPT_MESSAGE}),
     "a control batch": (batch(attributes=0x20), {INVALID_RECORD}),
-    "a compression that does not exist": (batch(attributes=7), {CORRUPT_MESSAGE, INVALID_RECORD, -1}),
+    "a compression that does not exist": (batch(attributes=7), {CORRUPT_MESSAGE, INVALID_RECORD, UNSUPPORTED_COMPRESSION_TYPE, -1}),
     "records that are no gzip": (batch(attributes=1), {CORRUPT_MESSAGE, INVALID_RECORD, -1}),
     "records that are no zstd": (batch(attributes=4), {CORRUPT_MESSAGE, INVALID_RECORD, -1}),
     "two batches": (batch() + batch(), {INVALID_RECORD}),

@@ -38,8 +38,8 @@ def produce(options):
     rate = options.number("--rate", 0)
     start = time.monotonic()
     for seq in range(options.number("--count", 1)):
-        if rate:
-            producer.poll(max(0.0, start + seq / rate - time.monotonic()))
+        while rate and (early := start + seq / rate - time.monotonic()) > 0:
+            producer.poll(early)  # which ends early for every report
         record = {"key": options.key(seq), "headers": options.headers(), "on_delivery": on_delivery(seq)}
         if "--partition" in options:
             record["partition"] = options.number("--partition", 0)

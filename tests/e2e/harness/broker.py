@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -148,8 +149,14 @@ class Aplomb(Broker):
     kind = "aplomb"
 
     def __init__(self, directory, properties=None, log_dirs=1):
-        ours = {"aplomb.guard": "enforce", "aplomb.tail.bytes": str(64 << 20), **(properties or {})}
-        super().__init__(directory, ours, log_dirs)
+        # A memory file system; the tail outlives the process there, and a test's directories are removed without it.
+        self.tail_dir = Path(tempfile.mkdtemp(prefix="aplomb-e2e-", dir="/dev/shm"))
+        ours = {"aplomb.guard": "enforce", "aplomb.tail.bytes": str(64 << 20), "aplomb.tail.dir": str(self.tail_dir)}
+        super().__init__(directory, {**ours, **(properties or {})}, log_dirs)
+
+    def close(self):
+        super().close()
+        shutil.rmtree(self.tail_dir, ignore_errors=True)
 
     def _command(self, config):
         return [binary(), "serve", "--config", str(config)]
@@ -164,7 +171,9 @@ class Kafka(Broker):
     # The heap grows to its limit whether it must or not.
     memory_slack = 640 << 20
 
-    def __init__(self, directory, properties=None, log_dirs=1):
+    def __init__(self, directory, properties=None, log_dirs=1, features=()):
+        """`features` are levels of a new cluster that differ from the release's, as "name=level"."""
+        self.features = features
         theirs = {key: value for key, value in (properties or {}).items() if not key.startswith("aplomb.")}
         # Retention starts 30 s after the broker otherwise, and a killed broker is waited for as long as its session lasts.
         quick = {"log.initial.task.delay.ms": "500", "broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
@@ -174,6 +183,8 @@ class Kafka(Broker):
         if (self.log_dirs[0] / "meta.properties").exists():
             return
         command = [*places.java("oracle"), "kafka.tools.StorageTool", "format", "-t", "aplombEndToEndTests000", "-c", str(config)]
+        for feature in self.features:
+            command += ["--feature", feature]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         if done.returncode != 0:
             raise BrokerDied(f"kafka-storage format: {done.stdout}{done.stderr}")

@@ -5,6 +5,8 @@ import socket
 import struct
 
 PRODUCE, FETCH, METADATA, API_VERSIONS = 0, 1, 3, 18
+# Tags of the ApiVersions response.
+SUPPORTED_FEATURES, FINALIZED_FEATURES_EPOCH, FINALIZED_FEATURES = 0, 1, 2
 
 
 def string(text):
@@ -120,6 +122,16 @@ def read_api_versions(response, version):
     tags = reader.tagged() if version >= 3 else {}
     assert reader.rest() == b"", f"bytes after the end of the response: {reader.rest()!r}"
     return error, ranges, tags
+
+
+def read_features(data):
+    """[(name, lowest, highest)] of SupportedFeatures; FinalizedFeatures has the highest level first."""
+    reader = Reader(data)
+    found = []
+    for _ in range(reader.unsigned_varint() - 1):
+        found.append((reader.compact_string(), reader.int16(), reader.int16()))
+        reader.tagged()
+    return found
 
 
 def read_metadata(response):
