@@ -22,6 +22,8 @@ const WRITE_BYTES: usize = 4 << 20;
 pub struct FlushState {
     /// Written before anything else: `partition.metadata` of a new partition.
     first: Option<SmallFile>,
+    /// The segment whose files were made: Apache Kafka's tools expect its indexes even while they are empty.
+    made: Option<Offset>,
     /// Writes of segments that are closed; their order among each other is that of the log.
     closed: Vec<DiskCommand>,
     /// Segments of which something was written since the last sync that covers it.
@@ -110,13 +112,19 @@ impl FlushState {
         self.take_index_writes(segments, &mut writes);
         self.closed = writes;
         if let Some((at, bytes)) = producers.take_snapshot() {
-            self.snapshots.push((at, bytes.into()));
+            self.snapshots.push((at, bytes));
             self.snapshots_kept = true;
         }
     }
 
     fn take_index_writes(&mut self, segments: &mut Segments, out: &mut Vec<DiskCommand>) {
         let base = segments.active().base;
+        if self.made != Some(base) {
+            self.made = Some(base);
+            for kind in [SegmentFile::Log, SegmentFile::OffsetIndex, SegmentFile::TimeIndex] {
+                out.push(DiskCommand::Write { file: segments.file(kind, base), at: 0, data: Vec::new() });
+            }
+        }
         let active = segments.active_mut();
         let offsets = active.indexes.offsets.take_unwritten();
         let times = active.indexes.times.take_unwritten();
@@ -190,7 +198,6 @@ impl Log {
         let bases = rolled.len();
         self.flush.snapshots_kept |= !self.producers.is_empty();
         let now = if self.flush.snapshots_kept { self.producers.take_snapshot() } else { None };
-        let now = now.map(|(at, bytes)| (at, Bytes::from(bytes)));
         for (n, (at, content)) in rolled.into_iter().chain(now).enumerate() {
             part.publish.push(SmallFile { name: self.file(SegmentFile::Snapshot, at), content });
             if n >= bases {

@@ -147,14 +147,8 @@ impl Log {
     }
 
     fn doom(&self, segment: &Segment, out: &mut Vec<(DiskCommand, FileName)>) {
-        let exists = |file: &SegmentFile| match file {
-            SegmentFile::Log => segment.size > 0,
-            SegmentFile::OffsetIndex => segment.index_len > 0,
-            SegmentFile::TimeIndex => segment.time_index_len > 0,
-            SegmentFile::TxnIndex => !segment.aborted.is_empty(),
-            // The snapshot at the base may be missing, and a missing name is no fault to the disk.
-            SegmentFile::Snapshot => true,
-        };
+        // A name that is missing (an index, a snapshot at the base) is no fault to the disk.
+        let exists = |file: &SegmentFile| *file != SegmentFile::TxnIndex || !segment.aborted.is_empty();
         for file in SegmentFile::ALL.into_iter().filter(exists) {
             let from = self.file(file, segment.base);
             let to = FileName::new(with_suffix(from.as_str(), FileSuffix::Deleted));

@@ -1,6 +1,6 @@
 //! Settings: which keys there are, what their values mean, and who overrides whom.
 //!
-//! [`keys`] are the tables; [`BrokerConfig`] is `server.properties`, understood; [`TopicConfig`] a topic's settings, understood;
+//! `keys` are the tables; [`BrokerConfig`] is `server.properties`, understood; [`TopicConfig`] a topic's settings, understood;
 //! [`Layers`] is where both look, and where DescribeConfigs does. Behind this folder nobody meets a sentinel.
 
 mod broker;

@@ -39,6 +39,12 @@ impl CrashSwitch {
         fuel.last = fuel.done;
     }
 
+    /// Lets `stores` more stores through and drops every one after them.
+    pub fn trip_after(&self, stores: u64) {
+        let mut fuel = self.hold();
+        fuel.last = fuel.done.saturating_add(stores);
+    }
+
     /// Whether a store was dropped. As long as none was, everything that returned is in the arena.
     #[must_use]
     pub fn has_dropped(&self) -> bool {
