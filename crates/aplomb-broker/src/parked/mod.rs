@@ -82,7 +82,7 @@ impl Operations {
     /// An operation whose deadline has come.
     pub(crate) fn pop_due(&mut self, now: Instant) -> Option<u64> {
         while self.wake_at()? <= now {
-            let Some(Reverse((_, number))) = self.deadlines.pop() else { return None };
+            let Reverse((_, number)) = self.deadlines.pop()?;
             if self.parked.contains_key(&number) {
                 return Some(number);
             }
