@@ -1,0 +1,455 @@
+//! What was sent, acknowledged and read, partition by partition.
+//!
+//! A batch is known by the bytes of its records, which name it. It has a place once somebody was told of it: its producer by an
+//! acknowledgement, or a reader. From then on it stays there, as it is, until a power cut takes it away; that may happen to what was not durable, and
+//! only from the end of the log on. What is gone by then does not come back.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{Hash as _, Hasher as _};
+use std::time::Duration;
+
+use aplomb_model::batch::{BatchHeader, HEADER_SIZE, TimestampType};
+use aplomb_model::{Instant, LeaderEpoch};
+use bytes::Bytes;
+
+use super::calm::Calm;
+use super::{Checked, PartitionId};
+
+/// A batch that somebody sent.
+pub(crate) type BatchId = usize;
+
+/// Where the fields of a batch begin that a broker leaves as they are when it stamps the time of the append.
+const LAST_OFFSET_DELTA: usize = 23;
+const MAX_TIMESTAMP: usize = 35;
+const PRODUCER_ID: usize = 43;
+const LEADER_EPOCH: std::ops::Range<usize> = 12..16;
+
+/// What its producer knows of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// Nothing: it may be in the log or not.
+    Doubt,
+    /// It was acknowledged.
+    Acknowledged,
+    /// It was acknowledged, and a power cut took it.
+    Lost,
+    /// It was refused for good.
+    Refused,
+}
+
+#[derive(Debug)]
+struct Sent {
+    partition: PartitionId,
+    bytes: Bytes,
+    status: Status,
+    place: Option<i64>,
+    /// When somebody was first told of it.
+    told: Instant,
+    /// The topic acknowledges after the sync.
+    synced: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    batch: BatchId,
+    last: i64,
+    /// The epoch of the leader that wrote it, once it was read.
+    epoch: Option<LeaderEpoch>,
+}
+
+/// What is known of one partition.
+#[derive(Debug, Default)]
+struct PartitionLog {
+    known: BTreeMap<i64, Known>,
+    /// The log starts here, or later.
+    start: i64,
+    /// When it was first known to start where; `None` if that is not forgotten any more.
+    starts: Vec<(Option<Instant>, i64)>,
+    /// It may have been asked to start here.
+    may_start: i64,
+    /// After a power cut, until the log has been read: what lies below is still there.
+    surely_until: Option<i64>,
+    /// A power cut has taken records.
+    has_lost: bool,
+}
+
+/// What a client knew when it asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Before {
+    /// The log started here, or later.
+    pub(crate) start: i64,
+    /// It had all records below.
+    pub(crate) end: i64,
+}
+
+/// How soon what is due.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Contract {
+    /// Records are durable after this time of calm.
+    pub(crate) records: Duration,
+    /// Log starts are remembered after this time of calm.
+    pub(crate) starts: Duration,
+}
+
+/// All partitions.
+#[derive(Debug, Default)]
+pub(crate) struct Journal {
+    batches: Vec<Sent>,
+    by_records: HashMap<u64, BatchId>,
+    logs: BTreeMap<PartitionId, PartitionLog>,
+    /// Acknowledgements that nobody has looked at: where the batches are.
+    pub(crate) fresh: Vec<(PartitionId, i64)>,
+    pub(crate) acknowledged: u64,
+    pub(crate) read: u64,
+    pub(crate) lost: u64,
+}
+
+impl Journal {
+    /// The number of the next batch; its records have to contain it.
+    pub(crate) fn next_batch(&self) -> BatchId {
+        self.batches.len()
+    }
+
+    /// A batch goes to a partition.
+    pub(crate) fn send(
+        &mut self,
+        partition: PartitionId,
+        bytes: Bytes,
+        synced: bool,
+        now: Instant,
+    ) -> BatchId {
+        let id = self.batches.len();
+        let twin = self.by_records.insert(hash(&bytes[HEADER_SIZE..]), id);
+        assert!(twin.is_none(), "batch {id} looks like another");
+        self.batches.push(Sent { partition, bytes, status: Status::Doubt, place: None, told: now, synced });
+        id
+    }
+
+    /// A batch was acknowledged.
+    pub(crate) fn acknowledged(&mut self, id: BatchId, base: i64, now: Instant) -> Checked {
+        let status = self.batches[id].status;
+        if !matches!(status, Status::Doubt | Status::Acknowledged) {
+            return Err(format!("batch {id} is acknowledged, and was {status:?}"));
+        }
+        self.batches[id].status = Status::Acknowledged;
+        self.acknowledged += 1;
+        self.fresh.push((self.batches[id].partition, base));
+        self.place(id, base, None, now)
+    }
+
+    /// A batch was refused for good.
+    pub(crate) fn refused(&mut self, id: BatchId) -> Checked {
+        let sent = &mut self.batches[id];
+        if sent.place.is_some() || sent.status == Status::Acknowledged {
+            return Err(format!("batch {id} is refused, and was at {:?} before", sent.place));
+        }
+        sent.status = Status::Refused;
+        Ok(())
+    }
+
+    /// A reader got a batch: `header`, and all of its bytes.
+    pub(crate) fn read(
+        &mut self,
+        partition: PartitionId,
+        header: &BatchHeader,
+        bytes: &[u8],
+        now: Instant,
+    ) -> Result<BatchId, String> {
+        let base = header.base_offset().to_wire();
+        let at = || format!("{partition:?} at {base}");
+        let id = self.by_records.get(&hash(&bytes[HEADER_SIZE..])).copied();
+        let id = id.ok_or_else(|| format!("{} has a batch that nobody sent: {header:?}", at()))?;
+        let sent = &self.batches[id];
+        if sent.partition != partition {
+            return Err(format!("{} has batch {id}, which was sent to {:?}", at(), sent.partition));
+        }
+        if matches!(sent.status, Status::Lost | Status::Refused) {
+            return Err(format!("{} has batch {id}, which was {:?}", at(), sent.status));
+        }
+        if !is_as_sent(&sent.bytes, header, bytes) {
+            return Err(format!("{} has batch {id}, changed: {header:?}", at()));
+        }
+        let epoch = header.leader_epoch();
+        if epoch.is_none() {
+            return Err(format!("{} has batch {id} without a leader epoch", at()));
+        }
+        self.read += 1;
+        self.place(id, base, epoch, now)?;
+        Ok(id)
+    }
+
+    fn place(&mut self, id: BatchId, base: i64, epoch: Option<LeaderEpoch>, now: Instant) -> Checked {
+        let sent = &mut self.batches[id];
+        let log = self.logs.entry(sent.partition).or_default();
+        let at = || format!("{:?}: batch {id} at {base}", sent.partition);
+        if let Some(place) = sent.place {
+            if place != base {
+                return Err(format!("{} was at {place} before", at()));
+            }
+            if let Some(known) = log.known.get_mut(&base) {
+                if known.epoch.is_some_and(|before| epoch.is_some_and(|epoch| epoch != before)) {
+                    return Err(format!("{} was of epoch {:?}, and is of {epoch:?}", at(), known.epoch));
+                }
+                known.epoch = known.epoch.or(epoch);
+            }
+            return Ok(());
+        }
+        let count = BatchHeader::parse(&sent.bytes).expect("it was built as one").count();
+        let last = base + i64::from(count) - 1;
+        let before = log.known.range(..=last).next_back();
+        if let Some((other, known)) = before.filter(|(_, known)| known.last >= base) {
+            return Err(format!("{} takes the place of batch {} at {other}", at(), known.batch));
+        }
+        if last < log.start && epoch.is_some() {
+            return Err(format!("{} is read, and the log starts at {}", at(), log.start));
+        }
+        (sent.place, sent.told) = (Some(base), now);
+        log.known.insert(base, Known { batch: id, last, epoch });
+        Ok(())
+    }
+
+    /// What a client knows that asks now.
+    pub(crate) fn before(&self, partition: PartitionId) -> Before {
+        let Some(log) = self.logs.get(&partition) else { return Before::default() };
+        let end = log.known.last_key_value().map_or(0, |(_, known)| known.last + 1);
+        Before { start: log.start, end: end.max(log.start) }
+    }
+
+    /// Somebody asks for the log to start at `before`.
+    pub(crate) fn ask_to_start(&mut self, partition: PartitionId, before: i64) {
+        let log = self.logs.entry(partition).or_default();
+        log.may_start = log.may_start.max(before);
+    }
+
+    /// A partition said where its log starts and ends, to somebody who asked when `before` was known. `expires`: old records go by themselves.
+    pub(crate) fn bounds(
+        &mut self,
+        partition: PartitionId,
+        before: Before,
+        (start, end): (i64, i64),
+        expires: bool,
+        now: Instant,
+    ) -> Checked {
+        let log = self.logs.entry(partition).or_default();
+        let known_end = log.known.last_key_value().map_or(0, |(_, known)| known.last + 1);
+        if start < before.start {
+            return Err(format!("{partition:?} starts at {start}, and started at {} before", before.start));
+        }
+        if start > log.may_start && !expires {
+            return Err(format!(
+                "{partition:?} starts at {start}; nobody asked for more than {}",
+                log.may_start
+            ));
+        }
+        if log.surely_until.is_none() && end < before.end {
+            return Err(format!("{partition:?} ends at {end}, and ended at {} before", before.end));
+        }
+        if log.surely_until.is_none() && start > known_end.max(log.may_start).max(end) {
+            return Err(format!("{partition:?} starts at {start}, behind its end at {end}"));
+        }
+        if start > log.start {
+            log.start = start;
+            log.starts.push((Some(now), start));
+        }
+        Ok(())
+    }
+
+    /// The process ends. `clean`: it was told to and did so in time.
+    pub(crate) fn process_ended(&mut self, contract: Contract, calm: &Calm, clean: bool, now: Instant) {
+        for log in self.logs.values_mut() {
+            let safe = |at: Instant| clean || calm.lasted(contract.starts, at, now);
+            log.starts.retain(|(at, _)| at.is_none_or(safe));
+            log.start = log.starts.last().map_or(0, |(_, start)| *start);
+            log.starts = vec![(None, log.start)];
+        }
+    }
+
+    /// The power goes: what is not durable may be gone.
+    pub(crate) fn power_cut(&mut self, contract: Contract, calm: &Calm, now: Instant) {
+        for log in self.logs.values_mut() {
+            let durable = |known: &&Known| {
+                let sent = &self.batches[known.batch];
+                let promised = sent.synced && sent.status == Status::Acknowledged;
+                promised || calm.lasted(contract.records, sent.told, now)
+            };
+            let until = log.known.values().rev().find(durable).map_or(0, |known| known.last + 1);
+            // Until the log is read again nobody knows what an earlier cut has left.
+            log.surely_until = Some(log.surely_until.map_or(until, |earlier| earlier.min(until)));
+        }
+    }
+
+    /// Whether records are gone that were there: a power cut took them.
+    pub(crate) fn has_lost(&self, partition: PartitionId) -> bool {
+        self.logs.get(&partition).is_some_and(|log| log.has_lost)
+    }
+
+    /// Whether records below `position` may be gone because they are old, or because somebody asked for that.
+    pub(crate) fn may_start_behind(&self, partition: PartitionId, position: i64) -> bool {
+        self.logs.get(&partition).is_some_and(|log| log.may_start > position)
+    }
+
+    /// Whether a power cut may have taken records that nobody has looked for since.
+    pub(crate) fn is_unsure(&self, partition: PartitionId) -> bool {
+        self.logs.get(&partition).is_some_and(|log| log.surely_until.is_some())
+    }
+
+    /// The same of any partition.
+    pub(crate) fn is_any_unsure(&self) -> bool {
+        self.logs.values().any(|log| log.surely_until.is_some())
+    }
+
+    /// A partition was read from `start` to `end` by somebody who began at `begun`; `batches` are what was there.
+    pub(crate) fn audited(
+        &mut self,
+        partition: PartitionId,
+        (start, end): (i64, i64),
+        batches: &BTreeMap<i64, BatchId>,
+        begun: Instant,
+    ) -> Checked {
+        self.check_sequences(partition, batches)?;
+        let Some(log) = self.logs.get_mut(&partition) else { return Ok(()) };
+        let surely_until = log.surely_until.take();
+        for (base, known) in &log.known {
+            let sent = &mut self.batches[known.batch];
+            let (id, status) = (known.batch, sent.status);
+            if known.last < start {
+                continue;
+            }
+            if known.last < end {
+                match batches.get(base) {
+                    Some(found) if *found == id => {}
+                    other => {
+                        return Err(format!(
+                            "{partition:?} has {other:?} at {base}, where batch {id} ({status:?}) was"
+                        ));
+                    }
+                }
+            } else if surely_until.is_some_and(|surely| known.last >= surely) {
+                sent.place = None;
+                log.has_lost = true;
+                if status == Status::Acknowledged {
+                    sent.status = Status::Lost;
+                    self.lost += 1;
+                }
+            } else if sent.told <= begun {
+                return Err(format!(
+                    "{partition:?} ends at {end}: batch {id} at {base} ({status:?}), told at {:?}, is missing",
+                    sent.told
+                ));
+            }
+        }
+        let batches = &self.batches;
+        log.known.retain(|_, known| known.last >= start && batches[known.batch].place.is_some());
+        Ok(())
+    }
+
+    /// Each producer's batches are there in order, and none between them is missing.
+    fn check_sequences(&self, partition: PartitionId, batches: &BTreeMap<i64, BatchId>) -> Checked {
+        let mut next = BTreeMap::new();
+        for (base, id) in batches {
+            let header = BatchHeader::parse(&self.batches[*id].bytes).expect("it was built as one");
+            let (Some(stamp), Some(last)) = (header.producer(), header.last_sequence()) else { continue };
+            let expected = next.insert(stamp.id.to_wire(), last + 1);
+            if expected.is_some_and(|expected| expected != stamp.base_sequence) {
+                return Err(format!(
+                    "{partition:?}: batch {id} at {base} of {stamp:?} comes where sequence {expected:?} was due"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the first record at or after a time, among those that were known before the question, fits an answer: the offset, or `None` for
+    /// no such record.
+    pub(crate) fn check_time(
+        &self,
+        partition: PartitionId,
+        wanted: i64,
+        answer: Option<(i64, i64)>,
+        (known_before, start): (Instant, i64),
+    ) -> Checked {
+        let Some(log) = self.logs.get(&partition) else { return Ok(()) };
+        let limit = answer.map_or(i64::MAX, |(offset, _)| offset);
+        if let Some((offset, time)) = answer.filter(|(_, time)| *time < wanted) {
+            return Err(format!("{partition:?}: {wanted} is looked up and found at {offset}, of {time}"));
+        }
+        for (base, known) in log.known.range(..limit) {
+            let sent = &self.batches[known.batch];
+            let header = BatchHeader::parse(&sent.bytes).expect("it was built as one");
+            // All records of a batch have one time here.
+            let earlier = known.last < limit && *base >= start.max(log.start) && sent.told < known_before;
+            if earlier && header.max_timestamp().0 >= wanted {
+                return Err(format!(
+                    "{partition:?}: the first record from {wanted} on is at {base}, not {answer:?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether no record that was known before the question is later than the latest, which is said to be of `time`.
+    pub(crate) fn check_greatest(
+        &self,
+        partition: PartitionId,
+        time: i64,
+        (known_before, start): (Instant, i64),
+    ) -> Checked {
+        let Some(log) = self.logs.get(&partition) else { return Ok(()) };
+        for (base, known) in log.known.range(start.max(log.start)..) {
+            let sent = &self.batches[known.batch];
+            let header = BatchHeader::parse(&sent.bytes).expect("it was built as one");
+            if sent.told < known_before && header.max_timestamp().0 > time {
+                return Err(format!("{partition:?}: the latest record is at {base}, and not of {time}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an epoch, or the one before it that wrote something, ends where it is said to.
+    pub(crate) fn check_epoch_end(
+        &self,
+        partition: PartitionId,
+        asked: i32,
+        (epoch, end): (i32, i64),
+        known_before: Instant,
+    ) -> Checked {
+        let Some(log) = self.logs.get(&partition) else { return Ok(()) };
+        for (base, known) in &log.known {
+            let Some(of) = known.epoch.map(LeaderEpoch::to_wire) else { continue };
+            let is_old = self.batches[known.batch].told < known_before && known.last >= log.start;
+            let fits = if of <= epoch { known.last < end } else { of > asked && *base >= end };
+            if is_old && !fits {
+                return Err(format!(
+                    "{partition:?}: epoch {asked} is said to end with {epoch} at {end}, and {base} is of {of}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// A topic is gone.
+    pub(crate) fn forget(&mut self, topic: aplomb_model::Uuid) {
+        self.logs.retain(|partition, _| partition.topic != topic);
+    }
+}
+
+/// Whether a batch that was read is what was sent, but for what a broker stamps.
+fn is_as_sent(sent: &[u8], header: &BatchHeader, read: &[u8]) -> bool {
+    if sent.len() != read.len() {
+        return false;
+    }
+    match header.timestamp_type() {
+        TimestampType::CreateTime => sent[LEADER_EPOCH.end..] == read[LEADER_EPOCH.end..],
+        TimestampType::LogAppendTime => {
+            sent[LAST_OFFSET_DELTA..MAX_TIMESTAMP] == read[LAST_OFFSET_DELTA..MAX_TIMESTAMP]
+                && sent[PRODUCER_ID..] == read[PRODUCER_ID..]
+        }
+    }
+}
+
+fn hash(records: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    records.hash(&mut hasher);
+    hasher.finish()
+}

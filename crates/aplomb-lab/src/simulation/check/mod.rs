@@ -1,0 +1,93 @@
+//! What must be true, whatever goes wrong.
+//!
+//! - [`journal`]: what was sent to each partition, what was acknowledged, what was read; and what of that may be lost when.
+//! - [`cluster`]: topics and their settings, as their administrators were told.
+//! - [`promptness`]: when each request has to be answered.
+//! - [`calm`]: since when nothing has kept the disks from their work.
+//!
+//! Clients tell what they do and see; the first contradiction ends the run.
+
+pub(crate) mod calm;
+pub(crate) mod cluster;
+pub(crate) mod journal;
+pub(crate) mod promptness;
+
+use aplomb_model::{Instant, Uuid};
+
+use calm::Calm;
+use cluster::Cluster;
+use journal::{Before, Journal};
+
+/// A partition, by its topic's id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PartitionId {
+    pub(crate) topic: Uuid,
+    pub(crate) index: i32,
+}
+
+/// What a check says: nothing, or what is wrong.
+pub(crate) type Checked = Result<(), String>;
+
+/// Everything that is known and expected.
+pub(crate) struct Oracle {
+    pub(crate) journal: Journal,
+    pub(crate) cluster: Cluster,
+    pub(crate) calm: Calm,
+    /// Counts processes, from 1.
+    pub(crate) process: u64,
+    /// Whether this process has lost a disk.
+    pub(crate) disk_lost: bool,
+    violation: Option<String>,
+}
+
+impl Oracle {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            journal: Journal::default(),
+            cluster: Cluster::default(),
+            calm: Calm::new(now),
+            process: 0,
+            disk_lost: false,
+            violation: None,
+        }
+    }
+
+    /// Something is wrong; the first word counts.
+    pub(crate) fn violated(&mut self, what: impl Into<String>) {
+        self.violation.get_or_insert(what.into());
+    }
+
+    /// Takes the result of a check.
+    pub(crate) fn expect(&mut self, checked: Checked) {
+        if let Err(what) = checked {
+            self.violated(what);
+        }
+    }
+
+    /// A partition said where its log starts and ends, to somebody who asked when `before` was known.
+    pub(crate) fn bounds(
+        &mut self,
+        partition: PartitionId,
+        before: Before,
+        bounds: (i64, i64),
+        now: Instant,
+    ) -> Checked {
+        let expires = self.expires(partition);
+        self.journal.bounds(partition, before, bounds, expires, now)
+    }
+
+    /// Whether records below `position` may be gone because they are old, or because somebody asked for that.
+    pub(crate) fn may_start_behind(&self, partition: PartitionId, position: i64) -> bool {
+        self.expires(partition) || self.journal.may_start_behind(partition, position)
+    }
+
+    fn expires(&self, partition: PartitionId) -> bool {
+        let facts = self.cluster.living().find(|(_, facts)| facts.id == partition.topic);
+        // Nobody cares any more how a topic ends that is being deleted.
+        facts.is_none_or(|(_, facts)| facts.configs.keys().any(|key| key.starts_with("retention.")))
+    }
+
+    pub(crate) fn violation(&self) -> Option<&str> {
+        self.violation.as_deref()
+    }
+}

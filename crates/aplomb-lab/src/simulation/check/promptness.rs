@@ -1,0 +1,177 @@
+//! When each request has to be answered, on the virtual clock.
+//!
+//! What is answered from memory is answered at once, whatever the disks do, as long as their shares of the tail have room. What may wait
+//! for a disk is answered when its time is up. Nothing is answered twice.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use aplomb_broker::ports::{ConnectionId, RequestId};
+use aplomb_model::Instant;
+
+use super::{Checked, PartitionId};
+
+const MS: Duration = Duration::from_millis(1);
+/// What messages between shards, and turns of their loops, may take.
+const PROMPT: Duration = Duration::from_millis(40);
+/// How long a fetch that finds nothing in memory may wait for the disk, whatever its client says.
+const COLD: Duration = Duration::from_millis(500);
+/// The least time that a batch waits for memory.
+const SHORTEST: Duration = Duration::from_secs(1);
+/// How long the controller may take while all disks are well.
+const DECISION: Duration = Duration::from_millis(1500);
+
+/// What kind of answer a request expects.
+#[derive(Clone, Debug)]
+pub(crate) enum Expect {
+    /// Batches for these partitions.
+    Produce {
+        timeout: Duration,
+        parts: Vec<PartitionId>,
+        /// The topic acknowledges after the sync.
+        synced: bool,
+    },
+    /// Records from these places on.
+    Fetch { wait: Duration, places: Vec<(PartitionId, i64)> },
+    /// Something that a disk may have to be asked for.
+    Within(Duration),
+    /// Something that every shard has in memory.
+    Memory,
+    /// A decision, which has to be durable.
+    Decision,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    expect: Expect,
+    arrived: Instant,
+    due: Instant,
+    /// Records came that a waiting reader wants.
+    wanted: Option<(Instant, usize)>,
+}
+
+/// Requests that are not answered.
+#[derive(Debug, Default)]
+pub(crate) struct Promptness {
+    waiting: BTreeMap<RequestId, Waiting>,
+    /// When each disk's share of the tail was last short of room.
+    tight: Vec<Instant>,
+    /// The slowest answer to a batch that had room.
+    pub(crate) slowest: Duration,
+}
+
+impl Promptness {
+    pub(crate) fn new(disks: usize, now: Instant) -> Self {
+        Self { waiting: BTreeMap::new(), tight: vec![now; disks], slowest: Duration::ZERO }
+    }
+
+    /// A share is short of room.
+    pub(crate) fn is_tight(&mut self, disk: usize, now: Instant) {
+        self.tight[disk] = now;
+    }
+
+    /// A request arrives at its shard.
+    pub(crate) fn arrives(&mut self, id: RequestId, expect: Expect, now: Instant) {
+        let due = match &expect {
+            Expect::Produce { timeout, .. } => now + (*timeout).max(SHORTEST) + PROMPT,
+            Expect::Fetch { wait, .. } => now + (*wait).max(COLD) + PROMPT,
+            Expect::Within(time) => now + *time + PROMPT,
+            Expect::Memory => now + PROMPT,
+            // Judged by how long the disks have been well.
+            Expect::Decision => now + MS * 3_600_000,
+        };
+        self.waiting.insert(id, Waiting { expect, arrived: now, due, wanted: None });
+    }
+
+    /// Records were appended at `place`, which a waiting reader may want. `disk`: where, if that is known.
+    pub(crate) fn appended(&mut self, partition: PartitionId, place: i64, disk: Option<usize>, now: Instant) {
+        for waiting in self.waiting.values_mut() {
+            let Expect::Fetch { places, .. } = &waiting.expect else { continue };
+            if let Some(disk) = disk
+                && places.contains(&(partition, place))
+            {
+                waiting.wanted.get_or_insert((now, disk));
+            }
+        }
+    }
+
+    /// A request is answered.
+    pub(crate) fn answered(&mut self, id: RequestId, now: Instant) -> Checked {
+        match self.waiting.remove(&id) {
+            Some(waiting) => {
+                if matches!(waiting.expect, Expect::Produce { synced: false, .. }) {
+                    self.slowest = self.slowest.max(now.since(waiting.arrived));
+                }
+                Ok(())
+            }
+            None => Err(format!("{id:?} is answered, and nobody waits for that")),
+        }
+    }
+
+    /// A connection is gone, and all who wait there.
+    pub(crate) fn closed(&mut self, connection: ConnectionId) {
+        self.waiting.retain(|id, _| id.connection != connection);
+    }
+
+    /// The process is gone, and all who wait there.
+    pub(crate) fn ended(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// Looks for somebody who waits too long. `disk_of`: where a partition is. `healthy`: since when nothing has kept the disks from their
+    /// work, and `lost`: which of them are lost.
+    pub(crate) fn check(
+        &self,
+        now: Instant,
+        disk_of: &mut dyn FnMut(PartitionId) -> Option<usize>,
+        healthy: Option<Instant>,
+        lost: &[bool],
+    ) -> Checked {
+        for (id, waiting) in &self.waiting {
+            let late = |what: &str| {
+                Err(format!(
+                    "{id:?} {:?} is not answered after {:?}: {what}",
+                    waiting.expect,
+                    now.since(waiting.arrived)
+                ))
+            };
+            if now > waiting.due {
+                return late("its time is up");
+            }
+            match &waiting.expect {
+                Expect::Produce { parts, synced: false, .. } => {
+                    let disks: Vec<usize> = parts.iter().filter_map(|part| disk_of(*part)).collect();
+                    if disks.len() < parts.len() {
+                        continue; // a partition that is too new to be anywhere
+                    }
+                    let room = disks.iter().map(|disk| self.tight[*disk]).max().unwrap_or(now);
+                    if now > waiting.arrived.max(room) + PROMPT {
+                        return late("the tail has room for it");
+                    }
+                }
+                Expect::Produce { synced: true, .. } => {
+                    if let Some(healthy) = healthy.filter(|_| !lost.contains(&true)) {
+                        let room = self.tight.iter().copied().max().unwrap_or(now);
+                        if now > waiting.arrived.max(healthy).max(room) + DECISION {
+                            return late("the disks are well");
+                        }
+                    }
+                }
+                Expect::Fetch { .. } => {
+                    if waiting.wanted.is_some_and(|(since, disk)| !lost[disk] && now > since + PROMPT) {
+                        return late("there are records for it in memory");
+                    }
+                }
+                Expect::Decision => {
+                    if let Some(healthy) = healthy.filter(|_| !lost[0])
+                        && now > waiting.arrived.max(healthy) + DECISION
+                    {
+                        return late("the disks are well");
+                    }
+                }
+                Expect::Within(_) | Expect::Memory => {}
+            }
+        }
+        Ok(())
+    }
+}

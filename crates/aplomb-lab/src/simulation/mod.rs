@@ -1,0 +1,105 @@
+//! One broker with its disks, its clock and its clients, all from one seed.
+//!
+//! The broker is the real one: its shards, its logs, its start-up. Disks are those of `aplomb-disk-api::sim`, the tail's memory is on the heap, and
+//! time is virtual, so that thirty seconds of a frozen disk cost nothing. Clients speak the real protocol. Everything that happens follows from a
+//! [`Scenario`]; a scenario that fails is made smaller by [`shrink()`] and kept.
+//!
+//! Start reading at `world`. `scenario` is what a seed stands for, `faults` and `outages` what goes wrong, `clients` who asks, `check` what must be
+//! true.
+
+mod check;
+mod clients;
+mod faults;
+mod mortal;
+mod network;
+mod outages;
+mod process;
+mod random;
+mod scenario;
+mod shrink;
+mod trace;
+mod world;
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use aplomb_model::Instant;
+
+pub use scenario::{NotAScenario, Scenario};
+pub use shrink::shrink;
+use world::World;
+
+/// How a simulation ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What is wrong, if anything is.
+    pub failure: Option<Failure>,
+    /// What was done.
+    pub summary: Summary,
+    /// What happened, if that was asked for: the last few thousand lines.
+    pub lines: Vec<String>,
+}
+
+/// Something that must not happen did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// When, on the virtual clock.
+    pub at: Duration,
+    /// What.
+    pub what: String,
+}
+
+/// What a simulation did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Differs when anything else happened, or at another time.
+    pub digest: u64,
+    /// Virtual time.
+    pub time: Duration,
+    /// Batches that were acknowledged.
+    pub acknowledged: u64,
+    /// Batches that were read, by all readers.
+    pub read: u64,
+    /// Acknowledged batches that a power cut took, within the contract.
+    pub lost: u64,
+    /// How often the broker came up.
+    pub starts: u64,
+    /// The slowest answer to a produce request that waited for no sync.
+    pub slowest: Duration,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "after {:.6} virtual seconds: {}", self.at.as_secs_f64(), self.what)
+    }
+}
+
+/// Runs a scenario. With `lines`, what happened can be read afterwards. A panic of the broker is a failure like others.
+#[must_use]
+pub fn run(scenario: &Scenario, lines: bool) -> Outcome {
+    let mut world = World::new(scenario, lines);
+    let ended = catch_unwind(AssertUnwindSafe(|| world.run()));
+    let what = match ended {
+        Ok(Ok(())) => None,
+        Ok(Err(what)) => Some(what),
+        Err(panic) => Some(format!("it panics: {}", words_of(&*panic))),
+    };
+    let time = world.now.since(Instant::START);
+    let journal = &world.oracle.journal;
+    let summary = Summary {
+        digest: world.trace.digest(),
+        time,
+        acknowledged: journal.acknowledged,
+        read: journal.read,
+        lost: journal.lost,
+        starts: world.outages.restarts,
+        slowest: world.promptness.slowest,
+    };
+    Outcome { failure: what.map(|what| Failure { at: time, what }), summary, lines: world.trace.into_lines() }
+}
+
+fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let words = panic.downcast_ref::<String>().cloned();
+    words.or_else(|| panic.downcast_ref::<&str>().map(|words| (*words).to_owned())).unwrap_or_default()
+}
