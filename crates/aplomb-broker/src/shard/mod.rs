@@ -298,10 +298,13 @@ impl Shard {
             return;
         }
         lost.lost = Some(why.clone());
-        let mut count = 0;
-        for partition in self.partitions.values_mut().filter(|partition| partition.disk == disk) {
+        let here = self.partitions.iter().filter(|(_, partition)| partition.disk == disk);
+        let mut keys: Vec<PartitionKey> = here.map(|(key, _)| *key).collect();
+        keys.sort_unstable(); // in an order that a simulation can repeat
+        let count = keys.len();
+        for key in keys {
+            let partition = self.partitions.get_mut(&key).expect("it was there a moment ago");
             partition.go_offline(&mut self.fx);
-            count += 1;
         }
         out.push(Output::Event(Event {
             severity: Severity::Error,

@@ -93,6 +93,7 @@ impl Shard {
             partition.log.close_indexes();
             partition.mark_dirty(&mut self.fx);
         }
+        self.fx.dirty.sort_unstable(); // in an order that a simulation can repeat
         for key in std::mem::take(&mut self.fx.dirty) {
             if let Some(partition) = self.partitions.get(&key) {
                 let within = partition.settings.flush_within;

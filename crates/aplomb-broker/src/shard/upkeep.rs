@@ -81,7 +81,9 @@ impl Shard {
     pub(super) fn do_upkeep(&mut self, now: Now, out: &mut Vec<Output>) {
         if self.upkeep.retention_due <= now.instant {
             self.upkeep.retention_due = now.instant + self.upkeep.retention_interval;
-            self.upkeep.queue.extend(self.partitions.keys().filter(|key| **key != PartitionKey::METADATA));
+            let mut keys: Vec<PartitionKey> = self.partitions.keys().copied().collect();
+            keys.sort_unstable(); // in an order that a simulation can repeat
+            self.upkeep.queue.extend(keys.into_iter().filter(|key| *key != PartitionKey::METADATA));
             self.upkeep.queue_due.get_or_insert(now.instant);
         }
         if self.upkeep.queue_due.is_some_and(|due| due <= now.instant) {
