@@ -4,12 +4,15 @@
 //! and indexed anew, and the log is cut at the first batch that is not whole. Either way the cost is that of a few files, not of the
 //! log's bytes (R11). Bytes that only the tail had are written to the files before this runs ([`restore`]).
 //!
-//! Steps, one file each: [`found`] looks and tidies up, [`start`] decides where to begin, [`scan`] walks, [`load`] puts a log together.
+//! Steps, one file each: [`found`] looks and tidies up, [`start`] decides where to begin, [`scan`] walks, [`segment`] and
+//! [`producers`] take what it meets, [`load`] puts a log together.
 
 mod found;
 mod load;
+mod producers;
 pub mod restore;
 mod scan;
+mod segment;
 mod start;
 
 pub use load::{LoadError, LoadReport, LoadRequest, Loaded, load};
