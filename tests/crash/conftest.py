@@ -54,7 +54,7 @@ def moments(request):
 @pytest.fixture
 def memory():
     """A directory of the test's own on a memory file system, for tails."""
-    with tempfile.TemporaryDirectory(prefix="aplomb-crash-", dir="/dev/shm") as directory:
+    with tempfile.TemporaryDirectory(prefix="crash-tests-", dir="/dev/shm") as directory:
         yield Path(directory)
 
 

@@ -9,7 +9,7 @@ from harness import clients as client_programs
 from harness import wire
 from rig import silence
 from rig.book import Book
-from rig.load import CLIENTS, Follower, existing_topics
+from rig.load import CLIENTS, Follower, existing_topics, placement
 
 pytestmark = [pytest.mark.root, pytest.mark.timeout(300)]
 
@@ -34,18 +34,6 @@ def freeze(disk, seconds=FREEZE):
         time.sleep(seconds)
         end = now()
     return begin, end
-
-
-def placement(admin, topic, count, directories):
-    """The partitions of a topic in each of the log directories, once all of them are there."""
-    deadline = time.monotonic() + 20
-    while True:
-        found = {place["path"]: place["replicas"] for place in admin.call("describe-log-dirs")}
-        placed = [[number for number in range(count) if f"{topic}-{number}" in found[str(directory)]] for directory in directories]
-        if sum(map(len, placed)) == count:
-            return placed
-        assert time.monotonic() < deadline, f"of {count} partitions these are placed: {placed}"
-        time.sleep(0.2)
 
 
 def finish(book, broker):

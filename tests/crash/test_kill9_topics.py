@@ -73,7 +73,7 @@ def partition_names(broker, deadline=30):
 
 @pytest.mark.timeout(400)
 def test_topics_made_and_unmade_while_the_broker_is_killed(prepare, churn, moments, tools):
-    broker = prepare({"file.delete.delay.ms": "500", "log.segment.delete.delay.ms": "500"}).start()
+    broker = prepare({"log.segment.delete.delay.ms": "500"}).start()
     for kill in range(8):
         begun = len(churn.steps())
         churn.start(broker)

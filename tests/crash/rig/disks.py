@@ -15,7 +15,7 @@ from rig.load import WORK
 
 PLACE = WORK / "disks"
 MAKE = {"ext4": ["mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"], "xfs": ["mkfs.xfs", "-q", "-f"]}
-# FS_IOC_SHUTDOWN of linux/fs.h; 1 is "go down now, after flushing the journal".
+# FS_IOC_SHUTDOWN of linux/fs.h. 2: at once, with nothing more written, not even the journal.
 SHUTDOWN = 0x8004587D
 
 
@@ -88,22 +88,13 @@ class Disk:
 
     def fill(self):
         """Takes all the room there is; returns the file that holds it."""
-        filler = self.path / "filler"
-        with open(filler, "wb") as file:
-            size, step = 0, 64 << 20
-            while step >= 4096:
-                try:
-                    os.posix_fallocate(file.fileno(), size, step)
-                    size += step
-                except OSError:
-                    step //= 2
-        return filler
+        return fill(self.path)
 
     def fail(self):
         """From now on every operation ends in an I/O error."""
         directory = os.open(self.path, os.O_RDONLY)
         try:
-            fcntl.ioctl(directory, SHUTDOWN, struct.pack("I", 1))
+            fcntl.ioctl(directory, SHUTDOWN, struct.pack("I", 2))
         finally:
             os.close(directory)
 
@@ -146,6 +137,20 @@ def sweep():
         subprocess.run(["fsfreeze", "-u", str(home / "mnt")], capture_output=True)
         devices = subprocess.run(["findmnt", "-n", "-o", "SOURCE", str(home / "mnt")], capture_output=True, text=True).stdout.split()
         _release(home, devices[0] if devices else None)
+
+
+def fill(directory):
+    """Takes all the room of the directory's file system; returns the file that holds it."""
+    filler = directory / "filler"
+    with open(filler, "wb") as file:
+        size, step = 0, 64 << 20
+        while step >= 4096:
+            try:
+                os.posix_fallocate(file.fileno(), size, step)
+                size += step
+            except OSError:
+                step //= 2
+    return filler
 
 
 @contextlib.contextmanager

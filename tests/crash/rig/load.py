@@ -185,3 +185,15 @@ def existing_topics(broker):
     topics = [json.loads(line) for line in done.stdout.splitlines()]
     assert [topic for topic in topics if topic["leaderless"]] == []
     return {topic["topic"]: (topic["id"], topic["partitions"]) for topic in topics}
+
+
+def placement(admin, topic, count, directories):
+    """The partitions of a topic in each of the log directories, once all of them are there."""
+    deadline = time.monotonic() + 20
+    while True:
+        found = {place["path"]: place["replicas"] for place in admin.call("describe-log-dirs")}
+        placed = [[number for number in range(count) if f"{topic}-{number}" in found[str(directory)]] for directory in directories]
+        if sum(map(len, placed)) == count:
+            return placed
+        assert time.monotonic() < deadline, f"of {count} partitions these are placed: {placed}"
+        time.sleep(0.2)
