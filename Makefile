@@ -1,7 +1,7 @@
 # What one types here. `make help` lists it; each line of a target's comment behind ## is its help.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test ci fmt clean
+.PHONY: help run build test ci fmt bench clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,6 +20,10 @@ ci: ## Formatting, lints, layers, generated code, docs, unit tests
 
 fmt: ## Format the code
 	cargo fmt --all
+
+bench: build ## Aplomb beside Apache Kafka on this machine, for half an hour (ARGS=--quick for two minutes)
+	tests/setup.sh
+	bench/run.py $(ARGS)
 
 clean: ## Remove what was built and what tests left
 	cargo clean

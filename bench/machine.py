@@ -1,0 +1,113 @@
+"""What the kernel says about a process and about the machine: processor time, memory, load, and what kind of machine it is.
+
+Sources: proc(5) for /proc/PID/stat, /proc/PID/status, /proc/stat, /proc/loadavg and /proc/self/mountinfo."""
+
+import os
+import platform
+import resource
+import time
+from pathlib import Path
+
+TICK = os.sysconf("SC_CLK_TCK")
+# Above this one-minute load average, figures mean nothing.
+QUIET = 0.5
+
+
+def load_average():
+    """Of the last minute."""
+    return os.getloadavg()[0]
+
+
+def wait_until_quiet(patience):
+    """Waits at most `patience` seconds until the load average is low enough; returns the last one."""
+    deadline = time.monotonic() + patience
+    while load_average() > QUIET and time.monotonic() < deadline:
+        time.sleep(1)
+    return load_average()
+
+
+def process_cpu_seconds(pid):
+    """User and system time of all threads of the process, those that have ended and the kernel's io_uring workers included."""
+    # The name is in parentheses and may hold anything; user and system time are fields 14 and 15.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
+def memory(pid):
+    """Resident bytes of the process by kind. Shared memory is where Aplomb's tail is; the page cache is in none of them."""
+    names = {"VmRSS": "resident", "VmHWM": "peak", "RssAnon": "anonymous", "RssFile": "file", "RssShmem": "shared"}
+    lines = (line.split() for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return {names[key[:-1]]: int(rest[0]) * 1024 for key, *rest in lines if key[:-1] in names}
+
+
+class Meter:
+    """Who used the processors between `with` and its end, plus `settle` seconds. `other` is the rest of the machine: mostly the
+    kernel's own threads if nobody else is at work, and the sign that somebody is. `stolen` is what the hypervisor kept."""
+
+    def __init__(self, pid, settle=0.0):
+        self._pid = pid
+        self._settle = settle
+        self.spent = None
+
+    def __enter__(self):
+        self._before = self._read()
+        return self
+
+    def __exit__(self, failed, *unused):
+        if failed is None:
+            ended = time.monotonic()
+            time.sleep(self._settle)
+            after = self._read()
+            spent = {name: after[name] - self._before[name] for name in after}
+            spent["seconds_without_settling"] = ended - self._before["seconds"]
+            known = sum(spent[f"{who}_cpu_seconds"] for who in ("broker", "client", "bench"))
+            # The two come from clocks that tick apart.
+            spent["other_cpu_seconds"] = max(0.0, spent.pop("machine_cpu_seconds") - known)
+            self.spent = spent
+
+    def _read(self):
+        busy, stolen = _machine_cpu_seconds()
+        client = resource.getrusage(resource.RUSAGE_CHILDREN)
+        bench = resource.getrusage(resource.RUSAGE_SELF)
+        return {
+            "seconds": time.monotonic(),
+            "broker_cpu_seconds": process_cpu_seconds(self._pid),
+            # Children that have been waited for: the clients, since the broker still runs.
+            "client_cpu_seconds": client.ru_utime + client.ru_stime,
+            "bench_cpu_seconds": bench.ru_utime + bench.ru_stime,
+            "machine_cpu_seconds": busy,
+            "stolen_cpu_seconds": stolen,
+        }
+
+
+def _machine_cpu_seconds():
+    """(busy, stolen) of all processors since boot."""
+    user, nice, system, _, _, irq, softirq, steal = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
+    return (user + nice + system + irq + softirq) / TICK, steal / TICK
+
+
+def describe(directory):
+    """The machine, and the file system that holds `directory`."""
+    cpu = Path("/proc/cpuinfo").read_text()
+    models = {line.partition(":")[2].strip() for line in cpu.splitlines() if line.startswith("model name")}
+    total = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal:"))
+    return {
+        "cpu": ", ".join(sorted(models)) or platform.machine(),
+        "processors": len(os.sched_getaffinity(0)),
+        "memory_bytes": int(total.split()[1]) * 1024,
+        "kernel": platform.release(),
+        "virtual": " hypervisor " in cpu,
+        "file_system": _file_system(directory),
+        "load_average": os.getloadavg(),
+    }
+
+
+def _file_system(directory):
+    device = os.stat(directory).st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        fields, _, rest = line.partition(" - ")
+        if fields.split()[2] == number:
+            kind, source, _ = rest.split(maxsplit=2)
+            return {"type": kind, "source": source, "options": fields.split()[5]}
+    return {"type": "unknown", "source": number, "options": ""}

@@ -1,0 +1,88 @@
+"""Runs side by side as a Markdown table: the median, the lowest and the highest of each figure, and the ratio of the medians.
+
+Always holds: what makes figures doubtful (a busy machine, too few runs) is said under them."""
+
+from dataclasses import dataclass
+from statistics import median
+from typing import Callable
+
+import machine
+
+# More of the machine than this fraction of one processor used by neither broker nor clients: somebody else was at work.
+OTHERS = 0.25
+MEGABYTE = 1e6
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    figure: Callable[[dict], float]
+    digits: int = 0
+
+
+def rows(rates):
+    for rate in rates:
+        for key, name in (("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9")):
+            yield Row(f"produce at {rate:,} records/s: {name}, ms", lambda run, rate=rate, key=key: run["produce_at"][str(rate)]["latency_ms"][key])
+        yield Row(f"produce at {rate:,} records/s: CPU s per GB", lambda run, rate=rate: run["produce_at"][str(rate)]["broker_cpu_seconds_per_gigabyte"], 2)
+    yield Row("produce, unthrottled: MB/s", lambda run: run["produce"]["megabytes_per_second"], 1)
+    yield Row("produce, unthrottled: CPU s per GB", lambda run: run["produce"]["broker_cpu_seconds_per_gigabyte"], 2)
+    yield Row("consume: MB/s", lambda run: run["consume"]["megabytes_per_second"], 1)
+    yield Row("consume: CPU s per GB", lambda run: run["consume"]["broker_cpu_seconds_per_gigabyte"], 2)
+    yield Row("resident memory at the end, MB", lambda run: run["memory"]["resident"] / MEGABYTE)
+    yield Row("the same without the tail, MB", lambda run: (run["memory"]["resident"] - run["tail_bytes"]) / MEGABYTE)
+    yield Row("start to first acknowledged record, ms", lambda run: run["first_record_ms"])
+
+
+def markdown(environment, runs, count):
+    """`runs` by broker, `count` of each: {"aplomb": [run, ...], "kafka": [run, ...]}."""
+    versions = environment["versions"]
+    lines = [
+        f"{environment['cpu']}, {environment['processors']} processors, {environment['memory_bytes'] / 1e9:.0f} GB, Linux {environment['kernel']}, "
+        f"{environment['file_system']['type']}; {environment['began']}; {'one run' if count == 1 else f'median of {count} runs (lowest to highest)'}.",
+        "",
+        f"| | Aplomb {versions['aplomb']} | Apache Kafka {versions['kafka']} | Aplomb ÷ Kafka |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for row in rows(environment["plan"]["rates"]):
+        ours, theirs = ([row.figure(run) for run in runs[kind]] for kind in ("aplomb", "kafka"))
+        lines.append(f"| {row.name} | {_cell(row, ours)} | {_cell(row, theirs)} | {_ratio(median(ours), median(theirs))} |")
+    doubts = list(_doubts(environment, runs))
+    return "\n".join(lines + ([""] + [f"**{doubt}**" for doubt in doubts] if doubts else [])) + "\n"
+
+
+def loads(run):
+    """The loads of a run by name."""
+    yield from ((f"produce at {rate}/s", load) for rate, load in run["produce_at"].items())
+    yield from ((name, run[name]) for name in ("produce", "consume"))
+
+
+def others(load):
+    """How many processors were busy with neither the broker nor the clients."""
+    return load["meter"]["other_cpu_seconds"] / load["meter"]["seconds"]
+
+
+def _doubts(environment, runs):
+    every = [run for kind in runs.values() for run in kind]
+    loaded = [run["load_average"] for run in every if run["load_average"] > machine.QUIET]
+    if loaded:
+        yield f"These figures mean nothing: before {len(loaded)} of {len(every)} runs the load average was above {machine.QUIET} (up to {max(loaded):.1f})."
+    busy = max(others(load) for run in every for _, load in loads(run))
+    if busy > OTHERS:
+        yield f"Something else kept up to {busy:.1f} processors busy during a load."
+    if environment["plan"]["quick"]:
+        yield "A quick run: it shows that the bench works, not how fast a broker is."
+
+
+def _cell(row, values):
+    if len(values) == 1:
+        return _number(row, values[0])
+    return f"{_number(row, median(values))} ({_number(row, min(values))} to {_number(row, max(values))})"
+
+
+def _number(row, value):
+    return f"{value:,.{row.digits}f}"
+
+
+def _ratio(ours, theirs):
+    return f"{ours / theirs:.2f}" if theirs else "–"
