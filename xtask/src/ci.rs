@@ -27,8 +27,9 @@ const STEPS: &[(&str, Step)] = &[
     (
         "doc",
         Step::Cargo(
-            &["doc", "--workspace", "--no-deps", "--locked", "--quiet"],
-            Some(("RUSTDOCFLAGS", "-D warnings")),
+            // Private rooms too: the opening words of a file send the reader on to them.
+            &["doc", "--workspace", "--no-deps", "--document-private-items", "--locked", "--quiet"],
+            Some(("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links")),
         ),
     ),
     ("test", Step::Cargo(&["test", "--workspace", "--locked", "--quiet"], None)),

@@ -1,7 +1,7 @@
 //! Log lines: events go into a bounded ring, a thread of its own writes them.
 //!
 //! What always holds: whoever logs never waits. A full ring drops the event and counts it; the writer says how many were lost as
-//! soon as it can. Start at [`Log`]; [`line`] is how a line looks, [`writer`] the thread, [`panic`] what becomes of
+//! soon as it can. Start at [`Log`]; [`mod@line`] is how a line looks, [`writer`] the thread, [`mod@panic`] what becomes of
 //! one.
 
 pub mod line;

@@ -4,7 +4,7 @@
 //! writes all replies, so that a request in a busy shard costs one receive, one send and a share of one wait. Sockets are
 //! registered once, edge-triggered; what may be read and written is remembered in the connection.
 //!
-//! What always holds: the loop waits in `epoll_wait` and nowhere else. Start at [`Reactor::run`]; mail comes by [`mailbox`] and
+//! What always holds: the loop waits in `epoll_wait` and nowhere else. Start at [`Reactor::run`]; mail comes by [`mod@mailbox`] and
 //! leaves by [`outbox`].
 
 mod closing;
