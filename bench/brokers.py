@@ -8,7 +8,8 @@ import time
 import first_record
 from suite import broker, places
 
-# What the start script of Apache Kafka passes to its JVM: kafka-server-start.sh and kafka-run-class.sh, without a JMX port.
+# What the start script of Apache Kafka passes to its JVM: kafka-server-start.sh and kafka-run-class.sh of its source tree at 4.0.0-SNAPSHOT
+# (1eb7644349c), since the jars carry no scripts; without a JMX port. A release may have dropped MaxInlineLevel, whose value is the JVM's default.
 HEAP = ("-Xmx1G", "-Xms1G")
 PERFORMANCE = (
     "-server -XX:+UseG1GC -XX:MaxGCPauseMillis=20 -XX:InitiatingHeapOccupancyPercent=35 "
