@@ -1,8 +1,8 @@
 //! From log directories to shards. Runs before the first request, on threads that may wait for a disk.
 //!
-//! The order, which the caller keeps: [`survey`] each directory; write back what an earlier process had only in memory
+//! The order, which the caller keeps: [`survey()`] each directory; write back what an earlier process had only in memory
 //! ([`aplomb_log::recovery::restore`]), the metadata log first; [`MetadataFound::read`] it, which gives the names for the rest; write that back as well; then
-//! [`load`].
+//! [`load()`].
 
 mod lead;
 mod load;

@@ -5,7 +5,7 @@
 //! log's bytes (R11). Bytes that only the tail had are written to the files before this runs ([`restore`]).
 //!
 //! Steps, one file each: [`found`] looks and tidies up, [`start`] decides where to begin, [`scan`] walks, [`segment`] and
-//! [`producers`] take what it meets, [`load`] puts a log together.
+//! [`producers`] take what it meets, [`mod@load`] puts a log together.
 
 mod found;
 mod load;
