@@ -49,8 +49,20 @@ struct FetchPart {
     wish: FetchWish,
     target: Result<PartitionKey, ErrorCode>,
     answer: Option<Result<ReadRecords, ReadRefusal>>,
-    /// The disk has been asked for this part.
-    cold: bool,
+    state: PartState,
+}
+
+/// How far a partition's part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PartState {
+    /// There is an answer, and nothing more is asked for.
+    Told,
+    /// It was asked for.
+    Reading,
+    /// The disk has been asked for it.
+    OnDisk,
+    /// There is an answer, and the partition says once when there is more.
+    Watched,
 }
 
 /// What a fetch wants next.
@@ -108,7 +120,7 @@ impl FetchOp {
             .into_iter()
             .map(|(key, wish)| {
                 let target = resolve(&key, image);
-                FetchPart { key, wish, target, answer: None, cold: false }
+                FetchPart { key, wish, target, answer: None, state: PartState::Told }
             })
             .collect();
         let wait = u64::try_from(body.max_wait_ms).unwrap_or(0);
@@ -156,9 +168,10 @@ impl FetchOp {
     pub(crate) fn read(&mut self, slot: Slot) -> Option<(Slot, PartitionKey, PartitionCall)> {
         let part = &mut self.parts[slot as usize];
         let key = *part.target.as_ref().ok()?;
-        if std::mem::take(&mut part.cold) {
-            self.cold -= 1;
+        if matches!(part.state, PartState::Reading | PartState::OnDisk) {
+            return None; // what was asked for is still to come
         }
+        part.state = PartState::Reading;
         self.outstanding += 1;
         let max = u64::try_from(part.wish.max_bytes).unwrap_or(0).min(self.max_bytes);
         let call = ReadCall {
@@ -172,16 +185,18 @@ impl FetchOp {
         Some((slot, key, PartitionCall::Read(call)))
     }
 
-    /// Watches of all partitions that can have more.
+    /// Watches of all partitions that can have more and are not watched: a watch ends when it comes true.
     pub(crate) fn watches(&mut self) -> Calls {
         self.watching = true;
-        let watch = |(slot, part): (usize, &FetchPart)| {
+        let watch = |(slot, part): (usize, &mut FetchPart)| {
             let key = *part.target.as_ref().ok()?;
             let Some(Ok(read)) = &part.answer else { return None };
             let call = PartitionCall::Watch { seen: read.high_watermark, start: read.log_start };
+            part.state = PartState::Watched;
             Some((slot as Slot, key, call))
         };
-        self.parts.iter().enumerate().filter(|(_, part)| !part.cold).filter_map(watch).collect()
+        let told = |(_, part): &(usize, &mut FetchPart)| part.state == PartState::Told;
+        self.parts.iter_mut().enumerate().filter(told).filter_map(watch).collect()
     }
 
     /// Ends of the watches, if there are any.
@@ -204,15 +219,24 @@ impl FetchOp {
     ) {
         let part = &mut self.parts[slot as usize];
         part.answer = Some(answer);
-        if from_disk_later {
-            part.cold = true;
-            self.cold += 1;
-            self.outstanding -= 1;
-        } else if std::mem::take(&mut part.cold) {
-            self.cold -= 1;
-        } else {
-            self.outstanding -= 1;
+        match part.state {
+            PartState::Reading => self.outstanding -= 1,
+            PartState::OnDisk => self.cold -= 1,
+            PartState::Told | PartState::Watched => panic!("a partition answers what it was asked"),
         }
+        // A read that goes on in the next segment says a second time that the disk is asked.
+        part.state = if from_disk_later { PartState::OnDisk } else { PartState::Told };
+        self.cold += usize::from(from_disk_later);
+    }
+
+    /// When to look again at reads that were not answered by the deadline: they may turn out to need the disk.
+    pub(crate) fn patience(&self, now: Instant) -> Instant {
+        (self.begun + COLD_PATIENCE).max(now + Duration::from_millis(1))
+    }
+
+    /// The broker stops: the answer goes out as soon as all partitions have said what they have in memory.
+    pub(crate) fn hurry(&mut self) {
+        (self.begun, self.deadline) = (Instant::START, Instant::START);
     }
 
     /// What to do now.
@@ -229,7 +253,9 @@ impl FetchOp {
         if self.wake_again(now).is_none() {
             return Progress::Reply;
         }
-        if self.watching { Progress::Wait } else { Progress::Watch }
+        let unwatched =
+            |part: &FetchPart| part.state == PartState::Told && matches!(part.answer, Some(Ok(_)));
+        if self.parts.iter().any(unwatched) { Progress::Watch } else { Progress::Wait }
     }
 
     /// Whether a partition has something to say that should not wait for records: an error, a divergence.

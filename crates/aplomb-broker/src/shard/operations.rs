@@ -95,8 +95,11 @@ impl Shard {
                 op.give_up();
                 self.finish(number, now, out);
             }
-            // Partitions of other shards are about to answer, from memory: the last answer ends it.
-            Waiting::Fetch(op) if op.is_reading() => {}
+            // Partitions of other shards are about to answer, from memory: the last answer ends it, unless it says that the disk was asked.
+            Waiting::Fetch(op) if op.is_reading() => {
+                let later = op.patience(now.instant);
+                self.operations.remind(number, later);
+            }
             Waiting::Fetch(op) => match op.wake_again(now.instant) {
                 Some(later) => self.operations.remind(number, later),
                 None => self.finish(number, now, out),
@@ -144,7 +147,11 @@ impl Shard {
     /// All fetches are answered with what they have: the broker stops.
     pub(super) fn finish_fetches(&mut self, now: Now, out: &mut Vec<Output>) {
         for number in self.operations.numbers_where(|parked| matches!(parked.what, Waiting::Fetch(_))) {
-            self.finish(number, now, out);
+            match self.operations.get_mut(number) {
+                // Partitions of other shards are about to answer.
+                Some(Parked { what: Waiting::Fetch(op), .. }) if op.is_reading() => op.hurry(),
+                _ => self.finish(number, now, out),
+            }
         }
     }
 
