@@ -122,7 +122,8 @@ impl Shard {
     /// When [`Self::on_wake`] has something to do.
     pub fn wake_at(&mut self) -> Option<Instant> {
         let disks = self.disks.iter().filter_map(ShardDisk::wake_at).min();
-        let keeper = self.keeper.as_ref().and_then(Keeper::wake_at);
+        // At the end the files are written with the markers, and not before.
+        let keeper = self.keeper.as_ref().filter(|_| self.stopping.is_none()).and_then(Keeper::wake_at);
         [disks, keeper, self.operations.wake_at(), self.starved_due, self.upkeep.wake_at()]
             .into_iter()
             .flatten()
