@@ -85,6 +85,9 @@ pub fn run(scenario: &Scenario, lines: bool) -> Outcome {
         Ok(Err(what)) => Some(what),
         Err(panic) => Some(format!("it panics: {}", words_of(&*panic))),
     };
+    if what.is_some() && lines {
+        world.show();
+    }
     let time = world.now.since(Instant::START);
     let journal = &world.oracle.journal;
     let summary = Summary {

@@ -13,12 +13,14 @@ const KEPT: usize = 4_000;
 pub(crate) struct Trace {
     digest: u64,
     lines: Option<VecDeque<String>>,
+    /// The last line, and how often it came again.
+    last: (String, u32),
 }
 
 impl Trace {
     /// With `lines`, what is noted can be read afterwards.
     pub(crate) fn new(lines: bool) -> Self {
-        Self { digest: 0xcbf2_9ce4_8422_2325, lines: lines.then(VecDeque::new) }
+        Self { digest: 0xcbf2_9ce4_8422_2325, lines: lines.then(VecDeque::new), last: Default::default() }
     }
 
     /// Notes an event by its kind and its numbers.
@@ -43,11 +45,22 @@ impl Trace {
     /// Adds a line for people.
     pub(crate) fn say(&mut self, now: Instant, text: impl FnOnce() -> String) {
         let Some(lines) = &mut self.lines else { return };
+        let text = text();
+        if self.last.0 == text && self.last.1 > 2 {
+            self.last.1 += 1;
+            return;
+        }
+        self.last = (text.clone(), if self.last.0 == text { self.last.1 + 1 } else { 0 });
         if lines.len() == KEPT {
             lines.pop_front();
         }
         let micros = now.as_nanos() / 1000;
-        lines.push_back(format!("{:>4}.{:06} {}", micros / 1_000_000, micros % 1_000_000, text()));
+        lines.push_back(format!("{:>4}.{:06} {}", micros / 1_000_000, micros % 1_000_000, text));
+    }
+
+    /// Whether anybody reads the lines.
+    pub(crate) fn is_read(&self) -> bool {
+        self.lines.is_some()
     }
 
     pub(crate) fn digest(&self) -> u64 {

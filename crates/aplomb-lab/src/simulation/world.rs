@@ -30,7 +30,7 @@ const MS: Duration = Duration::from_millis(1);
 /// The wall clock when the monotonic one starts: 2026-01-01.
 const WALL_START: i64 = 1_767_225_600_000;
 /// So many steps without the clock moving are a loop.
-const SPIN: u32 = 50_000;
+const SPIN: u32 = 5_000;
 /// How often waiting requests are looked at.
 const LOOK: Duration = Duration::from_millis(3);
 /// How long the last audit may take.
@@ -375,14 +375,34 @@ impl World {
         let plan = self.plan.clone();
         let clocks = (self.now, self.wall());
         let Slot { client, dice, correlation, .. } = &mut self.slots[slot];
-        let mut ctx = Context::new(clocks, dice, &mut self.oracle, &plan, correlation);
+        let mut ctx = Context::new(clocks, dice, &mut self.oracle, &plan, correlation, self.trace.is_read());
         turn(client.as_mut(), &mut ctx);
-        let actions = ctx.actions;
+        let (actions, notes) = (ctx.actions, ctx.notes);
+        for note in notes.into_iter().flatten() {
+            self.trace.say(self.now, || format!("client {slot}: {note}"));
+        }
         self.act(slot, actions);
         for topic in std::mem::take(&mut self.oracle.cluster.gone) {
             self.oracle.journal.forget(topic);
         }
         self.note_appended();
+    }
+
+    /// Adds to the trace how things stand on the disks and in the tail.
+    pub(crate) fn show(&mut self) {
+        let mut lines = Vec::new();
+        for (n, disk) in self.disks.iter().enumerate() {
+            lines.push(format!("disk {n}: {:?}", disk.stats()));
+            lines.extend(
+                disk.image().iter().map(|(name, content)| format!("  {name}: {} bytes", content.len())),
+            );
+        }
+        for share in self.process.iter().flat_map(|process| &process.shares) {
+            lines.push(format!("{:?}", share.stats()));
+        }
+        for line in lines {
+            self.trace.say(self.now, || line);
+        }
     }
 
     pub(crate) fn listener() -> Arc<str> {

@@ -102,7 +102,7 @@ impl Auditor {
             return self.next_partition(ctx);
         }
         let version = ctx.version(ApiKey::Fetch, BY_ID);
-        let wish = reading.cursor.wish(60_000, ctx);
+        let wish = reading.cursor.wish(version, 60_000, ctx);
         let body = m::FetchRequest {
             replica_id: -1,
             max_wait_ms: 100,

@@ -145,11 +145,11 @@ impl Consumer {
     }
 
     fn fetch(&mut self, ctx: &mut Context<'_>) {
-        let max_bytes = self.max_bytes;
+        let (version, max_bytes) = (self.version, self.max_bytes);
         let mut wishes = Vec::new();
         let is_incremental = self.sessions && self.session.1 > 0;
         for cursor in &mut self.cursors {
-            let wish = cursor.wish(max_bytes, ctx);
+            let wish = cursor.wish(version, max_bytes, ctx);
             let state = (cursor.place.id, cursor.position, cursor.leader_epoch, cursor.last_epoch);
             if is_incremental && self.told.contains(&state) {
                 continue;

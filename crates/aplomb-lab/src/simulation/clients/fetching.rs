@@ -42,14 +42,14 @@ impl Cursor {
         Self { place, position, last_epoch: -1, leader_epoch: -1, before: Before::default() }
     }
 
-    /// What a request says of the partition.
-    pub(super) fn wish(&mut self, max_bytes: i32, ctx: &Context<'_>) -> FetchPartition {
+    /// What a request of `version` says of the partition.
+    pub(super) fn wish(&mut self, version: i16, max_bytes: i32, ctx: &Context<'_>) -> FetchPartition {
         self.before = ctx.oracle.journal.before(self.place.id);
         FetchPartition {
             partition: self.place.id.index,
-            current_leader_epoch: self.leader_epoch,
+            current_leader_epoch: if version >= 9 { self.leader_epoch } else { -1 },
             fetch_offset: self.position,
-            last_fetched_epoch: self.last_epoch,
+            last_fetched_epoch: if version >= 12 { self.last_epoch } else { -1 },
             log_start_offset: -1,
             partition_max_bytes: max_bytes,
             ..Default::default()

@@ -41,6 +41,8 @@ pub(crate) struct Context<'a> {
     pub(crate) oracle: &'a mut Oracle,
     pub(crate) plan: &'a Plan,
     pub(crate) actions: Vec<Action>,
+    /// For the trace, if there is one.
+    pub(crate) notes: Option<Vec<String>>,
     next_correlation: &'a mut i32,
 }
 
@@ -51,8 +53,17 @@ impl<'a> Context<'a> {
         oracle: &'a mut Oracle,
         plan: &'a Plan,
         next_correlation: &'a mut i32,
+        noting: bool,
     ) -> Self {
-        Self { now, wall, dice, oracle, plan, actions: Vec::new(), next_correlation }
+        let notes = noting.then(Vec::new);
+        Self { now, wall, dice, oracle, plan, actions: Vec::new(), notes, next_correlation }
+    }
+
+    /// Adds a line to the trace.
+    pub(crate) fn note(&mut self, text: impl FnOnce() -> String) {
+        if let Some(notes) = &mut self.notes {
+            notes.push(text());
+        }
     }
 
     /// Sends a request and gives the number by which its answer is known.

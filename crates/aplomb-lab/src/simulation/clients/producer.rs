@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use aplomb_model::batch::{BatchBuilder, Codec, ProducerStamp};
 use aplomb_model::{ErrorCode, Instant, Offset, ProducerEpoch, ProducerId, Timestamp};
+use aplomb_protocol::ApiKey;
 use aplomb_protocol::messages as m;
 use aplomb_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
-use aplomb_protocol::ApiKey;
 use bytes::Bytes;
 
 use super::{Client, Context, Expect, Place, all_places, answer, millis, setting};
@@ -212,6 +212,10 @@ impl Producer {
             ..Default::default()
         };
         let correlation = ctx.send(version, &body, expect);
+        for (lane, id, _) in &parts {
+            let place = &self.lanes[*lane].place;
+            ctx.note(|| format!("sends batch {id} to {}-{}", place.topic, place.id.index));
+        }
         let parts: Vec<_> = parts.into_iter().map(|(lane, id, _)| (lane, id)).collect();
         if self.acks == 0 {
             // Nobody will say what became of them.
@@ -224,7 +228,7 @@ impl Producer {
 
     fn on_produced(&mut self, response: m::ProduceResponse, in_flight: InFlight, ctx: &mut Context<'_>) {
         for (lane, id) in in_flight.parts {
-            let place = self.lanes[lane].place.clone();
+            let Some(place) = self.lanes.get(lane).map(|lane| lane.place.clone()) else { return };
             let topic = response.responses.iter().find(|topic| {
                 if in_flight.version >= BY_ID {
                     topic.topic_id == place.id.topic
@@ -237,6 +241,7 @@ impl Producer {
             let Some(part) = part else {
                 return ctx.oracle.violated(format!("the answer to a batch for {place:?} does not name it"));
             };
+            ctx.note(|| format!("batch {id}: error {}, offset {}", part.error_code, part.base_offset));
             match ErrorCode::from_wire(part.error_code) {
                 Some(ErrorCode::None) => {
                     let checked = ctx.oracle.journal.acknowledged(id, part.base_offset, ctx.now);
@@ -354,6 +359,7 @@ impl Client for Producer {
             match answer::<m::InitProducerIdRequest>(version, frame) {
                 Ok(response) if response.error_code == 0 => {
                     let id = ProducerId::from_wire(response.producer_id);
+                    ctx.note(|| format!("is {id:?}"));
                     self.identity = id.map(|id| (id, ProducerEpoch(response.producer_epoch)));
                 }
                 Ok(response) => ctx.oracle.violated(format!("no producer id: {response:?}")),
