@@ -36,14 +36,15 @@ def pytest_runtest_makereport(item):
 
 @pytest.fixture(scope="session")
 def start_broker(tmp_path_factory):
-    """Starts brokers, `start_broker(kind=None, properties=None, log_dirs=1)`, and ends them with the session."""
+    """Starts brokers, `start_broker(kind=None, properties=None, log_dirs=1)`, and ends them with the session; with
+    `after=BROKER` on the directories of one that has stopped."""
     started = []
 
-    def start(kind=None, properties=None, log_dirs=1, **options):
+    def start(kind=None, properties=None, log_dirs=1, after=None, **options):
         make = brokers.under_test() if kind is None else brokers.KINDS[kind]
         broker = make(tmp_path_factory.mktemp(make.kind), properties, log_dirs, **options)
         started.append(broker)
-        return broker.start()
+        return broker.start() if after is None else broker.take_over(after)
 
     yield start
     for broker in started:

@@ -77,6 +77,14 @@ class Broker:
         self._wait_until_ready()
         return self
 
+    def take_over(self, other):
+        """Serves the stopped other's directories at its addresses, whatever kind it is."""
+        self.log_dirs = other.log_dirs
+        self.port, self.controller_port = other.port, other.controller_port
+        for key in ("listeners", "controller.quorum.voters", "log.dirs"):
+            self.properties[key] = other.properties[key]
+        return self.start()
+
     def stop(self):
         """A clean stop by SIGTERM."""
         if not self.alive():

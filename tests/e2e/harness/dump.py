@@ -13,7 +13,7 @@ def check(tools, broker):
     """Dumps and verifies every file of every partition; returns how many batches were seen, by directory name."""
     batches = {}
     for directory in broker.partition_directories():
-        if directory.name.endswith("-delete"):
+        if directory.name.endswith(("-delete", "-stray")):
             continue
         metadata = directory.name == "__cluster_metadata-0"
         batches[directory.name] = _check_logs(tools, directory, metadata)

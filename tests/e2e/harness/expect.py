@@ -1,5 +1,7 @@
 """What consumers have to report for what producers were told to send."""
 
+import functools
+
 import suite
 
 from harness import clients
@@ -14,13 +16,18 @@ def consumed(producer, seed, count, size, key_prefix=None, headers=False, tombst
             sent = [(key, value) for key, value in sent if value is not None]
         line = {
             "key": None if key_prefix is None else f"{key_prefix}{seq}",
-            "value_sha": suite.sha256(suite.value(seed, seq, size, tombstones)),
+            "value_sha": _digest(seed, seq, size, tombstones),
             "headers": [list(header) for header in sent],
         }
         if timestamp is not None:
             line["timestamp"] = timestamp + seq
         lines.append(line)
     return lines
+
+
+@functools.lru_cache(maxsize=100_000)
+def _digest(seed, seq, size, tombstones):
+    return suite.sha256(suite.value(seed, seq, size, tombstones))
 
 
 def without(records, *names):
