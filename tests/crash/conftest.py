@@ -12,7 +12,6 @@ from e2e.conftest import (  # noqa: F401  fixtures and hooks are used by being h
     _something_to_test,
     _tools,
     java,
-    pytest_runtest_makereport,
     topic,
 )
 from e2e.conftest import pytest_collection_modifyitems as skip_what_is_only_promised_by_aplomb
@@ -22,6 +21,20 @@ from rig import disks, silence
 from rig.load import CLIENTS, FRANZ_GO, Load
 
 SEED = int(os.environ.get("APLOMB_CRASH_SEED", random.SystemRandom().randrange(1 << 31)))
+
+
+BROKERS = pytest.StashKey()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    """A failed test quotes the end of the log of every broker it used."""
+    report = (yield).get_result()
+    if report.failed:
+        for broker in item.stash.get(BROKERS, ()):
+            ended = broker.process.poll() if broker.process else "never started"
+            state = "running" if broker.alive() else f"gone, exit code {ended}"
+            report.sections.append((f"{broker.kind} ({state}), {broker.log_file}", broker.log_tail()))
 
 
 def pytest_report_header():
@@ -59,9 +72,9 @@ def memory():
 
 
 @pytest.fixture
-def prepare(tmp_path, memory, disk):  # noqa: ARG001  disks go after the brokers on them
+def prepare(request, tmp_path, memory, disk):  # noqa: ARG001  disks go after the brokers on them
     """Brokers that are yet to be started: `prepare(properties=None, log_dirs=1)`, where log_dirs is a number or a list of places."""
-    made = []
+    made = request.node.stash.setdefault(BROKERS, [])
 
     def make(properties=None, log_dirs=1, name="broker"):
         kind = brokers.under_test()

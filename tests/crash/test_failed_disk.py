@@ -92,8 +92,10 @@ def wait_until_lost(broker, partitions, patience=60):
             assert fetch_error(connection, "both", partition) in LOST
 
 
-@pytest.mark.parametrize("two_disks", WAYS, indirect=True)
-@pytest.mark.parametrize("ending", ("kill", "stop"))
+CASES = [(how, "kill") for how in WAYS] + [(how, "stop") for how in ("a full file system", "ext4 that has shut down")]
+
+
+@pytest.mark.parametrize(("two_disks", "ending"), CASES, indirect=["two_disks"])
 def test_a_lost_disk_is_one_lost_disk(two_disks, load, ending):
     broker, sick, ill, well = two_disks
     load_ill = [load(client, broker, "both", ill, rate=300, size=1000, name=f"{client}-ill") for client in CLIENTS]

@@ -5,6 +5,7 @@ import time
 
 import pytest
 from harness import dump
+from rig import silence
 from rig.book import Book
 from rig.kills import kill_while_it_starts, timed_start
 
@@ -58,6 +59,23 @@ def test_kills_while_producers_wait_in_a_full_tail(prepare, admin_of, loads, top
     book.close(broker)
     broker.stop()
     dump.check(tools, broker)
+
+
+def test_a_small_tail_and_a_prompt_disk_do_not_stand_still(prepare, admin_of, loads, topic):
+    """Whoever waits for room goes on as soon as the disk has made some, and not when a time-out says so. The batches of the clients
+    are large, some of them a quarter of the tail."""
+    broker = prepare({"aplomb.tail.bytes": str(4 << 20)}).start()
+    admin_of(broker).create(topic, partitions=len(PARTITIONS), retention_ms=-1)
+    producers = loads(broker, topic, PARTITIONS, rate=4000, size=3000)
+    begin = int(time.time() * 1000)
+    time.sleep(12)
+    end = int(time.time() * 1000)
+    for producer in producers:
+        producer.news()
+        pause = silence.longest([ack.at for ack in producer.acks], begin, end)
+        assert pause < 5, f"{producer.name} got no acknowledgement for {pause} s"
+        producer.stop()
+    Book(topic, PARTITIONS, producers).close(broker)
 
 
 @pytest.mark.root
