@@ -39,6 +39,8 @@ pub struct TailShare {
     reader_pinned: AtomicUsize,
     waiting: AtomicU64,
     batches: AtomicU64,
+    /// Chunks that somebody needed at once and did not get.
+    missed: AtomicUsize,
 }
 
 /// How a share stands, in chunks unless said otherwise. Read without stopping anybody: the numbers are each right, not all
@@ -112,6 +114,7 @@ impl TailShare {
             reader_pinned: AtomicUsize::new(0),
             waiting: AtomicU64::new(0),
             batches: AtomicU64::new(0),
+            missed: AtomicUsize::new(0),
         }
     }
 
@@ -144,10 +147,12 @@ impl TailShare {
     /// How many chunks the logs of this disk should give up now, by `LogTail::evict`, so that the next batches find room.
     #[must_use]
     pub fn shortage(&self) -> usize {
-        let wanted = (self.chunks / WANTED_FREE).max(1);
-        wanted
-            .saturating_sub(self.free_count.load(Ordering::Relaxed))
-            .min(self.cached.load(Ordering::Relaxed))
+        let wanted = (self.chunks / WANTED_FREE).max(1).max(self.missed.load(Ordering::Relaxed));
+        let chunks = wanted.saturating_sub(self.free_count.load(Ordering::Relaxed));
+        // Chunks full of very small batches are given up for the room to remember others.
+        let few = self.most_batches - self.most_batches / WANTED_FREE as u64;
+        let batches = usize::from(self.batches.load(Ordering::Relaxed) > few);
+        chunks.max(batches).min(self.cached.load(Ordering::Relaxed))
     }
 
     /// How the share stands.
@@ -178,7 +183,13 @@ impl TailShare {
     /// Takes `count` chunks, or none.
     pub(super) fn take(&self, count: usize) -> Option<Vec<Slot>> {
         let mut free = self.free_list();
-        let left = free.len().checked_sub(count)?;
+        let Some(left) = free.len().checked_sub(count) else {
+            self.missed.fetch_max(count, Ordering::Relaxed);
+            return None;
+        };
+        if self.missed.load(Ordering::Relaxed) <= count {
+            self.missed.store(0, Ordering::Relaxed);
+        }
         let taken = free.split_off(left);
         self.free_count.store(left, Ordering::Relaxed);
         drop(free);
