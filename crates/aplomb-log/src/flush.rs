@@ -24,6 +24,9 @@ pub struct FlushState {
     first: Option<SmallFile>,
     /// The segment whose files were made: Apache Kafka's tools expect its indexes even while they are empty.
     made: Option<Offset>,
+    /// The same, when the round of syncs began that is under way, and when the last one did that is over.
+    naming: Option<Offset>,
+    named: Option<Offset>,
     /// Writes of segments that are closed; their order among each other is that of the log.
     closed: Vec<DiskCommand>,
     /// Segments of which something was written since the last sync that covers it.
@@ -98,6 +101,11 @@ impl FlushState {
         self.recovery_point
     }
 
+    /// Whether the file of the segment that begins at `base` is sure to be found after a power cut.
+    pub(crate) fn is_named(&self, base: Offset) -> bool {
+        self.named == Some(base)
+    }
+
     pub(crate) fn on_append(&mut self) {
         self.appended = true;
     }
@@ -121,6 +129,9 @@ impl FlushState {
         let base = segments.active().base;
         if self.made != Some(base) {
             self.made = Some(base);
+            if !self.unsynced_logs.contains(&base) {
+                self.unsynced_logs.push(base);
+            }
             for kind in [SegmentFile::Log, SegmentFile::OffsetIndex, SegmentFile::TimeIndex] {
                 out.push(DiskCommand::Write { file: segments.file(kind, base), at: 0, data: Vec::new() });
             }
@@ -183,6 +194,7 @@ impl Log {
     /// Takes the files that a round of syncs has to cover. [`Self::take_writes`] comes before, and its commands go before the sync.
     pub fn begin_sync(&mut self) -> SyncPart {
         self.flush.appended = false;
+        self.flush.naming = self.flush.made;
         let logs = std::mem::take(&mut self.flush.unsynced_logs);
         let files = logs.into_iter().map(|base| self.file(SegmentFile::Log, base)).collect();
         SyncPart { files, covers: self.end() }
@@ -220,6 +232,7 @@ impl Log {
     /// The round that began with [`Self::begin_sync`] is durable.
     pub fn on_synced(&mut self, covers: Offset) {
         self.tail.on_durable(covers);
+        self.flush.named = self.flush.naming;
     }
 
     /// The checkpoint that covered up to `covers` is on the disk. Returns the recovery point.

@@ -19,6 +19,8 @@ pub struct Retention {
     pub doomed: Vec<(DiskCommand, FileName)>,
     /// How many segments went.
     pub segments: usize,
+    /// A segment stays because it is the last of which the disk surely has a file: after a round of syncs it may go.
+    pub waits_for_name: bool,
     /// A time index whose last entry has to be read before the next decision: the segment's base, and how.
     pub look_up: Option<(Offset, DiskCommand)>,
 }
@@ -45,7 +47,11 @@ impl Log {
                 count += 1;
             }
         }
-        let count = count.min(self.deletable());
+        let durable = count.min(self.deletable());
+        // An empty log is known to end where it does by the name of its only file.
+        let unnamed = !self.flush.is_named(self.segments.active().base);
+        let count = durable.min(self.segments.closed().len() - usize::from(unnamed && durable > 0));
+        retention.waits_for_name = count < durable;
         if count == 0 {
             return retention;
         }
