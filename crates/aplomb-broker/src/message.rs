@@ -315,6 +315,8 @@ pub enum ShardMessage {
         /// The error.
         why: Arc<str>,
     },
+    /// Memory is short that the disk has, and that only you can give back.
+    GiveBack,
     /// All my partitions are closed, or given up.
     Closed {
         /// For each log directory, whether everything in it was closed cleanly.

@@ -4,21 +4,34 @@
 //! it points at: the tail's share for writes, parked requests for reads, files for housekeeping.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
 
 use aplomb_disk_api::{DiskCommand, DiskIndex, DiskQueue, Lane, QueueFull, Ticket};
 use aplomb_model::Instant;
 
+/// How soon a lane is tried again that others have filled.
+const RETRY: Duration = Duration::from_millis(2);
+
 /// Remembers for each command why it was given; `P` is the purpose.
 pub(crate) struct DiskPort<P> {
     queue: Box<dyn DiskQueue>,
-    outstanding: HashMap<Ticket, P>,
+    outstanding: HashMap<Ticket, (Lane, P)>,
+    /// How many of those are in each lane.
+    in_lane: [usize; 3],
     waiting: [VecDeque<(DiskCommand, P)>; 3],
+    tried: Instant,
 }
 
 impl<P> DiskPort<P> {
     /// A port on a queue that nothing was submitted to yet.
     pub(crate) fn new(queue: Box<dyn DiskQueue>) -> Self {
-        Self { queue, outstanding: HashMap::new(), waiting: Default::default() }
+        Self {
+            queue,
+            outstanding: HashMap::new(),
+            in_lane: [0; 3],
+            waiting: Default::default(),
+            tried: Instant::START,
+        }
     }
 
     /// The disk behind the port.
@@ -35,11 +48,10 @@ impl<P> DiskPort<P> {
 
     /// The purpose of a completed command. Makes room for what waited.
     pub(crate) fn on_completion(&mut self, ticket: Ticket, now: Instant) -> Option<P> {
-        let purpose = self.outstanding.remove(&ticket);
-        for lane in Lane::ALL {
-            self.push(lane, now);
-        }
-        purpose
+        let (lane, purpose) = self.outstanding.remove(&ticket)?;
+        self.in_lane[lane.index()] -= 1;
+        self.retry(now);
+        Some(purpose)
     }
 
     /// Commands given and not yet completed, those that wait included.
@@ -47,9 +59,12 @@ impl<P> DiskPort<P> {
         self.outstanding.len() + self.waiting.iter().map(VecDeque::len).sum::<usize>()
     }
 
-    /// Whether commands wait for room in a lane that other shards may have filled: try [`Self::retry`] soon.
-    pub(crate) fn has_waiting(&self) -> bool {
-        self.waiting.iter().any(|lane| !lane.is_empty())
+    /// When to call [`Self::retry`], if commands wait for a lane that only others have filled: no completion will come here that says when
+    /// there is room.
+    pub(crate) fn retry_at(&self) -> Option<Instant> {
+        let is_stuck =
+            |lane: &Lane| self.in_lane[lane.index()] == 0 && !self.waiting[lane.index()].is_empty();
+        Lane::ALL.iter().any(is_stuck).then(|| self.tried + RETRY)
     }
 
     /// Tries again to hand over what waits.
@@ -61,11 +76,13 @@ impl<P> DiskPort<P> {
 
     fn push(&mut self, lane: Lane, now: Instant) {
         let waiting = &mut self.waiting[lane.index()];
+        self.tried = now;
         while let Some((command, purpose)) = waiting.pop_front() {
             match self.queue.try_submit(command, now) {
                 Ok(ticket) => {
-                    let before = self.outstanding.insert(ticket, purpose);
+                    let before = self.outstanding.insert(ticket, (lane, purpose));
                     assert!(before.is_none(), "a ticket is not used twice");
+                    self.in_lane[lane.index()] += 1;
                 }
                 Err(QueueFull(command)) => {
                     waiting.push_front((command, purpose));
@@ -114,10 +131,23 @@ mod tests {
         for at in 0..3 {
             port.submit(write(at), at, Instant::START);
         }
-        assert!(port.has_waiting());
+        assert_eq!(port.retry_at(), None, "a completion of ours will say when there is room");
         *room.lock().expect("not poisoned") = 2;
         assert_eq!(port.on_completion(Ticket(1), Instant::START), Some(0));
         assert_eq!(*taken.lock().expect("not poisoned"), [write(0), write(1), write(2)]);
         assert_eq!(port.pending(), 2);
+    }
+
+    #[test]
+    fn a_lane_that_others_have_filled_is_tried_again_soon() {
+        let room = std::sync::Arc::new(std::sync::Mutex::new(0));
+        let taken = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let mut port = DiskPort::new(Box::new(Narrow { room: room.clone(), taken: taken.clone() }));
+        let now = Instant::START + RETRY;
+        port.submit(DiskCommand::Sync { files: Vec::new() }, (), now);
+        assert_eq!(port.retry_at(), Some(now + RETRY));
+        *room.lock().expect("not poisoned") = 1;
+        port.retry(now + RETRY);
+        assert_eq!((port.retry_at(), port.pending()), (None, 1));
     }
 }

@@ -1,12 +1,17 @@
 //! Appending produced batches, and waiting: for memory, and where the topic asks for it, for the disk.
 
 use aplomb_log::AppendError;
-use aplomb_model::batch::{ProduceRejection, TimestampType, Validated, validate_produced};
+use aplomb_model::batch::{
+    BatchHeader, ProduceRejection, ProducerStamp, TimestampType, Validated, validate_produced,
+};
 use aplomb_model::{ErrorCode, Timestamp};
 
 use super::{Effects, Partition, Serving, WaitingAppend, WaitingSync};
 use crate::message::{AppendCall, AppendRefusal, Appended, OpId, PartitionAnswer, Slot};
 use crate::ports::Now;
+
+/// So many producers are remembered of which a batch found no memory in time.
+const LATE_PRODUCERS: usize = 1000;
 
 /// What came of one attempt.
 enum Attempt {
@@ -45,6 +50,7 @@ impl Partition {
                     ..refusal(ErrorCode::RequestTimedOut)
                 };
                 fx.answers.push((waiting.op, waiting.slot, PartitionAnswer::Append(Err(late))));
+                self.note_late(&waiting.call.records);
                 continue;
             }
             if let Attempt::NoRoom(checked) = self.attempt(&mut waiting, now, fx) {
@@ -77,6 +83,16 @@ impl Partition {
                 }
             },
         };
+        if let Some(stamp) = checked.producer
+            && self.is_ahead(stamp)
+        {
+            let refused = AppendRefusal {
+                message: Some("an earlier batch found no memory in time and has to come first".to_owned()),
+                ..refusal(ErrorCode::OutOfOrderSequenceNumber)
+            };
+            fx.answers.push((op, slot, PartitionAnswer::Append(Err(refused))));
+            return Attempt::Over;
+        }
         let appended = match self.log.append(checked.append.clone(), self.leader_epoch, now.wall) {
             Ok(appended) => appended,
             Err(AppendError::TailFull { .. }) => return Attempt::NoRoom(Box::new(checked)),
@@ -109,6 +125,34 @@ impl Partition {
             fx.answers.push((op, slot, PartitionAnswer::Append(Ok(answer))));
         }
         Attempt::Over
+    }
+
+    /// A batch was refused because there was no memory in time. The log would take the next one of a producer that it does not know, whatever
+    /// its sequence; of one that it knows it takes only the one that is due.
+    fn note_late(&mut self, records: &[u8]) {
+        let Some(stamp) = BatchHeader::parse(records).ok().and_then(|header| header.producer()) else {
+            return;
+        };
+        if self.log.producers().producer(stamp.id).is_some()
+            || self.late.iter().any(|late| late.id == stamp.id)
+        {
+            return;
+        }
+        if self.late.len() == LATE_PRODUCERS {
+            self.late.pop_front();
+        }
+        self.late.push_back(stamp);
+    }
+
+    /// Whether a batch is ahead of one of its producer that was refused and has not come again.
+    fn is_ahead(&mut self, stamp: ProducerStamp) -> bool {
+        let Some(place) = self.late.iter().position(|late| late.id == stamp.id) else { return false };
+        let late = self.late[place];
+        if late.epoch == stamp.epoch && late.base_sequence < stamp.base_sequence {
+            return true;
+        }
+        self.late.remove(place);
+        false
     }
 
     /// Whether an acknowledgement has to wait for the disk (`flush.messages`).

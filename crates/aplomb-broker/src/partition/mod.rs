@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use aplomb_disk_api::DiskIndex;
 use aplomb_log::Log;
-use aplomb_model::batch::Validated;
+use aplomb_model::batch::{ProducerStamp, Validated};
 use aplomb_model::{ErrorCode, LeaderEpoch, Offset, TopicPartition};
 
 pub(crate) use effects::{ColdKind, ColdWish, Effects};
@@ -77,6 +77,9 @@ pub(crate) struct Partition {
     hurried_end: Offset,
     waiting: VecDeque<WaitingAppend>,
     unsynced: VecDeque<WaitingSync>,
+    /// Producers that the log does not know, and of which a batch found no memory in time: it comes again, and the ones behind it must not be
+    /// ahead of it.
+    late: VecDeque<ProducerStamp>,
     watchers: Vec<Watcher>,
 }
 
@@ -103,6 +106,7 @@ impl Partition {
             hurried_end,
             waiting: VecDeque::new(),
             unsynced: VecDeque::new(),
+            late: VecDeque::new(),
             watchers: Vec::new(),
         }
     }

@@ -133,7 +133,8 @@ impl ShardDisk {
     }
 
     pub(crate) fn wake_at(&self) -> Option<Instant> {
-        if self.lost.is_some() { None } else { self.flusher.wake_at() }
+        let round = if self.lost.is_some() { None } else { self.flusher.wake_at() };
+        [round, self.port.retry_at()].into_iter().flatten().min()
     }
 
     /// Whether nothing is owed and nothing is under way.

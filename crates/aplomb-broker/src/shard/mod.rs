@@ -94,6 +94,7 @@ impl Shard {
             ShardMessage::Checkpoints { disk, changes } => self.keep(disk, changes, now),
             ShardMessage::DiskLost { disk, why } => self.lose_disk(disk, &why, false, out),
             ShardMessage::Closed { clean } => self.on_closed(from, &clean),
+            ShardMessage::GiveBack => {} // as every turn does
         }
         self.settle(now, out);
     }
@@ -136,10 +137,10 @@ impl Shard {
             self.on_deadline(number, now, out);
         }
         if self.starved_due.take_if(|due| *due <= now.instant).is_some() {
-            self.retry_starved(now);
+            self.retry_starved(now, out);
         }
         for disk in &mut self.disks {
-            if disk.port.has_waiting() {
+            if disk.port.retry_at().is_some_and(|due| due <= now.instant) {
                 disk.port.retry(now.instant);
             }
         }

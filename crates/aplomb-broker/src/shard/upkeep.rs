@@ -10,9 +10,9 @@ use aplomb_model::{Instant, Offset};
 
 use super::Shard;
 use super::disk::Purpose;
-use crate::message::PartitionKey;
+use crate::message::{PartitionKey, ShardMessage};
 use crate::partition::Partition;
-use crate::ports::{Now, Output};
+use crate::ports::{Now, Output, ShardId};
 
 /// How soon batches that wait for memory are tried again.
 pub(super) const STARVED_RETRY: Duration = Duration::from_millis(2);
@@ -119,6 +119,9 @@ impl Shard {
         partition.log.expire_producers(now.wall);
         let retention = partition.log.apply_retention(now.wall);
         let after = partition.settings.file_delete_delay;
+        if retention.waits_for_name {
+            partition.mark_dirty(&mut self.fx);
+        }
         if retention.segments > 0 {
             partition.mark_dirty(&mut self.fx);
             let entry = super::disk::entry_of(partition);
@@ -152,8 +155,8 @@ impl Shard {
         self.upkeep.queue_due.get_or_insert(now.instant);
     }
 
-    /// Tries again what waits for memory.
-    pub(super) fn retry_starved(&mut self, now: Now) {
+    /// Tries again what waits for memory. Where others hold some that the disk has, they are asked for it.
+    pub(super) fn retry_starved(&mut self, now: Now, out: &mut Vec<Output>) {
         let mut starved = std::mem::take(&mut self.starved);
         starved.sort_unstable();
         starved.dedup();
@@ -164,5 +167,11 @@ impl Shard {
             }
         }
         self.starved_due = (!self.starved.is_empty()).then(|| now.instant + STARVED_RETRY);
+        let partitions = self.starved.iter().filter_map(|key| self.partitions.get(key));
+        if partitions.into_iter().any(|partition| partition.log.tail().share().shortage() > 0) {
+            for other in (0..self.shards).map(ShardId).filter(|other| *other != self.me) {
+                out.push(Output::Send { to: other, message: ShardMessage::GiveBack });
+            }
+        }
     }
 }
