@@ -185,6 +185,7 @@ impl World {
         let all = self.process.as_ref().is_some_and(|process| {
             self.outages.stopping && process.shards.iter().all(aplomb_broker::Shard::is_stopped)
         });
+        let all = all && !self.has_answers();
         if all {
             self.trace.event(self.now, "stopped", &[]);
             let clean = !self.outages.lost.contains(&true);
@@ -198,6 +199,7 @@ impl World {
         self.trace.event(self.now, "killed", &[u64::from(clean)]);
         self.memory = Some(process.memory());
         drop(process);
+        self.oracle.ends.push((self.now, clean));
         self.disks.iter().for_each(|disk| disk.process_killed());
         self.oracle.journal.process_ended(self.contract(), &self.oracle.calm, clean, self.now);
         self.is_down();
@@ -214,6 +216,7 @@ impl World {
 
     fn power_is_gone(&mut self) {
         self.memory = None;
+        self.oracle.ends.push((self.now, false));
         self.disks.iter().for_each(|disk| disk.power_cut());
         let (contract, oracle) = (self.contract(), &mut self.oracle);
         oracle.journal.power_cut(contract, &oracle.calm, self.now);

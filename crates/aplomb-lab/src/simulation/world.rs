@@ -126,7 +126,7 @@ impl World {
             disks: (0..plan.disks).map(disk).collect(),
             memory: None,
             process: None,
-            oracle: Oracle::new(now),
+            oracle: Oracle::new(plan.checkpoint_interval, now),
             promptness: Promptness::new(plan.disks, now),
             slots: Slot::all(&plan, seed),
             connections: BTreeMap::new(),
@@ -189,6 +189,11 @@ impl World {
     fn put(&mut self, when: Instant, of_process: bool, event: Event) {
         self.events.insert((when.max(self.now), self.next_event), (of_process, event));
         self.next_event += 1;
+    }
+
+    /// Whether answers are still on their way to clients.
+    pub(crate) fn has_answers(&self) -> bool {
+        self.events.values().any(|(_, event)| matches!(event, Event::Answer { .. }))
     }
 
     /// The process is gone, and all that was on its way to it.
@@ -267,7 +272,10 @@ impl World {
                     shard.on_connection_closed(connection, now, out)
                 });
             }
-            Event::Answer { connection, frame } => self.deliver_answer(connection, &frame),
+            Event::Answer { connection, frame } => {
+                self.deliver_answer(connection, &frame);
+                self.end_if_stopped();
+            }
             Event::ClosedByBroker { connection } => self.drop_connection(connection),
             Event::Message { from, to, message } => {
                 self.trace.event(self.now, "message", &[from.0.into(), to.0.into()]);

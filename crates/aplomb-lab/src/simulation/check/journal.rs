@@ -418,7 +418,8 @@ impl Journal {
         for (base, known) in &log.known {
             let Some(of) = known.epoch.map(LeaderEpoch::to_wire) else { continue };
             let is_old = self.batches[known.batch].told < known_before && known.last >= log.start;
-            let fits = if of <= epoch { known.last < end } else { of > asked && *base >= end };
+            // A log that starts inside of a batch knows its epoch from there on.
+            let fits = if of <= epoch { known.last < end } else { of > asked && known.last >= end };
             if is_old && !fits {
                 return Err(format!(
                     "{partition:?}: epoch {asked} is said to end with {epoch} at {end}, and {base} is of {of}"

@@ -12,6 +12,8 @@ pub(crate) mod cluster;
 pub(crate) mod journal;
 pub(crate) mod promptness;
 
+use std::time::Duration;
+
 use aplomb_model::{Instant, Uuid};
 
 use calm::Calm;
@@ -35,21 +37,33 @@ pub(crate) struct Oracle {
     pub(crate) calm: Calm,
     /// Counts processes, from 1.
     pub(crate) process: u64,
+    /// When processes ended, and whether they were told to.
+    pub(crate) ends: Vec<(Instant, bool)>,
+    /// What is remembered of each batch of a producer for at least so long.
+    pub(crate) memory: Duration,
     /// Whether this process has lost a disk.
     pub(crate) disk_lost: bool,
     violation: Option<String>,
 }
 
 impl Oracle {
-    pub(crate) fn new(now: Instant) -> Self {
+    pub(crate) fn new(memory: Duration, now: Instant) -> Self {
         Self {
             journal: Journal::default(),
             cluster: Cluster::default(),
             calm: Calm::new(now),
             process: 0,
+            ends: Vec::new(),
+            memory,
             disk_lost: false,
             violation: None,
         }
+    }
+
+    /// Whether a batch that was sent first at `sent` may not be known any more as one that was appended: its process ended, and kept no more
+    /// than the last batch of each producer.
+    pub(crate) fn is_forgotten(&self, sent: Instant) -> bool {
+        self.ends.iter().any(|(end, clean)| *end >= sent && (*clean || end.since(sent) >= self.memory))
     }
 
     /// Something is wrong; the first word counts.

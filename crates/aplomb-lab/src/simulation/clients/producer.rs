@@ -31,6 +31,8 @@ struct Batch {
     bytes: Bytes,
     sent: bool,
     attempts: u32,
+    /// When it was sent first.
+    sent_at: Instant,
     not_before: Instant,
 }
 
@@ -153,7 +155,7 @@ impl Producer {
         let synced = is_synced(ctx, &lane.place);
         let bytes = builder.build();
         let id = ctx.oracle.journal.send(lane.place.id, bytes.clone(), synced, ctx.now);
-        Batch { id, bytes, sent: false, attempts: 0, not_before: ctx.now }
+        Batch { id, bytes, sent: false, attempts: 0, sent_at: ctx.now, not_before: ctx.now }
     }
 
     /// Sends what may be sent: in each lane in order, and one that is sent again only at the head.
@@ -165,6 +167,9 @@ impl Producer {
                 if parts.len() < wanted
                     && let Some(batch) = lane.next_to_send(ctx.now)
                 {
+                    if batch.attempts == 0 {
+                        batch.sent_at = ctx.now;
+                    }
                     (batch.sent, batch.attempts) = (true, batch.attempts + 1);
                     parts.push((number, batch.id, batch.bytes.clone()));
                 }
@@ -284,7 +289,9 @@ impl Producer {
                 self.lanes[lane].again(id, true, ctx);
             }
             ErrorCode::OutOfOrderSequenceNumber | ErrorCode::UnknownProducerId if self.idempotent => {
-                if !ctx.oracle.journal.has_lost(place.id) {
+                // What was appended is remembered batch by batch only for a while; as in Apache Kafka, a snapshot has the last one.
+                let sent_at = self.lanes[lane].queue.front().map_or(ctx.now, |batch| batch.sent_at);
+                if !ctx.oracle.journal.has_lost(place.id) && !ctx.oracle.is_forgotten(sent_at) {
                     return unexplained(ctx);
                 }
                 self.begin_anew();
