@@ -13,5 +13,5 @@ mod state;
 
 pub use check::{Admission, AppendOrigin, MarkerEpochRule, MarkerError, SequenceError};
 pub use entry::{ProducerBatch, ProducerEntry, RetainedBatch};
-pub use snapshot::{SnapshotError, encode_snapshot, parse_snapshot, snapshot_to_load, stray_snapshots};
+pub use snapshot::{SnapshotError, encode_snapshot, parse_snapshot, snapshot_to_load};
 pub use state::{CompletedTransaction, OpenTransaction, ProducerState, TransactionMarker};

@@ -7,8 +7,6 @@
 //! last batch of a producer is kept. A bad snapshot is deleted and the one before it used.
 //! Next: `state.rs`.
 
-use std::collections::BTreeSet;
-
 use aplomb_model::batch::crc32c;
 use aplomb_model::{Offset, ProducerEpoch, ProducerId, Timestamp};
 
@@ -152,18 +150,6 @@ pub fn snapshot_to_load(
     snapshots.into_iter().filter(|at| log_start < *at && *at <= log_end).max()
 }
 
-/// Which snapshots nothing needs any more: those that belong to no segment's base, except the newest, which a
-/// clean stop leaves at the log's end.
-#[must_use]
-pub fn stray_snapshots(snapshots: &BTreeSet<Offset>, segment_bases: &BTreeSet<Offset>) -> Vec<Offset> {
-    let mut strays: Vec<Offset> = snapshots.difference(segment_bases).copied().collect();
-    let newest_is_needed = strays.last() > segment_bases.last();
-    if newest_is_needed {
-        strays.pop();
-    }
-    strays
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -219,18 +205,6 @@ mod tests {
         assert_eq!(pick(0, 30), Some(Offset::new(30)));
         assert_eq!(pick(0, 29), Some(Offset::new(20)));
         assert_eq!(pick(10, 19), None);
-    }
-
-    #[test]
-    fn snapshots_stay_for_every_segment_and_at_the_end_of_the_log() {
-        let at = |raw: &[u64]| raw.iter().map(|raw| Offset::new(*raw)).collect::<BTreeSet<_>>();
-        let stray = |snapshots: &[u64], segments: &[u64]| {
-            stray_snapshots(&at(snapshots), &at(segments)).into_iter().map(Offset::get).collect::<Vec<_>>()
-        };
-        assert_eq!(stray(&[5, 10, 12, 20, 25, 27], &[0, 10, 20]), [5, 12, 25]);
-        assert_eq!(stray(&[5, 10, 20], &[10, 20]), [5]);
-        assert_eq!(stray(&[5, 7], &[]), [5]);
-        assert!(stray(&[], &[0]).is_empty());
     }
 
     proptest! {

@@ -13,7 +13,7 @@ use crate::epochs::LeaderEpochs;
 use crate::flush::FlushState;
 use crate::index::{ResumeFrom, SegmentIndexes};
 use crate::log::{Log, LogParts};
-use crate::producers::{ProducerState, stray_snapshots};
+use crate::producers::ProducerState;
 use crate::segment::{LEADER_EPOCH_CHECKPOINT, SegmentFile};
 use crate::segments::{ActiveSegment, Segment, Segments};
 use crate::tail::{LogEnd, LogTail, TailShare};
@@ -242,12 +242,11 @@ impl<'a> Loader<'a> {
         let snapshots = std::mem::take(&mut self.found.snapshots);
         let (here, ahead): (BTreeSet<Offset>, BTreeSet<Offset>) =
             snapshots.into_iter().partition(|at| *at <= end);
-        // Only a clean stop makes the newest one enough; otherwise the recovery point may still need an older one.
-        let strays = if self.request.clean { stray_snapshots(&here, &bases) } else { Vec::new() };
-        for at in ahead.iter().chain(&strays) {
+        for at in &ahead {
             self.disk.remove(&self.file(SegmentFile::Snapshot, *at))?;
         }
-        let loose = here.iter().filter(|at| !bases.contains(at) && !strays.contains(at)).copied().collect();
+        // Those that nothing needs any more go with the next checkpoint, and not now, while somebody waits for the broker.
+        let loose = here.iter().filter(|at| !bases.contains(at)).copied().collect();
         let first = closed.front().map_or(active.base, |segment| segment.base);
         let start = self.request.log_start.max(first);
         self.epochs_changed |= self.epochs.truncate_from_end(end);

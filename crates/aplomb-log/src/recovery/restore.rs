@@ -71,8 +71,8 @@ pub fn restore(
     wanted: &Wanted<'_>,
     unique: &mut dyn FnMut() -> Uuid,
 ) -> Result<Restored, RestoreError> {
-    let mut restored = Restored::default();
-    let mut written: BTreeMap<DirectoryId, Vec<FileName>> = BTreeMap::new();
+    let mut places = Vec::new();
+    let mut claims: BTreeMap<DirectoryId, Vec<SmallFile>> = BTreeMap::new();
     for partition in &recovered.partitions {
         let name = match wanted {
             Wanted::Metadata if partition.topic == Uuid::ONE => CLUSTER_METADATA_DIR.to_owned(),
@@ -87,9 +87,20 @@ pub fn restore(
             return Err(RestoreError::UnknownDirectory { directory: partition.directory, bytes });
         };
         if matches!(wanted, Wanted::Topics(_)) {
-            claim(*disk, &name, partition, unique)?;
+            claims.entry(partition.directory).or_default().extend(claim(*disk, &name, partition, unique)?);
         }
-        let mut one = OnePartition { disk: *disk, name: &name, restored: &mut restored, files: Vec::new() };
+        places.push((*disk, name, partition));
+    }
+    // Together, so that ten thousand partitions which the disk had not heard of yet cost a few syncs and not one each.
+    for (directory, disk) in disks {
+        if let Some(files) = claims.get(directory).filter(|files| !files.is_empty()) {
+            disk.publish(files)?;
+        }
+    }
+    let mut restored = Restored::default();
+    let mut written: BTreeMap<DirectoryId, Vec<FileName>> = BTreeMap::new();
+    for (disk, name, partition) in places {
+        let mut one = OnePartition { disk, name: &name, restored: &mut restored, files: Vec::new() };
         one.restore(partition)?;
         written.entry(partition.directory).or_default().append(&mut one.files);
     }
@@ -101,20 +112,21 @@ pub fn restore(
     Ok(restored)
 }
 
-/// Sees to it that the directory is there and the partition's own: a deleted topic of the same name may have left its files.
+/// Sees to it that the directory is the partition's own: a deleted topic of the same name may have left its files. Gives the file that
+/// makes it so, if it has to be made.
 fn claim(
     disk: &dyn StartupDisk,
     name: &str,
     partition: &OldPartition<'_>,
     unique: &mut dyn FnMut() -> Uuid,
-) -> Result<(), RestoreError> {
+) -> Result<Option<SmallFile>, RestoreError> {
     let file = FileName::new(format!("{name}/{PARTITION_METADATA}"));
     match disk.read(&file, 0, 4096) {
         Ok(bytes) => {
             let found = PartitionMetadata::parse(&bytes)
                 .map_err(|error| RestoreError::Metadata { name: file.clone(), error })?;
             if found.topic_id == partition.topic {
-                return Ok(());
+                return Ok(None);
             }
             let of = PartitionDir::parse(name).expect("it was made as such a name").partition;
             let away = PartitionDir::deleted(of, unique()).name();
@@ -124,7 +136,7 @@ fn claim(
         Err(error) => return Err(error.into()),
     }
     let content = PartitionMetadata { topic_id: partition.topic }.encode();
-    Ok(disk.publish(&[SmallFile { name: file, content: Bytes::from(content) }])?)
+    Ok(Some(SmallFile { name: file, content: Bytes::from(content) }))
 }
 
 /// One partition on its way into its files.
