@@ -23,31 +23,34 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="a promise of Aplomb's own; this run is against Apache Kafka"))
 
 
+# Every broker that `start_broker` made in this session.
+_STARTED = []
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item):
-    """A failed test quotes the end of the log of every broker it used."""
+    """A failed test quotes the end of the log of every broker that it used or that is in use."""
     report = (yield).get_result()
     if report.failed:
-        for name, value in getattr(item, "funcargs", {}).items():
-            if isinstance(value, brokers.Broker):
-                state = "running" if value.alive() else f"gone, exit code {value.process.poll() if value.process else None}"
-                report.sections.append((f"{value.kind} ({name}, {state}), {value.log_file}", value.log_tail()))
+        used = [value for value in getattr(item, "funcargs", {}).values() if isinstance(value, brokers.Broker)]
+        for broker in {*used, *(broker for broker in _STARTED if not broker.closed)}:
+            state = "running" if broker.alive() else f"gone, exit code {broker.process.poll() if broker.process else None}"
+            report.sections.append((f"{broker.kind} ({state}), {broker.log_file}", broker.log_tail()))
 
 
 @pytest.fixture(scope="session")
 def start_broker(tmp_path_factory):
     """Starts brokers, `start_broker(kind=None, properties=None, log_dirs=1)`, and ends them with the session; with
     `after=BROKER` on the directories of one that has stopped."""
-    started = []
 
     def start(kind=None, properties=None, log_dirs=1, after=None, **options):
         make = brokers.under_test() if kind is None else brokers.KINDS[kind]
         broker = make(tmp_path_factory.mktemp(make.kind), properties, log_dirs, **options)
-        started.append(broker)
+        _STARTED.append(broker)
         return broker.start() if after is None else broker.take_over(after)
 
     yield start
-    for broker in started:
+    for broker in _STARTED:
         broker.close()
 
 

@@ -58,6 +58,7 @@ class Broker:
             **(properties or {}),
         }
         self.process = None
+        self.closed = False
 
     @property
     def bootstrap(self):
@@ -109,6 +110,7 @@ class Broker:
             self.kill()
         for directory in self.log_dirs:
             shutil.rmtree(directory, ignore_errors=True)
+        self.closed = True
 
     def alive(self):
         return self.process is not None and self.process.poll() is None
@@ -184,7 +186,7 @@ class Kafka(Broker):
         self.features = features
         theirs = {key: value for key, value in (properties or {}).items() if not key.startswith("aplomb.")}
         # Retention starts 30 s after the broker otherwise, and a killed broker is waited for as long as its session lasts.
-        quick = {"log.initial.task.delay.ms": "500", "broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
+        quick = {"log.initial.task.delay.ms": "500", "broker.session.timeout.ms": "5000", "broker.heartbeat.interval.ms": "500"}
         super().__init__(directory, {**quick, **theirs}, log_dirs)
 
     def _prepare(self, config):
