@@ -6,6 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 from harness import wire
+from harness.broker import BrokerDied
 from rig import disks, silence
 from rig.book import Book
 from rig.load import CLIENTS, placement, read
@@ -92,10 +93,31 @@ def wait_until_lost(broker, partitions, patience=60):
             assert fetch_error(connection, "both", partition) in LOST
 
 
-CASES = [(how, "kill") for how in WAYS] + [(how, "stop") for how in ("a full file system", "ext4 that has shut down")]
+def kill(broker):
+    broker.kill()
 
 
-@pytest.mark.parametrize(("two_disks", "ending"), CASES, indirect=["two_disks"])
+def stop(broker):
+    broker.stop()
+
+
+def start_in_vain(broker):
+    """A supervisor starts the broker again while the disk is still broken: it may do without it or refuse, but not forget."""
+    broker.kill()
+    try:
+        broker.start()
+    except BrokerDied:
+        assert not broker.alive()
+        assert str(broker.log_dirs[1]) in broker.log_tail()
+    else:
+        broker.kill()
+
+
+FEW = ("a full file system", "ext4 that has shut down")
+CASES = [(how, kill) for how in WAYS] + [(how, ending) for ending in (stop, start_in_vain) for how in FEW]
+
+
+@pytest.mark.parametrize(("two_disks", "ending"), CASES, indirect=["two_disks"], ids=lambda each: getattr(each, "__name__", each))
 def test_a_lost_disk_is_one_lost_disk(two_disks, load, ending):
     broker, sick, ill, well = two_disks
     load_ill = [load(client, broker, "both", ill, rate=300, size=1000, name=f"{client}-ill") for client in CLIENTS]
@@ -118,7 +140,7 @@ def test_a_lost_disk_is_one_lost_disk(two_disks, load, ending):
         silence.check(f"the producer {producer.name}", [(ack.at, ack.partition) for ack in producer.acks], well, begin, end)
     book.turn_page(broker, "with a lost disk")
 
-    getattr(broker, ending)()
+    ending(broker)
     sick.repair()
     broker.start()
     for producer in load_well:
