@@ -101,6 +101,11 @@ impl FlushState {
         self.recovery_point
     }
 
+    /// The last checkpoint that is on the disk covered everything below.
+    pub(crate) fn checkpointed(&self) -> Offset {
+        self.checkpointed
+    }
+
     /// Whether the file of the segment that begins at `base` is sure to be found after a power cut.
     pub(crate) fn is_named(&self, base: Offset) -> bool {
         self.named == Some(base)

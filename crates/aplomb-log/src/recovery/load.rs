@@ -151,7 +151,9 @@ impl<'a> Loader<'a> {
         let bound = if self.request.clean {
             newest_snapshot
         } else {
-            newest_snapshot.min(self.request.recovery_point)
+            // A snapshot where the first segment begins is as good: nothing before that can be read again.
+            let first = *self.found.segments.keys().next().expect("there is one");
+            newest_snapshot.min(self.request.recovery_point.max(first))
         };
         let bases: Vec<Offset> = self.found.segments.keys().copied().collect();
         for pair in bases.windows(2).filter(|pair| pair[0] < first_read) {
