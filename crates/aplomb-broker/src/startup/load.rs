@@ -1,10 +1,11 @@
 //! Loading: every partition that the metadata gives to this broker, from wherever it lies, and the seeds of the shards.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use aplomb_disk_api::{DiskError, DiskIndex, DiskQueue, EntryKind, FileName};
 use aplomb_log::meta::PartitionMetadata;
+use aplomb_log::recovery::forget::{ForgetError, without};
 use aplomb_log::recovery::{LoadRequest, load as load_log};
 use aplomb_log::segment::top_level::CLUSTER_METADATA_DIR;
 use aplomb_log::segment::{DirectoryRole, LogDirEntry, PARTITION_METADATA, PartitionDir};
@@ -15,7 +16,7 @@ use aplomb_model::{LeaderEpoch, Offset, Timestamp, TopicPartition, Uuid};
 use super::StartError;
 use super::lead::take_lead;
 use super::metadata::MetadataFound;
-use super::survey::{Directory, Surveyed, read};
+use super::survey::{Directory, Offsets, Surveyed, offsets, read};
 use crate::config::BrokerConfig;
 use crate::message::{CheckpointEntry, PartitionKey};
 use crate::metadata::MetadataImage;
@@ -121,6 +122,9 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
             places.entry(partition).or_default().push(FoundDirectory { disk: n, name });
         }
     }
+    let mut offsets =
+        directories.iter().map(|surveyed| offsets(&surveyed.directory)).collect::<Result<Vec<_>, _>>()?;
+    let mut opened: Vec<BTreeSet<TopicPartition>> = vec![BTreeSet::new(); directories.len()];
     let mut jobs: Vec<Job> = Vec::new();
     for topic in image.topics.iter() {
         for (index, partition) in
@@ -150,7 +154,9 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
             match (own, assigned) {
                 (Some(place), _) => {
                     let surveyed = &directories[place.disk];
-                    jobs.push(open.job(surveyed, place.name, shares[place.disk].clone()));
+                    opened[place.disk].insert(open.name.clone());
+                    let offsets = &mut offsets[place.disk];
+                    jobs.push(open.job(surveyed, offsets, place.name, shares[place.disk].clone()));
                 }
                 (None, Some(disk)) => {
                     let seed = open.new_log(DiskIndex(disk as u16), shares[disk].clone());
@@ -162,6 +168,9 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
                 }
             }
         }
+    }
+    for (surveyed, opened) in directories.iter().zip(&opened) {
+        forget_others(&surveyed.directory, opened)?;
     }
     for (name, found) in places {
         for place in found {
@@ -248,15 +257,21 @@ struct Open {
 }
 
 impl Open {
-    fn job(self, surveyed: &Surveyed, directory: String, share: Arc<TailShare>) -> Job {
+    fn job(
+        self,
+        surveyed: &Surveyed,
+        offsets: &mut Offsets,
+        directory: String,
+        share: Arc<TailShare>,
+    ) -> Job {
         let request = LoadRequest {
             directory,
             topic: self.key.topic,
             partition: self.key.partition,
             config: self.settings.log.clone(),
             clean: surveyed.clean.is_some(),
-            recovery_point: surveyed.recovery_points.get(&self.name).copied().unwrap_or(Offset::ZERO),
-            log_start: surveyed.log_starts.get(&self.name).copied().unwrap_or(Offset::ZERO),
+            recovery_point: offsets.recovery_points.remove(&self.name).unwrap_or(Offset::ZERO),
+            log_start: offsets.log_starts.remove(&self.name).unwrap_or(Offset::ZERO),
             share,
             now: self.now,
         };
@@ -317,6 +332,22 @@ fn load_metadata_log(input: &LoadInput<'_>) -> Result<(Log, Vec<String>), StartE
     let loaded =
         load_log(&*surveyed.directory.disk, &request).map_err(|error| StartError::Log { path, error })?;
     Ok((loaded.log, loaded.report.remarks))
+}
+
+/// Takes everything but the partitions that were opened there out of a log directory's checkpoint files.
+fn forget_others(directory: &Directory, opened: &BTreeSet<TopicPartition>) -> Result<(), StartError> {
+    let path = || directory.path.clone();
+    let files =
+        without(&*directory.disk, &|partition| !opened.contains(partition)).map_err(|error| match error {
+            ForgetError::Disk(error) => StartError::Disk { path: path(), error },
+            ForgetError::Checkpoint { file, error } => {
+                StartError::File { path: path(), file, reason: error.to_string() }
+            }
+        })?;
+    if files.is_empty() {
+        return Ok(());
+    }
+    directory.disk.publish(&files).map_err(|error| StartError::Disk { path: path(), error })
 }
 
 /// The metadata log rolls as it is told to and deletes nothing by itself.

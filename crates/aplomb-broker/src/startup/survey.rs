@@ -34,16 +34,18 @@ pub struct Surveyed {
     pub directory: Directory,
     /// What its marker said, if it was closed cleanly.
     pub clean: Option<CleanShutdown>,
-    /// From the checkpoint.
-    pub recovery_points: BTreeMap<TopicPartition, Offset>,
-    /// From the checkpoint.
-    pub log_starts: BTreeMap<TopicPartition, Offset>,
 }
 
-/// Reads a log directory's marker and checkpoints. The marker is deleted at once, so that a crash from here on counts as unclean.
+/// What a log directory's checkpoint files say.
+pub(super) struct Offsets {
+    pub(super) recovery_points: BTreeMap<TopicPartition, Offset>,
+    pub(super) log_starts: BTreeMap<TopicPartition, Offset>,
+}
+
+/// Reads a log directory's marker. It is deleted at once, so that a crash from here on counts as unclean.
 ///
 /// # Errors
-/// When the disk fails, or a checkpoint is damaged.
+/// When the disk fails.
 pub fn survey(directory: Directory) -> Result<Surveyed, StartError> {
     let marker = FileName::new(top_level::CLEAN_SHUTDOWN);
     let clean = read(&directory, &marker)?.map(|bytes| CleanShutdown::parse(&bytes));
@@ -51,18 +53,24 @@ pub fn survey(directory: Directory) -> Result<Surveyed, StartError> {
         let removed = directory.disk.remove(&marker).and_then(|()| directory.disk.sync(&[marker]));
         removed.map_err(|error| StartError::Disk { path: directory.path.clone(), error })?;
     }
+    Ok(Surveyed { directory, clean })
+}
+
+/// Reads a log directory's checkpoint files, when nothing will be written back from an old tail any more: that makes them forget partitions.
+pub(super) fn offsets(directory: &Directory) -> Result<Offsets, StartError> {
     let offsets = |name: &str| {
         let file = FileName::new(name);
-        let bytes = read(&directory, &file)?.unwrap_or_default();
+        let bytes = read(directory, &file)?.unwrap_or_default();
         parse_offsets(&bytes).map_err(|error| StartError::File {
             path: directory.path.clone(),
             file,
             reason: error.to_string(),
         })
     };
-    let recovery_points = offsets(top_level::RECOVERY_POINT_CHECKPOINT)?;
-    let log_starts = offsets(top_level::LOG_START_CHECKPOINT)?;
-    Ok(Surveyed { directory, clean, recovery_points, log_starts })
+    Ok(Offsets {
+        recovery_points: offsets(top_level::RECOVERY_POINT_CHECKPOINT)?,
+        log_starts: offsets(top_level::LOG_START_CHECKPOINT)?,
+    })
 }
 
 /// A small file's content, if there is one.

@@ -7,6 +7,7 @@
 //! Steps, one file each: [`found`] looks and tidies up, [`start`] decides where to begin, [`scan`] walks, [`segment`] and
 //! [`producers`] take what it meets, [`mod@load`] puts a log together.
 
+pub mod forget;
 mod found;
 mod load;
 mod producers;

@@ -3,13 +3,14 @@
 //! What always holds: doing it twice gives the same files. Bytes go where their partition would have written them; where the tail knows that a
 //! segment was cut, or taken out of the log, and the disk had not heard of it, the files follow. Everything is synced on return.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use aplomb_disk_api::{DiskError, Entry, EntryKind, FileName, SmallFile, StartupDisk};
 use aplomb_model::{DirectoryId, Offset, TopicId, TopicPartition, Uuid};
 use bytes::Bytes;
 
+use super::forget::{ForgetError, without};
 use crate::meta::{PartitionMetadata, PartitionMetadataError};
 use crate::segment::top_level::CLUSTER_METADATA_DIR;
 use crate::segment::{PARTITION_METADATA, PartitionDir, SegmentFile};
@@ -43,6 +44,9 @@ pub enum RestoreError {
     /// A disk.
     #[error(transparent)]
     Disk(#[from] DiskError),
+    /// A checkpoint file.
+    #[error(transparent)]
+    Checkpoint(#[from] ForgetError),
     /// A partition's directory does not say whose it is.
     #[error("{name}: {error}")]
     Metadata {
@@ -93,8 +97,11 @@ pub fn restore(
     }
     // Together, so that ten thousand partitions which the disk had not heard of yet cost a few syncs and not one each.
     for (directory, disk) in disks {
-        if let Some(files) = claims.get(directory).filter(|files| !files.is_empty()) {
-            disk.publish(files)?;
+        if let Some(files) = claims.remove(directory).filter(|files| !files.is_empty()) {
+            let names: BTreeSet<TopicPartition> = files.iter().filter_map(claimed).collect();
+            let mut publish = without(*disk, &|partition| names.contains(partition))?;
+            publish.extend(files);
+            disk.publish(&publish)?;
         }
     }
     let mut restored = Restored::default();
@@ -110,6 +117,11 @@ pub fn restore(
         }
     }
     Ok(restored)
+}
+
+/// The partition whose directory a file claims.
+fn claimed(file: &SmallFile) -> Option<TopicPartition> {
+    Some(PartitionDir::parse(file.name.parent()?).ok()?.partition)
 }
 
 /// Sees to it that the directory is the partition's own: a deleted topic of the same name may have left its files. Gives the file that

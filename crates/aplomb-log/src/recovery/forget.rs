@@ -1,0 +1,80 @@
+//! Lines of checkpoint files that nobody should find any more.
+//!
+//! The files name partitions by topic and number. A line that outlives its partition would be taken for the next partition of that name: its
+//! recovery point and its log start would hide, or cost, records. So a name is taken out of the files before a directory of
+//! that name is made.
+
+use aplomb_disk_api::{DiskError, FileName, SmallFile, StartupDisk};
+use aplomb_model::TopicPartition;
+
+use crate::checkpoint::{CheckpointError, encode_offsets, parse_offsets};
+use crate::segment::top_level::{LOG_START_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, REPLICATION_CHECKPOINT};
+
+/// The most that a checkpoint file may hold: a million partitions with long names.
+const LARGEST: usize = 512 << 20;
+
+/// A checkpoint file that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ForgetError {
+    /// The disk.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// What is in the file.
+    #[error("{file}: {error}")]
+    Checkpoint {
+        /// The file.
+        file: FileName,
+        /// What is wrong with it.
+        error: CheckpointError,
+    },
+}
+
+/// The checkpoint files of a log directory that name partitions which are `gone`, without those. To be published.
+///
+/// # Errors
+/// [`ForgetError`]: a file cannot be read.
+pub fn without(
+    disk: &dyn StartupDisk,
+    gone: &dyn Fn(&TopicPartition) -> bool,
+) -> Result<Vec<SmallFile>, ForgetError> {
+    let mut changed = Vec::new();
+    for name in [RECOVERY_POINT_CHECKPOINT, LOG_START_CHECKPOINT, REPLICATION_CHECKPOINT] {
+        let file = FileName::new(name);
+        let bytes = match disk.read(&file, 0, LARGEST) {
+            Ok(bytes) => bytes,
+            Err(DiskError::NotFound { .. }) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let offsets =
+            parse_offsets(&bytes).map_err(|error| ForgetError::Checkpoint { file: file.clone(), error })?;
+        if offsets.keys().any(gone) {
+            let kept = offsets.iter().filter(|(partition, _)| !gone(partition));
+            let content = encode_offsets(kept.map(|(partition, offset)| (partition, *offset)));
+            changed.push(SmallFile { name: file, content: content.into() });
+        }
+    }
+    Ok(changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use aplomb_disk_api::DiskIndex;
+    use aplomb_disk_api::sim::{SimDisk, SimOptions};
+    use aplomb_model::Offset;
+
+    use super::*;
+
+    #[test]
+    fn only_files_that_name_the_gone_are_written_again() {
+        let disk = SimDisk::new(DiskIndex(0), SimOptions::default());
+        let (gone, kept) = (TopicPartition::new("orders", 0), TopicPartition::new("orders", 1));
+        let file = |name, partitions: &[&TopicPartition]| SmallFile {
+            name: FileName::new(name),
+            content: encode_offsets(partitions.iter().map(|partition| (*partition, Offset::new(7)))).into(),
+        };
+        let before = [file(RECOVERY_POINT_CHECKPOINT, &[&gone, &kept]), file(LOG_START_CHECKPOINT, &[&kept])];
+        disk.publish(&before).expect("the disk is well");
+        let changed = without(&disk, &|partition| *partition == gone).expect("the files are well");
+        assert_eq!(changed, [file(RECOVERY_POINT_CHECKPOINT, &[&kept])]);
+    }
+}
