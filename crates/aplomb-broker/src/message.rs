@@ -308,6 +308,22 @@ pub enum ShardMessage {
         /// What changed.
         changes: Vec<CheckpointChange>,
     },
+    /// The directory of a deleted partition has another name: the checkpoint files are to forget the partition.
+    Left {
+        /// The log directory.
+        disk: DiskIndex,
+        /// Which partition.
+        key: PartitionKey,
+        /// Its name.
+        name: TopicPartition,
+    },
+    /// Nothing on any disk is a deleted partition's any more: its name is free.
+    Gone {
+        /// Which partition.
+        key: PartitionKey,
+        /// Its name.
+        name: TopicPartition,
+    },
     /// A log directory failed.
     DiskLost {
         /// Which.

@@ -37,7 +37,7 @@ impl Partition {
             self.waiting.push_back(waiting);
             fx.starved.push(self.key);
             // What fills the memory is what the disk does not have: ask it now and not at the end of the interval.
-            fx.hurried.push(self.key);
+            self.hurry(fx);
         }
     }
 
@@ -120,7 +120,7 @@ impl Partition {
         if self.must_sync() && appended.last >= self.log.durable_end() {
             self.unsynced.push_back(WaitingSync { op, slot, answer, last: appended.last });
             self.hurried_end = self.log.end();
-            fx.hurried.push(self.key);
+            self.hurry(fx);
         } else {
             fx.answers.push((op, slot, PartitionAnswer::Append(Ok(answer))));
         }

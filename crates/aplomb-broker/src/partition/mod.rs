@@ -69,6 +69,8 @@ pub(crate) struct Partition {
     pub(crate) settings: PartitionSettings,
     pub(crate) leader_epoch: LeaderEpoch,
     pub(crate) serving: Serving,
+    /// Its name is not free on the disks yet: nothing of it is written.
+    held: bool,
     /// Whether the shard has it on the list of those with something for the disk.
     pub(crate) dirty: bool,
     /// Whether the shard has it on the list of those with memory to give back.
@@ -101,6 +103,7 @@ impl Partition {
             settings,
             leader_epoch,
             serving: Serving::Online,
+            held: false,
             dirty: false,
             cached: false,
             hurried_end,
@@ -143,7 +146,7 @@ impl Partition {
             fx.answers.push((waiting.op, waiting.slot, PartitionAnswer::Append(Ok(waiting.answer))));
         }
         if !self.unsynced.is_empty() {
-            fx.hurried.push(self.key); // they came after the round had begun
+            self.hurry(fx); // they came after the round had begun
         }
     }
 
@@ -174,9 +177,33 @@ impl Partition {
         self.settings = settings;
     }
 
+    /// Nothing is written until [`Self::release`].
+    pub(crate) fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// Whether nothing was written because another partition has the name.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// The name is free: what has gathered goes to the disk.
+    pub(crate) fn release(&mut self, fx: &mut Effects) {
+        self.held = false;
+        self.mark_dirty(fx);
+        self.hurry(fx);
+    }
+
+    /// Somebody waits for the disk.
+    fn hurry(&self, fx: &mut Effects) {
+        if !self.held {
+            fx.hurried.push(self.key);
+        }
+    }
+
     /// Puts the partition on the list of those with something for the disk.
     pub(crate) fn mark_dirty(&mut self, fx: &mut Effects) {
-        if !self.dirty {
+        if !self.dirty && !self.held {
             self.dirty = true;
             fx.dirty.push(self.key);
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use aplomb_disk_api::{DiskCommand, DiskIndex, DiskQueue, FileName, Lane, SmallFile};
 use aplomb_log::tail::TailShare;
-use aplomb_model::{DirectoryId, Instant, Offset};
+use aplomb_model::{DirectoryId, Instant, Offset, TopicPartition};
 
 use crate::disks::flusher::{FlushIntervals, Flusher, Round};
 use crate::disks::port::DiskPort;
@@ -31,8 +31,8 @@ pub(crate) enum Purpose {
     Cold(u64),
     /// The last entry of a time index, for retention.
     TimeEntry { key: PartitionKey, base: Offset },
-    /// A name that was taken out of a log: to be deleted after the delay.
-    Doom { name: FileName, directory: bool, after: Duration },
+    /// A name that was taken out of a log: to be deleted after the delay. `left`: the partition whose directory it was.
+    Doom { name: FileName, directory: bool, after: Duration, left: Option<(PartitionKey, TopicPartition)> },
     /// The last write of a partition that is going away; its directory is renamed then.
     Farewell { key: PartitionKey },
     /// A snapshot of the metadata.

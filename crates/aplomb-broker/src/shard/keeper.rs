@@ -7,7 +7,7 @@ use std::time::Duration;
 use aplomb_disk_api::{DiskIndex, FileName, SmallFile};
 use aplomb_log::checkpoint::encode_offsets;
 use aplomb_log::segment::top_level;
-use aplomb_model::{Instant, Offset};
+use aplomb_model::{Instant, Offset, TopicPartition};
 
 use crate::message::{CheckpointChange, CheckpointEntry, PartitionKey};
 
@@ -17,6 +17,9 @@ struct Offsets {
     entries: BTreeMap<PartitionKey, CheckpointEntry>,
     due: Option<Instant>,
     writing: bool,
+    /// Partitions that the next files do not have any more, and those that the files under way do not have.
+    forgotten: Vec<(PartitionKey, TopicPartition)>,
+    being_forgotten: Vec<(PartitionKey, TopicPartition)>,
 }
 
 /// The keeper.
@@ -54,6 +57,22 @@ impl Keeper {
         offsets.due.get_or_insert(now + self.interval);
     }
 
+    /// A partition is to be forgotten as soon as can be: [`Self::on_written`] says when it is.
+    pub(crate) fn forget(&mut self, disk: DiskIndex, key: PartitionKey, name: TopicPartition, now: Instant) {
+        let offsets = &mut self.disks[usize::from(disk.0)];
+        offsets.entries.remove(&key);
+        offsets.forgotten.push((key, name));
+        offsets.due = Some(offsets.due.map_or(now, |due| due.min(now)));
+    }
+
+    /// The disk is lost. Gives the partitions that were to be forgotten there.
+    pub(crate) fn lose(&mut self, disk: DiskIndex) -> Vec<(PartitionKey, TopicPartition)> {
+        let offsets = &mut self.disks[usize::from(disk.0)];
+        let mut gone = std::mem::take(&mut offsets.forgotten);
+        gone.append(&mut offsets.being_forgotten);
+        gone
+    }
+
     pub(crate) fn wake_at(&self) -> Option<Instant> {
         self.disks.iter().filter(|offsets| !offsets.writing).filter_map(|offsets| offsets.due).min()
     }
@@ -64,15 +83,18 @@ impl Keeper {
         for (n, offsets) in self.disks.iter_mut().enumerate() {
             if !offsets.writing && offsets.due.take_if(|due| *due <= now).is_some() {
                 offsets.writing = true;
+                offsets.being_forgotten = std::mem::take(&mut offsets.forgotten);
                 due.push((DiskIndex(n as u16), files(&offsets.entries)));
             }
         }
         due
     }
 
-    /// A set is written.
-    pub(crate) fn on_written(&mut self, disk: DiskIndex) {
-        self.disks[usize::from(disk.0)].writing = false;
+    /// A set is written. Gives the partitions that the files have forgotten with it.
+    pub(crate) fn on_written(&mut self, disk: DiskIndex) -> Vec<(PartitionKey, TopicPartition)> {
+        let offsets = &mut self.disks[usize::from(disk.0)];
+        offsets.writing = false;
+        std::mem::take(&mut offsets.being_forgotten)
     }
 
     /// The files as they are now, for the end.

@@ -87,8 +87,12 @@ impl Shard {
             now.wall,
         );
         let (index, lost) = (disk.index(), disk.lost.is_some());
+        let held = self.leaving.hold(&name, key);
         let mut partition = Partition::new(key, name, index, log, settings, partition.leader_epoch);
         partition.log.begin_epoch(partition.leader_epoch);
+        if held {
+            partition.hold();
+        }
         if lost {
             partition.go_offline(&mut self.fx);
         }
@@ -100,10 +104,25 @@ impl Shard {
     fn remove_topic(&mut self, topic: &Topic, now: Now, out: &mut Vec<Output>) {
         for index in topic.partitions.keys() {
             let key = PartitionKey { topic: topic.id, partition: *index };
-            let Some(mut partition) = self.partitions.remove(&key) else { continue };
+            let name = TopicPartition::new(topic.name.clone(), index.0);
+            self.leaving.begin(name.clone(), key);
+            if key.owner(self.shards) != self.me {
+                continue;
+            }
+            let Some(mut partition) = self.partitions.remove(&key) else {
+                self.left(DiskIndex(0), key, name, now, out);
+                continue;
+            };
             partition.go_away(&mut self.fx);
             let disk = &mut self.disks[usize::from(partition.disk.0)];
             disk.forget(key);
+            if partition.is_held() {
+                // Nothing of it was ever written.
+                let end = partition.log.tail().end();
+                partition.log.tail_mut().clear(end);
+                self.left(partition.disk, key, name, now, out);
+                continue;
+            }
             // Whatever was written before this comes before it, so that nothing is written to a directory that was renamed.
             let file =
                 partition.log.segments().file(SegmentFile::Log, partition.log.segments().active().base);
@@ -121,7 +140,8 @@ impl Shard {
         let from = FileName::new(partition.log.segments().directory());
         let to = FileName::new(PartitionDir::deleted(partition.name.clone(), self.unique(key, now)).name());
         let after = partition.settings.file_delete_delay;
-        let purpose = Purpose::Doom { name: to.clone(), directory: true, after };
+        let left = Some((key, partition.name.clone()));
+        let purpose = Purpose::Doom { name: to.clone(), directory: true, after, left };
         let port = &mut self.disks[usize::from(partition.disk.0)].port;
         port.submit(DiskCommand::Rename { from, to }, purpose, now.instant);
     }

@@ -12,6 +12,7 @@ mod controller;
 mod disk;
 mod dispatch;
 mod keeper;
+mod leaving;
 mod metadata;
 mod operations;
 mod seed;
@@ -41,6 +42,7 @@ use cold::ColdReads;
 use controller::ControllerRoom;
 use disk::{Purpose, ShardDisk};
 use keeper::Keeper;
+use leaving::Leaving;
 use stop::Stopping;
 use upkeep::Upkeep;
 
@@ -59,6 +61,7 @@ pub struct Shard {
     controller: Option<Box<ControllerRoom>>,
     keeper: Option<Keeper>,
     stopping: Option<Stopping>,
+    leaving: Leaving,
     fx: Effects,
     /// Answers to operations of this shard.
     answers: VecDeque<(u64, Slot, PartitionAnswer)>,
@@ -95,6 +98,8 @@ impl Shard {
             ShardMessage::DiskLost { disk, why } => self.lose_disk(disk, &why, false, out),
             ShardMessage::Closed { clean } => self.on_closed(from, &clean),
             ShardMessage::GiveBack => {} // as every turn does
+            ShardMessage::Left { disk, key, name } => self.forget(disk, key, name, now, out),
+            ShardMessage::Gone { key, name } => self.on_gone(key, &name),
         }
         self.settle(now, out);
     }
@@ -265,19 +270,26 @@ impl Shard {
                 }
             }
             Purpose::Offsets => {
-                if let Some(keeper) = &mut self.keeper {
-                    keeper.on_written(disk);
-                }
+                let gone = self.keeper.as_mut().map(|keeper| keeper.on_written(disk));
+                self.tell_gone(gone.unwrap_or_default(), out);
             }
             Purpose::TimeEntry { key, base } => self.on_time_entry(key, base, result, now),
-            Purpose::Doom { name, directory, after } => {
+            Purpose::Doom { name, directory, after, left } => {
                 if result.is_ok() {
                     self.upkeep.doom(now.instant + after, disk, name, directory);
+                }
+                if let Some((key, partition)) = left {
+                    self.left(disk, key, partition, now, out);
                 }
             }
             Purpose::Goodbye => self.on_goodbye(disk, !failed),
             // A lost disk ends everything that was under way with it.
-            Purpose::Sync | Purpose::Checkpoint | Purpose::Farewell { .. } if failed => {}
+            Purpose::Sync | Purpose::Checkpoint if failed => {}
+            Purpose::Farewell { key } if failed => {
+                if let Some(partition) = self.upkeep.left(key) {
+                    self.left(disk, key, partition.name, now, out);
+                }
+            }
             Purpose::Sync => {
                 let synced = self.disks[index].on_synced(&mut self.partitions, &mut self.fx, now.instant);
                 let metadata = synced.iter().find(|(key, _)| *key == PartitionKey::METADATA);
@@ -313,6 +325,8 @@ impl Shard {
             room: "broker/disk",
             text: format!("log directory {} is offline: {why}; {count} partitions here", lost.path),
         }));
+        let gone = self.keeper.as_mut().map(|keeper| keeper.lose(disk));
+        self.tell_gone(gone.unwrap_or_default(), out);
         if tell {
             for other in (0..self.shards).map(ShardId).filter(|other| *other != self.me) {
                 let message = ShardMessage::DiskLost { disk, why: why.clone() };

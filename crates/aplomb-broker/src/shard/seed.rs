@@ -11,6 +11,7 @@ use aplomb_model::{DirectoryId, LeaderEpoch, TopicPartition};
 use super::controller::{ControllerRoom, ControllerSeed};
 use super::disk::ShardDisk;
 use super::keeper::Keeper;
+use super::leaving::Leaving;
 use super::upkeep::Upkeep;
 use super::{ColdReads, Effects, Shard};
 use crate::config::BrokerConfig;
@@ -111,6 +112,7 @@ impl Shard {
             controller: seed.controller.map(|seed| Box::new(ControllerRoom::new(seed))),
             keeper,
             stopping: None,
+            leaving: Leaving::default(),
             fx: Effects::default(),
             answers: Default::default(),
             answers_out: Default::default(),

@@ -129,7 +129,7 @@ impl Shard {
         }
         let port = &mut self.disks[usize::from(disk.0)].port;
         for (rename, name) in retention.doomed {
-            port.submit(rename, Purpose::Doom { name, directory: false, after }, now.instant);
+            port.submit(rename, Purpose::Doom { name, directory: false, after, left: None }, now.instant);
         }
         if let Some((base, read)) = retention.look_up {
             port.submit(read, Purpose::TimeEntry { key, base }, now.instant);
