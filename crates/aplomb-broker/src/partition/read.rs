@@ -143,6 +143,14 @@ impl Partition {
         fx.answers.push((op, slot, PartitionAnswer::Offset(answer)));
     }
 
+    /// Begins a lookup by time anew.
+    pub(crate) fn find_again(&self, find: &FindOffset) -> TimeFound {
+        match find.wanted {
+            WantedOffset::Time(wanted) => self.log.find_time(wanted, self.visible_end(find.committed_only)),
+            WantedOffset::Latest | WantedOffset::Earliest | WantedOffset::Tiered => TimeFound::Hot(None),
+        }
+    }
+
     /// The disk has nothing: what memory has is the answer.
     pub(crate) fn find_in_memory(&self, find: &FindOffset) -> FoundOffset {
         match find.wanted {

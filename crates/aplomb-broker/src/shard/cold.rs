@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 
 use aplomb_disk_api::{DiskCommand, DiskError, DiskIndex, Done};
 use aplomb_log::cold::{ColdRead, ColdRecords, ColdStep, TimeLookup, TimeStep};
+use aplomb_log::fetch::TimeFound;
 use aplomb_model::{ErrorCode, Offset};
 
 use crate::message::{FindOffset, OpId, PartitionAnswer, PartitionKey, ReadCall, ReadRefusal, Slot};
@@ -14,6 +15,9 @@ use crate::partition::{ColdKind, ColdWish, Effects, Partition};
 
 /// Bytes of records that are kept for clients that had given up.
 const KEPT_BYTES: usize = 8 << 20;
+
+/// A lookup by time is begun anew so often while records go from memory to the files, and then answered as it is.
+const LOOKUPS: u32 = 20;
 
 /// Which records a read is about.
 type ReadKey = (PartitionKey, i64, bool);
@@ -29,7 +33,7 @@ struct ColdOp {
 #[derive(Debug)]
 enum Work {
     Read { read: ColdRead, segment: Offset, call: ReadCall },
-    Time { lookup: Box<TimeLookup>, find: FindOffset },
+    Time { lookup: Box<TimeLookup>, find: FindOffset, tail_start: Offset, times: u32 },
 }
 
 /// Records that arrived and that nobody may have been waiting for any more.
@@ -80,7 +84,9 @@ impl ColdReads {
                 let segment = plan.base;
                 Work::Read { read: ColdRead::new(*plan), segment, call }
             }
-            ColdKind::Time { lookup, find } => Work::Time { lookup, find },
+            ColdKind::Time { lookup, find } => {
+                Work::Time { lookup, find, tail_start: partition.log.tail().start_offset(), times: 0 }
+            }
         };
         let number = self.next;
         self.next += 1;
@@ -147,7 +153,7 @@ impl ColdReads {
                     }
                 }
             }
-            Work::Time { lookup, find } => {
+            Work::Time { lookup, find, tail_start, times } => {
                 let step = match bytes {
                     Some(bytes) => lookup.on_read(&bytes),
                     None => lookup.on_missing(),
@@ -155,6 +161,19 @@ impl ColdReads {
                 let found = match step {
                     TimeStep::Again => None,
                     TimeStep::Found(answer) => Some(Some(answer).into()),
+                    // Records that memory had given up to the files meanwhile were looked for in neither.
+                    TimeStep::NotHere
+                        if partition.log.tail().start_offset() > *tail_start && *times < LOOKUPS =>
+                    {
+                        (*tail_start, *times) = (partition.log.tail().start_offset(), *times + 1);
+                        match partition.find_again(find) {
+                            TimeFound::Hot(answer) => Some(answer.into()),
+                            TimeFound::Cold(again) => {
+                                **lookup = again;
+                                None
+                            }
+                        }
+                    }
                     TimeStep::NotHere => Some(partition.find_in_memory(find)),
                 };
                 for (op, slot) in op.waiters.iter().filter(|_| found.is_some()) {
