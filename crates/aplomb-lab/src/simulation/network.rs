@@ -20,14 +20,14 @@ pub(crate) const AUDITOR: usize = 0;
 
 /// A script, or the auditor, of whom the world wants to know more.
 pub(crate) enum Scripted {
-    Auditor(Auditor),
+    Auditor(Box<Auditor>),
     Client(Box<dyn Client>),
 }
 
 impl Scripted {
     pub(crate) fn as_mut(&mut self) -> &mut dyn Client {
         match self {
-            Self::Auditor(auditor) => auditor,
+            Self::Auditor(auditor) => &mut **auditor,
             Self::Client(client) => client.as_mut(),
         }
     }
@@ -55,7 +55,7 @@ impl Slot {
     pub(crate) fn all(plan: &Plan, seed: u64) -> Vec<Self> {
         let slot =
             |client, dice| Self { client, dice, correlation: 0, connection: None, next_try: Instant::START };
-        let auditor = slot(Scripted::Auditor(Auditor::default()), Dice::of(seed, "auditor", 0));
+        let auditor = slot(Scripted::Auditor(Box::default()), Dice::of(seed, "auditor", 0));
         let clients = plan.clients.iter().map(|(number, role)| {
             let mut dice = Dice::of(seed, "client", *number as u64);
             let client = Scripted::Client(of_role(*role, &mut dice));

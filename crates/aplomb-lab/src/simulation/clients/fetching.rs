@@ -98,6 +98,10 @@ impl Cursor {
                 return Err(format!("epoch {epoch} at {base} comes after {}", self.last_epoch));
             }
             let id = ctx.oracle.journal.read(self.place.id, &batch.header, &batch.bytes(), ctx.now)?;
+            let place = &self.place;
+            ctx.note(|| {
+                format!("reads {}-{} at {base} to {last}, epoch {epoch}", place.topic, place.id.index)
+            });
             batches.push((base, id));
             (self.position, self.last_epoch) = (last + 1, epoch);
         }
@@ -141,11 +145,11 @@ pub(super) fn topics(wishes: Vec<(Place, FetchPartition)>, by_id: bool) -> Vec<F
 }
 
 /// The partitions of an answer, each with the place that it is about.
-pub(super) fn parts<'a>(
-    response: &'a m::FetchResponse,
+pub(super) fn parts(
+    response: &m::FetchResponse,
     by_id: bool,
     mut place_of: impl FnMut(&dyn Fn(&Place) -> bool) -> Option<PartitionId>,
-) -> Vec<(Option<PartitionId>, &'a PartitionData)> {
+) -> Vec<(Option<PartitionId>, &PartitionData)> {
     let mut parts = Vec::new();
     for topic in &response.responses {
         for data in &topic.partitions {
