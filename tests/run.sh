@@ -50,14 +50,20 @@ e2e() { suite e2e; }
 
 crash() { suite crash; }
 
+# Whole brokers with their disks and clients, by seed; a seed that fails prints what replays it.
+simulate() {
+  cargo run --locked --quiet --profile sim --package aplomb-lab --bin simulate -- \
+    --from "${APLOMB_SIM_FROM:-0}" --count "${APLOMB_SIM_SEEDS:-2000}" --threads 2
+}
+
 fuzz() { fuzz/run.sh "$fuzz_seconds"; }
 
-steps=(setup ci release oracles e2e crash fuzz)
+steps=(setup ci simulate release oracles e2e crash fuzz)
 [ $# -gt 0 ] && steps=("$@")
 failed=()
 for step in "${steps[@]}"; do
   case $step in
-    setup | ci | release | oracles | e2e | crash | fuzz) ;;
+    setup | ci | simulate | release | oracles | e2e | crash | fuzz) ;;
     *) echo "there is no step '$step'" >&2; exit 2 ;;
   esac
   echo "== $step"
@@ -69,7 +75,7 @@ for step in "${steps[@]}"; do
     failed+=("$step")
     tail -n 40 "$logs/$step.log"
   fi
-  grep -hE '^(left out|tests/setup: no )|[0-9]+ (passed|failed|skipped)' "$logs/$step.log" | tail -n 12
+  grep -hE '^(left out|tests/setup: no )|[0-9]+ (passed|failed|skipped)|[0-9]+ failed; ' "$logs/$step.log" | tail -n 12
   echo "== $step: $result after $((SECONDS - began)) s"
 done
 [ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
