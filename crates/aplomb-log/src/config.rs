@@ -15,6 +15,8 @@ pub struct LogConfig {
     pub indexes: IndexLimits,
     /// Whether `cleanup.policy` contains `delete`.
     pub deletes: bool,
+    /// Whether it contains `compact`: offsets may then be missing between batches.
+    pub compacts: bool,
     /// `retention.ms`; `None`: for ever.
     pub retention_ms: Option<u64>,
     /// `retention.bytes`; `None`: without limit.
@@ -34,6 +36,7 @@ impl LogConfig {
             segment_age_ms: 7 * 24 * 3_600_000,
             indexes: IndexLimits { interval_bytes: 4096, max_bytes: 10 << 20 },
             deletes: true,
+            compacts: false,
             retention_ms: Some(7 * 24 * 3_600_000),
             retention_bytes: None,
             flush_messages: None,

@@ -39,6 +39,7 @@ impl PartitionSettings {
                     max_bytes: size(topic.index_bytes),
                 },
                 deletes: topic.cleanup.delete,
+                compacts: topic.cleanup.compact,
                 retention_ms: topic.retention_age.map(millis),
                 retention_bytes: topic.retention_bytes.map(|bytes| bytes.0),
                 flush_messages: topic.flush_messages,

@@ -180,6 +180,14 @@ impl<'a> Loader<'a> {
             let from = resume.take().unwrap_or_default();
             let read = self.read_segment(base, next, &found, from, &mut producers)?;
             (cut, end) = (read.cut, read.end);
+            if let Some(next) = next.filter(|next| !cut && end < *next && self.may_not_have_gaps()) {
+                // The power went before the end of this segment was synced, and after the next one was written.
+                self.report.remarks.push(format!(
+                    "{}: records from {end} to {next} are missing, and what is behind them goes",
+                    self.request.directory
+                ));
+                cut = true;
+            }
             match next {
                 Some(_) if !cut => {
                     let closed = self.close(read.segment, &found)?;
@@ -222,6 +230,11 @@ impl<'a> Loader<'a> {
     pub(super) fn resume(&self, base: Offset, believe: Believe) -> Result<ResumeFrom, LoadError> {
         let file = |kind| self.file(kind, base);
         Ok(resume_from(self.disk, &file, base, &self.found.segments[&base], believe)?)
+    }
+
+    /// Whether a gap between segments is damage: compaction leaves gaps, and so may have what was there before a clean stop.
+    fn may_not_have_gaps(&self) -> bool {
+        !self.request.clean && !self.request.config.compacts
     }
 
     fn finish_empty(&mut self, start: Offset) -> Result<Outcome, LoadError> {
