@@ -401,9 +401,11 @@ impl World {
         let mut lines = Vec::new();
         for (n, disk) in self.disks.iter().enumerate() {
             lines.push(format!("disk {n}: {:?}", disk.stats()));
-            lines.extend(
-                disk.image().iter().map(|(name, content)| format!("  {name}: {} bytes", content.len())),
-            );
+            lines.extend(disk.image().iter().map(|(name, content)| {
+                let text =
+                    if name.ends_with("checkpoint") { String::from_utf8_lossy(content) } else { "".into() };
+                format!("  {name}: {} bytes {}", content.len(), text.replace('\n', "; "))
+            }));
         }
         for share in self.process.iter().flat_map(|process| &process.shares) {
             lines.push(format!("{:?}", share.stats()));

@@ -378,7 +378,9 @@ impl Journal {
             let sent = &self.batches[known.batch];
             let header = BatchHeader::parse(&sent.bytes).expect("it was built as one");
             // All records of a batch have one time here.
-            let earlier = known.last < limit && *base >= start.max(log.start) && sent.told < known_before;
+            let earlier = known.last < limit
+                && *base >= start.max(log.start).max(log.may_start)
+                && sent.told < known_before;
             if earlier && header.max_timestamp().0 >= wanted {
                 return Err(format!(
                     "{partition:?}: the first record from {wanted} on is at {base}, not {answer:?}"
@@ -396,7 +398,7 @@ impl Journal {
         (known_before, start): (Instant, i64),
     ) -> Checked {
         let Some(log) = self.logs.get(&partition) else { return Ok(()) };
-        for (base, known) in log.known.range(start.max(log.start)..) {
+        for (base, known) in log.known.range(start.max(log.start).max(log.may_start)..) {
             let sent = &self.batches[known.batch];
             let header = BatchHeader::parse(&sent.bytes).expect("it was built as one");
             if sent.told < known_before && header.max_timestamp().0 > time {
@@ -417,7 +419,9 @@ impl Journal {
         let Some(log) = self.logs.get(&partition) else { return Ok(()) };
         for (base, known) in &log.known {
             let Some(of) = known.epoch.map(LeaderEpoch::to_wire) else { continue };
-            let is_old = self.batches[known.batch].told < known_before && known.last >= log.start;
+            // Of what may have been deleted no epoch is known either.
+            let is_there = known.last >= log.start.max(log.may_start);
+            let is_old = self.batches[known.batch].told < known_before && is_there;
             // A log that starts inside of a batch knows its epoch from there on.
             let fits = if of <= epoch { known.last < end } else { of > asked && known.last >= end };
             if is_old && !fits {

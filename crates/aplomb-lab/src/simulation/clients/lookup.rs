@@ -128,14 +128,12 @@ impl Lookup {
             }
             LATEST => Ok(()),
             EARLIEST => ctx.oracle.bounds(place.id, before, (part.offset, now.end.max(part.offset)), ctx.now),
-            // The broker's clock is not known here.
-            _ if stamped => Ok(()),
+            // The broker's clock is not known here, nor what has just gone because it is old.
+            _ if stamped || ctx.oracle.may_start_behind(place.id, i64::MAX - 1) => Ok(()),
             GREATEST => ctx.oracle.journal.check_greatest(place.id, part.timestamp, (at, now.start)),
             _ => {
                 let found = (part.offset >= 0).then_some((part.offset, part.timestamp));
-                let expires = ctx.oracle.may_start_behind(place.id, i64::MAX - 1);
-                let start = if expires { i64::MAX } else { now.start };
-                ctx.oracle.journal.check_time(place.id, wanted, found, (at, start))
+                ctx.oracle.journal.check_time(place.id, wanted, found, (at, now.start))
             }
         }
     }
@@ -152,7 +150,7 @@ impl Lookup {
         if part.error_code != 0 {
             return refused(&place, part.error_code, ctx);
         }
-        if part.end_offset < 0 || ctx.oracle.cluster.may_be_gone(place.id.topic) {
+        if part.end_offset < 0 || ctx.oracle.may_start_behind(place.id, i64::MAX - 1) {
             return Ok(());
         }
         ctx.oracle.journal.check_epoch_end(place.id, epoch, (part.leader_epoch, part.end_offset), at)
