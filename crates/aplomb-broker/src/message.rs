@@ -93,8 +93,6 @@ pub enum PartitionCall {
 pub struct AppendCall {
     /// The records field of the request: one batch, as the client sent it.
     pub records: Bytes,
-    /// Whether the client asks for all in-sync replicas.
-    pub all_replicas: bool,
     /// When the client stops waiting.
     pub deadline: Instant,
 }
@@ -252,7 +250,8 @@ pub struct CheckpointEntry {
     pub recovery_point: Offset,
     /// Everything below is safe.
     pub high_watermark: Offset,
-    /// The log start, where it is above the first segment's base.
+    /// The log start, unless it is 0. Also where the first segment says the same: until the segments below it have other names, a kill
+    /// brings them back.
     pub log_start: Option<Offset>,
 }
 

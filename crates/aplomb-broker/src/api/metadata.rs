@@ -51,7 +51,12 @@ pub fn handle(request: &MetadataRequest, version: i16, ctx: &Context<'_>) -> Ans
         names
             .map(|name| {
                 view.topic_by_name(name).unwrap_or_else(|error| {
-                    if may_create && error == ErrorCode::UnknownTopicOrPartition && !is_internal_topic(name) {
+                    let missing = may_create && error == ErrorCode::UnknownTopicOrPartition;
+                    if missing && is_internal_topic(name) {
+                        // Only its coordinator makes it, and clients may not produce to it: waiting for it would be in vain.
+                        return no_topic(Some(name.to_owned()), Uuid::ZERO, ErrorCode::InvalidTopicException);
+                    }
+                    if missing {
                         create.push(name.to_owned());
                     }
                     no_topic(Some(name.to_owned()), Uuid::ZERO, error)

@@ -66,7 +66,7 @@ impl ProduceOp {
                     Some(Err(refusal(ErrorCode::UnsupportedCompressionType)))
                 }
                 (Ok(key), Some(records)) => {
-                    let call = AppendCall { records, all_replicas: body.acks == -1, deadline };
+                    let call = AppendCall { records, deadline };
                     calls.push((slot, key, PartitionCall::Append(call)));
                     None
                 }

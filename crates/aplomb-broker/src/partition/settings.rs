@@ -13,7 +13,6 @@ use crate::message::PartitionKey;
 #[derive(Clone, Debug)]
 pub(crate) struct PartitionSettings {
     pub(crate) rules: ProduceRules,
-    pub(crate) min_insync_replicas: u32,
     pub(crate) deletes: bool,
     pub(crate) file_delete_delay: Duration,
     /// `flush.ms`: how soon after an append it has to be durable, where the topic says so.
@@ -27,7 +26,6 @@ impl PartitionSettings {
         let size = |bytes: aplomb_model::ByteCount| u32::try_from(bytes.0).unwrap_or(i32::MAX as u32);
         Self {
             rules: topic.produce_rules(),
-            min_insync_replicas: topic.min_insync_replicas,
             deletes: topic.cleanup.delete,
             file_delete_delay: topic.file_delete_delay,
             flush_within: topic.flush_age,
@@ -54,7 +52,6 @@ impl PartitionSettings {
     pub(crate) fn of_metadata_log(log: LogConfig) -> Self {
         Self {
             rules: ProduceRules::default(),
-            min_insync_replicas: 1,
             deletes: false,
             file_delete_delay: Duration::from_secs(60),
             flush_within: None,

@@ -306,6 +306,6 @@ pub(crate) fn entry_of(partition: &Partition) -> CheckpointEntry {
         name: partition.name.clone(),
         recovery_point: log.recovery_point(),
         high_watermark: log.high_watermark(),
-        log_start: (log.start() > log.segments().first_base()).then_some(log.start()),
+        log_start: (log.start() > Offset::ZERO).then_some(log.start()),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aplomb_disk_api::{DiskIndex, DiskQueue, FileName};
 use aplomb_log::Log;
 use aplomb_log::tail::TailShare;
-use aplomb_model::{DirectoryId, LeaderEpoch, TopicPartition};
+use aplomb_model::{DirectoryId, LeaderEpoch, Offset, TopicPartition};
 
 use super::controller::{ControllerRoom, ControllerSeed};
 use super::disk::ShardDisk;
@@ -145,6 +145,6 @@ pub(crate) fn checkpoint_of(seed: &PartitionSeed) -> CheckpointEntry {
         name: seed.name.clone(),
         recovery_point: seed.log.recovery_point(),
         high_watermark: seed.log.high_watermark(),
-        log_start: (seed.log.start() > seed.log.segments().first_base()).then_some(seed.log.start()),
+        log_start: (seed.log.start() > Offset::ZERO).then_some(seed.log.start()),
     }
 }
