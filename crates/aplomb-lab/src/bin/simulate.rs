@@ -101,7 +101,7 @@ fn many(arguments: &Arguments, count: u64) -> ExitCode {
                         totals.3 += summary.starts;
                     }
                     let Some(failure) = failure else { continue };
-                    println!("seed {seed} {failure}");
+                    println!("seed {seed} {failure}\n    {}", replay(&Scenario::of_seed(seed)));
                     if let Ok(mut failures) = failures.lock() {
                         *failures += 1;
                     }

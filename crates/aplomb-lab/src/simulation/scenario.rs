@@ -14,6 +14,8 @@ use aplomb_disk_api::sim::ServiceTimes;
 use super::faults::{Fault, draw_faults};
 use super::random::Dice;
 
+/// Bytes of metadata between snapshots: nearly each decision, some, the default.
+const METADATA_SNAPSHOTS: [&str; 3] = ["300", "3000", "20971520"];
 const MS: Duration = Duration::from_millis(1);
 
 /// A simulation, as one writes it down: `seed=17`, or `seed=17 millis=2500 without-clients=1,4 without-faults=0`.
@@ -161,6 +163,10 @@ impl Plan {
             ("auto.create.topics.enable", "false".to_owned()),
             ("aplomb.flush.interval.ms", flush_interval.as_millis().to_string()),
             ("aplomb.recovery.point.interval.ms", checkpoint_interval.as_millis().to_string()),
+            (
+                "metadata.log.max.record.bytes.between.snapshots",
+                METADATA_SNAPSHOTS[seed as usize % 3].to_owned(),
+            ),
             ("log.retention.check.interval.ms", dice.pick(&["300", "2000", "300000"]).to_string()),
         ];
         let mut service = ServiceTimes::default();

@@ -167,6 +167,8 @@ impl Consumer {
             max_wait_ms: self.max_wait.as_millis() as i32,
             min_bytes: self.min_bytes,
             max_bytes: 1 << 20,
+            // Without transactions everything is committed.
+            isolation_level: (self.version % 2) as i8,
             session_id: if self.sessions { self.session.0 } else { 0 },
             session_epoch: if self.sessions { self.session.1 } else { -1 },
             topics: topics(wishes, self.by_id()),
