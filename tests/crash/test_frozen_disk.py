@@ -175,7 +175,6 @@ def two_disks(prepare, admin_of, disk):
     return broker, sick, ill, well
 
 
-@pytest.mark.stalls_kafka
 def test_partitions_on_another_disk_notice_nothing_at_any_time(two_disks, load, tmp_path):
     """Not while the frozen disk's share of the tail fills, not while it is full, and not when it thaws."""
     broker, sick, ill, well = two_disks

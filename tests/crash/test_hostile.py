@@ -138,8 +138,9 @@ def test_thousands_of_wrong_frames(siege, moments):
             done.result()
 
 
+@pytest.mark.aplomb
 def test_hundreds_that_send_a_byte_now_and_then(siege):
-    """Each announces fifty megabytes and sends a byte every half second."""
+    """Each announces fifty megabytes and sends a byte every half second. Apache Kafka takes the memory at once, and runs out of it."""
     slow = [socket.create_connection(("127.0.0.1", siege.port), timeout=5) for _ in range(400)]
     try:
         for connection in slow:
