@@ -491,3 +491,36 @@ impl Drop for Context<'_> {
         }
     }
 }
+
+#[test]
+fn a_process_that_dies_while_it_closes_a_durable_log_does_not_shorten_it() {
+    let disk = Uuid::from_u128(1);
+    for stores in 0.. {
+        let switch = CrashSwitch::armed();
+        let memory = ArenaMemory::heap(64 * 4096);
+        let shares = open_shares(memory, 4096, &[disk], 1, Some(switch.clone())).expect("it fits");
+        let start = LogEnd { segment_base: Offset::ZERO, at: 0, offset: Offset::ZERO };
+        let mut tail = LogTail::new(shares[0].clone(), Uuid::from_u128(3), PartitionIndex(0), start);
+        for n in 0..20 {
+            let mut builder = BatchBuilder::new(Offset::new(n));
+            builder.append(Timestamp(7), None, Some(&[7; 1000]), &[]);
+            let bytes = builder.build();
+            let facts = TailBatch::of(&BatchHeader::parse(&bytes).expect("a batch"));
+            tail.push(tail.end().at, &[&bytes], facts).expect("there is room");
+        }
+        drop(tail.take_unwritten(u64::MAX));
+        tail.on_durable(Offset::new(20));
+        let end = tail.end();
+        switch.trip_after(stores);
+        tail.clear(end);
+        let old = OldTail::open(shares[0].arena().image().expect("there is a switch")).expect("an arena");
+        // The files are cut to what the tail says.
+        for partition in &old.recover().partitions {
+            let last = partition.segments.last().expect("something is left");
+            assert_eq!(last.at, end.at, "after {stores} stores");
+        }
+        if !switch.has_dropped() {
+            return;
+        }
+    }
+}

@@ -259,9 +259,11 @@ impl LogTail {
 
     /// Releases everything, durable or not, and goes on at `end`.
     pub fn clear(&mut self, end: LogEnd) {
-        // From the newest on: a crash in between leaves the front of the log, not its end.
-        while let Some(newest) = self.chunks.pop_back() {
-            self.release(&newest);
+        // The next start takes what is left for the end of the log, and cuts the files to it. So a crash in between leaves the end where
+        // that stays, and the front where the log is cut.
+        let is_cut = end.offset < self.end.offset;
+        while let Some(held) = if is_cut { self.chunks.pop_back() } else { self.chunks.pop_front() } {
+            self.release(&held);
         }
         for _ in 0..self.durable_chunks {
             self.share.on_uncached();
