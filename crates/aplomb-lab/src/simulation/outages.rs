@@ -267,9 +267,13 @@ impl World {
             life: Life::new(switch, cut.and_then(|cut| cut.operations)),
             now: self.clocks(),
             dice,
+            remarks: Vec::new(),
         };
         match shape.start(self.memory.take()) {
             Start::Up(process) => {
+                for remark in &process.remarks {
+                    self.trace.say(self.now, || format!("  {remark}"));
+                }
                 self.process = Some(process);
                 self.is_up();
             }

@@ -49,6 +49,8 @@ pub(crate) struct Process {
     pub(crate) shards: Vec<Shard>,
     pub(crate) shares: Vec<Arc<TailShare>>,
     pub(crate) life: Arc<Life>,
+    /// What start-up found worth a line in the log.
+    pub(crate) remarks: Vec<String>,
     inbox: Inbox,
 }
 
@@ -111,6 +113,7 @@ pub(crate) struct Shape<'a> {
     pub(crate) life: Arc<Life>,
     pub(crate) now: Now,
     pub(crate) dice: Dice,
+    pub(crate) remarks: Vec<String>,
 }
 
 /// The id of a log directory.
@@ -177,13 +180,15 @@ impl Shape<'_> {
             surveyed.iter().map(|one| (one.directory.id, &*one.directory.disk)).collect();
         let mut unique = || Uuid(self.dice.bytes());
         if let Some(old) = old {
-            restore(&old.recover(), &disks, &Wanted::Metadata, &mut unique)?;
+            self.remarks.extend(restore(&old.recover(), &disks, &Wanted::Metadata, &mut unique)?.remarks);
         }
         let found = MetadataFound::read(&surveyed[0].directory, "simulated")?;
         if let Some(old) = old {
             let topics = &found.replay.image().topics;
             let name = |id| topics.by_id(id).map(|topic| topic.name.clone());
-            restore(&old.recover(), &disks, &Wanted::Topics(&name), &mut unique)?;
+            let restored = restore(&old.recover(), &disks, &Wanted::Topics(&name), &mut unique)?;
+            self.remarks.push(format!("{} bytes were only in the tail", restored.bytes));
+            self.remarks.extend(restored.remarks);
         }
         Ok((surveyed, found))
     }
@@ -227,7 +232,8 @@ impl Shape<'_> {
         })
     }
 
-    fn begin(self, ready: Ready, shares: Vec<Arc<TailShare>>) -> Process {
+    fn begin(mut self, ready: Ready, shares: Vec<Arc<TailShare>>) -> Process {
+        self.remarks.extend(ready.remarks);
         let inbox = Inbox::default();
         let begin = |(n, start): (usize, aplomb_broker::startup::ShardStart)| {
             let queue = |disk: &SimDisk| {
@@ -238,6 +244,6 @@ impl Shape<'_> {
             start.begin(self.disks.iter().map(queue).collect(), self.now)
         };
         let shards = ready.shards.into_iter().enumerate().map(begin).collect();
-        Process { shards, shares, life: self.life, inbox }
+        Process { shards, shares, life: self.life, remarks: self.remarks, inbox }
     }
 }
