@@ -54,6 +54,12 @@ impl Shard {
         self.stopping.as_ref().is_some_and(|stopping| stopping.stage == Stage::Done)
     }
 
+    /// Whether records are in memory that their files do not have: of a disk that is lost. The tail has to outlive the process then.
+    #[must_use]
+    pub fn needs_tail(&self) -> bool {
+        self.partitions.values().any(|partition| partition.log.durable_end() < partition.log.end())
+    }
+
     pub(super) fn poll_stop(&mut self, now: Now, out: &mut Vec<Output>) {
         loop {
             let Some(stopping) = &self.stopping else { return };

@@ -37,7 +37,7 @@ pub struct Outcome {
     pub failure: Option<Failure>,
     /// What was done.
     pub summary: Summary,
-    /// What happened, if that was asked for: the last few thousand lines.
+    /// What happened, if that was asked for, with an end in sight.
     pub lines: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ pub fn run(scenario: &Scenario, lines: bool) -> Outcome {
         Ok(Err(what)) => Some(what),
         Err(panic) => Some(format!("it panics: {}", words_of(&*panic))),
     };
-    if what.is_some() && lines {
+    if what.is_some() {
         world.show();
     }
     let time = world.now.since(Instant::START);

@@ -188,16 +188,19 @@ impl World {
         let all = all && !self.has_answers();
         if all {
             self.trace.event(self.now, "stopped", &[]);
-            let clean = !self.outages.lost.contains(&true);
-            self.kill(clean);
+            self.kill(true);
         }
     }
 
-    /// The process ends here. `clean`: it had nothing left to do.
-    pub(crate) fn kill(&mut self, clean: bool) {
+    /// The process ends here. `stopped`: it had nothing left to do, which is a clean stop if it has all its disks.
+    pub(crate) fn kill(&mut self, stopped: bool) {
+        self.show();
         let Some(process) = self.process.take() else { return };
+        let clean = stopped && !self.outages.lost.contains(&true);
         self.trace.event(self.now, "killed", &[u64::from(clean)]);
-        self.memory = Some(process.memory());
+        // Whoever has stopped gives up what it had in memory, unless a shard says that records are nowhere else.
+        let needed = !stopped || process.shards.iter().any(aplomb_broker::Shard::needs_tail);
+        self.memory = needed.then(|| process.memory());
         drop(process);
         self.oracle.ends.push((self.now, clean));
         self.disks.iter().for_each(|disk| disk.process_killed());
@@ -206,6 +209,7 @@ impl World {
     }
 
     fn cut_power(&mut self) {
+        self.show();
         if self.process.take().is_none() {
             return;
         }
@@ -278,6 +282,7 @@ impl World {
                 self.is_up();
             }
             Start::Died(memory) => {
+                self.show();
                 self.trace.event(self.now, "killed while it started", &[]);
                 self.memory = memory;
                 if cut.is_some_and(|cut| cut.power) {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use aplomb_model::Instant;
 
 /// Lines that are kept; the oldest go first.
-const KEPT: usize = 4_000;
+const KEPT: usize = 200_000;
 
 /// The record of a run.
 #[derive(Debug)]

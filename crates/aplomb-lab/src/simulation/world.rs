@@ -398,13 +398,17 @@ impl World {
 
     /// Adds to the trace how things stand on the disks and in the tail.
     pub(crate) fn show(&mut self) {
+        if !self.trace.is_read() {
+            return;
+        }
         let mut lines = Vec::new();
         for (n, disk) in self.disks.iter().enumerate() {
             lines.push(format!("disk {n}: {:?}", disk.stats()));
             lines.extend(disk.image().iter().map(|(name, content)| {
                 let text =
                     if name.ends_with("checkpoint") { String::from_utf8_lossy(content) } else { "".into() };
-                format!("  {name}: {} bytes {}", content.len(), text.replace('\n', "; "))
+                let durable = disk.durable(name).map_or(0, |durable| durable.len());
+                format!("  {name}: {} bytes ({durable}) {}", content.len(), text.replace('\n', "; "))
             }));
         }
         for share in self.process.iter().flat_map(|process| &process.shares) {

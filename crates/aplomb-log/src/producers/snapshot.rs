@@ -147,7 +147,7 @@ pub fn snapshot_to_load(
     log_start: Offset,
     log_end: Offset,
 ) -> Option<Offset> {
-    snapshots.into_iter().filter(|at| log_start < *at && *at <= log_end).max()
+    snapshots.into_iter().filter(|at| log_start <= *at && *at <= log_end).max()
 }
 
 #[cfg(test)]

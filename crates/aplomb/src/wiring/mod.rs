@@ -166,22 +166,25 @@ impl Broker {
         }
         self.server.begin_stop(PATIENCE);
         let shards = self.server.join();
-        let mut clean = shards.iter().all(Shard::is_stopped);
-        clean &= self.disks.stop(PATIENCE, &self.log);
-        if clean {
+        let mut closed = shards.iter().all(Shard::is_stopped);
+        closed &= self.disks.stop(PATIENCE, &self.log);
+        if !closed {
+            self.log.warn(
+                "wiring",
+                "stopped before everything was closed; the next start reads back what is in the tail",
+            );
+        } else if shards.iter().any(Shard::needs_tail) {
+            let text = "stopped without the log directories that are lost; the next start that has them reads back what is in the tail";
+            self.log.warn("wiring", text);
+        } else {
             // All of it is in the files; the memory is for others.
             if let Some(path) = &self.tail {
                 let _ = std::fs::remove_file(path);
             }
             self.log.info("wiring", "stopped cleanly");
-        } else {
-            self.log.warn(
-                "wiring",
-                "stopped before everything was closed; the next start reads back what is in the tail",
-            );
         }
         self.writer.close();
-        if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        if closed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 }
 
