@@ -13,7 +13,7 @@ use crate::cold::{ColdPlan, ColdRecords, SegmentTimes, TimeAnswer, TimeLookup, T
 use crate::index::collect_aborted;
 use crate::log::Log;
 use crate::segment::SegmentFile;
-use crate::tail::BatchAt;
+use crate::tail::{BatchAt, Unread};
 
 /// How many readers of old records are remembered, so that each goes on without a lookup in the index.
 const CURSORS: usize = 16;
@@ -32,6 +32,8 @@ pub enum Fetched {
     Cold(ColdPlan),
     /// There is nothing at or above the wanted offset that may be seen.
     CaughtUp,
+    /// Readers hold as much as they may: to be tried again when they have let go of some.
+    NoMemory,
 }
 
 /// What a lookup by timestamp costs.
@@ -75,9 +77,13 @@ impl Log {
             return Fetched::CaughtUp;
         }
         match self.tail.read(from, max_bytes.into(), true, upper) {
-            Some(read) if read.bytes > 0 => Fetched::Hot { slices: read.slices, next: read.end },
-            Some(_) => Fetched::CaughtUp,
-            None => Fetched::Cold(self.cold_plan(from, max_bytes, upper)),
+            Ok(read) if read.bytes > 0 => Fetched::Hot { slices: read.slices, next: read.end },
+            Ok(_) => Fetched::CaughtUp,
+            Err(Unread::Evicted) => {
+                let most = self.tail.share().reading().portion();
+                Fetched::Cold(self.cold_plan(from, max_bytes.min(most), upper))
+            }
+            Err(Unread::NoMemory) => Fetched::NoMemory,
         }
     }
 
@@ -152,8 +158,8 @@ impl Log {
             TimeWanted::AtOrAfter(target) => target,
             TimeWanted::Greatest => found.batch.max_timestamp,
         };
-        let read = self.tail.read(found.batch.base_offset, u64::from(found.batch.size), true, self.end())?;
-        let answer = TimeAnswer::in_batch(&read.slices.concat(), target, self.start)?;
+        let batch = self.tail.look_at(found.batch.base_offset)?;
+        let answer = TimeAnswer::in_batch(&batch, target, self.start)?;
         (answer.offset < upper).then_some(answer)
     }
 

@@ -14,6 +14,7 @@ pub mod index;
 mod log;
 pub mod meta;
 pub mod producers;
+mod read_memory;
 pub mod recovery;
 pub mod retention;
 pub mod segment;
@@ -22,3 +23,4 @@ pub mod tail;
 
 pub use config::LogConfig;
 pub use log::{AppendError, Appended, Log, LogParts};
+pub use read_memory::{Loan, ReadMemory};

@@ -196,6 +196,7 @@ impl Lab {
                 assert_eq!(from, end);
                 return;
             }
+            Fetched::NoMemory => panic!("memory for readers is not limited here"),
             Fetched::Hot { slices, .. } => slices.concat(),
             Fetched::Cold(plan) => {
                 let base = plan.base;

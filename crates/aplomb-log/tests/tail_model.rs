@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use aplomb_log::tail::{ArenaMemory, BatchAt, LogEnd, LogTail, TailBatch, TailShare, open_shares};
+use aplomb_log::tail::{ArenaMemory, BatchAt, LogEnd, LogTail, TailBatch, TailShare, Unread, open_shares};
 use aplomb_model::{LeaderEpoch, Offset, PartitionIndex, Timestamp, Uuid};
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -176,9 +176,13 @@ fn push(tail: &mut LogTail, model: &mut Model, size: usize, records: u64, gap: u
 }
 
 fn read(tail: &LogTail, model: &Model, from: Offset, max: u64, at_least_one: bool, upper: Offset) {
-    let Some(read) = tail.read(from, max, at_least_one, upper) else {
-        assert!(from < tail.start_offset());
-        return;
+    let read = match tail.read(from, max, at_least_one, upper) {
+        Ok(read) => read,
+        Err(unread) => {
+            assert_eq!(unread, Unread::Evicted);
+            assert!(from < tail.start_offset());
+            return;
+        }
     };
     let rest = &model.batches[model.first_reaching(from).unwrap_or(model.batches.len())..];
     let mut bytes: Vec<u8> = Vec::new();

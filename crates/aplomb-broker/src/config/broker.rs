@@ -106,6 +106,8 @@ pub struct StorageConfig {
     pub disk_engine: DiskEngineChoice,
     /// `aplomb.readahead.bytes`, for each disk.
     pub readahead: ByteCount,
+    /// `aplomb.fetch.memory.bytes`, for each disk.
+    pub fetch_memory: ByteCount,
 }
 
 /// Settings of the metadata log and of topics to be created.
@@ -270,6 +272,7 @@ impl StorageConfig {
                 _ => DiskEngineChoice::Auto,
             },
             readahead: reading.bytes("aplomb.readahead.bytes"),
+            fetch_memory: reading.bytes("aplomb.fetch.memory.bytes"),
         })
     }
 }

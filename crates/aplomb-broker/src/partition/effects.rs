@@ -29,7 +29,7 @@ pub(crate) struct Effects {
     pub(crate) trimmed: Vec<PartitionKey>,
 }
 
-/// A part of an operation that needs the disk.
+/// A part of an operation that needs the disk, or memory that readers of its records hold.
 #[derive(Debug)]
 pub(crate) struct ColdWish {
     pub(crate) key: PartitionKey,
@@ -43,6 +43,8 @@ pub(crate) struct ColdWish {
 pub(crate) enum ColdKind {
     /// Old records.
     Read { plan: Box<ColdPlan>, call: ReadCall },
+    /// Nothing yet: memory for readers is used up.
+    Wait { call: ReadCall },
     /// An old offset.
     Time { lookup: Box<TimeLookup>, find: FindOffset },
 }

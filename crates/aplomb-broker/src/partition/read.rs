@@ -29,6 +29,10 @@ impl Partition {
                 fx.cold.push(ColdWish { key: self.key, op, slot, what });
                 return;
             }
+            Fetched::NoMemory => {
+                fx.cold.push(ColdWish { key: self.key, op, slot, what: ColdKind::Wait { call } });
+                return;
+            }
         };
         fx.answers.push((op, slot, PartitionAnswer::Read(Ok(answer))));
     }

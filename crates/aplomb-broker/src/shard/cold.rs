@@ -1,23 +1,37 @@
 //! Reads of old records and offsets, between a partition and its disk.
 //!
 //! A read that is under way is not begun twice: a client that polls again while the disk is slow joins it. What arrives is kept for a
-//! moment, in case the client that asked had given up and asks again.
+//! moment, in case the client that asked had given up and asks again. A read whose bytes would find no memory waits, here too, and is begun
+//! anew when there may be some.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
 
 use aplomb_disk_api::{DiskCommand, DiskError, DiskIndex, Done};
+use aplomb_log::Loan;
 use aplomb_log::cold::{ColdRead, ColdRecords, ColdStep, TimeLookup, TimeStep};
 use aplomb_log::fetch::TimeFound;
-use aplomb_model::{ErrorCode, Offset};
+use aplomb_model::{ErrorCode, Instant, Offset};
 
-use crate::message::{FindOffset, OpId, PartitionAnswer, PartitionKey, ReadCall, ReadRefusal, Slot};
+use crate::message::{
+    FindOffset, OpId, PartitionAnswer, PartitionKey, ReadCall, ReadRecords, ReadRefusal, Slot,
+};
 use crate::partition::{ColdKind, ColdWish, Effects, Partition};
 
-/// Bytes of records that are kept for clients that had given up.
+/// Bytes of records that are kept for clients that had given up, beside what is lent.
 const KEPT_BYTES: usize = 8 << 20;
 
 /// A lookup by time is begun anew so often while records go from memory to the files, and then answered as it is.
 const LOOKUPS: u32 = 20;
+
+/// Reads that are under way at the same time, those by which memory for readers may be exceeded.
+const AT_ONCE: usize = 64;
+
+/// How soon reads that wait for memory are tried again.
+const RETRY: Duration = Duration::from_millis(2);
+
+/// A read waits so long beyond its client's patience; then the client has long been answered.
+const FORGET_AFTER: Duration = Duration::from_secs(1);
 
 /// Which records a read is about.
 type ReadKey = (PartitionKey, i64, bool);
@@ -32,7 +46,7 @@ struct ColdOp {
 
 #[derive(Debug)]
 enum Work {
-    Read { read: ColdRead, segment: Offset, call: ReadCall },
+    Read { read: ColdRead, segment: Offset, call: ReadCall, loan: Loan },
     Time { lookup: Box<TimeLookup>, find: FindOffset, tail_start: Offset, times: u32 },
 }
 
@@ -44,6 +58,15 @@ struct Kept {
     found: ColdRecords,
 }
 
+/// A read that waits for memory.
+#[derive(Debug)]
+struct Waiting {
+    key: PartitionKey,
+    op: OpId,
+    slot: Slot,
+    call: ReadCall,
+}
+
 /// The reads of one shard.
 #[derive(Debug, Default)]
 pub(crate) struct ColdReads {
@@ -51,6 +74,8 @@ pub(crate) struct ColdReads {
     under_way: HashMap<ReadKey, u64>,
     kept: VecDeque<Kept>,
     kept_bytes: usize,
+    waiting: VecDeque<Waiting>,
+    retry_due: Option<Instant>,
     next: u64,
 }
 
@@ -63,16 +88,26 @@ impl ColdReads {
         &mut self,
         wish: ColdWish,
         partition: &mut Partition,
+        now: Instant,
         fx: &mut Effects,
     ) -> Option<Step> {
         let ColdWish { key, op, slot, what } = wish;
         let work = match what {
+            ColdKind::Wait { call } => {
+                fx.answers.push((op, slot, PartitionAnswer::ReadLater(partition.no_records_yet(&call))));
+                self.wait(Waiting { key, op, slot, call }, now);
+                return None;
+            }
             ColdKind::Read { plan, call } => {
                 let of = (key, call.from, call.committed_only);
                 if let Some(kept) = self.take_kept(of) {
-                    let records = partition.on_cold_records(kept.segment, &kept.found, &call);
-                    fx.answers.push((op, slot, PartitionAnswer::Read(Ok(records))));
-                    return None;
+                    let memory = partition.log.tail().share().reading();
+                    if let Some(loan) = memory.take(kept.found.records.len()) {
+                        let records = kept.answer(loan, partition, &call);
+                        fx.answers.push((op, slot, PartitionAnswer::Read(Ok(records))));
+                        return None;
+                    }
+                    self.keep(kept);
                 }
                 let later = PartitionAnswer::ReadLater(partition.no_records_yet(&call));
                 fx.answers.push((op, slot, later));
@@ -80,9 +115,14 @@ impl ColdReads {
                     joined.waiters.push((op, slot));
                     return None;
                 }
-                self.under_way.insert(of, self.next);
                 let segment = plan.base;
-                Work::Read { read: ColdRead::new(*plan), segment, call }
+                let read = ColdRead::new(*plan);
+                let Some(loan) = self.borrow(read.bytes(), partition) else {
+                    self.wait(Waiting { key, op, slot, call }, now);
+                    return None;
+                };
+                self.under_way.insert(of, self.next);
+                Work::Read { read, segment, call, loan }
             }
             ColdKind::Time { lookup, find } => {
                 Work::Time { lookup, find, tail_start: partition.log.tail().start_offset(), times: 0 }
@@ -117,20 +157,24 @@ impl ColdReads {
             }
         };
         let again = match &mut op.work {
-            Work::Read { read, segment, call } => {
+            Work::Read { read, segment, call, loan } => {
                 let step = match bytes {
                     Some(bytes) => read.on_read(&bytes),
                     None => read.on_missing(),
                 };
                 match step {
-                    ColdStep::Again => true,
+                    ColdStep::Again => {
+                        loan.resize(read.bytes());
+                        true
+                    }
                     ColdStep::Found(found) => {
-                        let records = partition.on_cold_records(*segment, &found, call);
+                        let of = (op.key, call.from, call.committed_only);
+                        let kept = Kept { of, segment: *segment, found };
+                        let records = kept.answer(loan.take(), partition, call);
                         for (op, slot) in &op.waiters {
                             fx.answers.push((*op, *slot, PartitionAnswer::Read(Ok(records.clone()))));
                         }
-                        let of = (op.key, call.from, call.committed_only);
-                        self.keep(Kept { of, segment: *segment, found });
+                        self.keep(kept);
                         false
                     }
                     ColdStep::Nothing => {
@@ -192,6 +236,33 @@ impl ColdReads {
         None
     }
 
+    /// When [`Self::take_waiting`] has something to give.
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        self.retry_due
+    }
+
+    /// Reads that waited for memory, to be begun anew.
+    pub(crate) fn take_waiting(&mut self, now: Instant) -> Vec<(PartitionKey, OpId, Slot, ReadCall)> {
+        if self.retry_due.take_if(|due| *due <= now).is_none() {
+            return Vec::new();
+        }
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let waiting = waiting.filter(|waiting| now < waiting.call.deadline + FORGET_AFTER);
+        waiting.map(|Waiting { key, op, slot, call }| (key, op, slot, call)).collect()
+    }
+
+    fn wait(&mut self, waiting: Waiting, now: Instant) {
+        self.waiting.push_back(waiting);
+        self.retry_due.get_or_insert(now + RETRY);
+    }
+
+    fn borrow(&self, bytes: usize, partition: &Partition) -> Option<Loan> {
+        if self.under_way.len() >= AT_ONCE {
+            return None;
+        }
+        partition.log.tail().share().reading().take(bytes)
+    }
+
     fn end(&mut self, op: ColdOp, error: ErrorCode, fx: &mut Effects) {
         self.forget(&op);
         for (waiter, slot) in op.waiters {
@@ -225,6 +296,14 @@ impl ColdReads {
         let kept = self.kept.remove(place)?;
         self.kept_bytes -= kept.found.records.len();
         Some(kept)
+    }
+}
+
+impl Kept {
+    /// The answer to whom the records are lent.
+    fn answer(&self, loan: Loan, partition: &mut Partition, call: &ReadCall) -> ReadRecords {
+        let records = loan.hold(self.found.records.clone());
+        partition.on_cold_records(self.segment, &ColdRecords { records, ..self.found }, call)
     }
 }
 

@@ -130,8 +130,10 @@ impl Shard {
         let disks = self.disks.iter().filter_map(ShardDisk::wake_at).min();
         // At the end the files are written with the markers, and not before.
         let keeper = self.keeper.as_ref().filter(|_| self.stopping.is_none()).and_then(Keeper::wake_at);
-        [disks, keeper, self.operations.wake_at(), self.starved_due, self.upkeep.wake_at()]
+        let waiting = [self.starved_due, self.cold.wake_at()];
+        [disks, keeper, self.operations.wake_at(), self.upkeep.wake_at()]
             .into_iter()
+            .chain(waiting)
             .flatten()
             .min()
     }
@@ -144,6 +146,9 @@ impl Shard {
         if self.starved_due.take_if(|due| *due <= now.instant).is_some() {
             self.retry_starved(now, out);
         }
+        for (key, op, slot, call) in self.cold.take_waiting(now.instant) {
+            self.carry_out(op, vec![(slot, key, PartitionCall::Read(call))], now);
+        }
         for disk in &mut self.disks {
             if disk.port.retry_at().is_some_and(|due| due <= now.instant) {
                 disk.port.retry(now.instant);
@@ -151,6 +156,12 @@ impl Shard {
         }
         self.do_upkeep(now, out);
         self.settle(now, out);
+    }
+
+    /// Whether fetches may have to wait for memory that replies hold.
+    #[must_use]
+    pub fn is_short_of_memory(&self) -> bool {
+        self.disks.iter().any(|disk| disk.share.reading().is_short())
     }
 
     /// Carries out what the turn has left, until nothing is left.
@@ -205,7 +216,8 @@ impl Shard {
         self.fx = fx; // its empty vectors keep their room
         for wish in cold {
             let Some(partition) = self.partitions.get_mut(&wish.key) else { continue };
-            if let Some((disk, command, number)) = self.cold.begin(wish, partition, &mut self.fx) {
+            if let Some((disk, command, number)) = self.cold.begin(wish, partition, now.instant, &mut self.fx)
+            {
                 self.disks[usize::from(disk.0)].port.submit(command, Purpose::Cold(number), now.instant);
             }
         }

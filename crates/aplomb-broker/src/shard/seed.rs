@@ -88,6 +88,10 @@ impl Shard {
         let disks = seed
             .disks
             .into_iter()
+            .inspect(|d| {
+                let limit = usize::try_from(storage.fetch_memory.0).unwrap_or(usize::MAX);
+                d.share.reading().set_limit(limit);
+            })
             .map(|d| ShardDisk::new(d.queue, d.share, d.directory, d.path, intervals))
             .collect::<Vec<_>>();
         let keeper = seed.checkpoints.map(|checkpoints| {

@@ -16,6 +16,8 @@ use super::random::Dice;
 
 /// Bytes of metadata between snapshots: nearly each decision, some, the default.
 const METADATA_SNAPSHOTS: [&str; 3] = ["300", "3000", "20971520"];
+/// Memory for readers: one batch at a time, a few, plenty.
+const FETCH_MEMORY: [&str; 3] = ["0", "5000", "67108864"];
 const MS: Duration = Duration::from_millis(1);
 
 /// A simulation, as one writes it down: `seed=17`, or `seed=17 millis=2500 without-clients=1,4 without-faults=0`.
@@ -167,6 +169,7 @@ impl Plan {
                 "metadata.log.max.record.bytes.between.snapshots",
                 METADATA_SNAPSHOTS[seed as usize % 3].to_owned(),
             ),
+            ("aplomb.fetch.memory.bytes", FETCH_MEMORY[seed as usize / 3 % 3].to_owned()),
             ("log.retention.check.interval.ms", dice.pick(&["300", "2000", "300000"]).to_string()),
         ];
         let mut service = ServiceTimes::default();

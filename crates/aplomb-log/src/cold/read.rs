@@ -106,6 +106,16 @@ impl ColdRead {
         }
     }
 
+    /// How many bytes that takes, at most.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let len = match self.next {
+            Next::Log { len, .. } => len,
+            Next::Index => self.plan.index.as_ref().map_or(0, |(_, len)| *len),
+        };
+        usize::try_from(len).unwrap_or(usize::MAX)
+    }
+
     /// The file is not there: an index that the disk has not got to yet, or a segment that was deleted.
     pub fn on_missing(&mut self) -> ColdStep {
         match self.next {

@@ -139,8 +139,9 @@ impl Fields<'_> {
     }
 }
 
-/// Which snapshot to load for a log of `log_start..log_end`: the newest that is not above its end, and above
-/// its start. A bad one is left out and the question asked again.
+/// Which snapshot to load for a log of `log_start..log_end`: the newest that is neither above its end nor below its start. One at
+/// its start counts too, which Apache Kafka leaves out: what it says of producers whose records were deleted is still what a
+/// retry is told apart by. A bad one is left out and the question asked again.
 #[must_use]
 pub fn snapshot_to_load(
     snapshots: impl IntoIterator<Item = Offset>,
@@ -204,7 +205,8 @@ mod tests {
         let pick = |start, end| snapshot_to_load(at(&[10, 20, 30]), Offset::new(start), Offset::new(end));
         assert_eq!(pick(0, 30), Some(Offset::new(30)));
         assert_eq!(pick(0, 29), Some(Offset::new(20)));
-        assert_eq!(pick(10, 19), None);
+        assert_eq!(pick(10, 19), Some(Offset::new(10)));
+        assert_eq!(pick(11, 19), None);
     }
 
     proptest! {

@@ -31,8 +31,8 @@ pub(super) struct Chunk {
 pub(super) enum Holder {
     /// A consumer or a follower: what they can hold is bounded, beyond that they get copies.
     Reader,
-    /// The disk, which must get the bytes for anything to be released at all.
-    Disk,
+    /// The disk, which must get the bytes for anything to be released at all; or a look of ours that ends within the turn.
+    Unbounded,
 }
 
 impl Chunk {
@@ -82,12 +82,14 @@ impl Chunk {
         self.share.on_released();
     }
 
-    /// Bytes of the chunk, counted from its start. The slice keeps the chunk's memory.
-    pub(super) fn slice(self: &Arc<Self>, range: Range<u32>, holder: Holder) -> Bytes {
+    /// Bytes of the chunk, counted from its start. The slice keeps the chunk's memory, if its holder may; `None` if a reader may not, and there is
+    /// no memory for a copy either.
+    pub(super) fn slice(self: &Arc<Self>, range: Range<u32>, holder: Holder) -> Option<Bytes> {
         if holder == Holder::Reader && !self.admit_reader() {
-            return Bytes::copy_from_slice(self.slot().bytes(range));
+            let loan = self.share.reading().take(range.len())?;
+            return Some(loan.hold(Bytes::copy_from_slice(self.slot().bytes(range))));
         }
-        Bytes::from_owner(Pin { chunk: self.clone(), range, holder })
+        Some(Bytes::from_owner(Pin { chunk: self.clone(), range, holder }))
     }
 
     fn slot(&self) -> &Slot {

@@ -28,5 +28,5 @@ pub use error::{GeometryError, OffsetsOutOfOrder, TailFull, Unreadable, Unreadab
 pub use facts::{BatchAt, TailBatch};
 pub use layout::{BLOCK, DEFAULT_CHUNK_SIZE, SegmentEnd};
 pub use log_tail::{LogEnd, LogTail};
-pub use reading::{TailRead, WriteOut};
+pub use reading::{TailRead, Unread, WriteOut};
 pub use share::{TailShare, TailStats, open_shares};

@@ -9,6 +9,15 @@ use super::chunk::Holder;
 use super::facts::BatchAt;
 use super::log_tail::LogTail;
 
+/// Why there is nothing to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// It is below what the tail holds: the files have it.
+    Evicted,
+    /// Readers hold all that they may, and there is no memory for a copy now.
+    NoMemory,
+}
+
 /// Whole batches that follow each other in one segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TailRead {
@@ -55,33 +64,57 @@ struct Extent {
 
 impl LogTail {
     /// Whole batches, from the one that holds `from` on, whose last offsets are below `upper`. Not more than `max_bytes`,
-    /// except for a first batch that is larger, if `at_least_one` asks for it. Ends with the segment.
+    /// except for a first batch that is larger, if `at_least_one` asks for it. Ends with the segment. May be less than asked for when
+    /// memory is short. Nothing to read is an empty answer.
     ///
-    /// `None` if `from` is below what the tail holds: the files have it. Nothing to read is an empty answer.
-    #[must_use]
-    pub fn read(&self, from: Offset, max_bytes: u64, at_least_one: bool, upper: Offset) -> Option<TailRead> {
+    /// # Errors
+    /// [`Unread`]: the files have it, or memory is short.
+    pub fn read(
+        &self,
+        from: Offset,
+        max_bytes: u64,
+        at_least_one: bool,
+        upper: Offset,
+    ) -> Result<TailRead, Unread> {
         if from < self.start_offset() {
-            return None;
+            return Err(Unread::Evicted);
         }
-        let Some(extent) = self.extent(from, max_bytes, at_least_one, upper) else {
-            let end = self.end();
-            return Some(TailRead {
-                first: from,
-                end: from,
-                segment_base: end.segment_base,
-                at: end.at,
-                bytes: 0,
-                slices: Vec::new(),
-            });
-        };
-        Some(TailRead {
-            first: extent.first,
-            end: extent.end,
-            segment_base: extent.segment_base,
-            at: extent.at,
-            bytes: extent.ends_at - extent.at,
-            slices: self.slices(&extent, Holder::Reader),
-        })
+        let few = max_bytes.min(self.share.chunk_size().into());
+        for limit in [max_bytes, few] {
+            let Some(extent) = self.extent(from, limit, at_least_one, upper) else {
+                return Ok(self.nothing_at(from));
+            };
+            if let Some(slices) = self.slices(&extent, Holder::Reader) {
+                return Ok(TailRead {
+                    first: extent.first,
+                    end: extent.end,
+                    segment_base: extent.segment_base,
+                    at: extent.at,
+                    bytes: extent.ends_at - extent.at,
+                    slices,
+                });
+            }
+        }
+        Err(Unread::NoMemory)
+    }
+
+    /// The bytes of the batch that holds `offset`, to be looked at now.
+    #[must_use]
+    pub fn look_at(&self, offset: Offset) -> Option<Vec<u8>> {
+        let extent = self.extent(offset, 0, true, self.end.offset)?;
+        self.slices(&extent, Holder::Unbounded).map(|slices| slices.concat())
+    }
+
+    fn nothing_at(&self, from: Offset) -> TailRead {
+        let end = self.end();
+        TailRead {
+            first: from,
+            end: from,
+            segment_base: end.segment_base,
+            at: end.at,
+            bytes: 0,
+            slices: Vec::new(),
+        }
     }
 
     /// The first batch whose last offset is `offset` or higher. `None` if there is none here; ask the files first if `offset`
@@ -136,7 +169,7 @@ impl LogTail {
                 at: extent.at,
                 bytes,
                 end: extent.end,
-                data: self.slices(&extent, Holder::Disk),
+                data: self.slices(&extent, Holder::Unbounded).expect("it is not refused"),
             });
             self.taken = extent.end;
             left = left.saturating_sub(bytes);
@@ -178,7 +211,8 @@ impl LogTail {
         (ends_at > at).then_some(Extent { chunk, first: batch.base_offset, end, segment_base, at, ends_at })
     }
 
-    fn slices(&self, extent: &Extent, holder: Holder) -> Vec<Bytes> {
+    /// `None` if the holder may hold no more.
+    fn slices(&self, extent: &Extent, holder: Holder) -> Option<Vec<Bytes>> {
         let part = |held: &super::held::HeldChunk| {
             let from = extent.at.max(held.starts_at()) - held.file_start;
             let to = extent.ends_at.min(held.ends_at()) - held.file_start;

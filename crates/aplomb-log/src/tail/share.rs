@@ -13,6 +13,7 @@ use super::arena::{Arena, ArenaMemory, Slot};
 use super::crash::CrashSwitch;
 use super::error::{GeometryError, TailFull};
 use super::layout::{Geometry, Superblock};
+use crate::read_memory::ReadMemory;
 
 /// Below this part of the share being free, logs are asked to give up chunks that the disk has.
 const WANTED_FREE: usize = 8;
@@ -37,6 +38,7 @@ pub struct TailShare {
     held: AtomicUsize,
     cached: AtomicUsize,
     reader_pinned: AtomicUsize,
+    reading: Arc<ReadMemory>,
     waiting: AtomicU64,
     batches: AtomicU64,
     /// Chunks that somebody needed at once and did not get.
@@ -112,6 +114,7 @@ impl TailShare {
             held: AtomicUsize::new(0),
             cached: AtomicUsize::new(0),
             reader_pinned: AtomicUsize::new(0),
+            reading: ReadMemory::unlimited(),
             waiting: AtomicU64::new(0),
             batches: AtomicU64::new(0),
             missed: AtomicUsize::new(0),
@@ -128,6 +131,12 @@ impl TailShare {
     #[must_use]
     pub fn arena(&self) -> &Arc<Arena> {
         &self.arena
+    }
+
+    /// Memory for what readers hold outside the arena.
+    #[must_use]
+    pub fn reading(&self) -> &Arc<ReadMemory> {
+        &self.reading
     }
 
     /// Size of a chunk in bytes.

@@ -52,7 +52,8 @@ impl<C: Core> Reactor<C> {
         let budget = &self.parts.budget;
         let stuck_since = before(now.instant, STUCK);
         let sending = stuck_since.filter(|_| budget.is_short());
-        let taking = stuck_since.filter(|_| unwritten >= budget.limit_of_shard());
+        let taking = stuck_since
+            .filter(|_| unwritten >= budget.limit_of_shard() || self.parts.core.is_short_of_memory());
         let idle = self.parts.net.max_idle.and_then(|idle| before(now.instant, idle));
         let is_late = |connection: &&Connection| {
             idle.is_some_and(|at| connection.is_idle_since(at))

@@ -26,6 +26,9 @@ pub trait Core: Send + 'static {
     /// That time has come.
     fn on_wake(&mut self, now: Now, out: &mut Vec<Output>);
 
+    /// Whether requests wait for memory that replies hold.
+    fn is_short_of_memory(&self) -> bool;
+
     /// The process is to end: no more requests will come. The core answers what is parked and finishes with its disks.
     fn begin_stop(&mut self, now: Now, out: &mut Vec<Output>);
 
@@ -56,6 +59,10 @@ impl Core for Shard {
 
     fn on_wake(&mut self, now: Now, out: &mut Vec<Output>) {
         Self::on_wake(self, now, out);
+    }
+
+    fn is_short_of_memory(&self) -> bool {
+        Self::is_short_of_memory(self)
     }
 
     fn begin_stop(&mut self, now: Now, out: &mut Vec<Output>) {

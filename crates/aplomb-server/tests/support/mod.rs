@@ -138,6 +138,10 @@ impl Core for Letters {
         }
     }
 
+    fn is_short_of_memory(&self) -> bool {
+        false
+    }
+
     fn begin_stop(&mut self, _now: Now, out: &mut Vec<Output>) {
         self.stopping = true;
         self.answer_parked(out);

@@ -94,6 +94,12 @@ impl Watched {
             &directory,
             stats.waiting as f64,
         );
+        page.gauge(
+            "aplomb_fetch_memory_bytes",
+            "Memory for records on their way to readers that the tail does not hold for them.",
+            &directory,
+            self.share.reading().used() as f64,
+        );
         page.gauge("aplomb_tail_batches", "Batches that logs remember.", &directory, stats.batches as f64);
     }
 }

@@ -19,6 +19,8 @@ config_keys! {
         "How disks are spoken to.";
     "aplomb.readahead.bytes": Long = "33554432", AtLeast(0), Low, ReadOnly, Used;
         "Memory for reading ahead of consumers that read old records, for each disk.";
+    "aplomb.fetch.memory.bytes": Long = "67108864", AtLeast(0), Low, ReadOnly, Used;
+        "Memory for records on their way to consumers that the tail does not hold for them, for each disk. Beyond it such fetches wait.";
     "aplomb.recovery.point.interval.ms": Long = "5000", AtLeast(1), Low, ReadOnly, Used;
         "How often recovery points are written, in milliseconds: what lies behind them is not read at start.";
     "aplomb.frames.max.bytes": Long = "268435456", AtLeast(1048576), Medium, ReadOnly, Used;

@@ -1,0 +1,142 @@
+//! Memory for records on their way to readers that the tail does not hold, or may not be held in for them: what a disk read, and copies of
+//! what readers would otherwise pin. One budget a disk, so that readers of a slow one take nothing from the others.
+//!
+//! What always holds: the loans that were granted do not exceed the limit, except that a single one is granted whatever its size (a
+//! batch may be larger than all there is), and that a read which has begun gets what it needs to end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+
+/// One read gets this part of the memory at most, so that no reader takes all of it at once.
+const PART: usize = 8;
+
+/// A disk's memory for readers.
+#[derive(Debug)]
+pub struct ReadMemory {
+    limit: AtomicUsize,
+    used: AtomicUsize,
+}
+
+/// Bytes of it, until dropped.
+#[derive(Debug)]
+pub struct Loan {
+    memory: Arc<ReadMemory>,
+    bytes: usize,
+}
+
+impl ReadMemory {
+    /// Without a limit.
+    pub(crate) fn unlimited() -> Arc<Self> {
+        Arc::new(Self { limit: AtomicUsize::new(usize::MAX), used: AtomicUsize::new(0) })
+    }
+
+    /// Sets the limit, in bytes.
+    pub fn set_limit(&self, bytes: usize) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes that are lent.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Whether so much is lent that others may have to wait soon.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        self.used() > self.limit.load(Ordering::Relaxed) / 2
+    }
+
+    /// What one read may ask for.
+    #[must_use]
+    pub fn portion(&self) -> u32 {
+        u32::try_from(self.limit.load(Ordering::Relaxed) / PART).unwrap_or(u32::MAX)
+    }
+
+    /// Takes `bytes`, if there are so many or nobody has any.
+    #[must_use]
+    pub fn take(self: &Arc<Self>, bytes: usize) -> Option<Loan> {
+        let limit = self.limit.load(Ordering::Relaxed);
+        let fits = |used: usize| {
+            let after = used.saturating_add(bytes);
+            (used == 0 || after <= limit).then_some(after)
+        };
+        let granted = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok();
+        granted.then(|| Loan { memory: Arc::clone(self), bytes })
+    }
+}
+
+impl Loan {
+    /// Makes it `bytes`, whatever is left.
+    pub fn resize(&mut self, bytes: usize) {
+        self.memory.used.fetch_add(bytes, Ordering::Relaxed);
+        self.memory.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.bytes = bytes;
+    }
+
+    /// All of it, so that nothing is left here.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        Self { memory: Arc::clone(&self.memory), bytes: std::mem::take(&mut self.bytes) }
+    }
+
+    /// The loan lasts as long as a slice of these bytes does.
+    #[must_use]
+    pub fn hold(self, bytes: Bytes) -> Bytes {
+        Bytes::from_owner(Lent { bytes, _loan: self })
+    }
+}
+
+impl Drop for Loan {
+    fn drop(&mut self) {
+        self.memory.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+struct Lent {
+    bytes: Bytes,
+    _loan: Loan,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loan_lasts_as_long_as_a_slice_of_its_bytes() {
+        let memory = ReadMemory::unlimited();
+        memory.set_limit(100);
+        let loan = memory.take(60).expect("there is room");
+        assert!(memory.take(41).is_none());
+        let held = loan.hold(Bytes::from(vec![7; 50]));
+        let slice = held.slice(10..12);
+        drop(held);
+        assert_eq!(memory.used(), 60);
+        assert_eq!(slice, [7, 7][..]);
+        drop(slice);
+        assert_eq!(memory.used(), 0);
+    }
+
+    #[test]
+    fn one_loan_may_be_larger_than_all_there_is_and_one_that_has_begun_may_grow() {
+        let memory = ReadMemory::unlimited();
+        memory.set_limit(100);
+        let large = memory.take(1000).expect("nobody has any");
+        assert!(memory.take(1).is_none());
+        drop(large);
+        let mut begun = memory.take(50).expect("there is room");
+        begun.resize(300);
+        assert_eq!(memory.used(), 300);
+        assert!(memory.take(0).is_none());
+        drop(begun);
+        assert_eq!(memory.used(), 0);
+    }
+}
