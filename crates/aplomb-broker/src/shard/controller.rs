@@ -36,6 +36,8 @@ pub struct ControllerSeed {
     pub ids: ProducerIdBlock,
     /// The only voter, for snapshots.
     pub voters: m::VotersRecord,
+    /// The snapshots that are on the disk: all before this offset, written in this epoch.
+    pub snapshots: Vec<(Offset, LeaderEpoch)>,
     /// Random bytes, for ids.
     pub random: Box<dyn FnMut() -> [u8; 16] + Send>,
 }
@@ -86,7 +88,7 @@ impl ControllerRoom {
             replay: Replay::from_image(seed.controller.image().clone()),
             controller: seed.controller,
             epoch: seed.epoch,
-            snapshots: Snapshots::new(seed.voters),
+            snapshots: Snapshots::new(seed.voters, seed.snapshots),
             random: seed.random,
             decisions: VecDeque::new(),
             publications: VecDeque::new(),

@@ -20,13 +20,13 @@ pub(super) struct Snapshots {
     bytes_at_last: Option<u64>,
     last: Option<Instant>,
     under_way: Option<(Offset, LeaderEpoch)>,
-    /// The one before, to be deleted when the next is there.
-    newest: Option<(Offset, LeaderEpoch)>,
+    /// Those that are there, to be deleted when the next one is.
+    earlier: Vec<(Offset, LeaderEpoch)>,
 }
 
 impl Snapshots {
-    pub(super) fn new(voters: VotersRecord) -> Self {
-        Self { voters, bytes_at_last: None, last: None, under_way: None, newest: None }
+    pub(super) fn new(voters: VotersRecord, earlier: Vec<(Offset, LeaderEpoch)>) -> Self {
+        Self { voters, bytes_at_last: None, last: None, under_way: None, earlier }
     }
 }
 
@@ -68,9 +68,11 @@ impl Shard {
         let Some(room) = &mut self.controller else { return };
         let Some((end, epoch)) = room.snapshots.under_way.take().filter(|_| written) else { return };
         metadata.log.raise_start(end);
-        let obsolete = room.snapshots.newest.replace((end, epoch));
-        if let Some((end, epoch)) = obsolete {
-            let command = DiskCommand::DeleteFiles { files: vec![file(end, epoch)] };
+        let mut obsolete = std::mem::replace(&mut room.snapshots.earlier, vec![(end, epoch)]);
+        obsolete.retain(|earlier| *earlier != (end, epoch));
+        let files: Vec<FileName> = obsolete.into_iter().map(|(end, epoch)| file(end, epoch)).collect();
+        if !files.is_empty() {
+            let command = DiskCommand::DeleteFiles { files };
             self.disks[usize::from(metadata.disk.0)].port.submit(command, Purpose::Chore, now.instant);
         }
         room.snapshots.bytes_at_last = Some(metadata.log.size());

@@ -112,6 +112,7 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
         input;
     let dynamic = config.metadata.dynamic_voters;
     let home = &directories[usize::from(metadata.0)].directory;
+    let snapshots = found.snapshots.clone();
     let lead = take_lead(home, &mut metadata_log, found, &node, dynamic, unclean, now)?;
     let image = Arc::new(lead.controller.image().clone());
 
@@ -197,6 +198,7 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
         epoch: lead.epoch,
         ids: lead.ids,
         voters: node.voters(),
+        snapshots,
         random,
     };
     let shards = deal(loaded, &directories, &shares, shards, &config, &image, controller, doomed);

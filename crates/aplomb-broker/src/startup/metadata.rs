@@ -9,7 +9,7 @@ use aplomb_model::{LeaderEpoch, Offset};
 
 use super::StartError;
 use super::survey::{Directory, read};
-use crate::metadata::{MetadataImage, Replay, decode_batch, parse_snapshot_name};
+use crate::metadata::{MetadataImage, Replay, decode_batch, parse_snapshot_name, snapshot_name};
 
 /// What the metadata log says.
 pub struct MetadataFound {
@@ -19,6 +19,8 @@ pub struct MetadataFound {
     pub epoch: Option<LeaderEpoch>,
     /// What the voter remembered.
     pub quorum: Option<QuorumState>,
+    /// The snapshots that are there.
+    pub snapshots: Vec<(Offset, LeaderEpoch)>,
 }
 
 impl MetadataFound {
@@ -27,8 +29,12 @@ impl MetadataFound {
     /// # Errors
     /// When the disk fails, or the log says what cannot be understood.
     pub fn read(directory: &Directory, cluster_id: &str) -> Result<Self, StartError> {
-        let mut found =
-            Self { replay: Replay::from_image(MetadataImage::empty(cluster_id)), epoch: None, quorum: None };
+        let mut found = Self {
+            replay: Replay::from_image(MetadataImage::empty(cluster_id)),
+            epoch: None,
+            quorum: None,
+            snapshots: Vec::new(),
+        };
         let name = FileName::new(CLUSTER_METADATA_DIR);
         let entries = match directory.disk.list(Some(&name)) {
             Ok(entries) => entries,
@@ -45,11 +51,10 @@ impl MetadataFound {
             found.epoch = Some(state.epoch);
             found.quorum = Some(state);
         }
-        let snapshots =
-            entries.iter().filter_map(|entry| parse_snapshot_name(&entry.name).map(|at| (at, &entry.name)));
+        found.snapshots = entries.iter().filter_map(|entry| parse_snapshot_name(&entry.name)).collect();
         let mut from = Offset::ZERO;
-        if let Some(((end, epoch), name)) = snapshots.max() {
-            found.apply(directory, name, Offset::ZERO)?;
+        if let Some((end, epoch)) = found.snapshots.iter().copied().max() {
+            found.apply(directory, &snapshot_name(end, epoch), Offset::ZERO)?;
             found.end_at(end, epoch);
             from = end;
         }
