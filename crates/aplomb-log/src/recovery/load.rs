@@ -218,12 +218,13 @@ impl<'a> Loader<'a> {
         self.finish(active, producers, end)
     }
 
-    /// The first segment whose batches are read: the last one after a clean stop, the one with the recovery point otherwise.
+    /// The first segment whose batches are read: the last one after a clean stop, the one with the recovery point otherwise. One that ends
+    /// there counts: it may have been closed after that checkpoint, and its indexes then lack their last entries.
     fn first_read(&self, last_base: Offset) -> Offset {
         if self.request.clean {
             return last_base;
         }
-        let holding = self.found.segments.range(..=self.request.recovery_point).next_back();
+        let holding = self.found.segments.range(..self.request.recovery_point).next_back();
         holding.map_or_else(|| *self.found.segments.keys().next().expect("there is one"), |(base, _)| *base)
     }
 
