@@ -183,6 +183,15 @@ impl Journal {
         let sent = &mut self.batches[id];
         let log = self.logs.entry(sent.partition).or_default();
         let at = || format!("{:?}: batch {id} at {base}", sent.partition);
+        // A power cut may have taken a batch that was seen and not acknowledged, and the retry of it comes elsewhere if the log now starts behind.
+        let unsure = |last: i64| log.surely_until.is_some_and(|until| last >= until);
+        let moved = sent.status == Status::Doubt
+            && sent.place.is_some_and(|place| {
+                place != base && log.known.get(&place).is_some_and(|known| unsure(known.last))
+            });
+        if moved && let Some(place) = sent.place.take() {
+            log.known.remove(&place);
+        }
         if let Some(place) = sent.place {
             if place != base {
                 return Err(format!("{} was at {place} before", at()));
@@ -313,7 +322,11 @@ impl Journal {
         for (base, known) in &log.known {
             let sent = &mut self.batches[known.batch];
             let (id, status) = (known.batch, sent.status);
+            let unsure = surely_until.is_some_and(|surely| known.last >= surely);
             if known.last < start {
+                if unsure && status == Status::Doubt {
+                    sent.place = None;
+                }
                 continue;
             }
             if known.last < end {
@@ -325,7 +338,7 @@ impl Journal {
                         ));
                     }
                 }
-            } else if surely_until.is_some_and(|surely| known.last >= surely) {
+            } else if unsure {
                 sent.place = None;
                 log.has_lost = true;
                 if status == Status::Acknowledged {
