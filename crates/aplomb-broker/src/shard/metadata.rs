@@ -116,10 +116,11 @@ impl Shard {
             partition.go_away(&mut self.fx);
             let disk = &mut self.disks[usize::from(partition.disk.0)];
             disk.forget(key);
+            // Nobody reads or restores it any more; others may be waiting for the memory while its disk takes its time.
+            let end = partition.log.tail().end();
+            partition.log.tail_mut().clear(end);
             if partition.is_held() {
                 // Nothing of it was ever written.
-                let end = partition.log.tail().end();
-                partition.log.tail_mut().clear(end);
                 self.left(partition.disk, key, name, now, out);
                 continue;
             }
