@@ -2,9 +2,11 @@
 //!
 //! Whatever the bytes are, nothing panics, nothing that is no intact batch comes out, and the reason is told.
 
+use std::sync::Arc;
+
 use aplomb_log::tail::{
     ArenaMemory, BLOCK, CrashSwitch, DamageKind, LogEnd, LogTail, OffsetsOutOfOrder, OldTail, SegmentEnd,
-    TailBatch, UnreadableReason, open_shares,
+    TailBatch, TailShare, UnreadableReason, open_shares,
 };
 use aplomb_model::batch::{BatchBuilder, BatchHeader, Batches, Stop};
 use aplomb_model::{Offset, PartitionIndex, Timestamp, Uuid};
@@ -21,9 +23,14 @@ fn batch(base: u64, value: usize) -> bytes::Bytes {
     builder.build()
 }
 
+fn arena_with(durable: u64) -> Vec<u8> {
+    let (_tail, share) = tail_with(durable);
+    image_of(&share)
+}
+
 /// Twelve chunks; on the first disk a partition with ten batches of 1100 bytes, five a segment. The disk has the batches below
 /// `durable`.
-fn arena_with(durable: u64) -> Vec<u8> {
+fn tail_with(durable: u64) -> (LogTail, Arc<TailShare>) {
     let memory = ArenaMemory::heap(FIRST_CHUNK + 12 * BLOCK);
     let shares = open_shares(memory, 4096, &DISKS, 41, Some(CrashSwitch::armed())).expect("it fits");
     let start = LogEnd { segment_base: Offset::new(100), at: 0, offset: Offset::new(100) };
@@ -39,7 +46,11 @@ fn arena_with(durable: u64) -> Vec<u8> {
     let taken = tail.take_unwritten(u64::MAX);
     assert_eq!(taken.len(), 2);
     tail.on_durable(Offset::new(durable));
-    shares[0].arena().image().expect("there is a switch").as_slice().to_vec()
+    (tail, shares[0].clone())
+}
+
+fn image_of(share: &TailShare) -> Vec<u8> {
+    share.arena().image().expect("there is a switch").as_slice().to_vec()
 }
 
 fn arena() -> Vec<u8> {
@@ -71,6 +82,37 @@ fn an_intact_arena_says_what_it_is_and_what_it_has() {
     let runs: Vec<_> =
         partition.runs.iter().map(|run| (run.first.get(), run.end.get(), run.at, run.len)).collect();
     assert_eq!(runs, [(100, 105, 0, size), (105, 110, 0, size)]);
+}
+
+#[test]
+fn a_disk_that_has_failed_is_not_believed_what_it_said_before() {
+    let (mut tail, share) = tail_with(110);
+    assert_eq!(tail.durable_end(), Offset::new(110));
+    let old = open(&image_of(&share)).expect("an arena");
+    assert!(old.recover().partitions[0].runs.iter().all(|run| run.durable == run.len));
+    tail.doubt();
+    assert!(tail.durable_end() < tail.end().offset);
+    assert_eq!((tail.durable_chunks(), tail.evict(usize::MAX)), (0, 0), "all of it is needed again");
+    let old = open(&image_of(&share)).expect("an arena");
+    let recovered = old.recover();
+    let runs: Vec<_> = recovered.partitions[0]
+        .runs
+        .iter()
+        .map(|run| (run.first.get(), run.end.get(), run.durable))
+        .collect();
+    assert_eq!(runs, [(100, 105, 0), (105, 110, 0)]);
+
+    // The oldest chunk is gone, and with it the beginning of a batch whose end is in the next one.
+    let (mut tail, share) = tail_with(110);
+    assert_eq!(tail.evict(1), 1);
+    tail.doubt();
+    let old = open(&image_of(&share)).expect("an arena");
+    let recovered = old.recover();
+    assert_eq!(
+        recovered.partitions[0].runs.iter().map(|run| (run.first.get(), run.end.get())).collect::<Vec<_>>(),
+        [(104, 105), (105, 110)]
+    );
+    assert_eq!(recovered.damaged_chunks, 0);
 }
 
 #[test]

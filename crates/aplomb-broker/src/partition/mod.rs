@@ -153,6 +153,7 @@ impl Partition {
     /// The log directory is lost: nothing that waits for it can be done.
     pub(crate) fn go_offline(&mut self, fx: &mut Effects) {
         self.serving = Serving::Offline;
+        self.log.tail_mut().doubt();
         self.refuse_all(ErrorCode::KafkaStorageError, fx);
     }
 

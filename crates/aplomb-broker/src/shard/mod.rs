@@ -265,7 +265,8 @@ impl Shard {
         out: &mut Vec<Output>,
     ) {
         let index = usize::from(disk.0);
-        let failed = result.as_ref().is_err_and(DiskError::is_loss);
+        // What a lost disk still reports is not to be relied on.
+        let failed = result.as_ref().is_err_and(DiskError::is_loss) || self.disks[index].lost.is_some();
         match purpose {
             Purpose::Write | Purpose::Chore => {}
             Purpose::Cold(number) => {

@@ -276,6 +276,26 @@ impl LogTail {
         (self.taken, self.written, self.durable) = (end.offset, end.offset, end.offset);
     }
 
+    /// The disk has failed, and what it said of late may not be true: Linux has been seen to report a sync as done whose writes had
+    /// failed. All that is still here counts as missing from the files, for the next start to write.
+    pub fn doubt(&mut self) {
+        for _ in 0..std::mem::take(&mut self.durable_chunks) {
+            self.share.on_uncached();
+        }
+        // The end of a batch whose beginning is here no more cannot be written again.
+        let mut begun = false;
+        for held in &mut self.chunks {
+            let first = held.entries.first().map_or(held.filled, Entry::at);
+            let durable = if begun { held.begin } else { first.min(held.durable) };
+            begun |= !held.entries.is_empty();
+            self.share.add_waiting(u64::from(held.durable - durable));
+            held.durable = durable;
+            held.chunk.set_durable(durable);
+        }
+        let start = self.start_offset();
+        (self.taken, self.written, self.durable) = (start, start, start);
+    }
+
     /// Finds memory for `size` bytes at position `at`, and room to remember the batch.
     fn allocate(&mut self, at: u64, size: u64) -> Result<Vec<Slot>, TailFull> {
         if !self.share.admit_batch() {
