@@ -57,6 +57,9 @@ impl Log {
         }
         let gone = self.segments.remove_oldest(count);
         self.raise_start(self.segments.first_base());
+        // The start may have been there before, when the disk did not have all of it yet. What the tail kept of a file that is gone would be
+        // taken for the log's beginning after a crash.
+        self.tail.release_below(self.start);
         retention.segments = gone.len();
         for segment in &gone {
             self.doom(segment, &mut retention.doomed);

@@ -4,7 +4,7 @@
 //! moment, in case the client that asked had given up and asks again. A read whose bytes would find no memory waits, here too, and is begun
 //! anew when there may be some.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
 use aplomb_disk_api::{DiskCommand, DiskError, DiskIndex, Done};
@@ -74,7 +74,8 @@ pub(crate) struct ColdReads {
     under_way: HashMap<ReadKey, u64>,
     kept: VecDeque<Kept>,
     kept_bytes: usize,
-    waiting: VecDeque<Waiting>,
+    /// First come, first served, for each disk.
+    waiting: BTreeMap<DiskIndex, VecDeque<Waiting>>,
     retry_due: Option<Instant>,
     next: u64,
 }
@@ -95,7 +96,7 @@ impl ColdReads {
         let work = match what {
             ColdKind::Wait { call } => {
                 fx.answers.push((op, slot, PartitionAnswer::ReadLater(partition.no_records_yet(&call))));
-                self.wait(Waiting { key, op, slot, call }, now);
+                self.wait(partition.disk, Waiting { key, op, slot, call }, now);
                 return None;
             }
             ColdKind::Read { plan, call } => {
@@ -118,7 +119,7 @@ impl ColdReads {
                 let segment = plan.base;
                 let read = ColdRead::new(*plan);
                 let Some(loan) = self.borrow(read.bytes(), partition) else {
-                    self.wait(Waiting { key, op, slot, call }, now);
+                    self.wait(partition.disk, Waiting { key, op, slot, call }, now);
                     return None;
                 };
                 self.under_way.insert(of, self.next);
@@ -246,18 +247,19 @@ impl ColdReads {
         if self.retry_due.take_if(|due| *due <= now).is_none() {
             return Vec::new();
         }
-        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let waiting = std::mem::take(&mut self.waiting).into_values().flatten();
         let waiting = waiting.filter(|waiting| now < waiting.call.deadline + FORGET_AFTER);
         waiting.map(|Waiting { key, op, slot, call }| (key, op, slot, call)).collect()
     }
 
-    fn wait(&mut self, waiting: Waiting, now: Instant) {
-        self.waiting.push_back(waiting);
+    fn wait(&mut self, disk: DiskIndex, waiting: Waiting, now: Instant) {
+        self.waiting.entry(disk).or_default().push_back(waiting);
         self.retry_due.get_or_insert(now + RETRY);
     }
 
     fn borrow(&self, bytes: usize, partition: &Partition) -> Option<Loan> {
-        if self.under_way.len() >= AT_ONCE {
+        // Nobody overtakes those who wait.
+        if self.under_way.len() >= AT_ONCE || self.waiting.contains_key(&partition.disk) {
             return None;
         }
         partition.log.tail().share().reading().take(bytes)

@@ -33,6 +33,11 @@ impl Leaving {
         }
     }
 
+    /// Whether all names are free.
+    pub(super) fn is_over(&self) -> bool {
+        self.names.is_empty()
+    }
+
     /// A new partition of this name; whether it has to wait.
     pub(super) fn hold(&mut self, name: &TopicPartition, key: PartitionKey) -> bool {
         let waits = self.names.contains_key(name);

@@ -128,8 +128,7 @@ impl Shard {
     /// When [`Self::on_wake`] has something to do.
     pub fn wake_at(&mut self) -> Option<Instant> {
         let disks = self.disks.iter().filter_map(ShardDisk::wake_at).min();
-        // At the end the files are written with the markers, and not before.
-        let keeper = self.keeper.as_ref().filter(|_| self.stopping.is_none()).and_then(Keeper::wake_at);
+        let keeper = self.keeper.as_ref().filter(|_| self.keeps_checkpoints()).and_then(Keeper::wake_at);
         let waiting = [self.starved_due, self.cold.wake_at()];
         [disks, keeper, self.operations.wake_at(), self.upkeep.wake_at()]
             .into_iter()

@@ -26,7 +26,7 @@ pub(super) struct Stopping {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Waiting for operations, the controller, and whatever the disks still have to do.
+    /// Waiting for operations, the controller, and deletions: new partitions may wait for the names of deleted ones.
     Draining,
     /// The last checkpoint is under way.
     Closing,
@@ -87,7 +87,8 @@ impl Shard {
     }
 
     fn is_drained(&self) -> bool {
-        self.operations.is_empty() && self.controller.as_ref().is_none_or(|room| room.is_idle())
+        let decided = self.controller.as_ref().is_none_or(|room| room.is_idle());
+        self.operations.is_empty() && decided && self.leaving.is_over()
     }
 
     fn is_idle(&self) -> bool {
@@ -181,12 +182,15 @@ impl Shard {
         }
     }
 
+    /// Whether the checkpoint files are written as they are due. At the end the last ones are written with the markers, and not before.
+    pub(super) fn keeps_checkpoints(&self) -> bool {
+        self.stopping.as_ref().is_none_or(|stopping| stopping.stage == Stage::Draining)
+    }
+
     /// Writes the checkpoint files that are due.
     pub(super) fn poll_keeper(&mut self, now: Now) {
-        let Some(keeper) = &mut self.keeper else { return };
-        if self.stopping.is_some() {
-            return; // the last ones are written with the markers
-        }
+        let due = self.keeps_checkpoints();
+        let Some(keeper) = self.keeper.as_mut().filter(|_| due) else { return };
         for (index, files) in keeper.poll(now.instant) {
             let disk = &mut self.disks[usize::from(index.0)];
             if disk.lost.is_none() {

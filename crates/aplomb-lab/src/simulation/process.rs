@@ -95,8 +95,10 @@ impl Refusal {
     /// Whether a disk's error is the reason.
     pub(crate) fn is_of_a_disk(&self) -> bool {
         use aplomb_log::recovery::LoadError;
+        use aplomb_log::recovery::forget::ForgetError;
         match self {
-            Self::Restore(RestoreError::Disk(_)) | Self::Start(StartError::Disk { .. }) => true,
+            Self::Restore(RestoreError::Disk(_) | RestoreError::Checkpoint(ForgetError::Disk(_)))
+            | Self::Start(StartError::Disk { .. }) => true,
             Self::Start(StartError::Log { error: LoadError::Disk(_), .. }) => true,
             Self::Tail(_) | Self::Restore(_) | Self::Start(_) => false,
         }

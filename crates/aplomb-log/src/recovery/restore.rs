@@ -180,7 +180,17 @@ impl OnePartition<'_> {
         }
         let mut bytes = 0;
         for run in &partition.runs {
-            let len = length_of(&found, run.segment_base).unwrap_or(0);
+            let len = length_of(&found, run.segment_base);
+            if len.is_none() && run.at + run.durable > 0 {
+                // Without what was before it, it would be a log with a hole, and all behind it would go.
+                self.remark(format!(
+                    "the segment at {} is gone, of which the disk had reported {} bytes: it is left out",
+                    run.segment_base,
+                    run.at + run.durable
+                ));
+                continue;
+            }
+            let len = len.unwrap_or(0);
             if len < run.at + run.durable {
                 self.remark(format!(
                     "the segment at {} has {len} bytes where the disk had reported {}",
@@ -380,6 +390,18 @@ mod tests {
         assert_eq!(story.read("orders-0/00000000000000000002.log"), None);
         assert_eq!(story.read("orders-0/00000000000000000002.index"), None);
         assert_eq!(restored.remarks.len(), 3, "{restored:?}");
+    }
+
+    #[test]
+    fn a_file_that_was_deleted_after_it_was_written_is_not_made_again() {
+        let mut story = Story::begin(ORDERS);
+        story.append("old");
+        drop(story.tail.take_unwritten(u64::MAX));
+        story.tail.on_durable(Offset::new(1));
+        let behind = story.append("behind it");
+        let restored = story.killed(&Wanted::Topics(&orders)).expect("the disk is well");
+        assert_eq!(story.read(LOG), None, "with {} bytes it would be a log with a hole", behind.len());
+        assert_eq!(restored.remarks.len(), 1, "{restored:?}");
     }
 
     #[test]

@@ -126,15 +126,17 @@ impl Journal {
         id
     }
 
-    /// A batch was acknowledged.
-    pub(crate) fn acknowledged(&mut self, id: BatchId, base: i64, now: Instant) -> Checked {
+    /// A batch was acknowledged. `at_once`: it was sent once, so that it was appended just now.
+    pub(crate) fn acknowledged(&mut self, id: BatchId, base: i64, at_once: bool, now: Instant) -> Checked {
         let status = self.batches[id].status;
         if !matches!(status, Status::Doubt | Status::Acknowledged) {
             return Err(format!("batch {id} is acknowledged, and was {status:?}"));
         }
         self.batches[id].status = Status::Acknowledged;
         self.acknowledged += 1;
-        self.fresh.push((self.batches[id].partition, base));
+        if at_once {
+            self.fresh.push((self.batches[id].partition, base));
+        }
         self.place(id, base, None, now)
     }
 
@@ -148,12 +150,13 @@ impl Journal {
         Ok(())
     }
 
-    /// A reader got a batch: `header`, and all of its bytes.
+    /// A reader got a batch: `header`, and all of its bytes. It asked when the log was known to start at `start`.
     pub(crate) fn read(
         &mut self,
         partition: PartitionId,
         header: &BatchHeader,
         bytes: &[u8],
+        start: i64,
         now: Instant,
     ) -> Result<BatchId, String> {
         let base = header.base_offset().to_wire();
@@ -173,6 +176,9 @@ impl Journal {
         let epoch = header.leader_epoch();
         if epoch.is_none() {
             return Err(format!("{} has batch {id} without a leader epoch", at()));
+        }
+        if header.last_offset().to_wire() < start {
+            return Err(format!("{} has batch {id}, and the log starts at {start}", at()));
         }
         self.read += 1;
         self.place(id, base, epoch, now)?;
@@ -209,9 +215,6 @@ impl Journal {
         let before = log.known.range(..=last).next_back();
         if let Some((other, known)) = before.filter(|(_, known)| known.last >= base) {
             return Err(format!("{} takes the place of batch {} at {other}", at(), known.batch));
-        }
-        if last < log.start && epoch.is_some() {
-            return Err(format!("{} is read, and the log starts at {}", at(), log.start));
         }
         (sent.place, sent.told) = (Some(base), now);
         log.known.insert(base, Known { batch: id, last, epoch });

@@ -97,7 +97,8 @@ impl Cursor {
             if epoch < self.last_epoch {
                 return Err(format!("epoch {epoch} at {base} comes after {}", self.last_epoch));
             }
-            let id = ctx.oracle.journal.read(self.place.id, &batch.header, &batch.bytes(), ctx.now)?;
+            let start = self.before.start;
+            let id = ctx.oracle.journal.read(self.place.id, &batch.header, &batch.bytes(), start, ctx.now)?;
             let place = &self.place;
             ctx.note(|| {
                 format!("reads {}-{} at {base} to {last}, epoch {epoch}", place.topic, place.id.index)

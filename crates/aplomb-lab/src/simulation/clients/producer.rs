@@ -249,7 +249,8 @@ impl Producer {
             ctx.note(|| format!("batch {id}: error {}, offset {}", part.error_code, part.base_offset));
             match ErrorCode::from_wire(part.error_code) {
                 Some(ErrorCode::None) => {
-                    let checked = ctx.oracle.journal.acknowledged(id, part.base_offset, ctx.now);
+                    let at_once = self.lanes[lane].queue.iter().any(|b| b.id == id && b.attempts == 1);
+                    let checked = ctx.oracle.journal.acknowledged(id, part.base_offset, at_once, ctx.now);
                     ctx.oracle.expect(checked);
                     self.lanes[lane].remove(id);
                 }
