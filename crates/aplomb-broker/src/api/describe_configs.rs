@@ -10,8 +10,8 @@ use aplomb_protocol::messages::describe_configs_response::{
 
 use super::context::Context;
 use crate::config::{
-    ConfigKey, Layers, Setting, Source, Update, broker_key, broker_keys, effective_values,
-    is_only_shown_when_set,
+    ConfigKey, Layers, Setting, Source, Update, broker_key, broker_keys, client_metrics_keys,
+    effective_values, is_only_shown_when_set,
 };
 use crate::metadata::Resource;
 use crate::metadata::standalone::{AdminError, check_topic_name};
@@ -73,7 +73,10 @@ impl View<'_> {
             Resource::BROKER_LOGGER if name.is_empty() => request("Broker id must not be empty".to_owned()),
             // Log levels are not settings of this broker: there is nothing to list.
             Resource::BROKER_LOGGER => self.check_is_this_broker("").map(|()| Vec::new()),
-            Resource::CLIENT_METRICS => request("Client metrics are not collected by this broker".to_owned()),
+            Resource::CLIENT_METRICS if name.is_empty() => {
+                request("Client metrics subscription name must not be empty".to_owned())
+            }
+            Resource::CLIENT_METRICS => Ok(self.client_metrics(name)),
             Resource::GROUP => request("Groups have no settings on this broker".to_owned()),
             other => request(format!("Unexpected resource type {other} for resource {name}")),
         }
@@ -162,6 +165,22 @@ impl View<'_> {
         .collect()
     }
 
+    /// Also of a subscription that there is not: all of it is as by default, as in Apache Kafka.
+    fn client_metrics(&self, name: &str) -> Vec<DescribeConfigsResourceResult> {
+        let resource = Resource { kind: Resource::CLIENT_METRICS, name: name.to_owned() };
+        let set = self.ctx.image.configs.of(&resource);
+        let keys = client_metrics_keys().iter().filter(|key| self.is_wanted(key.name));
+        keys.map(|key| {
+            let own = set.get(key.name).cloned();
+            let settings: Vec<Setting> = own
+                .iter()
+                .map(|value| Setting { name: key.name, value: value.clone(), source: Source::ClientMetrics })
+                .collect();
+            self.result(key, own.or_else(|| key.default.map(str::to_owned)), false, &settings)
+        })
+        .collect()
+    }
+
     fn result(
         &self,
         key: &ConfigKey,
@@ -177,7 +196,6 @@ impl View<'_> {
             source: setting.source as i8,
         };
         let synonyms = if self.request.include_synonyms { settings } else { &[] };
-        let documentation = self.request.include_documentation && !key.documentation.is_empty();
         DescribeConfigsResourceResult {
             name: key.name.to_owned(),
             value: shown(value),
@@ -186,7 +204,7 @@ impl View<'_> {
             is_sensitive,
             synonyms: synonyms.iter().map(synonym).collect(),
             config_type: key.kind.to_wire(),
-            documentation: documentation.then(|| key.documentation.to_owned()),
+            documentation: self.request.include_documentation.then(|| key.documentation.to_owned()),
         }
     }
 }

@@ -54,6 +54,9 @@ fn alter(
     if !repeated(configs, |config| config.name.as_str()).is_empty() {
         return request("Error due to duplicate config keys".to_owned());
     }
+    if resource.resource_type == Resource::BROKER_LOGGER {
+        return check_loggers(resource, config);
+    }
     let mut changes = Vec::with_capacity(configs.len());
     let mut nulls = Vec::new();
     for change in configs {
@@ -70,4 +73,29 @@ fn alter(
     }
     let resource = Resource { kind: resource.resource_type, name: resource.resource_name.clone() };
     draft.alter_configs(&resource, &changes, config)
+}
+
+/// Log levels are not settings of this broker: there is no logger whose level could be changed (`RuntimeLoggerManager`).
+fn check_loggers(resource: &AlterConfigsResource, config: &BrokerConfig) -> Result<(), AdminError> {
+    let request = |text: String| Err(AdminError::Request(text));
+    let (name, this) = (&resource.resource_name, config.node_id);
+    match name.parse::<i32>() {
+        Ok(id) if id == this.0 => {}
+        Ok(id) => return request(format!("Unexpected node id. Expected {this}, but received {id}")),
+        Err(_) => return request(format!("Node id must be an integer, but it is: {name}")),
+    }
+    let Some(change) = resource.configs.first() else { return Ok(()) };
+    let not_allowed =
+        |what: &str| request(format!("{what} operation is not allowed for the BROKER_LOGGER resource"));
+    match ConfigOperation::from_wire(change.config_operation) {
+        Some(ConfigOperation::Set | ConfigOperation::Delete) => {
+            Err(AdminError::Config(format!("Logger {} does not exist!", change.name)))
+        }
+        Some(ConfigOperation::Append) => not_allowed("APPEND"),
+        Some(ConfigOperation::Subtract) => not_allowed("SUBTRACT"),
+        None => request(format!(
+            "Unknown operation type {} is not allowed for the BROKER_LOGGER resource",
+            change.config_operation
+        )),
+    }
 }

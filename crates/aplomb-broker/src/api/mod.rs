@@ -3,6 +3,7 @@
 //! Those that are answered from metadata are functions: `handle` for what is read, `plan` for what the controller has to decide.
 //! [`SUPPORTED`] says what is served at all.
 
+pub mod alter_configs;
 pub mod api_versions;
 mod context;
 pub mod create_partitions;
@@ -15,12 +16,14 @@ pub(crate) mod describe_log_dirs;
 pub(crate) mod fetch;
 pub mod incremental_alter_configs;
 pub mod init_producer_id;
+pub mod list_config_resources;
 pub(crate) mod list_offsets;
 pub mod metadata;
 pub(crate) mod offset_for_leader_epoch;
 pub(crate) mod produce;
 pub(crate) mod scatter;
 mod supported;
+pub mod update_features;
 
 #[cfg(test)]
 mod tests;

@@ -28,10 +28,13 @@ pub const SUPPORTED: &[Served] = &[
     all(ApiKey::InitProducerId),
     all(ApiKey::OffsetForLeaderEpoch),
     all(ApiKey::DescribeConfigs),
+    all(ApiKey::AlterConfigs),
     all(ApiKey::DescribeLogDirs),
     all(ApiKey::CreatePartitions),
     all(ApiKey::IncrementalAlterConfigs),
+    all(ApiKey::UpdateFeatures),
     all(ApiKey::DescribeCluster),
+    all(ApiKey::ListConfigResources),
 ];
 
 /// The API of a request, if it is served in this version. Otherwise the connection is closed, but for ApiVersions, which is answered in

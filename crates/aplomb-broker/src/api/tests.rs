@@ -569,3 +569,167 @@ fn an_idempotent_producer_gets_an_identity_and_a_transactional_one_is_sent_on() 
     let empty: &mut ProducerIdBlock = &mut ids;
     assert_eq!(init_producer_id::handle(&fresh, &ctx, empty), init_producer_id::Answer::NeedsBlock);
 }
+
+#[test]
+fn all_settings_at_once_replace_what_was_there() {
+    let mut broker = Broker::new();
+    broker.topic("t", 1);
+    assert_eq!(broker.alter(2, "t", &[("retention.ms", 0, Some("1")), ("segment.ms", 0, Some("2"))]).0, 0);
+    let mut replace = |kind, name: &str, configs: &[(&str, Option<&str>)]| {
+        let configs = configs
+            .iter()
+            .map(|(name, value)| m::alter_configs_request::AlterableConfig {
+                name: (*name).to_owned(),
+                value: value.map(str::to_owned),
+            })
+            .collect();
+        let resource = m::alter_configs_request::AlterConfigsResource {
+            resource_type: kind,
+            resource_name: name.to_owned(),
+            configs,
+        };
+        let request = m::AlterConfigsRequest { resources: vec![resource], validate_only: false };
+        let planned = alter_configs::plan(&request, &mut broker.controller, &broker.config);
+        encodes_in_all_versions::<m::AlterConfigsRequest, _>(|_| planned.response.clone());
+        let answer = &planned.response.responses[0];
+        (code(answer.error_code), answer.error_message.clone(), planned.records.len())
+    };
+    // One is as it was, one is new, one goes.
+    let both = [("retention.ms", Some("1")), ("cleanup.policy", Some("compact"))];
+    assert_eq!(replace(2, "t", &both), (ErrorCode::None, None, 2));
+    assert_eq!(replace(2, "t", &[("segment.ms", Some("0"))]).0, ErrorCode::InvalidConfig);
+    assert_eq!(replace(2, "t", &[("segment.ms", None)]).0, ErrorCode::InvalidRequest);
+    let refused = replace(8, "1", &[]);
+    assert_eq!(refused, (ErrorCode::InvalidRequest, Some("Unknown resource type 8".to_owned()), 0));
+    let left = broker.controller.image().topic_overrides("t");
+    let left: Vec<_> = left.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    assert_eq!(left, [("cleanup.policy", "compact"), ("retention.ms", "1")]);
+}
+
+#[test]
+fn subscriptions_to_clients_metrics_are_kept_and_listed() {
+    let mut broker = Broker::new();
+    broker.topic("t", 1);
+    let set =
+        [("interval.ms", 0, Some("1000")), ("match", 0, Some("client_id=a.*")), ("metrics", 0, Some("*"))];
+    assert_eq!(broker.alter(16, "sub", &set), (0, None));
+    let mut refusal = |name: &str, key: &str, value: &str| {
+        let (error, message) = broker.alter(16, name, &[(key, 0, Some(value))]);
+        (code(error), message.expect("a reason"))
+    };
+    assert_eq!(refusal("", "metrics", "*").0, ErrorCode::InvalidRequest);
+    assert_eq!(
+        refusal("sub", "colour", "red"),
+        (ErrorCode::InvalidRequest, "Unknown client metrics configuration: colour".to_owned())
+    );
+    assert_eq!(refusal("sub", "interval.ms", "99").0, ErrorCode::InvalidRequest);
+    assert_eq!(refusal("sub", "match", "client_id").0, ErrorCode::InvalidConfig);
+    assert_eq!(
+        refusal("sub", "metrics", "a,a"),
+        (ErrorCode::InvalidConfig, "Configuration 'metrics' values must not be duplicated.".to_owned())
+    );
+
+    let list = |kinds: &[i8], version| {
+        let request = m::ListConfigResourcesRequest { resource_types: kinds.to_vec() };
+        let response = list_config_resources::handle(&request, version, &broker.ctx());
+        let resources = response.config_resources.into_iter();
+        let listed: Vec<_> =
+            resources.map(|resource| (resource.resource_type, resource.resource_name)).collect();
+        (code(response.error_code), listed)
+    };
+    let named = |kind, name: &str| (kind, name.to_owned());
+    assert_eq!(list(&[], 0), (ErrorCode::None, vec![named(16, "sub")]));
+    let all = vec![named(16, "sub"), named(8, "1"), named(4, "1"), named(2, "t")];
+    assert_eq!(list(&[], 1), (ErrorCode::None, all));
+    assert_eq!(list(&[2], 1).1, [named(2, "t")]);
+    assert_eq!(list(&[1], 1).0, ErrorCode::UnsupportedVersion);
+    encodes_in_all_versions::<m::ListConfigResourcesRequest, _>(|version| {
+        list_config_resources::handle(&m::ListConfigResourcesRequest::default(), version, &broker.ctx())
+    });
+
+    let resource = m::describe_configs_request::DescribeConfigsResource {
+        resource_type: 16,
+        resource_name: "sub".to_owned(),
+        configuration_keys: None,
+    };
+    let request = m::DescribeConfigsRequest { resources: vec![resource], ..Default::default() };
+    let shown = describe_configs::handle(&request, &broker.ctx()).results.remove(0).configs;
+    let shown: Vec<_> =
+        shown.iter().map(|c| (c.name.as_str(), c.value.as_deref(), c.config_source)).collect();
+    let client_id = Some("client_id=a.*");
+    assert_eq!(shown, [("interval.ms", Some("1000"), 7), ("match", client_id, 7), ("metrics", Some("*"), 7)]);
+    assert_eq!(broker.alter(16, "sub", &set.map(|(name, ..)| (name, 1, None))).0, 0);
+    let request = m::ListConfigResourcesRequest::default();
+    assert_eq!(list_config_resources::handle(&request, 0, &broker.ctx()).config_resources, []);
+}
+
+#[test]
+fn there_are_no_loggers_to_change() {
+    let mut broker = Broker::new();
+    let mut refusal = |name: &str, operation, logger: &str| {
+        let (error, message) = broker.alter(8, name, &[(logger, operation, Some("DEBUG"))]);
+        (code(error), message.expect("a reason"))
+    };
+    assert_eq!(
+        refusal("1", 0, "kafka.Kafka"),
+        (ErrorCode::InvalidConfig, "Logger kafka.Kafka does not exist!".to_owned())
+    );
+    assert_eq!(refusal("1", 2, "root").0, ErrorCode::InvalidRequest);
+    assert_eq!(refusal("2", 0, "root").0, ErrorCode::InvalidRequest);
+    assert_eq!(refusal("one", 0, "root").0, ErrorCode::InvalidRequest);
+}
+
+#[test]
+fn feature_levels_go_where_nothing_is_lost() {
+    let mut broker = Broker::new();
+    let mut update = |feature: &str, level, kind, validate_only| {
+        let key = m::update_features_request::FeatureUpdateKey {
+            feature: feature.to_owned(),
+            max_version_level: level,
+            upgrade_type: kind,
+            ..Default::default()
+        };
+        let request =
+            m::UpdateFeaturesRequest { feature_updates: vec![key], validate_only, ..Default::default() };
+        let planned = update_features::plan(&request, 2, &mut broker.controller);
+        encodes_in_all_versions::<m::UpdateFeaturesRequest, _>(|_| planned.response.clone());
+        (code(planned.response.error_code), planned.response.error_message, planned.records.len())
+    };
+    let metadata = "metadata.version";
+    let begin = "The update failed for all features since the following feature had an error: ";
+    assert_eq!(update(metadata, 33, 1, false), (ErrorCode::None, None, 1));
+    assert_eq!(update(metadata, 33, 1, true), (ErrorCode::None, None, 0));
+    let (error, message, _) = update(metadata, 34, 1, false);
+    assert_eq!(error, ErrorCode::InvalidUpdateVersion);
+    let why = "Invalid update version 34 for feature metadata.version. Local controller 1 only supports versions 7-33";
+    assert_eq!(message, Some(format!("{begin}{why}")));
+    let (_, message, _) = update(metadata, 32, 2, false);
+    let why = "Unsupported metadata.version downgrade from 33 to 32. Refusing to perform the requested downgrade because it might delete metadata information.";
+    assert_eq!(message, Some(format!("{begin}{why}")));
+    for (feature, level, kind) in [
+        (metadata, 32, 1),
+        (metadata, 32, 3),
+        (metadata, 33, 0),
+        (metadata, -1, 1),
+        ("kraft.version", 0, 2),
+        ("no.such.feature", 1, 1),
+    ] {
+        let (error, _, records) = update(feature, level, kind, false);
+        assert_eq!((error, records), (ErrorCode::InvalidUpdateVersion, 0), "{feature} {level} {kind}");
+    }
+    assert_eq!(update("kraft.version", 1, 1, false), (ErrorCode::None, None, 0));
+}
+
+#[test]
+fn an_answer_names_the_features_up_to_version_1() {
+    let mut broker = Broker::new();
+    let key = m::update_features_request::FeatureUpdateKey {
+        feature: "metadata.version".to_owned(),
+        max_version_level: 33,
+        ..Default::default()
+    };
+    let request = m::UpdateFeaturesRequest { feature_updates: vec![key], ..Default::default() };
+    let mut results =
+        |version| update_features::plan(&request, version, &mut broker.controller).response.results.len();
+    assert_eq!((results(0), results(1), results(2)), (1, 1, 0));
+}

@@ -8,9 +8,10 @@ use std::time::Duration;
 use aplomb_model::{BrokerId, ByteCount};
 
 use super::error::{ConfigError, Warning};
+use super::keys::broker_key;
 use super::layers::Properties;
 use super::listeners::Listener;
-use super::reading::Reading;
+use super::reading::{Reading, accept_or_suggest};
 
 /// What happens when a request thread makes a system call that could wait for a disk (`aplomb.guard`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,6 +184,16 @@ impl BrokerConfig {
             properties: reading.into_properties(),
         };
         Ok((config, warnings))
+    }
+}
+
+impl BrokerConfig {
+    /// Whether somebody knows a setting of this name.
+    ///
+    /// # Errors
+    /// [`ConfigError::UnknownKey`] with the nearest name, if nobody does.
+    pub fn check_name(name: &str, value: &str) -> Result<(), ConfigError> {
+        if broker_key(name).is_some() { Ok(()) } else { accept_or_suggest(name, value).map(drop) }
     }
 }
 

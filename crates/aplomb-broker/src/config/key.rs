@@ -65,6 +65,8 @@ pub enum Valid {
     OneOfIgnoringCase(&'static [&'static str]),
     /// A list of some of these texts.
     ListOf(&'static [&'static str]),
+    /// A list without empty texts that names nothing twice.
+    Distinct,
     /// Any text but the empty one.
     NonEmpty,
     /// 1 to 9, or -1.
@@ -123,7 +125,7 @@ pub struct ConfigKey {
     pub update: Update,
     /// What it does here.
     pub meaning: Meaning,
-    /// A sentence about it; empty where nobody has written one yet.
+    /// A sentence about it.
     pub documentation: &'static str,
 }
 

@@ -24,6 +24,8 @@ pub enum Source {
     Static = 4,
     /// Nobody has set it.
     Default = 5,
+    /// The subscription to clients' metrics itself.
+    ClientMetrics = 7,
 }
 
 /// One place where a key, or another name of it, is set.

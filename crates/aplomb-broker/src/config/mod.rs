@@ -16,7 +16,10 @@ mod value;
 pub use broker::{BrokerConfig, DiskEngineChoice, Guard, MetadataConfig, NetworkConfig, StorageConfig};
 pub use error::{ConfigError, Warning};
 pub use key::{ConfigKey, ConfigType, Importance, Meaning, TopicKey, Update, Valid};
-pub use keys::{broker_key, broker_keys, broker_synonyms, is_only_shown_when_set, topic_key, topic_keys};
+pub use keys::{
+    broker_key, broker_keys, broker_synonyms, client_metrics_keys, is_only_shown_when_set, topic_key,
+    topic_keys,
+};
 pub use layers::{Layers, Properties, Setting, Source};
 pub use listeners::{Listener, ListenerError, SecurityProtocol};
 pub use topic::{CleanupPolicy, TopicConfig, TopicConfigError, effective_values};

@@ -299,7 +299,7 @@ fn check_value(key: &'static ConfigKey, text: &str) -> Result<Option<Warning>, C
     }
 }
 
-fn accept_or_suggest(name: &str, text: &str) -> Result<Warning, ConfigError> {
+pub(super) fn accept_or_suggest(name: &str, text: &str) -> Result<Warning, ConfigError> {
     match accepted_without_a_table(name) {
         Some(why) => Ok(Warning { name: name.to_owned(), text: format!("{name} does nothing: {why}") }),
         None => Err(ConfigError::UnknownKey {

@@ -39,6 +39,12 @@ pub enum ValueError {
         /// The key.
         name: String,
     },
+    /// A list that names something twice.
+    #[error("Configuration '{name}' values must not be duplicated.")]
+    RepeatedItem {
+        /// The key.
+        name: String,
+    },
 }
 
 impl ValueError {
@@ -46,7 +52,7 @@ impl ValueError {
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
-            Self::Invalid { name, .. } | Self::EmptyItem { name } => name,
+            Self::Invalid { name, .. } | Self::EmptyItem { name } | Self::RepeatedItem { name } => name,
         }
     }
 }
@@ -127,6 +133,7 @@ impl ConfigKey {
                 Err(invalid("String must be non-empty".to_owned()))
             }
             (Valid::ListOf(accepted), Value::List(items)) => self.check_list(accepted, items),
+            (Valid::Distinct, Value::List(items)) => self.check_distinct(items),
             (Valid::ThrottledReplicas, Value::List(items)) if !throttled_replicas(items) => {
                 Err(invalid(format!(
                     "{} must be the literal '*' or a list of replicas in the following format: [partitionId]:[brokerId],[partitionId]:[brokerId],...",
@@ -135,6 +142,14 @@ impl ConfigKey {
             }
             _ => Ok(()),
         }
+    }
+
+    fn check_distinct(&self, items: &[String]) -> Result<(), ValueError> {
+        let name = || self.name.to_owned();
+        if items.iter().enumerate().any(|(at, item)| items[..at].contains(item)) {
+            return Err(ValueError::RepeatedItem { name: name() });
+        }
+        if items.iter().any(String::is_empty) { Err(ValueError::EmptyItem { name: name() }) } else { Ok(()) }
     }
 
     fn check_list(&self, accepted: &[&str], items: &[String]) -> Result<(), ValueError> {

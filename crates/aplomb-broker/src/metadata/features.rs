@@ -29,6 +29,15 @@ impl MetadataVersion {
     /// 4.4-IV2, Apache Kafka 4.4's own.
     pub const LATEST: Self = Self(33);
 
+    /// Levels that brought new records or new fields (`MetadataVersion#didMetadataChange`, printed from Apache Kafka 4.4.0).
+    const WITH_NEW_RECORDS: [i16; 11] = [7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33];
+
+    /// Whether what this level can express may be more than what a lower one can.
+    #[must_use]
+    pub fn has_more_records_than(self, lower: Self) -> bool {
+        (lower.0 + 1..=self.0).any(|level| Self::WITH_NEW_RECORDS.contains(&level))
+    }
+
     /// The version to write `RegisterBrokerRecord` in.
     #[must_use]
     pub fn register_broker(self) -> i16 {

@@ -19,7 +19,8 @@ use super::operations::reply;
 use super::snapshots::Snapshots;
 use crate::api::scatter::ReplyTo;
 use crate::api::{
-    Planned, create_partitions, create_topics, delete_topics, incremental_alter_configs, init_producer_id,
+    Planned, alter_configs, create_partitions, create_topics, delete_topics, incremental_alter_configs,
+    init_producer_id, update_features,
 };
 use crate::message::{PartitionKey, ShardMessage};
 use crate::metadata::standalone::{Controller, MAX_RECORDS, ProducerIdBlock};
@@ -133,6 +134,16 @@ impl Shard {
             ApiKey::CreatePartitions => {
                 let asked: m::CreatePartitionsRequest = decode_request(body, to.version)?;
                 let planned = create_partitions::plan(&asked, controller);
+                self.carry_through(id, to, planned, now, out);
+            }
+            ApiKey::AlterConfigs => {
+                let asked: m::AlterConfigsRequest = decode_request(body, to.version)?;
+                let planned = alter_configs::plan(&asked, controller, &config);
+                self.carry_through(id, to, planned, now, out);
+            }
+            ApiKey::UpdateFeatures => {
+                let asked: m::UpdateFeaturesRequest = decode_request(body, to.version)?;
+                let planned = update_features::plan(&asked, to.version, controller);
                 self.carry_through(id, to, planned, now, out);
             }
             ApiKey::IncrementalAlterConfigs => {

@@ -16,8 +16,8 @@ use crate::api::fetch::{self, FetchOp};
 use crate::api::produce::ProduceOp;
 use crate::api::scatter::ReplyTo;
 use crate::api::{
-    Context, api_versions, delete_records, describe_cluster, describe_configs, list_offsets, metadata,
-    offset_for_leader_epoch, served,
+    Context, api_versions, delete_records, describe_cluster, describe_configs, list_config_resources,
+    list_offsets, metadata, offset_for_leader_epoch, served,
 };
 use crate::message::ShardMessage;
 use crate::parked::Waiting;
@@ -133,6 +133,11 @@ impl Shard {
                 let asked: m::DescribeConfigsRequest = decode_request(&mut body, head.version)?;
                 reply(id, to.with(&describe_configs::handle(&asked, &self.context(&request.listener))), out);
             }
+            ApiKey::ListConfigResources => {
+                let asked: m::ListConfigResourcesRequest = decode_request(&mut body, head.version)?;
+                let context = self.context(&request.listener);
+                reply(id, to.with(&list_config_resources::handle(&asked, head.version, &context)), out);
+            }
             other => unreachable!("{other:?} is served, and nobody serves it"),
         }
         Ok(())
@@ -173,8 +178,10 @@ const fn is_controllers(api: ApiKey) -> bool {
         ApiKey::CreateTopics
             | ApiKey::DeleteTopics
             | ApiKey::CreatePartitions
+            | ApiKey::AlterConfigs
             | ApiKey::IncrementalAlterConfigs
             | ApiKey::InitProducerId
+            | ApiKey::UpdateFeatures
     )
 }
 

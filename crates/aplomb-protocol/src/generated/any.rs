@@ -31,14 +31,20 @@ pub enum AnyRequest {
     OffsetForLeaderEpoch(super::OffsetForLeaderEpochRequest),
     /// `DescribeConfigsRequest`.
     DescribeConfigs(super::DescribeConfigsRequest),
+    /// `AlterConfigsRequest`.
+    AlterConfigs(super::AlterConfigsRequest),
     /// `DescribeLogDirsRequest`.
     DescribeLogDirs(super::DescribeLogDirsRequest),
     /// `CreatePartitionsRequest`.
     CreatePartitions(super::CreatePartitionsRequest),
     /// `IncrementalAlterConfigsRequest`.
     IncrementalAlterConfigs(super::IncrementalAlterConfigsRequest),
+    /// `UpdateFeaturesRequest`.
+    UpdateFeatures(super::UpdateFeaturesRequest),
     /// `DescribeClusterRequest`.
     DescribeCluster(super::DescribeClusterRequest),
+    /// `ListConfigResourcesRequest`.
+    ListConfigResources(super::ListConfigResourcesRequest),
 }
 
 impl AnyRequest {
@@ -58,10 +64,13 @@ impl AnyRequest {
             Self::InitProducerId(_) => ApiKey::InitProducerId,
             Self::OffsetForLeaderEpoch(_) => ApiKey::OffsetForLeaderEpoch,
             Self::DescribeConfigs(_) => ApiKey::DescribeConfigs,
+            Self::AlterConfigs(_) => ApiKey::AlterConfigs,
             Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
             Self::CreatePartitions(_) => ApiKey::CreatePartitions,
             Self::IncrementalAlterConfigs(_) => ApiKey::IncrementalAlterConfigs,
+            Self::UpdateFeatures(_) => ApiKey::UpdateFeatures,
             Self::DescribeCluster(_) => ApiKey::DescribeCluster,
+            Self::ListConfigResources(_) => ApiKey::ListConfigResources,
         }
     }
 
@@ -85,12 +94,17 @@ impl AnyRequest {
                 Self::OffsetForLeaderEpoch(super::OffsetForLeaderEpochRequest::decode(r, v)?)
             }
             ApiKey::DescribeConfigs => Self::DescribeConfigs(super::DescribeConfigsRequest::decode(r, v)?),
+            ApiKey::AlterConfigs => Self::AlterConfigs(super::AlterConfigsRequest::decode(r, v)?),
             ApiKey::DescribeLogDirs => Self::DescribeLogDirs(super::DescribeLogDirsRequest::decode(r, v)?),
             ApiKey::CreatePartitions => Self::CreatePartitions(super::CreatePartitionsRequest::decode(r, v)?),
             ApiKey::IncrementalAlterConfigs => {
                 Self::IncrementalAlterConfigs(super::IncrementalAlterConfigsRequest::decode(r, v)?)
             }
+            ApiKey::UpdateFeatures => Self::UpdateFeatures(super::UpdateFeaturesRequest::decode(r, v)?),
             ApiKey::DescribeCluster => Self::DescribeCluster(super::DescribeClusterRequest::decode(r, v)?),
+            ApiKey::ListConfigResources => {
+                Self::ListConfigResources(super::ListConfigResourcesRequest::decode(r, v)?)
+            }
             other => return Err(DecodeError::UnknownApiKey(other.key())),
         })
     }
@@ -113,10 +127,13 @@ impl AnyRequest {
             Self::InitProducerId(message) => message.encode(w, v),
             Self::OffsetForLeaderEpoch(message) => message.encode(w, v),
             Self::DescribeConfigs(message) => message.encode(w, v),
+            Self::AlterConfigs(message) => message.encode(w, v),
             Self::DescribeLogDirs(message) => message.encode(w, v),
             Self::CreatePartitions(message) => message.encode(w, v),
             Self::IncrementalAlterConfigs(message) => message.encode(w, v),
+            Self::UpdateFeatures(message) => message.encode(w, v),
             Self::DescribeCluster(message) => message.encode(w, v),
+            Self::ListConfigResources(message) => message.encode(w, v),
         }
     }
 }
@@ -148,14 +165,20 @@ pub enum AnyResponse {
     OffsetForLeaderEpoch(super::OffsetForLeaderEpochResponse),
     /// `DescribeConfigsResponse`.
     DescribeConfigs(super::DescribeConfigsResponse),
+    /// `AlterConfigsResponse`.
+    AlterConfigs(super::AlterConfigsResponse),
     /// `DescribeLogDirsResponse`.
     DescribeLogDirs(super::DescribeLogDirsResponse),
     /// `CreatePartitionsResponse`.
     CreatePartitions(super::CreatePartitionsResponse),
     /// `IncrementalAlterConfigsResponse`.
     IncrementalAlterConfigs(super::IncrementalAlterConfigsResponse),
+    /// `UpdateFeaturesResponse`.
+    UpdateFeatures(super::UpdateFeaturesResponse),
     /// `DescribeClusterResponse`.
     DescribeCluster(super::DescribeClusterResponse),
+    /// `ListConfigResourcesResponse`.
+    ListConfigResources(super::ListConfigResourcesResponse),
 }
 
 impl AnyResponse {
@@ -175,10 +198,13 @@ impl AnyResponse {
             Self::InitProducerId(_) => ApiKey::InitProducerId,
             Self::OffsetForLeaderEpoch(_) => ApiKey::OffsetForLeaderEpoch,
             Self::DescribeConfigs(_) => ApiKey::DescribeConfigs,
+            Self::AlterConfigs(_) => ApiKey::AlterConfigs,
             Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
             Self::CreatePartitions(_) => ApiKey::CreatePartitions,
             Self::IncrementalAlterConfigs(_) => ApiKey::IncrementalAlterConfigs,
+            Self::UpdateFeatures(_) => ApiKey::UpdateFeatures,
             Self::DescribeCluster(_) => ApiKey::DescribeCluster,
+            Self::ListConfigResources(_) => ApiKey::ListConfigResources,
         }
     }
 
@@ -202,6 +228,7 @@ impl AnyResponse {
                 Self::OffsetForLeaderEpoch(super::OffsetForLeaderEpochResponse::decode(r, v)?)
             }
             ApiKey::DescribeConfigs => Self::DescribeConfigs(super::DescribeConfigsResponse::decode(r, v)?),
+            ApiKey::AlterConfigs => Self::AlterConfigs(super::AlterConfigsResponse::decode(r, v)?),
             ApiKey::DescribeLogDirs => Self::DescribeLogDirs(super::DescribeLogDirsResponse::decode(r, v)?),
             ApiKey::CreatePartitions => {
                 Self::CreatePartitions(super::CreatePartitionsResponse::decode(r, v)?)
@@ -209,7 +236,11 @@ impl AnyResponse {
             ApiKey::IncrementalAlterConfigs => {
                 Self::IncrementalAlterConfigs(super::IncrementalAlterConfigsResponse::decode(r, v)?)
             }
+            ApiKey::UpdateFeatures => Self::UpdateFeatures(super::UpdateFeaturesResponse::decode(r, v)?),
             ApiKey::DescribeCluster => Self::DescribeCluster(super::DescribeClusterResponse::decode(r, v)?),
+            ApiKey::ListConfigResources => {
+                Self::ListConfigResources(super::ListConfigResourcesResponse::decode(r, v)?)
+            }
             other => return Err(DecodeError::UnknownApiKey(other.key())),
         })
     }
@@ -232,10 +263,13 @@ impl AnyResponse {
             Self::InitProducerId(message) => message.encode(w, v),
             Self::OffsetForLeaderEpoch(message) => message.encode(w, v),
             Self::DescribeConfigs(message) => message.encode(w, v),
+            Self::AlterConfigs(message) => message.encode(w, v),
             Self::DescribeLogDirs(message) => message.encode(w, v),
             Self::CreatePartitions(message) => message.encode(w, v),
             Self::IncrementalAlterConfigs(message) => message.encode(w, v),
+            Self::UpdateFeatures(message) => message.encode(w, v),
             Self::DescribeCluster(message) => message.encode(w, v),
+            Self::ListConfigResources(message) => message.encode(w, v),
         }
     }
 }

@@ -3,6 +3,8 @@
 pub mod abort_transaction_record;
 pub mod aborted_txn;
 pub mod access_control_entry_record;
+pub mod alter_configs_request;
+pub mod alter_configs_response;
 pub(crate) mod any;
 pub(crate) mod api_key;
 pub mod api_versions_request;
@@ -41,6 +43,8 @@ pub mod init_producer_id_request;
 pub mod init_producer_id_response;
 pub mod k_raft_version_record;
 pub mod leader_change_message;
+pub mod list_config_resources_request;
+pub mod list_config_resources_response;
 pub mod list_offsets_request;
 pub mod list_offsets_response;
 pub(crate) mod metadata_record;
@@ -70,6 +74,8 @@ pub mod topic_record;
 pub mod unfence_broker_record;
 pub mod unregister_broker_record;
 pub mod unregister_controller_record;
+pub mod update_features_request;
+pub mod update_features_response;
 pub mod user_scram_credential_record;
 pub mod voters_record;
 pub mod zk_migration_state_record;
@@ -77,6 +83,8 @@ pub mod zk_migration_state_record;
 pub use abort_transaction_record::AbortTransactionRecord;
 pub use aborted_txn::AbortedTxn;
 pub use access_control_entry_record::AccessControlEntryRecord;
+pub use alter_configs_request::AlterConfigsRequest;
+pub use alter_configs_response::AlterConfigsResponse;
 pub use api_versions_request::ApiVersionsRequest;
 pub use api_versions_response::ApiVersionsResponse;
 pub use begin_transaction_record::BeginTransactionRecord;
@@ -113,6 +121,8 @@ pub use init_producer_id_request::InitProducerIdRequest;
 pub use init_producer_id_response::InitProducerIdResponse;
 pub use k_raft_version_record::KRaftVersionRecord;
 pub use leader_change_message::LeaderChangeMessage;
+pub use list_config_resources_request::ListConfigResourcesRequest;
+pub use list_config_resources_response::ListConfigResourcesResponse;
 pub use list_offsets_request::ListOffsetsRequest;
 pub use list_offsets_response::ListOffsetsResponse;
 pub use metadata_request::MetadataRequest;
@@ -141,6 +151,8 @@ pub use topic_record::TopicRecord;
 pub use unfence_broker_record::UnfenceBrokerRecord;
 pub use unregister_broker_record::UnregisterBrokerRecord;
 pub use unregister_controller_record::UnregisterControllerRecord;
+pub use update_features_request::UpdateFeaturesRequest;
+pub use update_features_response::UpdateFeaturesResponse;
 pub use user_scram_credential_record::UserScramCredentialRecord;
 pub use voters_record::VotersRecord;
 pub use zk_migration_state_record::ZkMigrationStateRecord;
@@ -152,6 +164,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<AbortTransactionRecord>(),
     Codec::of::<AbortedTxn>(),
     Codec::of::<AccessControlEntryRecord>(),
+    Codec::of::<AlterConfigsRequest>(),
+    Codec::of::<AlterConfigsResponse>(),
     Codec::of::<ApiVersionsRequest>(),
     Codec::of::<ApiVersionsResponse>(),
     Codec::of::<BeginTransactionRecord>(),
@@ -188,6 +202,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<InitProducerIdResponse>(),
     Codec::of::<KRaftVersionRecord>(),
     Codec::of::<LeaderChangeMessage>(),
+    Codec::of::<ListConfigResourcesRequest>(),
+    Codec::of::<ListConfigResourcesResponse>(),
     Codec::of::<ListOffsetsRequest>(),
     Codec::of::<ListOffsetsResponse>(),
     Codec::of::<MetadataRequest>(),
@@ -216,6 +232,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<UnfenceBrokerRecord>(),
     Codec::of::<UnregisterBrokerRecord>(),
     Codec::of::<UnregisterControllerRecord>(),
+    Codec::of::<UpdateFeaturesRequest>(),
+    Codec::of::<UpdateFeaturesResponse>(),
     Codec::of::<UserScramCredentialRecord>(),
     Codec::of::<VotersRecord>(),
     Codec::of::<ZkMigrationStateRecord>(),

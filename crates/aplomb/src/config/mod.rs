@@ -1,12 +1,16 @@
-//! Files and flags into checked values.
+//! Files, environment variables and flags into checked values.
 //!
-//! What always holds: whatever is wrong is said in one sentence that names the place (file and line, or the flag), the key and what would
+//! What always holds: whatever is wrong is said in one sentence that names the place (file and line, the variable, or the flag), the key and what would
 //! be accepted; nothing has been touched by then.
 
+mod environment;
+
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use aplomb_broker::config::{BrokerConfig, ConfigError, Properties, Warning};
 use aplomb_log::meta::{MalformedEscape, PropertiesText};
+use environment::Variable;
 
 /// A broker's settings, as written and as understood.
 #[derive(Debug)]
@@ -30,8 +34,16 @@ pub(crate) enum SettingsError {
     Invalid { place: String, error: Box<ConfigError> },
 }
 
-/// Reads `file`, if there is one, puts `overrides` (`key=value`) over it, and checks the result.
+/// Reads `file`, if there is one, puts this process's environment and then `overrides` (`key=value`) over it, and checks the result.
 pub(crate) fn load(file: Option<&Path>, overrides: &[String]) -> Result<Settings, SettingsError> {
+    load_with(file, std::env::vars_os(), overrides)
+}
+
+fn load_with(
+    file: Option<&Path>,
+    environment: impl Iterator<Item = (OsString, OsString)>,
+    overrides: &[String],
+) -> Result<Settings, SettingsError> {
     let (mut properties, bytes) = match file {
         None => (Properties::new(), Vec::new()),
         Some(path) => {
@@ -42,15 +54,20 @@ pub(crate) fn load(file: Option<&Path>, overrides: &[String]) -> Result<Settings
             (text.entries().map(owned).collect(), bytes)
         }
     };
+    let (variables, mut ignored) = environment::settings(environment);
+    properties.extend(variables.iter().map(|variable| (variable.key.clone(), variable.value.clone())));
     for setting in overrides {
         let (key, value) =
             setting.split_once('=').ok_or_else(|| SettingsError::NotASetting(setting.clone()))?;
         properties.insert(key.trim().to_owned(), value.to_owned());
     }
     match BrokerConfig::from_properties(&properties) {
-        Ok((broker, warnings)) => Ok(Settings { broker, warnings }),
+        Ok((broker, mut warnings)) => {
+            warnings.append(&mut ignored);
+            Ok(Settings { broker, warnings })
+        }
         Err(error) => {
-            let place = place_of(&error.to_string(), file, &bytes, overrides);
+            let place = place_of(&error.to_string(), file, &bytes, &variables, overrides);
             Err(SettingsError::Invalid { place, error: Box::new(error) })
         }
     }
@@ -61,13 +78,22 @@ fn owned((key, value): (&str, &str)) -> (String, String) {
 }
 
 /// Where the setting stands that `sentence` names first, with a colon; the file, or nothing, if that was not written anywhere.
-fn place_of(sentence: &str, file: Option<&Path>, bytes: &[u8], overrides: &[String]) -> String {
+fn place_of(
+    sentence: &str,
+    file: Option<&Path>,
+    bytes: &[u8],
+    variables: &[Variable],
+    overrides: &[String],
+) -> String {
     let in_a_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let words = sentence.split(|c| !in_a_key(c)).map(|word| word.trim_end_matches('.'));
     for word in words.filter(|word| !word.is_empty()) {
         let is_it = |setting: &&String| setting.split_once('=').is_some_and(|(key, _)| key.trim() == word);
         if let Some(setting) = overrides.iter().rfind(is_it) {
             return format!("--override {setting}: ");
+        }
+        if let Some(variable) = variables.iter().find(|variable| variable.key == word) {
+            return format!("{}: ", variable.name);
         }
         if let (Some(path), Some(line)) = (file, line_of(bytes, word)) {
             return format!("{}, line {line}: ", path.display());
@@ -103,16 +129,20 @@ mod tests {
         file
     }
 
+    fn none() -> impl Iterator<Item = (OsString, OsString)> {
+        std::iter::empty()
+    }
+
     fn error(text: &str, overrides: &[&str]) -> String {
         let file = file(text);
         let overrides: Vec<String> = overrides.iter().map(|&setting| setting.to_owned()).collect();
-        let error = load(Some(file.path()), &overrides).expect_err("it is wrong").to_string();
+        let error = load_with(Some(file.path()), none(), &overrides).expect_err("it is wrong").to_string();
         error.replace(&file.path().display().to_string(), "FILE")
     }
 
     #[test]
     fn no_configuration_is_one() {
-        let settings = load(None, &[]).expect("defaults work");
+        let settings = load_with(None, none(), &[]).expect("defaults work");
         assert_eq!(settings.broker.network.listeners[0].port, 9092);
         assert!(settings.warnings.is_empty());
     }
@@ -120,9 +150,29 @@ mod tests {
     #[test]
     fn a_file_is_read_as_java_reads_it_and_an_override_wins() {
         let file = file("# a comment\nnum.partitions : 3\nlog.dirs=/a,\\\n    /b\nmin.insync.replicas 1\n");
-        let settings = load(Some(file.path()), &["num.partitions=5".to_owned()]).expect("all of it is right");
+        let settings = load_with(Some(file.path()), none(), &["num.partitions=5".to_owned()])
+            .expect("all of it is right");
         assert_eq!(settings.broker.metadata.default_partitions, 5);
         assert_eq!(settings.broker.storage.log_dirs, ["/a", "/b"]);
+    }
+
+    #[test]
+    fn the_environment_wins_over_the_file_and_loses_to_a_flag() {
+        let file = file("num.partitions=2\nmin.insync.replicas=2\ndelete.topic.enable=true\n");
+        let variables =
+            [("KAFKA_NUM_PARTITIONS", "3"), ("KAFKA_DELETE_TOPIC_ENABLE", "false"), ("KAFKA_HOME", "/")];
+        let variables = || variables.into_iter().map(|(name, value)| (name.into(), value.into()));
+        let overrides = ["num.partitions=4".to_owned()];
+        let settings = load_with(Some(file.path()), variables(), &overrides).expect("all of it is right");
+        assert_eq!(settings.broker.metadata.default_partitions, 4);
+        assert!(!settings.broker.metadata.delete_topics);
+        assert_eq!(settings.broker.properties["min.insync.replicas"], "2");
+        assert_eq!(settings.warnings.len(), 1, "{:?}", settings.warnings);
+
+        let wrong = [("KAFKA_NUM_PARTITIONS".into(), "many".into())];
+        let error =
+            load_with(Some(file.path()), wrong.into_iter(), &[]).expect_err("it is wrong").to_string();
+        assert!(error.starts_with("KAFKA_NUM_PARTITIONS: Invalid value many"), "{error}");
     }
 
     #[test]
@@ -145,7 +195,8 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_there_is_named() {
-        let error = load(Some(Path::new("/nowhere/server.properties")), &[]).expect_err("it is not there");
+        let error = load_with(Some(Path::new("/nowhere/server.properties")), none(), &[])
+            .expect_err("it is not there");
         assert!(error.to_string().starts_with("/nowhere/server.properties cannot be read: "), "{error}");
     }
 }

@@ -2,6 +2,7 @@
 //! What a key means is read from here and nowhere else: by the parser of `server.properties`, by DescribeConfigs and by the controller.
 
 mod aplomb;
+mod client_metrics;
 mod groups;
 mod log;
 mod network;
@@ -77,6 +78,12 @@ pub fn broker_keys() -> impl Iterator<Item = &'static ConfigKey> {
 #[must_use]
 pub fn topic_keys() -> &'static [TopicKey] {
     topic::KEYS
+}
+
+/// All keys of subscriptions to clients' metrics, by name.
+#[must_use]
+pub fn client_metrics_keys() -> &'static [ConfigKey] {
+    client_metrics::KEYS
 }
 
 /// The key of the broker with this name.
@@ -160,7 +167,6 @@ fn edit_distance(left: &str, right: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::key::Meaning;
     use super::*;
     use std::collections::BTreeSet;
 
@@ -189,9 +195,10 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_does_something_is_documented() {
-        for key in broker_keys().chain(topic_keys().iter().map(|topic| &topic.key)) {
-            assert!(key.meaning != Meaning::Used || !key.documentation.is_empty(), "{}", key.name);
+    fn every_key_is_documented_with_a_sentence() {
+        let of_topics = topic_keys().iter().map(|topic| &topic.key);
+        for key in broker_keys().chain(of_topics).chain(client_metrics_keys()) {
+            assert!(key.documentation.ends_with('.'), "{}", key.name);
         }
     }
 

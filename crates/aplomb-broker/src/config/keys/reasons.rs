@@ -17,5 +17,6 @@ pub(super) const NO_REPLY_LIMIT: &str = "the request that it limits is not serve
 pub(super) const NO_SECURITY: &str = "there is neither TLS nor SASL yet";
 pub(super) const NO_THREAD_POOLS: &str =
     "requests run on event loops; see num.network.threads and aplomb.shards";
+pub(super) const NO_TELEMETRY: &str = "clients are not asked for their metrics yet";
 pub(super) const NO_TIERS: &str = "there is no tiered storage yet";
 pub(super) const NO_TRANSACTIONS: &str = "there is no transaction coordinator yet";

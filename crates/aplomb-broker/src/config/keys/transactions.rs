@@ -5,21 +5,21 @@ use super::reasons::NO_TRANSACTIONS;
 
 config_keys! {
     "add.partitions.to.txn.retry.backoff.max.ms": Int = "100", AtLeast(0), High, ReadOnly, Unused(NO_TRANSACTIONS);
-        "";
+        "The longest wait before a partition asks the transaction coordinator again, in milliseconds.";
     "add.partitions.to.txn.retry.backoff.ms": Int = "20", AtLeast(1), High, ReadOnly, Unused(NO_TRANSACTIONS);
-        "";
+        "The first wait before a partition asks the transaction coordinator again, in milliseconds.";
     "producer.id.expiration.ms": Int = "86400000", AtLeast(1), Low, ClusterWide, Used;
         "How long a partition remembers an idle idempotent producer, in milliseconds.";
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": Int = "10000", AtLeast(1), Low, ReadOnly, Unused(NO_TRANSACTIONS);
-        "";
+        "Milliseconds between two looks for transactions that have timed out.";
     "transaction.max.timeout.ms": Int = "900000", AtLeast(1), High, ReadOnly, Used;
         "The longest timeout that a transactional producer may ask for, in milliseconds.";
     "transaction.partition.verification.enable": Boolean = "true", Any, Low, ClusterWide, Unused(NO_TRANSACTIONS);
         "Whether a partition asks the coordinator before it takes a transactional record.";
     "transaction.remove.expired.transaction.cleanup.interval.ms": Int = "3600000", AtLeast(1), Low, ReadOnly, Unused(NO_TRANSACTIONS);
-        "";
+        "Milliseconds between two looks for transactional ids that have expired.";
     "transaction.state.log.load.buffer.size": Int = "5242880", AtLeast(1), High, ReadOnly, Unused(NO_TRANSACTIONS);
-        "";
+        "Bytes that are read at once when transactions are loaded.";
     "transaction.state.log.min.isr": Int = "2", AtLeast(1), High, ReadOnly, Unused(NO_TRANSACTIONS);
         "min.insync.replicas of the transaction state topic.";
     "transaction.state.log.num.partitions": Int = "50", AtLeast(1), High, ReadOnly, Unused(NO_TRANSACTIONS);
@@ -29,7 +29,7 @@ config_keys! {
     "transaction.state.log.segment.bytes": Int = "104857600", AtLeast(1), High, ReadOnly, Unused(NO_TRANSACTIONS);
         "segment.bytes of the transaction state topic.";
     "transaction.two.phase.commit.enable": Boolean = "false", Any, Low, ReadOnly, Unused(NO_TRANSACTIONS);
-        "";
+        "Whether producers may take part in a commit that somebody else decides.";
     "transactional.id.expiration.ms": Int = "604800000", AtLeast(1), High, ReadOnly, Unused(NO_TRANSACTIONS);
         "How long an idle transactional id is remembered, in milliseconds.";
 }

@@ -63,7 +63,7 @@ pub fn supported_features() -> BTreeMap<String, FeatureRange> {
 }
 
 /// The features that a broker claims: those that it knows, and those that the cluster has on, which it must not be below.
-fn claimed_features(finalized: &Features) -> BTreeMap<String, FeatureRange> {
+pub(super) fn claimed_features(finalized: &Features) -> BTreeMap<String, FeatureRange> {
     let mut claimed = supported_features();
     for (name, level) in finalized.iter() {
         claimed.entry(name.to_owned()).or_insert(FeatureRange { min: 0, max: level });

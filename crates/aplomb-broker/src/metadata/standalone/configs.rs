@@ -1,4 +1,4 @@
-//! Changing settings at run time, one by one (`ConfigurationControlManager`, `ConfigAdminManager`).
+//! Changing settings at run time, one by one or all at once (`ConfigurationControlManager`, `ConfigAdminManager`).
 
 use aplomb_model::BrokerId;
 use aplomb_protocol::MetadataRecord;
@@ -9,8 +9,8 @@ use super::draft::Draft;
 use super::error::AdminError;
 use super::topics::check_topic_name;
 use crate::config::{
-    BrokerConfig, ConfigKey, ConfigType, Layers, Meaning, Properties, TopicConfig, Update, broker_key,
-    topic_key,
+    BrokerConfig, ConfigKey, ConfigType, Layers, Meaning, Properties, TopicConfig, Update, Value, broker_key,
+    client_metrics_keys, topic_key,
 };
 
 /// The longest value that a record can hold.
@@ -55,7 +55,7 @@ pub struct ConfigChange {
 }
 
 impl Draft {
-    /// Drafts changes to the settings of a topic, of a broker, or of all.
+    /// Drafts changes to the settings of a topic, of a broker, of all, or of a subscription to clients' metrics.
     ///
     /// # Errors
     /// When one of them cannot be; the draft is as before then.
@@ -67,26 +67,60 @@ impl Draft {
     ) -> Result<(), AdminError> {
         let target = Target::of(resource, config.node_id)?;
         let current = self.image().configs.of(resource);
-        let mut wanted = current.clone();
-        let mut records = Vec::new();
+        let mut changed = Vec::with_capacity(changes.len());
         for change in changes {
             let old = current.get(&change.name).map(String::as_str);
-            let new = target.changed(old, change)?;
+            changed.push((change.name.clone(), target.changed(old, change)?));
+        }
+        self.change(&target, resource, changed, config)
+    }
+
+    /// Drafts that a resource has these settings and no others.
+    ///
+    /// # Errors
+    /// When one of them cannot be; the draft is as before then.
+    pub fn replace_configs(
+        &mut self,
+        resource: &Resource,
+        settings: &Properties,
+        config: &BrokerConfig,
+    ) -> Result<(), AdminError> {
+        let target = Target::of(resource, config.node_id)?;
+        let current = self.image().configs.of(resource);
+        let set = settings.iter().map(|(name, value)| (name.clone(), Some(value.clone())));
+        let gone =
+            current.keys().filter(|name| !settings.contains_key(*name)).map(|name| (name.clone(), None));
+        self.change(&target, resource, set.chain(gone).collect(), config)
+    }
+
+    /// Drafts new values, where they are new; none takes a setting away.
+    fn change(
+        &mut self,
+        target: &Target,
+        resource: &Resource,
+        changed: Vec<(String, Option<String>)>,
+        config: &BrokerConfig,
+    ) -> Result<(), AdminError> {
+        let current = self.image().configs.of(resource);
+        let mut wanted = current.clone();
+        let mut records = Vec::new();
+        for (name, new) in changed {
+            let old = current.get(&name).map(String::as_str);
             if new.as_ref().is_some_and(|value| value.len() > MAX_VALUE) {
                 return Err(AdminError::Config(format!(
                     "The configuration value cannot be added because it exceeds the maximum value size of {MAX_VALUE} bytes."
                 )));
             }
             match &new {
-                Some(value) => wanted.insert(change.name.clone(), value.clone()),
-                None => wanted.remove(&change.name),
+                Some(value) => wanted.insert(name.clone(), value.clone()),
+                None => wanted.remove(&name),
             };
             // Brokers look again at their settings when a record says so, even one that changes nothing.
             if new.as_deref() != old || matches!(target, Target::Broker | Target::AllBrokers) {
-                records.push(record(resource, &change.name, new));
+                records.push(record(resource, &name, new));
             }
         }
-        self.check_wanted(&target, resource, &wanted, config)?;
+        self.check_wanted(target, resource, &wanted, config)?;
         self.check_room(records.len())?;
         self.push(records);
         Ok(())
@@ -110,6 +144,7 @@ impl Draft {
                     None => Err(AdminError::UnknownTopic(resource.name.clone())),
                 }
             }
+            Target::ClientMetrics => check_client_metrics(&resource.name, wanted),
             Target::Broker | Target::AllBrokers => {
                 let is_for_all = matches!(target, Target::AllBrokers);
                 check_broker_settings(wanted, is_for_all)?;
@@ -129,6 +164,7 @@ enum Target {
     Topic,
     Broker,
     AllBrokers,
+    ClientMetrics,
 }
 
 impl Target {
@@ -146,12 +182,7 @@ impl Target {
                 Ok(_) => request(format!("Unexpected broker id, expected {this}, but received {name}")),
                 Err(_) => request(format!("Node id must be an integer, but it is: {name}")),
             },
-            Resource::BROKER_LOGGER => {
-                request("Log levels cannot be changed while the broker runs.".to_owned())
-            }
-            Resource::CLIENT_METRICS => {
-                request("Client metrics are not collected by this broker.".to_owned())
-            }
+            Resource::CLIENT_METRICS => Ok(Self::ClientMetrics),
             Resource::GROUP => request("Groups have no settings on this broker.".to_owned()),
             other => request(format!("Unknown resource type {other}")),
         }
@@ -161,6 +192,8 @@ impl Target {
         match self {
             Self::Topic => topic_key(name).map(|topic| &topic.key),
             Self::Broker | Self::AllBrokers => broker_key(name),
+            // Apache Kafka's controller does not know which of them are lists.
+            Self::ClientMetrics => None,
         }
     }
 
@@ -219,6 +252,47 @@ fn check_broker_settings(wanted: &Properties, is_for_all: bool) -> Result<(), Ad
             "Cannot update these configs at default cluster level, broker id must be specified: [{}]",
             own.join(", ")
         )));
+    }
+    Ok(())
+}
+
+/// What a subscription to clients' metrics may say (`ClientMetricsConfigs#validate`). Patterns are not compiled: they are Java's.
+fn check_client_metrics(name: &str, wanted: &Properties) -> Result<(), AdminError> {
+    const MATCHED: [&str; 6] = [
+        "client_instance_id",
+        "client_id",
+        "client_software_name",
+        "client_software_version",
+        "client_source_address",
+        "client_source_port",
+    ];
+    let request = |text: String| Err(AdminError::Request(text));
+    if name.is_empty() {
+        return request("Subscription name can't be empty".to_owned());
+    }
+    let key_of = |name: &str| client_metrics_keys().iter().find(|key| key.name == name);
+    if let Some(unknown) = wanted.keys().find(|name| key_of(name).is_none()) {
+        return request(format!("Unknown client metrics configuration: {unknown}"));
+    }
+    for (name, text) in wanted {
+        let value = key_of(name).expect("all are known").parse(text)?;
+        match (name.as_str(), value) {
+            ("interval.ms", Value::Number(millis)) if !(100..=3_600_000).contains(&millis) => {
+                return request(format!(
+                    "Invalid value {millis} for interval.ms, interval must be between 100 and 3600000 (1 hour)"
+                ));
+            }
+            ("match", Value::List(patterns)) => {
+                let is_pattern = |pattern: &&String| {
+                    let parts: Vec<&str> = pattern.split('=').collect();
+                    parts.len() == 2 && !parts[1].is_empty() && MATCHED.contains(&parts[0].trim())
+                };
+                if let Some(illegal) = patterns.iter().find(|pattern| !is_pattern(pattern)) {
+                    return Err(AdminError::Config(format!("Illegal client matching pattern: {illegal}")));
+                }
+            }
+            _ => {}
+        }
     }
     Ok(())
 }

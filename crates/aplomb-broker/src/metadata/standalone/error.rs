@@ -82,6 +82,26 @@ pub enum AdminError {
     /// A resource that cannot be changed, or not in this way.
     #[error("{0}")]
     Request(String),
+    /// A level that a feature cannot have, or cannot go to from where it is.
+    #[error("Invalid update version {level} for feature {feature}. {why}")]
+    FeatureLevel {
+        /// The feature.
+        feature: String,
+        /// The level that was asked for.
+        level: i16,
+        /// Why not.
+        why: String,
+    },
+    /// Records would be lost on the way to this level.
+    #[error("Unsupported metadata.version downgrade from {from} to {to}. {why}")]
+    MetadataDowngrade {
+        /// The level that there is.
+        from: i16,
+        /// The level that was asked for.
+        to: i16,
+        /// Why not.
+        why: &'static str,
+    },
     /// No such broker.
     #[error("No node with id {0} found.")]
     UnknownBroker(BrokerId),
@@ -115,6 +135,9 @@ impl From<&AdminError> for ErrorCode {
             | AdminError::BrokerConfig(_)
             | AdminError::Config(_)
             | AdminError::NullConfigs(_) => Self::InvalidConfig,
+            AdminError::FeatureLevel { .. } | AdminError::MetadataDowngrade { .. } => {
+                Self::InvalidUpdateVersion
+            }
             AdminError::UnknownBroker(_) => Self::BrokerIdNotRegistered,
             AdminError::DeletionDisabled => Self::TopicDeletionDisabled,
             AdminError::TooManyRecords | AdminError::TooManyPartitions => Self::PolicyViolation,

@@ -279,7 +279,7 @@ fn settings_are_set_deleted_appended_to_and_subtracted_from() {
         code(Resource::all_brokers(), &[change("log.retention.ms", set, "x")]),
         ErrorCode::InvalidRequest
     );
-    assert_eq!(code(Resource { kind: 16, name: "m".to_owned() }, &[]), ErrorCode::InvalidRequest);
+    assert_eq!(code(Resource { kind: 32, name: "g".to_owned() }, &[]), ErrorCode::InvalidRequest);
 
     let after = alter(Resource::all_brokers(), &[change("log.retention.ms", set, "7")]).expect("dynamic");
     assert_eq!(after["log.retention.ms"], "7");
