@@ -140,10 +140,15 @@ def test_every_topic_setting_takes_and_refuses_the_same_values(both, java, key):
 # Settings whose values are the two brokers' own affair.
 OWN = re.compile(r"listeners|controller\.quorum|log\.dirs?$|aplomb\.|log\.initial\.task|metadata\.log\.dir|broker\.(session|heartbeat)")
 
+# Apache Kafka has no default for these: they must be set. Ours let a broker start without a file.
+OWN_DEFAULTS = ("controller.listener.names", "node.id", "process.roles")
+
 
 def test_the_brokers_own_settings_are_the_same(both, java):
-    """Every setting that Aplomb lists has the value, source and type that it has in Apache Kafka."""
+    """Every setting that Aplomb lists has the value, source, type and synonyms that it has in Apache Kafka, and is documented."""
     ours, kafkas = (Admin(java, broker).call("describe-configs", type="BROKER", name="1") for broker in both)
+    for key in OWN_DEFAULTS:
+        assert ours[key]["synonyms"].pop()[2] == "DEFAULT_CONFIG"
     known = {key: line for key, line in kafkas.items() if not OWN.search(key)}
     differing = {key: (ours[key], line) for key, line in known.items() if key in ours and ours[key] != line}
     assert differing == {}

@@ -32,6 +32,7 @@ const STEPS: &[(&str, Step)] = &[
             Some(("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links")),
         ),
     ),
+    ("pages", Step::Chore(|root| crate::docs::run(root, &["--check"]))),
     ("test", Step::Cargo(&["test", "--workspace", "--locked", "--quiet"], None)),
 ];
 

@@ -1,7 +1,8 @@
-//! Chores of the workspace: `cargo xtask codegen`, `layers`, `ci`.
+//! Chores of the workspace: `cargo xtask codegen`, `docs`, `layers`, `ci`.
 
 mod ci;
 mod codegen;
+mod docs;
 mod layers;
 
 use std::path::Path;
@@ -13,9 +14,10 @@ fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
     let result = match args.as_slice() {
         ["codegen", rest @ ..] => codegen::run(root, rest),
+        ["docs", rest @ ..] => docs::run(root, rest),
         ["layers"] => layers::run(root),
         ["ci", steps @ ..] => ci::run(root, steps),
-        _ => Err("usage: cargo xtask ci [STEP...] | layers | codegen [ARGS]".to_owned()),
+        _ => Err("usage: cargo xtask ci [STEP...] | layers | codegen [ARGS] | docs [--check]".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -106,6 +106,15 @@ pub enum Output {
     },
     /// Write an event to the log.
     Event(Event),
+    /// Other limits for connections from here on. Those that are there stay.
+    ConnectionLimits {
+        /// In all.
+        total: u32,
+        /// From one address.
+        per_ip: u32,
+        /// From certain addresses; `None` leaves these as they are.
+        overrides: Option<Vec<(IpAddr, u32)>>,
+    },
 }
 
 /// How grave an event is.

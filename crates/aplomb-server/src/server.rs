@@ -130,6 +130,7 @@ impl<C: Core> Server<C> {
                 outbox: Outbox::new(mailboxes.iter().map(Arc::clone)),
                 budget: Arc::clone(&observed.budget),
                 net: net.clone(),
+                limits: Arc::clone(&observed.connections),
                 stop: Arc::clone(&stop),
                 stats: Arc::clone(&observed.reactors[index]),
                 log: observed.log.clone(),

@@ -16,6 +16,8 @@ _MAIN = {
     "kafka-log-dirs": "org.apache.kafka.tools.LogDirsCommand",
     "kafka-cluster": "org.apache.kafka.tools.ClusterTool",
     "kafka-broker-api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
+    "kafka-client-metrics": "org.apache.kafka.tools.ClientMetricsCommand",
+    "kafka-features": "org.apache.kafka.tools.FeatureCommand",
     "kafka-dump-log": "org.apache.kafka.tools.DumpLogSegments",
 }
 

@@ -523,6 +523,17 @@ fn changes_of_settings_are_refused_with_a_reason() {
     assert_eq!(refusal(2, "", &[]).0, invalid);
     assert_eq!(refusal(4, "one", &[]).0, invalid);
     assert_eq!(refusal(4, "1", &[("process.roles", 0, Some("broker"))]).0, invalid);
+    assert_eq!(
+        refusal(4, "1", &[("listeners", 0, Some("PLAINTEXT://:9999"))]).1,
+        "These configs are read when the broker starts, and cannot be changed while it runs: [listeners]"
+    );
+    assert!(
+        refusal(4, "1", &[("cordoned.log.dirs", 0, Some("/elsewhere"))])
+            .1
+            .contains("accepted is * or some of")
+    );
+    let by_name = ("max.connections.per.ip.overrides", 0, Some("localhost:3"));
+    assert!(refusal(4, "", &[by_name]).1.contains("localhost must be an address"));
 }
 
 #[test]

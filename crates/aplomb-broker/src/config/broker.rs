@@ -8,8 +8,9 @@ use std::time::Duration;
 use aplomb_model::{BrokerId, ByteCount};
 
 use super::error::{ConfigError, Warning};
-use super::keys::broker_key;
-use super::layers::Properties;
+use super::key::{ConfigKey, Meaning, Update};
+use super::keys::{broker_key, is_of_the_file_alone};
+use super::layers::{Layers, Properties};
 use super::listeners::Listener;
 use super::reading::{Reading, accept_or_suggest};
 
@@ -188,6 +189,24 @@ impl BrokerConfig {
 }
 
 impl BrokerConfig {
+    /// These settings with what was changed at run time. [`Self::properties`] stays what was written.
+    ///
+    /// # Errors
+    /// When the settings contradict each other.
+    pub fn in_force(&self, layers: &Layers<'_>) -> Result<Self, ConfigError> {
+        let can_change = |key: &ConfigKey| {
+            key.update != Update::ReadOnly && key.meaning == Meaning::Used && !is_of_the_file_alone(key)
+        };
+        let mut properties = self.properties.clone();
+        for (name, value) in layers.for_all.iter().chain(layers.for_this) {
+            if broker_key(name).is_some_and(can_change) {
+                properties.insert(name.clone(), value.clone());
+            }
+        }
+        let (changed, _) = Self::from_properties(&properties)?;
+        Ok(Self { properties: self.properties.clone(), ..changed })
+    }
+
     /// Whether somebody knows a setting of this name.
     ///
     /// # Errors

@@ -119,3 +119,27 @@ fn idle_and_queue_limits_lose_their_sentinels() {
     assert_eq!(config.network.max_idle, None);
     assert_eq!(config.network.frames, ByteCount(256 << 20));
 }
+
+#[test]
+fn what_is_changed_at_run_time_is_in_force_beside_what_was_written() {
+    let (config, _) = read(&[("max.connections", "7"), ("log.dirs", "/a,/b")]).expect("valid");
+    let for_all = properties(&[
+        ("max.connections", "8"),
+        ("producer.id.expiration.ms", "9"),
+        ("listeners", "SSL://:1"),
+        ("node.id", "12"),
+        ("some.plugins.key", "x"),
+    ]);
+    let for_this = properties(&[("cordoned.log.dirs", "/b")]);
+    let layers = Layers { file: &config.properties, for_all: &for_all, for_this: &for_this };
+    let changed = config.in_force(&layers).expect("valid");
+    assert_eq!(changed.network.max_connections, 8);
+    assert_eq!(changed.storage.producer_id_expiration, Duration::from_millis(9));
+    assert_eq!(changed.storage.cordoned_log_dirs, ["/b"]);
+    assert_eq!((changed.node_id, &changed.network.listeners), (config.node_id, &config.network.listeners));
+    assert_eq!(changed.properties, config.properties);
+
+    let for_this = properties(&[("cordoned.log.dirs", "/c")]);
+    let error = config.in_force(&Layers { for_this: &for_this, ..layers }).expect_err("no such directory");
+    assert_eq!(error.to_string(), "cordoned.log.dirs=/c cannot be used: accepted is * or some of /a,/b");
+}

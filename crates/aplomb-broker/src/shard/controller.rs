@@ -15,6 +15,7 @@ use aplomb_protocol::request::decode_request;
 use aplomb_protocol::{ApiKey, DecodeError, Message, MetadataRecord, Reader};
 
 use super::Shard;
+use super::disk::ShardDisk;
 use super::operations::reply;
 use super::snapshots::Snapshots;
 use crate::api::scatter::ReplyTo;
@@ -22,6 +23,7 @@ use crate::api::{
     Planned, alter_configs, create_partitions, create_topics, delete_topics, incremental_alter_configs,
     init_producer_id, update_features,
 };
+use crate::config::BrokerConfig;
 use crate::message::{PartitionKey, ShardMessage};
 use crate::metadata::standalone::{Controller, MAX_RECORDS, ProducerIdBlock};
 use crate::metadata::{Entry, Replay, encode_batch};
@@ -138,7 +140,8 @@ impl Shard {
             }
             ApiKey::AlterConfigs => {
                 let asked: m::AlterConfigsRequest = decode_request(body, to.version)?;
-                let planned = alter_configs::plan(&asked, controller, &config);
+                let mut planned = alter_configs::plan(&asked, controller, &config);
+                planned.records.extend(cordon(controller, &config, &self.disks));
                 self.carry_through(id, to, planned, now, out);
             }
             ApiKey::UpdateFeatures => {
@@ -148,7 +151,8 @@ impl Shard {
             }
             ApiKey::IncrementalAlterConfigs => {
                 let asked: m::IncrementalAlterConfigsRequest = decode_request(body, to.version)?;
-                let planned = incremental_alter_configs::plan(&asked, controller, &config);
+                let mut planned = incremental_alter_configs::plan(&asked, controller, &config);
+                planned.records.extend(cordon(controller, &config, &self.disks));
                 self.carry_through(id, to, planned, now, out);
             }
             ApiKey::InitProducerId => {
@@ -340,4 +344,12 @@ impl Shard {
             self.init_producer_id(id, to, asked, now, out);
         }
     }
+}
+
+/// Which log directories get no new partitions is in the registration, too: that is where they are handed out by.
+fn cordon(controller: &mut Controller, config: &BrokerConfig, disks: &[ShardDisk]) -> Vec<MetadataRecord> {
+    let Ok(changed) = config.in_force(&controller.image().layers(config)) else { return Vec::new() };
+    let is_cordoned = |disk: &&ShardDisk| changed.storage.cordoned_log_dirs.contains(&disk.path);
+    let directories = disks.iter().filter(is_cordoned).map(|disk| disk.directory).collect();
+    controller.cordon(config.node_id, directories)
 }

@@ -10,10 +10,11 @@ use aplomb_model::{TopicPartition, Uuid};
 
 use super::Shard;
 use super::disk::Purpose;
+use crate::config::NetworkConfig;
 use crate::message::{PartitionKey, ShardMessage};
 use crate::metadata::{Delta, MetadataImage, Topic};
 use crate::partition::{Partition, PartitionSettings};
-use crate::ports::{Now, Output};
+use crate::ports::{Event, Now, Output, Severity, ShardId};
 
 impl Shard {
     /// Takes a new image, and makes the partitions of this shard what it says.
@@ -44,12 +45,16 @@ impl Shard {
                 }
             }
         }
-        self.configure(delta);
+        self.configure(delta, out);
     }
 
-    fn configure(&mut self, delta: &Delta) {
+    /// Settings that were changed at run time count from here on.
+    fn configure(&mut self, delta: &Delta, out: &mut Vec<Output>) {
         if !delta.broker_configs && delta.topic_configs.is_empty() {
             return;
+        }
+        if delta.broker_configs {
+            self.reconfigure(out);
         }
         let concerns = |name: &str| delta.broker_configs || delta.topic_configs.contains(name);
         let expiration = self.config.storage.producer_id_expiration;
@@ -59,6 +64,36 @@ impl Shard {
                 partition.configure(PartitionSettings::of(&topic, partition.key, expiration));
             }
         }
+    }
+
+    /// The broker's own settings, with what the image says of them.
+    fn reconfigure(&mut self, out: &mut Vec<Output>) {
+        let changed = match self.config.in_force(&self.image.layers(&self.config)) {
+            Ok(changed) => Arc::new(changed),
+            Err(error) => {
+                // The controller checks before it writes: somebody else has.
+                let text = format!("settings changed at run time are not in force: {error}");
+                out.push(Output::Event(Event { severity: Severity::Warn, room: "broker/config", text }));
+                return;
+            }
+        };
+        let (old, new) = (&self.config.network, &changed.network);
+        let limits = |network: &NetworkConfig| {
+            let overrides = network.per_ip_overrides.clone();
+            (network.max_connections, network.max_connections_per_ip, overrides)
+        };
+        if self.me == ShardId(0) && limits(old) != limits(new) {
+            let addresses = || {
+                let pairs = new.per_ip_overrides.iter();
+                pairs.filter_map(|(host, count)| Some((host.parse().ok()?, *count))).collect()
+            };
+            out.push(Output::ConnectionLimits {
+                total: new.max_connections,
+                per_ip: new.max_connections_per_ip,
+                overrides: (old.per_ip_overrides != new.per_ip_overrides).then(addresses),
+            });
+        }
+        self.config = changed;
     }
 
     fn create_partition(&mut self, topic: &Topic, key: PartitionKey, now: Now) {

@@ -330,6 +330,8 @@ impl World {
                     let when = self.delayed((id.0, to.0));
                     self.at_process(when, Event::Message { from: id, to, message });
                 }
+                // Connections are not simulated.
+                Output::ConnectionLimits { .. } => {}
                 Output::Event(event) => {
                     self.trace.say(self.now, || format!("{}: {}", event.room, event.text));
                     let expected =

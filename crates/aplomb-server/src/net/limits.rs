@@ -31,14 +31,21 @@ impl Default for ConnectionLimits {
 /// The connections there are.
 #[derive(Debug)]
 pub(crate) struct Connections {
-    limits: ConnectionLimits,
-    by_ip: Mutex<HashMap<IpAddr, usize>>,
+    most: AtomicUsize,
+    by_ip: Mutex<ByIp>,
     by_shard: Vec<AtomicUsize>,
     total: AtomicUsize,
     accepted: AtomicUsize,
     refused: AtomicUsize,
     acceptor_waits: AtomicBool,
     acceptor: Arc<Waker>,
+}
+
+#[derive(Debug)]
+struct ByIp {
+    counts: HashMap<IpAddr, usize>,
+    most: usize,
+    overrides: HashMap<IpAddr, usize>,
 }
 
 /// One connection's place among them. Gives it back when dropped.
@@ -57,8 +64,12 @@ pub(crate) struct TooMany {
 impl Connections {
     pub(crate) fn new(limits: ConnectionLimits, shards: usize, acceptor: Arc<Waker>) -> Arc<Self> {
         Arc::new(Self {
-            limits,
-            by_ip: Mutex::default(),
+            most: AtomicUsize::new(limits.total),
+            by_ip: Mutex::new(ByIp {
+                counts: HashMap::new(),
+                most: limits.per_ip,
+                overrides: limits.per_ip_overrides,
+            }),
             by_shard: (0..shards).map(|_| AtomicUsize::new(0)).collect(),
             total: AtomicUsize::new(0),
             accepted: AtomicUsize::new(0),
@@ -70,23 +81,23 @@ impl Connections {
 
     /// Whether another connection may be accepted. If not, the acceptor is woken when one has ended.
     pub(crate) fn has_room(&self) -> bool {
-        if self.total.load(Ordering::SeqCst) < self.limits.total {
+        if self.total.load(Ordering::SeqCst) < self.most.load(Ordering::SeqCst) {
             return true;
         }
         self.acceptor_waits.store(true, Ordering::SeqCst);
-        self.total.load(Ordering::SeqCst) < self.limits.total
+        self.total.load(Ordering::SeqCst) < self.most.load(Ordering::SeqCst)
     }
 
     /// Counts a connection from `ip`, to be served by the shard that has the fewest.
     pub(crate) fn admit(self: &Arc<Self>, ip: IpAddr) -> Result<(Permit, ShardId), TooMany> {
-        let limit = *self.limits.per_ip_overrides.get(&ip).unwrap_or(&self.limits.per_ip);
         let mut by_ip = self.by_ip.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = by_ip.get(&ip).copied().unwrap_or(0);
+        let limit = *by_ip.overrides.get(&ip).unwrap_or(&by_ip.most);
+        let count = by_ip.counts.get(&ip).copied().unwrap_or(0);
         if count >= limit {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return Err(TooMany { limit });
         }
-        by_ip.insert(ip, count + 1);
+        by_ip.counts.insert(ip, count + 1);
         drop(by_ip);
 
         let turn = self.accepted.fetch_add(1, Ordering::Relaxed);
@@ -100,6 +111,25 @@ impl Connections {
         self.total.fetch_add(1, Ordering::SeqCst);
         let shard = ShardId(u16::try_from(index).expect("shards are numbered so"));
         Ok((Permit { connections: Arc::clone(self), ip, shard }, shard))
+    }
+
+    /// Other bounds from here on. Connections that there are stay.
+    pub(crate) fn set_limits(&self, total: usize, per_ip: usize, overrides: Option<HashMap<IpAddr, usize>>) {
+        let mut by_ip = self.by_ip.lock().unwrap_or_else(PoisonError::into_inner);
+        by_ip.most = per_ip;
+        if let Some(overrides) = overrides {
+            by_ip.overrides = overrides;
+        }
+        drop(by_ip);
+        self.most.store(total, Ordering::SeqCst);
+        self.wake_acceptor();
+    }
+
+    /// There may be room now: the acceptor looks again, if it waits for some.
+    fn wake_acceptor(&self) {
+        if self.acceptor_waits.load(Ordering::SeqCst) && self.acceptor_waits.swap(false, Ordering::SeqCst) {
+            self.acceptor.wake();
+        }
     }
 
     /// Connections now.
@@ -127,20 +157,16 @@ impl Drop for Permit {
     fn drop(&mut self) {
         let connections = &self.connections;
         let mut by_ip = connections.by_ip.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = by_ip.get_mut(&self.ip) {
+        if let Some(count) = by_ip.counts.get_mut(&self.ip) {
             *count -= 1;
             if *count == 0 {
-                by_ip.remove(&self.ip);
+                by_ip.counts.remove(&self.ip);
             }
         }
         drop(by_ip);
         connections.by_shard[usize::from(self.shard.0)].fetch_sub(1, Ordering::Relaxed);
         connections.total.fetch_sub(1, Ordering::SeqCst);
-        if connections.acceptor_waits.load(Ordering::SeqCst)
-            && connections.acceptor_waits.swap(false, Ordering::SeqCst)
-        {
-            connections.acceptor.wake();
-        }
+        connections.wake_acceptor();
     }
 }
 
@@ -180,6 +206,22 @@ mod tests {
         drop(first);
         assert!(connections.admit(HOME).is_ok());
         assert_eq!(connections.refused(), 2);
+    }
+
+    #[test]
+    fn other_limits_count_for_the_next_connection() {
+        let connections = connections(ConnectionLimits { total: 1, ..ConnectionLimits::default() }, 1);
+        let _first = connections.admit(HOME).ok().expect("the first");
+        assert!(!connections.has_room());
+        connections.set_limits(10, 1, Some([(AWAY, 2)].into()));
+        assert!(!connections.acceptor_waits.load(Ordering::SeqCst), "the acceptor was told");
+        assert!(connections.has_room());
+        assert!(connections.admit(HOME).is_err());
+        let _two = [connections.admit(AWAY), connections.admit(AWAY)];
+        assert!(connections.admit(AWAY).is_err_and(|too_many| too_many.limit == 2));
+        connections.set_limits(10, 5, None);
+        assert!(connections.admit(HOME).is_ok());
+        assert!(connections.admit(AWAY).is_err(), "overrides are as they were");
     }
 
     #[test]

@@ -36,7 +36,7 @@ use self::table::ConnectionTable;
 pub use self::waker::Waker;
 use crate::log::Log;
 use crate::net::connection::{Connection, ReadOutcome};
-use crate::net::{Accepted, FrameBudget, NetConfig, ReadContext, SCRATCH};
+use crate::net::{Accepted, Connections, FrameBudget, NetConfig, ReadContext, SCRATCH};
 
 pub(crate) use self::mailbox::CAPACITY as MAILBOX_CAPACITY;
 
@@ -63,6 +63,7 @@ pub(crate) struct Parts<C> {
     pub(crate) outbox: Outbox,
     pub(crate) budget: Arc<FrameBudget>,
     pub(crate) net: NetConfig,
+    pub(crate) limits: Arc<Connections>,
     pub(crate) stop: Arc<StopSignal>,
     pub(crate) stats: Arc<ReactorStats>,
     pub(crate) log: Log,
@@ -339,6 +340,13 @@ impl<C: Core> Reactor<C> {
                     self.parts.outbox.send(to, Mail::Message { from: self.parts.shard, message });
                 }
                 Output::Event(event) => self.parts.log.event(now.wall, event),
+                Output::ConnectionLimits { total, per_ip, overrides } => {
+                    let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+                    let overrides = overrides.map(|pairs| {
+                        pairs.into_iter().map(|(ip, limit)| (ip.to_canonical(), count(limit))).collect()
+                    });
+                    self.parts.limits.set_limits(count(total), count(per_ip), overrides);
+                }
             }
         }
         self.outputs = outputs;

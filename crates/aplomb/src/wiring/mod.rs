@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use aplomb_broker::Shard;
 use aplomb_broker::config::{BrokerConfig, Guard as GuardSetting};
+use aplomb_broker::metadata::MetadataImage;
 use aplomb_broker::ports::ShardId;
 use aplomb_broker::startup::{
     self, Directory, LoadInput, MetadataFound, Ready, StartError, Surveyed, survey,
@@ -117,10 +118,10 @@ impl Broker {
         let directories =
             LogDirectories::open(&storage.log_dirs, &storage.metadata_log_dir, config.node_id, &mut chance)?;
         let bound: Vec<Bound> = config.network.listeners.iter().map(Bound::bind).collect::<Result<_, _>>()?;
-        let net = network::net_config(&config.network)?;
         let metrics = start_metrics(&config, log)?;
 
-        let Loaded { ready, tail } = load(&config, &directories, &bound, log)?;
+        let Loaded { ready, tail, config } = load(&config, &directories, &bound, log)?;
+        let net = network::net_config(&config.network)?;
         for remark in &ready.remarks {
             log.warn("wiring/load", remark.clone());
         }
@@ -200,6 +201,8 @@ struct Started {
 struct Loaded {
     ready: Ready,
     tail: Tail,
+    /// The settings, with what was changed while earlier processes ran.
+    config: Arc<BrokerConfig>,
 }
 
 fn load(
@@ -218,16 +221,18 @@ fn load(
     old.restore(directories, &Wanted::Topics(&|id| topics.by_id(id).map(|topic| topic.name.clone())), log)?;
     let tail = old.renew(directories, storage, log)?;
 
+    let config = in_force(config, found.replay.image(), log);
+    let storage = &config.storage;
     let threads = usize::try_from(storage.recovery_threads).unwrap_or(1) * surveyed.len();
     let began = aplomb_server::clock::now();
     let ready = startup::load(LoadInput {
-        config: Arc::clone(config),
-        node: loading::node(config, directories, bound),
+        config: Arc::clone(&config),
+        node: loading::node(&config, directories, bound),
         directories: surveyed,
         shares: tail.shares.clone(),
         metadata: DiskIndex(u16::try_from(directories.metadata).expect("log directories are few")),
         found,
-        shards: shards(config),
+        shards: shards(&config),
         now: began.wall,
         random: Box::new(chance),
         executor: &|jobs| loading::on_threads(jobs, threads),
@@ -238,7 +243,18 @@ fn load(
         "wiring/load",
         format!("loaded {} partitions {how} in {} ms", ready.partitions, took.as_millis()),
     );
-    Ok(Loaded { ready, tail })
+    Ok(Loaded { ready, tail, config })
+}
+
+/// The file's settings with those that are in the metadata log; the file's alone, if both together make no sense.
+fn in_force(config: &Arc<BrokerConfig>, image: &MetadataImage, log: &Log) -> Arc<BrokerConfig> {
+    match config.in_force(&image.layers(config)) {
+        Ok(changed) => Arc::new(changed),
+        Err(error) => {
+            log.warn("config", format!("settings changed at run time are not in force: {error}"));
+            Arc::clone(config)
+        }
+    }
 }
 
 /// The log directories as start-up knows them.

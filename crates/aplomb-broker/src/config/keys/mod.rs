@@ -109,6 +109,26 @@ pub fn is_only_shown_when_set(key: &ConfigKey) -> bool {
     THROTTLES.contains(&key.name)
 }
 
+/// What becomes of a change at run time that does not count at once; `None` where it does, or where the key does nothing at all.
+#[must_use]
+pub fn not_at_once(key: &ConfigKey) -> Option<&'static str> {
+    match key.name {
+        _ if is_of_the_file_alone(key) => {
+            Some("a change at run time is refused: listeners are opened at start")
+        }
+        "num.network.threads" | "num.recovery.threads.per.data.dir" => {
+            Some("a change at run time counts from the next start on")
+        }
+        _ => None,
+    }
+}
+
+/// Whether a key that Apache Kafka can change at run time is only what the file says here.
+#[must_use]
+pub fn is_of_the_file_alone(key: &ConfigKey) -> bool {
+    matches!(key.name, "listeners" | "listener.security.protocol.map")
+}
+
 /// Why a name that is in no table is accepted and does nothing; `None` for one that nobody knows.
 #[must_use]
 pub(super) fn accepted_without_a_table(name: &str) -> Option<&'static str> {

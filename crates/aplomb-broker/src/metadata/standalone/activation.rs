@@ -188,6 +188,29 @@ impl Controller {
         self.take(draft)
     }
 
+    /// These directories of a broker get no new partitions from here on, and no others; nothing where it is so already.
+    pub fn cordon(&mut self, node: BrokerId, directories: Vec<DirectoryId>) -> Vec<MetadataRecord> {
+        let Some(broker) = self.image().brokers.get(node) else { return Vec::new() };
+        let sorted = |mut directories: Vec<DirectoryId>| {
+            directories.sort_unstable();
+            directories
+        };
+        let old = broker.cordoned_directories.clone().unwrap_or_default();
+        let is_known = self.image().features.metadata_version().has_cordoned_directories();
+        if !is_known || sorted(old) == sorted(directories.clone()) {
+            return Vec::new();
+        }
+        let change = m::BrokerRegistrationChangeRecord {
+            broker_id: node.0,
+            broker_epoch: broker.epoch,
+            cordoned_log_dirs: Some(directories),
+            ..Default::default()
+        };
+        let mut draft = self.draft();
+        draft.push(vec![change.into()]);
+        self.take(draft)
+    }
+
     /// This process is about to stop: the next one may register at once, be it Apache Kafka's, which otherwise waits until the session of
     /// a broker that it believes alive has expired. To be the last record of a clean stop.
     pub fn fence(&mut self, node: BrokerId) -> Vec<MetadataRecord> {

@@ -10,11 +10,14 @@ use super::error::AdminError;
 use super::topics::check_topic_name;
 use crate::config::{
     BrokerConfig, ConfigKey, ConfigType, Layers, Meaning, Properties, TopicConfig, Update, Value, broker_key,
-    client_metrics_keys, topic_key,
+    client_metrics_keys, is_of_the_file_alone, topic_key,
 };
 
 /// The longest value that a record can hold.
 const MAX_VALUE: usize = i16::MAX as usize;
+
+/// The log directories that get no new partitions.
+const CORDONED: &str = "cordoned.log.dirs";
 
 /// What to do with a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +114,11 @@ impl Draft {
                     "The configuration value cannot be added because it exceeds the maximum value size of {MAX_VALUE} bytes."
                 )));
             }
+            if name == CORDONED && !self.image().features.metadata_version().has_cordoned_directories() {
+                return Err(AdminError::Config(format!(
+                    "The {CORDONED} configuration value cannot be set because it requires metadata.version >= 4.3-IV0"
+                )));
+            }
             match &new {
                 Some(value) => wanted.insert(name.clone(), value.clone()),
                 None => wanted.remove(&name),
@@ -153,7 +161,10 @@ impl Draft {
                 } else {
                     Layers { for_this: wanted, ..layers }
                 };
-                TopicConfig::check_inherited(&layers).map_err(|error| AdminError::Request(error.to_string()))
+                let request = |text: String| AdminError::Request(text);
+                TopicConfig::check_inherited(&layers).map_err(|error| request(error.to_string()))?;
+                let changed = config.in_force(&layers).map_err(|error| request(error.to_string()))?;
+                check_overrides_of_addresses(wanted, &changed)
             }
         }
     }
@@ -246,6 +257,13 @@ fn check_broker_settings(wanted: &Properties, is_for_all: bool) -> Result<(), Ad
             return Err(AdminError::Request(format!("{}={value} cannot be used: {why}", key.name)));
         }
     }
+    let at_start = names(&is_of_the_file_alone);
+    if !at_start.is_empty() {
+        return Err(AdminError::Request(format!(
+            "These configs are read when the broker starts, and cannot be changed while it runs: [{}]",
+            at_start.join(", ")
+        )));
+    }
     let own = names(&|key| key.update == Update::PerBroker);
     if is_for_all && !own.is_empty() {
         return Err(AdminError::Request(format!(
@@ -254,6 +272,18 @@ fn check_broker_settings(wanted: &Properties, is_for_all: bool) -> Result<(), Ad
         )));
     }
     Ok(())
+}
+
+/// A name would have to be resolved, which may take long; in the file there is time for it.
+fn check_overrides_of_addresses(wanted: &Properties, changed: &BrokerConfig) -> Result<(), AdminError> {
+    const NAME: &str = "max.connections.per.ip.overrides";
+    let is_name = |(host, _): &&(String, u32)| host.parse::<std::net::IpAddr>().is_err();
+    match changed.network.per_ip_overrides.iter().find(is_name) {
+        Some((host, _)) if wanted.contains_key(NAME) => Err(AdminError::Request(format!(
+            "{NAME}: while the broker runs, {host} must be an address and not a name"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// What a subscription to clients' metrics may say (`ClientMetricsConfigs#validate`). Patterns are not compiled: they are Java's.

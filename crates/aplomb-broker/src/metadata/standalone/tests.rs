@@ -511,3 +511,21 @@ mod any_requests {
         }
     }
 }
+
+#[test]
+fn a_cordoned_directory_gets_no_new_partitions() {
+    let mut lab = Lab::new();
+    let [first, second] = [1000, 1001].map(Uuid::from_u128);
+    let records = lab.controller.cordon(NODE, vec![first]);
+    assert_eq!(records.len(), 1);
+    lab.write(&records);
+    assert_eq!(lab.controller.cordon(NODE, vec![first]), [], "it is so already");
+    lab.create("t", 3, &[]).expect("created");
+    let image = lab.replayed();
+    let topic = image.topics.by_name("t").expect("there");
+    assert!(topic.partitions.values().all(|partition| partition.directories == [second]));
+    let records = lab.controller.cordon(NODE, vec![]);
+    lab.write(&records);
+    assert_eq!(lab.replayed().brokers.get(NODE).expect("there").cordoned_directories, Some(vec![]));
+    assert_log_says_the_same(&lab);
+}

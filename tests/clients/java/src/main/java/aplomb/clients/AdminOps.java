@@ -4,18 +4,22 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.CreatePartitionsOptions;
 import org.apache.kafka.clients.admin.CreateTopicsOptions;
+import org.apache.kafka.clients.admin.DescribeConfigsOptions;
+import org.apache.kafka.clients.admin.ListConfigResourcesOptions;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
@@ -54,9 +58,10 @@ final class AdminOps {
             case "create-topic" -> createTopic(admin, op);
             case "create-partitions" -> createPartitions(admin, op);
             case "delete-topic" -> deleteTopic(admin, op);
-            case "list-topics" -> List.copyOf(new java.util.TreeSet<>(admin.listTopics().names().get()));
+            case "list-topics" -> List.copyOf(new TreeSet<>(admin.listTopics().names().get()));
             case "describe-topic" -> describeTopic(admin, op);
             case "describe-configs" -> describeConfigs(admin, op);
+            case "list-config-resources" -> listConfigResources(admin, op);
             case "alter-configs" -> alterConfigs(admin, op);
             case "list-offset" -> listOffset(admin, op);
             case "delete-records" -> deleteRecords(admin, op);
@@ -161,7 +166,19 @@ final class AdminOps {
 
     private static Object describeConfigs(Admin admin, JsonNode op) throws Exception {
         var resource = resource(op);
-        return configs(admin.describeConfigs(List.of(resource)).all().get().get(resource));
+        var options = new DescribeConfigsOptions().includeSynonyms(true).includeDocumentation(true);
+        return configs(admin.describeConfigs(List.of(resource), options).all().get().get(resource));
+    }
+
+    /** {@code "types": ["TOPIC", ...]}; none is all. */
+    private static Object listConfigResources(Admin admin, JsonNode op) throws Exception {
+        var types = new HashSet<ConfigResource.Type>();
+        op.path("types").forEach(type -> types.add(ConfigResource.Type.valueOf(type.asText())));
+        var found = new TreeSet<String>();
+        for (ConfigResource resource : admin.listConfigResources(types, new ListConfigResourcesOptions()).all().get()) {
+            found.add(resource.type() + " " + resource.name());
+        }
+        return List.copyOf(found);
     }
 
     /** Values and where they come from; sensitive values stay null, as the admin client reports them. */
@@ -174,6 +191,8 @@ final class AdminOps {
             line.put("sensitive", entry.isSensitive());
             line.put("readonly", entry.isReadOnly());
             line.put("type", String.valueOf(entry.type()));
+            line.put("synonyms", entry.synonyms().stream().map(other -> List.of(other.name(), String.valueOf(other.value()), other.source().toString())).toList());
+            line.put("documented", entry.documentation() != null);
             lines.put(entry.name(), line);
         }
         return lines;
