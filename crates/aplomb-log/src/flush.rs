@@ -29,6 +29,10 @@ pub struct FlushState {
     named: Option<Offset>,
     /// Writes of segments that are closed; their order among each other is that of the log.
     closed: Vec<DiskCommand>,
+    /// Segments that were closed, of whose last index entries no checkpoint has said yet that they are on the disk; so many of them, the
+    /// oldest, the checkpoint that is under way will.
+    closing: Vec<Offset>,
+    closing_covered: usize,
     /// Segments of which something was written since the last sync that covers it.
     unsynced_logs: Vec<Offset>,
     /// The same for index files, which only checkpoints sync.
@@ -111,6 +115,12 @@ impl FlushState {
         self.named == Some(base)
     }
 
+    /// Whether writes of a closed segment may still be under way, besides those of its records: were its files to go now, these would make
+    /// some anew.
+    pub(crate) fn is_closing(&self, base: Offset) -> bool {
+        self.closing.contains(&base)
+    }
+
     pub(crate) fn on_append(&mut self) {
         self.appended = true;
     }
@@ -121,6 +131,7 @@ impl FlushState {
 
     /// The active segment ends: its indexes' last bytes are owed, and a snapshot of the producers at the new segment's base.
     pub(crate) fn on_roll(&mut self, segments: &mut Segments, producers: &mut ProducerState) {
+        self.closing.push(segments.active().base);
         let mut writes = std::mem::take(&mut self.closed);
         self.take_index_writes(segments, &mut writes);
         self.closed = writes;
@@ -193,6 +204,7 @@ impl Log {
             || self.flush.epochs_changed
             || !self.flush.snapshots.is_empty()
             || !self.flush.unsynced_indexes.is_empty()
+            || !self.flush.closing.is_empty()
             || self.flush.recovery_point < self.end()
     }
 
@@ -208,6 +220,7 @@ impl Log {
     /// Takes what a checkpoint needs beyond [`Self::begin_sync`], at the same moment: index files to sync, and state to publish.
     pub fn begin_checkpoint(&mut self, sync: &mut SyncPart) -> CheckpointPart {
         let mut part = CheckpointPart::default();
+        self.flush.closing_covered = self.flush.closing.len();
         for (base, kind) in std::mem::take(&mut self.flush.unsynced_indexes) {
             sync.files.push(self.segments.file(kind, base));
         }
@@ -245,6 +258,7 @@ impl Log {
         self.flush.published_point = self.flush.recovery_point;
         self.flush.recovery_point = self.flush.checkpointed;
         self.flush.checkpointed = covers;
+        self.flush.closing.drain(..std::mem::take(&mut self.flush.closing_covered));
         self.flush.recovery_point
     }
 

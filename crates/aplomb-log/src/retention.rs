@@ -133,12 +133,13 @@ impl Log {
         active.size > 0 && self.config.is_expired(newest, now)
     }
 
-    /// How many closed segments are wholly behind a checkpoint: durable, and with a snapshot of the producers at their end, since recovery can
-    /// find producers again only in what is there.
+    /// How many closed segments are wholly behind a checkpoint: durable, with all of their indexes, and with a snapshot of the producers at
+    /// their end, since recovery can find producers again only in what is there.
     fn deletable(&self) -> usize {
         let durable = self.tail.durable_end().min(self.flush.checkpointed());
         (0..self.segments.closed().len())
             .take_while(|place| self.segments.end_of_closed(*place) <= durable)
+            .take_while(|place| !self.flush.is_closing(self.segments.closed()[*place].base))
             .count()
     }
 

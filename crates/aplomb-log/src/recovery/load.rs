@@ -180,7 +180,8 @@ impl<'a> Loader<'a> {
             let from = resume.take().unwrap_or_default();
             let read = self.read_segment(base, next, &found, from, &mut producers)?;
             (cut, end) = (read.cut, read.end);
-            if let Some(next) = next.filter(|next| !cut && end < *next && self.may_not_have_gaps()) {
+            let known = end.max(self.request.log_start); // what lies before is gone anyway
+            if let Some(next) = next.filter(|next| !cut && known < *next && self.may_not_have_gaps()) {
                 // The power went before the end of this segment was synced, and after the next one was written.
                 self.report.remarks.push(format!(
                     "{}: records from {end} to {next} are missing, and what is behind them goes",
