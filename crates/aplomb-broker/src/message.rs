@@ -13,6 +13,7 @@ use aplomb_model::{
 };
 use bytes::Bytes;
 
+use crate::figures::PartitionFigures;
 use crate::metadata::{Delta, MetadataImage};
 use crate::ports::{Request, ShardId};
 
@@ -196,6 +197,8 @@ pub struct ReadRecords {
     pub aborted: Vec<(i64, Offset)>,
     /// What this reader may see ends here.
     pub visible_end: Offset,
+    /// Where the bytes are counted that go out.
+    pub figures: Arc<PartitionFigures>,
 }
 
 /// Why a read found nothing.

@@ -104,12 +104,13 @@ pub(crate) struct FetchSessions {
     shard: ShardId,
     shards: u16,
     seed: u64,
+    evicted: u64,
 }
 
 impl FetchSessions {
     /// No session yet; at most `slots` at once. `seed` makes ids hard to mistake for those of an earlier process.
     pub(crate) fn new(slots: usize, shard: ShardId, shards: u16, seed: u64) -> Self {
-        Self { sessions: HashMap::new(), slots, shard, shards: shards.max(1), seed }
+        Self { sessions: HashMap::new(), slots, shard, shards: shards.max(1), seed, evicted: 0 }
     }
 
     /// Takes a request: what to fetch, in order, and how to answer.
@@ -173,7 +174,10 @@ impl FetchSessions {
         if self.sessions.len() >= self.slots {
             let oldest = self.sessions.iter().min_by_key(|(_, session)| session.used);
             match oldest.map(|(id, session)| (*id, session.used)) {
-                Some((id, used)) if now.since(used) >= EVICTABLE_AFTER => self.sessions.remove(&id),
+                Some((id, used)) if now.since(used) >= EVICTABLE_AFTER => {
+                    self.evicted += 1;
+                    self.sessions.remove(&id)
+                }
                 _ => return 0,
             };
         }
@@ -192,6 +196,16 @@ impl FetchSessions {
         }
         self.sessions.insert(id, session);
         id
+    }
+
+    /// How many sessions there are.
+    pub(crate) fn len(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// How many were evicted for others since the start.
+    pub(crate) fn evicted(&self) -> u64 {
+        self.evicted
     }
 
     fn free_id(&mut self) -> i32 {

@@ -15,7 +15,8 @@ use aplomb_disk_api::CompletionSink;
 
 use crate::guard::{Guard, GuardError};
 use crate::log::Log;
-use crate::metrics::{Metrics, Page};
+use crate::metrics::kafka::Kafka;
+use crate::metrics::{BrokerFigures, Health, Metrics, Page};
 use crate::net::acceptor::{Acceptor, AcceptorParts};
 use crate::net::{Connections, FrameBudget, Listener, NetConfig};
 use crate::reactor::{
@@ -117,7 +118,9 @@ impl<C: Core> Server<C> {
         let connections = Connections::new(net.connections.clone(), cores.len(), Arc::clone(&acceptor_waker));
         let budget = FrameBudget::new(net.max_frames, inboxes.iter().map(|inbox| Arc::clone(inbox.waker())));
         let stop = Arc::new(StopSignal::new(cores.len()));
-        let reactors: Vec<Arc<ReactorStats>> = cores.iter().map(|_| Arc::default()).collect();
+        let names = || listeners.iter().map(|listener| Arc::clone(&listener.name));
+        let reactors: Vec<Arc<ReactorStats>> =
+            cores.iter().map(|_| Arc::new(ReactorStats::new(names()))).collect();
         let observed = Observed { connections, budget, reactors, guard, log };
 
         let (at_work, news) = channel();
@@ -188,9 +191,17 @@ impl<C: Core> Server<C> {
         self.shards.into_iter().map(|shard| shard.join().expect("a shard does not panic")).collect()
     }
 
-    /// Adds what can be seen of the server to the metrics.
-    pub fn observe(&self, metrics: &Metrics) {
+    /// Adds what can be seen of the server, and of the cores that it carries, to the metrics.
+    pub fn observe(&self, metrics: &Metrics, health: &Health, broker: BrokerFigures) {
+        health.watch(self.observed.reactors.clone());
         let observed = self.observed.clone();
+        let mut kafka = Kafka::new(
+            broker,
+            observed.reactors.clone(),
+            Arc::clone(&observed.connections),
+            crate::clock::instant(),
+        );
+        metrics.add(move |page| kafka.put_on(page, crate::clock::instant()));
         metrics.add(move |page| observed.put_on(page));
     }
 }

@@ -14,7 +14,7 @@ use crate::metadata::standalone::supported_features;
 use crate::metadata::{KRAFT_VERSION, MetadataImage};
 
 /// The first version with the client's software.
-const WITH_SOFTWARE: i16 = 3;
+pub(crate) const WITH_SOFTWARE: i16 = 3;
 /// The first version whose clients can read a feature that begins at level 0 (KAFKA-17492).
 const WITH_LEVEL_ZERO: i16 = 4;
 /// The first version in which the client says whom it believes to be talking to (KIP-1242).
@@ -79,7 +79,7 @@ fn finalized_features(image: &MetadataImage) -> Vec<FinalizedFeatureKey> {
 }
 
 /// Letters and digits, with dots and dashes between them (KIP-511).
-fn is_software_text(text: &str) -> bool {
+pub(crate) fn is_software_text(text: &str) -> bool {
     let bytes = text.as_bytes();
     let ends_well = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     ends_well(bytes.first())

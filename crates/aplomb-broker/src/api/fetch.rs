@@ -16,6 +16,7 @@ use aplomb_protocol::messages::fetch_response::{AbortedTransaction, EpochEndOffs
 use bytes::Bytes;
 
 use super::produce::Calls;
+use crate::figures::Count;
 use crate::message::{PartitionCall, PartitionKey, ReadCall, ReadRecords, ReadRefusal, Slot};
 use crate::metadata::MetadataImage;
 use crate::ports::Reply;
@@ -285,6 +286,7 @@ impl FetchOp {
                 topic = Some(&part.key.topic);
             }
             part.write(&mut response, self.version, self.committed_only)?;
+            part.count_sent();
         }
         Ok(Reply::Frame(response.finish(&[])?))
     }
@@ -313,6 +315,15 @@ impl FetchPart {
         match &self.answer {
             Some(Ok(read)) => read.records.iter().map(|slice| slice.len() as u64).sum(),
             Some(Err(_)) | None => 0,
+        }
+    }
+
+    fn count_sent(&self) {
+        if let Some(Ok(read)) = &self.answer {
+            let bytes = self.bytes();
+            if bytes > 0 {
+                read.figures.add(Count::BytesOut, bytes);
+            }
         }
     }
 

@@ -41,6 +41,8 @@ pub(crate) struct Operations {
     parked: HashMap<u64, Parked>,
     deadlines: BinaryHeap<Reverse<(Instant, u64)>>,
     next: u64,
+    fetches: usize,
+    produces: usize,
 }
 
 impl Operations {
@@ -48,6 +50,9 @@ impl Operations {
     pub(crate) fn park(&mut self, parked: Parked, deadline: Option<Instant>) -> u64 {
         let number = self.next;
         self.next += 1;
+        if let Some(count) = self.counter(&parked.what) {
+            *count += 1;
+        }
         self.parked.insert(number, parked);
         if let Some(deadline) = deadline {
             self.deadlines.push(Reverse((deadline, number)));
@@ -60,7 +65,24 @@ impl Operations {
     }
 
     pub(crate) fn remove(&mut self, number: u64) -> Option<Parked> {
-        self.parked.remove(&number)
+        let parked = self.parked.remove(&number)?;
+        if let Some(count) = self.counter(&parked.what) {
+            *count -= 1;
+        }
+        Some(parked)
+    }
+
+    /// How many fetches and how many produce requests are parked.
+    pub(crate) fn parked(&self) -> (usize, usize) {
+        (self.fetches, self.produces)
+    }
+
+    fn counter(&mut self, what: &Waiting) -> Option<&mut usize> {
+        match what {
+            Waiting::Fetch(_) => Some(&mut self.fetches),
+            Waiting::Produce(_) => Some(&mut self.produces),
+            _ => None,
+        }
     }
 
     /// Asks about the operation again at `deadline`.

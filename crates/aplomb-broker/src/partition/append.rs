@@ -7,6 +7,7 @@ use aplomb_model::batch::{
 use aplomb_model::{ErrorCode, Timestamp};
 
 use super::{Effects, Partition, Serving, WaitingAppend, WaitingSync};
+use crate::figures::Count;
 use crate::message::{AppendCall, AppendRefusal, Appended, OpId, PartitionAnswer, Slot};
 use crate::ports::Now;
 
@@ -23,6 +24,7 @@ enum Attempt {
 
 impl Partition {
     pub(super) fn append(&mut self, op: OpId, slot: Slot, call: AppendCall, now: Now, fx: &mut Effects) {
+        self.figures.add(Count::ProduceRequests, 1);
         // The only replica is in sync: `min.insync.replicas` asks for no more replicas than there are (KIP-966).
         if self.serving == Serving::Offline {
             let refused = refusal(ErrorCode::KafkaStorageError);
@@ -51,6 +53,7 @@ impl Partition {
                     message: Some("the memory tail is full: its disk does not keep up".to_owned()),
                     ..refusal(ErrorCode::RequestTimedOut)
                 };
+                self.figures.add(Count::FailedProduceRequests, 1);
                 fx.answers.push((waiting.op, waiting.slot, PartitionAnswer::Append(Err(late))));
                 self.note_late(&waiting.call.records);
                 continue;
@@ -72,6 +75,7 @@ impl Partition {
                 Ok(checked) => checked,
                 Err(rejection) => {
                     let refused = self.rejected(&rejection);
+                    self.count_refusal(refused.error, waiting.call.records.len());
                     fx.answers.push((op, slot, PartitionAnswer::Append(Err(refused))));
                     return Attempt::Over;
                 }
@@ -80,6 +84,7 @@ impl Partition {
         if let Some(stamp) = checked.producer
             && self.is_ahead(stamp)
         {
+            self.count_refusal(ErrorCode::OutOfOrderSequenceNumber, waiting.call.records.len());
             let refused = AppendRefusal {
                 message: Some("an earlier batch found no memory in time and has to come first".to_owned()),
                 ..refusal(ErrorCode::OutOfOrderSequenceNumber)
@@ -91,6 +96,7 @@ impl Partition {
             Ok(appended) => appended,
             Err(AppendError::TailFull { .. }) => return Attempt::NoRoom(Box::new(checked)),
             Err(error) => {
+                self.count_refusal((&error).into(), waiting.call.records.len());
                 let refused = AppendRefusal {
                     message: Some(error.to_string()),
                     log_start: Some(self.log.start()),
@@ -102,6 +108,9 @@ impl Partition {
         };
         if !appended.duplicate {
             fx.appended.push((self.disk, checked.append.size() as u64));
+            self.figures.add(Count::BytesIn, checked.append.size() as u64);
+            self.figures.add(Count::MessagesIn, checked.count.into());
+            self.show();
             self.mark_dirty(fx);
             self.wake_readers(fx);
         }
@@ -119,6 +128,22 @@ impl Partition {
             fx.answers.push((op, slot, PartitionAnswer::Append(Ok(answer))));
         }
         Attempt::Over
+    }
+
+    /// Counts a batch of `bytes` bytes that is refused, where Apache Kafka would (`ReplicaManager#appendRecordsToLeader`).
+    fn count_refusal(&self, error: ErrorCode, bytes: usize) {
+        match error {
+            ErrorCode::MessageTooLarge | ErrorCode::RecordListTooLarge => {
+                self.figures.add(Count::BytesRejected, bytes as u64);
+            }
+            ErrorCode::CorruptMessage => self.figures.add(Count::InvalidChecksums, 1),
+            ErrorCode::OutOfOrderSequenceNumber => {
+                self.figures.add(Count::InvalidSequences, 1);
+                self.figures.add(Count::FailedProduceRequests, 1);
+            }
+            ErrorCode::UnknownTopicOrPartition | ErrorCode::KafkaStorageError => {}
+            _ => self.figures.add(Count::FailedProduceRequests, 1),
+        }
     }
 
     /// A batch was refused because there was no memory in time. The log would take the next one of a producer that it does not know, whatever

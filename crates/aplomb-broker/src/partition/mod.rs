@@ -9,6 +9,7 @@ mod read;
 mod settings;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use aplomb_disk_api::DiskIndex;
 use aplomb_log::Log;
@@ -18,6 +19,7 @@ use aplomb_model::{ErrorCode, LeaderEpoch, Offset, TopicPartition};
 pub(crate) use effects::{ColdKind, ColdWish, Effects};
 pub(crate) use settings::PartitionSettings;
 
+use crate::figures::{LogExtent, PartitionFigures};
 use crate::message::{
     AppendCall, Appended, OpId, PartitionAnswer, PartitionCall, PartitionKey, PartitionSize, Slot,
 };
@@ -69,6 +71,8 @@ pub(crate) struct Partition {
     pub(crate) settings: PartitionSettings,
     pub(crate) leader_epoch: LeaderEpoch,
     pub(crate) serving: Serving,
+    /// What others see of it.
+    pub(crate) figures: Arc<PartitionFigures>,
     /// Its name is not free on the disks yet: nothing of it is written.
     held: bool,
     /// Whether the shard has it on the list of those with something for the disk.
@@ -95,7 +99,8 @@ impl Partition {
         leader_epoch: LeaderEpoch,
     ) -> Self {
         let hurried_end = log.end();
-        Self {
+        let figures = Arc::new(PartitionFigures::new(name.clone()));
+        let partition = Self {
             key,
             name,
             disk,
@@ -103,6 +108,7 @@ impl Partition {
             settings,
             leader_epoch,
             serving: Serving::Online,
+            figures,
             held: false,
             dirty: false,
             cached: false,
@@ -111,7 +117,21 @@ impl Partition {
             unsynced: VecDeque::new(),
             late: VecDeque::new(),
             watchers: Vec::new(),
-        }
+        };
+        partition.show();
+        partition
+    }
+
+    /// Shows how the log looks now.
+    pub(crate) fn show(&self) {
+        let log = &self.log;
+        self.figures.set_extent(LogExtent {
+            size: log.size(),
+            segments: log.segments().closed().len() as u64 + 1,
+            start: log.start().get(),
+            end: log.end().get(),
+            stable_lag: log.high_watermark().distance_from(log.last_stable_offset()),
+        });
     }
 
     /// Does what is asked, or sees to it that it will be done.
@@ -153,12 +173,14 @@ impl Partition {
     /// The log directory is lost: nothing that waits for it can be done.
     pub(crate) fn go_offline(&mut self, fx: &mut Effects) {
         self.serving = Serving::Offline;
+        self.figures.set_offline();
         self.log.tail_mut().doubt();
         self.refuse_all(ErrorCode::KafkaStorageError, fx);
     }
 
     /// The topic is deleted: whoever waits is told.
     pub(crate) fn go_away(&mut self, fx: &mut Effects) {
+        self.figures.set_gone();
         self.refuse_all(ErrorCode::UnknownTopicOrPartition, fx);
     }
 
@@ -245,6 +267,7 @@ impl Partition {
         }
         if before > self.log.start() {
             self.log.raise_start(before);
+            self.show();
             self.wake_all(fx);
             self.mark_dirty(fx);
             fx.trimmed.push(self.key);

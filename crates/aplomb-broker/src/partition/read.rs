@@ -6,12 +6,14 @@ use aplomb_model::{ErrorCode, Offset};
 use bytes::Bytes;
 
 use super::{ColdKind, ColdWish, Effects, Partition, Watcher};
+use crate::figures::Count;
 use crate::message::{
     FindOffset, FoundOffset, OpId, PartitionAnswer, ReadCall, ReadRecords, ReadRefusal, Slot, WantedOffset,
 };
 
 impl Partition {
     pub(super) fn read(&mut self, op: OpId, slot: Slot, call: ReadCall, fx: &mut Effects) {
+        self.figures.add(Count::FetchRequests, 1);
         match self.check_read(&call) {
             Ok(from) => self.read_from(from, op, slot, call, fx),
             Err(refusal) => fx.answers.push((op, slot, PartitionAnswer::Read(Err(refusal)))),
@@ -80,6 +82,7 @@ impl Partition {
             log_start: self.log.start(),
             aborted,
             visible_end: self.visible_end(call.committed_only),
+            figures: self.figures.clone(),
         }
     }
 

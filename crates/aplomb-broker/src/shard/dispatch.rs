@@ -113,6 +113,7 @@ impl Shard {
             }
             ApiKey::ApiVersions => {
                 let asked: m::ApiVersionsRequest = decode_request(&mut body, head.version)?;
+                self.note_software(&request, &asked, head.version);
                 let response = api_versions::handle(&asked, head.version, &self.context(&request.listener));
                 reply(id, to.with(&response), out);
             }
@@ -164,6 +165,18 @@ impl Shard {
         let frame = ResponseFrame::encode(to.api, 0, to.correlation_id, &body);
         reply(id, frame.map(|frame| Reply::Frame(vec![frame])), out);
         Ok(())
+    }
+
+    /// What a client says it is, for those who look at the figures. An invalid name is refused and not noted.
+    fn note_software(&self, request: &Request, asked: &m::ApiVersionsRequest, version: i16) {
+        let (name, release) = (&asked.client_software_name, &asked.client_software_version);
+        let said = version >= api_versions::WITH_SOFTWARE;
+        if said && ![name, release].into_iter().all(|text| api_versions::is_software_text(text)) {
+            return;
+        }
+        let (name, release) = if said { (name.as_str(), release.as_str()) } else { ("unknown", "unknown") };
+        let connection = request.id.connection.number;
+        self.figures.with_clients(|clients| clients.introduce(connection, name, release, &request.listener));
     }
 
     pub(super) fn context<'a>(&'a self, listener: &'a str) -> Context<'a> {

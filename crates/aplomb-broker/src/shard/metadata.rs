@@ -46,6 +46,16 @@ impl Shard {
             }
         }
         self.configure(delta, out);
+        self.show_cluster();
+    }
+
+    /// Shows how large the cluster is, where the controller is.
+    pub(super) fn show_cluster(&self) {
+        if self.controller.is_some() {
+            let partitions = self.image.topics.iter().map(|topic| topic.partitions.len() as u64);
+            let (topics, partitions) = partitions.fold((0, 0), |(topics, all), n| (topics + 1, all + n));
+            self.figures.set_cluster(topics, partitions);
+        }
     }
 
     /// Settings that were changed at run time count from here on.
@@ -133,6 +143,7 @@ impl Shard {
         }
         // Its directory is made with the next round, so that it is found where people look for it even while it is empty.
         partition.mark_dirty(&mut self.fx);
+        self.figures.welcome(&partition.figures);
         self.partitions.insert(key, partition);
     }
 

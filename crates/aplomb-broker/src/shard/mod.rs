@@ -32,6 +32,7 @@ pub(crate) use seed::checkpoint_of;
 pub use seed::{DiskSeed, PartitionSeed, SeedSettings, ShardSeed};
 
 use crate::config::BrokerConfig;
+use crate::figures::{Count, ShardFigures};
 use crate::message::{OpId, PartitionAnswer, PartitionCall, PartitionKey, ShardMessage, Slot};
 use crate::metadata::MetadataImage;
 use crate::parked::Operations;
@@ -62,6 +63,7 @@ pub struct Shard {
     keeper: Option<Keeper>,
     stopping: Option<Stopping>,
     leaving: Leaving,
+    figures: Arc<ShardFigures>,
     fx: Effects,
     /// Answers to operations of this shard.
     answers: VecDeque<(u64, Slot, PartitionAnswer)>,
@@ -73,6 +75,12 @@ pub struct Shard {
 }
 
 impl Shard {
+    /// What others may see of this shard, for as long as they like.
+    #[must_use]
+    pub fn figures(&self) -> Arc<ShardFigures> {
+        self.figures.clone()
+    }
+
     /// A client asks.
     pub fn on_request(&mut self, request: Request, now: Now, out: &mut Vec<Output>) {
         self.dispatch(request, now, out);
@@ -122,6 +130,7 @@ impl Shard {
     /// A connection is gone.
     pub fn on_connection_closed(&mut self, connection: ConnectionId, now: Now, out: &mut Vec<Output>) {
         self.drop_fetches_of(connection, now, out);
+        self.figures.with_clients(|clients| clients.leave(connection.number));
         self.settle(now, out);
     }
 
@@ -179,6 +188,9 @@ impl Shard {
         }
         self.poll_keeper(now);
         self.poll_stop(now, out);
+        let (fetches, produces) = self.operations.parked();
+        self.figures.set_parked(fetches, produces);
+        self.figures.set_fetch_sessions(self.sessions.len(), self.sessions.evicted());
     }
 
     fn carry_out_effects(&mut self, now: Now, out: &mut Vec<Output>) {
@@ -279,6 +291,7 @@ impl Shard {
             Purpose::Space => {
                 if let Ok(Done::Space { total, usable }) = result {
                     self.disks[index].space = Some((total, usable));
+                    self.figures.set_space(index, total, usable);
                 }
             }
             Purpose::Offsets => {
@@ -324,6 +337,7 @@ impl Shard {
             return;
         }
         lost.lost = Some(why.clone());
+        self.figures.lose(usize::from(disk.0));
         let here = self.partitions.iter().filter(|(_, partition)| partition.disk == disk);
         let mut keys: Vec<PartitionKey> = here.map(|(key, _)| *key).collect();
         keys.sort_unstable(); // in an order that a simulation can repeat
@@ -348,7 +362,11 @@ impl Shard {
     }
 
     fn tell_damage(&self, key: PartitionKey, segment: Offset, position: u64, out: &mut Vec<Output>) {
-        let name = self.partitions.get(&key).map(|partition| partition.name.to_string());
+        let partition = self.partitions.get(&key);
+        if let Some(partition) = partition {
+            partition.figures.add(Count::FailedFetchRequests, 1);
+        }
+        let name = partition.map(|partition| partition.name.to_string());
         out.push(Output::Event(Event {
             severity: Severity::Error,
             room: "broker/fetch",

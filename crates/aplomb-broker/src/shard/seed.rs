@@ -16,6 +16,7 @@ use super::upkeep::Upkeep;
 use super::{ColdReads, Effects, Shard};
 use crate::config::BrokerConfig;
 use crate::disks::flusher::FlushIntervals;
+use crate::figures::ShardFigures;
 use crate::message::{CheckpointEntry, PartitionKey};
 use crate::metadata::MetadataImage;
 use crate::parked::Operations;
@@ -103,6 +104,7 @@ impl Shard {
         });
         let slots = usize::try_from(seed.config.network.fetch_sessions).unwrap_or(0);
         let slots = slots.div_ceil(usize::from(seed.shards.max(1)));
+        let figures = Arc::new(ShardFigures::new(disks.len()));
         let mut shard = Self {
             me: seed.me,
             shards: seed.shards,
@@ -117,6 +119,7 @@ impl Shard {
             keeper,
             stopping: None,
             leaving: Leaving::default(),
+            figures,
             fx: Effects::default(),
             answers: Default::default(),
             answers_out: Default::default(),
@@ -133,8 +136,10 @@ impl Shard {
             if partition.log.needs_checkpoint() {
                 partition.mark_dirty(&mut shard.fx);
             }
+            shard.figures.welcome(&partition.figures);
             shard.partitions.insert(key, partition);
         }
+        shard.show_cluster();
         for key in std::mem::take(&mut shard.fx.dirty) {
             let disk = shard.partitions[&key].disk;
             shard.disks[usize::from(disk.0)].on_dirty(key, None, now.instant);

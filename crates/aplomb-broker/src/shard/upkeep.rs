@@ -119,6 +119,7 @@ impl Shard {
         partition.log.expire_producers(now.wall);
         let retention = partition.log.apply_retention(now.wall);
         let after = partition.settings.file_delete_delay;
+        partition.show();
         if retention.waits_for_name {
             partition.mark_dirty(&mut self.fx);
         }

@@ -1,16 +1,23 @@
-//! Numbers for Prometheus: shared counters, put on a page when somebody asks.
+//! Numbers for Prometheus: shared counters, put on a page when somebody asks; and how far the broker is.
 //!
 //! What always holds: whoever counts only adds to an atomic; the page is made and served by a thread of its own ([`http`]).
 
+mod health;
+mod histogram;
 pub mod http;
+pub(crate) mod kafka;
 mod page;
+mod recent;
+pub(crate) mod requests;
 
-pub use page::{Kind, Page};
+pub use health::{Health, Phase};
+pub use kafka::BrokerFigures;
+pub use page::{Kind, Labels, Page, Samples};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Puts some numbers on the page. Called from the metrics' thread.
-pub type Source = Box<dyn Fn(&mut Page) + Send>;
+pub type Source = Box<dyn FnMut(&mut Page) + Send>;
 
 /// Everything that can be put on the page. Cheap to clone.
 #[derive(Clone, Default)]
@@ -20,7 +27,7 @@ pub struct Metrics {
 
 impl Metrics {
     /// Adds a source. Its numbers follow those of earlier sources.
-    pub fn add(&self, source: impl Fn(&mut Page) + Send + 'static) {
+    pub fn add(&self, source: impl FnMut(&mut Page) + Send + 'static) {
         self.sources.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(source));
     }
 
@@ -28,7 +35,7 @@ impl Metrics {
     #[must_use]
     pub fn render(&self) -> String {
         let mut page = Page::default();
-        for source in self.sources.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        for source in self.sources.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
             source(&mut page);
         }
         page.finish()

@@ -24,6 +24,17 @@ pub struct Page {
     families: BTreeMap<&'static str, Family>,
 }
 
+/// The samples of one name.
+#[derive(Debug)]
+pub struct Samples<'a> {
+    name: &'static str,
+    text: &'a mut String,
+}
+
+/// Labels as the page has them, to be used for many samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels(String);
+
 #[derive(Debug)]
 struct Family {
     kind: Kind,
@@ -34,14 +45,20 @@ struct Family {
 impl Page {
     /// Adds a number that only grows.
     pub fn counter(&mut self, name: &'static str, help: &'static str, labels: &[(&str, &str)], value: u64) {
-        let samples = self.family(name, Kind::Counter, help);
-        sample(samples, name, labels, None, value);
+        self.samples(name, Kind::Counter, help).put(&Labels::new(labels), value);
     }
 
     /// Adds a number that goes up and down.
     pub fn gauge(&mut self, name: &'static str, help: &'static str, labels: &[(&str, &str)], value: f64) {
-        let samples = self.family(name, Kind::Gauge, help);
-        sample(samples, name, labels, None, value);
+        self.samples(name, Kind::Gauge, help).put(&Labels::new(labels), value);
+    }
+
+    /// The place of all samples of one name.
+    pub fn samples(&mut self, name: &'static str, kind: Kind, help: &'static str) -> Samples<'_> {
+        let family =
+            self.families.entry(name).or_insert_with(|| Family { kind, help, samples: String::new() });
+        assert_eq!(family.kind, kind, "{name} is one kind of number");
+        Samples { name, text: &mut family.samples }
     }
 
     /// Adds a distribution of times: how many fell under each upper bound and above the one before. The last bucket holds all
@@ -53,17 +70,21 @@ impl Page {
         labels: &[(&str, &str)],
         buckets: impl Iterator<Item = (Duration, u64)>,
     ) {
-        let samples = self.family(name, Kind::Histogram, help);
+        let text = self.samples(name, Kind::Histogram, help).text;
         let buckets: Vec<_> = buckets.collect();
         let bucket = format!("{name}_bucket");
+        let labelled = |bound: &str| {
+            let labels: Vec<(&str, &str)> = labels.iter().copied().chain([("le", bound)]).collect();
+            Labels::new(&labels)
+        };
         let mut below = 0;
         for (bound, count) in &buckets[..buckets.len().saturating_sub(1)] {
             below += count;
-            sample(samples, &bucket, labels, Some(&bound.as_secs_f64().to_string()), below);
+            sample(text, &bucket, &labelled(&bound.as_secs_f64().to_string()), below);
         }
         below += buckets.last().map_or(0, |(_, count)| *count);
-        sample(samples, &bucket, labels, Some("+Inf"), below);
-        sample(samples, &format!("{name}_count"), labels, None, below);
+        sample(text, &bucket, &labelled("+Inf"), below);
+        sample(text, &format!("{name}_count"), &Labels::new(labels), below);
     }
 
     /// The page.
@@ -82,35 +103,47 @@ impl Page {
         }
         text
     }
+}
 
-    fn family(&mut self, name: &'static str, kind: Kind, help: &'static str) -> &mut String {
-        let family =
-            self.families.entry(name).or_insert_with(|| Family { kind, help, samples: String::new() });
-        assert_eq!(family.kind, kind, "{name} is one kind of number");
-        &mut family.samples
+impl Labels {
+    /// No labels.
+    pub const NONE: Self = Self(String::new());
+
+    /// These labels.
+    #[must_use]
+    pub fn new(labels: &[(&str, &str)]) -> Self {
+        let mut text = String::new();
+        for (label, value) in labels {
+            text.push(if text.is_empty() { '{' } else { ',' });
+            text.push_str(label);
+            text.push_str("=\"");
+            for c in value.chars() {
+                match c {
+                    '\\' => text.push_str("\\\\"),
+                    '"' => text.push_str("\\\""),
+                    '\n' => text.push_str("\\n"),
+                    c => text.push(c),
+                }
+            }
+            text.push('"');
+        }
+        if !text.is_empty() {
+            text.push('}');
+        }
+        Self(text)
     }
 }
 
-fn sample(
-    samples: &mut String,
-    name: &str,
-    labels: &[(&str, &str)],
-    bound: Option<&str>,
-    value: impl std::fmt::Display,
-) {
-    samples.push_str(name);
-    let labels = labels.iter().copied().chain(bound.map(|bound| ("le", bound)));
-    let mut opened = false;
-    for (label, text) in labels {
-        samples.push(if opened { ',' } else { '{' });
-        opened = true;
-        let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        let _ = write!(samples, "{label}=\"{text}\"");
+impl Samples<'_> {
+    /// Adds one.
+    pub fn put(&mut self, labels: &Labels, value: impl std::fmt::Display) {
+        sample(self.text, self.name, labels, value);
     }
-    if opened {
-        samples.push('}');
-    }
-    let _ = writeln!(samples, " {value}");
+}
+
+fn sample(text: &mut String, name: &str, labels: &Labels, value: impl std::fmt::Display) {
+    // Writing to a `String` cannot fail.
+    let _ = writeln!(text, "{name}{} {value}", labels.0);
 }
 
 #[cfg(test)]

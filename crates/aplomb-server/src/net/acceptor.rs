@@ -117,11 +117,16 @@ impl Acceptor {
         let may_go_on = !self.pending.is_empty() && self.parts.connections.has_room() && retry.is_none();
         let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
         let timeout = if nothing_new && !may_go_on { retry } else { Some(now) };
+        let congested_since = self.parts.outbox.is_congested().then(crate::clock::instant);
         match epoll::wait(&self.epoll, spare_capacity(events), timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => panic!("epoll_wait cannot fail on our own descriptors: {errno}"),
         }
         self.parts.waker.awake();
+        if let Some(since) = congested_since {
+            let waited = crate::clock::instant().since(since).as_nanos();
+            self.parts.connections.on_congested(u64::try_from(waited).unwrap_or(u64::MAX));
+        }
         for event in events.drain(..) {
             let number = event.data.u64();
             if number == BELL {

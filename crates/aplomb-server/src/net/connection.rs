@@ -16,6 +16,8 @@ use bytes::Bytes;
 use super::frame_reader::{FrameReader, Progress};
 use super::replies::{Replies, Written};
 use super::{Accepted, Permit, ReadContext, plain};
+use crate::metrics::requests::Exchange;
+use crate::reactor::ReactorStats;
 
 /// Requests of one connection that are at work or wait for an earlier one's reply.
 pub(crate) const MAX_IN_FLIGHT: usize = 32;
@@ -33,6 +35,8 @@ pub(crate) struct Connection {
     reader: FrameReader,
     /// Frames that were read and may not be handed out yet.
     frames: VecDeque<Bytes>,
+    /// When they were there.
+    arrivals: VecDeque<Instant>,
     replies: Replies,
     /// The socket may have something for us.
     readable: bool,
@@ -46,6 +50,8 @@ pub(crate) struct Connection {
     active: Instant,
     /// On the reactor's list of connections to look at.
     pub(crate) listed: bool,
+    /// Where it is counted.
+    stats: Arc<ReactorStats>,
     /// Counted among its shard's connections while it lives.
     _permit: Permit,
 }
@@ -67,8 +73,15 @@ pub(crate) enum End {
 
 impl Connection {
     /// Takes over an accepted connection.
-    pub(crate) fn new(id: ConnectionId, accepted: Accepted, max_frame: usize, now: Instant) -> Self {
+    pub(crate) fn new(
+        id: ConnectionId,
+        accepted: Accepted,
+        max_frame: usize,
+        stats: Arc<ReactorStats>,
+        now: Instant,
+    ) -> Self {
         let Accepted { socket, peer, listener, permit } = accepted;
+        stats.on_connection(&listener);
         Self {
             id,
             socket,
@@ -76,6 +89,7 @@ impl Connection {
             listener,
             reader: FrameReader::new(max_frame),
             frames: VecDeque::new(),
+            arrivals: VecDeque::new(),
             replies: Replies::default(),
             readable: true,
             writable: true,
@@ -83,6 +97,7 @@ impl Connection {
             end: None,
             active: now,
             listed: false,
+            stats,
             _permit: permit,
         }
     }
@@ -109,14 +124,21 @@ impl Connection {
         self.hung_up |= hung_up;
     }
 
-    /// The next request, if one is there and may be handed out.
-    pub(crate) fn next_request(&mut self) -> Option<Request> {
+    /// The next request, if one is there and may be handed out; it is, at `at`.
+    pub(crate) fn next_request(&mut self, at: Instant) -> Option<Request> {
         if !self.has_capacity() || self.replies.close_reason().is_some() {
             return None;
         }
         let frame = self.frames.pop_front()?;
-        let id = RequestId { connection: self.id, sequence: self.replies.admit() };
+        let arrived = self.arrivals.pop_front().unwrap_or(at);
+        let sequence = self.replies.admit(Exchange::new(&frame, arrived, at));
+        let id = RequestId { connection: self.id, sequence };
         Some(Request { id, frame, peer: self.peer, listener: Arc::clone(&self.listener) })
+    }
+
+    /// The shard has done at `at` what it could do at once for a request; it may have made the reply.
+    pub(crate) fn left(&mut self, sequence: u64, at: Instant, answered: bool) {
+        self.replies.left(sequence, at, answered);
     }
 
     /// Reads once, if that may give requests which can be handed out.
@@ -124,7 +146,9 @@ impl Connection {
         if self.end.is_some() || !self.readable || !self.frames.is_empty() || !self.has_capacity() {
             return ReadOutcome::Nothing;
         }
-        match self.reader.read(self.socket.as_fd(), context, &mut self.frames) {
+        let progress = self.reader.read(self.socket.as_fd(), context, &mut self.frames);
+        self.arrivals.resize(self.frames.len(), now);
+        match progress {
             Progress::More => {
                 self.active = now;
                 ReadOutcome::Some
@@ -146,18 +170,23 @@ impl Connection {
         }
     }
 
-    /// Takes the reply to a request.
-    pub(crate) fn complete(&mut self, sequence: u64, reply: Reply) {
-        self.replies.complete(sequence, reply);
+    /// Takes the reply to a request, made at `at`.
+    pub(crate) fn complete(&mut self, sequence: u64, reply: Reply, at: Instant) {
+        self.replies.complete(sequence, reply, at, self.stats.exchanges());
     }
 
-    /// Writes what the socket takes. True if it takes more and the others have their turn first.
-    pub(crate) fn write(&mut self, now: Instant) -> bool {
+    /// Writes what the socket takes. True if it takes more and the others have their turn first. `clock` is what was read last, and is read
+    /// again afterwards.
+    pub(crate) fn write(&mut self, now: Instant, clock: &mut Instant) -> bool {
         if !self.writable || !self.replies.has_pieces() {
             return false;
         }
         self.active = now;
-        match self.replies.write(self.socket.as_fd()) {
+        self.replies.begin_sending(*clock);
+        let written = self.replies.write(self.socket.as_fd());
+        *clock = crate::clock::instant();
+        self.replies.count_sent(*clock, self.stats.exchanges());
+        match written {
             Written::All => false,
             Written::Yield => true,
             Written::Blocked => {
@@ -223,6 +252,12 @@ impl Connection {
         self.readable = false;
         self.end = Some(end);
         ReadOutcome::Nothing
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.stats.on_connection_closed(&self.listener);
     }
 }
 

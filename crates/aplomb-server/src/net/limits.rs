@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aplomb_broker::ports::ShardId;
@@ -37,6 +37,7 @@ pub(crate) struct Connections {
     total: AtomicUsize,
     accepted: AtomicUsize,
     refused: AtomicUsize,
+    congested_nanos: AtomicU64,
     acceptor_waits: AtomicBool,
     acceptor: Arc<Waker>,
 }
@@ -74,6 +75,7 @@ impl Connections {
             total: AtomicUsize::new(0),
             accepted: AtomicUsize::new(0),
             refused: AtomicUsize::new(0),
+            congested_nanos: AtomicU64::new(0),
             acceptor_waits: AtomicBool::new(false),
             acceptor,
         })
@@ -130,6 +132,16 @@ impl Connections {
         if self.acceptor_waits.load(Ordering::SeqCst) && self.acceptor_waits.swap(false, Ordering::SeqCst) {
             self.acceptor.wake();
         }
+    }
+
+    /// The acceptor was kept from handing connections on by a full mailbox for so long.
+    pub(crate) fn on_congested(&self, nanos: u64) {
+        self.congested_nanos.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    /// How long that was since the start, in nanoseconds.
+    pub(crate) fn congested_nanos(&self) -> u64 {
+        self.congested_nanos.load(Ordering::Relaxed)
     }
 
     /// Connections now.

@@ -8,10 +8,13 @@ use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
 
 use aplomb_broker::ports::{CloseReason, Reply};
+use aplomb_model::Instant;
 use bytes::{Buf, Bytes};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use smallvec::SmallVec;
+
+use crate::metrics::requests::{Exchange, RequestFigures};
 
 /// What one `sendmsg` takes (`UIO_MAXIOV`).
 const IOV_MAX: usize = 1024;
@@ -37,44 +40,64 @@ pub(crate) enum Written {
 pub(crate) struct Replies {
     /// The sequence of the first slot.
     first: u64,
-    slots: VecDeque<Option<Reply>>,
+    slots: VecDeque<Slot>,
     pieces: VecDeque<Bytes>,
     /// Bytes in `pieces` and in replies that wait for an earlier one.
     unwritten: usize,
     close: Option<CloseReason>,
+    /// Exchanges whose responses are in `pieces`, with the place of their ends in the stream.
+    sending: VecDeque<(u64, Exchange)>,
+    /// Bytes that were ever put into `pieces`, and that the socket has taken of them.
+    queued: u64,
+    written: u64,
+}
+
+/// A request in flight.
+#[derive(Debug)]
+struct Slot {
+    exchange: Exchange,
+    reply: Option<Reply>,
 }
 
 impl Replies {
     /// Gives the next request its place.
-    pub(crate) fn admit(&mut self) -> u64 {
-        self.slots.push_back(None);
+    pub(crate) fn admit(&mut self, exchange: Exchange) -> u64 {
+        self.slots.push_back(Slot { exchange, reply: None });
         self.first + (self.slots.len() as u64 - 1)
+    }
+
+    /// The shard has done at `at` what it could do at once for a request; it may have made the reply.
+    pub(crate) fn left(&mut self, sequence: u64, at: Instant, answered: bool) {
+        if let Some(slot) = self.slot(sequence) {
+            slot.exchange.left = at;
+            slot.exchange.answered = answered.then_some(at);
+        }
     }
 
     /// Takes the reply to a request. Those that are next in line go to the end of the bytes to write.
     ///
     /// # Panics
     /// If the request was answered before, or never admitted.
-    pub(crate) fn complete(&mut self, sequence: u64, reply: Reply) {
+    pub(crate) fn complete(&mut self, sequence: u64, reply: Reply, at: Instant, figures: &RequestFigures) {
         if let Reply::Frame(pieces) = &reply {
             self.unwritten += pieces.iter().map(Bytes::len).sum::<usize>();
         }
-        let slot = sequence
-            .checked_sub(self.first)
-            .and_then(|index| self.slots.get_mut(usize::try_from(index).ok()?))
-            .expect("a reply belongs to a request in flight");
-        assert!(slot.is_none(), "a request is answered once");
-        *slot = Some(reply);
-        while let Some(Some(_)) = self.slots.front() {
-            let reply = self.slots.pop_front().flatten().expect("it was there just now");
+        let slot = self.slot(sequence).expect("a reply belongs to a request in flight");
+        assert!(slot.reply.is_none(), "a request is answered once");
+        slot.reply = Some(reply);
+        slot.exchange.answered.get_or_insert(at);
+        while let Some(Slot { exchange, reply }) = self.slots.pop_front_if(|slot| slot.reply.is_some()) {
+            let reply = reply.expect("that is why it was taken");
             self.first += 1;
             match reply {
                 // Behind a close nothing is sent any more.
                 _ if self.close.is_some() => {}
                 Reply::Frame(pieces) => {
-                    self.pieces.extend(pieces.into_iter().filter(|piece| !piece.is_empty()))
+                    self.queued += pieces.iter().map(|piece| piece.len() as u64).sum::<u64>();
+                    self.pieces.extend(pieces.into_iter().filter(|piece| !piece.is_empty()));
+                    self.sending.push_back((self.queued, exchange));
                 }
-                Reply::Nothing => {}
+                Reply::Nothing => figures.on_sent(&exchange, at),
                 Reply::Close { reason } => self.close = Some(reason),
             }
         }
@@ -98,6 +121,29 @@ impl Replies {
     /// Why the connection is to be closed when the pieces have been written.
     pub(crate) fn close_reason(&self) -> Option<&CloseReason> {
         self.close.as_ref()
+    }
+
+    /// The attempt to write what is there begins at `at`.
+    pub(crate) fn begin_sending(&mut self, at: Instant) {
+        for (_, exchange) in self.sending.iter_mut().rev() {
+            if exchange.sending.is_some() {
+                break;
+            }
+            exchange.sending = Some(at);
+        }
+    }
+
+    /// Counts the responses that the socket has taken whole by `at`.
+    pub(crate) fn count_sent(&mut self, at: Instant, figures: &RequestFigures) {
+        let written = self.written;
+        while let Some((_, exchange)) = self.sending.pop_front_if(|(end, _)| *end <= written) {
+            figures.on_sent(&exchange, at);
+        }
+    }
+
+    fn slot(&mut self, sequence: u64) -> Option<&mut Slot> {
+        let index = sequence.checked_sub(self.first)?;
+        self.slots.get_mut(usize::try_from(index).ok()?)
     }
 
     /// Writes to `socket` what it takes.
@@ -129,6 +175,7 @@ impl Replies {
 
     fn on_written(&mut self, mut count: usize) {
         self.unwritten -= count;
+        self.written += count as u64;
         while count > 0 {
             let piece = self.pieces.front_mut().expect("no more is written than there is");
             if piece.len() > count {
@@ -148,6 +195,15 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
+    use crate::metrics::requests::{ApiTotals, Stage};
+
+    fn exchange() -> Exchange {
+        Exchange::new(&[0, 3, 0, 12], Instant::START, Instant::START)
+    }
+
+    fn complete(replies: &mut Replies, sequence: u64, reply: Reply) {
+        replies.complete(sequence, reply, Instant::START, &RequestFigures::default());
+    }
 
     fn frame(text: &'static str) -> Reply {
         Reply::Frame(vec![Bytes::from_static(text.as_bytes()), Bytes::new()])
@@ -157,16 +213,16 @@ mod tests {
     fn replies_wait_for_earlier_ones_and_leave_in_order() {
         let (here, mut there) = UnixStream::pair().expect("a pair of sockets");
         let mut replies = Replies::default();
-        let sequences: Vec<u64> = (0..4).map(|_| replies.admit()).collect();
-        replies.complete(sequences[2], frame("three"));
-        replies.complete(sequences[1], Reply::Nothing);
+        let sequences: Vec<u64> = (0..4).map(|_| replies.admit(exchange())).collect();
+        complete(&mut replies, sequences[2], frame("three"));
+        complete(&mut replies, sequences[1], Reply::Nothing);
         assert!(!replies.has_pieces());
         assert_eq!(replies.unwritten(), 5);
-        replies.complete(sequences[0], frame("one"));
+        complete(&mut replies, sequences[0], frame("one"));
         assert_eq!(replies.in_flight(), 1);
-        replies.complete(sequences[3], Reply::Close { reason: CloseReason::ProduceFailed });
-        let late = replies.admit();
-        replies.complete(late, frame("never sent"));
+        complete(&mut replies, sequences[3], Reply::Close { reason: CloseReason::ProduceFailed });
+        let late = replies.admit(exchange());
+        complete(&mut replies, late, frame("never sent"));
 
         assert_eq!(replies.write(here.as_fd()), Written::All);
         assert_eq!(replies.close_reason(), Some(&CloseReason::ProduceFailed));
@@ -184,8 +240,8 @@ mod tests {
         let pieces: Vec<Bytes> =
             (0..body.len()).step_by(999).map(|at| body.slice(at..body.len().min(at + 999))).collect();
         let mut replies = Replies::default();
-        let sequence = replies.admit();
-        replies.complete(sequence, Reply::Frame(pieces));
+        let sequence = replies.admit(exchange());
+        complete(&mut replies, sequence, Reply::Frame(pieces));
 
         let mut seen = Vec::new();
         let mut blocked = 0;
@@ -207,5 +263,42 @@ mod tests {
         drop(here);
         there.read_to_end(&mut seen).expect("the other end was closed");
         assert_eq!(seen, body);
+    }
+
+    #[test]
+    fn a_response_is_counted_when_the_socket_has_taken_its_last_byte() {
+        let (here, mut there) = UnixStream::pair().expect("a pair of sockets");
+        here.set_nonblocking(true).expect("a socket");
+        let figures = RequestFigures::default();
+        let at = |millis| Instant::START + std::time::Duration::from_millis(millis);
+        let mut replies = Replies::default();
+        let (small, large) = (replies.admit(exchange()), replies.admit(exchange()));
+        replies.left(small, at(1), true);
+        replies.left(large, at(1), false);
+        replies.complete(small, frame("small"), at(2), &figures);
+        let body = Bytes::from(vec![7; 3_000_000]);
+        replies.complete(large, Reply::Frame(vec![body]), at(4), &figures);
+        let count = |figures: &RequestFigures| {
+            let mut totals = ApiTotals::default();
+            figures.add_to(3, &mut totals);
+            totals
+        };
+
+        replies.begin_sending(at(8));
+        assert_eq!(replies.write(here.as_fd()), Written::Blocked);
+        replies.count_sent(at(9), &figures);
+        assert_eq!(count(&figures).versions[12], 1, "the small one");
+        let mut buffer = vec![0; 100_000];
+        let mut left = 3_000_005;
+        while left > 0 {
+            left -= there.read(&mut buffer).expect("there is something");
+            replies.begin_sending(at(100));
+            replies.write(here.as_fd());
+        }
+        replies.count_sent(at(200), &figures);
+        let totals = count(&figures);
+        assert_eq!(totals.versions[12], 2);
+        let send = &totals.stages[Stage::ResponseSend as usize];
+        assert!((180_000..=200_000).contains(&send.quantile(1.0)), "from 8 to 200: {}", send.quantile(1.0));
     }
 }

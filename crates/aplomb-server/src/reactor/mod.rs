@@ -30,7 +30,7 @@ pub use self::core::Core;
 pub use self::mailbox::Mailbox;
 pub(crate) use self::mailbox::{Inbox, Mail, mailbox};
 pub(crate) use self::outbox::Outbox;
-pub use self::stats::ReactorStats;
+pub use self::stats::{ListenerStats, ReactorStats};
 pub(crate) use self::stop::StopSignal;
 use self::table::ConnectionTable;
 pub use self::waker::Waker;
@@ -84,6 +84,8 @@ pub(crate) struct Reactor<C> {
     scratch: Vec<u8>,
     next_sweep: Instant,
     stopping: Option<Instant>,
+    /// The clock, as it was read last: times of requests are finer than turns.
+    clock: Instant,
 }
 
 impl<C: Core> Reactor<C> {
@@ -109,6 +111,7 @@ impl<C: Core> Reactor<C> {
             scratch: Vec::with_capacity(SCRATCH),
             next_sweep: Instant::START,
             stopping: None,
+            clock: crate::clock::instant(),
             parts,
         })
     }
@@ -123,12 +126,11 @@ impl<C: Core> Reactor<C> {
             if self.has_finished(now) {
                 return self.parts.core;
             }
-            let before = now.instant;
-            self.parts.stats.on_turn(
-                u64::try_from(crate::clock::instant().since(before).as_nanos()).unwrap_or(u64::MAX),
-                self.parts.outbox.is_congested(),
-            );
+            let (before, ended) = (now.instant, crate::clock::instant());
+            let took = u64::try_from(ended.since(before).as_nanos()).unwrap_or(u64::MAX);
+            self.parts.stats.on_turn(ended, took, self.parts.outbox.is_congested());
             now = self.wait(now, &mut events);
+            self.clock = now.instant;
         }
     }
 
@@ -139,6 +141,7 @@ impl<C: Core> Reactor<C> {
         self.take_completions(now);
         if self.parts.core.wake_at().is_some_and(|at| at <= now.instant) {
             self.parts.core.on_wake(now, &mut self.outputs);
+            self.clock = crate::clock::instant();
             self.route(now);
         }
         self.begin_stop_if_asked(now);
@@ -227,6 +230,7 @@ impl<C: Core> Reactor<C> {
             match mail {
                 Mail::Message { from, message } => {
                     self.parts.core.on_message(from, message, now, &mut self.outputs);
+                    self.clock = crate::clock::instant();
                     self.route(now);
                 }
                 Mail::Reply { id, reply } => self.deliver(id, reply),
@@ -242,13 +246,16 @@ impl<C: Core> Reactor<C> {
         for _ in 0..MAILBOX_CAPACITY {
             let Some(completion) = self.parts.inbox.completion() else { break };
             self.parts.core.on_completion(completion, now, &mut self.outputs);
+            self.clock = crate::clock::instant();
         }
         self.route(now);
     }
 
     fn take_over(&mut self, accepted: Accepted, now: Now) {
         let max_frame = self.parts.net.max_frame;
-        let connection = self.connections.insert(|id| Connection::new(id, accepted, max_frame, now.instant));
+        let stats = Arc::clone(&self.parts.stats);
+        let connection =
+            self.connections.insert(|id| Connection::new(id, accepted, max_frame, stats, now.instant));
         let number = connection.id().number;
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         if let Err(errno) = epoll::add(&self.epoll, connection.socket(), EventData::new_u64(number), flags) {
@@ -270,9 +277,13 @@ impl<C: Core> Reactor<C> {
         let (mut requests, mut reads) = (0, 0);
         let mut hungry = false;
         while requests < REQUESTS_A_TURN {
-            if let Some(request) = connection.next_request() {
+            if let Some(request) = connection.next_request(self.clock) {
                 requests += 1;
+                let (id, before) = (request.id, self.outputs.len());
                 core.on_request(request, now, &mut self.outputs);
+                self.clock = crate::clock::instant();
+                let answers = |output: &Output| matches!(output, Output::Reply { id: of, .. } if *of == id);
+                connection.left(id.sequence, self.clock, self.outputs[before..].iter().any(answers));
                 continue;
             }
             if reads == READS_A_TURN {
@@ -299,7 +310,7 @@ impl<C: Core> Reactor<C> {
     /// Writes what a connection has for its client.
     fn write(&mut self, number: u64, now: Now) {
         let Some(connection) = self.connections.get(number) else { return };
-        if connection.write(now.instant) {
+        if connection.write(now.instant, &mut self.clock) {
             self.unwritten.push_back(number);
         }
         self.after(number, true, now);
@@ -310,7 +321,7 @@ impl<C: Core> Reactor<C> {
         let Some(connection) = self.connections.get(number) else { return };
         if let Some(end) = connection.finished() {
             // Replies that are made already get their chance.
-            connection.write(now.instant);
+            connection.write(now.instant, &mut self.clock);
             self.close(number, &end, now);
         } else if list && connection.is_ready() {
             Self::list(&mut self.connections, &mut self.ready, number);
@@ -355,7 +366,7 @@ impl<C: Core> Reactor<C> {
     fn deliver(&mut self, id: RequestId, reply: Reply) {
         let number = id.connection.number;
         if let Some(connection) = self.connections.get(number) {
-            connection.complete(id.sequence, reply);
+            connection.complete(id.sequence, reply, self.clock);
             self.unwritten.push_back(number);
         }
     }

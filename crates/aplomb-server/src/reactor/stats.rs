@@ -1,6 +1,11 @@
 //! What can be seen of a reactor from outside: counters that it writes and anybody reads.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use aplomb_model::Instant;
+
+use crate::metrics::requests::RequestFigures;
 
 /// Counters of one reactor.
 #[derive(Debug, Default)]
@@ -11,9 +16,78 @@ pub struct ReactorStats {
     longest_turn_nanos: AtomicU64,
     congested_turns: AtomicU64,
     unwritten: AtomicU64,
+    last_turn: AtomicU64,
+    listeners: Vec<ListenerStats>,
+    exchanges: RequestFigures,
+}
+
+/// What a reactor has of one listener.
+#[derive(Debug)]
+pub struct ListenerStats {
+    name: Arc<str>,
+    opened: AtomicU64,
+    closed: AtomicU64,
+}
+
+impl ListenerStats {
+    /// The listener's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Connections since the start.
+    #[must_use]
+    pub fn opened(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
+    }
+
+    /// Those of them that are closed.
+    #[must_use]
+    pub fn closed(&self) -> u64 {
+        self.closed.load(Ordering::Relaxed)
+    }
 }
 
 impl ReactorStats {
+    /// For a reactor with connections of these listeners.
+    pub(crate) fn new(listeners: impl Iterator<Item = Arc<str>>) -> Self {
+        let listener = |name| ListenerStats { name, opened: AtomicU64::new(0), closed: AtomicU64::new(0) };
+        Self { listeners: listeners.map(listener).collect(), ..Self::default() }
+    }
+
+    /// What it has of each listener.
+    #[must_use]
+    pub fn listeners(&self) -> &[ListenerStats] {
+        &self.listeners
+    }
+
+    /// When its last turn ended; `None` before the first.
+    #[must_use]
+    pub fn last_turn(&self) -> Option<Instant> {
+        match self.last_turn.load(Ordering::Relaxed) {
+            0 => None,
+            nanos => Some(Instant::from_nanos(nanos)),
+        }
+    }
+
+    /// Times of requests.
+    pub(crate) fn exchanges(&self) -> &RequestFigures {
+        &self.exchanges
+    }
+
+    pub(crate) fn on_connection(&self, listener: &str) {
+        if let Some(listener) = self.listeners.iter().find(|known| &*known.name == listener) {
+            listener.opened.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn on_connection_closed(&self, listener: &str) {
+        if let Some(listener) = self.listeners.iter().find(|known| &*known.name == listener) {
+            listener.closed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// Requests handed to the shard since the start.
     #[must_use]
     pub fn requests(&self) -> u64 {
@@ -58,7 +132,8 @@ impl ReactorStats {
         self.requests.fetch_add(count, Ordering::Relaxed);
     }
 
-    pub(super) fn on_turn(&self, nanos: u64, congested: bool) {
+    pub(crate) fn on_turn(&self, ended: Instant, nanos: u64, congested: bool) {
+        self.last_turn.store(ended.as_nanos(), Ordering::Relaxed);
         self.turns.fetch_add(1, Ordering::Relaxed);
         self.busy_nanos.fetch_add(nanos, Ordering::Relaxed);
         self.longest_turn_nanos.fetch_max(nanos, Ordering::Relaxed);

@@ -9,14 +9,16 @@ use aplomb_broker::metadata::Endpoint;
 use aplomb_broker::metadata::standalone::Node;
 use aplomb_broker::startup::{Job, StartError};
 use aplomb_model::DirectoryId;
+use aplomb_server::metrics::Health;
 
 use super::directories::{LogDirectories, chance, draw};
 use super::network::Bound;
 
 type Loaded = Result<(PartitionSeed, Vec<String>), StartError>;
 
-/// Runs `jobs` on `threads` threads.
-pub(super) fn on_threads(jobs: Vec<Job>, threads: usize) -> Vec<Loaded> {
+/// Runs `jobs` on `threads` threads, and tells `health` how far they are.
+pub(super) fn on_threads(jobs: Vec<Job>, threads: usize, health: &Health) -> Vec<Loaded> {
+    health.begin_recovery(jobs.len());
     let threads = threads.clamp(1, jobs.len().max(1));
     let results = Mutex::new(Vec::with_capacity(jobs.len()));
     let jobs = Mutex::new(VecDeque::from(jobs));
@@ -28,6 +30,7 @@ pub(super) fn on_threads(jobs: Vec<Job>, threads: usize) -> Vec<Loaded> {
                         return;
                     };
                     let result = job();
+                    health.on_loaded();
                     results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
                 }
             });

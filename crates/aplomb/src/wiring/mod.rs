@@ -12,6 +12,7 @@ mod limits;
 mod loading;
 mod network;
 mod observation;
+mod process;
 mod signals;
 mod tail;
 mod tail_record;
@@ -34,7 +35,7 @@ use aplomb_log::recovery::restore::Wanted;
 use aplomb_server::guard::{Guard, GuardError, GuardMode};
 use aplomb_server::log::panic::abort_on_panic;
 use aplomb_server::log::{Log, LogWriter};
-use aplomb_server::metrics::{Metrics, http};
+use aplomb_server::metrics::{BrokerFigures, Health, Metrics, Phase, http};
 use aplomb_server::net::Listener;
 use aplomb_server::{Server, ServerConfig, Switchboard};
 
@@ -80,6 +81,7 @@ pub(crate) struct Broker {
     /// Locked until the end.
     _directories: LogDirectories,
     signals: EndSignals,
+    health: Health,
     log: Log,
     writer: LogWriter,
 }
@@ -95,8 +97,8 @@ impl Broker {
         let (log, writer) = Log::start(Box::new(std::io::stdout()))?;
         match Self::start_with(settings, signals, &log) {
             Ok(started) => {
-                let Started { server, disks, tail, directories, signals } = started;
-                Ok(Self { server, disks, tail, _directories: directories, signals, log, writer })
+                let Started { server, disks, tail, directories, signals, health } = started;
+                Ok(Self { server, disks, tail, _directories: directories, signals, health, log, writer })
             }
             Err(error) => {
                 writer.close();
@@ -118,9 +120,9 @@ impl Broker {
         let directories =
             LogDirectories::open(&storage.log_dirs, &storage.metadata_log_dir, config.node_id, &mut chance)?;
         let bound: Vec<Bound> = config.network.listeners.iter().map(Bound::bind).collect::<Result<_, _>>()?;
-        let metrics = start_metrics(&config, log)?;
+        let (metrics, health) = start_metrics(&config, log)?;
 
-        let Loaded { ready, tail, config } = load(&config, &directories, &bound, log)?;
+        let Loaded { ready, tail, config } = load(&config, &directories, &bound, &health, log)?;
         let net = network::net_config(&config.network)?;
         for remark in &ready.remarks {
             log.warn("wiring/load", remark.clone());
@@ -136,6 +138,10 @@ impl Broker {
             start.begin(disks.queues(&switchboard, shard), now)
         });
         let shards: Vec<Shard> = shards.collect();
+        let figures = BrokerFigures {
+            shards: shards.iter().map(Shard::figures).collect(),
+            directories: paths(&directories).collect(),
+        };
 
         let what = format!(
             "{} partitions, node {}, cluster {}, {} shards, guard {:?}, {} descriptors",
@@ -152,9 +158,10 @@ impl Broker {
             bound.into_iter().map(|bound| bound.listen(config.network.backlog)).collect::<Result<_, _>>()?;
         let server = ServerConfig { listeners, net, guard, log: log.clone() };
         let server = Server::start(switchboard, server, shards)?;
-        server.observe(&metrics);
+        server.observe(&metrics, &health, figures);
+        health.enter(Phase::Ready);
         log.info("wiring", format!("ready at {}: {what}", places.join(", ")));
-        Ok(Started { server, disks, tail: tail.path, directories, signals })
+        Ok(Started { server, disks, tail: tail.path, directories, signals, health })
     }
 
     /// Serves until a signal ends it; then finishes what is under way.
@@ -165,6 +172,7 @@ impl Broker {
         if let Err(error) = self.signals.insist() {
             self.log.warn("wiring", format!("a second signal will not be heard: {error}"));
         }
+        self.health.enter(Phase::Stopping);
         self.server.begin_stop(PATIENCE);
         let shards = self.server.join();
         let mut closed = shards.iter().all(Shard::is_stopped);
@@ -195,6 +203,7 @@ struct Started {
     tail: Option<PathBuf>,
     directories: LogDirectories,
     signals: EndSignals,
+    health: Health,
 }
 
 /// Logs and what they have in memory.
@@ -209,8 +218,10 @@ fn load(
     config: &Arc<BrokerConfig>,
     directories: &LogDirectories,
     bound: &[Bound],
+    health: &Health,
     log: &Log,
 ) -> Result<Loaded, BrokerError> {
+    health.enter(Phase::Restoring);
     let storage = &config.storage;
     let old = OldTails::find(directories, storage)?;
     let surveyed: Vec<Surveyed> = known(directories).into_iter().map(survey).collect::<Result<_, _>>()?;
@@ -235,7 +246,7 @@ fn load(
         shards: shards(&config),
         now: began.wall,
         random: Box::new(chance),
-        executor: &|jobs| loading::on_threads(jobs, threads),
+        executor: &|jobs| loading::on_threads(jobs, threads, health),
     })?;
     let took = aplomb_server::clock::instant().since(began.instant);
     let how = if unclean { "after an unclean stop, or for the first time," } else { "after a clean stop" };
@@ -269,9 +280,12 @@ fn known(directories: &LogDirectories) -> Vec<Directory> {
 }
 
 fn watched(directories: &LogDirectories, disks: &Disks, tail: &Tail) -> Vec<Watched> {
-    let paths = directories.directories.iter().map(|directory| directory.path.display().to_string());
-    let all = paths.zip(disks.stats()).zip(&tail.shares);
+    let all = paths(directories).zip(disks.stats()).zip(&tail.shares);
     all.map(|((directory, stats), share)| Watched { directory, stats, share: Arc::clone(share) }).collect()
+}
+
+fn paths(directories: &LogDirectories) -> impl Iterator<Item = String> {
+    directories.directories.iter().map(|directory| directory.path.display().to_string())
 }
 
 /// One shard for each core, unless the settings say otherwise.
@@ -298,11 +312,14 @@ fn start_guard(setting: GuardSetting, log: &Log) -> Result<Guard, GuardError> {
     }
 }
 
-fn start_metrics(config: &BrokerConfig, log: &Log) -> Result<Metrics, BrokerError> {
-    let metrics = Metrics::default();
+fn start_metrics(config: &BrokerConfig, log: &Log) -> Result<(Metrics, Health), BrokerError> {
+    let (metrics, health) = (Metrics::default(), Health::default());
+    let shown = health.clone();
+    metrics.add(move |page| shown.put_on(page));
+    metrics.add(process::put_on);
     if let Some(text) = config.properties.get("aplomb.metrics.listener") {
-        let address = http::serve(network::bind_metrics(text)?, metrics.clone(), log.clone())?;
+        let address = http::serve(network::bind_metrics(text)?, &metrics, &health, log)?;
         log.info("wiring", format!("numbers are at http://{address}/metrics"));
     }
-    Ok(metrics)
+    Ok((metrics, health))
 }

@@ -1,0 +1,190 @@
+//! What can be seen of a shard from outside: figures that it writes and that anybody reads without asking it.
+//!
+//! What always holds: counting is an addition to an atomic, without a lock, a look-up or an allocation. The locks here are taken when a
+//! partition comes or a client introduces itself, and are held for a push or a look into a small table. Whoever shows the
+//! figures works on what it has taken out ([`ShardFigures::take_newcomers`]), however many partitions there are.
+//!
+//! Names and meanings are those of Apache Kafka's MBeans (`ReplicaManager`, `BrokerTopicMetrics`, `Log`).
+
+mod clients;
+mod partition;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use clients::{ClientSoftware, Clients};
+pub use partition::{Count, Counts, LogExtent, PartitionFigures};
+
+/// So many newcomers gather before those that are gone again are dropped, if nobody takes them out.
+const FEW: usize = 64;
+
+/// The figures of one shard.
+#[derive(Debug)]
+pub struct ShardFigures {
+    newcomers: Mutex<Newcomers>,
+    clients: Mutex<Clients>,
+    disks: Vec<DiskFigures>,
+    topics: AtomicU64,
+    partitions: AtomicU64,
+    parked_fetches: AtomicU64,
+    parked_produces: AtomicU64,
+    fetch_sessions: AtomicU64,
+    evicted_sessions: AtomicU64,
+}
+
+/// Partitions that nobody has seen yet.
+#[derive(Debug, Default)]
+pub struct Newcomers {
+    /// Those that are there.
+    pub partitions: Vec<Arc<PartitionFigures>>,
+    /// What was counted for those that are gone again.
+    pub gone: Counts,
+}
+
+/// What a shard knows of a log directory.
+#[derive(Debug, Default)]
+struct DiskFigures {
+    lost: AtomicBool,
+    total: AtomicU64,
+    usable: AtomicU64,
+}
+
+impl ShardFigures {
+    /// For a shard with so many log directories.
+    #[must_use]
+    pub fn new(disks: usize) -> Self {
+        Self {
+            newcomers: Mutex::default(),
+            clients: Mutex::default(),
+            disks: (0..disks).map(|_| DiskFigures::default()).collect(),
+            topics: AtomicU64::new(0),
+            partitions: AtomicU64::new(0),
+            parked_fetches: AtomicU64::new(0),
+            parked_produces: AtomicU64::new(0),
+            fetch_sessions: AtomicU64::new(0),
+            evicted_sessions: AtomicU64::new(0),
+        }
+    }
+
+    /// A partition has come to the shard.
+    pub(crate) fn welcome(&self, partition: &Arc<PartitionFigures>) {
+        let mut newcomers = self.newcomers.lock().unwrap_or_else(PoisonError::into_inner);
+        let Newcomers { partitions, gone } = &mut *newcomers;
+        if partitions.len() >= FEW && partitions.len() == partitions.capacity() {
+            partitions.retain(|partition| {
+                let here = !partition.is_gone();
+                if !here {
+                    gone.add(&partition.counts());
+                }
+                here
+            });
+        }
+        partitions.push(Arc::clone(partition));
+    }
+
+    /// Partitions that have come since this was asked last, to be kept by whoever asks until they are gone.
+    #[must_use]
+    pub fn take_newcomers(&self) -> Newcomers {
+        std::mem::take(&mut self.newcomers.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The clients' software, as they told it, with the number of connections of each.
+    #[must_use]
+    pub fn software(&self) -> Vec<(ClientSoftware, u64)> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner).software()
+    }
+
+    pub(crate) fn with_clients(&self, change: impl FnOnce(&mut Clients)) {
+        change(&mut self.clients.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Whether the log directory with this index is lost.
+    #[must_use]
+    pub fn is_lost(&self, disk: usize) -> bool {
+        self.disks.get(disk).is_some_and(|disk| disk.lost.load(Ordering::Relaxed))
+    }
+
+    /// Size and usable room of the log directory's file system in bytes, once the disk has said.
+    #[must_use]
+    pub fn space(&self, disk: usize) -> Option<(u64, u64)> {
+        let disk = self.disks.get(disk)?;
+        let total = disk.total.load(Ordering::Relaxed);
+        (total > 0).then(|| (total, disk.usable.load(Ordering::Relaxed)))
+    }
+
+    pub(crate) fn lose(&self, disk: usize) {
+        self.disks[disk].lost.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_space(&self, disk: usize, total: u64, usable: u64) {
+        self.disks[disk].usable.store(usable, Ordering::Relaxed);
+        self.disks[disk].total.store(total, Ordering::Relaxed);
+    }
+
+    /// Topics and partitions of the cluster; the shard with the controller knows, for the others both are 0.
+    #[must_use]
+    pub fn cluster(&self) -> (u64, u64) {
+        (self.topics.load(Ordering::Relaxed), self.partitions.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_cluster(&self, topics: u64, partitions: u64) {
+        self.topics.store(topics, Ordering::Relaxed);
+        self.partitions.store(partitions, Ordering::Relaxed);
+    }
+
+    /// Fetch requests that are parked.
+    #[must_use]
+    pub fn parked_fetches(&self) -> u64 {
+        self.parked_fetches.load(Ordering::Relaxed)
+    }
+
+    /// Produce requests that are parked.
+    #[must_use]
+    pub fn parked_produces(&self) -> u64 {
+        self.parked_produces.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_parked(&self, fetches: usize, produces: usize) {
+        self.parked_fetches.store(fetches as u64, Ordering::Relaxed);
+        self.parked_produces.store(produces as u64, Ordering::Relaxed);
+    }
+
+    /// Fetch sessions, and how many have been evicted since the start.
+    #[must_use]
+    pub fn fetch_sessions(&self) -> (u64, u64) {
+        (self.fetch_sessions.load(Ordering::Relaxed), self.evicted_sessions.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_fetch_sessions(&self, sessions: usize, evicted: u64) {
+        self.fetch_sessions.store(sessions as u64, Ordering::Relaxed);
+        self.evicted_sessions.store(evicted, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aplomb_model::TopicPartition;
+
+    use super::*;
+
+    #[test]
+    fn partitions_that_come_and_go_unseen_take_no_room_and_keep_what_they_counted() {
+        let figures = ShardFigures::new(1);
+        for n in 0..10_000 {
+            let partition = Arc::new(PartitionFigures::new(TopicPartition::new("orders", n)));
+            figures.welcome(&partition);
+            partition.add(Count::MessagesIn, 3);
+            if n > 0 {
+                partition.set_gone();
+            }
+        }
+        let mut newcomers = figures.take_newcomers();
+        assert!(newcomers.partitions.len() <= 2 * FEW, "{}", newcomers.partitions.len());
+        assert_eq!(&*newcomers.partitions[0].name().topic, "orders");
+        for partition in &newcomers.partitions {
+            newcomers.gone.add(&partition.counts());
+        }
+        assert_eq!(newcomers.gone.of(Count::MessagesIn), 30_000);
+        assert!(figures.take_newcomers().partitions.is_empty());
+    }
+}

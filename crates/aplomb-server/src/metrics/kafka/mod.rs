@@ -1,0 +1,82 @@
+//! The page as dashboards for Apache Kafka want it: the names that the Prometheus JMX exporter gives to Apache Kafka's MBeans, under
+//! Strimzi's rules (`…_total`, `networkProcessor`) and under Confluent's (`…persec`, `network_processor`). Where both rules give
+//! the same name there is one series.
+//!
+//! What always holds: a zero here is true. What has no meaning for this broker (a JVM, ZooKeeper, a tier) is not there at all.
+//!
+//! Next: [`topics`] for what partitions count, [`requests`] for times, [`network`] for connections and loops.
+
+mod network;
+mod requests;
+mod topics;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aplomb_broker::figures::ShardFigures;
+use aplomb_model::Instant;
+
+use super::Page;
+use crate::net::Connections;
+use crate::reactor::ReactorStats;
+use network::Network;
+use requests::Requests;
+use topics::Topics;
+
+/// Over which time rates are told: Apache Kafka's one-minute rates, more or less.
+const RATES: Duration = Duration::from_secs(60);
+
+/// Over which time quantiles are told: Apache Kafka's reservoirs forget within about five minutes.
+const QUANTILES: Duration = Duration::from_secs(150);
+
+/// What the broker's cores show.
+#[derive(Clone, Debug)]
+pub struct BrokerFigures {
+    /// Each shard's figures, in order.
+    pub shards: Vec<Arc<ShardFigures>>,
+    /// The log directories, in the order of their index.
+    pub directories: Vec<String>,
+}
+
+/// Everything on the page that has one of Kafka's names.
+#[derive(Debug)]
+pub(crate) struct Kafka {
+    topics: Topics,
+    requests: Requests,
+    network: Network,
+    broker: BrokerFigures,
+    reactors: Vec<Arc<ReactorStats>>,
+    connections: Arc<Connections>,
+}
+
+impl Kafka {
+    pub(crate) fn new(
+        broker: BrokerFigures,
+        reactors: Vec<Arc<ReactorStats>>,
+        connections: Arc<Connections>,
+        now: Instant,
+    ) -> Self {
+        Self {
+            topics: Topics::default(),
+            requests: Requests::new(now),
+            network: Network::new(&reactors, now),
+            broker,
+            reactors,
+            connections,
+        }
+    }
+
+    pub(crate) fn put_on(&mut self, page: &mut Page, now: Instant) {
+        self.topics.put_on(page, &self.broker);
+        self.requests.put_on(page, &self.reactors, now);
+        self.network.put_on(page, &self.reactors, &self.broker.shards, &self.connections, now);
+    }
+}
+
+/// A rate's two names: Strimzi's and Confluent's.
+macro_rules! per_sec {
+    ($name:literal) => {
+        [concat!($name, "_total"), concat!($name, "persec")]
+    };
+}
+use per_sec;

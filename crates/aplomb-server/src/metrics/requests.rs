@@ -1,0 +1,182 @@
+//! How long requests take, stage by stage: one table for each shard, with a row for each API that is served.
+//!
+//! The stages are those of Apache Kafka's `RequestMetrics`. RequestQueue is the time from the turn of the loop that found the frame to the moment the
+//! shard takes it up; Local is what the shard does at once; Remote is all that it then waits for: other shards, records to come,
+//! disks; ResponseQueue lasts until the response is handed to the socket, behind those to earlier requests of the connection; ResponseSend until
+//! the socket has taken it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use aplomb_broker::api::SUPPORTED;
+use aplomb_model::Instant;
+
+use super::histogram::{Distribution, Histogram};
+
+/// Versions of an API that are told apart.
+const VERSIONS: usize = 32;
+
+/// A part of a request's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    RequestQueue,
+    Local,
+    Remote,
+    ResponseQueue,
+    ResponseSend,
+    Total,
+}
+
+impl Stage {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::RequestQueue, Self::Local, Self::Remote, Self::ResponseQueue, Self::ResponseSend, Self::Total];
+}
+
+/// One request on its way, by the monotonic clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exchange {
+    /// The API's key, as the frame has it.
+    pub(crate) api_key: i16,
+    /// Its version, as the frame has it.
+    pub(crate) version: i16,
+    /// The frame's size in bytes.
+    pub(crate) bytes: usize,
+    /// The frame was there.
+    pub(crate) arrived: Instant,
+    /// The shard took it up.
+    pub(crate) begun: Instant,
+    /// The shard had done what it could do at once.
+    pub(crate) left: Instant,
+    /// The response was made.
+    pub(crate) answered: Option<Instant>,
+    /// The first attempt to hand the response to the socket.
+    pub(crate) sending: Option<Instant>,
+}
+
+impl Exchange {
+    /// Begins with a frame that arrived at `arrived` and is taken up at `begun`.
+    pub(crate) fn new(frame: &[u8], arrived: Instant, begun: Instant) -> Self {
+        let at = |at: usize| frame.get(at..at + 2).map_or(-1, |raw| i16::from_be_bytes([raw[0], raw[1]]));
+        Self {
+            api_key: at(0),
+            version: at(2),
+            bytes: frame.len(),
+            arrived,
+            begun,
+            left: begun,
+            answered: None,
+            sending: None,
+        }
+    }
+
+    /// How long a stage took, if the response was sent at `sent`.
+    fn took(&self, stage: Stage, sent: Instant) -> Duration {
+        let answered = self.answered.unwrap_or(sent);
+        let sending = self.sending.unwrap_or(sent);
+        match stage {
+            Stage::RequestQueue => self.begun.since(self.arrived),
+            Stage::Local => self.left.since(self.begun),
+            Stage::Remote => answered.since(self.left),
+            Stage::ResponseQueue => sending.since(answered),
+            Stage::ResponseSend => sent.since(sending),
+            Stage::Total => sent.since(self.arrived),
+        }
+    }
+}
+
+/// The figures of one shard's requests.
+#[derive(Debug)]
+pub(crate) struct RequestFigures {
+    /// By API key; `None` where nothing is served.
+    apis: Vec<Option<Box<ApiFigures>>>,
+}
+
+/// The figures of one API.
+#[derive(Debug)]
+pub(crate) struct ApiFigures {
+    stages: [Histogram; Stage::ALL.len()],
+    bytes: Histogram,
+    versions: [AtomicU64; VERSIONS],
+}
+
+/// The figures of one API over all shards, at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ApiTotals {
+    /// In microseconds.
+    pub(crate) stages: [Distribution; Stage::ALL.len()],
+    pub(crate) bytes: Distribution,
+    pub(crate) versions: [u64; VERSIONS],
+}
+
+impl Default for RequestFigures {
+    fn default() -> Self {
+        let highest = SUPPORTED.iter().map(|served| served.key.key()).max().unwrap_or(0);
+        let mut apis: Vec<Option<Box<ApiFigures>>> = (0..=highest).map(|_| None).collect();
+        for served in SUPPORTED {
+            let place = usize::try_from(served.key.key()).expect("what is served has a key");
+            apis[place] = Some(Box::new(ApiFigures {
+                stages: Default::default(),
+                bytes: Histogram::default(),
+                versions: std::array::from_fn(|_| AtomicU64::new(0)),
+            }));
+        }
+        Self { apis }
+    }
+}
+
+impl RequestFigures {
+    /// A response was sent. What is not served is not counted.
+    pub(crate) fn on_sent(&self, exchange: &Exchange, sent: Instant) {
+        let Some(api) = self.api(exchange.api_key) else { return };
+        for (histogram, stage) in api.stages.iter().zip(Stage::ALL) {
+            histogram.record(u64::try_from(exchange.took(stage, sent).as_micros()).unwrap_or(u64::MAX));
+        }
+        api.bytes.record(exchange.bytes as u64);
+        if let Some(version) = usize::try_from(exchange.version).ok().and_then(|v| api.versions.get(v)) {
+            version.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds an API's figures to `totals`.
+    pub(crate) fn add_to(&self, api_key: i16, totals: &mut ApiTotals) {
+        let Some(api) = self.api(api_key) else { return };
+        for (stage, sum) in api.stages.iter().zip(&mut totals.stages) {
+            stage.add_to(sum);
+        }
+        api.bytes.add_to(&mut totals.bytes);
+        for (version, sum) in api.versions.iter().zip(&mut totals.versions) {
+            *sum += version.load(Ordering::Relaxed);
+        }
+    }
+
+    fn api(&self, key: i16) -> Option<&ApiFigures> {
+        self.apis.get(usize::try_from(key).ok()?)?.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_requests_time_is_shared_out_among_its_stages() {
+        let at = |micros| Instant::START + Duration::from_micros(micros);
+        let mut exchange = Exchange::new(&[0, 3, 0, 12, 0, 0, 0, 1], at(0), at(10));
+        exchange.left = at(30);
+        exchange.answered = Some(at(70));
+        exchange.sending = Some(at(150));
+        let figures = RequestFigures::default();
+        figures.on_sent(&exchange, at(310));
+        figures.on_sent(&Exchange::new(&[0x7f, 0xff, 0, 0], at(0), at(0)), at(1));
+        figures.on_sent(&Exchange::new(&[0], at(0), at(0)), at(1));
+
+        let mut totals = ApiTotals::default();
+        figures.add_to(3, &mut totals);
+        let found: Vec<u64> = totals.stages.iter().map(|stage| stage.quantile(0.5)).collect();
+        for (found, expected) in found.into_iter().zip([10, 20, 40, 80, 160, 310]) {
+            assert!(found.abs_diff(expected) <= expected / 16, "{found} for {expected}");
+        }
+        assert_eq!((totals.versions[12], totals.versions.iter().sum::<u64>()), (1, 1));
+        assert_eq!(totals.bytes.quantile(0.5), 8);
+    }
+}
