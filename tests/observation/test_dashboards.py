@@ -51,7 +51,7 @@ def our_queries():
             yield pytest.param(target["expr"], id=f"{panel['title']}: {target['refId']}")
 
 
-@pytest.mark.parametrize("expression", our_queries())
+@pytest.mark.parametrize("expression", list(our_queries()))
 def test_our_own_dashboard_has_something_to_show(prometheus, expression):
     query = expression.replace("$__rate_interval", "1m").replace("$instance", ".*")
     assert "$" not in query

@@ -69,7 +69,7 @@ def test_connections_and_their_software_come_and_go(observed):
     assert connections(samples(observed.page)) <= before
 
 
-def test_a_stopped_client_of_the_page_holds_nobody_up(observed):
+def test_a_broker_at_work_is_alive_and_ready(observed):
     assert get(observed.page, "/healthz") == (200, "alive\n")
     assert get(observed.page, "/readyz") == (200, "ready\n")
     assert get(observed.page, "/")[0] == 404
