@@ -16,6 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How many visitors are answered at once.
 const THREADS: usize = 4;
 
+/// The priority of the pages' threads, as `nice` counts.
+const LESS_URGENT: i32 = 10;
+
 /// How many reads, of up to a kilobyte each, the head of a request may take.
 const MAX_READS: usize = 8;
 
@@ -42,6 +45,9 @@ pub fn serve(
 }
 
 fn answer_all(listener: &TcpListener, metrics: &Metrics, health: &Health, log: &Log) {
+    // A page of many partitions is some work: where processors are short, that of requests goes first. On Linux this is the thread's own
+    // priority; a kernel that refuses has its reasons.
+    let _ = rustix::process::setpriority_process(None, LESS_URGENT);
     for visitor in listener.incoming() {
         match visitor {
             // A visitor who leaves early has lost nothing that we owe.
