@@ -202,7 +202,8 @@ impl World {
         let needed = !stopped || process.shards.iter().any(aplomb_broker::Shard::needs_tail);
         self.memory = needed.then(|| process.memory());
         drop(process);
-        self.oracle.ends.push((self.now, clean));
+        // An end that was begun may have got as far for some partitions as a clean one.
+        self.oracle.ends.push((self.now, clean || self.outages.stopping));
         self.disks.iter().for_each(|disk| disk.process_killed());
         self.oracle.journal.process_ended(self.contract(), &self.oracle.calm, clean, self.now);
         self.is_down();

@@ -5,7 +5,7 @@
 //! only from the end of the log on. What is gone by then does not come back.
 
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{Hash as _, Hasher as _};
 use std::time::Duration;
 
@@ -279,13 +279,17 @@ impl Journal {
 
     /// The power goes: what is not durable may be gone.
     pub(crate) fn power_cut(&mut self, contract: Contract, calm: &Calm, now: Instant) {
-        for log in self.logs.values_mut() {
+        let in_doubt = self.batches.iter().filter(|sent| sent.status == Status::Doubt);
+        let in_doubt: BTreeSet<PartitionId> = in_doubt.map(|sent| sent.partition).collect();
+        for (partition, log) in &mut self.logs {
             let durable = |known: &&Known| {
                 let sent = &self.batches[known.batch];
                 let promised = sent.synced && sent.status == Status::Acknowledged;
                 promised || calm.lasted(contract.records, sent.told, now)
             };
             let until = log.known.values().rev().find(durable).map_or(0, |known| known.last + 1);
+            // What nobody was told of may have been counted in an end that somebody was told.
+            log.has_lost |= in_doubt.contains(partition);
             // Until the log is read again nobody knows what an earlier cut has left.
             log.surely_until = Some(log.surely_until.map_or(until, |earlier| earlier.min(until)));
         }
