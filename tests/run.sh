@@ -48,6 +48,8 @@ suite() { # suite FOLDER: its own run.sh, or pytest over it
 
 e2e() { suite e2e; }
 
+adoption() { suite adoption; }
+
 crash() { suite crash; }
 
 # Other people's dashboards, and ours, find what they ask for.
@@ -61,12 +63,12 @@ simulate() {
 
 fuzz() { fuzz/run.sh "$fuzz_seconds"; }
 
-steps=(setup ci simulate release oracles e2e crash observation fuzz)
+steps=(setup ci simulate release oracles e2e adoption crash observation fuzz)
 [ $# -gt 0 ] && steps=("$@")
 failed=()
 for step in "${steps[@]}"; do
   case $step in
-    setup | ci | simulate | release | oracles | e2e | crash | observation | fuzz) ;;
+    setup | ci | simulate | release | oracles | e2e | adoption | crash | observation | fuzz) ;;
     *) echo "there is no step '$step'" >&2; exit 2 ;;
   esac
   echo "== $step"

@@ -123,12 +123,15 @@ impl Log {
     /// If the parts contradict each other.
     #[must_use]
     pub fn new(parts: LogParts) -> Self {
-        let LogParts { config, segments, tail, producers, epochs, start, recovery_point, mut flush } = parts;
+        let LogParts { config, segments, tail, mut producers, epochs, start, recovery_point, mut flush } =
+            parts;
         let end = tail.end();
         assert_eq!(end.segment_base, segments.active().base, "the tail goes on where the files end");
         assert_eq!(end.at, segments.active().size, "the tail goes on where the files end");
         assert!(start <= end.offset, "a log does not start behind its end");
         flush.begin_at(recovery_point.min(end.offset));
+        // Markers that were read again are below the high watermark, and the transactions that they end are decided.
+        producers.on_high_watermark(end.offset);
         Self {
             config,
             segments,

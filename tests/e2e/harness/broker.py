@@ -150,6 +150,7 @@ class Broker:
         """What has to happen before the process starts."""
 
     def _command(self, config):
+        """What starts the process."""
         raise NotImplementedError
 
 
@@ -176,6 +177,8 @@ class Kafka(Broker):
     """Apache Kafka from its Maven jars."""
 
     kind = "kafka"
+    # The class path of its release.
+    release = "oracle"
     # A JVM that stops on SIGTERM says so, after its shutdown hooks have run.
     clean_exits = (0, 128 + signal.SIGTERM)
     # The heap grows to its limit whether it must or not.
@@ -192,7 +195,11 @@ class Kafka(Broker):
     def _prepare(self, config):
         if (self.log_dirs[0] / "meta.properties").exists():
             return
-        command = [*places.java("oracle"), "kafka.tools.StorageTool", "format", "-t", "aplombEndToEndTests000", "-c", str(config)]
+        self.format(config)
+
+    def format(self, config, *arguments):
+        """`kafka-storage format`."""
+        command = [*places.java(self.release), "kafka.tools.StorageTool", "format", "-t", "aplombEndToEndTests000", "-c", str(config), *arguments]
         for feature in self.features:
             command += ["--feature", feature]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
@@ -201,7 +208,7 @@ class Kafka(Broker):
 
     def _command(self, config):
         log = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=info", "-Dorg.slf4j.simpleLogger.showDateTime=true"]
-        return [*places.java("oracle", *log), "kafka.Kafka", str(config)]
+        return [*places.java(self.release, *log), "kafka.Kafka", str(config)]
 
 
 KINDS = {"aplomb": Aplomb, "kafka": Kafka}

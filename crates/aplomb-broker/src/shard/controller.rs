@@ -268,6 +268,17 @@ impl Shard {
         room.decisions.push_back(Decision { end, records, reply, ids });
     }
 
+    /// The last decision: this broker goes.
+    pub(super) fn leave_cluster(&mut self, now: Now, out: &mut Vec<Output>) {
+        let Some(room) = &mut self.controller else { return };
+        let records = room.controller.fence(self.config.node_id);
+        self.write(records, None, None, now, out);
+        self.carry_out_effects(now, out);
+        for disk in &mut self.disks {
+            disk.poll(&mut self.partitions, now.instant);
+        }
+    }
+
     /// Goes back to what is in the log: decisions that could not be written never were.
     fn abandon_controller(&mut self, reply: Option<(RequestId, Reply)>, out: &mut Vec<Output>) {
         let room = self.controller.as_mut().expect("only the controller decides");
@@ -286,6 +297,8 @@ impl Shard {
 
     /// Everything in the metadata log below `end` is durable: it may be seen.
     pub(super) fn on_metadata_durable(&mut self, end: Offset, now: Now, out: &mut Vec<Output>) {
+        // The others may be gone when this one leaves, and it alone still asks who is registered.
+        let others = if self.is_leaving() { 0 } else { self.shards };
         let Some(room) = &mut self.controller else { return };
         let mut replies = Vec::new();
         let mut is_new = false;
@@ -306,7 +319,7 @@ impl Shard {
         room.generation += 1;
         let (image, delta) = (Arc::new(room.replay.image().clone()), Arc::new(room.replay.take_delta()));
         let generation = room.generation;
-        let missing: BTreeSet<ShardId> = (1..self.shards).map(ShardId).collect();
+        let missing: BTreeSet<ShardId> = (1..others).map(ShardId).collect();
         for to in &missing {
             let (image, delta) = (image.clone(), delta.clone());
             out.push(Output::Send { to: *to, message: ShardMessage::Image { image, delta, generation } });

@@ -1,5 +1,8 @@
 //! The end: fetches are answered, logs are closed, and the last word on each disk is that all of it was closed cleanly.
 //!
+//! Shard 0 first writes into the metadata log that this broker is fenced, as a controlled shutdown of Apache Kafka's ends: the next process,
+//! be it Apache Kafka's, need not wait until the session of a broker that looks alive has expired.
+//!
 //! Each shard closes its own partitions: a last round of writes and syncs, with a last time entry in each index and a last producer snapshot, and a
 //! second checkpoint so that the recovery point is the end. Shard 0 waits for the others and writes the checkpoint files, then the
 //! clean shutdown markers. A disk that does not answer is not waited for for ever: the server has a deadline, and what is then missing is the
@@ -28,6 +31,8 @@ pub(super) struct Stopping {
 enum Stage {
     /// Waiting for operations, the controller, and deletions: new partitions may wait for the names of deleted ones.
     Draining,
+    /// The metadata log is told that this broker goes.
+    Leaving,
     /// The last checkpoint is under way.
     Closing,
     /// Everything here is closed; shard 0 waits for the others.
@@ -54,6 +59,11 @@ impl Shard {
         self.stopping.as_ref().is_some_and(|stopping| stopping.stage == Stage::Done)
     }
 
+    /// Whether the metadata log is being told that this broker goes.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.stopping.as_ref().is_some_and(|stopping| stopping.stage == Stage::Leaving)
+    }
+
     /// Whether records are in memory that their files do not have: of a disk that is lost. The tail has to outlive the process then.
     #[must_use]
     pub fn needs_tail(&self) -> bool {
@@ -65,6 +75,10 @@ impl Shard {
             let Some(stopping) = &self.stopping else { return };
             let next = match stopping.stage {
                 Stage::Draining if self.is_drained() => {
+                    self.leave_cluster(now, out);
+                    Stage::Leaving
+                }
+                Stage::Leaving if self.has_left() => {
                     self.close_partitions(now);
                     Stage::Closing
                 }
@@ -78,7 +92,12 @@ impl Shard {
                     Stage::Marking
                 }
                 Stage::Marking if stopping.goodbyes == 0 => Stage::Done,
-                Stage::Draining | Stage::Closing | Stage::Closed | Stage::Marking | Stage::Done => return,
+                Stage::Draining
+                | Stage::Leaving
+                | Stage::Closing
+                | Stage::Closed
+                | Stage::Marking
+                | Stage::Done => return,
             };
             if let Some(stopping) = &mut self.stopping {
                 stopping.stage = next;
@@ -89,6 +108,14 @@ impl Shard {
     fn is_drained(&self) -> bool {
         let decided = self.controller.as_ref().is_none_or(|room| room.is_idle());
         self.operations.is_empty() && decided && self.leaving.is_over()
+    }
+
+    /// Whether the last decision is durable, or never will be.
+    fn has_left(&self) -> bool {
+        let metadata = self.partitions.get(&PartitionKey::METADATA);
+        let lost = |disk: DiskIndex| self.disks[usize::from(disk.0)].lost.is_some();
+        self.controller.as_ref().is_none_or(|room| room.is_idle())
+            || metadata.is_none_or(|partition| lost(partition.disk))
     }
 
     fn is_idle(&self) -> bool {

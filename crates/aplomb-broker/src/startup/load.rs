@@ -390,14 +390,19 @@ fn list(
 
 /// Whether a directory is of the topic with this id. One that does not say so is nobody's.
 fn is_of(directory: &Directory, name: &str, topic: Uuid) -> Result<bool, StartError> {
+    Ok(topic_of(directory, name)? == Some(topic))
+}
+
+/// Of which topic a directory says that it is.
+pub(super) fn topic_of(directory: &Directory, name: &str) -> Result<Option<Uuid>, StartError> {
     let file = FileName::new(format!("{name}/{PARTITION_METADATA}"));
-    let Some(bytes) = read(directory, &file)? else { return Ok(false) };
+    let Some(bytes) = read(directory, &file)? else { return Ok(None) };
     let found = PartitionMetadata::parse(&bytes).map_err(|error| StartError::File {
         path: directory.path.clone(),
         file,
         reason: error.to_string(),
     })?;
-    Ok(found.topic_id == topic)
+    Ok(Some(found.topic_id))
 }
 
 /// Gives a directory that no topic has the name of a stray, as Apache Kafka does. Nothing in it is touched.

@@ -1,9 +1,10 @@
 //! From log directories to shards. Runs before the first request, on threads that may wait for a disk.
 //!
-//! The order, which the caller keeps: [`survey()`] each directory; write back what an earlier process had only in memory
+//! The order, which the caller keeps: [`examine()`] everything, which changes nothing and refuses what is not ours; [`survey()`] each directory; write back what an earlier process had only in memory
 //! ([`aplomb_log::recovery::restore`]), the metadata log first; [`MetadataFound::read`] it, which gives the names for the rest; write that back as well; then
 //! [`load()`].
 
+mod examine;
 mod lead;
 mod load;
 mod metadata;
@@ -13,8 +14,9 @@ use aplomb_disk_api::{DiskError, FileName};
 use aplomb_log::recovery::LoadError;
 use aplomb_log::segment::NotAPartition;
 
+pub use examine::{Examined, ExaminedDirectory, Refusal, examine};
 pub use load::{Executor, Job, LoadInput, Ready, ShardStart, load};
-pub use metadata::MetadataFound;
+pub use metadata::{Damage, MetadataFound};
 pub use survey::{Directory, Surveyed, survey};
 
 /// Why a broker does not start.
@@ -53,6 +55,14 @@ pub enum StartError {
         path: String,
         /// What is wrong.
         error: LoadError,
+    },
+    /// The metadata log has lost something.
+    #[error("the metadata log in {path} is damaged: {damage}")]
+    Damaged {
+        /// Its directory.
+        path: String,
+        /// How.
+        damage: Damage,
     },
     /// The metadata log.
     #[error("the metadata log cannot be used: {0}")]

@@ -184,7 +184,7 @@ impl Shape<'_> {
         if let Some(old) = old {
             self.remarks.extend(restore(&old.recover(), &disks, &Wanted::Metadata, &mut unique)?.remarks);
         }
-        let found = MetadataFound::read(&surveyed[0].directory, "simulated")?;
+        let found = MetadataFound::read(&surveyed[0].directory, "simulated", surveyed[0].clean.is_some())?;
         if let Some(old) = old {
             let topics = &found.replay.image().topics;
             let name = |id| topics.by_id(id).map(|topic| topic.name.clone());

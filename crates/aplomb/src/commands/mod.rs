@@ -1,6 +1,7 @@
 //! What can be asked of `aplomb` on the command line.
 
 mod serve;
+mod storage;
 
 use std::process::ExitCode;
 
@@ -18,6 +19,8 @@ pub(crate) struct Cli {
 enum Command {
     /// Run a broker.
     Serve(serve::ServeArgs),
+    /// Look at log directories, and give them back to Apache Kafka.
+    Storage(storage::StorageArgs),
     /// Say which version this is.
     Version,
 }
@@ -27,12 +30,19 @@ impl Cli {
     pub(crate) fn run(self) -> ExitCode {
         match self.command {
             Command::Serve(args) => serve::run(&args),
+            Command::Storage(args) => storage::run(&args),
             Command::Version => {
                 println!("aplomb {}", env!("CARGO_PKG_VERSION"));
                 ExitCode::SUCCESS
             }
         }
     }
+}
+
+/// One sentence on the standard error.
+fn fail(error: &dyn std::error::Error) -> ExitCode {
+    eprintln!("aplomb: {error}");
+    ExitCode::FAILURE
 }
 
 #[cfg(test)]

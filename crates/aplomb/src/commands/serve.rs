@@ -27,15 +27,10 @@ pub(super) fn run(args: &ServeArgs) -> ExitCode {
     let file = args.config.as_deref().or(args.file.as_deref());
     let settings = match config::load(file, &args.overrides) {
         Ok(settings) => settings,
-        Err(error) => return fail(&error),
+        Err(error) => return super::fail(&error),
     };
     match Broker::start(&settings) {
         Ok(broker) => broker.run(),
-        Err(error) => fail(&error),
+        Err(error) => super::fail(&error),
     }
-}
-
-fn fail(error: &dyn std::error::Error) -> ExitCode {
-    eprintln!("aplomb: {error}");
-    ExitCode::FAILURE
 }

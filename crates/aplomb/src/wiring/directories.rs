@@ -1,17 +1,18 @@
 //! Log directories: opened, locked, and found to be ours, or made so.
 //!
 //! What always holds: a directory that says that it is another broker's, or another cluster's, is refused with the reason; one that is empty
-//! becomes ours. `meta.properties` is read as Apache Kafka writes it (`org.apache.kafka.metadata.properties.MetaPropertiesEnsemble`).
+//! becomes ours. Nothing is changed by looking ([`Candidates`]), so that whoever looks can still refuse. `meta.properties` is read as Apache Kafka writes it (`org.apache.kafka.metadata.properties.MetaPropertiesEnsemble`).
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use aplomb_broker::startup::{Directory, Examined, Refusal, examine};
 use aplomb_disk::EngineError;
 use aplomb_disk::lock::{DirectoryLock, LOCK_FILE, LockError};
 use aplomb_disk::startup::RealStartupDisk;
-use aplomb_disk_api::{DiskError, FileName, SmallFile, StartupDisk};
+use aplomb_disk_api::{DiskError, DiskIndex, FileName, SmallFile, StartupDisk};
 use aplomb_log::meta::{MetaProperties, MetaPropertiesError, MetaVersion};
 use aplomb_log::segment::top_level::META_PROPERTIES;
 use aplomb_model::{BrokerId, DirectoryId, Uuid};
@@ -73,55 +74,119 @@ pub(crate) enum DirectoryError {
     MetadataMissing { path: PathBuf, other: PathBuf, cluster: String },
 }
 
+/// Log directories, locked and looked at, and not changed.
+pub(crate) struct Candidates {
+    found: Vec<Found>,
+    /// Which of them has the metadata log.
+    metadata: usize,
+    /// What those say that have an identity.
+    cluster_id: Option<String>,
+}
+
 /// A directory that is locked and looked at.
 struct Found {
     path: PathBuf,
+    there: Option<There>,
+}
+
+/// One that exists.
+struct There {
     lock: DirectoryLock,
-    disk: RealStartupDisk,
+    disk: Arc<RealStartupDisk>,
     identity: Option<MetaProperties>,
 }
 
-impl LogDirectories {
-    /// Opens and locks the directories, makes missing ones, and gives empty ones an identity. `metadata` is the one with the metadata
-    /// log; it may stand outside `log.dirs` and is the last then. `random` draws ids.
-    pub(crate) fn open(
-        log_dirs: &[String],
-        metadata: &str,
-        node: BrokerId,
-        random: &mut dyn FnMut() -> [u8; 16],
-    ) -> Result<Self, DirectoryError> {
+impl Candidates {
+    /// Locks the directories and reads whose they are; missing ones are left missing. `metadata` is the one with the metadata log; it may
+    /// stand outside `log.dirs` and is the last then.
+    pub(crate) fn look(log_dirs: &[String], metadata: &str, node: BrokerId) -> Result<Self, DirectoryError> {
         let mut paths: Vec<&str> = log_dirs.iter().map(String::as_str).collect();
         if !paths.contains(&metadata) {
             paths.push(metadata);
         }
         let found: Vec<Found> =
-            paths.iter().map(|path| Found::open(Path::new(path))).collect::<Result<_, _>>()?;
+            paths.iter().map(|path| Found::look(Path::new(path))).collect::<Result<_, _>>()?;
         let metadata = paths.iter().position(|path| *path == metadata).expect("it was put there");
-        let cluster_id = match agreed_cluster(&found, node)? {
-            None => draw(random).to_string(),
-            Some((cluster, other)) => {
-                if found[metadata].identity.is_none() {
-                    let path = found[metadata].path.clone();
-                    return Err(DirectoryError::MetadataMissing { path, other, cluster });
-                }
-                cluster
-            }
-        };
-        let mut directories: Vec<LogDirectory> = Vec::with_capacity(found.len());
-        for found in found {
-            let directory = found.identify(&cluster_id, node, random)?;
-            if let Some(same) = directories.iter().find(|other| other.id == directory.id) {
-                return Err(DirectoryError::SameId {
-                    one: same.path.clone(),
-                    other: directory.path,
-                    id: directory.id,
-                });
-            }
-            directories.push(directory);
+        let agreed = agreed_cluster(&found, node)?;
+        if let Some((cluster, other)) = &agreed
+            && found[metadata].identity().is_none()
+        {
+            let (path, other, cluster) = (found[metadata].path.clone(), other.clone(), cluster.clone());
+            return Err(DirectoryError::MetadataMissing { path, other, cluster });
         }
-        Ok(Self { cluster_id, directories, metadata })
+        let mut ids: Vec<(DirectoryId, &Path)> = Vec::new();
+        for one in &found {
+            let Some(id) = one.identity().and_then(MetaProperties::directory_id) else { continue };
+            if let Some((_, same)) = ids.iter().find(|(other, _)| *other == id) {
+                let (one, other) = ((*same).to_owned(), one.path.clone());
+                return Err(DirectoryError::SameId { one, other, id });
+            }
+            ids.push((id, &one.path));
+        }
+        Ok(Self { found, metadata, cluster_id: agreed.map(|(cluster, _)| cluster) })
     }
 
+    /// The cluster that they belong to, if they belong to one.
+    pub(crate) fn cluster_id(&self) -> Option<&str> {
+        self.cluster_id.as_deref()
+    }
+
+    /// Those that belong to the cluster, as start-up looks at them, and which of these has the metadata log. None, in a new cluster.
+    pub(crate) fn known(&self) -> (Vec<Directory>, usize) {
+        let mut known = Vec::new();
+        let mut metadata = 0;
+        for (index, found) in self.found.iter().enumerate() {
+            let Some(there) = found.there.as_ref().filter(|there| there.identity.is_some()) else { continue };
+            if index == self.metadata {
+                metadata = known.len();
+            }
+            known.push(Directory {
+                index: DiskIndex(u16::try_from(index).expect("log directories are few")),
+                id: there.identity.as_ref().and_then(MetaProperties::directory_id).unwrap_or(Uuid::ZERO),
+                path: found.path.display().to_string(),
+                disk: there.disk.clone(),
+            });
+        }
+        (known, metadata)
+    }
+
+    /// Whether `node` may take over what is in them; `None` if there is nothing yet.
+    pub(crate) fn examine(&self, node: BrokerId) -> Result<Option<Examined>, Refusal> {
+        let Some(cluster_id) = self.cluster_id() else { return Ok(None) };
+        let (known, metadata) = self.known();
+        examine(&known, metadata, cluster_id, node).map(Some)
+    }
+
+    /// What making these directories ours will change, one sentence each.
+    pub(crate) fn changes(&self) -> Vec<String> {
+        let change = |found: &Found| {
+            let path = found.path.display();
+            match found.there.as_ref().map(|there| there.identity.as_ref()) {
+                None => Some(format!("{path}: is missing, and is made")),
+                Some(None) => Some(format!("{path}: is empty, and gets a {META_PROPERTIES}")),
+                Some(Some(identity)) if identity.directory_id().is_none() => {
+                    Some(format!("{path}/{META_PROPERTIES}: gets a directory.id"))
+                }
+                Some(Some(_)) => None,
+            }
+        };
+        self.found.iter().filter_map(change).collect()
+    }
+
+    /// Makes missing directories, and gives those an identity that have none. `random` draws ids.
+    pub(crate) fn settle(
+        self,
+        node: BrokerId,
+        random: &mut dyn FnMut() -> [u8; 16],
+    ) -> Result<LogDirectories, DirectoryError> {
+        let Self { found, metadata, cluster_id } = self;
+        let cluster_id = cluster_id.unwrap_or_else(|| draw(random).to_string());
+        let directories = found.into_iter().map(|found| found.identify(&cluster_id, node, random));
+        Ok(LogDirectories { directories: directories.collect::<Result<_, _>>()?, cluster_id, metadata })
+    }
+}
+
+impl LogDirectories {
     /// The id of the directory that has the metadata log.
     pub(crate) fn metadata_id(&self) -> DirectoryId {
         self.directories[self.metadata].id
@@ -136,7 +201,7 @@ impl LogDirectories {
 /// What all directories that have an identity say, and one of them.
 fn agreed_cluster(found: &[Found], node: BrokerId) -> Result<Option<(String, PathBuf)>, DirectoryError> {
     let mut agreed: Option<(String, PathBuf)> = None;
-    for (path, identity) in found.iter().filter_map(|found| Some((&found.path, found.identity.as_ref()?))) {
+    for (path, identity) in found.iter().filter_map(|found| Some((&found.path, found.identity()?))) {
         let (Some(cluster), Some(found_node)) = (identity.cluster_id(), identity.node_id()) else {
             return Err(DirectoryError::ZooKeeper(path.clone()));
         };
@@ -163,29 +228,16 @@ fn agreed_cluster(found: &[Found], node: BrokerId) -> Result<Option<(String, Pat
 }
 
 impl Found {
-    fn open(path: &Path) -> Result<Self, DirectoryError> {
-        std::fs::create_dir_all(path)
-            .map_err(|source| DirectoryError::Make { path: path.to_owned(), source })?;
-        let lock =
-            patiently(|| DirectoryLock::acquire(path), |error| matches!(error, LockError::InUse { .. }))?;
-        let disk = RealStartupDisk::open(path)?;
-        let failed = |error| DirectoryError::Disk { path: path.to_owned(), error };
-        let identity = match disk.read(&FileName::new(META_PROPERTIES), 0, 1 << 20) {
-            Ok(bytes) => Some(
-                MetaProperties::parse(&bytes)
-                    .map_err(|error| DirectoryError::Identity { path: path.to_owned(), error })?,
-            ),
-            Err(DiskError::NotFound { .. }) => None,
-            Err(error) => return Err(failed(error)),
+    fn look(path: &Path) -> Result<Self, DirectoryError> {
+        let there = match std::fs::metadata(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            _ => Some(There::look(path)?),
         };
-        if identity.is_none() {
-            let entries = disk.list(None).map_err(failed)?;
-            let something = entries.into_iter().find(|entry| !NOTHING.contains(&entry.name.as_str()));
-            if let Some(entry) = something {
-                return Err(DirectoryError::NotEmpty { path: path.to_owned(), found: entry.name });
-            }
-        }
-        Ok(Self { path: path.to_owned(), lock, disk, identity })
+        Ok(Self { path: path.to_owned(), there })
+    }
+
+    fn identity(&self) -> Option<&MetaProperties> {
+        self.there.as_ref()?.identity.as_ref()
     }
 
     /// Gives the directory what is missing of its identity.
@@ -195,7 +247,15 @@ impl Found {
         node: BrokerId,
         random: &mut dyn FnMut() -> [u8; 16],
     ) -> Result<LogDirectory, DirectoryError> {
-        let Self { path, lock, disk, identity } = self;
+        let Self { path, there } = self;
+        let There { lock, disk, identity } = match there {
+            Some(there) => there,
+            None => {
+                std::fs::create_dir_all(&path)
+                    .map_err(|source| DirectoryError::Make { path: path.clone(), source })?;
+                There::look(&path)?
+            }
+        };
         let (identity, id, changed) = match identity {
             None => {
                 let id = draw(random);
@@ -216,7 +276,32 @@ impl Found {
                 SmallFile { name: FileName::new(META_PROPERTIES), content: Bytes::from(identity.encode()) };
             disk.publish(&[file]).map_err(|error| DirectoryError::Disk { path: path.clone(), error })?;
         }
-        Ok(LogDirectory { path, id, disk: Arc::new(disk), _lock: lock })
+        Ok(LogDirectory { path, id, disk, _lock: lock })
+    }
+}
+
+impl There {
+    fn look(path: &Path) -> Result<Self, DirectoryError> {
+        let lock =
+            patiently(|| DirectoryLock::acquire(path), |error| matches!(error, LockError::InUse { .. }))?;
+        let disk = RealStartupDisk::open(path)?;
+        let failed = |error| DirectoryError::Disk { path: path.to_owned(), error };
+        let identity = match disk.read(&FileName::new(META_PROPERTIES), 0, 1 << 20) {
+            Ok(bytes) => Some(
+                MetaProperties::parse(&bytes)
+                    .map_err(|error| DirectoryError::Identity { path: path.to_owned(), error })?,
+            ),
+            Err(DiskError::NotFound { .. }) => None,
+            Err(error) => return Err(failed(error)),
+        };
+        if identity.is_none() {
+            let entries = disk.list(None).map_err(failed)?;
+            let something = entries.into_iter().find(|entry| !NOTHING.contains(&entry.name.as_str()));
+            if let Some(entry) = something {
+                return Err(DirectoryError::NotEmpty { path: path.to_owned(), found: entry.name });
+            }
+        }
+        Ok(Self { lock, disk: Arc::new(disk), identity })
     }
 }
 
@@ -276,7 +361,7 @@ mod tests {
 
         fn open(&self, names: &[&str], node: BrokerId) -> Result<LogDirectories, DirectoryError> {
             let dirs: Vec<String> = names.iter().map(|name| self.path(name)).collect();
-            LogDirectories::open(&dirs, &dirs[0].clone(), node, &mut chance)
+            Candidates::look(&dirs, &dirs[0], node)?.settle(node, &mut chance)
         }
 
         fn refusal(&self, names: &[&str], node: BrokerId) -> String {
@@ -322,6 +407,7 @@ mod tests {
         assert!(other.starts_with("log directory /b belongs to cluster "), "{other}");
         let missing = place.refusal(&["new", "a"], NODE);
         assert!(missing.ends_with(": the cluster's metadata is missing"), "{missing}");
+        assert!(!place.0.path().join("new").exists(), "what is refused changes nothing");
 
         std::fs::create_dir(place.0.path().join("c")).expect("a directory");
         std::fs::copy(place.path("a/meta.properties"), place.path("c/meta.properties")).expect("a copy");

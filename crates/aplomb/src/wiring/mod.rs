@@ -1,6 +1,6 @@
 //! Hands each broker its disks: everything between checked settings and a broker at work, and back again.
 //!
-//! The order of a start: descriptors, log and guard; log directories locked and found to be ours; listeners bound; what an earlier run
+//! The order of a start: descriptors, log and guard; log directories locked and found to be ours, without a change until then; listeners bound; what an earlier run
 //! had only in memory written to the files ([`aplomb_log::recovery::restore`]), the metadata log first, since it knows the names; the tail opened anew; logs
 //! loaded; disks, shards and the acceptor started; listeners opened. The end goes the same way back.
 //!
@@ -14,6 +14,7 @@ mod network;
 mod observation;
 mod process;
 mod signals;
+pub(crate) mod storage;
 mod tail;
 mod tail_record;
 
@@ -24,10 +25,10 @@ use std::time::Duration;
 
 use aplomb_broker::Shard;
 use aplomb_broker::config::{BrokerConfig, Guard as GuardSetting};
-use aplomb_broker::metadata::MetadataImage;
+use aplomb_broker::metadata::{MetadataImage, Topics};
 use aplomb_broker::ports::ShardId;
 use aplomb_broker::startup::{
-    self, Directory, LoadInput, MetadataFound, Ready, StartError, Surveyed, survey,
+    self, Directory, Examined, LoadInput, MetadataFound, Ready, Refusal, StartError, Surveyed, survey,
 };
 use aplomb_disk::EngineError;
 use aplomb_disk_api::DiskIndex;
@@ -39,7 +40,7 @@ use aplomb_server::metrics::{BrokerFigures, Health, Metrics, Phase, http};
 use aplomb_server::net::Listener;
 use aplomb_server::{Server, ServerConfig, Switchboard};
 
-use self::directories::{DirectoryError, LogDirectories, chance};
+use self::directories::{Candidates, DirectoryError, LogDirectories, chance};
 use self::disks::Disks;
 use self::network::{Bound, NetworkError};
 use self::observation::Watched;
@@ -60,6 +61,8 @@ pub(crate) enum BrokerError {
     Network(#[from] NetworkError),
     #[error(transparent)]
     Tail(#[from] TailError),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     #[error(transparent)]
     Load(#[from] StartError),
     #[error(transparent)]
@@ -117,12 +120,13 @@ impl Broker {
         let guard = start_guard(config.guard, log)?;
 
         let storage = &config.storage;
-        let directories =
-            LogDirectories::open(&storage.log_dirs, &storage.metadata_log_dir, config.node_id, &mut chance)?;
+        let candidates = Candidates::look(&storage.log_dirs, &storage.metadata_log_dir, config.node_id)?;
+        let examined = candidates.examine(config.node_id)?;
         let bound: Vec<Bound> = config.network.listeners.iter().map(Bound::bind).collect::<Result<_, _>>()?;
+        let directories = candidates.settle(config.node_id, &mut chance)?;
         let (metrics, health) = start_metrics(&config, log)?;
 
-        let Loaded { ready, tail, config } = load(&config, &directories, &bound, &health, log)?;
+        let Loaded { ready, tail, config } = load(&config, &directories, examined, &bound, &health, log)?;
         let net = network::net_config(&config.network)?;
         for remark in &ready.remarks {
             log.warn("wiring/load", remark.clone());
@@ -217,6 +221,7 @@ struct Loaded {
 fn load(
     config: &Arc<BrokerConfig>,
     directories: &LogDirectories,
+    examined: Option<Examined>,
     bound: &[Bound],
     health: &Health,
     log: &Log,
@@ -226,8 +231,12 @@ fn load(
     let old = OldTails::find(directories, storage)?;
     let surveyed: Vec<Surveyed> = known(directories).into_iter().map(survey).collect::<Result<_, _>>()?;
     let unclean = surveyed.iter().any(|surveyed| surveyed.clean.is_none());
-    old.restore(directories, &Wanted::Metadata, log)?;
-    let found = MetadataFound::read(&surveyed[directories.metadata].directory, &directories.cluster_id)?;
+    let metadata = &surveyed[directories.metadata];
+    let restored = old.restore(directories, &Wanted::Metadata, log)?;
+    let found = match examined {
+        Some(examined) if restored == 0 => examined.found,
+        _ => MetadataFound::read(&metadata.directory, &directories.cluster_id, metadata.clean.is_some())?,
+    };
     let topics = &found.replay.image().topics;
     old.restore(directories, &Wanted::Topics(&|id| topics.by_id(id).map(|topic| topic.name.clone())), log)?;
     let tail = old.renew(directories, storage, log)?;
@@ -266,6 +275,13 @@ fn in_force(config: &Arc<BrokerConfig>, image: &MetadataImage, log: &Log) -> Arc
             Arc::clone(config)
         }
     }
+}
+
+/// The topics that the metadata log has, read once more.
+fn topics_of(directories: &LogDirectories, clean: bool) -> Result<Arc<Topics>, StartError> {
+    let home = known(directories).swap_remove(directories.metadata);
+    let found = MetadataFound::read(&home, &directories.cluster_id, clean)?;
+    Ok(found.replay.image().topics.clone())
 }
 
 /// The log directories as start-up knows them.

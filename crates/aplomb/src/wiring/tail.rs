@@ -5,10 +5,12 @@
 //! then the old memory stays as it is, and writing it to the files once more is harmless.
 #![expect(unsafe_code, reason = "mapped memory becomes an arena's here")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use aplomb_broker::config::StorageConfig;
+use aplomb_broker::startup::Directory;
 use aplomb_disk::memory::{MappedFile, MemoryError};
 use aplomb_disk_api::StartupDisk;
 use aplomb_log::recovery::restore::{RestoreError, Restored, Wanted, restore};
@@ -75,9 +77,7 @@ impl OldTails {
             .then(|| Path::new(&storage.tail_dir).join(format!("aplomb-{}.tail", directories.metadata_id())));
         let mut paths: Vec<PathBuf> = place.iter().cloned().collect();
         for directory in &directories.directories {
-            let record = tail_record::read(&*directory.disk)
-                .map_err(|error| TailError::Record { directory: directory.path.clone(), error })?;
-            paths.extend(record);
+            paths.extend(recorded(&directory.path, &*directory.disk)?);
         }
         paths.sort();
         paths.dedup();
@@ -87,13 +87,28 @@ impl OldTails {
         Ok(Self { tails, place })
     }
 
-    /// Writes what `wanted` says into the files of the log directories.
+    /// The tails that log directories name.
+    pub(super) fn recorded(directories: &[Directory]) -> Result<BTreeSet<PathBuf>, TailError> {
+        let all = directories.iter().map(|one| recorded(Path::new(&one.path), &*one.disk));
+        Ok(all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+
+    /// Gives the tails up, since all in them is in the files.
+    pub(super) fn give_up(self) -> Result<(), TailError> {
+        for old in self.tails {
+            old.mapped.unlink()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what `wanted` says into the files of the log directories; gives how many bytes they did not have.
     pub(super) fn restore(
         &self,
         directories: &LogDirectories,
         wanted: &Wanted<'_>,
         log: &Log,
-    ) -> Result<(), TailError> {
+    ) -> Result<u64, TailError> {
+        let mut all = 0;
         let disks: Vec<_> = directories
             .directories
             .iter()
@@ -104,6 +119,7 @@ impl OldTails {
             let Restored { partitions, bytes, remarks } =
                 restore(&tail.recover(), &disks, wanted, &mut || draw(&mut chance))
                     .map_err(|error| TailError::Restore { path: old.path.clone(), error })?;
+            all += bytes;
             if bytes > 0 {
                 let what = match wanted {
                     Wanted::Metadata => "of the metadata log".to_owned(),
@@ -118,7 +134,7 @@ impl OldTails {
                 log.warn("wiring/tail", remark);
             }
         }
-        Ok(())
+        Ok(all)
     }
 
     /// Gives the old tails up, since all in them is in the files, and opens the new one.
@@ -187,6 +203,10 @@ impl Old {
             }
         }
     }
+}
+
+fn recorded(path: &Path, disk: &dyn StartupDisk) -> Result<Option<PathBuf>, TailError> {
+    tail_record::read(disk).map_err(|error| TailError::Record { directory: path.to_owned(), error })
 }
 
 fn fresh(mapped: MappedFile) -> (Arc<MappedFile>, ArenaMemory, u64) {

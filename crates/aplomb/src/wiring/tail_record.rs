@@ -42,13 +42,18 @@ pub(super) fn read(disk: &dyn StartupDisk) -> Result<Option<PathBuf>, RecordErro
 /// Says where the tail is from now on; `None` if it has no file. Durable on return.
 pub(super) fn write(disk: &dyn StartupDisk, path: Option<&Path>) -> Result<(), RecordError> {
     let name = FileName::new(TAIL_RECORD);
-    let Some(path) = path else {
-        return Ok(disk.remove(&name)?);
-    };
+    let Some(path) = path else { return Ok(remove(disk)?) };
     let mut text = PropertiesText::default();
     text.set("version", "1");
     text.set("path", &path.display().to_string());
     Ok(disk.publish(&[SmallFile { name, content: Bytes::from(text.encode()) }])?)
+}
+
+/// Forgets that there ever was a tail. Durable on return.
+pub(super) fn remove(disk: &dyn StartupDisk) -> Result<(), DiskError> {
+    let name = FileName::new(TAIL_RECORD);
+    disk.remove(&name)?;
+    disk.sync(&[name])
 }
 
 #[cfg(test)]

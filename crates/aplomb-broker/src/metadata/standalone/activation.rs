@@ -51,6 +51,18 @@ pub struct UnsupportedFeature {
     pub max: i16,
 }
 
+/// The levels up to which Apache Kafka 4.4 knows its features (`org.apache.kafka.server.common.Feature`). What a higher one says may have
+/// been written into any file.
+const KNOWN_LEVELS: [(&str, i16); 7] = [
+    (METADATA_VERSION, MetadataVersion::LATEST.0),
+    (KRAFT_VERSION, 1),
+    ("transaction.version", 2),
+    ("group.version", 1),
+    ("eligible.leader.replicas.version", 1),
+    ("share.version", 2),
+    ("streams.version", 1),
+];
+
 /// The features that this version can live with, by name. Others that a log has finalized are about parts that this version does not
 /// have, and are left as they are.
 #[must_use]
@@ -86,11 +98,19 @@ impl Controller {
     /// # Errors
     /// When it is too old for one of them.
     pub fn check_features(&self) -> Result<(), UnsupportedFeature> {
-        for (name, range) in supported_features() {
-            let level = self.image().features.level(&name);
-            if level > range.max {
-                return Err(UnsupportedFeature { name, level, max: range.max });
+        let features = &self.image().features;
+        let finalized = features.iter().chain([(KRAFT_VERSION, features.kraft_version())]);
+        for (name, level) in finalized {
+            let known = KNOWN_LEVELS.iter().find(|(known, _)| *known == name);
+            let max = known.map_or(0, |(_, max)| *max);
+            if level > max {
+                return Err(UnsupportedFeature { name: name.to_owned(), level, max });
             }
+        }
+        let level = features.metadata_version();
+        if features.is_finalized() && level < MetadataVersion::MINIMUM {
+            let (name, max) = (METADATA_VERSION.to_owned(), MetadataVersion::LATEST.0);
+            return Err(UnsupportedFeature { name, level: level.0, max });
         }
         Ok(())
     }

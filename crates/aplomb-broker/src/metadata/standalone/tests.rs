@@ -350,6 +350,26 @@ fn a_broker_that_says_goodbye_is_fenced_until_it_is_back() {
 }
 
 #[test]
+fn a_feature_level_of_a_later_version_is_refused_by_name() {
+    let with = |name: &str, feature_level| {
+        let mut replay = Replay::from_image(MetadataImage::empty("cluster"));
+        let level = |name: &str, feature_level| aplomb_protocol::messages::FeatureLevelRecord {
+            name: name.to_owned(),
+            feature_level,
+        };
+        replay.apply(&level("metadata.version", 33).into()).expect("fits");
+        replay.apply(&level(name, feature_level).into()).expect("fits");
+        Controller::new(replay.into_image()).check_features()
+    };
+    for (name, level) in [("metadata.version", 33), ("transaction.version", 2), ("share.version", 2)] {
+        assert_eq!(with(name, level), Ok(()));
+        let refused = with(name, level + 1).expect_err("nobody knows it");
+        assert_eq!((refused.name.as_str(), refused.level, refused.max), (name, level + 1, level));
+    }
+    assert!(with("transaction.version.of.tomorrow", 1).is_err());
+}
+
+#[test]
 fn a_formatted_directory_has_its_say_before_the_first_record() {
     let mut formatted = MetadataImage::empty("cluster");
     let level = |name: &str, feature_level| aplomb_protocol::messages::FeatureLevelRecord {

@@ -1,0 +1,75 @@
+//! `aplomb storage`: what log directories hold, whether they can be taken over, and how they are given back. For a broker that does not
+//! run: every command here takes the directories' locks.
+//!
+//! What always holds: `info` and `adopt` change nothing; `release` does nothing but write back what only the tail has, and remove our own
+//! traces.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use crate::config;
+use crate::wiring::storage::{self, StorageError};
+
+/// What to do with log directories.
+#[derive(Debug, Args)]
+pub(crate) struct StorageArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Say what is in the log directories, and whether `aplomb serve` can take them over.
+    Info(Place),
+    /// Say what `aplomb serve`, which takes the directories over, will change in them.
+    Adopt {
+        /// Change nothing. The change itself is made by `aplomb serve`.
+        #[arg(long, required = true)]
+        dry_run: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Leave the directories as Apache Kafka expects them: write back what only the tail has, and remove what is Aplomb's.
+    Release(Place),
+}
+
+/// Which broker's.
+#[derive(Debug, Args)]
+struct Place {
+    /// The broker's server.properties.
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// The same by a flag.
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    config: Option<PathBuf>,
+    /// A setting that wins over the file's; may be given several times.
+    #[arg(long = "override", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+}
+
+/// Does what was asked. Fails with one sentence on the standard error when the directories cannot be taken over or given back.
+pub(super) fn run(args: &StorageArgs) -> ExitCode {
+    let place = match &args.what {
+        What::Info(place) | What::Release(place) | What::Adopt { place, .. } => place,
+    };
+    let settings = match config::load(place.config.as_deref().or(place.file.as_deref()), &place.overrides) {
+        Ok(settings) => settings,
+        Err(error) => return super::fail(&error),
+    };
+    let done: Result<Vec<String>, StorageError> = match args.what {
+        What::Info(_) => storage::info(&settings.broker),
+        What::Adopt { .. } => storage::would_change(&settings.broker),
+        What::Release(_) => storage::release(&settings.broker),
+    };
+    match done {
+        Ok(lines) => {
+            for line in lines {
+                println!("{line}");
+            }
+            ExitCode::SUCCESS
+        }
+        Err(error) => super::fail(&error),
+    }
+}

@@ -1,0 +1,154 @@
+//! Log directories without a broker: looked at, and given back.
+//!
+//! What always holds: whoever looks changes nothing ([`aplomb_broker::startup::examine()`] does the looking); giving back writes what only a tail has into
+//! the files first, and forgets the tail after.
+
+use std::path::PathBuf;
+
+use aplomb_broker::config::BrokerConfig;
+use aplomb_broker::startup::{Examined, Refusal};
+use aplomb_disk_api::DiskError;
+use aplomb_log::recovery::restore::Wanted;
+use aplomb_model::BrokerId;
+use aplomb_server::log::Log;
+
+use super::directories::{Candidates, DirectoryError, LogDirectories, chance};
+use super::tail::{OldTails, TailError};
+use super::tail_record;
+
+/// What stands in the way.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StorageError {
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error(transparent)]
+    Tail(#[from] TailError),
+    #[error("log directory {}: {error}", path.display())]
+    Disk { path: PathBuf, error: DiskError },
+    #[error("there is nothing to give back: no log directory belongs to a cluster")]
+    Nothing,
+    #[error("what is being done cannot be said: {0}")]
+    Log(#[from] std::io::Error),
+}
+
+/// What is in the directories, a line each.
+pub(crate) fn info(config: &BrokerConfig) -> Result<Vec<String>, StorageError> {
+    let candidates = look(config)?;
+    let Some(cluster) = candidates.cluster_id() else {
+        return Ok(vec!["no log directory belongs to a cluster yet".to_owned()]);
+    };
+    let mut lines = vec![format!("cluster {cluster}, node {}", config.node_id)];
+    if let Some(examined) = candidates.examine(config.node_id)? {
+        lines.extend(described(&examined, config.node_id));
+    }
+    for path in OldTails::recorded(&candidates.known().0)? {
+        let state = if path.exists() {
+            "holds records that are not in the files"
+        } else {
+            "is not there: all is in the files"
+        };
+        lines.push(format!("tail {}: {state}", path.display()));
+    }
+    lines.push("aplomb serve can take these directories over".to_owned());
+    Ok(lines)
+}
+
+fn described(examined: &Examined, node: BrokerId) -> Vec<String> {
+    let image = examined.image();
+    let mut lines = Vec::new();
+    if image.features.is_finalized() {
+        let others = image.features.iter().filter(|(name, _)| *name != "metadata.version");
+        let others: Vec<String> = others.map(|(name, level)| format!("{name}={level}")).collect();
+        let version = image.features.metadata_version();
+        lines.push(format!(
+            "metadata.version={version} kraft.version={} {}",
+            image.features.kraft_version(),
+            others.join(" ")
+        ));
+    } else {
+        lines.push("the cluster has never run".to_owned());
+    }
+    let topics = image.topics.iter().count();
+    let partitions: usize = image.topics.iter().map(|topic| topic.partitions.len()).sum();
+    let end = image.provenance.end;
+    lines.push(format!("metadata log: offset {end}, {topics} topics, {partitions} partitions"));
+    if let Some(broker) = image.brokers.get(node) {
+        let state = if broker.fenced { "fenced" } else { "not fenced: it was not stopped cleanly" };
+        lines.push(format!("broker {node}: registered with epoch {}, {state}", broker.epoch));
+    }
+    for directory in &examined.directories {
+        let closed = if directory.clean.is_some() { "closed cleanly" } else { "not closed cleanly" };
+        lines.push(format!(
+            "{}: {closed}, {} partitions, {} to be deleted, {} put aside",
+            directory.path,
+            directory.partitions.len(),
+            directory.deleted,
+            directory.aside
+        ));
+    }
+    lines
+}
+
+/// What a start changes, a line each.
+pub(crate) fn would_change(config: &BrokerConfig) -> Result<Vec<String>, StorageError> {
+    let candidates = look(config)?;
+    let examined = candidates.examine(config.node_id)?;
+    let mut lines = candidates.changes();
+    if let Some(examined) = &examined {
+        lines.extend(examined.changes());
+    }
+    for path in OldTails::recorded(&candidates.known().0)?.into_iter().filter(|path| path.exists()) {
+        lines.push(format!("{}: its records are written to the files", path.display()));
+    }
+    lines.push("everything else stays as it is, and is gone on with".to_owned());
+    Ok(lines)
+}
+
+/// Gives the directories back, and says what was done.
+pub(crate) fn release(config: &BrokerConfig) -> Result<Vec<String>, StorageError> {
+    let candidates = look(config)?;
+    let Some(examined) = candidates.examine(config.node_id)? else { return Err(StorageError::Nothing) };
+    let clean = examined.directories[examined.metadata].clean.is_some();
+    let directories = candidates.settle(config.node_id, &mut chance)?;
+    let (log, writer) = Log::start(Box::new(std::io::stdout()))?;
+    let written = write_back(config, &directories, clean, &log);
+    writer.close();
+    let written = written?;
+    let mut lines = Vec::new();
+    if written > 0 {
+        lines.push(format!("{written} bytes that were only in the tail are in the files now"));
+    }
+    let unclean = examined.directories.iter().filter(|directory| directory.clean.is_none());
+    lines.extend(unclean.map(|directory| {
+        format!("{}: not closed cleanly; Apache Kafka will check its logs when it starts", directory.path)
+    }));
+    lines.push("the directories are as Apache Kafka expects them".to_owned());
+    Ok(lines)
+}
+
+/// Writes what only a tail has into the files, then forgets the tail. Gives how many bytes that was.
+fn write_back(
+    config: &BrokerConfig,
+    directories: &LogDirectories,
+    clean: bool,
+    log: &Log,
+) -> Result<u64, StorageError> {
+    let old = OldTails::find(directories, &config.storage)?;
+    let mut written = old.restore(directories, &Wanted::Metadata, log)?;
+    let topics = super::topics_of(directories, clean).map_err(Refusal::from)?;
+    let name = |id| topics.by_id(id).map(|topic| topic.name.clone());
+    written += old.restore(directories, &Wanted::Topics(&name), log)?;
+    old.give_up()?;
+    for directory in &directories.directories {
+        tail_record::remove(&*directory.disk)
+            .map_err(|error| StorageError::Disk { path: directory.path.clone(), error })?;
+    }
+    Ok(written)
+}
+
+fn look(config: &BrokerConfig) -> Result<Candidates, DirectoryError> {
+    let storage = &config.storage;
+    Candidates::look(&storage.log_dirs, &storage.metadata_log_dir, config.node_id)
+}
