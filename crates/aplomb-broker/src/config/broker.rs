@@ -55,8 +55,6 @@ pub struct NetworkConfig {
     pub backlog: u32,
     /// `socket.request.max.bytes`
     pub max_request: ByteCount,
-    /// `queued.max.requests`
-    pub queued_requests: u32,
     /// The smaller of `aplomb.frames.max.bytes` and `queued.max.request.bytes`: requests in memory, all connections together.
     pub frames: ByteCount,
     /// `max.connections`
@@ -262,7 +260,6 @@ impl NetworkConfig {
                 .and_then(|bytes| u32::try_from(bytes).ok()),
             backlog: reading.count("socket.listen.backlog.size"),
             max_request,
-            queued_requests: reading.count("queued.max.requests"),
             frames: queued.map_or(frames, |queued| queued.min(frames)),
             max_connections: reading.count("max.connections"),
             max_connections_per_ip: reading.count("max.connections.per.ip"),

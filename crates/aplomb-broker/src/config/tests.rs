@@ -143,3 +143,49 @@ fn what_is_changed_at_run_time_is_in_force_beside_what_was_written() {
     let error = config.in_force(&Layers { for_this: &for_this, ..layers }).expect_err("no such directory");
     assert_eq!(error.to_string(), "cordoned.log.dirs=/c cannot be used: accepted is * or some of /a,/b");
 }
+
+/// A value that a key takes and that is not its default.
+fn another_value(key: &ConfigKey) -> String {
+    let default = key.default.unwrap_or_default();
+    let other = |texts: &[&str]| texts.iter().find(|text| **text != default).expect("two values").to_string();
+    match (key.name, key.valid, key.kind) {
+        ("cordoned.log.dirs", ..) => "*".to_owned(),
+        ("max.connections.per.ip.overrides", ..) => "10.0.0.1:3".to_owned(),
+        (_, Valid::OneOf(texts) | Valid::ListOf(texts), _) => other(texts),
+        (_, Valid::GzipLevel, _) => "5".to_owned(),
+        (.., ConfigType::Boolean) => other(&["true", "false"]),
+        (.., ConfigType::Double) => "0.25".to_owned(),
+        // Below the greatest, and above most others.
+        _ => match default.parse::<i64>() {
+            Ok(number) if number > 1_000_000_000 => (number - 1).to_string(),
+            Ok(number) => (number + 1).to_string(),
+            Err(_) => "12345".to_owned(),
+        },
+    }
+}
+
+#[test]
+fn every_key_that_can_change_at_run_time_changes_something() {
+    let (config, _) = read(&[]).expect("defaults");
+    let none = Properties::new();
+    let can_change = |key: &&ConfigKey| {
+        key.update != Update::ReadOnly && key.meaning == Meaning::Used && !is_of_the_file_alone(key)
+    };
+    for key in broker_keys().filter(can_change) {
+        let for_this = properties(&[(key.name, &another_value(key))]);
+        let before = Layers { file: &config.properties, for_all: &none, for_this: &none };
+        let after = Layers { for_this: &for_this, ..before };
+        // A level of compression counts where its codec does.
+        let codec = key.name.strip_prefix("compression.").and_then(|rest| rest.strip_suffix(".level"));
+        let overrides: Properties =
+            codec.map(|codec| ("compression.type".to_owned(), codec.to_owned())).into_iter().collect();
+        let of_topic = |layers| TopicConfig::from_overrides(&overrides, layers).expect("valid");
+        let of_broker = |layers| config.in_force(layers).expect("valid");
+        assert!(
+            of_broker(&after) != of_broker(&before) || of_topic(&after) != of_topic(&before),
+            "{}={} changes nothing",
+            key.name,
+            another_value(key)
+        );
+    }
+}

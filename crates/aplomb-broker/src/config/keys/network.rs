@@ -2,7 +2,7 @@
 //! and `ServerConfigs`; where a default is ours, the sentence says so.
 
 use super::super::key::{ConfigKey, config_keys};
-use super::reasons::{NO_PEERS, NO_PURGATORY, NO_RATE, NO_REPLY_LIMIT, NO_THREAD_POOLS};
+use super::reasons::{NO_PEERS, NO_PURGATORY, NO_RATE, NO_REPLY_LIMIT, NO_REQUEST_QUEUE, NO_THREAD_POOLS};
 
 config_keys! {
     "advertised.listeners": List = null, Any, High, ReadOnly, Used;
@@ -45,8 +45,8 @@ config_keys! {
         "How often a Java broker tidies its waiting produce requests.";
     "queued.max.request.bytes": Long = "-1", Any, Medium, ReadOnly, Used;
         "The most bytes of requests in memory before the broker stops reading from sockets; -1: see aplomb.frames.max.bytes.";
-    "queued.max.requests": Int = "500", AtLeast(1), High, ReadOnly, Used;
-        "The most requests that wait to be answered before the broker stops reading from sockets.";
+    "queued.max.requests": Int = "500", AtLeast(1), High, ReadOnly, Unused(NO_REQUEST_QUEUE);
+        "The most requests that wait for a request handler thread of a Java broker.";
     "request.timeout.ms": Int = "30000", Any, High, ReadOnly, Unused(NO_PEERS);
         "How long the broker waits for an answer from another node, in milliseconds.";
     "share.fetch.purgatory.purge.interval.requests": Int = "1000", Any, Medium, ReadOnly, Unused(NO_PURGATORY);
