@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("aplomb-server", &["aplomb-broker", "aplomb-disk-api", "aplomb-model"]),
     ("aplomb-disk", &["aplomb-disk-api", "aplomb-model"]),
     ("aplomb-doctor", &["aplomb-disk-api", "aplomb-model"]),
+    ("aplomb-bench", &["aplomb-protocol", "aplomb-log", "aplomb-model"]),
     (
         "aplomb-lab",
         &[
@@ -28,6 +29,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "aplomb-disk-api",
             "aplomb-model",
             "aplomb-doctor",
+            "aplomb-bench",
         ],
     ),
     (
@@ -37,6 +39,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "aplomb-disk",
             "aplomb-lab",
             "aplomb-doctor",
+            "aplomb-bench",
             "aplomb-broker",
             "aplomb-protocol",
             "aplomb-log",

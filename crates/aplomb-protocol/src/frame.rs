@@ -7,7 +7,7 @@
 use bytes::{Buf as _, Bytes, BytesMut};
 
 use crate::messages::{RequestHeader, ResponseHeader};
-use crate::{ApiKey, DecodeError, EncodeError, Message, Reader, Writer};
+use crate::{ApiKey, DecodeError, EncodeError, Message, Reader, Request, Writer};
 
 /// The bytes of a length.
 const LENGTH: usize = 4;
@@ -126,6 +126,31 @@ impl RequestHead {
     }
 }
 
+/// A complete request, length included, with this header and body: what clients send.
+///
+/// # Errors
+/// Those of the message, and [`EncodeError::TooLong`].
+pub fn encode_request<T: Request>(
+    request: &T,
+    version: i16,
+    correlation_id: i32,
+    client_id: &str,
+) -> Result<Bytes, EncodeError> {
+    let header = RequestHeader {
+        request_api_key: T::KEY.key(),
+        request_api_version: version,
+        correlation_id,
+        client_id: Some(client_id.to_owned()),
+    };
+    let mut writer = Writer::new();
+    writer.i32(0);
+    header.encode(&mut writer, T::KEY.request_header_version(version))?;
+    request.encode(&mut writer, version)?;
+    let len = writer.len() - LENGTH;
+    writer.patch_i32(0, i32::try_from(len).map_err(|_| EncodeError::TooLong(len))?);
+    Ok(writer.freeze())
+}
+
 /// A response that is being written: its length is left open until the end.
 #[derive(Debug)]
 pub struct ResponseFrame {
@@ -237,6 +262,19 @@ mod tests {
         assert_eq!((head.api, head.version, head.correlation_id), (ApiKey::ApiVersions, 3, 42));
         assert_eq!(head.client_id.as_deref(), Some("me"));
         assert_eq!(crate::request::decode_request(&mut frame, 3), Ok(ApiVersionsRequest::default()));
+    }
+
+    #[test]
+    fn a_request_is_a_frame_that_reads_back() {
+        let request = ApiVersionsRequest { client_software_name: "me".to_owned(), ..Default::default() };
+        let mut splitter = FrameSplitter::new(1000);
+        splitter.push(&encode_request(&request, 3, 42, "us").unwrap());
+        let mut frame = Reader::new(splitter.next_frame().unwrap().unwrap());
+        let head = RequestHead::decode(&mut frame).unwrap();
+        assert_eq!((head.api, head.version, head.correlation_id), (ApiKey::ApiVersions, 3, 42));
+        assert_eq!(head.client_id.as_deref(), Some("us"));
+        assert_eq!(crate::request::decode_request(&mut frame, 3), Ok(request));
+        assert_eq!(splitter.buffered(), 0);
     }
 
     #[test]

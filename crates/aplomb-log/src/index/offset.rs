@@ -92,6 +92,12 @@ impl<'a> OffsetIndex<'a> {
         Ok((keep * ENTRY) as u64)
     }
 
+    /// All entries, first to last; an error in the place of one that this segment cannot have.
+    pub fn iter(&self) -> impl Iterator<Item = Result<OffsetPosition, IndexDamaged>> + use<'a> {
+        let Self { base, entries } = *self;
+        (0..entries.len()).filter_map(move |slot| entries.get(slot).map(|raw| parse(base, slot, raw)))
+    }
+
     /// Reads all entries.
     ///
     /// # Errors

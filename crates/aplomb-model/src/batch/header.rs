@@ -430,6 +430,25 @@ pub fn stamp_leader_epoch(batch: &mut [u8], epoch: LeaderEpoch) {
     batch[LEADER_EPOCH..][..4].copy_from_slice(&epoch.to_wire().to_be_bytes());
 }
 
+/// Sets the idempotent producer of a batch in place and computes its checksum anew: for clients, which learn a batch's sequence number when
+/// they send it.
+///
+/// # Errors
+/// Whatever [`BatchHeader::parse`] finds, and [`BatchError::Cut`] if the batch is not all there.
+pub fn stamp_producer(batch: &mut [u8], producer: ProducerStamp) -> Result<(), BatchError> {
+    let mut header = BatchHeader::parse(batch)?;
+    let available = batch.len() as u64;
+    let batch =
+        batch.get_mut(..header.size()).ok_or(BatchError::Cut { needed: header.size() as u64, available })?;
+    let (front, records) = batch.split_at_mut(HEADER_SIZE);
+    header.bytes[PRODUCER_ID..][..8].copy_from_slice(&producer.id.to_wire().to_be_bytes());
+    header.bytes[PRODUCER_EPOCH..][..2].copy_from_slice(&producer.epoch.0.to_be_bytes());
+    header.bytes[BASE_SEQUENCE..][..4].copy_from_slice(&producer.base_sequence.to_be_bytes());
+    header.stamp_crc(records);
+    front.copy_from_slice(header.as_bytes());
+    Ok(())
+}
+
 /// Sets timestamp type and largest timestamp of a batch in place, and returns whether that changed
 /// anything. Only then is its checksum computed anew.
 ///

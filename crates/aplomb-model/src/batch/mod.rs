@@ -32,7 +32,7 @@ pub use control::{ControlKind, EndTxnMarker};
 pub use error::BatchError;
 pub use header::{
     BatchHeader, HEADER_SIZE, ProducerStamp, TimestampType, stamp_base_offset, stamp_leader_epoch,
-    stamp_timestamps,
+    stamp_producer, stamp_timestamps,
 };
 pub use records::{Header, HeaderIter, Headers, RecordIter, RecordRef};
 pub use rejection::{ProduceRejection, RecordFault, RecordRejection};

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::fail;
 use crate::config;
 use crate::wiring::Broker;
 

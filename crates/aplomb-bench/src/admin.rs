@@ -1,0 +1,167 @@
+//! What is done before the run, one request after the other: find a broker, make the topic, wait for its leaders.
+//!
+//! This alone waits for answers; it has a time limit for each.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use aplomb_model::ErrorCode;
+use aplomb_protocol::frame::{FrameSplitter, encode_request};
+use aplomb_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
+use aplomb_protocol::messages::{CreateTopicsRequest, CreateTopicsResponse, MetadataResponse};
+use aplomb_protocol::{Message, Request};
+use bytes::Bytes;
+
+use crate::client::{decode, versions_request};
+use crate::topic::{Described, TopicView, code_name, describe, question};
+use crate::versions::{FIRST_ASKED, Versions, read_answer};
+use crate::{BenchError, NewTopic, Spec};
+
+/// How long a connection and an answer are waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long leaders are waited for.
+const LEADERS: Duration = Duration::from_secs(30);
+/// How often is looked for them.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The largest answer that is believed, in bytes.
+const LARGEST_FRAME: usize = 64 * 1024 * 1024;
+
+/// The topic, made if need be, with a leader everywhere.
+pub(crate) fn prepare(spec: &Spec) -> Result<TopicView, BenchError> {
+    let mut broker = Broker::any(spec)?;
+    let give_up = Instant::now() + LEADERS;
+    let mut made = false;
+    loop {
+        let response: MetadataResponse = broker.ask(&question(&spec.topic))?;
+        let leaderless = match describe(&spec.topic, &response) {
+            Described::There(topic) => match topic.leaders.iter().position(Option::is_none) {
+                None => return Ok(topic),
+                Some(partition) => partition,
+            },
+            Described::Refused(code) if code == ErrorCode::UnknownTopicOrPartition.to_wire() => {
+                match &spec.create {
+                    Some(new) if !made => broker.make(&spec.topic, new)?,
+                    Some(_) => {}
+                    None => return Err(refused(format!("topic {}", spec.topic), code, None)),
+                }
+                made = true;
+                0
+            }
+            Described::Refused(code) if code == ErrorCode::LeaderNotAvailable.to_wire() => 0,
+            Described::Refused(code) => return Err(refused(format!("topic {}", spec.topic), code, None)),
+        };
+        if Instant::now() > give_up {
+            let topic = spec.topic.clone();
+            return Err(BenchError::NoLeader { topic, partition: leaderless, seconds: LEADERS.as_secs() });
+        }
+        sleep(PAUSE);
+    }
+}
+
+struct Broker {
+    address: String,
+    socket: TcpStream,
+    splitter: FrameSplitter,
+    versions: Versions,
+    client_id: String,
+}
+
+impl Broker {
+    /// The first of the brokers to begin with that answers.
+    fn any(spec: &Spec) -> Result<Self, BenchError> {
+        let mut failed = None;
+        for address in &spec.bootstrap {
+            match Self::connect(address, &spec.client_id) {
+                Ok(broker) => return Ok(broker),
+                Err(error) => failed = Some(error),
+            }
+        }
+        Err(failed.expect("the specification names a broker"))
+    }
+
+    fn connect(address: &str, client_id: &str) -> Result<Self, BenchError> {
+        let unreachable = |error| BenchError::Unreachable { address: address.to_owned(), error };
+        let mut last = io::ErrorKind::NotFound.into();
+        for resolved in address.to_socket_addrs().map_err(unreachable)? {
+            match TcpStream::connect_timeout(&resolved, PATIENCE) {
+                Ok(socket) => {
+                    socket.set_read_timeout(Some(PATIENCE)).map_err(unreachable)?;
+                    let mut broker = Self {
+                        address: address.to_owned(),
+                        socket,
+                        splitter: FrameSplitter::new(LARGEST_FRAME),
+                        versions: Versions::default(),
+                        client_id: client_id.to_owned(),
+                    };
+                    let answer = read_answer(broker.exchange(&versions_request(), FIRST_ASKED)?)?;
+                    broker.versions = Versions::new(&answer);
+                    return Ok(broker);
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(unreachable(last))
+    }
+
+    fn make(&mut self, topic: &str, new: &NewTopic) -> Result<(), BenchError> {
+        let config = |(name, value): &(String, String)| CreatableTopicConfig {
+            name: name.clone(),
+            value: Some(value.clone()),
+        };
+        let request = CreateTopicsRequest {
+            topics: vec![CreatableTopic {
+                name: topic.to_owned(),
+                num_partitions: new.partitions,
+                replication_factor: new.replication_factor,
+                configs: new.configs.iter().map(config).collect(),
+                ..Default::default()
+            }],
+            timeout_ms: 30_000,
+            ..Default::default()
+        };
+        let response: CreateTopicsResponse = self.ask(&request)?;
+        let known = [ErrorCode::None.to_wire(), ErrorCode::TopicAlreadyExists.to_wire()];
+        match response.topics.into_iter().find(|answer| !known.contains(&answer.error_code)) {
+            Some(answer) => {
+                Err(refused(format!("creating topic {topic}"), answer.error_code, answer.error_message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn ask<T: Request, R: Message>(&mut self, request: &T) -> Result<R, BenchError> {
+        let version = self.versions.pick::<T>(i16::MAX).ok_or(BenchError::NoVersion(T::KEY.name()))?;
+        let body = self.exchange(request, version)?;
+        decode(T::KEY, version, body).map_err(|error| self.failed(error))
+    }
+
+    /// Sends, and returns what follows the correlation id of the answer.
+    fn exchange<T: Request>(&mut self, request: &T, version: i16) -> Result<Bytes, BenchError> {
+        let frame = encode_request(request, version, 0, &self.client_id)?;
+        self.socket.write_all(&frame).map_err(|error| self.failed(error))?;
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            let next = self.splitter.next_frame();
+            let next = next.map_err(|e| self.failed(io::Error::new(io::ErrorKind::InvalidData, e)))?;
+            match next {
+                Some(frame) if frame.len() >= 4 => return Ok(frame.slice(4..)),
+                Some(_) => return Err(self.failed(io::ErrorKind::InvalidData.into())),
+                None => {}
+            }
+            match self.socket.read(&mut buffer).map_err(|error| self.failed(error))? {
+                0 => return Err(self.failed(io::ErrorKind::UnexpectedEof.into())),
+                len => self.splitter.push(&buffer[..len]),
+            }
+        }
+    }
+
+    fn failed(&self, error: io::Error) -> BenchError {
+        BenchError::Unreachable { address: self.address.clone(), error }
+    }
+}
+
+fn refused(what: String, code: i16, message: Option<String>) -> BenchError {
+    BenchError::Refused { what, code: code_name(code), message }
+}

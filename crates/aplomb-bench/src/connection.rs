@@ -1,0 +1,188 @@
+//! One TCP connection that never waits: bytes go out as far as the socket takes them, frames come in as far as they are there.
+//!
+//! What always holds: answers come in the order of the requests, which is how Kafka's brokers answer on one connection; each request carries what
+//! its sender wants to remember (`T`), and gets it back with the answer or with the loss of the connection.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use aplomb_model::Instant;
+use aplomb_protocol::frame::FrameSplitter;
+use bytes::Bytes;
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+
+/// The largest response that is believed, in bytes.
+const LARGEST_FRAME: usize = 512 * 1024 * 1024;
+/// Bytes that one read asks for.
+const READ_SIZE: usize = 256 * 1024;
+/// Frames that one write hands over.
+const SLICES: usize = 16;
+
+/// A connection and what was asked on it.
+#[derive(Debug)]
+pub(crate) struct Connection<T> {
+    socket: TcpStream,
+    splitter: FrameSplitter,
+    buffer: Vec<u8>,
+    out: VecDeque<Bytes>,
+    /// Bytes that were handed to [`Self::send`], and how many of them the socket took.
+    queued: u64,
+    written: u64,
+    waiting: VecDeque<Waiting<T>>,
+    next_correlation: i32,
+}
+
+/// A request without an answer.
+#[derive(Debug)]
+struct Waiting<T> {
+    correlation: i32,
+    sent_at: Instant,
+    /// The bytes written when it is all out.
+    ends: u64,
+    answered: bool,
+    what: T,
+}
+
+/// What came of one request.
+#[derive(Debug)]
+pub(crate) enum Came<T> {
+    /// The response without its length and correlation id.
+    Answer(T, Bytes),
+    /// The request is all out, and no response will come.
+    Sent(T),
+}
+
+impl<T> Connection<T> {
+    /// Begins to connect. The socket reports that it can be written when that is done.
+    pub(crate) fn open(to: SocketAddr) -> io::Result<Self> {
+        let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+        match rustix::net::connect(&socket, &to) {
+            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let socket = TcpStream::from(socket);
+        socket.set_nodelay(true)?;
+        Ok(Self {
+            socket,
+            splitter: FrameSplitter::new(LARGEST_FRAME),
+            buffer: vec![0; READ_SIZE],
+            out: VecDeque::new(),
+            queued: 0,
+            written: 0,
+            waiting: VecDeque::new(),
+            next_correlation: 0,
+        })
+    }
+
+    /// For the poll.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// The number for the next request.
+    pub(crate) fn correlation(&self) -> i32 {
+        self.next_correlation
+    }
+
+    /// Queues a frame made with [`Self::correlation`]; [`Self::flush`] sends it.
+    pub(crate) fn send(&mut self, frame: Bytes, what: T, answered: bool, now: Instant) {
+        self.queued += frame.len() as u64;
+        self.out.push_back(frame);
+        let correlation = self.next_correlation;
+        self.next_correlation = correlation.wrapping_add(1);
+        self.waiting.push_back(Waiting { correlation, sent_at: now, ends: self.queued, answered, what });
+    }
+
+    /// Requests that have not been answered.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// When the oldest of them was queued.
+    pub(crate) fn oldest(&self) -> Option<Instant> {
+        self.waiting.front().map(|waiting| waiting.sent_at)
+    }
+
+    /// What the requests without an answer carried.
+    pub(crate) fn into_waiting(self) -> impl Iterator<Item = T> {
+        self.waiting.into_iter().map(|waiting| waiting.what)
+    }
+
+    /// Writes what the socket takes.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        while !self.out.is_empty() {
+            let slices: Vec<IoSlice<'_>> = self.out.iter().take(SLICES).map(|b| IoSlice::new(b)).collect();
+            let mut taken = match self.socket.write_vectored(&slices) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(taken) => taken,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // Not connected yet looks like this too; the poll tells when that has changed.
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::NotConnected) =>
+                {
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            };
+            self.written += taken as u64;
+            while let Some(front) = self.out.front_mut() {
+                if taken < front.len() {
+                    let _ = front.split_to(taken);
+                    break;
+                }
+                taken -= front.len();
+                self.out.pop_front();
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what is there. An end of the stream is an error.
+    pub(crate) fn fill(&mut self) -> io::Result<()> {
+        if let Some(error) = self.socket.take_error()? {
+            return Err(error);
+        }
+        loop {
+            match self.socket.read(&mut self.buffer) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(len) => {
+                    self.splitter.push(&self.buffer[..len]);
+                    if len < self.buffer.len() {
+                        return Ok(());
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::NotConnected) =>
+                {
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The next request that has come to its end.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Came<T>>> {
+        let Some(first) = self.waiting.front() else { return Ok(None) };
+        if !first.answered {
+            if self.written < first.ends {
+                return Ok(None);
+            }
+            return Ok(self.waiting.pop_front().map(|first| Came::Sent(first.what)));
+        }
+        let malformed = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+        let frame = self.splitter.next_frame().map_err(|error| malformed(&error.to_string()))?;
+        let Some(frame) = frame else { return Ok(None) };
+        let number = frame.first_chunk().map(|raw| i32::from_be_bytes(*raw));
+        if number != Some(first.correlation) {
+            return Err(malformed("an answer to another request"));
+        }
+        let first = self.waiting.pop_front().expect("it was looked at above");
+        Ok(Some(Came::Answer(first.what, frame.slice(4..))))
+    }
+}
