@@ -1,7 +1,12 @@
 # What one types here. `make help` lists it; each line of a target's comment behind ## is its help.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test ci fmt bench clean
+.PHONY: help run build install test ci fmt bench clean
+
+# Where `make install` puts things: below $(DESTDIR)$(PREFIX), the unit where systemd looks for it.
+PREFIX ?= /usr/local
+DESTDIR ?=
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -11,6 +16,10 @@ run: build ## Start a broker with the defaults: localhost:9092, data in ./aplomb
 
 build: ## Build the release binary, target/release/aplomb
 	cargo build --release --locked --package aplomb
+
+install: ## Install the binary that `make build` made, its manual, completions and systemd unit (PREFIX=/usr/local DESTDIR=)
+	@test -x target/release/aplomb || { echo "there is no target/release/aplomb: run make build first" >&2; exit 1; }
+	packaging/install.sh "$(DESTDIR)" "$(PREFIX)" "$(UNITDIR)"
 
 test: ## Everything: checks, unit tests, oracles, end-to-end and crash suites, a short fuzz run (STEPS="ci e2e" for some of it)
 	@tests/run.sh $(STEPS)

@@ -55,6 +55,8 @@ crash() { suite crash; }
 # Other people's dashboards, and ours, find what they ask for.
 observation() { suite observation; }
 
+tools() { suite tools; }
+
 # Whole brokers with their disks and clients, by seed; a seed that fails prints what replays it.
 simulate() {
   cargo run --locked --quiet --profile sim --package aplomb-lab --bin simulate -- \
@@ -63,12 +65,12 @@ simulate() {
 
 fuzz() { fuzz/run.sh "$fuzz_seconds"; }
 
-steps=(setup ci simulate release oracles e2e adoption crash observation fuzz)
+steps=(setup ci simulate release oracles e2e tools adoption crash observation fuzz)
 [ $# -gt 0 ] && steps=("$@")
 failed=()
 for step in "${steps[@]}"; do
   case $step in
-    setup | ci | simulate | release | oracles | e2e | adoption | crash | observation | fuzz) ;;
+    setup | ci | simulate | release | oracles | e2e | tools | adoption | crash | observation | fuzz) ;;
     *) echo "there is no step '$step'" >&2; exit 2 ;;
   esac
   echo "== $step"

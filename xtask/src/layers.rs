@@ -19,7 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("aplomb-server", &["aplomb-broker", "aplomb-disk-api", "aplomb-model"]),
     ("aplomb-disk", &["aplomb-disk-api", "aplomb-model"]),
     ("aplomb-doctor", &["aplomb-disk-api", "aplomb-model"]),
-    ("aplomb-bench", &["aplomb-protocol", "aplomb-log", "aplomb-model"]),
+    ("aplomb-bench", &["aplomb-protocol", "aplomb-model"]),
     (
         "aplomb-lab",
         &[

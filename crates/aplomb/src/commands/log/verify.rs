@@ -15,7 +15,7 @@ use aplomb_log::epochs::LeaderEpochs;
 use aplomb_log::index::{IndexTail, OffsetIndex, TimeIndex, parse_aborted};
 use aplomb_log::meta::{MetaProperties, PartitionMetadata, QuorumState};
 use aplomb_log::producers::parse_snapshot;
-use aplomb_log::segment::top_level::{CLEAN_SHUTDOWN, META_PROPERTIES, QUORUM_STATE};
+use aplomb_log::segment::top_level::{CLEAN_SHUTDOWN, CLUSTER_METADATA_DIR, META_PROPERTIES, QUORUM_STATE};
 use aplomb_log::segment::top_level::{
     LOG_START_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, REPLICATION_CHECKPOINT,
 };
@@ -214,8 +214,10 @@ impl<W: Write> Check<W> {
         }
         walk.end = walk.end.max(base);
         let places = self.batches(&path, base, walk, last)?;
-        // The active segment's index has reserved space until it is closed.
-        let tail = if last && !clean { IndexTail::MaybePreallocated } else { IndexTail::Trimmed };
+        // The active segment's index has reserved space until it is closed, which Apache Kafka never does with those of the metadata log.
+        let metadata = directory.file_name().is_some_and(|name| name == CLUSTER_METADATA_DIR);
+        let tail =
+            if last && (metadata || !clean) { IndexTail::MaybePreallocated } else { IndexTail::Trimmed };
         self.offset_index(&directory.join(SegmentFile::OffsetIndex.name(base)), base, tail, &places)?;
         self.time_index(&directory.join(SegmentFile::TimeIndex.name(base)), base, tail, &places)?;
         self.parsed(&directory.join(SegmentFile::TxnIndex.name(base)), |bytes| parse_aborted(bytes, base))?;
