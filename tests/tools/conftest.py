@@ -30,8 +30,14 @@ def aplomb(*arguments, timeout=90):
 
 def bench(broker, *arguments, expect=0):
     """Runs `aplomb bench` on a broker and returns its JSON."""
-    workload, *options = arguments
-    ran = aplomb("bench", workload, "-b", broker.bootstrap, "--json", "-", *options)
+    workload, *rest = map(str, arguments)
+    # Of an option that comes twice, the later one counts.
+    options = {}
+    while rest:
+        name = rest.pop(0)
+        options[name] = [rest.pop(0)] if rest and not rest[0].startswith("--") else []
+    given = [word for name, value in options.items() for word in (name, *value)]
+    ran = aplomb("bench", workload, "-b", broker.bootstrap, "--json", "-", *given)
     assert ran.exit == expect, ran.stderr + ran.stdout
     return json.loads(ran.stdout)
 

@@ -12,7 +12,7 @@ from conftest import PROPERTIES, aplomb, bench
 def stopped(request, start_broker):
     """The log directory of a broker that was stopped cleanly after several kinds of batches were written."""
     broker = start_broker(kind=request.param, properties=PROPERTIES)
-    common = ("--warm-up", "0", "--duration", "1s", "--partitions", 1, "-q")
+    common = ("--warm-up", "0", "--duration", "1s", "--partitions", 1, "--quiet")
     bench(broker, "produce", "-t", "plain", *common, "--rate", 4000, "--record-size", 700)
     bench(broker, "produce", "-t", "packed", *common, "--rate", 2000, "--compression", "lz4", "--keys", "uniform:9")
     bench(broker, "produce", "-t", "loose", *common, "--rate", 500, "--no-idempotence", "--acks", "1")

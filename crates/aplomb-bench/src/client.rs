@@ -126,7 +126,7 @@ impl Client {
         self.end_overdue(now, stats);
         self.connect(now, watch, stats);
         for link in 0..self.links.len() {
-            if let Err(error) = self.ask(link, now) {
+            if let Err(error) = self.ask_and_end(link, now, stats) {
                 self.break_link(link, &error, now, stats);
             }
         }
@@ -244,6 +244,15 @@ impl Client {
         }
     }
 
+    /// Sends what there is to send on one link. What ends with its being sent makes room for more.
+    fn ask_and_end(&mut self, link: usize, now: Instant, stats: &mut Stats) -> io::Result<()> {
+        self.ask(link, now)?;
+        while self.habits.acks == 0 && self.end(link, now, stats)? {
+            self.ask(link, now)?;
+        }
+        Ok(())
+    }
+
     /// Sends what there is to send on one link.
     fn ask(&mut self, link: usize, now: Instant) -> io::Result<()> {
         let Self { role, habits, topic, links, metadata, .. } = self;
@@ -274,6 +283,7 @@ impl Client {
                 if producer.asks_for_identity(now) {
                     let version = version_of::<InitProducerIdRequest>(versions, topic)?;
                     let request = InitProducerIdRequest {
+                        transactional_id: None,
                         transaction_timeout_ms: i32::MAX,
                         producer_id: -1,
                         producer_epoch: -1,
@@ -319,6 +329,13 @@ impl Client {
         // Answers that came with the end of the connection count.
         let read = connection.fill();
         let written = if read.is_ok() { connection.flush() } else { Ok(()) };
+        self.end(link, now, stats)?;
+        read.and(written)
+    }
+
+    /// Passes on what has come to its end. Returns whether there was something.
+    fn end(&mut self, link: usize, now: Instant, stats: &mut Stats) -> io::Result<bool> {
+        let mut some = false;
         while let Some(Link { state: LinkState::Up { connection, .. }, .. }) = self.links.get_mut(link) {
             match connection.next()? {
                 Some(Came::Sent(asked)) => {
@@ -329,8 +346,9 @@ impl Client {
                 Some(Came::Answer(asked, bytes)) => self.answered(link, asked, bytes, now, stats)?,
                 None => break,
             }
+            some = true;
         }
-        read.and(written)
+        Ok(some)
     }
 
     fn answered(

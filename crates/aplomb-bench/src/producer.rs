@@ -356,16 +356,17 @@ impl Producer {
         if self.behind {
             return Some(now);
         }
-        let mut wake: Option<Instant> = match self.identity {
-            Identity::Wanted { not_before } => Some(not_before),
-            _ => None,
-        };
+        // What lies in the past waits for something else to happen.
+        let mut wake: Option<Instant> = None;
         let mut at = |moment: Option<Instant>| {
             wake = match (wake, moment.filter(|moment| *moment > now)) {
                 (Some(a), Some(b)) => Some(a.min(b)),
                 (a, b) => a.or(b),
             };
         };
+        if let Identity::Wanted { not_before } = self.identity {
+            at(Some(not_before));
+        }
         for lane in &self.lanes {
             at(lane.open.as_ref().and_then(OpenBatch::first_due).map(|due| due + self.spec.linger));
             if !lane.ready.is_empty() {

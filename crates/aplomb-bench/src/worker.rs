@@ -14,6 +14,9 @@ use aplomb_model::Instant;
 use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
 
 use crate::client::{Client, Role, Watch};
 use crate::schedule::Schedule;
@@ -28,6 +31,9 @@ const IDLE_TICK: Duration = Duration::from_millis(2);
 const LONGEST_SLEEP: Duration = Duration::from_millis(5);
 /// How often those who watch hear something.
 const REPORT: Duration = Duration::from_millis(250);
+
+/// What the timer is watched under; no client has so many links.
+const TIMER: u64 = u64::MAX;
 
 /// What the threads of a run share.
 #[derive(Debug)]
@@ -70,6 +76,7 @@ pub(crate) struct Worker<'a> {
     state: Vec<State>,
     stats: Stats,
     poll: OwnedFd,
+    timer: OwnedFd,
     due: BTreeSet<(Instant, usize)>,
     live: Sender<Live>,
 }
@@ -111,8 +118,21 @@ impl<'a> Worker<'a> {
         live: Sender<Live>,
     ) -> io::Result<Self> {
         let poll = epoll::create(CreateFlags::CLOEXEC)?;
+        let timer =
+            timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+        epoll::add(&poll, &timer, EventData::new_u64(TIMER), EventFlags::IN | EventFlags::ET)?;
         let state = vec![State::default(); members.len()];
-        Ok(Self { spec, shared, members, state, stats: Stats::new(), poll, due: BTreeSet::new(), live })
+        Ok(Self {
+            spec,
+            shared,
+            members,
+            state,
+            stats: Stats::new(),
+            poll,
+            timer,
+            due: BTreeSet::new(),
+            live,
+        })
     }
 
     /// Runs until all its clients have come to their ends.
@@ -131,9 +151,10 @@ impl<'a> Worker<'a> {
                 began = Some(*begin);
                 self.begin(*begin, now);
             }
-            while let Some((wake, member)) = self.due.first().copied()
-                && wake <= now
-            {
+            // One turn each: a client that wants another at once gets it after the sockets had theirs.
+            let due: Vec<usize> =
+                self.due.iter().take_while(|(wake, _)| *wake <= now).map(|(_, member)| *member).collect();
+            for member in due {
                 self.turn(member, now);
             }
             self.look_for_the_end(began, now);
@@ -154,10 +175,16 @@ impl<'a> Worker<'a> {
     }
 
     fn wait(&mut self, sleep: Duration, events: &mut Vec<epoll::Event>) -> io::Result<()> {
-        let timeout =
-            Timespec { tv_sec: sleep.as_secs().cast_signed(), tv_nsec: sleep.subsec_nanos().into() };
+        let time = |time: Duration| Timespec {
+            tv_sec: time.as_secs().cast_signed(),
+            tv_nsec: time.subsec_nanos().into(),
+        };
+        // The poll's own timeout counts in milliseconds, and records fall due in between.
+        let timer = Itimerspec { it_interval: time(Duration::ZERO), it_value: time(sleep) };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &timer)?;
+        let longest = if sleep.is_zero() { sleep } else { LONGEST_SLEEP };
         events.clear();
-        match epoll::wait(&self.poll, spare_capacity(events), Some(&timeout)) {
+        match epoll::wait(&self.poll, spare_capacity(events), Some(&time(longest))) {
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => return Ok(()),
             Err(error) => return Err(error.into()),
@@ -167,6 +194,9 @@ impl<'a> Worker<'a> {
         let now = self.shared.now();
         for event in events.iter() {
             let data = event.data.u64();
+            if data == TIMER {
+                continue;
+            }
             let (member, link) = ((data >> 32) as usize, (data & 0xffff_ffff) as usize);
             self.members[member].client.on_socket(link, now, &mut self.stats);
             if !touched.contains(&member) {

@@ -11,6 +11,7 @@ use aplomb_log::epochs::LeaderEpochs;
 use aplomb_log::index::{IndexTail, OffsetIndex, TimeIndex, parse_aborted};
 use aplomb_log::meta::{CleanShutdown, PartitionMetadata, PropertiesText, QuorumState};
 use aplomb_log::producers::parse_snapshot;
+use aplomb_model::Offset;
 use aplomb_model::batch::{BatchHeader, Batches, ControlKind, EndTxnMarker, RecordRef, TimestampType};
 use aplomb_protocol::messages::{
     KRaftVersionRecord, LeaderChangeMessage, SnapshotFooterRecord, SnapshotHeaderRecord, VotersRecord,
@@ -157,8 +158,7 @@ impl<W: Write> Dump<'_, W> {
             Kind::Producers => parse_snapshot(bytes)
                 .map(|producers| {
                     lines.extend(producers.iter().map(|(id, entry)| {
-                        let open =
-                            entry.open_transaction().map_or("None".to_owned(), |o| format!("Some({o})"));
+                        let open = optional(entry.open_transaction().map(Offset::to_wire));
                         let line = Line::new()
                             .with("producerId", id.to_wire())
                             .with("producerEpoch", entry.epoch().0)
@@ -272,10 +272,7 @@ impl<W: Write> Dump<'_, W> {
             .with("partitionLeaderEpoch", header.leader_epoch().map_or(-1, |epoch| epoch.to_wire()))
             .with("isTransactional", header.is_transactional())
             .with("isControl", header.is_control())
-            .with(
-                "deleteHorizonMs",
-                horizon.map_or("OptionalLong.empty".to_owned(), |at| format!("OptionalLong[{}]", at.0)),
-            )
+            .with("deleteHorizonMs", optional(horizon.map(|at| at.0)))
             .with("position", position)
             .with(time_name(header), header.max_timestamp().0)
             .with("size", header.size())
@@ -335,6 +332,11 @@ impl<W: Write> Dump<'_, W> {
         };
         self.print(&line)
     }
+}
+
+/// A number that need not be there, as `kafka-dump-log` shows it.
+fn optional(number: Option<i64>) -> String {
+    number.map_or("OptionalLong.empty".to_owned(), |number| format!("OptionalLong[{number}]"))
 }
 
 fn time_name(header: &BatchHeader) -> &'static str {
