@@ -38,7 +38,7 @@ pub(crate) struct Consumer {
     ends: bool,
     schedule: Option<Schedule>,
     lanes: Vec<Lane>,
-    began: bool,
+    begin: Option<Instant>,
     /// Records of this run that it has seen, those of the warm-up too.
     pub(crate) received: u64,
 }
@@ -81,7 +81,7 @@ impl Consumer {
             ends,
             schedule: None,
             lanes: partitions.into_iter().map(lane).collect(),
-            began: false,
+            begin: None,
             received: 0,
         }
     }
@@ -96,10 +96,10 @@ impl Consumer {
         self.lanes.iter().all(|lane| lane.next.is_some() && (!self.ends || lane.end.is_some()))
     }
 
-    /// Begins to fetch; at fixed times if there are some.
-    pub(crate) fn begin(&mut self, schedule: Option<Schedule>) {
+    /// Fetches from then on; at fixed times if there are some.
+    pub(crate) fn begin(&mut self, at: Instant, schedule: Option<Schedule>) {
         self.schedule = schedule;
-        self.began = true;
+        self.begin = Some(at);
     }
 
     /// Whether everything was read that it is to read.
@@ -134,7 +134,7 @@ impl Consumer {
                 return Some(Ask::Offsets(request, which));
             }
         }
-        if !self.began {
+        if self.begin.is_none_or(|begin| now < begin) {
             return None;
         }
         let wanted = self.lanes.iter().filter(|lane| leads(lane) && !lane.is_done());
@@ -292,7 +292,7 @@ impl Consumer {
     pub(crate) fn wake_at(&self, now: Instant) -> Option<Instant> {
         let rests = self.lanes.iter().filter_map(|lane| lane.rests_until).filter(|until| *until > now);
         let due = self.schedule.as_ref().and_then(Schedule::peek).filter(|due| *due > now);
-        rests.chain(due).min()
+        rests.chain(due).chain(self.begin.filter(|begin| *begin > now)).min()
     }
 
     fn lane(&mut self, partition: i32) -> Option<&mut Lane> {
@@ -379,7 +379,9 @@ mod tests {
         }
         assert!(consumer.is_ready());
         assert!(consumer.ask(1, &topic(), at(0)).is_none(), "it has not begun");
-        consumer.begin(None);
+        consumer.begin(at(10), None);
+        assert!(consumer.ask(1, &topic(), at(9)).is_none(), "nothing is read before the run begins");
+        assert_eq!(consumer.wake_at(at(9)), Some(at(10)));
         let Some(Ask::Fetch(request, due)) = consumer.ask(1, &topic(), at(10)) else { panic!("a fetch") };
         assert_eq!(request.topics[0].partitions[0].fetch_offset, 5);
         // The batch begins before the offset that was asked for.
@@ -397,7 +399,7 @@ mod tests {
         let mut consumer = Consumer::new(&ConsumerSpec::default(), From::End, false, vec![0], RUN);
         let mut stats = Stats::new();
         consumer.offsets(OffsetsOf::Begin, &offset(5), at(0), &mut stats);
-        consumer.begin(None);
+        consumer.begin(at(0), None);
         assert!(consumer.fetched(at(0), &records(6, None), at(1), &mut stats), "the metadata are old");
         assert!(consumer.ask(1, &topic(), at(50)).is_none());
         assert_eq!(consumer.wake_at(at(50)), Some(at(101)));
@@ -413,7 +415,7 @@ mod tests {
         let mut stats = Stats::new();
         stats.begin(at(0));
         consumer.offsets(OffsetsOf::Begin, &offset(5), at(0), &mut stats);
-        consumer.begin(Some(Schedule::new(at(0), Duration::from_secs(1), 10, 0, 1)));
+        consumer.begin(at(0), Some(Schedule::new(at(0), Duration::from_secs(1), 10, 0, 1)));
         let Some(Ask::Fetch(_, due)) = consumer.ask(1, &topic(), at(0)) else { panic!("a fetch") };
         consumer.fetched(due, &records(0, None), at(950), &mut stats);
         while let Some(Ask::Fetch(_, due)) = consumer.ask(1, &topic(), at(950)) {

@@ -254,7 +254,7 @@ impl<'a> Worker<'a> {
                 Role::Consumer(consumer) => {
                     let spec = &self.spec.consumers;
                     let schedule = |rate| Schedule::new(begin, length, rate, *number, spec.clients);
-                    consumer.begin(spec.fetch_rate.map(schedule));
+                    consumer.begin(begin, spec.fetch_rate.map(schedule));
                 }
             }
             self.turn(place, now);
