@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::fail;
 use crate::config;
 use crate::wiring::Broker;
 
