@@ -21,6 +21,8 @@ def test_creation_says_what_was_created(admin, topic):
         "sensitive": False,
         "readonly": False,
         "type": "null",
+        "synonyms": [],
+        "documented": False,
     }
     found = admin.call("describe-topic", name=topic)
     assert found["id"] == made["id"]
