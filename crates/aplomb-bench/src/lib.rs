@@ -4,7 +4,7 @@
 //! counted from that moment. A broker that stalls does not slow the schedule: what could not be sent is sent later, with the time that it
 //! has waited, and what never was is counted with the time until it was given up.
 //!
-//! Start at [`run`] and [`Spec`]. [`schedule`] says when, `producer` and `consumer` are state machines that are told the time, `client` carries
+//! Start at [`run()`] and [`Spec`]. [`schedule`] says when, `producer` and `consumer` are state machines that are told the time, `client` carries
 //! what they ask for to the brokers, `worker` is the loop of one thread, `stats` and `report` are what comes out.
 
 mod admin;

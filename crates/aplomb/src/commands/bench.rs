@@ -65,7 +65,7 @@ pub(crate) struct BenchArgs {
     /// Bytes of a record's value, at least 16.
     #[arg(long, value_name = "BYTES", default_value_t = 1024)]
     record_size: usize,
-    /// Which keys: none (one partition until its batch goes), round-robin (no key), uniform:KEYS, zipf:KEYS[:EXPONENT].
+    /// Which keys: none (one partition until its batch goes), round-robin (no key), uniform:KEYS, zipf:KEYS or zipf:KEYS:EXPONENT.
     #[arg(long, default_value = "none")]
     keys: KeyDistribution,
     /// Bytes of a key.

@@ -1,7 +1,7 @@
 //! `aplomb log dump|verify`: what is in the files of a log directory, and whether it is in order.
 //!
 //! What always holds: files are opened for reading only, and as far as memory goes one batch is held at a time. [`dump`] shows, [`verify`] judges;
-//! [`kind`] says what a file is, [`batches`] walks a segment, [`line`] is what is printed.
+//! [`kind`] says what a file is, [`batches`] walks a segment, [`mod@line`] is what is printed.
 
 mod batches;
 mod dump;
