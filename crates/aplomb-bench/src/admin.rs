@@ -1,6 +1,6 @@
 //! What is done before the run, one request after the other: find a broker, make the topic, wait for its leaders.
 //!
-//! This alone waits for answers; it has a time limit for each.
+//! This alone waits for answers; it has a time limit for each. [`Asker`] is for others who have something to ask beside a load, too.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
@@ -30,7 +30,7 @@ const LARGEST_FRAME: usize = 64 * 1024 * 1024;
 
 /// The topic, made if need be, with a leader everywhere.
 pub(crate) fn prepare(spec: &Spec) -> Result<TopicView, BenchError> {
-    let mut broker = Broker::any(spec)?;
+    let mut broker = Asker::any(spec)?;
     let give_up = Instant::now() + LEADERS;
     let mut made = false;
     loop {
@@ -60,7 +60,9 @@ pub(crate) fn prepare(spec: &Spec) -> Result<TopicView, BenchError> {
     }
 }
 
-struct Broker {
+/// A connection to a broker on which one request is sent and its answer waited for, then the next.
+#[derive(Debug)]
+pub struct Asker {
     address: String,
     socket: TcpStream,
     splitter: FrameSplitter,
@@ -68,7 +70,7 @@ struct Broker {
     client_id: String,
 }
 
-impl Broker {
+impl Asker {
     /// The first of the brokers to begin with that answers.
     fn any(spec: &Spec) -> Result<Self, BenchError> {
         let mut failed = None;
@@ -81,7 +83,11 @@ impl Broker {
         Err(failed.expect("the specification names a broker"))
     }
 
-    fn connect(address: &str, client_id: &str) -> Result<Self, BenchError> {
+    /// Connects to a broker, as `host:port`, and asks for its versions.
+    ///
+    /// # Errors
+    /// When nobody is there, or when it does not speak the protocol.
+    pub fn connect(address: &str, client_id: &str) -> Result<Self, BenchError> {
         let unreachable = |error| BenchError::Unreachable { address: address.to_owned(), error };
         let mut last = io::ErrorKind::NotFound.into();
         for resolved in address.to_socket_addrs().map_err(unreachable)? {
@@ -105,7 +111,11 @@ impl Broker {
         Err(unreachable(last))
     }
 
-    fn make(&mut self, topic: &str, new: &NewTopic) -> Result<(), BenchError> {
+    /// Makes a topic; one that is there already is left as it is.
+    ///
+    /// # Errors
+    /// When the broker refuses or has gone.
+    pub fn make(&mut self, topic: &str, new: &NewTopic) -> Result<(), BenchError> {
         let config = |(name, value): &(String, String)| CreatableTopicConfig {
             name: name.clone(),
             value: Some(value.clone()),
@@ -131,7 +141,11 @@ impl Broker {
         }
     }
 
-    fn ask<T: Request, R: Message>(&mut self, request: &T) -> Result<R, BenchError> {
+    /// Sends a request in the newest version that both sides know, and waits for its answer.
+    ///
+    /// # Errors
+    /// When the broker does not know the request or has gone, or when its answer is not understood.
+    pub fn ask<T: Request, R: Message>(&mut self, request: &T) -> Result<R, BenchError> {
         let version = self.versions.pick::<T>(i16::MAX).ok_or(BenchError::NoVersion(T::KEY.name()))?;
         let body = self.exchange(request, version)?;
         decode(T::KEY, version, body).map_err(|error| self.failed(error))

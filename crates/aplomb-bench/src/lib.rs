@@ -25,7 +25,8 @@ mod topic;
 mod versions;
 mod worker;
 
+pub use admin::Asker;
 pub use error::BenchError;
-pub use report::{Latency, Progress, Report, Row};
+pub use report::{Kind, Latency, Progress, Report, Row};
 pub use run::run;
 pub use spec::{ConsumerSpec, From, KeyDistribution, NewTopic, ProducerSpec, Spec, Workload};

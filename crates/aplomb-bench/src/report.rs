@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
 use hdrhistogram::{Counter, Histogram};
 use serde_json::{Value, json};
 
 use crate::Spec;
-use crate::stats::{Live, Precise, Series, Stats};
+use crate::stats::{Coarse, Live, Precise, Series, Stats};
 
 /// The form of the JSON; it goes up when a reader would have to change.
 const FORMAT: u32 = 1;
@@ -62,6 +63,10 @@ pub struct Row {
     pub second: usize,
     /// Records that were acknowledged in it, whenever they were due.
     pub acknowledged: u64,
+    /// Records due in it that were acknowledged, whenever that was.
+    pub answered: u64,
+    /// Records due in it that were refused, grew too old, or had no answer when the run ended.
+    pub given_up: u64,
     /// Records that arrived in it.
     pub received: u64,
     /// Bytes of the values that arrived in it.
@@ -107,12 +112,28 @@ pub struct Report {
     pub errors: BTreeMap<String, u64>,
     /// The measured part, second by second.
     pub rows: Vec<Row>,
+    /// How late the generator itself was: from the time at which a client wanted its turn to the turn.
+    pub lateness: Latency,
     spec: Spec,
     histograms: [(&'static str, Precise); 3],
+    seconds: [Vec<Coarse>; 3],
+}
+
+/// What a latency is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// From due time to acknowledgement.
+    Produce,
+    /// From due time to arrival.
+    EndToEnd,
+    /// From a fetch's due time, or its sending, to its answer.
+    Fetch,
 }
 
 impl Latency {
-    pub(crate) fn of<C: Counter>(histogram: &Histogram<C>) -> Self {
+    /// What a histogram of microseconds says.
+    #[must_use]
+    pub fn of<C: Counter>(histogram: &Histogram<C>) -> Self {
         if histogram.is_empty() {
             return Self::default();
         }
@@ -164,18 +185,23 @@ impl Report {
             stats.fetch.rows.len(),
             stats.acknowledged.len(),
             stats.arrived.len(),
+            stats.given_up.len(),
             stats.troubles.len(),
         ];
         let count = |list: &[u64], second: usize| list.get(second).copied().unwrap_or_default();
         let rows = (0..seconds.into_iter().max().unwrap_or_default()).map(|second| {
+            let (given_up, with_latency) = stats.given_up.get(second).copied().unwrap_or_default();
+            let produce = row(&stats.produce, second);
             let (received, received_bytes) = stats.arrived.get(second).copied().unwrap_or_default();
             Row {
                 second,
                 acknowledged: count(&stats.acknowledged, second),
+                answered: produce.count - with_latency,
+                given_up,
                 received,
                 received_bytes,
                 errors: count(&stats.troubles, second),
-                produce: row(&stats.produce, second),
+                produce,
                 end_to_end: row(&stats.end_to_end, second),
                 fetch: row(&stats.fetch, second),
             }
@@ -202,7 +228,24 @@ impl Report {
                 ("end_to_end", stats.end_to_end.all.clone()),
                 ("fetch", stats.fetch.all.clone()),
             ],
+            lateness: Latency::of(&stats.lateness),
+            seconds: [stats.produce.rows.clone(), stats.end_to_end.rows.clone(), stats.fetch.rows.clone()],
         }
+    }
+
+    /// Latencies, in microseconds to two digits, of what was due in these seconds of the measured part.
+    #[must_use]
+    pub fn histogram(&self, kind: Kind, seconds: Range<usize>) -> Histogram<u64> {
+        let rows = &self.seconds[kind as usize];
+        let mut sum = Histogram::new(2).expect("two digits are few enough");
+        sum.auto(true);
+        for row in rows.iter().take(seconds.end).skip(seconds.start) {
+            for bucket in row.iter_recorded() {
+                let (value, count) = (bucket.value_iterated_to(), bucket.count_at_value());
+                sum.record_n(value, count.into()).expect("a histogram that grows takes any value");
+            }
+        }
+        sum
     }
 
     /// Records a second over the measured part, acknowledged or, where nothing was produced, received.
@@ -244,6 +287,7 @@ impl Report {
                 "received": self.received, "received_bytes": self.received_bytes, "foreign": self.foreign,
                 "retries": self.retries, "records_per_second": (self.rate() * 10.0).round() / 10.0,
             },
+            "lateness_us": self.lateness.to_json(),
             "errors": self.errors,
             "latency_us": {},
             "histogram_us": {},
@@ -328,6 +372,21 @@ mod tests {
 
     fn ms(at: u64) -> Instant {
         Instant::from_nanos(at * 1_000_000)
+    }
+
+    #[test]
+    fn a_part_of_the_run_has_the_latencies_of_what_was_due_in_it() {
+        let mut stats = Stats::new();
+        stats.begin(ms(0));
+        stats.acknowledged(&[ms(100), ms(900)], ms(1_000));
+        stats.acknowledged(&[ms(1_500)], ms(3_500));
+        stats.came_late(ms(5), ms(7));
+        let report = Report::new(&Spec::default(), 1, 0, &stats);
+        let part = |seconds| report.histogram(Kind::Produce, seconds);
+        assert_eq!((part(0..1).len(), part(1..2).len(), part(0..9).len(), part(2..9).len()), (2, 1, 3, 0));
+        assert!(part(0..1).max() < 1_000_000 && part(1..2).min() > 1_900_000);
+        assert!(report.histogram(Kind::Fetch, 0..9).is_empty());
+        assert_eq!((report.lateness.count, report.lateness.max / 100), (1, 20));
     }
 
     #[test]

@@ -47,10 +47,14 @@ pub(crate) struct Stats {
     pub(crate) end_to_end: Series,
     /// From the time at which a fetch was due, or was sent if it had none, to its answer.
     pub(crate) fetch: Series,
+    /// From the time at which a client wanted a turn to the turn, for turns of the schedule alone: the generator's own fault.
+    pub(crate) lateness: Precise,
     /// Records and bytes of values that arrived, by the second of arrival.
     pub(crate) arrived: Vec<(u64, u64)>,
     /// Records acknowledged, by the second of the acknowledgement.
     pub(crate) acknowledged: Vec<u64>,
+    /// Records that were given up, by the second in which they were due: (in all, of these those that have a latency).
+    pub(crate) given_up: Vec<(u64, u64)>,
     /// What went wrong, by the second.
     pub(crate) troubles: Vec<u64>,
     /// What went wrong, by name. Most of it was survived.
@@ -118,8 +122,10 @@ impl Stats {
             produce: Series::new(),
             end_to_end: Series::new(),
             fetch: Series::new(),
+            lateness: precise(),
             arrived: Vec::new(),
             acknowledged: Vec::new(),
+            given_up: Vec::new(),
             troubles: Vec::new(),
             errors: BTreeMap::new(),
             failed: 0,
@@ -157,14 +163,20 @@ impl Stats {
     /// Records were refused for good. What is no fault of time has no latency.
     pub(crate) fn refused(&mut self, due: &[Instant]) {
         self.failed += self.measured(due);
+        for due in due {
+            self.give_up(*due, false);
+        }
         self.live.given_up += due.len() as u64;
     }
 
     /// Records were given up because of their age, which is in the latencies: it would have been longer still.
     pub(crate) fn expired(&mut self, due: &[Instant], now: Instant) {
-        self.refused(due);
-        self.expired += self.measured(due);
+        let measured = self.measured(due);
+        self.failed += measured;
+        self.expired += measured;
+        self.live.given_up += due.len() as u64;
         for due in due {
+            self.give_up(*due, true);
             self.produce.add(self.measured_from, *due, now);
         }
     }
@@ -172,7 +184,15 @@ impl Stats {
     /// The run has ended without an answer for this record; its age is in the latencies.
     pub(crate) fn unanswered(&mut self, due: Instant, now: Instant) {
         self.unanswered += self.measured(&[due]);
+        self.give_up(due, true);
         self.produce.add(self.measured_from, due, now);
+    }
+
+    /// A client wanted a turn at `wanted` and has it now. What lies before the measured part does not count.
+    pub(crate) fn came_late(&mut self, wanted: Instant, now: Instant) {
+        if wanted >= self.measured_from {
+            self.lateness.saturating_record(micros(now.since(wanted)));
+        }
     }
 
     pub(crate) fn arrived(&mut self, due: Instant, now: Instant) {
@@ -207,6 +227,13 @@ impl Stats {
         std::mem::replace(&mut self.live, Live::new())
     }
 
+    fn give_up(&mut self, due: Instant, with_latency: bool) {
+        if let Some(second) = self.second(due) {
+            let row = at(&mut self.given_up, second, || (0, 0));
+            *row = (row.0 + 1, row.1 + u64::from(with_latency));
+        }
+    }
+
     fn measured(&self, due: &[Instant]) -> u64 {
         due.iter().filter(|due| **due >= self.measured_from).count() as u64
     }
@@ -216,9 +243,14 @@ impl Stats {
         self.produce.merge(&other.produce);
         self.end_to_end.merge(&other.end_to_end);
         self.fetch.merge(&other.fetch);
+        add_up(&mut self.lateness, &other.lateness);
         for (second, (records, bytes)) in other.arrived.iter().enumerate() {
             let row = at(&mut self.arrived, second, || (0, 0));
             *row = (row.0 + records, row.1 + bytes);
+        }
+        for (second, (all, with_latency)) in other.given_up.iter().enumerate() {
+            let row = at(&mut self.given_up, second, || (0, 0));
+            *row = (row.0 + all, row.1 + with_latency);
         }
         for (mine, theirs) in
             [(&mut self.acknowledged, &other.acknowledged), (&mut self.troubles, &other.troubles)]
@@ -305,6 +337,7 @@ mod tests {
         stats.expired(&[ms(1)], ms(30_001));
         stats.unanswered(ms(1), ms(60_001));
         assert_eq!((stats.failed, stats.unanswered, stats.produce.all.len()), (2, 1, 2));
+        assert_eq!(stats.given_up, [(3, 2)]);
         assert!(stats.produce.all.max() >= 59_900_000);
     }
 

@@ -155,6 +155,9 @@ impl<'a> Worker<'a> {
             let due: Vec<usize> =
                 self.due.iter().take_while(|(wake, _)| *wake <= now).map(|(_, member)| *member).collect();
             for member in due {
+                if let Some(wake) = self.state[member].wake {
+                    self.stats.came_late(wake, now);
+                }
                 self.turn(member, now);
             }
             self.look_for_the_end(began, now);
