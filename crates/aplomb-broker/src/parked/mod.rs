@@ -33,7 +33,6 @@ pub(crate) enum Waiting {
     EpochEnds(Scatter<m::OffsetForLeaderEpochResponse>),
     DeleteRecords(Scatter<m::DeleteRecordsResponse>),
     LogDirs(LogDirsOp),
-    Producers(Scatter<m::DescribeProducersResponse>),
 }
 
 /// All operations of a shard.
@@ -140,7 +139,6 @@ impl Waiting {
             Self::EpochEnds(op) => op.on_answer(slot, answer),
             Self::DeleteRecords(op) => op.on_answer(slot, answer),
             Self::LogDirs(op) => op.on_answer(slot, answer),
-            Self::Producers(op) => op.on_answer(slot, answer),
         }
     }
 }

@@ -399,7 +399,6 @@ impl PartitionCall {
             Self::EpochEnd { .. } => PartitionAnswer::EpochEnd(Err(Unknown)),
             Self::DeleteRecords { .. } => PartitionAnswer::DeleteRecords(Err(Unknown)),
             Self::Size => PartitionAnswer::Size(None),
-            Self::Producers => PartitionAnswer::Producers(Err(Unknown)),
         })
     }
 }

@@ -14,7 +14,7 @@ mod mortal;
 mod network;
 mod outages;
 mod process;
-mod random;
+pub(crate) mod random;
 mod scenario;
 mod shrink;
 mod trace;

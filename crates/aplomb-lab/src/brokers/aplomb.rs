@@ -1,0 +1,118 @@
+//! Aplomb, from the executable that is running or another.
+//!
+//! What always holds: its request threads are under a guard that ends the process if one of them makes a system call that could wait for a disk.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    BrokerError, BrokerUnderTest, Kind, Places, Process, Settings, common, free_ports, write_properties,
+};
+use crate::record;
+
+/// A broker of this program.
+#[derive(Debug)]
+pub struct Aplomb {
+    executable: PathBuf,
+    places: Places,
+    settings: Settings,
+    address: String,
+    metrics: String,
+    config: PathBuf,
+    log: PathBuf,
+    process: Option<Process>,
+}
+
+impl Aplomb {
+    /// A broker with what is in `settings` beside its defaults; with `executable` in place of the one that is running.
+    ///
+    /// # Errors
+    /// When there are no ports, or when this program does not know where it is.
+    pub fn new(executable: Option<&Path>, places: Places, settings: &Settings) -> Result<Self, BrokerError> {
+        let executable = match executable {
+            Some(path) => path.to_owned(),
+            None => std::env::current_exe().map_err(BrokerError::system("looking for this program"))?,
+        };
+        let [port, controller, metrics] = free_ports()?;
+        let metrics = format!("127.0.0.1:{metrics}");
+        let mut all = common(&places, port, controller);
+        all.extend([
+            ("aplomb.guard".to_owned(), "enforce".to_owned()),
+            ("aplomb.metrics.listener".to_owned(), metrics.clone()),
+            ("aplomb.tail.dir".to_owned(), places.memory.display().to_string()),
+        ]);
+        all.extend(settings.iter().cloned());
+        Ok(Self {
+            executable,
+            settings: all,
+            address: format!("127.0.0.1:{port}"),
+            metrics,
+            config: places.own.join("aplomb.properties"),
+            log: places.logs.join("aplomb.log"),
+            places,
+            process: None,
+        })
+    }
+
+    fn command(&self) -> Vec<String> {
+        let (executable, config) = (self.executable.display().to_string(), self.config.display().to_string());
+        vec![executable, "serve".to_owned(), "--config".to_owned(), config]
+    }
+}
+
+impl BrokerUnderTest for Aplomb {
+    fn kind(&self) -> Kind {
+        Kind::Aplomb
+    }
+
+    fn about(&self) -> record::Broker {
+        record::Broker {
+            kind: self.kind().name().to_owned(),
+            name: "Aplomb".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: self.command(),
+            jvm_flags: Vec::new(),
+            java: None,
+        }
+    }
+
+    fn prepare(&mut self) -> Result<(), BrokerError> {
+        write_properties(&self.config, &self.settings)
+    }
+
+    fn start(&mut self) -> Result<(), BrokerError> {
+        let mut process = Process::start("Aplomb", &self.command(), &self.log)?;
+        process.wait_until_it_answers(&self.address)?;
+        self.process = Some(process);
+        Ok(())
+    }
+
+    fn address(&self) -> &str {
+        &self.address
+    }
+
+    fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(Process::pid)
+    }
+
+    fn data_directories(&self) -> &[PathBuf] {
+        &self.places.data
+    }
+
+    fn log_file(&self) -> Option<&Path> {
+        Some(&self.log)
+    }
+
+    fn metrics_address(&self) -> Option<&str> {
+        Some(&self.metrics)
+    }
+
+    fn stop(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.stop();
+        }
+    }
+
+    fn kill(&mut self) {
+        self.process = None;
+    }
+}

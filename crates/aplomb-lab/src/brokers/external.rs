@@ -1,0 +1,64 @@
+//! A broker that somebody else has started and will stop, with the directory that may be disturbed.
+//!
+//! What always holds: it is neither configured, started, stopped nor killed from here, and no directory but the one that was given is looked at.
+
+use std::path::{Path, PathBuf};
+
+use super::{BrokerError, BrokerUnderTest, Kind};
+use crate::record;
+
+/// Somebody else's broker.
+#[derive(Clone, Debug)]
+pub struct External {
+    /// Where clients find it, as `host:port`.
+    pub address: String,
+    /// Its log directory; it lies on the disk that is disturbed.
+    pub directory: PathBuf,
+    /// Its process; without it nobody's stack is looked at.
+    pub pid: Option<u32>,
+}
+
+impl BrokerUnderTest for External {
+    fn kind(&self) -> Kind {
+        Kind::External
+    }
+
+    fn about(&self) -> record::Broker {
+        record::Broker {
+            kind: self.kind().name().to_owned(),
+            name: format!("the broker at {}", self.address),
+            version: String::new(),
+            command: Vec::new(),
+            jvm_flags: Vec::new(),
+            java: None,
+        }
+    }
+
+    fn prepare(&mut self) -> Result<(), BrokerError> {
+        Ok(())
+    }
+
+    fn start(&mut self) -> Result<(), BrokerError> {
+        Ok(())
+    }
+
+    fn address(&self) -> &str {
+        &self.address
+    }
+
+    fn pid(&self) -> Option<u32> {
+        self.pid
+    }
+
+    fn data_directories(&self) -> &[PathBuf] {
+        std::slice::from_ref(&self.directory)
+    }
+
+    fn log_file(&self) -> Option<&Path> {
+        None
+    }
+
+    fn stop(&mut self) {}
+
+    fn kill(&mut self) {}
+}

@@ -1,0 +1,31 @@
+//! What a broker finds of the machine: how warm its files are, how near the limit of dirty pages is, how much memory it may have.
+//!
+//! What always holds: what is changed for the whole machine is put back in every ending, also when the lab is killed ([`Undo`]).
+
+mod cache;
+mod dirty_limit;
+mod memory_group;
+mod paged_out;
+mod undo;
+
+pub use cache::{Caches, drop_caches, evict, sync};
+pub use dirty_limit::DirtyLimit;
+pub use memory_group::MemoryGroup;
+pub use paged_out::page_out;
+pub use undo::Undo;
+
+use std::io;
+
+/// A condition that could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}: {error}")]
+pub struct ConditionError {
+    what: String,
+    error: io::Error,
+}
+
+impl ConditionError {
+    fn new(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        |error| Self { what: what.into(), error }
+    }
+}

@@ -1,0 +1,18 @@
+//! What a run leaves to be looked at: who waited where, what the broker and its JVM say of themselves.
+//!
+//! Start at [`threads`], which samples; `stalls` makes of samples what a thread did, [`signatures`] what an incident is known by, [`Witness`]'s
+//! making is in [`witness`]. Latencies are the workload's, the device's times the disk's.
+//!
+//! [`Witness`]: crate::record::Witness
+
+pub mod machine;
+pub mod metrics;
+pub mod roles;
+pub mod safepoints;
+pub mod signatures;
+mod stalls;
+pub mod threads;
+pub mod witness;
+
+/// How often is looked at the broker's threads, in milliseconds.
+pub const SAMPLING_MS: u32 = 50;

@@ -1,0 +1,172 @@
+//! Looks at a process's threads, and takes the kernel stacks of those that sleep and cannot be woken (state D).
+//!
+//! What always holds: a stack is read of a thread in D only. It is read a moment after the state, so a thread that went on in between gives a stack
+//! that is no wait, or none: such a look does not count. No tracer is needed, and a thread is not held up by being looked at.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::SAMPLING_MS;
+use super::stalls::{Folder, Sleeper};
+use crate::record::Stall;
+
+/// What sampling has found.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// What threads waited for, in the order of its beginning. Times are since [`Sampler::start`]'s `origin`.
+    pub stalls: Vec<Stall>,
+    /// How many looks there were.
+    pub looks: u64,
+}
+
+/// Samples from its start to [`Self::finish`].
+#[derive(Debug)]
+pub struct Sampler {
+    thread: Option<JoinHandle<Seen>>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    stop: AtomicBool,
+    /// The process; 0 for none at present.
+    pid: AtomicU32,
+    looks: AtomicU64,
+}
+
+impl Sampler {
+    /// Begins to look at process `pid` (`None`: nobody as yet).
+    ///
+    /// # Errors
+    /// When there is no thread for it.
+    pub fn start(pid: Option<u32>, origin: Instant) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared { pid: AtomicU32::new(pid.unwrap_or(0)), ..Shared::default() });
+        let theirs = Arc::clone(&shared);
+        let thread = thread::Builder::new().name("lab-sampler".to_owned());
+        let thread = thread.spawn(move || sample(&theirs, origin))?;
+        Ok(Self { thread: Some(thread), shared })
+    }
+
+    /// Looks at another process from now on.
+    pub fn follow(&self, pid: Option<u32>) {
+        self.shared.pid.store(pid.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// Ends, and tells.
+    ///
+    /// # Panics
+    /// If the sampling thread has.
+    #[must_use]
+    pub fn finish(mut self) -> Seen {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        let thread = self.thread.take().expect("it is taken here alone");
+        thread.join().expect("the sampler does not panic")
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn sample(shared: &Shared, origin: Instant) -> Seen {
+    let interval = Duration::from_millis(SAMPLING_MS.into());
+    let mut folder = Folder::new(interval);
+    let mut threads = Threads::default();
+    let mut next = Instant::now();
+    while !shared.stop.load(Ordering::Relaxed) {
+        let pid = shared.pid.load(Ordering::Relaxed);
+        let sleepers = if pid == 0 { Vec::new() } else { threads.asleep(pid) };
+        folder.look(origin.elapsed(), sleepers);
+        shared.looks.fetch_add(1, Ordering::Relaxed);
+        // A look that came late is not made up for: two close together would count as a stall of two.
+        next = (next + interval).max(Instant::now());
+        thread::sleep(next.saturating_duration_since(Instant::now()));
+    }
+    Seen { stalls: folder.finish(), looks: shared.looks.load(Ordering::Relaxed) }
+}
+
+/// The threads of a process and their names.
+#[derive(Debug, Default)]
+struct Threads {
+    names: HashMap<u32, String>,
+}
+
+impl Threads {
+    /// Those in uninterruptible sleep now.
+    fn asleep(&mut self, pid: u32) -> Vec<Sleeper> {
+        let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+        let sleepers = entries.filter_map(|entry| {
+            let folder = entry.ok()?.path();
+            let tid = folder.file_name()?.to_str()?.parse().ok()?;
+            if state(&fs::read_to_string(folder.join("stat")).ok()?)? != 'D' {
+                return None;
+            }
+            let stack = stack(&fs::read_to_string(folder.join("stack")).ok()?);
+            if stack.is_empty() {
+                return None;
+            }
+            Some(Sleeper { tid, name: self.name(tid, &folder), stack })
+        });
+        sleepers.collect()
+    }
+
+    fn name(&mut self, tid: u32, folder: &Path) -> String {
+        let read = || fs::read_to_string(PathBuf::from(folder).join("comm")).unwrap_or_default();
+        // A JVM names its threads a moment after they have begun, so a name is read again until it is one of theirs.
+        let name = self.names.entry(tid).or_insert_with(|| read().trim_end().to_owned());
+        if name.is_empty() || name == "java" {
+            read().trim_end().clone_into(name);
+        }
+        name.clone()
+    }
+}
+
+/// The state in `/proc/PID/stat`: the word behind the name, which is in parentheses and may hold anything.
+fn state(stat: &str) -> Option<char> {
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+/// The functions of `/proc/PID/stack`, the innermost first, without addresses, offsets and modules.
+fn stack(text: &str) -> Vec<String> {
+    let function = |line: &str| {
+        let name = line.trim().split_once("] ").map_or(line.trim(), |(_, rest)| rest);
+        name.split('+').next().unwrap_or(name).to_owned()
+    };
+    text.lines().map(function).filter(|name| !name.is_empty() && name != "0xffffffffffffffff").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_found_behind_any_name() {
+        assert_eq!(state("12 (data-pl..dler-0) D 1 2 3"), Some('D'));
+        assert_eq!(state("12 (a) R (b) S 1 2"), Some('S'));
+        assert_eq!(state(""), None);
+    }
+
+    #[test]
+    fn a_stack_is_its_functions() {
+        let text = "[<0>] xfs_ilock+0x3c/0x100 [xfs]\n[<0>] vfs_write+0x1b/0x430\n[<0>] do_sys\n";
+        assert_eq!(stack(text), ["xfs_ilock", "vfs_write", "do_sys"]);
+        assert!(stack("").is_empty());
+    }
+
+    #[test]
+    fn looking_goes_on_until_the_end_and_finds_nobody_where_nobody_waits() {
+        let sampler = Sampler::start(None, Instant::now()).expect("a thread");
+        while sampler.shared.looks.load(Ordering::Relaxed) < 3 {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let seen = sampler.finish();
+        assert!(seen.looks >= 3 && seen.stalls.is_empty());
+    }
+}

@@ -1,0 +1,86 @@
+//! A consumer that has fallen behind: it reads a topic from the beginning as fast as the broker lets it, again and again, for the whole time.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use aplomb_bench::{ConsumerSpec, From, Report, Spec, Workload};
+
+use super::{Background, WorkloadError, go_on};
+
+/// Between two readings: a topic that is read in no time is not read in a loop that does nothing else.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Bytes that arrived about a moment of the wall clock, in milliseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// The beginning of the second.
+    pub at_ms: i64,
+    /// Bytes of values in it.
+    pub bytes: u64,
+}
+
+/// A consumer that reads from the beginning.
+#[derive(Debug)]
+pub struct Lagging {
+    thread: Background<Vec<Arrived>>,
+}
+
+impl Lagging {
+    /// Starts to read `topic`; `before_each` is called before each reading: it makes the topic cold again.
+    ///
+    /// # Errors
+    /// When there is no thread for it.
+    pub fn start(
+        address: &str,
+        topic: &str,
+        longest: Duration,
+        before_each: impl Fn() + Send + 'static,
+    ) -> Result<Self, WorkloadError> {
+        let spec = Spec {
+            bootstrap: vec![address.to_owned()],
+            topic: topic.to_owned(),
+            workload: Workload::Consume,
+            duration: longest,
+            warm_up: Duration::ZERO,
+            drain: Duration::ZERO,
+            client_id: "aplomb-lab-lagging".to_owned(),
+            consumers: ConsumerSpec { from: From::Beginning, ..ConsumerSpec::default() },
+            ..Spec::default()
+        };
+        let thread = Background::start("lagging", move |stop| {
+            let mut arrived = Vec::new();
+            let until = now_ms() + i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
+            while !stop.load(Ordering::Relaxed) && now_ms() < until {
+                before_each();
+                match aplomb_bench::run(&spec, &mut |_| go_on(stop)) {
+                    Ok(report) => arrived.extend(by_second(&report)),
+                    // The broker does not let anybody in at present; a consumer comes back.
+                    Err(_) => std::thread::sleep(PAUSE),
+                }
+                std::thread::sleep(PAUSE);
+            }
+            arrived
+        })?;
+        Ok(Self { thread })
+    }
+
+    /// Ends it; what arrived, by seconds.
+    #[must_use]
+    pub fn finish(self) -> Vec<Arrived> {
+        self.thread.tell();
+        self.thread.wait()
+    }
+}
+
+fn by_second(report: &Report) -> Vec<Arrived> {
+    let row = |row: &aplomb_bench::Row| Arrived {
+        at_ms: report.started_at_ms + 1000 * i64::try_from(row.second).unwrap_or(i64::MAX),
+        bytes: row.received_bytes,
+    };
+    report.rows.iter().map(row).collect()
+}
+
+fn now_ms() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}

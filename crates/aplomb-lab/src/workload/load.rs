@@ -1,0 +1,109 @@
+//! The main load: open-loop producers on several connections, and a consumer at the log's end.
+
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use aplomb_bench::{BenchError, ConsumerSpec, NewTopic, ProducerSpec, Report, Spec, Workload};
+
+use super::{Background, WorkloadError, go_on};
+
+/// How long the load runs before it is measured. A JVM's compiler needs some of it.
+pub const WARM_UP: Duration = Duration::from_secs(5);
+/// How long answers are waited for at the end.
+const DRAIN: Duration = Duration::from_secs(10);
+/// How long clients have to connect, and the generator to say that it has begun.
+const BEGINNING: Duration = Duration::from_secs(60);
+
+/// How much, and where to.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// The topic; it is made if it is not there.
+    pub topic: String,
+    /// Its partitions.
+    pub partitions: i32,
+    /// Its settings.
+    pub configs: Vec<(String, String)>,
+    /// Records a second.
+    pub rate: u64,
+    /// Connections that they come by.
+    pub connections: usize,
+    /// How long it is measured.
+    pub duration: Duration,
+}
+
+/// A load that runs.
+#[derive(Debug)]
+pub struct Running {
+    thread: Background<Result<Report, BenchError>>,
+    begun: Receiver<Instant>,
+}
+
+impl Load {
+    /// As the generator takes it: what is not said is as Apache Kafka's producer has it.
+    #[must_use]
+    pub fn spec(&self, address: &str) -> Spec {
+        Spec {
+            bootstrap: vec![address.to_owned()],
+            topic: self.topic.clone(),
+            create: Some(NewTopic {
+                partitions: self.partitions,
+                replication_factor: 1,
+                configs: self.configs.clone(),
+            }),
+            workload: Workload::EndToEnd,
+            duration: self.duration,
+            warm_up: WARM_UP,
+            drain: DRAIN,
+            producers: ProducerSpec {
+                clients: self.connections,
+                rate: self.rate,
+                record_size: 1024,
+                linger: Duration::from_millis(1),
+                ..ProducerSpec::default()
+            },
+            consumers: ConsumerSpec::default(),
+            ..Spec::default()
+        }
+    }
+
+    /// Starts it.
+    ///
+    /// # Errors
+    /// When there is no thread for it.
+    pub fn start(&self, address: &str) -> Result<Running, WorkloadError> {
+        let spec = self.spec(address);
+        let (tell, begun) = mpsc::channel();
+        let thread = Background::start("load", move |stop| {
+            let mut told = false;
+            aplomb_bench::run(&spec, &mut |progress| {
+                if !told {
+                    // The first of the calls once a second comes in the warm-up.
+                    let measured = Instant::now() + WARM_UP;
+                    let _ = tell.send(measured.checked_sub(progress.elapsed).unwrap_or(measured));
+                    told = true;
+                }
+                go_on(stop)
+            })
+        })?;
+        Ok(Running { thread, begun })
+    }
+}
+
+impl Running {
+    /// The moment from which it is measured, which is still to come; `None` if the load has ended before, of which [`Self::finish`] has the reason.
+    #[must_use]
+    pub fn measured_from(&self) -> Option<Instant> {
+        self.begun.recv_timeout(BEGINNING).ok()
+    }
+
+    /// Waits for its end; at once if `early`.
+    ///
+    /// # Errors
+    /// When it could not begin.
+    pub fn finish(self, early: bool) -> Result<Report, WorkloadError> {
+        if early {
+            self.thread.tell();
+        }
+        self.thread.wait().map_err(|error| WorkloadError::Bench { what: "the load", error })
+    }
+}

@@ -1,0 +1,131 @@
+//! What is asked of a broker while its disk is disturbed. All records come from and go to the generator of `aplomb bench`.
+//!
+//! What always holds: every load is a thread that ends when it is told to and at the latest when its time is over; dropping it ends it. The main load
+//! is open loop ([`load`]); beside it there are those who read from the beginning ([`lagging`]), ask for offsets by time ([`lookups`]), and have a
+//! JVM allocate ([`allocation`]). [`history`] writes what is old before the run begins, [`journal`] keeps a filesystem's journal busy.
+
+pub mod allocation;
+pub mod history;
+pub mod journal;
+pub mod lagging;
+pub mod load;
+pub mod lookups;
+
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use aplomb_bench::BenchError;
+
+/// Why a load could not do what it was to do.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// The generator could not begin.
+    #[error("{what}: {error}")]
+    Bench {
+        /// Which load.
+        what: &'static str,
+        /// Why.
+        error: BenchError,
+    },
+    /// There is no thread for it, or its file cannot be written.
+    #[error("{what}: {error}")]
+    System {
+        /// Which load.
+        what: &'static str,
+        /// Why.
+        error: io::Error,
+    },
+    /// Records that were to be old were not all taken.
+    #[error("of {wanted} records for topic {topic}, {acknowledged} were acknowledged: {errors}")]
+    NotWritten {
+        /// The topic.
+        topic: String,
+        /// How many there were.
+        wanted: u64,
+        /// How many the broker has.
+        acknowledged: u64,
+        /// What went wrong, by Kafka's names.
+        errors: String,
+    },
+}
+
+/// A thread that goes on until it is told to end.
+#[derive(Debug)]
+pub struct Background<T> {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<T>>,
+}
+
+impl<T: Send + 'static> Background<T> {
+    /// Starts `work`, which looks at its argument as often as it can.
+    fn start(
+        what: &'static str,
+        work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+    ) -> Result<Self, WorkloadError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let theirs = Arc::clone(&stop);
+        let thread = thread::Builder::new().name(format!("lab-{what}"));
+        let thread = thread.spawn(move || work(&theirs));
+        let thread = thread.map_err(|error| WorkloadError::System { what, error })?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+
+    /// Tells it to end, without waiting.
+    pub fn tell(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has ended.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Waits for its end, without telling it to.
+    ///
+    /// # Panics
+    /// If the thread has.
+    #[must_use]
+    pub fn wait(mut self) -> T {
+        let thread = self.thread.take().expect("it is taken at the end alone");
+        thread.join().expect("a load does not panic")
+    }
+}
+
+impl<T> Drop for Background<T> {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What an observer of the generator says.
+fn go_on(stop: &AtomicBool) -> ControlFlow<()> {
+    if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_load_ends_when_it_is_told_to() {
+        let load = Background::start("test", |stop| {
+            let mut turns = 0;
+            while !stop.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(1));
+                turns += 1;
+            }
+            turns
+        });
+        let load = load.expect("a thread");
+        assert!(!load.has_ended());
+        load.tell();
+        let turns: u32 = load.wait();
+        assert!(turns < 10_000);
+    }
+}
