@@ -6,7 +6,7 @@ import re
 
 import pytest
 from harness import broker as brokers
-from harness import clients, places, tools
+from harness import clients, places, tools, wire
 
 
 def pytest_configure():
@@ -62,6 +62,18 @@ def broker(request, start_broker):
     died = not started.alive()
     started.close()
     assert not died, f"the broker did not survive this module:\n{started.log_tail()}"
+
+
+@pytest.fixture(scope="module")
+def both(broker, start_broker):
+    """(the broker under test, Apache Kafka with the same level of the feature that changes what admins see)."""
+    with wire.Connection(broker.port) as connection:
+        _, _, tags = wire.read_api_versions(connection.ask(wire.api_versions(4)), 4)
+    levels = {name: level for name, level, _ in wire.read_features(tags[wire.FINALIZED_FEATURES])}
+    eligible = "eligible.leader.replicas.version"
+    kafka = start_broker(kind="kafka", features=[f"{eligible}={levels.get(eligible, 0)}"])
+    yield broker, kafka
+    kafka.close()
 
 
 class _Clients:

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use aplomb_disk_api::DiskIndex;
 use aplomb_log::cold::TimeWanted;
+use aplomb_log::producers::ProducerEntry;
 use aplomb_model::{
-    ErrorCode, Instant, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition,
+    ErrorCode, Instant, LeaderEpoch, Offset, PartitionIndex, ProducerId, Timestamp, TopicId, TopicPartition,
 };
 use bytes::Bytes;
 
@@ -87,6 +88,8 @@ pub enum PartitionCall {
     },
     /// How large the log is, and where.
     Size,
+    /// Who writes to it.
+    Producers,
 }
 
 /// A produced batch on its way to its partition.
@@ -156,6 +159,8 @@ pub enum PartitionAnswer {
     DeleteRecords(Result<Offset, ErrorCode>),
     /// To [`PartitionCall::Size`].
     Size(Option<PartitionSize>),
+    /// To [`PartitionCall::Producers`]: those that the log remembers, by id.
+    Producers(Result<Vec<(ProducerId, ProducerEntry)>, ErrorCode>),
 }
 
 /// A batch that is in the log.

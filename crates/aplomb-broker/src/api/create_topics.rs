@@ -15,7 +15,7 @@ use crate::metadata::MetadataImage;
 use crate::metadata::standalone::{AdminError, Controller, CreatedTopic, Draft, NewTopic, Placement, Random};
 
 /// The metadata log's own name, which no topic gets.
-const METADATA_TOPIC: &str = "__cluster_metadata";
+pub(super) const METADATA_TOPIC: &str = "__cluster_metadata";
 
 /// Plans.
 #[must_use = "the records have to be written"]

@@ -112,9 +112,9 @@ fn refusal(request: &MetadataRequest, error: ErrorCode) -> MetadataResponse {
 }
 
 /// The cluster as clients of one listener and one version see it.
-struct View<'a> {
-    ctx: &'a Context<'a>,
-    version: i16,
+pub(super) struct View<'a> {
+    pub(super) ctx: &'a Context<'a>,
+    pub(super) version: i16,
 }
 
 impl View<'_> {
@@ -203,7 +203,14 @@ impl View<'_> {
         ids.iter().filter(is_shown).map(|id| id.0).collect()
     }
 
-    fn offline(&self, partition: &Partition) -> Vec<i32> {
+    /// The leader, if clients can reach it where they came in.
+    pub(super) fn leader(&self, partition: &Partition) -> Option<&Broker> {
+        let leader = self.ctx.image.brokers.get(partition.leader?)?;
+        leader.endpoint(self.ctx.listener).is_some().then_some(leader)
+    }
+
+    /// Replicas that are not there: their brokers, or their log directories, are not.
+    pub(super) fn offline(&self, partition: &Partition) -> Vec<i32> {
         let is_online = |id: BrokerId| {
             let broker = self.ctx.image.brokers.get(id)?;
             let directory = partition.directory(id)?;

@@ -77,6 +77,9 @@ impl<R: Message> Scatter<R> {
     }
 }
 
+/// What Apache Kafka says in words of a partition that there is not.
+pub(super) const UNKNOWN_PARTITION: &str = "This server does not host this topic-partition.";
+
 /// A partition by the name of its topic.
 pub(crate) fn named(image: &MetadataImage, topic: &str, partition: i32) -> Result<PartitionKey, ErrorCode> {
     let topic = image.topics.by_name(topic).ok_or(ErrorCode::UnknownTopicOrPartition)?;

@@ -32,9 +32,12 @@ pub const SUPPORTED: &[Served] = &[
     all(ApiKey::DescribeLogDirs),
     all(ApiKey::CreatePartitions),
     all(ApiKey::IncrementalAlterConfigs),
+    all(ApiKey::DescribeQuorum),
     all(ApiKey::UpdateFeatures),
     all(ApiKey::DescribeCluster),
+    all(ApiKey::DescribeProducers),
     all(ApiKey::ListConfigResources),
+    all(ApiKey::DescribeTopicPartitions),
 ];
 
 /// The API of a request, if it is served in this version. Otherwise the connection is closed, but for ApiVersions, which is answered in

@@ -1,6 +1,7 @@
 //! Requests and responses of the APIs that are answered from metadata, in every version.
 
 mod configs;
+mod describe;
 
 use aplomb_model::{BrokerId, ErrorCode, Offset, Uuid};
 use aplomb_protocol::messages as m;

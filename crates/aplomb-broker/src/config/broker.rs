@@ -71,6 +71,8 @@ pub struct NetworkConfig {
     pub max_fetch: ByteCount,
     /// `max.incremental.fetch.session.cache.slots`
     pub fetch_sessions: u32,
+    /// `max.request.partition.size.limit`: partitions in one DescribeTopicPartitions response.
+    pub max_response_partitions: i32,
 }
 
 /// Settings of data directories and of what is written into them.
@@ -268,6 +270,7 @@ impl NetworkConfig {
             shards: shards.map(|shards| u16::try_from(shards).unwrap_or(u16::MAX)),
             max_fetch: reading.bytes("fetch.max.bytes"),
             fetch_sessions: reading.count("max.incremental.fetch.session.cache.slots"),
+            max_response_partitions: reading.number("max.request.partition.size.limit"),
         })
     }
 }

@@ -33,6 +33,7 @@ pub(crate) enum Waiting {
     EpochEnds(Scatter<m::OffsetForLeaderEpochResponse>),
     DeleteRecords(Scatter<m::DeleteRecordsResponse>),
     LogDirs(LogDirsOp),
+    Producers(Scatter<m::DescribeProducersResponse>),
 }
 
 /// All operations of a shard.
@@ -139,6 +140,7 @@ impl Waiting {
             Self::EpochEnds(op) => op.on_answer(slot, answer),
             Self::DeleteRecords(op) => op.on_answer(slot, answer),
             Self::LogDirs(op) => op.on_answer(slot, answer),
+            Self::Producers(op) => op.on_answer(slot, answer),
         }
     }
 }

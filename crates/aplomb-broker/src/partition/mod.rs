@@ -155,6 +155,11 @@ impl Partition {
                 (self.serving == Serving::Online)
                     .then(|| PartitionSize { disk: self.disk, bytes: self.log.size() }),
             ),
+            PartitionCall::Producers => {
+                let known =
+                    || self.log.producers().producers().map(|(id, entry)| (id, entry.clone())).collect();
+                PartitionAnswer::Producers(self.check_epoch(None).map(|()| known()))
+            }
         };
         fx.answers.push((op, slot, answer));
     }

@@ -18,6 +18,7 @@ use super::Shard;
 use super::disk::ShardDisk;
 use super::operations::reply;
 use super::snapshots::Snapshots;
+use crate::api::describe_quorum::{self, Quorum};
 use crate::api::scatter::ReplyTo;
 use crate::api::{
     Planned, alter_configs, create_partitions, create_topics, delete_topics, incremental_alter_configs,
@@ -154,6 +155,20 @@ impl Shard {
                 let mut planned = incremental_alter_configs::plan(&asked, controller, &config);
                 planned.records.extend(cordon(controller, &config, &self.disks));
                 self.carry_through(id, to, planned, now, out);
+            }
+            ApiKey::DescribeQuorum => {
+                let asked: m::DescribeQuorumRequest = decode_request(body, to.version)?;
+                let log = self.partitions.get(&PartitionKey::METADATA).map(|metadata| &metadata.log);
+                let quorum = log.map(|log| Quorum {
+                    leader: config.node_id,
+                    epoch: room.epoch,
+                    committed: log.durable_end(),
+                    end: log.end(),
+                    voters: room.snapshots.voters(),
+                    dynamic_voters: room.replay.image().features.kraft_version() > 0,
+                });
+                let response = describe_quorum::handle(&asked, to.version, quorum.as_ref(), now.wall);
+                reply(id, to.with(&response), out);
             }
             ApiKey::InitProducerId => {
                 let asked: m::InitProducerIdRequest = decode_request(body, to.version)?;

@@ -16,8 +16,9 @@ use crate::api::fetch::{self, FetchOp};
 use crate::api::produce::ProduceOp;
 use crate::api::scatter::ReplyTo;
 use crate::api::{
-    Context, api_versions, delete_records, describe_cluster, describe_configs, list_config_resources,
-    list_offsets, metadata, offset_for_leader_epoch, served,
+    Context, api_versions, delete_records, describe_cluster, describe_configs, describe_producers,
+    describe_topic_partitions, list_config_resources, list_offsets, metadata, offset_for_leader_epoch,
+    served,
 };
 use crate::message::ShardMessage;
 use crate::parked::Waiting;
@@ -111,6 +112,11 @@ impl Shard {
                 let (op, calls) = LogDirsOp::begin(&asked, to, &self.image);
                 self.start(id, Waiting::LogDirs(op), calls, Some(now.instant + PATIENCE), now, out);
             }
+            ApiKey::DescribeProducers => {
+                let asked: m::DescribeProducersRequest = decode_request(&mut body, head.version)?;
+                let (op, calls) = describe_producers::begin(&asked, to, &self.image);
+                self.start(id, Waiting::Producers(op), calls, Some(now.instant + PATIENCE), now, out);
+            }
             ApiKey::ApiVersions => {
                 let asked: m::ApiVersionsRequest = decode_request(&mut body, head.version)?;
                 self.note_software(&request, &asked, head.version);
@@ -129,6 +135,11 @@ impl Shard {
                 let asked: m::DescribeClusterRequest = decode_request(&mut body, head.version)?;
                 let context = self.context(&request.listener);
                 reply(id, to.with(&describe_cluster::handle(&asked, head.version, &context)), out);
+            }
+            ApiKey::DescribeTopicPartitions => {
+                let asked: m::DescribeTopicPartitionsRequest = decode_request(&mut body, head.version)?;
+                let context = self.context(&request.listener);
+                reply(id, to.with(&describe_topic_partitions::handle(&asked, head.version, &context)), out);
             }
             ApiKey::DescribeConfigs => {
                 let asked: m::DescribeConfigsRequest = decode_request(&mut body, head.version)?;
@@ -195,6 +206,7 @@ const fn is_controllers(api: ApiKey) -> bool {
             | ApiKey::IncrementalAlterConfigs
             | ApiKey::InitProducerId
             | ApiKey::UpdateFeatures
+            | ApiKey::DescribeQuorum
     )
 }
 

@@ -399,6 +399,7 @@ impl PartitionCall {
             Self::EpochEnd { .. } => PartitionAnswer::EpochEnd(Err(Unknown)),
             Self::DeleteRecords { .. } => PartitionAnswer::DeleteRecords(Err(Unknown)),
             Self::Size => PartitionAnswer::Size(None),
+            Self::Producers => PartitionAnswer::Producers(Err(Unknown)),
         })
     }
 }

@@ -74,6 +74,7 @@ impl Shard {
             Waiting::EpochEnds(op) => op.is_complete(),
             Waiting::DeleteRecords(op) => op.is_complete(),
             Waiting::LogDirs(op) => op.is_complete(),
+            Waiting::Producers(op) => op.is_complete(),
         };
         if complete {
             self.finish(number, now, out);
@@ -107,7 +108,8 @@ impl Shard {
             Waiting::ListOffsets(_)
             | Waiting::EpochEnds(_)
             | Waiting::DeleteRecords(_)
-            | Waiting::LogDirs(_) => {
+            | Waiting::LogDirs(_)
+            | Waiting::Producers(_) => {
                 self.finish(number, now, out);
             }
         }
@@ -126,6 +128,7 @@ impl Shard {
             Waiting::EpochEnds(op) => op.reply(),
             Waiting::DeleteRecords(op) => op.reply(),
             Waiting::LogDirs(op) => op.reply(&self.log_dirs()),
+            Waiting::Producers(op) => op.reply(),
         };
         reply(request, replied, out);
     }

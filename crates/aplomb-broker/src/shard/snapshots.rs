@@ -28,6 +28,11 @@ impl Snapshots {
     pub(super) fn new(voters: VotersRecord, earlier: Vec<(Offset, LeaderEpoch)>) -> Self {
         Self { voters, bytes_at_last: None, last: None, under_way: None, earlier }
     }
+
+    /// Who votes.
+    pub(super) fn voters(&self) -> &VotersRecord {
+        &self.voters
+    }
 }
 
 impl Shard {

@@ -39,12 +39,18 @@ pub enum AnyRequest {
     CreatePartitions(super::CreatePartitionsRequest),
     /// `IncrementalAlterConfigsRequest`.
     IncrementalAlterConfigs(super::IncrementalAlterConfigsRequest),
+    /// `DescribeQuorumRequest`.
+    DescribeQuorum(super::DescribeQuorumRequest),
     /// `UpdateFeaturesRequest`.
     UpdateFeatures(super::UpdateFeaturesRequest),
     /// `DescribeClusterRequest`.
     DescribeCluster(super::DescribeClusterRequest),
+    /// `DescribeProducersRequest`.
+    DescribeProducers(super::DescribeProducersRequest),
     /// `ListConfigResourcesRequest`.
     ListConfigResources(super::ListConfigResourcesRequest),
+    /// `DescribeTopicPartitionsRequest`.
+    DescribeTopicPartitions(super::DescribeTopicPartitionsRequest),
 }
 
 impl AnyRequest {
@@ -68,9 +74,12 @@ impl AnyRequest {
             Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
             Self::CreatePartitions(_) => ApiKey::CreatePartitions,
             Self::IncrementalAlterConfigs(_) => ApiKey::IncrementalAlterConfigs,
+            Self::DescribeQuorum(_) => ApiKey::DescribeQuorum,
             Self::UpdateFeatures(_) => ApiKey::UpdateFeatures,
             Self::DescribeCluster(_) => ApiKey::DescribeCluster,
+            Self::DescribeProducers(_) => ApiKey::DescribeProducers,
             Self::ListConfigResources(_) => ApiKey::ListConfigResources,
+            Self::DescribeTopicPartitions(_) => ApiKey::DescribeTopicPartitions,
         }
     }
 
@@ -100,10 +109,17 @@ impl AnyRequest {
             ApiKey::IncrementalAlterConfigs => {
                 Self::IncrementalAlterConfigs(super::IncrementalAlterConfigsRequest::decode(r, v)?)
             }
+            ApiKey::DescribeQuorum => Self::DescribeQuorum(super::DescribeQuorumRequest::decode(r, v)?),
             ApiKey::UpdateFeatures => Self::UpdateFeatures(super::UpdateFeaturesRequest::decode(r, v)?),
             ApiKey::DescribeCluster => Self::DescribeCluster(super::DescribeClusterRequest::decode(r, v)?),
+            ApiKey::DescribeProducers => {
+                Self::DescribeProducers(super::DescribeProducersRequest::decode(r, v)?)
+            }
             ApiKey::ListConfigResources => {
                 Self::ListConfigResources(super::ListConfigResourcesRequest::decode(r, v)?)
+            }
+            ApiKey::DescribeTopicPartitions => {
+                Self::DescribeTopicPartitions(super::DescribeTopicPartitionsRequest::decode(r, v)?)
             }
             other => return Err(DecodeError::UnknownApiKey(other.key())),
         })
@@ -131,9 +147,12 @@ impl AnyRequest {
             Self::DescribeLogDirs(message) => message.encode(w, v),
             Self::CreatePartitions(message) => message.encode(w, v),
             Self::IncrementalAlterConfigs(message) => message.encode(w, v),
+            Self::DescribeQuorum(message) => message.encode(w, v),
             Self::UpdateFeatures(message) => message.encode(w, v),
             Self::DescribeCluster(message) => message.encode(w, v),
+            Self::DescribeProducers(message) => message.encode(w, v),
             Self::ListConfigResources(message) => message.encode(w, v),
+            Self::DescribeTopicPartitions(message) => message.encode(w, v),
         }
     }
 }
@@ -173,12 +192,18 @@ pub enum AnyResponse {
     CreatePartitions(super::CreatePartitionsResponse),
     /// `IncrementalAlterConfigsResponse`.
     IncrementalAlterConfigs(super::IncrementalAlterConfigsResponse),
+    /// `DescribeQuorumResponse`.
+    DescribeQuorum(super::DescribeQuorumResponse),
     /// `UpdateFeaturesResponse`.
     UpdateFeatures(super::UpdateFeaturesResponse),
     /// `DescribeClusterResponse`.
     DescribeCluster(super::DescribeClusterResponse),
+    /// `DescribeProducersResponse`.
+    DescribeProducers(super::DescribeProducersResponse),
     /// `ListConfigResourcesResponse`.
     ListConfigResources(super::ListConfigResourcesResponse),
+    /// `DescribeTopicPartitionsResponse`.
+    DescribeTopicPartitions(super::DescribeTopicPartitionsResponse),
 }
 
 impl AnyResponse {
@@ -202,9 +227,12 @@ impl AnyResponse {
             Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
             Self::CreatePartitions(_) => ApiKey::CreatePartitions,
             Self::IncrementalAlterConfigs(_) => ApiKey::IncrementalAlterConfigs,
+            Self::DescribeQuorum(_) => ApiKey::DescribeQuorum,
             Self::UpdateFeatures(_) => ApiKey::UpdateFeatures,
             Self::DescribeCluster(_) => ApiKey::DescribeCluster,
+            Self::DescribeProducers(_) => ApiKey::DescribeProducers,
             Self::ListConfigResources(_) => ApiKey::ListConfigResources,
+            Self::DescribeTopicPartitions(_) => ApiKey::DescribeTopicPartitions,
         }
     }
 
@@ -236,10 +264,17 @@ impl AnyResponse {
             ApiKey::IncrementalAlterConfigs => {
                 Self::IncrementalAlterConfigs(super::IncrementalAlterConfigsResponse::decode(r, v)?)
             }
+            ApiKey::DescribeQuorum => Self::DescribeQuorum(super::DescribeQuorumResponse::decode(r, v)?),
             ApiKey::UpdateFeatures => Self::UpdateFeatures(super::UpdateFeaturesResponse::decode(r, v)?),
             ApiKey::DescribeCluster => Self::DescribeCluster(super::DescribeClusterResponse::decode(r, v)?),
+            ApiKey::DescribeProducers => {
+                Self::DescribeProducers(super::DescribeProducersResponse::decode(r, v)?)
+            }
             ApiKey::ListConfigResources => {
                 Self::ListConfigResources(super::ListConfigResourcesResponse::decode(r, v)?)
+            }
+            ApiKey::DescribeTopicPartitions => {
+                Self::DescribeTopicPartitions(super::DescribeTopicPartitionsResponse::decode(r, v)?)
             }
             other => return Err(DecodeError::UnknownApiKey(other.key())),
         })
@@ -267,9 +302,12 @@ impl AnyResponse {
             Self::DescribeLogDirs(message) => message.encode(w, v),
             Self::CreatePartitions(message) => message.encode(w, v),
             Self::IncrementalAlterConfigs(message) => message.encode(w, v),
+            Self::DescribeQuorum(message) => message.encode(w, v),
             Self::UpdateFeatures(message) => message.encode(w, v),
             Self::DescribeCluster(message) => message.encode(w, v),
+            Self::DescribeProducers(message) => message.encode(w, v),
             Self::ListConfigResources(message) => message.encode(w, v),
+            Self::DescribeTopicPartitions(message) => message.encode(w, v),
         }
     }
 }

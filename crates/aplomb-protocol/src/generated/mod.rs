@@ -29,6 +29,12 @@ pub mod describe_configs_request;
 pub mod describe_configs_response;
 pub mod describe_log_dirs_request;
 pub mod describe_log_dirs_response;
+pub mod describe_producers_request;
+pub mod describe_producers_response;
+pub mod describe_quorum_request;
+pub mod describe_quorum_response;
+pub mod describe_topic_partitions_request;
+pub mod describe_topic_partitions_response;
 pub mod end_transaction_record;
 pub mod end_txn_marker;
 pub mod feature_level_record;
@@ -107,6 +113,12 @@ pub use describe_configs_request::DescribeConfigsRequest;
 pub use describe_configs_response::DescribeConfigsResponse;
 pub use describe_log_dirs_request::DescribeLogDirsRequest;
 pub use describe_log_dirs_response::DescribeLogDirsResponse;
+pub use describe_producers_request::DescribeProducersRequest;
+pub use describe_producers_response::DescribeProducersResponse;
+pub use describe_quorum_request::DescribeQuorumRequest;
+pub use describe_quorum_response::DescribeQuorumResponse;
+pub use describe_topic_partitions_request::DescribeTopicPartitionsRequest;
+pub use describe_topic_partitions_response::DescribeTopicPartitionsResponse;
 pub use end_transaction_record::EndTransactionRecord;
 pub use end_txn_marker::EndTxnMarker;
 pub use feature_level_record::FeatureLevelRecord;
@@ -188,6 +200,12 @@ pub const ALL: &[Codec] = &[
     Codec::of::<DescribeConfigsResponse>(),
     Codec::of::<DescribeLogDirsRequest>(),
     Codec::of::<DescribeLogDirsResponse>(),
+    Codec::of::<DescribeProducersRequest>(),
+    Codec::of::<DescribeProducersResponse>(),
+    Codec::of::<DescribeQuorumRequest>(),
+    Codec::of::<DescribeQuorumResponse>(),
+    Codec::of::<DescribeTopicPartitionsRequest>(),
+    Codec::of::<DescribeTopicPartitionsResponse>(),
     Codec::of::<EndTransactionRecord>(),
     Codec::of::<EndTxnMarker>(),
     Codec::of::<FeatureLevelRecord>(),

@@ -2,7 +2,7 @@
 //! and `ServerConfigs`; where a default is ours, the sentence says so.
 
 use super::super::key::{ConfigKey, config_keys};
-use super::reasons::{NO_PEERS, NO_PURGATORY, NO_RATE, NO_REPLY_LIMIT, NO_REQUEST_QUEUE, NO_THREAD_POOLS};
+use super::reasons::{NO_PEERS, NO_PURGATORY, NO_RATE, NO_REQUEST_QUEUE, NO_THREAD_POOLS};
 
 config_keys! {
     "advertised.listeners": List = null, Any, High, ReadOnly, Used;
@@ -35,7 +35,7 @@ config_keys! {
         "Limits for single addresses, as address:count, separated by commas.";
     "max.incremental.fetch.session.cache.slots": Int = "1000", AtLeast(0), Medium, ReadOnly, Used;
         "The number of fetch sessions that the broker remembers.";
-    "max.request.partition.size.limit": Int = "2000", AtLeast(1), Medium, ReadOnly, Unused(NO_REPLY_LIMIT);
+    "max.request.partition.size.limit": Int = "2000", AtLeast(1), Medium, ReadOnly, Used;
         "The most partitions in one DescribeTopicPartitions response.";
     "num.io.threads": Int = "8", AtLeast(1), High, ClusterWide, Unused(NO_THREAD_POOLS);
         "The number of request handler threads of a Java broker.";

@@ -13,7 +13,6 @@ pub(super) const NO_PURGATORY: &str = "waiting requests need no tidying here";
 pub(super) const NO_QUORUM: &str = "the metadata quorum is this process alone";
 pub(super) const NO_QUOTAS: &str = "there are no quotas yet";
 pub(super) const NO_RATE: &str = "the rate of new connections is not limited";
-pub(super) const NO_REPLY_LIMIT: &str = "the request that it limits is not served yet";
 pub(super) const NO_REQUEST_QUEUE: &str =
     "requests are handled by the loop that reads them, and wait in no queue; see queued.max.request.bytes";
 pub(super) const NO_SECURITY: &str = "there is neither TLS nor SASL yet";
