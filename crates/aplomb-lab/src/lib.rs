@@ -6,5 +6,6 @@ pub mod brokers;
 pub mod conditions;
 pub mod evidence;
 pub mod record;
+pub mod report;
 pub mod simulation;
 pub mod workload;

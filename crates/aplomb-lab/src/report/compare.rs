@@ -1,0 +1,173 @@
+//! The page over many runs: a picture, small pictures of p99.9 over time, and the figures.
+//!
+//! What always holds: all small pictures have one latency axis; each incident leads to its own page, where there is one.
+
+use super::axes::{Frame, Scale};
+use super::comparison::{Comparison, Entry, Row};
+use super::evidence;
+use super::headline::STAYED;
+use super::html::{Element, el};
+use super::page;
+use super::picture;
+use super::series;
+use super::units;
+use super::who::Who;
+use crate::record::{BrokerRun, Ended, Second};
+
+const SMALL: Frame = Frame { width: 400.0, height: 210.0, left: 66.0, right: 10.0, top: 10.0, bottom: 30.0 };
+
+/// A page over many runs.
+#[must_use]
+pub fn compare_page(entries: &[Entry<'_>]) -> String {
+    let comparison = Comparison::of(entries);
+    let header = el("header")
+        .child(
+            el("p")
+                .class("eyebrow")
+                .text(format!("Aplomb lab · {}", units::plural(entries.len() as u64, "run"))),
+        )
+        .child(el("h1").text("What slow disks do to latency"))
+        .child(el("p").class("lead").text(lead(&comparison)));
+    let overview = el("section")
+        .child(heading(
+            "p99.9, before and during",
+            "The 99.9th percentile of produce latency in the same run: the ring before the disturbance, the dot during it.",
+        ))
+        .child(el("div").class("wide").child(picture::inline(&comparison)));
+    let main = el("main")
+        .child(header)
+        .child(overview)
+        .child(over_time(&comparison))
+        .child(
+            el("section")
+                .child(heading(
+                    "Figures",
+                    "p99.9 before and during, how many times larger it became, and the largest latency during the disturbance.",
+                ))
+                .child(figures(&comparison)),
+        );
+    page::document("Aplomb lab: runs compared", main)
+}
+
+fn heading(title: &str, caption: &str) -> Element {
+    el("div").class("heading").child(el("h2").text(title)).child(el("p").class("caption").text(caption))
+}
+
+/// One sentence a broker: in how many incidents p99.9 rose, and how far at most.
+fn lead(comparison: &Comparison<'_>) -> String {
+    let mut sentences = Vec::new();
+    for (column, who) in comparison.names.iter().enumerate() {
+        let incidents = comparison.rows.iter().filter(|row| !row.story.control);
+        let amplified: Vec<f64> =
+            incidents.filter_map(|row| Some(row.cells[column]?.amplification?.p999)).collect();
+        if amplified.is_empty() {
+            continue;
+        }
+        let rose = amplified.iter().filter(|factor| **factor >= STAYED).count();
+        let most = amplified.iter().copied().fold(0.0, f64::max);
+        let ending = if rose == 0 { "and nowhere more than" } else { "at most" };
+        sentences.push(format!(
+            "p99.9 of {} rose in {rose} of {}, {ending} {}.",
+            who.name,
+            units::plural(amplified.len() as u64, "incident"),
+            units::times(most)
+        ));
+    }
+    sentences.join(" ")
+}
+
+fn over_time(comparison: &Comparison<'_>) -> Element {
+    let runs = || comparison.rows.iter().flat_map(|row| row.cells.iter().flatten());
+    let latencies = runs().flat_map(|run| run.seconds.iter().filter_map(|s| s.produce.as_ref()));
+    let scale = Scale::log_over(latencies.map(|p| p.p999_us as f64));
+    let key = comparison
+        .names
+        .iter()
+        .map(|who| el("span").class(format_args!("key {}", who.class)).text(&who.name));
+    let figures = comparison.rows.iter().map(|row| {
+        el("figure").child(el("figcaption").child(el("h3").child(title(row)))).child(small(
+            row,
+            &comparison.names,
+            scale,
+        ))
+    });
+    el("section")
+        .child(heading(
+            "p99.9 over time",
+            "Second by second, on one logarithmic axis. The disturbance is shaded.",
+        ))
+        .child(el("p").class("keys").children(key))
+        .child(el("div").class("small-multiples").children(figures))
+}
+
+fn title(row: &Row<'_>) -> Element {
+    match row.page {
+        Some(page) => el("a").attr("href", format_args!("./{}", page::encoded(page))).text(&row.story.name),
+        None => el("span").text(&row.story.name),
+    }
+}
+
+fn small(row: &Row<'_>, names: &[Who], scale: Scale) -> Element {
+    let end = |run: &BrokerRun| {
+        let phases = run.phases.iter().map(|phase| phase.to_ms);
+        phases.chain(run.seconds.iter().map(|s| (s.second as f64 + 1.0) * 1e3)).fold(0.0, f64::max)
+    };
+    let runs = || row.cells.iter().zip(names).filter_map(|(run, who)| Some(((*run)?, who)));
+    let time = Scale::Linear { from: 0.0, to: runs().map(|(run, _)| end(run)).fold(1_000.0, f64::max) };
+    let mut picture = SMALL.svg(&format!("p99.9 over time in {}", row.story.name)).class("small");
+    if let Some((run, _)) = runs().next() {
+        picture = picture.children(series::disturbed(run, &SMALL, time, false));
+    }
+    picture = picture.child(SMALL.latency_axis(scale)).child(SMALL.time_axis(time));
+    for (run, who) in runs() {
+        let mut d = String::new();
+        for stretch in run.seconds.chunk_by(|a, b| follows(a, b)) {
+            let points = stretch.iter().filter_map(|second| {
+                let p = second.produce.as_ref()?;
+                Some((SMALL.x(time, (second.second as f64 + 0.5) * 1e3), SMALL.y(scale, p.p999_us as f64)))
+            });
+            d += &series::path(&points.collect::<Vec<_>>());
+        }
+        picture = picture.child(el("path").class(format_args!("line {}", who.class)).attr("d", d));
+    }
+    picture
+}
+
+fn follows(a: &Second, b: &Second) -> bool {
+    a.produce.is_some() && b.produce.is_some() && a.second.checked_add(1) == Some(b.second)
+}
+
+fn figures(comparison: &Comparison<'_>) -> Element {
+    let mut head = vec!["incident"];
+    head.extend(comparison.names.iter().map(|who| who.name.as_str()));
+    let rows = comparison.rows.iter().map(|row| {
+        let mut first = el("td").child(el("span").class("what-row").child(title(row)));
+        let what = row.disturbance.unwrap_or("nothing is disturbed");
+        let control = if row.story.control { "negative control: " } else { "" };
+        first = first.child(el("span").class("disturbance").text(format!("{control}{what}")));
+        let mut cells = vec![first];
+        cells.extend(row.cells.iter().map(|run| cell(*run)));
+        cells
+    });
+    evidence::table("summary", &head, rows)
+}
+
+fn cell(run: Option<&BrokerRun>) -> Element {
+    let Some(run) = run else { return el("td").text("–") };
+    if let Ended::Failed(why) = &run.ended {
+        return el("td").class("bad").text(format!("cut short: {why}"));
+    }
+    let (Some(calm), Some(during), Some(a)) = (&run.latency.calm, &run.latency.during, &run.amplification)
+    else {
+        return el("td").class("bad").text("nothing was acknowledged");
+    };
+    let factor = el("span").class(if a.p999 >= STAYED { "strong" } else { "" }).text(units::times(a.p999));
+    let mut cell = el("td")
+        .text(format!("{} → {} ", units::time_us(calm.p999_us), units::time_us(during.p999_us)))
+        .child(factor)
+        .child(el("span").class("disturbance").text(format!("max {}", units::time_us(during.max_us))));
+    if run.witness.as_ref().is_some_and(|witness| !witness.silent) {
+        cell = cell.child(el("span").class("disturbance bad").text("the witness is not silent"));
+    }
+    cell
+}

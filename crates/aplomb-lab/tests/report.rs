@@ -1,0 +1,205 @@
+//! Pages, pictures and summaries of whole records: what they say, and that no text of a record becomes markup.
+
+mod sample;
+
+use aplomb_lab::record::{Ended, PhaseName, Run};
+use aplomb_lab::report::{self, Entry};
+
+fn inode_lock() -> Run {
+    sample::runs().remove(0)
+}
+
+fn entries(runs: &[Run]) -> Vec<Entry<'_>> {
+    runs.iter().map(|run| Entry { run, page: None }).collect()
+}
+
+#[test]
+fn the_headline_says_how_far_p999_rose_and_where_it_stayed() {
+    assert_eq!(
+        report::headline(&inode_lock()),
+        "While reads take 20 ms, p99.9 of Apache Kafka 4.4.0 rose from 5.7 ms to 799 ms (140×); \
+         Aplomb 0.1.0’s stayed at 3.1 ms (2.9 ms before)."
+    );
+}
+
+#[test]
+fn the_headline_of_a_control_says_that_nothing_was_disturbed() {
+    let calm = sample::runs().pop().expect("the control is the last");
+    assert!(calm.incident.control);
+    assert_eq!(
+        report::headline(&calm),
+        "With nothing disturbed, p99.9 of Apache Kafka 4.4.0 stayed at 5.7 ms (5.7 ms before); \
+         Aplomb 0.1.0’s stayed at 3.1 ms (2.9 ms before)."
+    );
+}
+
+#[test]
+fn a_broker_that_did_not_finish_is_not_measured_against_others() {
+    let mut run = inode_lock();
+    run.brokers[0].ended = Ended::Failed("it did not start.".to_owned());
+    assert_eq!(
+        report::headline(&run),
+        "While reads take 20 ms, p99.9 of Aplomb 0.1.0 stayed at 3.1 ms (2.9 ms before). \
+         Apache Kafka 4.4.0 did not get to the end: it did not start."
+    );
+    run.brokers.clear();
+    assert_eq!(report::headline(&run), "No broker has run.");
+}
+
+#[test]
+fn a_page_asks_for_nothing_and_has_everything() {
+    let run = inode_lock();
+    let page = report::page(&run, Some("inode-lock.json"));
+    // The name of SVG's vocabulary is the only address in a file, and HTML does not need it.
+    for address in ["http:", "https:", "src=", "@import", "url("] {
+        assert!(!page.contains(address), "{address}");
+    }
+    for part in [
+        "Latency over time",
+        "Latency by percentile",
+        "Who waited where",
+        "Safepoints",
+        "The device itself",
+        "How it was run",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(page.contains("xfs_file_buffered_write\nvfs_write"), "the whole stack is there to read");
+    assert!(page.contains("href=\"./inode-lock.json\""));
+    assert!(page.contains("aplomb lab run inode-lock --broker kafka,aplomb --out results"));
+}
+
+#[test]
+fn a_part_without_anything_to_tell_has_no_heading() {
+    let mut run = inode_lock();
+    for broker in &mut run.brokers {
+        broker.safepoints.clear();
+        broker.stages.clear();
+        broker.device = Default::default();
+    }
+    let page = report::page(&run, None);
+    for part in ["Safepoints", "Stages of requests", "The device itself"] {
+        assert!(!page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn every_mark_of_the_timeline_leads_to_a_stack_of_the_page() {
+    let page = report::page(&inode_lock(), None);
+    let links: Vec<&str> =
+        page.split("href=\"#").skip(1).filter_map(|rest| rest.split_once('"').map(|(id, _)| id)).collect();
+    assert!(links.len() > 8, "handlers, network threads, the collector: {links:?}");
+    for id in links {
+        assert!(page.contains(&format!("<div id=\"{id}\">")), "{id}");
+    }
+}
+
+#[test]
+fn a_second_without_an_acknowledgement_is_a_gap() {
+    let mut run = inode_lock();
+    run.brokers.truncate(1);
+    let line = |run: &Run| {
+        let page = report::page(run, None);
+        let (_, rest) = page.split_once("class=\"line p999\" d=\"").expect("a line");
+        rest.split_once('"').expect("an end").0.to_owned()
+    };
+    assert_eq!(line(&run).matches('M').count(), 1);
+    run.brokers[0].seconds[30].produce = None;
+    assert_eq!(line(&run).matches('M').count(), 2);
+}
+
+#[test]
+fn no_text_of_a_record_becomes_markup() {
+    let run = sample::hostile();
+    let run = Run::from_json(run.to_json().expect("finite numbers").as_bytes()).expect("our own");
+    let page = report::page(&run, Some("a\"b.json"));
+    let all = [page, report::compare_page(&[Entry { run: &run, page: Some("<b>.html") }])];
+    for page in all {
+        assert_eq!(page.matches("<script>").count(), 1, "ours");
+        assert!(!page.contains("<img") && !page.contains('\u{0}') && !page.contains("NaN"));
+        assert_eq!(page.matches('<').count(), page.matches('>').count() - greater_in_sources(&page));
+    }
+    let picture = report::compare_svg(&entries(std::slice::from_ref(&run)));
+    assert!(!picture.contains("<img") && !picture.contains('\u{1b}'));
+    let summary = report::summary(&run);
+    assert!(!summary.chars().any(|c| c.is_control() && c != '\n'));
+    let table = report::compare_markdown(&entries(std::slice::from_ref(&run)));
+    assert_eq!(table.lines().count(), 3, "{table}");
+}
+
+/// The style sheet and the script have some of their own, and none that opens an element.
+fn greater_in_sources(page: &str) -> usize {
+    let inside = |from: &str, to: &str| {
+        let (_, rest) = page.split_once(from).expect(from);
+        let (source, _) = rest.split_once(to).expect(to);
+        source.matches('>').count() - source.matches('<').count()
+    };
+    inside("<style>", "</style>") + inside("<script>", "</script>")
+}
+
+#[test]
+fn a_run_without_brokers_or_measurements_has_a_page() {
+    let mut run = inode_lock();
+    for broker in &mut run.brokers {
+        broker.seconds.clear();
+        broker.phases.clear();
+    }
+    assert!(report::page(&run, None).contains("nothing was acknowledged"));
+    run.brokers.clear();
+    assert!(report::page(&run, None).contains("No broker has run."));
+    assert!(report::summary(&run).contains("No broker has run."));
+    assert!(report::compare_page(&entries(&[run])).contains("inode-lock"));
+    assert!(report::compare_svg(&[]).starts_with("<svg"));
+}
+
+#[test]
+fn a_summary_tells_figures_waits_and_verdicts() {
+    let summary = report::summary(&inode_lock());
+    for text in [
+        "inode-lock: A lagging reader holds the inode that appends need",
+        "rwsem_down_write_slowpath < down_write < xfs_ilock",
+        "witness      silent",
+        "Apache Kafka 4.4.0: as expected",
+    ] {
+        assert!(summary.contains(text), "{text} is not in\n{summary}");
+    }
+    let bars = summary.lines().find(|line| line.starts_with("Apache Kafka 4.4.0") && line.contains('|'));
+    let parts: Vec<_> = bars.expect("bars by second").split('|').collect();
+    assert_eq!(parts[1].chars().count(), 30, "a bar for each second of the disturbance");
+}
+
+#[test]
+fn a_comparison_has_the_worst_first_and_controls_last_and_the_latest_run_of_each() {
+    let mut runs = sample::runs();
+    let mut again = runs[1].clone();
+    again.began = "2026-11-23T00:00:00Z".to_owned();
+    again.brokers.truncate(1);
+    let during = again.brokers[0].latency.during.as_mut().expect("measured");
+    during.p999_us = 9_999_000;
+    again.brokers[0].amplification = again.brokers[0].latency.amplification();
+    runs.insert(0, again);
+    let table = report::compare_markdown(&entries(&runs));
+    let names: Vec<&str> = table.lines().skip(2).filter_map(|line| line.split("**").nth(1)).collect();
+    assert_eq!(names, ["journal", "freeze", "inode-lock", "gc-log", "calm"]);
+    let journal = table.lines().nth(2).expect("a row");
+    assert!(journal.contains("5.7 ms → 10 s (**1,754×**)"), "{journal}");
+    assert!(journal.contains("2.9 ms → 3.1 ms (1.1×)"), "Aplomb's of the earlier run: {journal}");
+    assert!(table.lines().last().is_some_and(|line| line.contains("negative control")));
+}
+
+#[test]
+fn the_picture_is_a_file_of_its_own() {
+    let picture = report::compare_svg(&entries(&sample::runs()));
+    assert!(picture.starts_with("<svg") && picture.contains("xmlns=\"http://www.w3.org/2000/svg\""));
+    assert!(picture.contains("799 ms (140×)") && picture.contains("prefers-color-scheme: dark"));
+}
+
+#[test]
+fn the_disturbance_is_shaded_where_it_was() {
+    let mut run = inode_lock();
+    run.brokers.truncate(1);
+    let shades = |run: &Run| report::page(run, None).matches("class=\"shade\"").count();
+    assert!(shades(&run) > 0);
+    run.brokers[0].phases.retain(|phase| phase.name != PhaseName::During);
+    assert_eq!(shades(&run), 0);
+}
