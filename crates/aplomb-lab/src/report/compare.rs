@@ -121,7 +121,7 @@ fn small(row: &Row<'_>, names: &[Who], scale: Scale) -> Element {
     picture = picture.child(SMALL.latency_axis(scale)).child(SMALL.time_axis(time));
     for (run, who) in runs() {
         let mut d = String::new();
-        for stretch in run.seconds.chunk_by(|a, b| follows(a, b)) {
+        for stretch in run.seconds.chunk_by(follows) {
             let points = stretch.iter().filter_map(|second| {
                 let p = second.produce.as_ref()?;
                 Some((SMALL.x(time, (second.second as f64 + 0.5) * 1e3), SMALL.y(scale, p.p999_us as f64)))
