@@ -72,6 +72,13 @@ SAID_ALIKE = [
     (FEATURES, "downgrade", "--feature", "metadata.version=32"),
     (FEATURES, "downgrade", "--unsafe", "--feature", "metadata.version=29"),
     (FEATURES, "downgrade", "--feature", "kraft.version=0"),
+    (FEATURES, "upgrade", "--feature", "kraft.version=2"),
+    (FEATURES, "upgrade", "--dry-run", "--feature", "kraft.version=1"),
+    (FEATURES, "describe"),
+    (FEATURES, "upgrade", "--feature", "kraft.version=1"),
+    (FEATURES, "describe"),
+    (FEATURES, "upgrade", "--feature", "kraft.version=1"),
+    (FEATURES, "downgrade", "--feature", "kraft.version=0"),
     (FEATURES, "upgrade", "--feature", "no.such.feature=1"),
     (FEATURES, "describe"),
 ]

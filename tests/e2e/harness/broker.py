@@ -82,8 +82,10 @@ class Broker:
         """Serves the stopped other's directories at its addresses, whatever kind it is."""
         self.log_dirs = other.log_dirs
         self.port, self.controller_port = other.port, other.controller_port
-        for key in ("listeners", "controller.quorum.voters", "log.dirs"):
-            self.properties[key] = other.properties[key]
+        for key in ("listeners", "controller.quorum.voters", "controller.quorum.bootstrap.servers", "log.dirs"):
+            self.properties.pop(key, None)
+            if key in other.properties:
+                self.properties[key] = other.properties[key]
         return self.start()
 
     def stop(self):

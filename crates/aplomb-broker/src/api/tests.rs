@@ -29,14 +29,22 @@ impl Broker {
     fn with(settings: &[(&str, &str)]) -> Self {
         let properties: Properties =
             settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let node = Self::node();
         let mut controller = Controller::new(MetadataImage::empty("cluster"));
+        drop(controller.activate(&node, Offset::ZERO, false, true));
+        drop(controller.register(&node, Offset::new(4)));
+        let config = BrokerConfig::from_properties(&properties).expect("valid").0;
+        Self { controller, config, ids: 0 }
+    }
+
+    fn node() -> Node {
         let endpoint = |name: &str, port: u16| Endpoint {
             name: name.to_owned(),
             host: "localhost".to_owned(),
             port,
             security_protocol: 0,
         };
-        let node = Node {
+        Node {
             id: NODE,
             incarnation: Uuid::from_u128(5),
             endpoints: vec![endpoint("PLAINTEXT", 9092)],
@@ -45,11 +53,7 @@ impl Broker {
             directories: vec![Uuid::from_u128(1000)],
             cordoned_directories: vec![],
             metadata_directory: Uuid::from_u128(1000),
-        };
-        drop(controller.activate(&node, Offset::ZERO, false, true));
-        drop(controller.register(&node, Offset::new(4)));
-        let config = BrokerConfig::from_properties(&properties).expect("valid").0;
-        Self { controller, config, ids: 0 }
+        }
     }
 
     fn ctx(&self) -> Context<'_> {
@@ -476,7 +480,7 @@ fn feature_levels_go_where_nothing_is_lost() {
         };
         let request =
             m::UpdateFeaturesRequest { feature_updates: vec![key], validate_only, ..Default::default() };
-        let planned = update_features::plan(&request, 2, &mut broker.controller);
+        let planned = update_features::plan(&request, 2, &mut broker.controller, &Default::default());
         encodes_in_all_versions::<m::UpdateFeaturesRequest, _>(|_| planned.response.clone());
         (code(planned.response.error_code), planned.response.error_message, planned.records.len())
     };
@@ -506,6 +510,31 @@ fn feature_levels_go_where_nothing_is_lost() {
 }
 
 #[test]
+fn voters_move_into_the_log_where_it_can_say_where_they_are() {
+    let mut controller = Controller::new(MetadataImage::empty("cluster"));
+    let node = Broker::node();
+    drop(controller.activate(&node, Offset::ZERO, false, false));
+    let mut update = |voters: &m::VotersRecord, validate_only| {
+        let key = m::update_features_request::FeatureUpdateKey {
+            feature: "kraft.version".to_owned(),
+            max_version_level: 1,
+            upgrade_type: 1,
+            ..Default::default()
+        };
+        let request =
+            m::UpdateFeaturesRequest { feature_updates: vec![key], validate_only, ..Default::default() };
+        let planned = update_features::plan(&request, 2, &mut controller, voters);
+        assert_eq!(planned.records, [], "the level is in no metadata record");
+        (code(planned.response.error_code), controller.image().features.kraft_version())
+    };
+    let nowhere = Node { controller_endpoints: vec![], ..node.clone() }.voters();
+    assert_eq!(update(&nowhere, false), (ErrorCode::InvalidUpdateVersion, 0));
+    assert_eq!(update(&node.voters(), true), (ErrorCode::None, 0));
+    assert_eq!(update(&node.voters(), false), (ErrorCode::None, 1));
+    assert_eq!(update(&node.voters(), false), (ErrorCode::None, 1));
+}
+
+#[test]
 fn an_answer_names_the_features_up_to_version_1() {
     let mut broker = Broker::new();
     let key = m::update_features_request::FeatureUpdateKey {
@@ -514,7 +543,11 @@ fn an_answer_names_the_features_up_to_version_1() {
         ..Default::default()
     };
     let request = m::UpdateFeaturesRequest { feature_updates: vec![key], ..Default::default() };
-    let mut results =
-        |version| update_features::plan(&request, version, &mut broker.controller).response.results.len();
+    let mut results = |version| {
+        update_features::plan(&request, version, &mut broker.controller, &Default::default())
+            .response
+            .results
+            .len()
+    };
     assert_eq!((results(0), results(1), results(2)), (1, 1, 0));
 }

@@ -1,6 +1,7 @@
 //! UpdateFeatures: the levels of the cluster's features, all of them or none.
 
 use aplomb_model::ErrorCode;
+use aplomb_protocol::messages::VotersRecord;
 use aplomb_protocol::messages::update_features_request::UpdateFeaturesRequest;
 use aplomb_protocol::messages::update_features_response::{UpdatableFeatureResult, UpdateFeaturesResponse};
 
@@ -10,12 +11,14 @@ use crate::metadata::standalone::{Controller, FeatureUpdate, UpgradeType};
 /// The last version whose answer names each feature.
 const WITH_RESULTS: i16 = 1;
 
-/// Plans.
+/// Plans. `voters` is who votes, for when the log is to say it: a new level of `kraft.version` is in no record of the plan. It shows in the
+/// controller's image, and goes into the log as control records.
 #[must_use = "the records have to be written"]
 pub fn plan(
     request: &UpdateFeaturesRequest,
     version: i16,
     controller: &mut Controller,
+    voters: &VotersRecord,
 ) -> Planned<UpdateFeaturesResponse> {
     let updates: Vec<FeatureUpdate> = request
         .feature_updates
@@ -27,7 +30,7 @@ pub fn plan(
         })
         .collect();
     let mut draft = controller.draft();
-    if let Err(error) = draft.update_features(&updates) {
+    if let Err(error) = draft.update_features(&updates, voters) {
         let response = UpdateFeaturesResponse {
             error_code: ErrorCode::from(&error).to_wire(),
             error_message: Some(format!(

@@ -27,7 +27,7 @@ use crate::api::{
 use crate::config::BrokerConfig;
 use crate::message::{PartitionKey, ShardMessage};
 use crate::metadata::standalone::{Controller, MAX_RECORDS, ProducerIdBlock};
-use crate::metadata::{Entry, Replay, encode_batch};
+use crate::metadata::{Entry, Replay, encode_batch, encode_control_batch};
 use crate::ports::{Event, Now, Output, Reply, RequestId, Severity, ShardId};
 
 /// What the controller goes on from.
@@ -49,15 +49,30 @@ pub struct ControllerSeed {
 /// So many ids are left when the next block is asked for.
 const IDS_AHEAD: u32 = 500;
 
-/// A decision that is on its way into the log.
+/// A batch of a decision that is on its way into the log. What belongs to the last of a decision's batches is with that one.
 struct Decision {
     /// The offset after its last record.
     end: Offset,
-    records: Vec<MetadataRecord>,
+    entries: Vec<Entry>,
     /// What is sent when it is applied.
     reply: Option<(RequestId, Reply)>,
     /// Producer ids that may be given out then.
     ids: Option<ProducerIdBlock>,
+}
+
+/// What goes into the log as one batch.
+enum Batch {
+    Control(Vec<Entry>),
+    Records(Vec<MetadataRecord>),
+}
+
+impl Batch {
+    fn into_entries(self) -> Vec<Entry> {
+        match self {
+            Self::Control(entries) => entries,
+            Self::Records(records) => records.into_iter().map(Entry::Record).collect(),
+        }
+    }
 }
 
 /// An image that not all shards have yet.
@@ -122,7 +137,7 @@ impl Shard {
     ) -> Result<(), DecodeError> {
         let config = self.config.clone();
         let room = self.controller.as_mut().expect("the controller's requests come to its shard");
-        let ControllerRoom { controller, random, .. } = &mut **room;
+        let ControllerRoom { controller, random, snapshots, replay, epoch, .. } = &mut **room;
         match to.api {
             ApiKey::CreateTopics => {
                 let asked: m::CreateTopicsRequest = decode_request(body, to.version)?;
@@ -147,8 +162,15 @@ impl Shard {
             }
             ApiKey::UpdateFeatures => {
                 let asked: m::UpdateFeaturesRequest = decode_request(body, to.version)?;
-                let planned = update_features::plan(&asked, to.version, controller);
-                self.carry_through(id, to, planned, now, out);
+                let voters = snapshots.voters();
+                let before = controller.image().features.kraft_version();
+                let planned = update_features::plan(&asked, to.version, controller, voters);
+                let level = controller.image().features.kraft_version();
+                let control = match level == before {
+                    true => Vec::new(),
+                    false => vec![Entry::KraftVersion(level), Entry::Voters(voters.clone())],
+                };
+                self.carry_through_with(control, id, to, planned, now, out);
             }
             ApiKey::IncrementalAlterConfigs => {
                 let asked: m::IncrementalAlterConfigsRequest = decode_request(body, to.version)?;
@@ -161,11 +183,11 @@ impl Shard {
                 let log = self.partitions.get(&PartitionKey::METADATA).map(|metadata| &metadata.log);
                 let quorum = log.map(|log| Quorum {
                     leader: config.node_id,
-                    epoch: room.epoch,
+                    epoch: *epoch,
                     committed: log.durable_end(),
                     end: log.end(),
-                    voters: room.snapshots.voters(),
-                    dynamic_voters: room.replay.image().features.kraft_version() > 0,
+                    voters: snapshots.voters(),
+                    dynamic_voters: replay.image().features.kraft_version() > 0,
                 });
                 let response = describe_quorum::handle(&asked, to.version, quorum.as_ref(), now.wall);
                 reply(id, to.with(&response), out);
@@ -185,7 +207,7 @@ impl Shard {
         let Some(room) = &mut self.controller else { return };
         let asked = create_topics::with_defaults(topics);
         let planned = create_topics::plan(&asked, &mut room.controller, &config, &mut room.random);
-        self.write(planned.records, None, None, now, out);
+        self.write(Vec::new(), planned.records, None, None, now, out);
     }
 
     /// Has topics created, here or where the controller is.
@@ -205,9 +227,22 @@ impl Shard {
         now: Now,
         out: &mut Vec<Output>,
     ) {
+        self.carry_through_with(Vec::new(), id, to, planned, now, out);
+    }
+
+    /// Writes a plan, `control` records before the others, and sends the response when all of it is known to everybody.
+    fn carry_through_with<R: Message>(
+        &mut self,
+        control: Vec<Entry>,
+        id: RequestId,
+        to: ReplyTo,
+        planned: Planned<R>,
+        now: Now,
+        out: &mut Vec<Output>,
+    ) {
         match to.with(&planned.response) {
-            Ok(response) if planned.records.is_empty() => reply(id, Ok(response), out),
-            Ok(response) => self.write(planned.records, Some((id, response)), None, now, out),
+            Ok(response) if control.is_empty() && planned.records.is_empty() => reply(id, Ok(response), out),
+            Ok(response) => self.write(control, planned.records, Some((id, response)), None, now, out),
             Err(error) => reply(id, Err(error), out),
         }
     }
@@ -236,36 +271,38 @@ impl Shard {
             let mut draft = room.controller.draft();
             let block = draft.allocate_producer_ids(self.config.node_id);
             let records = room.controller.take(draft);
-            self.write(records, None, Some(block), now, out);
+            self.write(Vec::new(), records, None, Some(block), now, out);
         }
     }
 
-    /// Appends a decision to the metadata log.
+    /// Appends a decision to the metadata log: control records in a batch of their own, then the others.
     fn write(
         &mut self,
+        control: Vec<Entry>,
         records: Vec<MetadataRecord>,
-        reply: Option<(RequestId, Reply)>,
-        ids: Option<ProducerIdBlock>,
+        mut reply: Option<(RequestId, Reply)>,
+        mut ids: Option<ProducerIdBlock>,
         now: Now,
         out: &mut Vec<Output>,
     ) {
-        if records.is_empty() {
-            return;
-        }
         let room = self.controller.as_mut().expect("only the controller decides");
         let Some(partition) = self.partitions.get_mut(&PartitionKey::METADATA) else { return };
+        let (epoch, wall) = (room.epoch, now.wall);
         let version = room.controller.image().features.metadata_version();
-        for batch in records.chunks(MAX_RECORDS) {
-            let appended = encode_batch(batch, version, partition.log.end(), room.epoch, now.wall)
-                .map_err(|error| error.to_string())
-                .and_then(|bytes| {
-                    let header = BatchHeader::parse(&bytes).expect("a batch of ours is one");
-                    let records = &bytes[HEADER_SIZE..];
-                    partition
-                        .log
-                        .append_own(header, records, room.epoch, now.wall)
-                        .map_err(|error: AppendError| error.to_string())
-                });
+        let records = records.chunks(MAX_RECORDS).map(|chunk| Batch::Records(chunk.to_vec()));
+        let control = (!control.is_empty()).then_some(Batch::Control(control));
+        let mut batches = control.into_iter().chain(records).peekable();
+        while let Some(batch) = batches.next() {
+            let base = partition.log.end();
+            let encoded = match &batch {
+                Batch::Control(entries) => encode_control_batch(entries, base, epoch, wall),
+                Batch::Records(records) => encode_batch(records, version, base, epoch, wall),
+            };
+            let appended = encoded.map_err(|error| error.to_string()).and_then(|bytes| {
+                let header = BatchHeader::parse(&bytes).expect("a batch of ours is one");
+                let appended = partition.log.append_own(header, &bytes[HEADER_SIZE..], epoch, wall);
+                appended.map_err(|error: AppendError| error.to_string())
+            });
             if let Err(error) = appended {
                 // The controller is now ahead of the log and must not decide anything more on that ground.
                 out.push(Output::Event(Event {
@@ -276,18 +313,23 @@ impl Shard {
                 self.abandon_controller(reply, out);
                 return;
             }
+            let is_last = batches.peek().is_none();
+            room.decisions.push_back(Decision {
+                end: partition.log.end(),
+                entries: batch.into_entries(),
+                reply: reply.take_if(|_| is_last),
+                ids: ids.take_if(|_| is_last),
+            });
+            partition.mark_dirty(&mut self.fx);
         }
-        let end = partition.log.end();
-        partition.mark_dirty(&mut self.fx);
         self.fx.hurried.push(PartitionKey::METADATA);
-        room.decisions.push_back(Decision { end, records, reply, ids });
     }
 
     /// The last decision: this broker goes.
     pub(super) fn leave_cluster(&mut self, now: Now, out: &mut Vec<Output>) {
         let Some(room) = &mut self.controller else { return };
         let records = room.controller.fence(self.config.node_id);
-        self.write(records, None, None, now, out);
+        self.write(Vec::new(), records, None, None, now, out);
         self.carry_out_effects(now, out);
         for disk in &mut self.disks {
             disk.poll(&mut self.partitions, now.instant);
@@ -299,9 +341,8 @@ impl Shard {
         let room = self.controller.as_mut().expect("only the controller decides");
         let mut image = room.replay.clone();
         for decision in &room.decisions {
-            for record in &decision.records {
-                image.apply(record).expect("what was decided applies");
-            }
+            let applied = image.apply_batch(&decision.entries, decision.end, room.epoch);
+            applied.expect("what was decided applies");
         }
         room.controller = Controller::new(image.into_image());
         if let Some((id, _)) = reply {
@@ -318,8 +359,7 @@ impl Shard {
         let mut replies = Vec::new();
         let mut is_new = false;
         while let Some(decision) = room.decisions.pop_front_if(|decision| decision.end <= end) {
-            let entries: Vec<Entry> = decision.records.into_iter().map(Entry::Record).collect();
-            let applied = room.replay.apply_batch(&entries, decision.end, room.epoch);
+            let applied = room.replay.apply_batch(&decision.entries, decision.end, room.epoch);
             applied.expect("what the controller has decided applies to the image that it decided on");
             replies.extend(decision.reply);
             if let Some(ids) = decision.ids {

@@ -6,7 +6,7 @@ use aplomb_log::Log;
 use aplomb_log::meta::{QuorumState, QuorumStateFormat};
 use aplomb_log::segment::top_level::{CLUSTER_METADATA_DIR, QUORUM_STATE};
 use aplomb_model::batch::{BatchHeader, HEADER_SIZE};
-use aplomb_model::{BrokerId, LeaderEpoch, Timestamp};
+use aplomb_model::{BrokerId, LeaderEpoch, Offset, Timestamp};
 use aplomb_protocol::MetadataRecord;
 use bytes::Bytes;
 
@@ -74,17 +74,16 @@ impl Writer<'_> {
         node: BrokerId,
         dynamic_voters: bool,
     ) -> Result<(), StartError> {
-        let format = before.map_or_else(
-            || match dynamic_voters {
-                true => QuorumStateFormat::Dynamic,
-                false => QuorumStateFormat::Static {
-                    cluster_id: String::new(),
-                    applied_offset: 0,
-                    voters: vec![node],
-                },
-            },
-            |state| state.format,
-        );
+        // The log may have come to say who votes since the file was written.
+        let is_first = self.log.end() == Offset::ZERO;
+        let is_dynamic = self.replay.image().features.kraft_version() > 0 || (is_first && dynamic_voters);
+        let format = match before {
+            _ if is_dynamic => QuorumStateFormat::Dynamic,
+            Some(state) => state.format,
+            None => {
+                QuorumStateFormat::Static { cluster_id: String::new(), applied_offset: 0, voters: vec![node] }
+            }
+        };
         let state = QuorumState { leader: Some(node), epoch: self.epoch, vote: None, format };
         let name = FileName::new(format!("{CLUSTER_METADATA_DIR}/{QUORUM_STATE}"));
         let file = SmallFile { name, content: state.encode().into() };
@@ -104,11 +103,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn apply(
-        &mut self,
-        entries: &[crate::metadata::Entry],
-        end: aplomb_model::Offset,
-    ) -> Result<(), StartError> {
+    fn apply(&mut self, entries: &[crate::metadata::Entry], end: Offset) -> Result<(), StartError> {
         self.replay
             .apply_batch(entries, end, self.epoch)
             .map_err(|error| StartError::Metadata(error.to_string()))

@@ -54,6 +54,11 @@ impl Draft {
         }
     }
 
+    /// Drafts a level of `kraft.version`, which is no metadata record.
+    pub(super) fn set_kraft_version(&mut self, level: i16) {
+        std::sync::Arc::make_mut(&mut self.image.features).set_kraft_version(level);
+    }
+
     /// Whether so many more records are too many for one request.
     pub(super) fn check_room(&self, more: usize) -> Result<(), AdminError> {
         if self.records.len() + more > MAX_RECORDS { Err(AdminError::TooManyRecords) } else { Ok(()) }

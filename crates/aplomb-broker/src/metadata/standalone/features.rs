@@ -46,27 +46,39 @@ pub struct FeatureUpdate {
 }
 
 impl Draft {
-    /// Drafts new levels of features. One that is named twice gets the last of its levels.
+    /// Drafts new levels of features. One that is named twice gets the last of its levels. With level 1 of `kraft.version` the log is to say
+    /// who votes, which is `voters`.
     ///
     /// # Errors
     /// For the first of them that cannot be; the draft is as before then.
-    pub fn update_features(&mut self, updates: &[FeatureUpdate]) -> Result<(), AdminError> {
+    pub fn update_features(
+        &mut self,
+        updates: &[FeatureUpdate],
+        voters: &m::VotersRecord,
+    ) -> Result<(), AdminError> {
         let latest: BTreeMap<&str, &FeatureUpdate> =
             updates.iter().map(|update| (update.feature.as_str(), update)).collect();
         self.check_room(latest.len())?;
         let mut records = Vec::new();
+        let mut kraft_version = None;
         for update in latest.values() {
-            if self.check_level(update)? {
+            self.check_level(update, voters)?;
+            if update.feature == KRAFT_VERSION {
+                kraft_version = Some(update.level);
+            } else {
                 let (name, feature_level) = (update.feature.clone(), update.level);
                 records.push(m::FeatureLevelRecord { name, feature_level }.into());
             }
         }
         self.push(records);
+        if let Some(level) = kraft_version {
+            self.set_kraft_version(level);
+        }
         Ok(())
     }
 
-    /// Whether there is something to write for a level that can be had.
-    fn check_level(&self, update: &FeatureUpdate) -> Result<bool, AdminError> {
+    /// Whether a level can be had.
+    fn check_level(&self, update: &FeatureUpdate, voters: &m::VotersRecord) -> Result<(), AdminError> {
         let FeatureUpdate { feature, level, kind } = update;
         let refuse =
             |why: String| Err(AdminError::FeatureLevel { feature: feature.clone(), level: *level, why });
@@ -93,22 +105,19 @@ impl Draft {
         if *level > current && kind != UpgradeType::Upgrade {
             return refuse("Can't downgrade to a newer version.".to_owned());
         }
-        if feature == KRAFT_VERSION {
-            if *level == current {
-                return Ok(false);
-            }
-            // Voters become dynamic with the first records of a log, or not at all.
-            let why = if *level < current {
-                "Can't downgrade the version of this feature."
-            } else {
-                "Voters are static in this log, and stay so."
-            };
+        if feature == KRAFT_VERSION && *level < current {
+            return refuse("Can't downgrade the version of this feature.".to_owned());
+        }
+        let has_addresses = || voters.voters.iter().all(|voter| !voter.endpoints.is_empty());
+        if feature == KRAFT_VERSION && *level > current && !has_addresses() {
+            // Apache Kafka could not go on from such a log: it looks for its own address there.
+            let why = "The log is to say where the voters are, and this one has no listener for it: set controller.listener.names.";
             return refuse(why.to_owned());
         }
         if feature == METADATA_VERSION {
             check_metadata_version(current, *level, kind)?;
         }
-        Ok(true)
+        Ok(())
     }
 }
 
