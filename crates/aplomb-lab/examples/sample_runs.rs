@@ -15,8 +15,12 @@ fn main() -> ExitCode {
     };
     let mut hostile = sample::hostile();
     "hostile".clone_into(&mut hostile.incident.name);
-    for run in sample::runs().iter().chain([&hostile]) {
-        if let Err(error) = write_run(&directory, run) {
+    // Apart from the others, which are compared.
+    let apart = directory.join("hostile");
+    let runs = sample::runs();
+    let all = runs.iter().map(|run| (run, &directory)).chain([(&hostile, &apart)]);
+    for (run, directory) in all {
+        if let Err(error) = write_run(directory, run) {
             eprintln!("sample_runs: {error}");
             return ExitCode::FAILURE;
         }

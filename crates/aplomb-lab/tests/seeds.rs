@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use aplomb_lab::simulation::{Outcome, Scenario, run};
+use aplomb_lab::simulation::{Corpus, Outcome, Scenario, run};
 
 /// Fresh seeds where nobody says how many: a few, since this is built for finding faults and not for speed.
 const FRESH: u64 = 12;
@@ -29,19 +29,9 @@ fn number(name: &str) -> Option<u64> {
 #[test]
 fn what_was_found_once_is_not_found_again() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/seeds");
-    let mut kept = 0;
-    for entry in
-        std::fs::read_dir(&folder).expect("the corpus is a folder").map(|entry| entry.expect("readable"))
-    {
-        let text = std::fs::read_to_string(entry.path()).expect("a text");
-        for line in
-            text.lines().map(|line| line.split('#').next().unwrap_or("").trim()).filter(|l| !l.is_empty())
-        {
-            must_hold(&line.parse().unwrap_or_else(|error| panic!("{}: {error}", entry.path().display())));
-            kept += 1;
-        }
-    }
-    assert!(kept > 0, "the corpus in {} is not empty", folder.display());
+    let corpus = Corpus::open(&folder).unwrap_or_else(|error| panic!("{error}"));
+    assert!(!corpus.scenarios().is_empty(), "the corpus in {} is not empty", folder.display());
+    corpus.scenarios().iter().for_each(must_hold);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::page;
 use super::picture;
 use super::series;
 use super::units;
-use super::who::Who;
+use super::who::{self, Who};
 use crate::record::{BrokerRun, Ended, Second};
 
 const SMALL: Frame = Frame { width: 400.0, height: 210.0, left: 66.0, right: 10.0, top: 10.0, bottom: 30.0 };
@@ -65,11 +65,11 @@ fn lead(comparison: &Comparison<'_>) -> String {
         }
         let rose = amplified.iter().filter(|factor| **factor >= STAYED).count();
         let most = amplified.iter().copied().fold(0.0, f64::max);
-        let ending = if rose == 0 { "and nowhere more than" } else { "at most" };
+        let all = units::plural(amplified.len() as u64, "incident");
+        let how_many = if rose == 0 { "none".to_owned() } else { units::count(rose as u64) };
         sentences.push(format!(
-            "p99.9 of {} rose in {rose} of {}, {ending} {}.",
-            who.name,
-            units::plural(amplified.len() as u64, "incident"),
+            "p99.9 of {} rose in {how_many} of {all}, at most {}.",
+            who::shortened(&who.name, 40),
             units::times(most)
         ));
     }

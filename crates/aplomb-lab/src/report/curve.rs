@@ -9,7 +9,7 @@ use super::series;
 use super::who::Who;
 use crate::record::{Latency, Run};
 
-const FRAME: Frame = Frame { width: 640.0, height: 400.0, left: 74.0, right: 128.0, top: 16.0, bottom: 34.0 };
+const FRAME: Frame = Frame { width: 640.0, height: 400.0, left: 74.0, right: 156.0, top: 16.0, bottom: 34.0 };
 
 /// More nines than this are not drawn.
 const MOST_NINES: f64 = 6.0;
@@ -31,14 +31,14 @@ pub(super) fn percentiles(run: &Run, names: &[Who]) -> Option<Element> {
     if nines == 0.0 {
         return None;
     }
-    let x = Scale::Linear { from: 0.0, to: nines.ceil() };
+    let x = Scale::Linear { from: 0.0, to: nines };
     let values = || curves.iter().flat_map(|curve| curve.points.iter().map(|(_, us)| *us));
     let y = Scale::log_over(values());
     let mut picture = FRAME
         .svg("Latency by percentile, calm and disturbed")
         .class("curve")
         .child(FRAME.latency_axis(y))
-        .child(nines_axis(x, nines.ceil()));
+        .child(nines_axis(x, nines));
     for curve in curves.iter().rev() {
         let points: Vec<_> = curve.points.iter().map(|(n, us)| (FRAME.x(x, *n), FRAME.y(y, *us))).collect();
         let class = format!("line {} {}", curve.class, curve.who.class);

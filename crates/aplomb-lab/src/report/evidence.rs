@@ -53,10 +53,11 @@ pub(super) fn figures(run: &Run, names: &[Who]) -> Element {
             };
             rows.push(vec![
                 el("td").text("during ÷ calm"),
-                el("td").attr("colspan", 2),
+                el("td"),
+                el("td").class("minor"),
                 cell(amplification.p99),
                 cell(amplification.p999),
-                el("td"),
+                el("td").class("minor"),
                 cell(amplification.max),
             ]);
         }
@@ -65,12 +66,16 @@ pub(super) fn figures(run: &Run, names: &[Who]) -> Element {
 }
 
 fn row(name: &str, latency: &Latency) -> Vec<Element> {
-    let figures =
-        [latency.p50_us, latency.p90_us, latency.p99_us, latency.p999_us, latency.p9999_us, latency.max_us];
-    let records = format!("{} records", units::count(latency.count));
-    let mut cells = vec![el("td").attr("title", records).text(name)];
-    cells.extend(figures.map(|us| figure(units::time_us(us))));
-    cells
+    let minor = |us: u64| figure(units::time_us(us)).class("figure minor");
+    vec![
+        el("td").attr("title", format_args!("{} records", units::count(latency.count))).text(name),
+        figure(units::time_us(latency.p50_us)),
+        minor(latency.p90_us),
+        figure(units::time_us(latency.p99_us)),
+        figure(units::time_us(latency.p999_us)),
+        minor(latency.p9999_us),
+        figure(units::time_us(latency.max_us)),
+    ]
 }
 
 /// Whether each broker did what was expected of it.
@@ -81,8 +86,11 @@ pub(super) fn verdicts(run: &Run, names: &[Who]) -> Element {
             (Ended::Completed, true) => ("good", "as expected"),
             (Ended::Completed, false) => ("bad", "not as expected"),
         };
-        let mut verdict =
-            el("div").class(format_args!("verdict {}", who.class)).child(el("h2").text(&who.name)).child(
+        let mut verdict = el("div")
+            .class(format_args!("verdict {}", who.class))
+            .child(el("h2").text(&who.name))
+            .children(hero(run))
+            .child(
                 el("p").child(el("strong").class(class).text(word)).text(": ").text(&run.expectation.text),
             );
         if let Ended::Failed(why) = &run.ended {
@@ -106,6 +114,14 @@ pub(super) fn verdicts(run: &Run, names: &[Who]) -> Element {
         verdict
     });
     el("div").class("pair").children(verdicts)
+}
+
+/// The figure to remember.
+fn hero(run: &BrokerRun) -> Option<Element> {
+    let (calm, during) = (run.latency.calm.as_ref()?, run.latency.during.as_ref()?);
+    let from_to = format!("p99.9 {} → {}", units::time_us(calm.p999_us), units::time_us(during.p999_us));
+    let factor = units::times(run.amplification.as_ref()?.p999);
+    Some(el("p").class("hero").child(el("strong").text(factor)).child(el("span").text(from_to)))
 }
 
 /// Signatures of one broker; `None` if the incident has none for it.
@@ -208,6 +224,6 @@ pub(super) fn safepoints(run: &BrokerRun, who: &Who, time: Scale) -> Option<Elem
             .class(who.class)
             .child(el("h3").text(title))
             .child(picture.child(FRAME.time_axis(time)))
-            .child(table("stages", &["the longest", "at", "until all stood", "in all"], rows)),
+            .child(table("longest", &["the longest", "at", "until all stood", "in all"], rows)),
     )
 }

@@ -38,8 +38,9 @@ impl Element {
         self.attr(name, Number(value))
     }
 
-    /// Sets the class.
-    pub(super) fn class(self, class: impl fmt::Display) -> Self {
+    /// Sets the class, instead of one that was set before.
+    pub(super) fn class(mut self, class: impl fmt::Display) -> Self {
+        self.attributes.retain(|(name, _)| *name != "class");
         self.attr("class", class)
     }
 

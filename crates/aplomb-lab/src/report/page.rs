@@ -83,8 +83,23 @@ fn head(run: &Run) -> Element {
     el("header")
         .child(el("p").class("eyebrow").text(format!("Aplomb lab · {kind} · {}", run.incident.name)))
         .child(el("h1").text(&run.incident.title))
-        .child(el("p").class("lead").text(headline::headline(run)))
+        .child(el("p").class("lead").text(unbroken(&headline::headline(run))))
         .child(el("div").class("story").children(paragraphs.map(|text| el("p").text(text))))
+}
+
+/// A figure and its unit stay in one line.
+fn unbroken(text: &str) -> String {
+    [" µs", " ms", " s"].iter().fold(text.to_owned(), |text, unit| {
+        let mut parts = text.split(unit);
+        let mut joined = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let figure =
+                joined.ends_with(|c: char| c.is_ascii_digit()) && !part.starts_with(char::is_alphanumeric);
+            joined += &if figure { unit.replace(' ', "\u{a0}") } else { (*unit).to_owned() };
+            joined += part;
+        }
+        joined
+    })
 }
 
 fn over_time(run: &Run, names: &[Who], scales: &Scales) -> Element {
@@ -219,6 +234,14 @@ mod tests {
     fn a_command_can_be_given_to_a_shell_again() {
         let words = ["aplomb", "lab", "--out", "my dir", "it's", ""].map(str::to_owned);
         assert_eq!(in_a_shell(&words), r"aplomb lab --out 'my dir' 'it'\''s' ''");
+    }
+
+    #[test]
+    fn a_figure_stays_with_its_unit_and_other_words_may_part() {
+        assert_eq!(
+            unbroken("from 5.7 ms to 1 s, so 3 seconds"),
+            "from 5.7\u{a0}ms to 1\u{a0}s, so 3 seconds"
+        );
     }
 
     #[test]

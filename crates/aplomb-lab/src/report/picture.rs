@@ -69,14 +69,15 @@ fn key(names: &[Who]) -> Vec<Element> {
     let mut x = LEFT;
     let mut key = Vec::new();
     for who in names {
+        let name = who::shortened(&who.name, 24);
         let group = el("g")
             .class(who.class)
             .child(axes::line(x + 4.0, 17.0, x + 26.0, 17.0).class("span"))
             .child(ring(x + 4.0, 17.0))
             .child(dot(x + 26.0, 17.0))
-            .child(axes::label(x + 38.0, 21.5, "start", &who.name).class("name"));
+            .child(axes::label(x + 38.0, 21.5, "start", &name).class("name"));
         key.push(group);
-        x += 38.0 + 7.6 * who.name.chars().count() as f64 + 26.0;
+        x += 38.0 + 7.6 * name.chars().count() as f64 + 26.0;
     }
     key.push(axes::label(16.0, 21.5, "start", "p99.9:  ○ before   ● during").class("soft"));
     key

@@ -8,7 +8,7 @@ use super::axes::{self, Frame, Scale};
 use super::html::{Element, Number, el};
 use super::units;
 use super::who::Who;
-use crate::record::{BrokerRun, Percentiles, PhaseName, Run, Second};
+use crate::record::{BrokerRun, Percentiles, Phase, PhaseName, Run, Second};
 
 const FRAME: Frame = Frame { width: 580.0, height: 330.0, left: 74.0, right: 66.0, top: 34.0, bottom: 32.0 };
 const CARRIED: Frame = Frame { width: 580.0, height: 96.0, left: 74.0, right: 66.0, top: 30.0, bottom: 12.0 };
@@ -153,14 +153,15 @@ pub(super) fn path(points: &[(f64, f64)]) -> String {
     d
 }
 
-/// The disturbance's time, shaded; with words, what it was.
+/// The disturbance's time, shaded, if anything was disturbed; with words, what it was.
 pub(super) fn disturbed(run: &BrokerRun, frame: &Frame, time: Scale, words: bool) -> Vec<Element> {
     let mut shades = Vec::new();
-    for phase in run.phases.iter().filter(|phase| phase.name == PhaseName::During) {
+    let is_disturbed = |phase: &&Phase| phase.name == PhaseName::During && !phase.disturbance.is_empty();
+    for phase in run.phases.iter().filter(is_disturbed) {
         let (from, to) = (frame.x(time, phase.from_ms), frame.x(time, phase.to_ms));
         shades.push(axes::rect(from, frame.top, to - from, frame.y_end() - frame.top).class("shade"));
-        if words && !phase.disturbance.is_empty() {
-            let text = super::who::shortened(&phase.disturbance, 60);
+        if words {
+            let text = super::who::shortened(&phase.disturbance, 44);
             shades.push(axes::label((from + to) / 2.0, frame.top - 8.0, "middle", &text).class("what"));
         }
     }

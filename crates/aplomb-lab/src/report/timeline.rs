@@ -11,7 +11,7 @@ use super::waits::{self, Place, Waits};
 use super::who::{self, Who};
 use crate::record::BrokerRun;
 
-const ROW: f64 = 30.0;
+const ROW: f64 = 37.0;
 /// The margins of the latencies' pictures.
 const FRAME: Frame = Frame { width: 580.0, height: 0.0, left: 74.0, right: 66.0, top: 8.0, bottom: 32.0 };
 
@@ -44,18 +44,18 @@ fn rows(run: &BrokerRun, who: &Who, waits: &Waits<'_>, number: usize, time: Scal
         .class("timeline")
         .children(series::disturbed(run, &frame, time, false));
     for (at, thread) in waits.threads.iter().enumerate() {
-        let y = frame.top + ROW * at as f64 + 13.0;
-        let name = format!("{} · {}", who::shortened(thread.name, 44), waits::word(thread.role));
+        let y = frame.top + ROW * at as f64 + 16.0;
+        let name = format!("{} · {}", who::without_middle(thread.name, 34), waits::word(thread.role));
         picture = picture
             .child(axes::label(frame.left, y, "start", &name).class("thread"))
             .child(
-                axes::label(frame.width - 4.0, y + 12.0, "end", &units::time(thread.total_ms * 1e3))
+                axes::label(frame.width - 4.0, y + 15.0, "end", &units::time(thread.total_ms * 1e3))
                     .class("total"),
             )
-            .child(axes::line(frame.left, y + 8.5, frame.x_end(), y + 8.5).class("rail"));
+            .child(axes::line(frame.left, y + 10.5, frame.x_end(), y + 10.5).class("rail"));
         for (place, stretches) in &thread.waits {
             let marks =
-                el("path").class(waits::word(thread.role)).attr("d", marks(&frame, time, y + 4.0, stretches));
+                el("path").class(waits::word(thread.role)).attr("d", marks(&frame, time, y + 6.0, stretches));
             picture = picture.child(match place {
                 Some(place) => el("a")
                     .attr("href", format_args!("#{}", id(number, *place)))

@@ -60,6 +60,16 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     text.chars().take(most - 1).chain(['…']).collect()
 }
 
+/// The beginning and the end of a text that is too long: threads of a pool differ at their names' ends.
+pub(super) fn without_middle(text: &str, most: usize) -> String {
+    let all: Vec<char> = text.chars().collect();
+    if all.len() <= most {
+        return text.to_owned();
+    }
+    let end = most / 3;
+    all[..most - 1 - end].iter().chain(['…'].iter()).chain(&all[all.len() - end..]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,5 +97,14 @@ mod tests {
         let classes: Vec<_> = who.iter().map(|who| who.class).collect();
         assert_eq!(classes, ["b1", "b2", "b0", "b3"]);
         assert_eq!(who[3].name, "Somebody's own broker");
+    }
+
+    #[test]
+    fn a_threads_name_keeps_its_number() {
+        assert_eq!(
+            without_middle("data-plane-kafka-network-thread-1-PLAINTEXT-17", 21),
+            "data-plane-ka…TEXT-17"
+        );
+        assert_eq!(without_middle("short", 5), "short");
     }
 }

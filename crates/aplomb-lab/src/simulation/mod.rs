@@ -2,13 +2,15 @@
 //!
 //! The broker is the real one: its shards, its logs, its start-up. Disks are those of `aplomb-disk-api::sim`, the tail's memory is on the heap, and
 //! time is virtual, so that thirty seconds of a frozen disk cost nothing. Clients speak the real protocol. Everything that happens follows from a
-//! [`Scenario`]; a scenario that fails is made smaller by [`shrink()`] and kept.
+//! [`Scenario`]; a scenario that fails is made smaller by [`shrink()`] and kept in a [`Corpus`]. A [`Campaign`] runs many.
 //!
 //! Start reading at `world`. `scenario` is what a seed stands for, `faults` and `outages` what goes wrong, `clients` who asks, `check` what must be
 //! true.
 
+mod campaign;
 mod check;
 mod clients;
+mod corpus;
 mod faults;
 mod mortal;
 mod network;
@@ -26,6 +28,8 @@ use std::time::Duration;
 
 use aplomb_model::Instant;
 
+pub use campaign::{Campaign, Found, Tally};
+pub use corpus::{Corpus, CorpusError};
 pub use scenario::{NotAScenario, Scenario};
 pub use shrink::shrink;
 use world::World;
