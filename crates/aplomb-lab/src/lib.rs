@@ -1,9 +1,12 @@
 //! Reproduces disk-stall incidents; simulates brokers by seed.
 //!
-//! An incident puts a broker ([`brokers`]) under a load ([`workload`]) in certain [`conditions`] and gathers [`evidence`]. [`record`] is what a run has shown, as JSON. [`simulation`] runs a whole broker, its disks, its clients and what goes wrong with them on a virtual clock.
+//! An incident puts a broker ([`brokers`]) on a [`disk`] that is slow at will, under a load ([`workload`]) in certain [`conditions`], and gathers
+//! [`evidence`]. [`record`] is what a run has shown, as JSON. [`simulation`] runs a whole broker, its disks, its clients and what goes wrong with
+//! them on a virtual clock.
 
 pub mod brokers;
 pub mod conditions;
+pub mod disk;
 pub mod evidence;
 pub mod record;
 pub mod report;

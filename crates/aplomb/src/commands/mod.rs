@@ -1,6 +1,7 @@
 //! What can be asked of `aplomb` on the command line.
 
 mod bench;
+mod lab;
 mod log;
 mod manual;
 mod serve;
@@ -27,6 +28,8 @@ enum Command {
     Storage(storage::StorageArgs),
     /// Put a load on any Kafka broker and measure it, from the moments at which records are due.
     Bench(Box<bench::BenchArgs>),
+    /// See what a slow disk does to a broker.
+    Lab(lab::LabArgs),
     /// Look at the files of a log, offline.
     Log(log::LogArgs),
     /// Write a shell's completions to the standard output.
@@ -44,6 +47,7 @@ impl Cli {
             Command::Serve(args) => serve::run(&args),
             Command::Storage(args) => storage::run(&args),
             Command::Bench(args) => bench::run(&args),
+            Command::Lab(args) => lab::run(&args),
             Command::Log(args) => log::run(&args),
             Command::Completions(args) => manual::completions(&args, Self::command()),
             Command::Man(args) => manual::man(&args, Self::command()),
