@@ -10,6 +10,7 @@ mod jars;
 mod kafka;
 mod process;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::net::TcpListener;
@@ -62,6 +63,11 @@ pub trait BrokerUnderTest {
     /// Where a JVM writes when and why it stops its threads.
     fn safepoint_log(&self) -> Option<&Path> {
         None
+    }
+
+    /// Whole names of its threads, by the kernel's numbers, where the kernel's own are cut off.
+    fn thread_names(&self) -> HashMap<u32, String> {
+        HashMap::new()
     }
 
     /// Where the numbers of a broker that promises never to wait are, as `host:port`.

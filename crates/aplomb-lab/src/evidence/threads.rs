@@ -40,15 +40,15 @@ struct Shared {
 }
 
 impl Sampler {
-    /// Begins to look at process `pid` (`None`: nobody as yet).
+    /// Begins to look at process `pid` (`None`: nobody as yet). Threads in `names` have these names, and others those that the kernel has.
     ///
     /// # Errors
     /// When there is no thread for it.
-    pub fn start(pid: Option<u32>, origin: Instant) -> std::io::Result<Self> {
+    pub fn start(pid: Option<u32>, names: HashMap<u32, String>, origin: Instant) -> std::io::Result<Self> {
         let shared = Arc::new(Shared { pid: AtomicU32::new(pid.unwrap_or(0)), ..Shared::default() });
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new().name("lab-sampler".to_owned());
-        let thread = thread.spawn(move || sample(&theirs, origin))?;
+        let thread = thread.spawn(move || sample(&theirs, names, origin))?;
         Ok(Self { thread: Some(thread), shared })
     }
 
@@ -75,10 +75,10 @@ impl Drop for Sampler {
     }
 }
 
-fn sample(shared: &Shared, origin: Instant) -> Seen {
+fn sample(shared: &Shared, names: HashMap<u32, String>, origin: Instant) -> Seen {
     let interval = Duration::from_millis(SAMPLING_MS.into());
     let mut folder = Folder::new(interval);
-    let mut threads = Threads::default();
+    let mut threads = Threads { names };
     let mut next = Instant::now();
     while !shared.stop.load(Ordering::Relaxed) {
         let pid = shared.pid.load(Ordering::Relaxed);
@@ -93,7 +93,7 @@ fn sample(shared: &Shared, origin: Instant) -> Seen {
 }
 
 /// The threads of a process and their names.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Threads {
     names: HashMap<u32, String>,
 }
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn looking_goes_on_until_the_end_and_finds_nobody_where_nobody_waits() {
-        let sampler = Sampler::start(None, Instant::now()).expect("a thread");
+        let sampler = Sampler::start(None, HashMap::new(), Instant::now()).expect("a thread");
         while sampler.shared.looks.load(Ordering::Relaxed) < 3 {
             thread::sleep(Duration::from_millis(5));
         }

@@ -42,6 +42,11 @@ impl Neighbour {
         Ok(Self { thread })
     }
 
+    /// Tells it to end, without waiting.
+    pub fn tell(&self) {
+        self.thread.tell();
+    }
+
     /// Ends it, when the disk has answered. Returns how often it has synced.
     #[must_use]
     pub fn finish(self) -> u64 {

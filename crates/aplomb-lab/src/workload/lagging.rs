@@ -1,9 +1,11 @@
 //! A consumer that has fallen behind: it reads a topic from the beginning as fast as the broker lets it, again and again, for the whole time.
 
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use aplomb_bench::{ConsumerSpec, From, Report, Spec, Workload};
+
+use crate::scene::wall_ms;
 
 use super::{Background, WorkloadError, go_on};
 
@@ -49,8 +51,8 @@ impl Lagging {
         };
         let thread = Background::start("lagging", move |stop| {
             let mut arrived = Vec::new();
-            let until = now_ms() + i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
-            while !stop.load(Ordering::Relaxed) && now_ms() < until {
+            let until = wall_ms() + i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
+            while !stop.load(Ordering::Relaxed) && wall_ms() < until {
                 before_each();
                 match aplomb_bench::run(&spec, &mut |_| go_on(stop)) {
                     Ok(report) => arrived.extend(by_second(&report)),
@@ -62,6 +64,11 @@ impl Lagging {
             arrived
         })?;
         Ok(Self { thread })
+    }
+
+    /// Tells it to end, without waiting.
+    pub fn tell(&self) {
+        self.thread.tell();
     }
 
     /// Ends it; what arrived, by seconds.
@@ -78,9 +85,4 @@ fn by_second(report: &Report) -> Vec<Arrived> {
         bytes: row.received_bytes,
     };
     report.rows.iter().map(row).collect()
-}
-
-fn now_ms() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
 }

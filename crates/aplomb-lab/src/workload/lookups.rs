@@ -76,10 +76,15 @@ impl Lookups {
 }
 
 impl Asking {
+    /// Tells it to end, without waiting.
+    pub fn tell(&self) {
+        self.threads.iter().for_each(Background::tell);
+    }
+
     /// Ends it. Returns how many answers there were.
     #[must_use]
     pub fn finish(self) -> u64 {
-        self.threads.iter().for_each(Background::tell);
+        self.tell();
         self.threads.into_iter().map(Background::wait).sum()
     }
 }

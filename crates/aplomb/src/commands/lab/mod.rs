@@ -1,6 +1,7 @@
 //! `aplomb lab`: what a slow disk does to a broker.
 
 mod disk;
+mod run;
 
 use std::process::ExitCode;
 
@@ -19,11 +20,17 @@ pub(crate) struct LabArgs {
 enum What {
     /// Make disks that are slow, frozen, failing or full at will. For root.
     Disk(disk::DiskArgs),
+    /// Say which incidents there are.
+    List,
+    /// Run an incident: put a broker on a slow disk, disturb it, and see who waits. For root.
+    Run(Box<run::RunArgs>),
 }
 
 /// Does what was asked.
 pub(super) fn run(args: &LabArgs) -> ExitCode {
     match &args.what {
         What::Disk(args) => disk::run(args),
+        What::List => run::list(),
+        What::Run(args) => run::run(args),
     }
 }

@@ -1,0 +1,49 @@
+//! The device answers nothing for three seconds, twice.
+
+use std::time::Duration;
+
+use super::calm::nothing;
+use super::journal::JOURNAL;
+use super::{Action, Incident, Step, Whom};
+use crate::disk::{Change, Filesystem};
+
+/// How long it is frozen.
+const FROZEN: Duration = Duration::from_secs(3);
+
+/// Frozen twice.
+pub(super) fn twice() -> Vec<Step> {
+    let freeze = |share, plus| Step::at(share, plus, Action::Disk(Change::Freeze));
+    let thaw = |share, plus| Step::at(share, plus, Action::Disk(Change::Thaw));
+    vec![freeze(0.05, Duration::ZERO), thaw(0.05, FROZEN), freeze(0.6, Duration::ZERO), thaw(0.6, FROZEN)]
+}
+
+/// On ext4.
+pub(super) fn incident() -> Incident {
+    Incident {
+        name: "freeze",
+        title: "The disk answers nothing for three seconds",
+        explanation: "A network disk fails over, a controller resets, a cloud volume is throttled: the device answers nothing for 3 s, twice.\n\n\
+            Appends go to the page cache, so they would not have to notice. On ext4 they do, since a write waits for the journal's commit, and the commit \
+            for the device.",
+        filesystem: Filesystem::Ext4,
+        during: twice(),
+        disturbance: "the device answers nothing for 3 s, twice",
+        signatures: vec![JOURNAL],
+        hurts: Whom::Kafka,
+        ..nothing()
+    }
+}
+
+/// On XFS, with few dirty pages: a control.
+pub(super) fn far_from_the_limit() -> Incident {
+    Incident {
+        name: "freeze-xfs",
+        title: "The same, on XFS and far from the limit of dirty pages",
+        explanation: "A control: XFS logs a time stamp without waiting for the log's last write, and as long as few pages are dirty nobody who appends has \
+            to wait for a device that answers nothing for 3 s.",
+        control: true,
+        filesystem: Filesystem::Xfs,
+        hurts: Whom::Nobody,
+        ..incident()
+    }
+}

@@ -1,0 +1,34 @@
+//! What is synced when a segment rolls.
+
+use super::calm::nothing;
+use super::{Action, Incident, Step, Whom};
+use crate::disk::{Change, Delay, Filesystem, Operation};
+use crate::evidence::signatures::Signature;
+use crate::record::Role;
+
+pub(super) fn incident() -> Incident {
+    Incident {
+        name: "roll",
+        title: "Flush and snapshot sync when a segment rolls",
+        explanation: "Segments of 4 MiB, so that one rolls every second or two, and writes that take 300 ms.\n\n\
+            Apache Kafka before 3.7 synced the producer snapshot while it held the log's lock, within the append that rolled (KAFKA-9693); since then \
+            it is done in the background.",
+        filesystem: Filesystem::Xfs,
+        configs: &[("segment.bytes", "4194304")],
+        during: vec![Step::first(Action::Disk(Change::Delay {
+            operation: Operation::Write,
+            delay: Delay::of(300),
+        }))],
+        disturbance: "writes take 300 ms",
+        signatures: vec![Signature::wait(
+            "a request handler syncs a file",
+            &[Role::Request],
+            &[
+                &["xfs_file_fsync", "file_write_and_wait_range", "vfs_fsync_range"],
+                &["do_fsync", "__x64_sys_fsync"],
+            ],
+        )],
+        hurts: Whom::KafkaBefore(3, 7),
+        ..nothing()
+    }
+}

@@ -1,0 +1,396 @@
+//! From what was measured to the record.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use aplomb_bench::{Kind as LatencyKind, Latency as Figures, Report, Row};
+use hdrhistogram::Histogram;
+
+use super::timeline::Course;
+use super::{Choice, Plan};
+use crate::brokers::Kind;
+use crate::disk::{Operation, PerOperation, ServiceTimes as Times};
+use crate::evidence::signatures::Evidence;
+use crate::evidence::witness::witness;
+use crate::evidence::{SAMPLING_MS, metrics, safepoints};
+use crate::incidents::{Incident, Whom};
+use crate::record::{
+    Amplification, Broker, BrokerRun, Bucket, Device, Disk, Ended, Expectation, Latencies, Latency, Lateness,
+    Percentiles, Phase, PhaseName, Safepoint, Second, ServiceTimes, Signature, Stall, Witness,
+};
+use crate::scene::Scene;
+use crate::workload::lagging::Arrived;
+use crate::workload::load::WARM_UP;
+
+/// Safepoints shorter than this are not worth a line.
+const SHORTEST_SAFEPOINT_MS: f64 = 5.0;
+/// Lines of a log that are kept.
+const LOG_LINES: usize = 80;
+/// p99.9 has to rise as many times where an incident hurts, and stays below that where it does not.
+const RISES: f64 = 10.0;
+/// What is promised: p99.9 during the disturbance is less than so many times that before it.
+const PROMISED: f64 = 1.5;
+
+/// The record of a run that came to its end.
+pub(super) fn account(incident: &Incident, plan: Plan, scene: &Scene, course: Course) -> BrokerRun {
+    let Course { report, seen, arrived, metrics, device, zero_ns, log, safepoints: pauses, trouble } = course;
+    let bounds = Bounds::new(plan);
+    let kind = scene.broker.kind();
+    let broker = scene.broker.about();
+    let latency = Latencies {
+        calm: latency(&report.histogram(LatencyKind::Produce, bounds.seconds(PhaseName::Calm))),
+        during: latency(&report.histogram(LatencyKind::Produce, bounds.seconds(PhaseName::During))),
+        after: latency(&report.histogram(LatencyKind::Produce, bounds.seconds(PhaseName::After))),
+    };
+    let amplification = latency.amplification();
+    let safepoints = safepoints::read(&pauses, zero_ns, SHORTEST_SAFEPOINT_MS);
+    let signatures = signatures(incident, bounds, kind, &broker.version, &seen.stalls, &safepoints, &log);
+    let witness = (kind == Kind::Aplomb)
+        .then(|| witness(&seen.stalls, metrics.as_ref().and_then(|(_, page)| page.guard_violations()), &log));
+    let expectation =
+        expectation(incident, kind, &broker.version, amplification, &signatures, witness.as_ref());
+    BrokerRun {
+        disk: disk(incident, scene),
+        phases: bounds.phases(incident.disturbance),
+        seconds: seconds(bounds, &report, &arrived),
+        latency,
+        amplification,
+        sender_lateness_us: Lateness { p99: report.lateness.p99, max: report.lateness.max },
+        sampling_ms: SAMPLING_MS,
+        stalls: seen.stalls,
+        signatures,
+        stages: metrics.map(|(before, during)| metrics::stages(&before, &during)).unwrap_or_default(),
+        safepoints: safepoints.into_iter().filter(|one| one.at_ms + one.total_ms >= 0.0).collect(),
+        device: device_of(&device),
+        witness,
+        expectation,
+        log_excerpt: excerpt(&log),
+        commands: scene.commands.clone(),
+        ended: trouble.map_or(Ended::Completed, Ended::Failed),
+        broker,
+    }
+}
+
+/// The record of a run that failed.
+pub(super) fn failed(incident: &Incident, scene: &Scene, why: &str) -> BrokerRun {
+    let log = scene.broker.log_file().and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
+    BrokerRun {
+        disk: disk(incident, scene),
+        log_excerpt: excerpt(&String::from_utf8_lossy(&log)),
+        commands: scene.commands.clone(),
+        ..nothing(incident, scene.broker.about(), why)
+    }
+}
+
+/// The record of a run for which there was not even a disk.
+pub(super) fn without_a_scene(incident: &Incident, choice: &Choice, why: &str) -> BrokerRun {
+    let kind = choice.kind().name().to_owned();
+    let version = match choice {
+        Choice::Kafka(version) => version.clone(),
+        Choice::Aplomb(_) | Choice::External { .. } => String::new(),
+    };
+    let broker =
+        Broker { name: kind.clone(), kind, version, command: Vec::new(), jvm_flags: Vec::new(), java: None };
+    nothing(incident, broker, why)
+}
+
+fn nothing(incident: &Incident, broker: Broker, why: &str) -> BrokerRun {
+    BrokerRun {
+        broker,
+        disk: Disk {
+            filesystem: incident.filesystem.name().to_owned(),
+            device: String::new(),
+            how: String::new(),
+        },
+        phases: Vec::new(),
+        seconds: Vec::new(),
+        latency: Latencies { calm: None, during: None, after: None },
+        amplification: None,
+        sender_lateness_us: Lateness { p99: 0, max: 0 },
+        sampling_ms: SAMPLING_MS,
+        stalls: Vec::new(),
+        signatures: Vec::new(),
+        stages: Vec::new(),
+        safepoints: Vec::new(),
+        device: Device::default(),
+        witness: None,
+        expectation: Expectation { text: "the run comes to its end".to_owned(), met: false },
+        log_excerpt: String::new(),
+        commands: Vec::new(),
+        ended: Ended::Failed(why.to_owned()),
+    }
+}
+
+/// Where the parts of a run begin and end.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    disturbed: Duration,
+    calmed: Duration,
+    end: Duration,
+}
+
+impl Bounds {
+    fn new(plan: Plan) -> Self {
+        Self { disturbed: plan.calm, calmed: plan.calm + plan.during, end: plan.length() }
+    }
+
+    fn of(self, phase: PhaseName) -> Range<Duration> {
+        match phase {
+            PhaseName::Calm => Duration::ZERO..self.disturbed,
+            PhaseName::During => self.disturbed..self.calmed,
+            PhaseName::After => self.calmed..self.end,
+        }
+    }
+
+    /// Parts are whole seconds long.
+    fn seconds(self, phase: PhaseName) -> Range<usize> {
+        let Range { start, end } = self.of(phase);
+        start.as_secs() as usize..end.as_secs() as usize
+    }
+
+    fn phase_of(self, second: usize) -> PhaseName {
+        let all = [PhaseName::Calm, PhaseName::During];
+        all.into_iter().find(|phase| second < self.seconds(*phase).end).unwrap_or(PhaseName::After)
+    }
+
+    fn phases(self, disturbance: &str) -> Vec<Phase> {
+        [PhaseName::Calm, PhaseName::During, PhaseName::After]
+            .map(|name| {
+                let Range { start, end } = self.of(name);
+                let disturbance = if name == PhaseName::During { disturbance } else { "" };
+                let ms = |time: Duration| time.as_secs_f64() * 1e3;
+                Phase { name, from_ms: ms(start), to_ms: ms(end), disturbance: disturbance.to_owned() }
+            })
+            .into()
+    }
+}
+
+fn seconds(bounds: Bounds, report: &Report, arrived: &[Arrived]) -> Vec<Second> {
+    let last = bounds.end.as_secs() as usize;
+    let zero_ms = report.started_at_ms + WARM_UP.as_millis() as i64;
+    let rows = report.rows.iter().filter(|row| row.second < last);
+    rows.map(|row: &Row| {
+        let from = zero_ms + 1000 * row.second as i64;
+        let lagging = arrived.iter().filter(|one| (from..from + 1000).contains(&one.at_ms));
+        Second {
+            second: row.second as u64,
+            phase: bounds.phase_of(row.second),
+            acknowledged: row.answered,
+            failed: row.given_up,
+            produce: percentiles(row.produce),
+            end_to_end: percentiles(row.end_to_end),
+            lagging_bytes: lagging.map(|one| one.bytes).sum(),
+        }
+    })
+    .collect()
+}
+
+fn percentiles(of: Figures) -> Option<Percentiles> {
+    (of.count > 0).then_some(Percentiles {
+        p50_us: of.p50,
+        p99_us: of.p99,
+        p999_us: of.p99_9,
+        max_us: of.max,
+    })
+}
+
+fn latency(histogram: &Histogram<u64>) -> Option<Latency> {
+    let of = Figures::of(histogram);
+    (of.count > 0).then(|| Latency {
+        count: of.count,
+        p50_us: of.p50,
+        p90_us: of.p90,
+        p99_us: of.p99,
+        p999_us: of.p99_9,
+        p9999_us: of.p99_99,
+        max_us: of.max,
+        curve: curve(histogram),
+    })
+}
+
+/// Four points for each halving of what is left, up to the largest.
+fn curve(histogram: &Histogram<u64>) -> Vec<(f64, u64)> {
+    let left = (0..).map(|step| 0.5_f64.powf(f64::from(step) / 4.0));
+    let left = left.take_while(|left| left * histogram.len() as f64 >= 1.0);
+    let points = left.map(|left| 1.0 - left).chain([1.0]);
+    points.map(|share| (share * 100.0, histogram.value_at_quantile(share))).collect()
+}
+
+fn signatures(
+    incident: &Incident,
+    bounds: Bounds,
+    kind: Kind,
+    version: &str,
+    stalls: &[Stall],
+    safepoints: &[Safepoint],
+    log: &str,
+) -> Vec<Signature> {
+    let from = bounds.disturbed.as_secs_f64() * 1e3;
+    let stalls: Vec<Stall> = stalls.iter().filter(|stall| stall.to_ms > from).cloned().collect();
+    let safepoints: Vec<Safepoint> = safepoints.iter().filter(|one| one.at_ms > from).cloned().collect();
+    let evidence = Evidence { stalls: &stalls, safepoints: &safepoints, log };
+    let expected = incident.hurts.includes(kind, version);
+    incident.signatures.iter().map(|signature| signature.look_for(evidence, expected)).collect()
+}
+
+fn expectation(
+    incident: &Incident,
+    kind: Kind,
+    version: &str,
+    amplification: Option<Amplification>,
+    signatures: &[Signature],
+    witness: Option<&Witness>,
+) -> Expectation {
+    let rose = amplification.map_or(0.0, |times| times.p999);
+    let seen = signatures.iter().any(|signature| signature.seen);
+    let (text, met) = match kind {
+        Kind::Aplomb => (
+            "p99.9 stays below 1.5 times that of the calm part, and no request thread waits for a disk"
+                .to_owned(),
+            amplification.is_some() && rose < PROMISED && witness.is_some_and(|witness| witness.silent),
+        ),
+        Kind::Kafka if incident.hurts.includes(kind, version) => (
+            "p99.9 rises at least tenfold, and threads are seen waiting as described".to_owned(),
+            rose >= RISES && seen,
+        ),
+        Kind::Kafka if matches!(incident.hurts, Whom::KafkaBefore(..)) => (
+            "this version has mended it: p99.9 does not rise tenfold".to_owned(),
+            amplification.is_some() && rose < RISES,
+        ),
+        Kind::Kafka => (
+            "nothing is to be seen: p99.9 does not rise tenfold, and nobody waits as described".to_owned(),
+            amplification.is_some() && rose < RISES && !seen,
+        ),
+        Kind::External => ("nothing is known of this broker, so nothing is expected".to_owned(), true),
+    };
+    Expectation { text, met }
+}
+
+fn disk(incident: &Incident, scene: &Scene) -> Disk {
+    Disk {
+        filesystem: incident.filesystem.name().to_owned(),
+        device: scene.disk.block_device().display().to_string(),
+        how: "fuse".to_owned(),
+    }
+}
+
+fn device_of([calm, during, after]: &[PerOperation<Times>; 3]) -> Device {
+    let buckets = |times: &PerOperation<Times>, operation: Operation| -> Vec<Bucket> {
+        let bars = times[operation].buckets.iter();
+        bars.map(|bar| Bucket { up_to_us: bar.up_to_us, count: bar.count }).collect()
+    };
+    let of = |operation| ServiceTimes {
+        calm: buckets(calm, operation),
+        during: buckets(during, operation),
+        after: buckets(after, operation),
+    };
+    Device { read: of(Operation::Read), write: of(Operation::Write), flush: of(Operation::Flush) }
+}
+
+/// The last lines.
+fn excerpt(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
+}
+
+/// A moment in RFC 3339, in UTC, to the second.
+pub(super) fn rfc3339(since_epoch_ms: i64) -> String {
+    let seconds = since_epoch_ms.div_euclid(1000);
+    let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Howard Hinnant's civil_from_days: years begin in March, eras have 400 years.
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::incidents;
+    use crate::record::Role;
+
+    #[test]
+    fn moments_are_written_as_dates() {
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
+        assert_eq!(rfc3339(951_782_400_999), "2000-02-29T00:00:00Z");
+        assert_eq!(rfc3339(1_795_312_861_000), "2026-11-22T02:01:01Z");
+    }
+
+    #[test]
+    fn seconds_belong_to_the_part_in_which_they_begin() {
+        let bounds = Bounds::new(Plan::SHORT);
+        let of = |second| bounds.phase_of(second);
+        assert_eq!(
+            (of(0), of(4), of(5), of(12)),
+            (PhaseName::Calm, PhaseName::Calm, PhaseName::During, PhaseName::During)
+        );
+        assert_eq!((of(13), of(99)), (PhaseName::After, PhaseName::After));
+        let phases = bounds.phases("slow");
+        assert_eq!(
+            (phases[1].from_ms, phases[1].to_ms, phases[1].disturbance.as_str()),
+            (5_000.0, 13_000.0, "slow")
+        );
+    }
+
+    #[test]
+    fn a_curve_ends_with_the_largest_and_rises() {
+        let mut histogram = Histogram::new(2).expect("two digits");
+        histogram.auto(true);
+        (1..=1000).for_each(|micros| histogram.record(micros).expect("it grows"));
+        let curve = curve(&histogram);
+        assert!(curve.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1));
+        assert_eq!(curve.last().map(|(share, _)| *share), Some(100.0));
+        assert!(curve.iter().any(|(share, _)| *share > 99.8));
+    }
+
+    #[test]
+    fn what_is_expected_depends_on_who_it_is() {
+        let times = |p999| Some(Amplification { p99: 1.0, p999, max: 1.0 });
+        let seen =
+            |seen| Signature { name: "s".to_owned(), expected: true, seen, count: 1, example: Vec::new() };
+        let silent = Witness { silent: true, stalls: Vec::new(), guard_violations: 0 };
+        let lock = incidents::named("inode-lock").expect("it is there");
+        let met = |incident: &Incident, kind, version: &str, p999, s, w: Option<&Witness>| {
+            expectation(incident, kind, version, times(p999), &[seen(s)], w).met
+        };
+        assert!(met(&lock, Kind::Kafka, "4.4.0", 12.0, true, None));
+        assert!(!met(&lock, Kind::Kafka, "4.4.0", 12.0, false, None));
+        assert!(!met(&lock, Kind::Kafka, "4.4.0", 9.0, true, None));
+        assert!(met(&lock, Kind::Aplomb, "0.1.0", 1.4, false, Some(&silent)));
+        assert!(!met(&lock, Kind::Aplomb, "0.1.0", 1.6, false, Some(&silent)));
+        let loud = Witness { silent: false, ..silent };
+        assert!(!met(&lock, Kind::Aplomb, "0.1.0", 1.0, false, Some(&loud)));
+        let roll = incidents::named("roll").expect("it is there");
+        assert!(met(&roll, Kind::Kafka, "4.4.0", 2.0, true, None), "mended");
+        assert!(!met(&roll, Kind::Kafka, "3.6.2", 2.0, true, None));
+        let control = incidents::named("freeze-xfs").expect("it is there");
+        assert!(!met(&control, Kind::Kafka, "4.4.0", 2.0, true, None), "somebody waits");
+    }
+
+    #[test]
+    fn waits_of_the_calm_part_are_no_signature() {
+        let lock = incidents::named("inode-lock").expect("it is there");
+        let stall = |from_ms: f64| Stall {
+            thread: "data-plane-kafka-request-handler-1".to_owned(),
+            role: Role::Request,
+            from_ms,
+            to_ms: from_ms + 50.0,
+            samples: 1,
+            stack: vec!["xfs_ilock".to_owned(), "xfs_file_buffered_write".to_owned()],
+        };
+        let found = |stalls: &[Stall]| {
+            let bounds = Bounds::new(Plan::SHORT);
+            signatures(&lock, bounds, Kind::Kafka, "4.4.0", stalls, &[], "")[0].count
+        };
+        assert_eq!(found(&[stall(1_000.0)]), 0);
+        assert_eq!(found(&[stall(1_000.0), stall(6_000.0)]), 1);
+    }
+}

@@ -1,0 +1,247 @@
+//! Runs an incident against one broker after the other, and writes down what was seen.
+//!
+//! What always holds: a run ends with everything taken away, whether it completes, fails or is told to stop. The disturbance happens at the times at
+//! which it is due; who carries it out is never the one who measures. [`timeline`] is the course of one broker's run, [`account`] makes the record of it.
+
+mod account;
+mod timeline;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use crate::brokers::{Aplomb, BrokerUnderTest, ClassPath, External, JarsError, Kafka, Kind, Settings};
+use crate::disk::{Disk, Options as DiskOptions};
+use crate::evidence::machine;
+use crate::incidents::{Incident, OnDisk};
+use crate::record::{self, BrokerRun, Run};
+use crate::scene::{Folders, Scene, SceneError};
+
+/// Bytes of a slow disk.
+const DISK: u64 = 3 << 30;
+
+/// A broker to be run, as the command line names it.
+#[derive(Clone, Debug)]
+pub enum Choice {
+    /// Apache Kafka of this version.
+    Kafka(String),
+    /// This program, or this executable of it.
+    Aplomb(Option<PathBuf>),
+    /// Somebody else's, on the slow disk of this name.
+    External {
+        /// Who.
+        broker: External,
+        /// The name that `aplomb lab disk create` was given.
+        disk: String,
+    },
+}
+
+/// How an incident is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Against whom, in this order.
+    pub brokers: Vec<Choice>,
+    /// How long, and how much.
+    pub plan: Plan,
+    /// What chance there is follows from this.
+    pub seed: u64,
+    /// The command that was given.
+    pub command: Vec<String>,
+}
+
+/// The length of a run's parts and its load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Before the disturbance.
+    pub calm: Duration,
+    /// The disturbance.
+    pub during: Duration,
+    /// After it.
+    pub after: Duration,
+    /// Records a second.
+    pub rate: u64,
+    /// Old records are divided by this.
+    pub history_divisor: u64,
+}
+
+impl Plan {
+    /// A minute, with the load of `incidents.md`.
+    pub const FULL: Self = Self {
+        calm: Duration::from_secs(20),
+        during: Duration::from_secs(30),
+        after: Duration::from_secs(10),
+        rate: 4_000,
+        history_divisor: 1,
+    };
+
+    /// A quarter of that, for tests: enough to see who waits where, and too little to compare figures.
+    pub const SHORT: Self = Self {
+        calm: Duration::from_secs(5),
+        during: Duration::from_secs(8),
+        after: Duration::from_secs(3),
+        rate: 1_000,
+        history_divisor: 4,
+    };
+
+    /// All of it.
+    #[must_use]
+    pub fn length(&self) -> Duration {
+        self.calm + self.during + self.after
+    }
+}
+
+/// Why there is no record of a run.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// It was told to.
+    #[error("stopped; everything is taken away")]
+    Stopped,
+    /// Mounting is for root.
+    #[error(
+        "the lab needs root: it mounts a slow disk, reads kernel stacks and drops caches. Run it with sudo, or in a container with --privileged"
+    )]
+    NotRoot,
+    /// Jars that are not to be had.
+    #[error(transparent)]
+    Jars(#[from] JarsError),
+}
+
+/// What ends one broker's run too early.
+#[derive(Debug, thiserror::Error)]
+enum Trouble {
+    #[error("stopped")]
+    Stopped,
+    #[error(transparent)]
+    Scene(#[from] SceneError),
+    #[error("the load ended before its time: {0}")]
+    Load(String),
+    #[error("threads cannot be looked at: {0}")]
+    Sampler(std::io::Error),
+}
+
+/// Runs `incident`. `tell` hears how it is getting on, a line at a time. When `stop` becomes true the run ends early, with an error, when all is taken away.
+///
+/// # Errors
+/// [`LabError`]; what goes wrong with one broker is in its part of the record.
+pub fn run(
+    incident: &Incident,
+    options: &Options,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Run, LabError> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(LabError::NotRoot);
+    }
+    let mut run = Run {
+        format: record::FORMAT,
+        incident: incident.story(),
+        began: account::rfc3339(crate::scene::wall_ms()),
+        seed: options.seed,
+        machine: machine::describe(),
+        command: options.command.clone(),
+        brokers: Vec::new(),
+    };
+    for choice in &options.brokers {
+        // Before a disk is made: a first download takes its time.
+        let jars = match choice {
+            Choice::Kafka(version) => Some(ClassPath::of(version)?),
+            Choice::Aplomb(_) | Choice::External { .. } => None,
+        };
+        run.brokers.push(one(incident, options, choice, jars, stop, tell)?);
+    }
+    Ok(run)
+}
+
+/// One broker's part.
+fn one(
+    incident: &Incident,
+    options: &Options,
+    choice: &Choice,
+    jars: Option<ClassPath>,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&str),
+) -> Result<BrokerRun, LabError> {
+    let mut scene = match set(incident, options, choice, jars) {
+        Ok(scene) => scene,
+        Err(error) => return Ok(account::without_a_scene(incident, choice, &error.to_string())),
+    };
+    tell(&format!("{}: {} {}", incident.name, scene.broker.about().name, scene.broker.about().version));
+    match timeline::run(incident, options, &mut scene, stop, tell) {
+        Ok(course) => Ok(account::account(incident, options.plan, &scene, course)),
+        Err(Trouble::Stopped) => Err(LabError::Stopped),
+        Err(error) => Ok(account::failed(incident, &scene, &error.to_string())),
+    }
+}
+
+/// The disk, the folders, and the broker as it is to be started.
+fn set(
+    incident: &Incident,
+    options: &Options,
+    choice: &Choice,
+    jars: Option<ClassPath>,
+) -> Result<Scene, SceneError> {
+    static SCENES: AtomicU32 = AtomicU32::new(0);
+    let longest = options.plan.length() + Duration::from_secs(60);
+    if let Choice::External { broker, disk } = choice {
+        let disk = Disk::find(disk)?;
+        return Ok(Scene::new(Box::new(broker.clone()), disk, None, longest, options.seed));
+    }
+    let number = SCENES.fetch_add(1, Ordering::Relaxed);
+    let folders = Folders::make(&format!("aplomb-lab-{}-{number}", std::process::id()))?;
+    let disk = Disk::create(&DiskOptions {
+        size_bytes: DISK,
+        filesystem: incident.filesystem,
+        ..DiskOptions::default()
+    })?;
+    let places = folders.places(disk.mount_point(), incident.on_disk == OnDisk::Logs)?;
+    let settings = settings(incident, options.plan);
+    let mut broker: Box<dyn BrokerUnderTest> = match (choice, jars) {
+        (Choice::Aplomb(executable), _) => Box::new(Aplomb::new(executable.as_deref(), places, &settings)?),
+        (_, Some(jars)) => Box::new(Kafka::new(jars, places, &settings)?),
+        (_, None) => unreachable!("a Kafka comes with its jars, and another was returned above"),
+    };
+    broker.prepare()?;
+    Ok(Scene::new(broker, disk, Some(folders), longest, options.seed))
+}
+
+fn settings(incident: &Incident, plan: Plan) -> Settings {
+    let mut settings: Settings = own(incident.settings);
+    if plan.history_divisor > 1 {
+        // Less is old, so less of it may be kept in memory, or nothing of it would be read from the disk.
+        settings.push(("aplomb.tail.bytes".to_owned(), (64 << 20).to_string()));
+    }
+    settings
+}
+
+/// Owned pairs.
+fn own(pairs: &[(&str, &str)]) -> Settings {
+    pairs.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
+}
+
+impl Choice {
+    /// Its kind.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Kafka(_) => Kind::Kafka,
+            Self::Aplomb(_) => Kind::Aplomb,
+            Self::External { .. } => Kind::External,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::incidents;
+
+    #[test]
+    fn a_short_run_has_less_history_and_less_memory_for_it() {
+        let incident = incidents::named("munmap").expect("it is there");
+        let tail = |plan| settings(&incident, plan).iter().any(|(key, _)| key == "aplomb.tail.bytes");
+        assert!(tail(Plan::SHORT) && !tail(Plan::FULL));
+        assert!(
+            settings(&incident, Plan::FULL).iter().any(|(key, _)| key == "log.retention.check.interval.ms")
+        );
+    }
+}

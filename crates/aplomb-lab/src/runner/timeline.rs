@@ -1,0 +1,198 @@
+//! One broker's run: start, old records, load, calm, disturbance, recovery.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use aplomb_bench::Report;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::{Options, Plan, Trouble, own};
+use crate::conditions::sync;
+use crate::disk::{PerOperation, ServiceTimes};
+use crate::evidence::metrics::Metrics;
+use crate::evidence::threads::{Sampler, Seen};
+use crate::incidents::{Incident, LOAD};
+use crate::scene::{Scene, wall_ms};
+use crate::workload::WorkloadError;
+use crate::workload::history::History;
+use crate::workload::lagging::Arrived;
+use crate::workload::load::{Load, Running};
+
+/// How often the course looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(10);
+/// Between the writing of old records and what follows: brokers that write in the background have done so.
+const SETTLE: Duration = Duration::from_secs(2);
+/// Connections of producers.
+const CONNECTIONS: usize = 6;
+/// Partitions of the load's topic.
+const PARTITIONS: i32 = 8;
+
+/// What a run has left in the hands of who measured.
+pub(super) struct Course {
+    pub(super) report: Report,
+    pub(super) seen: Seen,
+    pub(super) arrived: Vec<Arrived>,
+    pub(super) metrics: Option<(Metrics, Metrics)>,
+    /// By phase: calm, during, after.
+    pub(super) device: [PerOperation<ServiceTimes>; 3],
+    /// The kernel's monotonic clock when measuring began, in nanoseconds.
+    pub(super) zero_ns: i128,
+    /// What the broker said in its log.
+    pub(super) log: String,
+    pub(super) safepoints: String,
+    /// What ended the measuring too early.
+    pub(super) trouble: Option<String>,
+}
+
+/// Runs it from the start of the broker to the end of the load.
+pub(super) fn run(
+    incident: &Incident,
+    options: &Options,
+    scene: &mut Scene,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Course, Trouble> {
+    let plan = options.plan;
+    let failed = |error: crate::brokers::BrokerError| Trouble::Scene(error.into());
+    scene.broker.start().map_err(failed)?;
+    let names = scene.broker.thread_names();
+    write_history(incident, plan, scene, stop, tell)?;
+    for action in &incident.before {
+        scene.act(action)?;
+    }
+    let load = Load {
+        topic: LOAD.to_owned(),
+        partitions: PARTITIONS,
+        configs: own(incident.configs),
+        rate: plan.rate,
+        connections: CONNECTIONS,
+        duration: plan.length(),
+    };
+    let running = load.start(scene.broker.address()).map_err(load_failed)?;
+    let Some(begin) = running.measured_from() else {
+        return Err(match running.finish(true) {
+            Ok(_) => Trouble::Load("it never began".to_owned()),
+            Err(error) => Trouble::Load(error.to_string()),
+        });
+    };
+    wait_until(begin, stop)?;
+    measure(incident, plan, scene, Started { running, begin, names }, stop, tell)
+}
+
+fn write_history(
+    incident: &Incident,
+    plan: Plan,
+    scene: &mut Scene,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&str),
+) -> Result<(), Trouble> {
+    if incident.history.is_empty() {
+        return Ok(());
+    }
+    let began = wall_ms();
+    for history in &incident.history {
+        let history = History { bytes: history.bytes / plan.history_divisor, ..history.clone() };
+        tell(&format!("writing {} MB of old records", history.bytes / 1_000_000));
+        scene.commands.push(format!(
+            "aplomb bench produce -t {} ({} MB)",
+            history.topic,
+            history.bytes / 1_000_000
+        ));
+        history.write(scene.broker.address()).map_err(load_failed)?;
+    }
+    scene.history = (began, wall_ms());
+    wait_until(Instant::now() + SETTLE, stop)?;
+    sync();
+    Ok(())
+}
+
+/// A load that runs, and what is to be measured by.
+struct Started {
+    running: Running,
+    /// From when.
+    begin: Instant,
+    /// Of the broker's threads.
+    names: HashMap<u32, String>,
+}
+
+/// The measured part.
+fn measure(
+    incident: &Incident,
+    plan: Plan,
+    scene: &mut Scene,
+    started: Started,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Course, Trouble> {
+    let Started { running, begin, names } = started;
+    let zero_ns = monotonic_ns() - i128::try_from(begin.elapsed().as_nanos()).unwrap_or_default();
+    let sampler = Sampler::start(scene.broker.pid(), names, begin).map_err(Trouble::Sampler)?;
+    let device = |scene: &Scene| scene.disk.service_times().map_err(|error| Trouble::Scene(error.into()));
+    let page = |scene: &Scene| scene.broker.metrics_address().map(Metrics::fetch).and_then(Result::ok);
+    device(scene)?;
+    tell("calm");
+    let disturbed = begin + plan.calm;
+    wait_until(disturbed, stop)?;
+    let (before, calm_times) = (page(scene), device(scene)?);
+
+    tell(if incident.disturbance.is_empty() { "nothing is disturbed" } else { incident.disturbance });
+    let mut trouble = None;
+    for step in &incident.during {
+        wait_until(disturbed + step.moment(plan.during), stop)?;
+        if let Err(error) = scene.act(&step.action) {
+            trouble = Some(format!("{}: {error}", step.action));
+            break;
+        }
+    }
+    wait_until(disturbed + plan.during, stop)?;
+    let (during, during_times) = (page(scene), device(scene)?);
+    scene.calm()?;
+    tell("recovery");
+    wait_until(begin + plan.length(), stop)?;
+    let after_times = device(scene)?;
+
+    let report = running.finish(false).map_err(load_failed)?;
+    let arrived = scene.gather();
+    let seen = sampler.finish();
+    let read = |path: Option<&std::path::Path>| {
+        let bytes = path.and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let (log, safepoints) = (read(scene.broker.log_file()), read(scene.broker.safepoint_log()));
+    let end = page(scene);
+    Ok(Course {
+        report,
+        seen,
+        arrived,
+        metrics: before.zip(end.or(during)),
+        device: [calm_times, during_times, after_times],
+        zero_ns,
+        log,
+        safepoints,
+        trouble,
+    })
+}
+
+fn load_failed(error: WorkloadError) -> Trouble {
+    Trouble::Scene(error.into())
+}
+
+fn wait_until(moment: Instant, stop: &AtomicBool) -> Result<(), Trouble> {
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Trouble::Stopped);
+        }
+        let left = moment.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        sleep(left.min(LOOK));
+    }
+}
+
+fn monotonic_ns() -> i128 {
+    let now = clock_gettime(ClockId::Monotonic);
+    i128::from(now.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec)
+}

@@ -1,0 +1,327 @@
+//! A broker on its slow disk, and all that is done to the two of them.
+//!
+//! What always holds: dropping a scene takes everything away: the disk answers again first, so that nobody who is to end waits for it; then loads end,
+//! then the broker, then the disk. What would outlive a lab that is killed is put back by others: the broker dies by the kernel's hand, the disk with
+//! its owner, folders and settings by [`Undo`].
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use aplomb_bench::Asker;
+use aplomb_protocol::messages::incremental_alter_configs_request::{AlterConfigsResource, AlterableConfig};
+use aplomb_protocol::messages::{IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse};
+
+use crate::brokers::{BrokerError, BrokerUnderTest, Places};
+use crate::conditions::{ConditionError, DirtyLimit, Undo, drop_caches, evict, page_out, sync};
+use crate::disk::{Delay, Disk, DiskError, Operation};
+use crate::incidents::Action;
+use crate::workload::WorkloadError;
+use crate::workload::allocation::Allocation;
+use crate::workload::journal::Neighbour;
+use crate::workload::lagging::{Arrived, Lagging};
+use crate::workload::lookups::{Asking, Lookups};
+
+/// `ConfigResource.Type.TOPIC`, and the operation SET of `AlterConfigOp.OpType`.
+const TOPIC_RESOURCE: i8 = 2;
+const SET: i8 = 0;
+/// Suffixes of the files that Apache Kafka maps.
+const INDEXES: [&str; 3] = ["index", "timeindex", "txnindex"];
+
+/// Why a scene could not be set or an action not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum SceneError {
+    /// The disk.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The broker.
+    #[error(transparent)]
+    Broker(#[from] BrokerError),
+    /// A condition of the machine.
+    #[error(transparent)]
+    Condition(#[from] ConditionError),
+    /// A load.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// A folder.
+    #[error("{}: {error}", path.display())]
+    Folder {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A topic's setting.
+    #[error("the settings of topic {topic}: {why}")]
+    Settings {
+        /// Which.
+        topic: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+/// Folders of a scene, which go with it.
+#[derive(Debug)]
+pub struct Folders {
+    quick: PathBuf,
+    memory: PathBuf,
+    _undo: Undo,
+}
+
+impl Folders {
+    /// Makes them: one on the disk where temporary files are, one in memory. `name` is nobody else's.
+    ///
+    /// # Errors
+    /// When they cannot be made.
+    pub fn make(name: &str) -> Result<Self, SceneError> {
+        let (quick, memory) = (std::env::temp_dir().join(name), Path::new("/dev/shm").join(name));
+        let text = |path: &Path| path.display().to_string();
+        let undo = Undo::by("rm -rf -- \"$1\" \"$2\"", &[&text(&quick), &text(&memory)])?;
+        let folders = Self { quick, memory, _undo: undo };
+        for path in [&folders.quick, &folders.memory] {
+            make(path)?;
+        }
+        Ok(folders)
+    }
+
+    /// Where a broker finds its room: its records on the slow disk, or only what it writes about itself.
+    ///
+    /// # Errors
+    /// When folders cannot be made.
+    pub fn places(&self, mount: &Path, logs_only: bool) -> Result<Places, SceneError> {
+        let (records, logs) = if logs_only { (&*self.quick, mount) } else { (mount, &*self.quick) };
+        let places = Places {
+            data: vec![records.join("records")],
+            own: self.quick.join("own"),
+            logs: logs.join("logs"),
+            memory: self.memory.clone(),
+        };
+        for path in places.data.iter().chain([&places.own, &places.logs]) {
+            make(path)?;
+        }
+        Ok(places)
+    }
+}
+
+fn make(path: &Path) -> Result<(), SceneError> {
+    std::fs::create_dir_all(path).map_err(|error| SceneError::Folder { path: path.to_owned(), error })
+}
+
+/// What was made for a disturbance and ends with it.
+#[derive(Debug, Default)]
+struct Disturbances {
+    lagging: Option<Lagging>,
+    asking: Option<Asking>,
+    neighbour: Option<Neighbour>,
+    dirty: Option<DirtyLimit>,
+}
+
+/// A broker, its disk, and what is done to them.
+pub struct Scene {
+    disturbances: Disturbances,
+    allocation: Option<Allocation>,
+    /// The broker. It runs until the scene ends.
+    pub broker: Box<dyn BrokerUnderTest>,
+    /// The disk.
+    pub disk: Disk,
+    _folders: Option<Folders>,
+    /// What was done, in words.
+    pub commands: Vec<String>,
+    /// Times between which the old records lie, in milliseconds since 1970.
+    pub history: (i64, i64),
+    longest: Duration,
+    seed: u64,
+}
+
+impl Scene {
+    /// A scene whose broker is to be started. Loads beside the main one last `longest` at most.
+    #[must_use]
+    pub fn new(
+        broker: Box<dyn BrokerUnderTest>,
+        disk: Disk,
+        folders: Option<Folders>,
+        longest: Duration,
+        seed: u64,
+    ) -> Self {
+        Self {
+            disturbances: Disturbances::default(),
+            allocation: None,
+            broker,
+            disk,
+            _folders: folders,
+            commands: Vec::new(),
+            history: (0, 0),
+            longest,
+            seed,
+        }
+    }
+
+    /// Does something.
+    ///
+    /// # Errors
+    /// When it cannot be done.
+    pub fn act(&mut self, action: &Action) -> Result<(), SceneError> {
+        self.commands.push(action.to_string());
+        match action {
+            Action::Disk(change) => self.disk.change(change.clone())?,
+            Action::Sync => sync(),
+            Action::Evict(topic) => {
+                for directory in self.broker.data_directories() {
+                    evict(directory, &records_of(*topic))?;
+                }
+            }
+            Action::PageOutIndexes => self.page_out_indexes()?,
+            Action::DropCaches(which) => drop_caches(*which)?,
+            Action::DirtyLimit { limit, background } => {
+                self.disturbances.dirty = Some(DirtyLimit::set(*limit, *background)?);
+            }
+            Action::Lag(topic) => {
+                let (directories, topic) = (self.broker.data_directories().to_vec(), *topic);
+                let cold = move || {
+                    for directory in &directories {
+                        // A file that goes meanwhile is no longer to be read either.
+                        let _ = evict(directory, &records_of(Some(topic)));
+                    }
+                };
+                let lagging = Lagging::start(self.broker.address(), topic, self.longest, cold)?;
+                self.disturbances.lagging = Some(lagging);
+            }
+            Action::AskForTimes { topic, clients } => {
+                let lookups = Lookups {
+                    topic: (*topic).to_owned(),
+                    partitions: 4,
+                    times: self.history,
+                    clients: *clients,
+                };
+                self.disturbances.asking = Some(lookups.start(self.broker.address(), self.seed)?);
+            }
+            Action::Allocate(bytes) => {
+                self.allocation = Some(Allocation::start(self.broker.address(), *bytes, self.longest)?);
+            }
+            Action::Neighbour => {
+                self.disturbances.neighbour = Some(Neighbour::start(self.disk.mount_point())?);
+            }
+            Action::Retain { topic, bytes } => self.retain(topic, *bytes)?,
+        }
+        Ok(())
+    }
+
+    /// Ends the disturbance: the disk answers as fast as it can, the machine is as it was, nobody disturbs any more. Does not wait for anybody.
+    ///
+    /// # Errors
+    /// When the disk has gone.
+    pub fn calm(&mut self) -> Result<(), SceneError> {
+        self.disk.thaw()?;
+        self.disk.heal()?;
+        for operation in Operation::ALL {
+            self.disk.set_delay(operation, Delay::NONE)?;
+        }
+        self.disturbances.dirty = None;
+        if let Some(lagging) = &self.disturbances.lagging {
+            lagging.tell();
+        }
+        if let Some(asking) = &self.disturbances.asking {
+            asking.tell();
+        }
+        if let Some(neighbour) = &self.disturbances.neighbour {
+            neighbour.tell();
+        }
+        Ok(())
+    }
+
+    /// Waits for the end of those who disturbed, after [`Self::calm`]. Returns what the lagging consumer received.
+    #[must_use]
+    pub fn gather(&mut self) -> Vec<Arrived> {
+        let Disturbances { lagging, asking, neighbour, dirty } = std::mem::take(&mut self.disturbances);
+        drop(dirty);
+        asking.map(Asking::finish);
+        neighbour.map(Neighbour::finish);
+        if let Some(allocation) = self.allocation.take() {
+            allocation.finish();
+        }
+        lagging.map(Lagging::finish).unwrap_or_default()
+    }
+
+    fn page_out_indexes(&self) -> Result<(), SceneError> {
+        for directory in self.broker.data_directories() {
+            let index = |path: &Path| path.starts_with(directory) && has_extension(path, &INDEXES);
+            if let Some(pid) = self.broker.pid() {
+                page_out(pid, &index)?;
+            }
+            // What nobody has mapped is read by plain reads, and is to be as cold.
+            evict(directory, &index)?;
+        }
+        Ok(())
+    }
+
+    fn retain(&self, topic: &str, bytes: u64) -> Result<(), SceneError> {
+        let failed = |why: String| SceneError::Settings { topic: topic.to_owned(), why };
+        let config = |name: &str, value: String| AlterableConfig {
+            name: name.to_owned(),
+            config_operation: SET,
+            value: Some(value),
+        };
+        let request = IncrementalAlterConfigsRequest {
+            resources: vec![AlterConfigsResource {
+                resource_type: TOPIC_RESOURCE,
+                resource_name: topic.to_owned(),
+                configs: vec![
+                    config("retention.bytes", bytes.to_string()),
+                    config("file.delete.delay.ms", "1000".to_owned()),
+                ],
+            }],
+            validate_only: false,
+        };
+        let mut asker =
+            Asker::connect(self.broker.address(), "aplomb-lab").map_err(|e| failed(e.to_string()))?;
+        let answer: IncrementalAlterConfigsResponse =
+            asker.ask(&request).map_err(|error| failed(error.to_string()))?;
+        match answer.responses.iter().find(|answer| answer.error_code != 0) {
+            Some(answer) => Err(failed(answer.error_message.clone().unwrap_or_default())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        // A disk that has gone keeps nobody waiting.
+        let _ = self.calm();
+        let _ = self.gather();
+        self.broker.stop();
+    }
+}
+
+/// The `.log` files of a topic, or of all.
+fn records_of(topic: Option<&str>) -> impl Fn(&Path) -> bool {
+    move |path| {
+        let partition = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+        let of_topic =
+            |name: &str| partition.and_then(|p| p.rsplit_once('-')).is_some_and(|(t, _)| t == name);
+        has_extension(path, &["log"]) && topic.is_none_or(of_topic)
+    }
+}
+
+fn has_extension(path: &Path, any: &[&str]) -> bool {
+    path.extension().and_then(|end| end.to_str()).is_some_and(|end| any.contains(&end))
+}
+
+/// The wall clock, in milliseconds since 1970.
+pub(crate) fn wall_ms() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_records_of_a_topic_are_its_log_files() {
+        let orders = records_of(Some("orders"));
+        assert!(orders(Path::new("/d/orders-7/00000000000000000000.log")));
+        assert!(!orders(Path::new("/d/orders-new-7/00000000000000000000.log")));
+        assert!(!orders(Path::new("/d/orders-7/00000000000000000000.index")));
+        assert!(records_of(None)(Path::new("/d/x-0/1.log")));
+    }
+}
