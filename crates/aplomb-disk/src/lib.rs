@@ -8,6 +8,7 @@
 //! Always holds: no thread of another crate is made to wait for a file by anything here, except by the functions that
 //! say so (opening, stopping, start-up).
 
+mod cached;
 pub mod clock;
 pub mod engine;
 mod errors;

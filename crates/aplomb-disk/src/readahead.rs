@@ -135,6 +135,12 @@ impl<R> Readahead<R> {
         self.bounds.window * self.bounds.ahead
     }
 
+    /// Whether windows of this range are here or on their way: then [`Readahead::read`] is the way to it, and keeps its stream going.
+    pub(crate) fn knows(&self, file: &FileName, at: u64, len: u64) -> bool {
+        let (first, end) = (at / self.bounds.window, at.saturating_add(len).div_ceil(self.bounds.window));
+        self.windows.get(file).is_some_and(|windows| windows.range(first..end).next().is_some())
+    }
+
     /// Reads `len` bytes (more than none, at most [`Readahead::longest`]). Answers at once if they are here; otherwise the answer comes
     /// out of [`Readahead::fetched`].
     pub(crate) fn read(&mut self, reader: R, file: &FileName, at: u64, len: u64) -> Option<(R, Pieces)> {

@@ -1,8 +1,8 @@
 //! The read lane's threads: readers take commands, fetchers bring windows.
 //!
-//! A lookup is read by the reader that took it. A stream's read is answered from the windows of [`Readahead`], or waits there (no
-//! thread waits with it) until a fetcher has brought what is missing. Fetchers serve waiting reads before they fetch ahead, and
-//! one of them is always free for those.
+//! A lookup is read by the reader that took it, and so is a stream's read if the page cache has all of it: that saves a copy. Otherwise it
+//! is answered from the windows of [`Readahead`], or waits there (no thread waits with it) until a fetcher has brought what is missing.
+//! Fetchers serve waiting reads before they fetch ahead, and one of them is always free for those.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -15,6 +15,7 @@ use bytes::Bytes;
 use rustix::buffer::spare_capacity;
 use rustix::fs::Advice;
 
+use crate::cached::read_cached;
 use crate::errors::{disk_error, uninterrupted};
 use crate::files::{Files, OpenFile};
 use crate::lanes::{Job, Lanes};
@@ -118,6 +119,14 @@ impl Reader {
             drop(windows);
             let result = read(&self.files, &file, at, len);
             return self.lanes.complete(job, result.map(Done::Read));
+        }
+        if !windows.readahead.knows(&file, at, len) {
+            drop(windows);
+            let open = self.files.existing(&file);
+            if let Some(bytes) = open.ok().and_then(|open| read_cached(&*open, at, len)) {
+                return self.lanes.complete(job, Ok(Done::Read(bytes)));
+            }
+            windows = self.windows.lock();
         }
         let before = windows.readahead.orders();
         let answered = windows.readahead.read(job, &file, at, len);

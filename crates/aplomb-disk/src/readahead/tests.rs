@@ -40,6 +40,19 @@ fn the_further_a_stream_comes_the_more_is_fetched_ahead_of_it() {
 }
 
 #[test]
+fn a_range_is_known_as_soon_as_one_of_its_windows_is_on_its_way() {
+    let mut readahead = readahead(1, 10_000);
+    readahead.read((), &name("log"), 120, 50);
+    // Its own window, and the one ahead.
+    for (at, len, known) in
+        [(0, 100, false), (0, 101, true), (299, 1, true), (300, 50, false), (150, 500, true)]
+    {
+        assert_eq!(readahead.knows(&name("log"), at, len), known, "{len} bytes at {at}");
+    }
+    assert!(!readahead.knows(&name("other"), 120, 50));
+}
+
+#[test]
 fn nothing_is_fetched_ahead_beyond_the_end_of_the_file() {
     let mut readahead = readahead(8, 10_000);
     for round in 0..5 {
