@@ -1,10 +1,12 @@
 //! Memory for the tail: a file on tmpfs, mapped, faulted in and locked, or anonymous pages.
 //!
-//! Always holds: every page is there before [`MappedFile::open`] returns (a full tmpfs is an error now, not a signal later), the file is
-//! locked against other processes, and neither the file nor the mapping ever shrinks.
+//! Always holds: a file's room is allocated before [`MappedFile::open`] returns (a full tmpfs is an error now, not a signal later), the file
+//! is locked against other processes, and neither the file nor the mapping ever shrinks. New memory is faulted in piece by piece, by
+//! [`MappedFile::fault_in`], since that takes a while for all of it: nobody uses a piece before.
 #![expect(unsafe_code, reason = "mapping memory is the point")]
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::ptr::{NonNull, null_mut};
@@ -70,7 +72,6 @@ pub struct MappedFile {
     start: NonNull<u8>,
     len: usize,
     existing: bool,
-    not_locked: Option<String>,
     file: Option<(OwnedFd, PathBuf)>,
 }
 
@@ -83,7 +84,7 @@ unsafe impl Sync for MappedFile {}
 
 impl MappedFile {
     /// Opens, or makes, a file of `len` bytes on a tmpfs and maps it. A file that exists keeps its length, whatever `len` says, so that
-    /// it can be drained. Waits while pages are faulted in.
+    /// it can be drained, and is faulted in.
     ///
     /// # Errors
     /// See [`MemoryError`].
@@ -109,10 +110,13 @@ impl MappedFile {
         let mut mapped = Self::map(len, Some(&file)).map_err(|source| failed("mmap", path, source))?;
         mapped.existing = existing;
         mapped.file = Some((file, path.to_owned()));
+        if existing {
+            mapped.fault_in(0..mapped.len).map_err(|source| failed("madvise", path, source))?;
+        }
         Ok(mapped)
     }
 
-    /// Maps `len` bytes that no other process, and no later life of this one, can see. Waits while pages are faulted in.
+    /// Maps `len` bytes that no other process, and no later life of this one, can see.
     ///
     /// # Errors
     /// [`MemoryError::Io`].
@@ -145,11 +149,30 @@ impl MappedFile {
         self.existing
     }
 
-    /// Why the pages could not be locked into memory, if they could not: the kernel may then swap them out, and touching them
-    /// would wait for a disk.
-    #[must_use]
-    pub fn not_locked(&self) -> Option<&str> {
-        self.not_locked.as_deref()
+    /// Puts pages behind a range of the memory and locks them there; waits meanwhile. Gives the reason if they could not be locked: the
+    /// kernel may then swap them out, and touching them would wait for a disk.
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    ///
+    /// # Panics
+    /// If the range is not within the memory.
+    pub fn fault_in(&self, range: Range<usize>) -> io::Result<Option<String>> {
+        assert!(range.start <= range.end && range.end <= self.len, "{range:?} of {} bytes", self.len);
+        let begin = range.start - range.start % rustix::param::page_size();
+        let len = range.end - begin;
+        // SAFETY: the range is within the mapping, whose bytes stay what they are.
+        let start = unsafe { self.start.as_ptr().add(begin) };
+        // SAFETY: as above. A kernel before 5.14 does not know the advice; there, locking has to do.
+        unsafe { rustix::mm::madvise(start.cast(), len, Advice::LinuxPopulateWrite) }
+            .or_else(|error| if error == rustix::io::Errno::INVAL { Ok(()) } else { Err(error) })?;
+        // SAFETY: as above.
+        let locked = unsafe { rustix::mm::mlock(start.cast(), len) };
+        Ok(locked.err().map(|error| {
+            let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
+            let limit = limit.map_or("unlimited".to_owned(), |limit| format!("{limit} bytes"));
+            format!("mlock of {len} bytes: {error}; RLIMIT_MEMLOCK is {limit}")
+        }))
     }
 
     /// Removes the file's name; the memory stays until this value is dropped.
@@ -175,29 +198,12 @@ impl MappedFile {
         // no page of the mapping is beyond its end.
         let start = unsafe {
             match file {
-                Some(file) => {
-                    let flags = MapFlags::SHARED | MapFlags::POPULATE;
-                    rustix::mm::mmap(null_mut(), len, access, flags, file, 0)
-                }
-                None => {
-                    let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
-                    rustix::mm::mmap_anonymous(null_mut(), len, access, flags)
-                }
+                Some(file) => rustix::mm::mmap(null_mut(), len, access, MapFlags::SHARED, file, 0),
+                None => rustix::mm::mmap_anonymous(null_mut(), len, access, MapFlags::PRIVATE),
             }
         }?;
         let start = NonNull::new(start.cast::<u8>()).expect("the kernel maps nothing at address zero");
-        let mut mapped = Self { start, len, existing: false, not_locked: None, file: None };
-        // Populating is a hint, writable pages are a promise: this fails where a later store would have been a signal.
-        // SAFETY: the range is the mapping just made.
-        unsafe { rustix::mm::madvise(start.as_ptr().cast(), len, Advice::LinuxPopulateWrite) }
-            .or_else(|error| if error == rustix::io::Errno::INVAL { Ok(()) } else { Err(error) })?;
-        // SAFETY: as above.
-        if let Err(error) = unsafe { rustix::mm::mlock(start.as_ptr().cast(), len) } {
-            let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
-            let limit = limit.map_or("unlimited".to_owned(), |limit| format!("{limit} bytes"));
-            mapped.not_locked = Some(format!("mlock of {len} bytes: {error}; RLIMIT_MEMLOCK is {limit}"));
-        }
-        Ok(mapped)
+        Ok(Self { start, len, existing: false, file: None })
     }
 }
 
@@ -299,6 +305,23 @@ mod tests {
             assert_eq!(mapped.len() as u64, LEN);
             assert!(mapped.existing());
         }
+    }
+
+    #[test]
+    fn pages_are_there_and_resident_once_they_were_faulted_in() {
+        let resident = || {
+            let status = std::fs::read_to_string("/proc/self/smaps").expect("it is there");
+            let of = |key: &str| {
+                let lines = status.lines().filter(|line| line.starts_with(key));
+                lines.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).sum::<u64>()
+            };
+            of("Rss:")
+        };
+        let mapped = MappedFile::anonymous(64 << 20).expect("there is room");
+        let before = resident();
+        mapped.fault_in(5_000..(32 << 20)).expect("there is memory");
+        // Other tests run beside this one and need far less.
+        assert!(resident() - before >= 30 << 10, "{before} kB, then {}", resident());
     }
 
     #[test]

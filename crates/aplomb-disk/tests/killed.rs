@@ -104,8 +104,9 @@ fn an_unprivileged_process() {
     if std::env::var_os(UNPRIVILEGED).is_none() {
         return;
     }
-    let mapped = MappedFile::anonymous(64 << 20).expect("memory is to be had, locked or not");
-    println!("\nnot locked: {}", mapped.not_locked().unwrap_or("nothing"));
+    let mapped = MappedFile::anonymous(64 << 20).expect("an address is to be had");
+    let not_locked = mapped.fault_in(0..mapped.len()).expect("memory is to be had, locked or not");
+    println!("\nnot locked: {}", not_locked.as_deref().unwrap_or("nothing"));
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use aplomb_log::tail::{
-    ArenaMemory, CrashSwitch, DEFAULT_CHUNK_SIZE, LogEnd, LogTail, OldTail, TailBatch, TailRead, TailShare,
-    open_shares,
+    ArenaMemory, CrashSwitch, DEFAULT_CHUNK_SIZE, LogEnd, LogTail, OldTail, Reserve, TailBatch, TailRead,
+    TailShare, open_shares,
 };
 use aplomb_model::batch::{BatchBuilder, BatchHeader};
 use aplomb_model::{Offset, PartitionIndex, Timestamp, Uuid};
@@ -173,6 +173,33 @@ fn a_disk_that_is_behind_fills_its_own_share_and_no_other() {
         assert_content(&read);
         from = read.end;
     }
+}
+
+#[test]
+fn chunks_without_memory_are_nobodys_until_they_are_released() {
+    let disks = [DISK, Uuid::from_u128(0xd15d)];
+    let memory = ArenaMemory::heap(2 * 4096 + 40 * 4096);
+    let shares = open_shares(memory, 4096, &disks, 1, None).expect("it fits");
+    let mut reserve = Reserve::all_but(10 * 4096, &shares);
+    let mut tail = tail(&shares[1], 0);
+    while push_next(&mut tail) {}
+    let stats = shares[1].stats();
+    assert_eq!((stats.held, stats.free), (5, stats.chunks - 5), "the others only wait for their pages");
+    let mut ranges = Vec::new();
+    while let Some(range) = reserve.next() {
+        ranges.push(range);
+        reserve.release();
+    }
+    let half: usize = shares.iter().map(|share| share.stats().chunks).sum::<usize>() / 2;
+    assert!(
+        ranges[0].start < half * 4096 && ranges[1].start > half * 4096,
+        "the disks take turns: {ranges:?}"
+    );
+    ranges.sort_by_key(|range| range.start);
+    assert_eq!(ranges.len(), shares.iter().map(|share| share.stats().chunks - 5).sum::<usize>());
+    assert!(ranges.windows(2).all(|two| two[0].end <= two[1].start), "each once");
+    while push_next(&mut tail) {}
+    assert_eq!(shares[1].stats().free, 0, "now they are its own");
 }
 
 #[test]

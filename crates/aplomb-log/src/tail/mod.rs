@@ -6,6 +6,7 @@
 //! - [`LogTail`] is one partition's tail: start reading there. `reading` answers questions about it.
 //! - [`TailShare`] is what one disk's partitions have together: free chunks and the numbers that show a slow disk.
 //! - [`ArenaMemory`] is the memory, `arena` the only file that touches it, `layout` what its bytes mean.
+//! - [`Reserve`] is the part whose pages are still to come.
 //! - [`OldTail`] reads back what an earlier process left.
 //! - [`CrashSwitch`] lets a simulated process die between two stores.
 
@@ -19,6 +20,7 @@ mod held;
 mod layout;
 mod log_tail;
 mod reading;
+mod reserve;
 mod share;
 
 pub use arena::{Arena, ArenaMemory};
@@ -29,4 +31,5 @@ pub use facts::{BatchAt, TailBatch};
 pub use layout::{BLOCK, DEFAULT_CHUNK_SIZE, SegmentEnd};
 pub use log_tail::{LogEnd, LogTail};
 pub use reading::{TailRead, Unread, WriteOut};
+pub use reserve::Reserve;
 pub use share::{TailShare, TailStats, open_shares};

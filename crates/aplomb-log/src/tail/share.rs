@@ -43,6 +43,8 @@ pub struct TailShare {
     batches: AtomicU64,
     /// Chunks that somebody needed at once and did not get.
     missed: AtomicUsize,
+    /// Free chunks that are not on the list: their memory is not there yet.
+    reserved: AtomicUsize,
 }
 
 /// How a share stands, in chunks unless said otherwise. Read without stopping anybody: the numbers are each right, not all
@@ -53,7 +55,7 @@ pub struct TailStats {
     pub chunk_size: u32,
     /// All chunks of the share.
     pub chunks: usize,
-    /// Those on the free list.
+    /// Those that nobody holds.
     pub free: usize,
     /// The fewest that were ever free.
     pub fewest_free: usize,
@@ -118,6 +120,7 @@ impl TailShare {
             waiting: AtomicU64::new(0),
             batches: AtomicU64::new(0),
             missed: AtomicUsize::new(0),
+            reserved: AtomicUsize::new(0),
         }
     }
 
@@ -157,7 +160,7 @@ impl TailShare {
     #[must_use]
     pub fn shortage(&self) -> usize {
         let wanted = (self.chunks / WANTED_FREE).max(1).max(self.missed.load(Ordering::Relaxed));
-        let chunks = wanted.saturating_sub(self.free_count.load(Ordering::Relaxed));
+        let chunks = wanted.saturating_sub(self.free());
         // Chunks full of very small batches are given up for the room to remember others.
         let few = self.most_batches - self.most_batches / WANTED_FREE as u64;
         let batches = usize::from(self.batches.load(Ordering::Relaxed) > few);
@@ -170,7 +173,7 @@ impl TailShare {
         TailStats {
             chunk_size: self.chunk_size,
             chunks: self.chunks,
-            free: self.free_count.load(Ordering::Relaxed),
+            free: self.free(),
             fewest_free: self.fewest_free.load(Ordering::Relaxed),
             held: self.held.load(Ordering::Relaxed),
             cached: self.cached.load(Ordering::Relaxed),
@@ -202,7 +205,7 @@ impl TailShare {
         let taken = free.split_off(left);
         self.free_count.store(left, Ordering::Relaxed);
         drop(free);
-        self.fewest_free.fetch_min(left, Ordering::Relaxed);
+        self.fewest_free.fetch_min(self.free(), Ordering::Relaxed);
         self.held.fetch_add(count, Ordering::Relaxed);
         Some(taken)
     }
@@ -213,6 +216,23 @@ impl TailShare {
         // The list was made with room for all of the share's slots, so this does not allocate.
         free.push(slot);
         self.free_count.store(free.len(), Ordering::Relaxed);
+    }
+
+    /// Takes all free chunks but `first` from the list, those at high addresses; they count as free. In the order in which they would
+    /// have been taken, the next one at the end.
+    pub(super) fn reserve_behind(&self, first: usize) -> Vec<Slot> {
+        let mut free = self.free_list();
+        let later = free.len().saturating_sub(first);
+        let reserved: Vec<Slot> = free.drain(..later).collect();
+        self.free_count.store(free.len(), Ordering::Relaxed);
+        self.reserved.fetch_add(reserved.len(), Ordering::Relaxed);
+        reserved
+    }
+
+    /// Gives one of them to whoever wants it.
+    pub(super) fn release_reserved(&self, slot: Slot) {
+        self.give_back(slot);
+        self.reserved.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// A number for the next allocation, from 1.
@@ -271,6 +291,10 @@ impl TailShare {
     /// The last reader of a chunk let go.
     pub(super) fn on_reader_gone(&self) {
         self.reader_pinned.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn free(&self) -> usize {
+        self.free_count.load(Ordering::Relaxed) + self.reserved.load(Ordering::Relaxed)
     }
 
     fn reader_limit(&self) -> usize {

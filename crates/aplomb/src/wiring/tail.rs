@@ -3,9 +3,12 @@
 //! The order at start, which holds against a crash at any step: what the run before left is written to the files and synced; then the log
 //! directories are told where the tail is from now on; then the old memory is given up, or formatted anew in its place. Until
 //! then the old memory stays as it is, and writing it to the files once more is harmless.
+//!
+//! Most of the time of a start goes into pages for a large tail, so all but the first of them come while the broker serves already.
 #![expect(unsafe_code, reason = "mapped memory becomes an arena's here")]
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +18,8 @@ use aplomb_disk::memory::{MappedFile, MemoryError};
 use aplomb_disk_api::StartupDisk;
 use aplomb_log::recovery::restore::{RestoreError, Restored, Wanted, restore};
 use aplomb_log::tail::{
-    ArenaMemory, DEFAULT_CHUNK_SIZE, GeometryError, OldTail, TailShare, UnreadableReason, open_shares,
+    ArenaMemory, DEFAULT_CHUNK_SIZE, GeometryError, OldTail, Reserve, TailShare, UnreadableReason,
+    open_shares,
 };
 use aplomb_server::log::Log;
 
@@ -24,6 +28,9 @@ use super::tail_record::{self, RecordError};
 
 /// The value of `aplomb.tail.dir` for memory without a file. It does not survive the process.
 const WITHOUT_FILE: &str = "memory";
+
+/// So many bytes of a new tail are there before the broker serves.
+const READY_BYTES: usize = 16 << 20;
 
 /// A tail that cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +46,10 @@ pub(crate) enum TailError {
         path.display()
     )]
     Unreadable { path: PathBuf, reason: UnreadableReason },
+    #[error("aplomb.tail.bytes={bytes}: no memory for it: {error}")]
+    Pages { bytes: u64, error: io::Error },
+    #[error("no thread for the tail's memory: {0}")]
+    Thread(io::Error),
     #[error("{} cannot be written to the log directories: {error}", path.display())]
     Restore { path: PathBuf, error: RestoreError },
 }
@@ -162,15 +173,19 @@ impl OldTails {
             (None, Some(path)) => fresh(MappedFile::open(path, wanted)?),
             (None, None) => fresh(MappedFile::anonymous(wanted)?),
         };
-        if let Some(why) = mapped.not_locked() {
-            let text =
-                format!("the tail's memory may be swapped out, and a request may wait for that: {why}");
-            log.warn("wiring/tail", text);
-        }
         let place = self.place.as_ref().map_or(WITHOUT_FILE.to_owned(), |path| path.display().to_string());
         log.info("wiring/tail", format!("the tail has {} bytes in {place}", memory.size()));
+        // Before the first store, which would bring them one at a time.
+        let ready = READY_BYTES.min(mapped.len());
+        let not_locked =
+            mapped.fault_in(0..ready).map_err(|error| TailError::Pages { bytes: wanted, error })?;
+        if let Some(why) = &not_locked {
+            warn_of_swapping(why, log);
+        }
         let shares = open_shares(memory, DEFAULT_CHUNK_SIZE, &directories.ids(), generation + 1, None)
             .map_err(|error| TailError::Geometry { bytes: wanted, error })?;
+        let reserve = Reserve::all_but(ready, &shares);
+        fault_in_the_rest(mapped, reserve, not_locked.is_some(), log.clone()).map_err(TailError::Thread)?;
         Ok(Tail { shares, path: self.place })
     }
 }
@@ -203,6 +218,39 @@ impl Old {
             }
         }
     }
+}
+
+/// Brings the pages of the reserve, chunk by chunk, on a thread of its own, which ends with the last one.
+fn fault_in_the_rest(
+    mapped: Arc<MappedFile>,
+    mut reserve: Reserve,
+    mut warned: bool,
+    log: Log,
+) -> io::Result<()> {
+    let work = move || {
+        while let Some(range) = reserve.next() {
+            match mapped.fault_in(range.clone()) {
+                Err(error) => {
+                    let text = format!(
+                        "the tail stays smaller than it was to be: no memory for bytes {range:?}: {error}"
+                    );
+                    return log.error("wiring/tail", text);
+                }
+                Ok(Some(why)) if !warned => {
+                    warn_of_swapping(&why, &log);
+                    warned = true;
+                }
+                Ok(_) => {}
+            }
+            reserve.release();
+        }
+    };
+    std::thread::Builder::new().name("aplomb-tail".to_owned()).spawn(work).map(drop)
+}
+
+fn warn_of_swapping(why: &str, log: &Log) {
+    let text = format!("the tail's memory may be swapped out, and a request may wait for that: {why}");
+    log.warn("wiring/tail", text);
 }
 
 fn recorded(path: &Path, disk: &dyn StartupDisk) -> Result<Option<PathBuf>, TailError> {
