@@ -16,6 +16,17 @@ use clap::Parser as _;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
+/// What was freed goes back to the kernel after two seconds, from a thread of the allocator's own: a request thread would wait for
+/// the kernel's bookkeeping, and a broker that was busy once would look large for ever.
+#[expect(unsafe_code, reason = "the allocator reads its settings from a symbol of this name")]
+#[unsafe(export_name = "malloc_conf")]
+pub static ALLOCATOR_SETTINGS: Option<&'static std::ffi::c_char> = Some({
+    const TEXT: &std::ffi::CStr =
+        c"background_thread:true,max_background_threads:1,dirty_decay_ms:2000,muzzy_decay_ms:0";
+    // SAFETY: the text has at least its terminating zero, and lives as long as the program.
+    unsafe { &*TEXT.as_ptr() }
+});
+
 fn main() -> ExitCode {
     commands::Cli::parse().run()
 }
