@@ -1,8 +1,10 @@
-"""What is done to a broker: records produced with kafka-producer-perf-test, and read back with kcat.
+"""What is done to a broker: records produced at a rate with `aplomb bench`, as fast as they go with kafka-producer-perf-test, and read back
+with kcat.
 
 Always holds: a load whose records were not all acknowledged, or not all read back, is an error and never a figure. kafka-consumer-perf-test is
 not used because it reads as a member of a group, which Aplomb has not got yet; kcat reads all partitions by assignment."""
 
+import json
 import random
 import re
 import string
@@ -12,6 +14,7 @@ from dataclasses import asdict, dataclass
 
 import machine
 from brokers import PERFORMANCE
+from suite import broker as suite_broker
 from suite import places
 
 RECORD_BYTES = 1024
@@ -52,14 +55,14 @@ def write_payloads(path):
     path.write_text("\n".join("".join(source.choices(string.ascii_letters, k=RECORD_BYTES)) for _ in range(500)))
 
 
-def produce(broker, topic, payloads, warmup, records, rate=-1):
-    """`warmup` records, which count for nothing, then `records`; `rate` is records a second, -1 as many as go. acks=all, and the
-    producer's own defaults, idempotence among them."""
+def produce(broker, topic, payloads, warmup, records):
+    """`warmup` records, which count for nothing, then `records`, as many as go. acks=all, and the producer's own defaults, idempotence
+    among them."""
     total = warmup + records
     # The options of kafka-producer-perf-test.sh.
     jvm = ["java", "-Xmx512M", *PERFORMANCE, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", places.class_path("tools")]
     tool = [*jvm, "org.apache.kafka.tools.ProducerPerformance", "--bootstrap-server", broker.bootstrap, "--topic", topic]
-    tool += ["--payload-file", payloads, "--num-records", total, "--warmup-records", warmup, "--throughput", rate]
+    tool += ["--payload-file", payloads, "--num-records", total, "--warmup-records", warmup, "--throughput", -1]
     with machine.Meter(broker.pid, SETTLE) as meter:
         said = _run([*map(str, tool), "--command-property", "acks=all"])
     found = {bool(match["steady"]): match for match in _SUMMARY.finditer(said)}
@@ -73,6 +76,32 @@ def produce(broker, topic, payloads, warmup, records, rate=-1):
         **_cost(meter, total),
         "said": said.splitlines(),
     }
+
+
+def produce_at(broker, topic, rate, seconds, warmup, *options, partitions=PARTITIONS):
+    """`rate` records a second for `warmup` seconds, which count for nothing, then for `seconds`; each record's latency counts from when it
+    was due. acks=all, idempotent, linger 5 ms unless `options` say otherwise."""
+    tool = [suite_broker.binary(), "bench", "produce", "-b", broker.bootstrap, "-t", topic, "--partitions", partitions, "-r", rate]
+    tool += ["-d", f"{seconds}s", "--warm-up", f"{warmup}s", "--record-size", RECORD_BYTES, "--json", "-", "--quiet", *options]
+    with machine.Meter(broker.pid, SETTLE) as meter:
+        done = subprocess.run([*map(str, tool)], capture_output=True, text=True, timeout=TIMEOUT)
+    if done.returncode != 0:
+        raise LoadFailed(f"aplomb bench left with {done.returncode}:\n{done.stdout}{done.stderr}")
+    said = json.loads(done.stdout)
+    records, ended = rate * seconds, said["totals"]
+    if ended["acknowledged"] != records or ended["failed"] or ended["unanswered"]:
+        raise LoadFailed(f"aplomb bench did not get all of {records} records acknowledged: {ended}")
+    latency = {name: value / 1000 for name, value in said["latency_us"]["produce"].items() if name != "count"}
+    # A row a second and every bucket: more than is wanted in a commit.
+    for bulky in ("rows", "histogram_us"):
+        del said[bulky]
+    spent = meter.spent["broker_cpu_seconds"] / (seconds + warmup)
+    return {"latency_ms": latency, "broker_cpu_per_second": spent, **_cost(meter, rate * (seconds + warmup)), "said": said}
+
+
+def fill(broker, partitions):
+    """A few records in each of so many partitions."""
+    return produce_at(broker, "many", partitions // 2, 8, 2, "--keys", "round-robin", partitions=partitions)
 
 
 def consume(broker, topic, records):

@@ -18,6 +18,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import brokers
+import limit
 import load
 import machine
 import table
@@ -38,6 +39,7 @@ class Plan:
     broker_warmup_records: int
     # Records a second, for this long after a warm-up.
     rates: tuple
+    small_rate: int
     seconds: int
     warmup_seconds: int
     # Unthrottled, after a warm-up; read back together.
@@ -48,14 +50,22 @@ class Plan:
 
 
 RATES = (5_000, 20_000)
+# Of the run that looks at memory alone.
+PARTITIONS = 10_000
+# How long a broker is idle before its memory is looked at, in seconds.
+SETTLE = 10
+# Some 3,000 requests a second.
+SMALL_RATE = 4_000
+SMALL = ("--producers", 6, "--linger", "1ms")
 FULL = Plan(
     quick=False,
-    runs=3,
-    broker_warmup_records=700_000,
+    runs=5,
+    broker_warmup_records=600_000,
     rates=RATES,
-    seconds=60,
-    warmup_seconds=10,
-    records=2_000_000,
+    small_rate=SMALL_RATE,
+    seconds=30,
+    warmup_seconds=5,
+    records=1_500_000,
     warmup_records=200_000,
     patience=240,
 )
@@ -64,6 +74,7 @@ QUICK = Plan(
     runs=1,
     broker_warmup_records=60_000,
     rates=RATES,
+    small_rate=SMALL_RATE,
     seconds=8,
     warmup_seconds=2,
     records=120_000,
@@ -88,15 +99,18 @@ def one_run(kind, plan, home, payloads):
     try:
         broker.start()
         run["first_record_ms"] = broker.first_record_ms
-        create_topics(broker, ["warm-up", *(f"rate-{rate}" for rate in plan.rates), "unthrottled"])
+        create_topics(broker, ["warm-up", *(f"rate-{rate}" for rate in plan.rates), "small", "unthrottled"])
         run["warm_up"] = [
             load.produce(broker, "warm-up", payloads, 1, plan.broker_warmup_records - 1),
             load.consume(broker, "warm-up", plan.broker_warmup_records),
         ]
         for rate in plan.rates:
-            run["produce_at"][str(rate)] = load.produce(broker, f"rate-{rate}", payloads, rate * plan.warmup_seconds, rate * plan.seconds, rate)
+            run["produce_at"][str(rate)] = load.produce_at(broker, f"rate-{rate}", rate, plan.seconds, plan.warmup_seconds)
+        run["small"] = load.produce_at(broker, "small", plan.small_rate, plan.seconds, plan.warmup_seconds, *SMALL)
         run["produce"] = load.produce(broker, "unthrottled", payloads, plan.warmup_records, plan.records)
         run["consume"] = load.consume(broker, "unthrottled", plan.warmup_records + plan.records)
+        # What is kept for a moment is not what a broker needs.
+        time.sleep(SETTLE)
         run["memory"] = machine.memory(broker.pid)
         # The tail is the only shared memory that Aplomb has, and Apache Kafka has no tail.
         run["tail_bytes"] = run["memory"]["shared"] if kind is brokers.Aplomb else 0
@@ -110,6 +124,21 @@ def one_run(kind, plan, home, payloads):
             say(f"{kind.kind}, {name}: something else kept {table.others(each):.1f} processors busy")
     shutil.rmtree(home)
     return run
+
+
+def many_partitions(home):
+    """Aplomb's memory with ten thousand partitions, a record in each."""
+    broker = brokers.Aplomb(home)
+    try:
+        broker.start()
+        load.fill(broker, PARTITIONS)
+        time.sleep(SETTLE)
+        found = {"partitions": PARTITIONS, "memory": machine.memory(broker.pid)}
+        broker.stop()
+    finally:
+        broker.close()
+    shutil.rmtree(home)
+    return found
 
 
 def create_topics(broker, topics):
@@ -168,6 +197,8 @@ def compare(plan, work, results):
     write(results / "environment.json", facts)
     payloads = home / "payloads"
     load.write_payloads(payloads)
+    write(results / "limit.json", limit.measure(plan.runs))
+    write(results / "partitions.json", many_partitions(home / "partitions"))
     runs = {kind.kind: [] for kind in KINDS}
     for number in range(1, plan.runs + 1):
         for kind in KINDS:
@@ -182,12 +213,13 @@ def compare(plan, work, results):
 def show(results):
     """The table of the runs in a directory; it is kept there, too."""
     facts = json.loads((results / "environment.json").read_text())
+    bare, many = (json.loads((results / f"{name}.json").read_text()) for name in ("limit", "partitions"))
     runs = {kind.kind: [json.loads(path.read_text()) for path in sorted(results.glob(f"*-{kind.kind}.json"))] for kind in KINDS}
     # One broker is a run ahead where the bench was stopped.
     count = min(map(len, runs.values()))
     if count == 0:
         raise RunFailed(f"{results} has no run of each broker")
-    text = table.markdown(facts, {kind: each[:count] for kind, each in runs.items()}, count)
+    text = table.markdown(facts, bare, many, {kind: each[:count] for kind, each in runs.items()}, count)
     (results / "table.md").write_text(text)
     return text
 
@@ -195,7 +227,7 @@ def show(results):
 def main():
     parser = argparse.ArgumentParser(description="Aplomb beside Apache Kafka on this machine.")
     parser.add_argument("--quick", action="store_true", help="two minutes: shows that the bench works, and no more")
-    parser.add_argument("--runs", type=int, help="runs of each broker (3)")
+    parser.add_argument("--runs", type=int, help="runs of each broker (5)")
     parser.add_argument("--keep", metavar="NAME", help="write the results to results/NAME, which git sees, instead of results/local")
     parser.add_argument("--dir", type=Path, default=CHECKOUT / ".work" / "bench", help="where the brokers' directories are made (.work/bench)")
     parser.add_argument("--show", type=Path, metavar="RESULTS", help="only print the table of earlier results")

@@ -22,9 +22,11 @@ class Row:
 
 def rows(rates):
     for rate in rates:
-        for key, name in (("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9")):
-            yield Row(f"produce at {rate:,} records/s: {name}, ms", lambda run, rate=rate, key=key: run["produce_at"][str(rate)]["latency_ms"][key])
+        for key, name in (("p50", "p50"), ("p99", "p99"), ("p99.9", "p99.9")):
+            yield Row(f"produce at {rate:,} records/s: {name}, ms", lambda run, rate=rate, key=key: run["produce_at"][str(rate)]["latency_ms"][key], 2)
         yield Row(f"produce at {rate:,} records/s: CPU s per GB", lambda run, rate=rate: run["produce_at"][str(rate)]["broker_cpu_seconds_per_gigabyte"], 2)
+    yield Row("many small requests: p99.9, ms", lambda run: run["small"]["latency_ms"]["p99.9"], 2)
+    yield Row("many small requests: CPU s per s", lambda run: run["small"]["broker_cpu_per_second"], 3)
     yield Row("produce, unthrottled: MB/s", lambda run: run["produce"]["megabytes_per_second"], 1)
     yield Row("produce, unthrottled: CPU s per GB", lambda run: run["produce"]["broker_cpu_seconds_per_gigabyte"], 2)
     yield Row("consume: MB/s", lambda run: run["consume"]["megabytes_per_second"], 1)
@@ -34,8 +36,8 @@ def rows(rates):
     yield Row("start to first acknowledged record, ms", lambda run: run["first_record_ms"])
 
 
-def markdown(environment, runs, count):
-    """`runs` by broker, `count` of each: {"aplomb": [run, ...], "kafka": [run, ...]}."""
+def markdown(environment, bare, many, runs, count):
+    """`bare` is what plain TCP costs, `many` the memory with many partitions; `runs` by broker, `count` of each: {"aplomb": [run, ...], "kafka": [run, ...]}."""
     versions = environment["versions"]
     lines = [
         f"{environment['cpu']}, {environment['processors']} processors, {environment['memory_bytes'] / 1e9:.0f} GB, Linux {environment['kernel']}, "
@@ -47,14 +49,27 @@ def markdown(environment, runs, count):
     for row in rows(environment["plan"]["rates"]):
         ours, theirs = ([row.figure(run) for run in runs[kind]] for kind in ("aplomb", "kafka"))
         lines.append(f"| {row.name} | {_cell(row, ours)} | {_cell(row, theirs)} | {_ratio(median(ours), median(theirs))} |")
+    lines += ["", *_notes(bare, many, runs)]
     doubts = list(_doubts(environment, runs))
     return "\n".join(lines + ([""] + [f"**{doubt}**" for doubt in doubts] if doubts else [])) + "\n"
+
+
+def _notes(bare, many, runs):
+    sink, source = (bare[name]["cpu_seconds_per_gigabyte"] for name in ("sink", "source"))
+    cost = {name: median(run[name]["broker_cpu_seconds_per_gigabyte"] for run in runs["aplomb"]) for name in ("produce", "consume")}
+    yield (
+        f"The bare limit here: a TCP sink takes {sink:.2f} CPU s per GB, a source {source:.2f}; "
+        f"Aplomb takes {cost['produce'] / sink:.1f} and {cost['consume'] / source:.1f} times that, unthrottled."
+    )
+    yield ""
+    resident = many["memory"]["resident"] - many["memory"]["shared"]
+    yield f"Aplomb with {many['partitions']:,} partitions, a record in each: {resident / MEGABYTE:.0f} MB resident without the tail."
 
 
 def loads(run):
     """The loads of a run by name."""
     yield from ((f"produce at {rate}/s", load) for rate, load in run["produce_at"].items())
-    yield from ((name, run[name]) for name in ("produce", "consume"))
+    yield from ((name, run[name]) for name in ("small", "produce", "consume"))
 
 
 def others(load):
