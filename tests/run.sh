@@ -57,6 +57,9 @@ observation() { suite observation; }
 
 tools() { suite tools; }
 
+# Slow disks and what is made of them.
+lab() { suite lab; }
+
 # Whole brokers with their disks and clients, by seed; a seed that fails prints what replays it.
 simulate() {
   cargo run --locked --quiet --profile sim --package aplomb-lab --bin simulate -- \
@@ -65,12 +68,12 @@ simulate() {
 
 fuzz() { fuzz/run.sh "$fuzz_seconds"; }
 
-steps=(setup ci simulate release oracles e2e tools adoption crash observation fuzz)
+steps=(setup ci simulate release oracles e2e tools adoption crash observation lab fuzz)
 [ $# -gt 0 ] && steps=("$@")
 failed=()
 for step in "${steps[@]}"; do
   case $step in
-    setup | ci | simulate | release | oracles | e2e | tools | adoption | crash | observation | fuzz) ;;
+    setup | ci | simulate | release | oracles | e2e | tools | adoption | crash | observation | lab | fuzz) ;;
     *) echo "there is no step '$step'" >&2; exit 2 ;;
   esac
   echo "== $step"

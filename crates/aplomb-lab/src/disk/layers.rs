@@ -19,7 +19,7 @@ use super::{Cache, Filesystem};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long whoever still has a file open on the disk is given to close it, before the mount is taken from under its feet.
-const COURTESY: Duration = Duration::from_secs(3);
+const COURTESY: Duration = Duration::from_secs(2);
 
 const TURN: Duration = Duration::from_millis(20);
 
@@ -152,7 +152,7 @@ fn take_down(place: &Place) -> Result<bool, LayerError> {
     let file = place.device();
     let loops = loops_of(&file)?;
     for each in &loops {
-        unmount_all(|mount| mount.device == each.number)?;
+        unmount_all(COURTESY, |mount| mount.device == each.number)?;
         match run("losetup", &[Path::new("--detach"), &each.path]) {
             // It went by itself with its last user.
             Err(_) if loops_of(&file)?.is_empty() => {}
@@ -161,7 +161,8 @@ fn take_down(place: &Place) -> Result<bool, LayerError> {
     }
     let released = || loops_of(&file).map(|left| left.is_empty().then_some(()));
     let in_use = wait_until(COURTESY, || released().transpose()).transpose()?.is_none();
-    unmount_all(|mount| mount.at == file)?;
+    // In use by the loop device, which is in use itself: waiting again would be in vain.
+    unmount_all(if in_use { Duration::ZERO } else { COURTESY }, |mount| mount.at == file)?;
     Ok(in_use)
 }
 
@@ -170,14 +171,15 @@ pub(super) fn is_mount_point(path: &Path) -> Result<bool, LayerError> {
     Ok(mounts()?.iter().any(|mount| mount.at == path))
 }
 
-fn unmount_all(ours: impl Fn(&Mount) -> bool) -> Result<(), LayerError> {
+/// Unmounts; after the time of courtesy also what is in use, which is then out of sight, and gone with its last user.
+fn unmount_all(courtesy: Duration, ours: impl Fn(&Mount) -> bool) -> Result<(), LayerError> {
     let began = Instant::now();
     // The last that was mounted covers the others.
     while let Some(mount) = mounts()?.into_iter().rfind(&ours) {
         match run("umount", &[&mount.at]) {
             Ok(_) => {}
             Err(hangs @ LayerError::Hangs { .. }) => return Err(hangs),
-            Err(_) if began.elapsed() < COURTESY => thread::sleep(TURN * 5),
+            Err(_) if began.elapsed() < courtesy => thread::sleep(TURN * 5),
             Err(_) => drop(run("umount", &[Path::new("--lazy"), &mount.at])?),
         }
     }

@@ -29,6 +29,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use rustix::process::{PidfdFlags, pidfd_open};
 use serde::{Deserialize, Serialize};
 
 pub use behaviour::AtOnce;
@@ -45,6 +46,9 @@ use settings::Settings;
 
 /// For how long a daemon may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A daemon that does not listen is just beginning, or just ending; a killed one has its lock until the kernel has ended its last thread.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// For how long it may take to take everything away: to write back what is dirty, and to wait for those who still use it.
 const PATIENCE_AT_THE_END: Duration = Duration::from_secs(90);
@@ -210,10 +214,7 @@ impl Disk {
         let place = named(&options.name)?;
         // Another disk's that cannot be cleared is in nobody's way; `list` says what it is.
         drop(clear_leftovers());
-        let lock = place
-            .claim()
-            .map_err(io_error("the runtime directory cannot be used"))?
-            .ok_or_else(|| DiskError::Exists(options.name.clone()))?;
+        let lock = claim(&place)?.ok_or_else(|| DiskError::Exists(options.name.clone()))?;
         let settings = match settings(options, &place) {
             Ok(settings) => settings,
             Err(why) => {
@@ -362,19 +363,15 @@ pub fn destroy(name: &str) -> Result<bool, DiskError> {
     if !place.directory().exists() {
         return Err(DiskError::Unknown(name.to_owned()));
     }
-    let in_use = match ask(&place, &Request::Destroy, PATIENCE_AT_THE_END) {
-        Ok(Answer::Destroyed { in_use }) => in_use,
-        Ok(other) => return Err(unexpected(other)),
-        // Killed, or told to end by somebody else: then it has gone by itself until we have its lock.
-        Err(DiskError::Gone(_) | DiskError::Unknown(_)) => {
-            let dead = layers::wait_until(PATIENCE_AT_THE_END, || clear_if_dead(&place).transpose());
-            return dead.unwrap_or_else(|| {
-                Err(DiskError::Stuck { name: name.to_owned(), why: "its daemon does not end".to_owned() })
-            });
-        }
-        Err(other) => return Err(other),
+    let gone = || match ask(&place, &Request::Destroy, PATIENCE_AT_THE_END) {
+        Ok(Answer::Destroyed { in_use }) => Some(Ok(in_use)),
+        Ok(other) => Some(Err(unexpected(other))),
+        // Killed; or just beginning, or just ending, and then it lives and there will be something else to find.
+        Err(DiskError::Gone(_) | DiskError::Unknown(_)) => clear_if_dead(&place).transpose(),
+        Err(other) => Some(Err(other)),
     };
-    Ok(in_use)
+    let stuck = || DiskError::Stuck { name: name.to_owned(), why: "its daemon does not end".to_owned() };
+    layers::wait_until(PATIENCE_AT_THE_END, gone).unwrap_or_else(|| Err(stuck()))
 }
 
 /// The disks there are. What killed daemons have left is cleared before.
@@ -385,8 +382,9 @@ pub fn list() -> Result<Vec<Status>, DiskError> {
     for place in Place::all().map_err(io_error("the runtime directory cannot be read"))? {
         match status_of(&place) {
             Ok(status) => disks.push(status),
-            // Just being made, or just going.
-            Err(DiskError::Gone(_) | DiskError::Unknown(_)) => {}
+            Err(DiskError::Gone(_) | DiskError::Unknown(_)) => {
+                layers::wait_until(MOMENT, || clear_if_dead(&place).transpose()).transpose()?;
+            }
             Err(other) => return Err(other),
         }
     }
@@ -405,7 +403,8 @@ fn named(name: &str) -> Result<Place, DiskError> {
 fn settings(options: &Options, place: &Place) -> Result<Settings, DiskError> {
     File::options().read(true).write(true).open("/dev/fuse").map_err(DiskError::NoFuse)?;
     if options.backing == Backing::Memory {
-        let memory = memory_bytes().map_err(io_error("/proc/meminfo cannot be read"))?;
+        let machine = rustix::system::sysinfo();
+        let memory = machine.totalram * u64::from(machine.mem_unit);
         if options.size_bytes >= memory {
             return Err(DiskError::TooLarge { size: options.size_bytes >> 20, memory: memory >> 20 });
         }
@@ -441,13 +440,6 @@ fn check_mount_point(path: &Path) -> Result<PathBuf, DiskError> {
         Ok(true) => Err(refuse("something is mounted there already")),
         Err(why) => Err(refuse(&why.to_string())),
     }
-}
-
-fn memory_bytes() -> io::Result<u64> {
-    let info = fs::read_to_string("/proc/meminfo")?;
-    let total = info.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
-    let kib = total.and_then(|kib| kib.parse::<u64>().ok());
-    kib.map(|kib| kib << 10).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "there is no MemTotal"))
 }
 
 fn write_down(place: &Place, settings: &Settings) -> Result<(), DiskError> {
@@ -516,23 +508,28 @@ fn ask(place: &Place, request: &Request, patience: Duration) -> Result<Answer, D
     let failed = io_error("the disk's daemon does not answer");
     stream.set_read_timeout(Some(patience)).map_err(&failed)?;
     stream.set_write_timeout(Some(patience)).map_err(&failed)?;
+    // Taken before, since a process that is gone cannot be waited for.
+    let daemon = rustix::net::sockopt::socket_peercred(&stream)
+        .and_then(|peer| pidfd_open(peer.pid, PidfdFlags::empty()))
+        .map_err(|_| gone())?;
     let told = protocol::say(&mut stream, request);
     let answer = told.and_then(|()| protocol::hear(&mut stream)).map_err(|why| match why.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => gone(),
         _ => failed(why),
     })?;
     if matches!(answer, Answer::Destroyed { .. }) {
-        // The end of the connection is the end of the process.
-        drop(io::Read::read(&mut stream, &mut [0]));
+        daemon::await_end(&daemon);
     }
     Ok(answer)
 }
 
+fn claim(place: &Place) -> Result<Option<File>, DiskError> {
+    place.claim().map_err(io_error("the runtime directory cannot be used"))
+}
+
 /// Clears what a daemon has left that was killed. Nothing if it lives; otherwise whether somebody still had files open there.
 fn clear_if_dead(place: &Place) -> Result<Option<bool>, DiskError> {
-    let Some(_lock) = place.claim().map_err(io_error("the runtime directory cannot be used"))? else {
-        return Ok(None);
-    };
+    let Some(_lock) = claim(place)? else { return Ok(None) };
     let stuck = |why: LayerError| DiskError::Stuck { name: place.name().to_owned(), why: why.to_string() };
     layers::clear(place).map(Some).map_err(stuck)
 }

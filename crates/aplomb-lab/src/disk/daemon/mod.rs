@@ -9,6 +9,7 @@ mod image;
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -155,8 +156,14 @@ fn watch(mut signals: Signals, owner: Option<u32>, endings: &Sender<Ending>) -> 
 /// Returns when there is no such process, which may be at once.
 fn await_end_of(process: u32) {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-    let Some(Ok(process)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else { return };
-    while let Err(rustix::io::Errno::INTR) = poll(&mut [PollFd::new(&process, PollFlags::IN)], None) {}
+    if let Some(Ok(process)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) {
+        await_end(&process);
+    }
+}
+
+/// Returns when this process has ended, all its threads with it.
+pub(super) fn await_end(process: &OwnedFd) {
+    while let Err(rustix::io::Errno::INTR) = poll(&mut [PollFd::new(process, PollFlags::IN)], None) {}
 }
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), String> {
