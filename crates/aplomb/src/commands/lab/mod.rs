@@ -1,7 +1,9 @@
 //! `aplomb lab`: what a slow disk does to a broker.
 
 mod disk;
+mod report;
 mod run;
+mod simulate;
 
 use std::process::ExitCode;
 
@@ -24,6 +26,12 @@ enum What {
     List,
     /// Run an incident: put a broker on a slow disk, disturb it, and see who waits. For root.
     Run(Box<run::RunArgs>),
+    /// Make the pages of runs again, from their records.
+    Report(report::ReportArgs),
+    /// Lay many runs side by side: a page, a picture and a table.
+    Compare(report::CompareArgs),
+    /// Run a broker with its disks, its clients and what goes wrong with them on a virtual clock, by seed.
+    Simulate(simulate::SimulateArgs),
 }
 
 /// Does what was asked.
@@ -32,5 +40,8 @@ pub(super) fn run(args: &LabArgs) -> ExitCode {
         What::Disk(args) => disk::run(args),
         What::List => run::list(),
         What::Run(args) => run::run(args),
+        What::Report(args) => report::report(args),
+        What::Compare(args) => report::compare(args),
+        What::Simulate(args) => simulate::run(args),
     }
 }
