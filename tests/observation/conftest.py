@@ -50,6 +50,8 @@ def observed(start_broker):
     broker.page = f"127.0.0.1:{port}"
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(30)
+    # Something that is refused, too.
+    assert admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].exception(30) is not None
     broker.admin = admin
     produce(broker, TOPIC, RECORDS, PARTITIONS)
     consume(broker, TOPIC, RECORDS, PARTITIONS)

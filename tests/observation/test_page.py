@@ -54,6 +54,26 @@ def test_a_long_poll_is_remote_time_and_not_local_time(observed):
         assert sum(value for labels, value in versions.items() if dict(labels)["request"] == request) > 0
 
 
+def test_error_codes_of_responses_are_counted_by_name(observed):
+    def errors(request):
+        """{error: count}, the same in both spellings."""
+        both = [{}, {}]
+        for (name, labels), value in page.items():
+            labels = dict(labels)
+            if name.startswith("kafka_network_requestmetrics_errors") and labels["request"] == request:
+                both[name.endswith("persec")][labels["error"]] = value
+        assert both[0] == both[1]
+        return both[0]
+
+    page = samples(observed.page)
+    before = errors("CreateTopics")
+    assert errors("Produce")["NONE"] > 0 and errors("Fetch")["NONE"] > 0 and errors("FetchConsumer") == {}
+    exception = observed.admin.create_topics([NewTopic(TOPIC, 1, 1)])[TOPIC].exception(30)
+    assert exception.args[0].name() == "TOPIC_ALREADY_EXISTS"
+    page = samples(observed.page)
+    assert errors("CreateTopics") == {**before, "TOPIC_ALREADY_EXISTS": before.get("TOPIC_ALREADY_EXISTS", 0) + 1}
+
+
 def test_connections_and_their_software_come_and_go(observed):
     def connections(page):
         return sum(value for (name, _), value in page.items() if name == "kafka_server_socket_server_metrics_connection_count")

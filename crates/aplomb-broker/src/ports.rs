@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use aplomb_model::{Instant, Timestamp};
+pub use aplomb_protocol::ErrorTally;
 use bytes::Bytes;
 
 use crate::message::ShardMessage;
@@ -61,7 +62,12 @@ pub struct Request {
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// These bytes, in order: length, header, body. Record bytes among them are slices of the tail and are written as they are.
-    Frame(Vec<Bytes>),
+    Frame {
+        /// The pieces.
+        parts: Vec<Bytes>,
+        /// The error codes in them.
+        errors: ErrorTally,
+    },
     /// Nothing is answered (produce with acks=0).
     Nothing,
     /// The connection is closed, after the replies before this one have gone out.

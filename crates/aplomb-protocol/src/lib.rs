@@ -23,7 +23,7 @@ pub use generated::any::{AnyRequest, AnyResponse};
 pub use generated::api_key::ApiKey;
 pub use generated::metadata_record::MetadataRecord;
 pub use message::{Codec, Message, Request, Reread, VersionRange};
-pub use primitives::{Reader, Tags, Writer};
+pub use primitives::{ErrorTally, Reader, Tags, Writer};
 
 /// Every message in use, each in a module with the structs it nests, for example
 /// [`messages::create_topics_request::CreatableTopic`].

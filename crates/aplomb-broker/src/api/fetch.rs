@@ -288,7 +288,8 @@ impl FetchOp {
             part.write(&mut response, self.version, self.committed_only)?;
             part.count_sent();
         }
-        Ok(Reply::Frame(response.finish(&[])?))
+        let errors = response.take_errors();
+        Ok(Reply::Frame { parts: response.finish(&[])?, errors })
     }
 
     /// Partitions are served in the order of the request until the response is full; the first that has records gives at least one
@@ -404,7 +405,9 @@ impl FetchPart {
 pub(crate) fn refuse(version: i16, correlation_id: i32, error: ErrorCode) -> Result<Reply, EncodeError> {
     // Sessions exist from version 7 on, and so does the field for their errors.
     let head = FetchResponseHead { throttle_time_ms: 0, error_code: error.to_wire(), session_id: 0 };
-    Ok(Reply::Frame(FetchResponseWriter::new(version, correlation_id, head)?.finish(&[])?))
+    let mut response = FetchResponseWriter::new(version, correlation_id, head)?;
+    let errors = response.take_errors();
+    Ok(Reply::Frame { parts: response.finish(&[])?, errors })
 }
 
 fn resolve(key: &FetchKey, image: &MetadataImage) -> Result<PartitionKey, ErrorCode> {

@@ -175,7 +175,8 @@ impl ProduceOp {
                 }
             }
         }
-        Ok(Reply::Frame(vec![response.finish(0, &[])?]))
+        let errors = response.take_errors();
+        Ok(Reply::Frame { parts: vec![response.finish(0, &[])?], errors })
     }
 }
 

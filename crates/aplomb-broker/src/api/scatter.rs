@@ -20,8 +20,10 @@ pub(crate) struct ReplyTo {
 impl ReplyTo {
     /// The reply with this body.
     pub(crate) fn with(self, body: &impl Message) -> Result<Reply, EncodeError> {
-        let frame = ResponseFrame::encode(self.api, self.version, self.correlation_id, body)?;
-        Ok(Reply::Frame(vec![frame]))
+        let mut frame = ResponseFrame::open(self.api, self.version, self.correlation_id)?;
+        body.encode(frame.writer(), self.version)?;
+        let errors = frame.writer().take_errors();
+        Ok(Reply::Frame { parts: vec![frame.close(0)?], errors })
     }
 }
 

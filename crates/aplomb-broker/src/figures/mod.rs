@@ -1,18 +1,21 @@
 //! What can be seen of a shard from outside: figures that it writes and that anybody reads without asking it.
 //!
-//! What always holds: counting is an addition to an atomic, without a lock, a look-up or an allocation. The locks here are taken when a
-//! partition comes or a client introduces itself, and are held for a push or a look into a small table. Whoever shows the
-//! figures works on what it has taken out ([`ShardFigures::take_newcomers`]), however many partitions there are.
+//! What always holds: counting is an addition to an atomic, without a lock, a look-up or an allocation. The locks here are for lists, of
+//! partitions that come and of kinds of clients: a shard only tries them (`notes.rs`), so that it never waits for whoever looks.
+//! That one works on what it has taken out ([`ShardFigures::take_newcomers`]), however many partitions there are.
 //!
 //! Names and meanings are those of Apache Kafka's MBeans (`ReplicaManager`, `BrokerTopicMetrics`, `Log`).
 
 mod clients;
+mod notes;
 mod partition;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use clients::{ClientSoftware, Clients};
+use clients::ClientKind;
+pub use clients::ClientSoftware;
+pub(crate) use notes::Notes;
 pub use partition::{Count, Counts, LogExtent, PartitionFigures};
 
 /// So many newcomers gather before those that are gone again are dropped, if nobody takes them out.
@@ -22,7 +25,7 @@ const FEW: usize = 64;
 #[derive(Debug)]
 pub struct ShardFigures {
     newcomers: Mutex<Newcomers>,
-    clients: Mutex<Clients>,
+    clients: Mutex<Vec<Arc<ClientKind>>>,
     disks: Vec<DiskFigures>,
     topics: AtomicU64,
     partitions: AtomicU64,
@@ -66,22 +69,6 @@ impl ShardFigures {
         }
     }
 
-    /// A partition has come to the shard.
-    pub(crate) fn welcome(&self, partition: &Arc<PartitionFigures>) {
-        let mut newcomers = self.newcomers.lock().unwrap_or_else(PoisonError::into_inner);
-        let Newcomers { partitions, gone } = &mut *newcomers;
-        if partitions.len() >= FEW && partitions.len() == partitions.capacity() {
-            partitions.retain(|partition| {
-                let here = !partition.is_gone();
-                if !here {
-                    gone.add(&partition.counts());
-                }
-                here
-            });
-        }
-        partitions.push(Arc::clone(partition));
-    }
-
     /// Partitions that have come since this was asked last, to be kept by whoever asks until they are gone.
     #[must_use]
     pub fn take_newcomers(&self) -> Newcomers {
@@ -91,11 +78,8 @@ impl ShardFigures {
     /// The clients' software, as they told it, with the number of connections of each.
     #[must_use]
     pub fn software(&self) -> Vec<(ClientSoftware, u64)> {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner).software()
-    }
-
-    pub(crate) fn with_clients(&self, change: impl FnOnce(&mut Clients)) {
-        change(&mut self.clients.lock().unwrap_or_else(PoisonError::into_inner));
+        let kinds = self.clients.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        kinds.iter().map(|kind| kind.counted()).filter(|(_, count)| *count > 0).collect()
     }
 
     /// Whether the log directory with this index is lost.
@@ -158,33 +142,5 @@ impl ShardFigures {
     pub(crate) fn set_fetch_sessions(&self, sessions: usize, evicted: u64) {
         self.fetch_sessions.store(sessions as u64, Ordering::Relaxed);
         self.evicted_sessions.store(evicted, Ordering::Relaxed);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use aplomb_model::TopicPartition;
-
-    use super::*;
-
-    #[test]
-    fn partitions_that_come_and_go_unseen_take_no_room_and_keep_what_they_counted() {
-        let figures = ShardFigures::new(1);
-        for n in 0..10_000 {
-            let partition = Arc::new(PartitionFigures::new(TopicPartition::new("orders", n)));
-            figures.welcome(&partition);
-            partition.add(Count::MessagesIn, 3);
-            if n > 0 {
-                partition.set_gone();
-            }
-        }
-        let mut newcomers = figures.take_newcomers();
-        assert!(newcomers.partitions.len() <= 2 * FEW, "{}", newcomers.partitions.len());
-        assert_eq!(&*newcomers.partitions[0].name().topic, "orders");
-        for partition in &newcomers.partitions {
-            newcomers.gone.add(&partition.counts());
-        }
-        assert_eq!(newcomers.gone.of(Count::MessagesIn), 30_000);
-        assert!(figures.take_newcomers().partitions.is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aplomb_protocol::frame::{RequestHead, ResponseFrame};
+use aplomb_protocol::frame::RequestHead;
 use aplomb_protocol::hot::fetch_request::FetchBody;
 use aplomb_protocol::hot::produce_request::ProduceBody;
 use aplomb_protocol::messages as m;
@@ -173,13 +173,12 @@ impl Shard {
             return Err(Refused::Unsupported);
         }
         let body = api_versions::unsupported_version();
-        let frame = ResponseFrame::encode(to.api, 0, to.correlation_id, &body);
-        reply(id, frame.map(|frame| Reply::Frame(vec![frame])), out);
+        reply(id, ReplyTo { version: 0, ..to }.with(&body), out);
         Ok(())
     }
 
     /// What a client says it is, for those who look at the figures. An invalid name is refused and not noted.
-    fn note_software(&self, request: &Request, asked: &m::ApiVersionsRequest, version: i16) {
+    fn note_software(&mut self, request: &Request, asked: &m::ApiVersionsRequest, version: i16) {
         let (name, release) = (&asked.client_software_name, &asked.client_software_version);
         let said = version >= api_versions::WITH_SOFTWARE;
         if said && ![name, release].into_iter().all(|text| api_versions::is_software_text(text)) {
@@ -187,7 +186,7 @@ impl Shard {
         }
         let (name, release) = if said { (name.as_str(), release.as_str()) } else { ("unknown", "unknown") };
         let connection = request.id.connection.number;
-        self.figures.with_clients(|clients| clients.introduce(connection, name, release, &request.listener));
+        self.notes.clients.introduce(connection, name, release, &request.listener);
     }
 
     pub(super) fn context<'a>(&'a self, listener: &'a str) -> Context<'a> {

@@ -143,7 +143,7 @@ impl Shard {
         }
         // Its directory is made with the next round, so that it is found where people look for it even while it is empty.
         partition.mark_dirty(&mut self.fx);
-        self.figures.welcome(&partition.figures);
+        self.notes.welcome(&partition.figures);
         self.partitions.insert(key, partition);
     }
 

@@ -32,7 +32,7 @@ pub(crate) use seed::checkpoint_of;
 pub use seed::{DiskSeed, PartitionSeed, SeedSettings, ShardSeed};
 
 use crate::config::BrokerConfig;
-use crate::figures::{Count, ShardFigures};
+use crate::figures::{Count, Notes, ShardFigures};
 use crate::message::{OpId, PartitionAnswer, PartitionCall, PartitionKey, ShardMessage, Slot};
 use crate::metadata::MetadataImage;
 use crate::parked::Operations;
@@ -64,6 +64,7 @@ pub struct Shard {
     stopping: Option<Stopping>,
     leaving: Leaving,
     figures: Arc<ShardFigures>,
+    notes: Notes,
     fx: Effects,
     /// Answers to operations of this shard.
     answers: VecDeque<(u64, Slot, PartitionAnswer)>,
@@ -130,7 +131,7 @@ impl Shard {
     /// A connection is gone.
     pub fn on_connection_closed(&mut self, connection: ConnectionId, now: Now, out: &mut Vec<Output>) {
         self.drop_fetches_of(connection, now, out);
-        self.figures.with_clients(|clients| clients.leave(connection.number));
+        self.notes.clients.leave(connection.number);
         self.settle(now, out);
     }
 
@@ -191,6 +192,7 @@ impl Shard {
         let (fetches, produces) = self.operations.parked();
         self.figures.set_parked(fetches, produces);
         self.figures.set_fetch_sessions(self.sessions.len(), self.sessions.evicted());
+        self.notes.hand_over(&self.figures);
     }
 
     fn carry_out_effects(&mut self, now: Now, out: &mut Vec<Output>) {

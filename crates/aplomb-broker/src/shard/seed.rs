@@ -16,7 +16,7 @@ use super::upkeep::Upkeep;
 use super::{ColdReads, Effects, Shard};
 use crate::config::BrokerConfig;
 use crate::disks::flusher::FlushIntervals;
-use crate::figures::ShardFigures;
+use crate::figures::{Notes, ShardFigures};
 use crate::message::{CheckpointEntry, PartitionKey};
 use crate::metadata::MetadataImage;
 use crate::parked::Operations;
@@ -120,6 +120,7 @@ impl Shard {
             stopping: None,
             leaving: Leaving::default(),
             figures,
+            notes: Notes::default(),
             fx: Effects::default(),
             answers: Default::default(),
             answers_out: Default::default(),
@@ -136,9 +137,10 @@ impl Shard {
             if partition.log.needs_checkpoint() {
                 partition.mark_dirty(&mut shard.fx);
             }
-            shard.figures.welcome(&partition.figures);
+            shard.notes.welcome(&partition.figures);
             shard.partitions.insert(key, partition);
         }
+        shard.notes.hand_over(&shard.figures);
         shard.show_cluster();
         for key in std::mem::take(&mut shard.fx.dirty) {
             let disk = shard.partitions[&key].disk;

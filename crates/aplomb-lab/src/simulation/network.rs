@@ -192,7 +192,7 @@ impl World {
             connection.next_reply += 1;
             connection.to_client = connection.to_client.max(self.now + delay);
             let event = match reply {
-                Reply::Frame(frame) => Event::Answer { connection: id.connection, frame },
+                Reply::Frame { parts: frame, .. } => Event::Answer { connection: id.connection, frame },
                 Reply::Nothing => continue,
                 Reply::Close { reason } => {
                     connection.closing = true;

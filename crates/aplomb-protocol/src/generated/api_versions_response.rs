@@ -84,7 +84,7 @@ impl Message for ApiVersionsResponse {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
         let flexible = v >= 3;
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.array(&self.api_keys, flexible, |w, it| it.encode(w, v))?;
         if v >= 1 {
             w.i32(self.throttle_time_ms);

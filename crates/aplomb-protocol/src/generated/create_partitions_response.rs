@@ -72,7 +72,7 @@ impl CreatePartitionsTopicResult {
     pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 2;
         w.string(&self.name, flexible)?;
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.nullable_string(self.error_message.as_deref(), flexible)?;
         if flexible {
             w.no_tags();

@@ -104,7 +104,7 @@ impl DeleteRecordsPartitionResult {
         let flexible = v == 2;
         w.i32(self.partition_index);
         w.i64(self.low_watermark);
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         if flexible {
             w.no_tags();
         }

@@ -76,7 +76,7 @@ impl Message for DescribeClusterResponse {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
         w.i32(self.throttle_time_ms);
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.nullable_string(self.error_message.as_deref(), true)?;
         if v >= 1 {
             w.i8(self.endpoint_type);

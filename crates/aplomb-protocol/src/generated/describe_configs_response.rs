@@ -89,7 +89,7 @@ impl DescribeConfigsResult {
 
     pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 4;
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.nullable_string(self.error_message.as_deref(), flexible)?;
         w.i8(self.resource_type);
         w.string(&self.resource_name, flexible)?;

@@ -42,7 +42,7 @@ impl Message for DescribeLogDirsResponse {
         let flexible = v >= 2;
         w.i32(self.throttle_time_ms);
         if v >= 3 {
-            w.i16(self.error_code);
+            w.error_code(self.error_code);
         }
         w.array(&self.results, flexible, |w, it| it.encode(w, v))?;
         if flexible {
@@ -99,7 +99,7 @@ impl DescribeLogDirsResult {
 
     pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 2;
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.string(&self.log_dir, flexible)?;
         w.array(&self.topics, flexible, |w, it| it.encode(w, v))?;
         if v >= 4 {

@@ -90,7 +90,7 @@ impl PartitionResponse {
 
     pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         w.i32(self.partition_index);
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.nullable_string(self.error_message.as_deref(), true)?;
         w.array(&self.active_producers, true, |w, it| it.encode(w, v))?;
         w.no_tags();

@@ -47,7 +47,7 @@ impl Message for DescribeQuorumResponse {
         if !Self::VERSIONS.contains(v) {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         if v == 2 {
             w.nullable_string(self.error_message.as_deref(), true)?;
         }
@@ -152,7 +152,7 @@ impl PartitionData {
 
     pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         w.i32(self.partition_index);
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         if v == 2 {
             w.nullable_string(self.error_message.as_deref(), true)?;
         }

@@ -89,7 +89,7 @@ impl DescribeTopicPartitionsResponseTopic {
     }
 
     pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.nullable_string(self.name.as_deref(), true)?;
         w.uuid(self.topic_id);
         w.bool(self.is_internal);
@@ -165,7 +165,7 @@ impl DescribeTopicPartitionsResponsePartition {
     }
 
     pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.i32(self.partition_index);
         w.i32(self.leader_id);
         w.i32(self.leader_epoch);

@@ -58,7 +58,7 @@ impl Message for FetchResponse {
         let flexible = v >= 12;
         w.i32(self.throttle_time_ms);
         if v >= 7 {
-            w.i16(self.error_code);
+            w.error_code(self.error_code);
         }
         if v >= 7 {
             w.i32(self.session_id);
@@ -215,7 +215,7 @@ impl PartitionData {
     pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 12;
         w.i32(self.partition_index);
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.i64(self.high_watermark);
         w.i64(self.last_stable_offset);
         if v >= 5 {

@@ -72,7 +72,7 @@ impl Message for FindCoordinatorResponse {
             w.i32(self.throttle_time_ms);
         }
         if v <= 3 {
-            w.i16(self.error_code);
+            w.error_code(self.error_code);
         } else if self.error_code != 0 {
             return Err(EncodeError::FieldNotInVersion {
                 message: "FindCoordinatorResponse",
@@ -173,7 +173,7 @@ impl Coordinator {
         w.i32(self.node_id);
         w.string(&self.host, true)?;
         w.i32(self.port);
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.nullable_string(self.error_message.as_deref(), true)?;
         w.no_tags();
         Ok(())

@@ -37,7 +37,7 @@ impl Message for ListConfigResourcesResponse {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
         w.i32(self.throttle_time_ms);
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.array(&self.config_resources, true, |w, it| it.encode(w, v))?;
         w.no_tags();
         Ok(())

@@ -117,7 +117,7 @@ impl ListOffsetsPartitionResponse {
     pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 6;
         w.i32(self.partition_index);
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.i64(self.timestamp);
         w.i64(self.offset);
         if v >= 4 {

@@ -97,7 +97,7 @@ impl Message for MetadataResponse {
             });
         }
         if v == 13 {
-            w.i16(self.error_code);
+            w.error_code(self.error_code);
         }
         if flexible {
             w.no_tags();
@@ -194,7 +194,7 @@ impl MetadataResponseTopic {
 
     pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 9;
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         if v >= 12 {
             w.nullable_string(self.name.as_deref(), flexible)?;
         } else {
@@ -287,7 +287,7 @@ impl MetadataResponsePartition {
 
     pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 9;
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.i32(self.partition_index);
         w.i32(self.leader_id);
         if v >= 7 {

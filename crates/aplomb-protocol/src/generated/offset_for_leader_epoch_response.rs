@@ -111,7 +111,7 @@ impl EpochEndOffset {
 
     pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v == 4;
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.i32(self.partition);
         w.i32(self.leader_epoch);
         w.i64(self.end_offset);

@@ -180,7 +180,7 @@ impl PartitionProduceResponse {
     pub(crate) fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
         let flexible = v >= 9;
         w.i32(self.index);
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.i64(self.base_offset);
         w.i64(self.log_append_time_ms);
         if v >= 5 {

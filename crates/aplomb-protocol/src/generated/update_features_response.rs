@@ -47,7 +47,7 @@ impl Message for UpdateFeaturesResponse {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
         w.i32(self.throttle_time_ms);
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.nullable_string(self.error_message.as_deref(), true)?;
         if v <= 1 {
             w.array(&self.results, true, |w, it| it.encode(w, v))?;
@@ -85,7 +85,7 @@ impl UpdatableFeatureResult {
 
     pub(crate) fn encode(&self, w: &mut Writer, _v: i16) -> Result<(), EncodeError> {
         w.string(&self.feature, true)?;
-        w.i16(self.error_code);
+        w.error_code(self.error_code);
         w.nullable_string(self.error_message.as_deref(), true)?;
         w.no_tags();
         Ok(())

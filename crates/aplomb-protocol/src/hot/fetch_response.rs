@@ -10,7 +10,7 @@ use crate::messages::fetch_response::{
     AbortedTransaction, EpochEndOffset, LeaderIdAndEpoch, NodeEndpoint, SnapshotId,
 };
 use crate::primitives::OpenCount;
-use crate::{ApiKey, EncodeError, Message as _};
+use crate::{ApiKey, EncodeError, ErrorTally, Message as _};
 
 /// What was read of one partition.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,7 +131,7 @@ impl FetchResponseWriter {
         let w = frame.writer();
         w.i32(head.throttle_time_ms);
         if version >= 7 {
-            w.i16(head.error_code);
+            w.error_code(head.error_code);
             w.i32(head.session_id);
         }
         let topics = w.open_count(flexible);
@@ -174,7 +174,7 @@ impl FetchResponseWriter {
         self.topic.as_mut().expect("a topic comes before its partitions").count += 1;
         let w = self.frame.writer();
         w.i32(partition.index);
-        w.i16(partition.error_code);
+        w.error_code(partition.error_code);
         w.i64(partition.high_watermark);
         w.i64(partition.last_stable_offset);
         if version >= 5 {
@@ -203,6 +203,12 @@ impl FetchResponseWriter {
             }
         }
         Ok(())
+    }
+
+    /// The error codes that were written so far.
+    #[must_use]
+    pub fn take_errors(&mut self) -> ErrorTally {
+        self.frame.writer().take_errors()
     }
 
     /// Ends the response: the segments of its frame, length first, in the order in which they go to the socket.

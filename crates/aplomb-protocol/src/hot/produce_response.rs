@@ -9,7 +9,7 @@ use crate::frame::ResponseFrame;
 use crate::messages::produce_response::{BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint};
 use crate::messages::{ProduceResponse, produce_response};
 use crate::primitives::OpenCount;
-use crate::{ApiKey, EncodeError, Message as _};
+use crate::{ApiKey, EncodeError, ErrorTally, Message as _};
 
 /// What became of the records for one partition.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,7 +107,7 @@ impl ProduceResponseWriter {
         }
         let w = self.frame.writer();
         w.i32(partition.index);
-        w.i16(partition.error_code);
+        w.error_code(partition.error_code);
         w.i64(partition.base_offset);
         w.i64(partition.log_append_time_ms);
         if version >= 5 {
@@ -124,6 +124,12 @@ impl ProduceResponseWriter {
             }
         }
         Ok(())
+    }
+
+    /// The error codes that were written so far.
+    #[must_use]
+    pub fn take_errors(&mut self) -> ErrorTally {
+        self.frame.writer().take_errors()
     }
 
     /// Ends the response. `endpoints` tells where the leaders that were named are; version 10 and above.

@@ -4,11 +4,13 @@
 //! ones it is a big-endian int16 (strings) or int32 (bytes, records, arrays), -1 meaning null. Callers say which.
 
 mod arrays;
+mod errors;
 mod reader;
 mod tags;
 mod writer;
 
 pub(crate) use arrays::OpenCount;
+pub use errors::ErrorTally;
 pub use reader::Reader;
 pub use tags::Tags;
 pub use writer::Writer;

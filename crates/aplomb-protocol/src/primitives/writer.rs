@@ -3,13 +3,14 @@
 use aplomb_model::Uuid;
 use bytes::{BufMut as _, Bytes, BytesMut};
 
-use super::MAX_STRING;
+use super::{ErrorTally, MAX_STRING};
 use crate::EncodeError;
 
 /// A growing buffer.
 #[derive(Debug, Default)]
 pub struct Writer {
     pub(super) buffer: BytesMut,
+    errors: ErrorTally,
 }
 
 impl Writer {
@@ -22,7 +23,7 @@ impl Writer {
     /// An empty buffer with room for `capacity` bytes.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
-        Self { buffer: BytesMut::with_capacity(capacity) }
+        Self { buffer: BytesMut::with_capacity(capacity), ..Self::default() }
     }
 
     /// Bytes written so far.
@@ -77,6 +78,18 @@ impl Writer {
     /// A big-endian 16-bit integer.
     pub fn i16(&mut self, value: i16) {
         self.buffer.put_i16(value);
+    }
+
+    /// An error code, which is counted ([`Self::take_errors`]).
+    pub fn error_code(&mut self, value: i16) {
+        self.errors.add(value);
+        self.i16(value);
+    }
+
+    /// The error codes that were written so far.
+    #[must_use]
+    pub fn take_errors(&mut self) -> ErrorTally {
+        std::mem::take(&mut self.errors)
     }
 
     /// A big-endian unsigned 16-bit integer.

@@ -5,16 +5,21 @@
 //! disks; ResponseQueue lasts until the response is handed to the socket, behind those to earlier requests of the connection; ResponseSend until
 //! the socket has taken it.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aplomb_broker::api::SUPPORTED;
-use aplomb_model::Instant;
+use aplomb_broker::ports::ErrorTally;
+use aplomb_model::{ErrorCode, Instant};
 
 use super::histogram::{Distribution, Histogram};
 
 /// Versions of an API that are told apart.
 const VERSIONS: usize = 32;
+
+/// Error codes: all that there are.
+const ERRORS: usize = ErrorCode::ALL.len();
 
 /// A part of a request's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +102,8 @@ pub(crate) struct ApiFigures {
     stages: [Histogram; Stage::ALL.len()],
     bytes: Histogram,
     versions: [AtomicU64; VERSIONS],
+    /// By place in [`ErrorCode::ALL`].
+    errors: [AtomicU64; ERRORS],
 }
 
 /// The figures of one API over all shards, at one moment.
@@ -106,6 +113,8 @@ pub(crate) struct ApiTotals {
     pub(crate) stages: [Distribution; Stage::ALL.len()],
     pub(crate) bytes: Distribution,
     pub(crate) versions: [u64; VERSIONS],
+    /// By name; none that did not occur.
+    pub(crate) errors: BTreeMap<&'static str, u64>,
 }
 
 impl Default for RequestFigures {
@@ -118,6 +127,7 @@ impl Default for RequestFigures {
                 stages: Default::default(),
                 bytes: Histogram::default(),
                 versions: std::array::from_fn(|_| AtomicU64::new(0)),
+                errors: std::array::from_fn(|_| AtomicU64::new(0)),
             }));
         }
         Self { apis }
@@ -137,6 +147,16 @@ impl RequestFigures {
         }
     }
 
+    /// A response with these error codes was made. What is not served is not counted.
+    pub(crate) fn on_errors(&self, api_key: i16, errors: &ErrorTally) {
+        let Some(api) = self.api(api_key) else { return };
+        for (code, count) in errors.iter() {
+            if let Some(counted) = place(code).and_then(|place| api.errors.get(place)) {
+                counted.fetch_add(count, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// Adds an API's figures to `totals`.
     pub(crate) fn add_to(&self, api_key: i16, totals: &mut ApiTotals) {
         let Some(api) = self.api(api_key) else { return };
@@ -147,6 +167,12 @@ impl RequestFigures {
         for (version, sum) in api.versions.iter().zip(&mut totals.versions) {
             *sum += version.load(Ordering::Relaxed);
         }
+        for (errors, code) in api.errors.iter().zip(ErrorCode::ALL) {
+            let count = errors.load(Ordering::Relaxed);
+            if count > 0 {
+                *totals.errors.entry(code.name()).or_default() += count;
+            }
+        }
     }
 
     fn api(&self, key: i16) -> Option<&ApiFigures> {
@@ -154,9 +180,30 @@ impl RequestFigures {
     }
 }
 
+/// A code's place in [`ErrorCode::ALL`], which has them all in order.
+fn place(code: i16) -> Option<usize> {
+    usize::try_from(code - ErrorCode::ALL[0].to_wire()).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_error_code_of_a_response_is_counted_under_its_name() {
+        for (at, code) in ErrorCode::ALL.iter().enumerate() {
+            assert_eq!(place(code.to_wire()), Some(at));
+        }
+        let errors = ErrorTally::from_iter([0, 3, -1, 0]);
+        let figures = RequestFigures::default();
+        figures.on_errors(20, &errors);
+        figures.on_errors(20, &errors);
+        figures.on_errors(i16::MAX, &errors);
+        let mut totals = ApiTotals::default();
+        figures.add_to(20, &mut totals);
+        let counted: Vec<_> = totals.errors.into_iter().collect();
+        assert_eq!(counted, [("NONE", 4), ("UNKNOWN_SERVER_ERROR", 2), ("UNKNOWN_TOPIC_OR_PARTITION", 2)]);
+    }
 
     #[test]
     fn a_requests_time_is_shared_out_among_its_stages() {

@@ -79,8 +79,8 @@ impl Replies {
     /// # Panics
     /// If the request was answered before, or never admitted.
     pub(crate) fn complete(&mut self, sequence: u64, reply: Reply, at: Instant, figures: &RequestFigures) {
-        if let Reply::Frame(pieces) = &reply {
-            self.unwritten += pieces.iter().map(Bytes::len).sum::<usize>();
+        if let Reply::Frame { parts, .. } = &reply {
+            self.unwritten += parts.iter().map(Bytes::len).sum::<usize>();
         }
         let slot = self.slot(sequence).expect("a reply belongs to a request in flight");
         assert!(slot.reply.is_none(), "a request is answered once");
@@ -92,9 +92,10 @@ impl Replies {
             match reply {
                 // Behind a close nothing is sent any more.
                 _ if self.close.is_some() => {}
-                Reply::Frame(pieces) => {
-                    self.queued += pieces.iter().map(|piece| piece.len() as u64).sum::<u64>();
-                    self.pieces.extend(pieces.into_iter().filter(|piece| !piece.is_empty()));
+                Reply::Frame { parts, errors } => {
+                    figures.on_errors(exchange.api_key, &errors);
+                    self.queued += parts.iter().map(|piece| piece.len() as u64).sum::<u64>();
+                    self.pieces.extend(parts.into_iter().filter(|piece| !piece.is_empty()));
                     self.sending.push_back((self.queued, exchange));
                 }
                 Reply::Nothing => figures.on_sent(&exchange, at),
@@ -194,6 +195,8 @@ mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
 
+    use aplomb_broker::ports::ErrorTally;
+
     use super::*;
     use crate::metrics::requests::{ApiTotals, Stage};
 
@@ -206,7 +209,11 @@ mod tests {
     }
 
     fn frame(text: &'static str) -> Reply {
-        Reply::Frame(vec![Bytes::from_static(text.as_bytes()), Bytes::new()])
+        made_of(vec![Bytes::from_static(text.as_bytes()), Bytes::new()])
+    }
+
+    fn made_of(parts: Vec<Bytes>) -> Reply {
+        Reply::Frame { parts, errors: ErrorTally::default() }
     }
 
     #[test]
@@ -241,7 +248,7 @@ mod tests {
             (0..body.len()).step_by(999).map(|at| body.slice(at..body.len().min(at + 999))).collect();
         let mut replies = Replies::default();
         let sequence = replies.admit(exchange());
-        complete(&mut replies, sequence, Reply::Frame(pieces));
+        complete(&mut replies, sequence, made_of(pieces));
 
         let mut seen = Vec::new();
         let mut blocked = 0;
@@ -277,7 +284,7 @@ mod tests {
         replies.left(large, at(1), false);
         replies.complete(small, frame("small"), at(2), &figures);
         let body = Bytes::from(vec![7; 3_000_000]);
-        replies.complete(large, Reply::Frame(vec![body]), at(4), &figures);
+        replies.complete(large, made_of(vec![body]), at(4), &figures);
         let count = |figures: &RequestFigures| {
             let mut totals = ApiTotals::default();
             figures.add_to(3, &mut totals);

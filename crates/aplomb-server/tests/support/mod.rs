@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aplomb_broker::message::ShardMessage;
-use aplomb_broker::ports::{CloseReason, ConnectionId, Now, Output, Reply, Request, RequestId, ShardId};
+use aplomb_broker::ports::{
+    CloseReason, ConnectionId, ErrorTally, Now, Output, Reply, Request, RequestId, ShardId,
+};
 use aplomb_disk_api::Completion;
 use aplomb_model::Instant;
 use aplomb_server::guard::{Guard, GuardMode};
@@ -154,7 +156,8 @@ impl Core for Letters {
 
 fn echo(frame: &Bytes) -> Reply {
     let length = i32::try_from(frame.len()).expect("frames are small");
-    Reply::Frame(vec![Bytes::copy_from_slice(&length.to_be_bytes()), frame.clone()])
+    let parts = vec![Bytes::copy_from_slice(&length.to_be_bytes()), frame.clone()];
+    Reply::Frame { parts, errors: ErrorTally::default() }
 }
 
 /// What a test wants to be different.

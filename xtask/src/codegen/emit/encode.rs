@@ -50,10 +50,16 @@ fn missing(one: &Struct, slot: &Slot) -> String {
     )
 }
 
+/// The name that all responses have for the field.
+const ERROR_CODE: &str = "ErrorCode";
+
 /// Writes the field where it is present, as a statement.
 fn statement(one: &Struct, slot: &Slot, flexible: &str) -> String {
     let ident = &slot.ident;
     let plain = |place: &Place| {
+        if slot.field.name == ERROR_CODE && matches!(slot.field.ty, Type::Int16) {
+            return format!("w.error_code({});\n", place.value);
+        }
         let written = plain(&slot.field.ty, place, flexible);
         if written.fallible { format!("{}?;\n", written.code) } else { format!("{};\n", written.code) }
     };

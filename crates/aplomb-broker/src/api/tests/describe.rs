@@ -132,7 +132,7 @@ fn a_producer_is_shown_with_its_open_transaction() {
     op.on_answer(calls[0].0, PartitionAnswer::Producers(Ok(known)));
     assert!(op.is_complete());
 
-    let Reply::Frame(parts) = op.reply().expect("fits") else { panic!("a response") };
+    let Reply::Frame { parts, errors } = op.reply().expect("fits") else { panic!("a response") };
     let producer = m::describe_producers_response::ProducerState {
         producer_id: 7,
         producer_epoch: 3,
@@ -156,6 +156,7 @@ fn a_producer_is_shown_with_its_open_transaction() {
     let expected = m::DescribeProducersResponse { throttle_time_ms: 0, topics: vec![topic] };
     let frame = ResponseFrame::encode(ApiKey::DescribeProducers, 0, 9, &expected).expect("fits");
     assert_eq!(parts, [frame]);
+    assert_eq!(errors.iter().collect::<Vec<_>>(), [(0, 1), (unknown, 1)]);
 }
 
 #[test]

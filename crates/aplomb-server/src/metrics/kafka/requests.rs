@@ -65,6 +65,7 @@ impl Requests {
             }
         }
         put_versions(page, &rows);
+        put_errors(page, &rows);
         for stage in Stage::ALL {
             let (name, count, help) = names(stage);
             put_distribution(page, name, count, help, 1000.0, &rows, |totals| &totals.stages[stage as usize]);
@@ -88,6 +89,18 @@ fn put_versions(page: &mut Page, rows: &[Row<'_>]) {
             for (version, count) in row.totals.versions.iter().enumerate().filter(|(_, count)| **count > 0) {
                 let version = version.to_string();
                 samples.put(&Labels::new(&[("request", row.name), ("version", &version)]), *count);
+            }
+        }
+    }
+}
+
+/// Fetches are counted once, whoever asks.
+fn put_errors(page: &mut Page, rows: &[Row<'_>]) {
+    for name in per_sec!("kafka_network_requestmetrics_errors") {
+        let mut samples = page.samples(name, Kind::Counter, "Error codes in responses, NONE included.");
+        for row in rows.iter().filter(|row| ![CONSUMERS, FOLLOWERS].contains(&row.name)) {
+            for (error, count) in &row.totals.errors {
+                samples.put(&Labels::new(&[("request", row.name), ("error", error)]), *count);
             }
         }
     }
