@@ -9,21 +9,25 @@ import time
 from pathlib import Path
 
 TICK = os.sysconf("SC_CLK_TCK")
-# Above this one-minute load average, figures mean nothing.
-QUIET = 0.5
+# Above so many busy processors while nothing of ours runs, figures mean nothing.
+QUIET = 0.1
+# For so long one looks, in seconds.
+LOOK = 5
 
 
-def load_average():
-    """Of the last minute."""
-    return os.getloadavg()[0]
+def busy_processors():
+    """How many are busy now. Not the load average, which remembers the last run for minutes."""
+    began, (before, _) = time.monotonic(), _machine_cpu_seconds()
+    time.sleep(LOOK)
+    return (_machine_cpu_seconds()[0] - before) / (time.monotonic() - began)
 
 
 def wait_until_quiet(patience):
-    """Waits at most `patience` seconds until the load average is low enough; returns the last one."""
+    """Waits at most `patience` seconds until nobody else is at work; returns how many processors are busy then."""
     deadline = time.monotonic() + patience
-    while load_average() > QUIET and time.monotonic() < deadline:
-        time.sleep(1)
-    return load_average()
+    while (busy := busy_processors()) > QUIET and time.monotonic() < deadline:
+        pass
+    return busy
 
 
 def process_cpu_seconds(pid):

@@ -79,9 +79,9 @@ def others(load):
 
 def _doubts(environment, runs):
     every = [run for kind in runs.values() for run in kind]
-    loaded = [run["load_average"] for run in every if run["load_average"] > machine.QUIET]
+    loaded = [run["busy_before"] for run in every if run["busy_before"] > machine.QUIET]
     if loaded:
-        yield f"These figures mean nothing: before {len(loaded)} of {len(every)} runs the load average was above {machine.QUIET} (up to {max(loaded):.1f})."
+        yield f"These figures mean nothing: before {len(loaded)} of {len(every)} runs something kept up to {max(loaded):.1f} processors busy."
     busy = max(others(load) for run in every for _, load in loads(run))
     if busy > OTHERS:
         yield f"Something else kept up to {busy:.1f} processors busy during a load."
