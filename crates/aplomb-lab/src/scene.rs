@@ -14,7 +14,7 @@ use aplomb_protocol::messages::{IncrementalAlterConfigsRequest, IncrementalAlter
 use crate::brokers::{BrokerError, BrokerUnderTest, Places};
 use crate::conditions::{ConditionError, DirtyLimit, Undo, drop_caches, evict, page_out, sync};
 use crate::disk::{Delay, Disk, DiskError, Operation};
-use crate::incidents::Action;
+use crate::incidents::{Action, OnDisk};
 use crate::workload::WorkloadError;
 use crate::workload::allocation::Allocation;
 use crate::workload::journal::Neighbour;
@@ -84,14 +84,19 @@ impl Folders {
         Ok(folders)
     }
 
-    /// Where a broker finds its room: its records on the slow disk, or only what it writes about itself.
+    /// Where a broker finds its room.
     ///
     /// # Errors
     /// When folders cannot be made.
-    pub fn places(&self, mount: &Path, logs_only: bool) -> Result<Places, SceneError> {
-        let (records, logs) = if logs_only { (&*self.quick, mount) } else { (mount, &*self.quick) };
+    pub fn places(&self, mount: &Path, on_disk: OnDisk) -> Result<Places, SceneError> {
+        let (slow, quick) = (mount.join("records"), self.quick.join("records"));
+        let (data, logs) = match on_disk {
+            OnDisk::Records => (vec![slow], &*self.quick),
+            OnDisk::OneOfTwo => (vec![slow, quick], &*self.quick),
+            OnDisk::Logs => (vec![quick], mount),
+        };
         let places = Places {
-            data: vec![records.join("records")],
+            data,
             own: self.quick.join("own"),
             logs: logs.join("logs"),
             memory: self.memory.clone(),
@@ -198,8 +203,8 @@ impl Scene {
             Action::Allocate(bytes) => {
                 self.allocation = Some(Allocation::start(self.broker.address(), *bytes, self.longest)?);
             }
-            Action::Neighbour => {
-                self.disturbances.neighbour = Some(Neighbour::start(self.disk.mount_point())?);
+            Action::Neighbour(habit) => {
+                self.disturbances.neighbour = Some(Neighbour::start(self.disk.mount_point(), *habit)?);
             }
             Action::Retain { topic, bytes } => self.retain(topic, *bytes)?,
         }

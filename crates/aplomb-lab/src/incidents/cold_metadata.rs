@@ -26,11 +26,16 @@ pub(super) fn incident() -> Incident {
         during,
         disturbance: "reads take 300 ms, and the kernel forgets inodes",
         signatures: vec![Signature::wait(
-            "a request handler's write reads an inode from the disk",
+            "a request handler's write waits for metadata of its file",
             &[Role::Request],
             &[
-                &["xfs_buf_iowait", "xfs_buf_read_map"],
-                &["xfs_imap_to_bp", "xfs_inode_item_precommit"],
+                &[
+                    "xfs_buf_iowait",
+                    "xfs_buf_read_map",
+                    "xfs_vn_update_time",
+                    "xfs_buffered_write_iomap_begin",
+                ],
+                &["xfs_file_buffered_write"],
                 &["vfs_write", "ksys_write", "vfs_writev"],
             ],
         )],

@@ -18,7 +18,7 @@ pub(super) fn incident() -> Incident {
             Whoever dirties a page beyond the limit is put to sleep until enough has been written: every request handler that appends.",
         filesystem: Filesystem::Xfs,
         during,
-        disturbance: "the device answers nothing for 3 s, twice; writers wait beyond 8 MiB of dirty pages",
+        disturbance: "the device answers nothing for 3 s, twice; writers wait beyond a few MiB of dirty pages",
         signatures: vec![Signature::wait(
             "a request handler is held up for its dirty pages",
             &[Role::Request],

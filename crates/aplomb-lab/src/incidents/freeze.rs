@@ -6,6 +6,7 @@ use super::calm::nothing;
 use super::journal::JOURNAL;
 use super::{Action, Incident, Step, Whom};
 use crate::disk::{Change, Filesystem};
+use crate::workload::journal::Habit;
 
 /// How long it is frozen.
 const FROZEN: Duration = Duration::from_secs(3);
@@ -17,6 +18,13 @@ pub(super) fn twice() -> Vec<Step> {
     vec![freeze(0.05, Duration::ZERO), thaw(0.05, FROZEN), freeze(0.6, Duration::ZERO), thaw(0.6, FROZEN)]
 }
 
+/// The same, while somebody keeps the journal committing.
+pub(super) fn twice_in_a_commit() -> Vec<Step> {
+    let mut steps = vec![Step::first(Action::Neighbour(Habit::Marks))];
+    steps.extend(twice());
+    steps
+}
+
 /// On ext4.
 pub(super) fn incident() -> Incident {
     Incident {
@@ -24,9 +32,10 @@ pub(super) fn incident() -> Incident {
         title: "The disk answers nothing for three seconds",
         explanation: "A network disk fails over, a controller resets, a cloud volume is throttled: the device answers nothing for 3 s, twice.\n\n\
             Appends go to the page cache, so they would not have to notice. On ext4 they do, since a write waits for the journal's commit, and the commit \
-            for the device.",
+            for the device. A neighbour that makes, syncs and removes a file, as many programs do, has the journal commit whenever the device \
+            stops.",
         filesystem: Filesystem::Ext4,
-        during: twice(),
+        during: twice_in_a_commit(),
         disturbance: "the device answers nothing for 3 s, twice",
         signatures: vec![JOURNAL],
         hurts: Whom::Kafka,
@@ -43,6 +52,7 @@ pub(super) fn far_from_the_limit() -> Incident {
             to wait for a device that answers nothing for 3 s.",
         control: true,
         filesystem: Filesystem::Xfs,
+        during: twice(),
         hurts: Whom::Nobody,
         ..incident()
     }

@@ -5,6 +5,7 @@ use super::{Action, Incident, OnDisk, Step, Whom};
 use crate::disk::{Change, Delay, Filesystem, Operation};
 use crate::evidence::signatures::{Mark, Signature};
 use crate::record::Role;
+use crate::workload::journal::Habit;
 
 pub(super) fn incident() -> Incident {
     Incident {
@@ -16,9 +17,9 @@ pub(super) fn incident() -> Incident {
             transaction, and waits for it. LINE met this in 2019. -Xlog:async mends it, and Apache Kafka's start script does not set it.",
         filesystem: Filesystem::Ext4,
         on_disk: OnDisk::Logs,
-        before: vec![Action::Allocate(60_000_000)],
+        before: vec![Action::Allocate(20_000_000)],
         during: vec![
-            Step::first(Action::Neighbour),
+            Step::first(Action::Neighbour(Habit::Appends)),
             Step::first(Action::Disk(Change::Delay { operation: Operation::Write, delay: Delay::of(1000) })),
         ],
         disturbance: "writes take 1 s on the disk of the logs",

@@ -12,6 +12,8 @@ mod inode_lock;
 mod journal;
 mod munmap;
 mod network_thread;
+mod one_of_two;
+
 mod page_fault;
 mod roll;
 
@@ -24,6 +26,7 @@ use crate::disk::{Change, Filesystem};
 use crate::evidence::signatures::Signature;
 use crate::record::Story;
 use crate::workload::history::History;
+use crate::workload::journal::Habit;
 
 /// Everything about an incident.
 #[derive(Clone, Debug)]
@@ -63,6 +66,8 @@ pub struct Incident {
 pub enum OnDisk {
     /// Its records.
     Records,
+    /// One of its two log directories; the other is elsewhere.
+    OneOfTwo,
     /// What it and its JVM write about themselves; the records are elsewhere.
     Logs,
 }
@@ -109,8 +114,8 @@ pub enum Action {
     },
     /// So many bytes a second have to be read and refused, until the run ends.
     Allocate(u64),
-    /// Somebody else on the same filesystem appends and syncs, for the rest of the disturbance.
-    Neighbour,
+    /// Somebody else on the same filesystem syncs every 100 ms, for the rest of the disturbance.
+    Neighbour(Habit),
     /// A topic keeps so many bytes of each partition and no more.
     Retain {
         /// The topic.
@@ -215,7 +220,12 @@ impl fmt::Display for Action {
             Self::Allocate(bytes) => {
                 write!(f, "producers of records that are too large, {} MB a second", bytes / 1_000_000)
             }
-            Self::Neighbour => f.write_str("another process appends 4 KiB and syncs, every 100 ms"),
+            Self::Neighbour(Habit::Appends) => {
+                f.write_str("another process appends 4 KiB and syncs, every 100 ms")
+            }
+            Self::Neighbour(Habit::Marks) => {
+                f.write_str("another process makes an empty file, syncs and removes it, every 100 ms")
+            }
             Self::Retain { topic, bytes } => {
                 write!(f, "kafka-configs.sh --alter --topic {topic} --add-config retention.bytes={bytes}")
             }
@@ -247,6 +257,7 @@ pub fn all() -> Vec<Incident> {
         freeze::far_from_the_limit(),
         dirty_limit::incident(),
         cold_metadata::incident(),
+        one_of_two::incident(),
     ]
 }
 

@@ -17,7 +17,7 @@ pub(super) fn incident() -> Incident {
         settings: &[("log.retention.check.interval.ms", "2000"), ("log.initial.task.delay.ms", "500")],
         history: vec![many_segments(OLD, 300)],
         before: vec![
-            Action::Allocate(60_000_000),
+            Action::Allocate(20_000_000),
             Action::Sync,
             Action::Evict(Some(OLD)),
             Action::PageOutIndexes,

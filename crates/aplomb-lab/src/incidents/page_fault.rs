@@ -30,7 +30,7 @@ pub(super) fn incident() -> Incident {
         filesystem: Filesystem::Xfs,
         history: vec![many_segments(OLD, 300)],
         before: vec![
-            Action::Allocate(60_000_000),
+            Action::Allocate(20_000_000),
             Action::Sync,
             Action::Evict(Some(OLD)),
             Action::PageOutIndexes,

@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::brokers::{Aplomb, BrokerUnderTest, ClassPath, External, JarsError, Kafka, Kind, Settings};
 use crate::disk::{Disk, Options as DiskOptions};
 use crate::evidence::machine;
-use crate::incidents::{Incident, OnDisk};
+use crate::incidents::{Action, Incident};
 use crate::record::{self, BrokerRun, Run};
 use crate::scene::{Folders, Scene, SceneError};
 
@@ -60,7 +60,7 @@ pub struct Plan {
     pub after: Duration,
     /// Records a second.
     pub rate: u64,
-    /// Old records are divided by this.
+    /// Old records, and the limit of dirty pages, are divided by this.
     pub history_divisor: u64,
 }
 
@@ -82,6 +82,17 @@ impl Plan {
         rate: 1_000,
         history_divisor: 4,
     };
+
+    /// An action with its sizes as this plan has them: with less load, less is dirty.
+    fn scaled(&self, action: &Action) -> Action {
+        match action {
+            Action::DirtyLimit { limit, background } => Action::DirtyLimit {
+                limit: limit / self.history_divisor,
+                background: background / self.history_divisor,
+            },
+            other => other.clone(),
+        }
+    }
 
     /// All of it.
     #[must_use]
@@ -193,7 +204,7 @@ fn set(
         filesystem: incident.filesystem,
         ..DiskOptions::default()
     })?;
-    let places = folders.places(disk.mount_point(), incident.on_disk == OnDisk::Logs)?;
+    let places = folders.places(disk.mount_point(), incident.on_disk)?;
     let settings = settings(incident, options.plan);
     let mut broker: Box<dyn BrokerUnderTest> = match (choice, jars) {
         (Choice::Aplomb(executable), _) => Box::new(Aplomb::new(executable.as_deref(), places, &settings)?),

@@ -141,7 +141,7 @@ fn measure(
     let mut trouble = None;
     for step in &incident.during {
         wait_until(disturbed + step.moment(plan.during), stop)?;
-        if let Err(error) = scene.act(&step.action) {
+        if let Err(error) = scene.act(&plan.scaled(&step.action)) {
             trouble = Some(format!("{}: {error}", step.action));
             break;
         }
