@@ -100,8 +100,9 @@ def produce_at(broker, topic, rate, seconds, warmup, *options, partitions=PARTIT
 
 
 def fill(broker, partitions):
-    """A few records in each of so many partitions."""
-    return produce_at(broker, "many", partitions // 2, 8, 2, "--keys", "round-robin", partitions=partitions)
+    """A few records in each of so many partitions, of two topics: one request may not make as many."""
+    for topic in ("many-0", "many-1"):
+        produce_at(broker, topic, partitions // 4, 8, 2, "--keys", "round-robin", partitions=partitions // 2)
 
 
 def consume(broker, topic, records):

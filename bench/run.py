@@ -135,6 +135,8 @@ def many_partitions(home):
         time.sleep(SETTLE)
         found = {"partitions": PARTITIONS, "memory": machine.memory(broker.pid)}
         broker.stop()
+    except Exception as failure:
+        raise RunFailed(f"{PARTITIONS} partitions: {failure}\nThe end of the broker's log:\n{broker.log_tail(20)}") from failure
     finally:
         broker.close()
     shutil.rmtree(home)
