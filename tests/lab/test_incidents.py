@@ -23,6 +23,10 @@ SIGNATURES = {
     "network-thread": ["a network thread reads from the disk"],
     "journal": ["a request handler's write waits for the journal"],
     "freeze": ["a request handler's write waits for the journal"],
+    "page-fault": ["a request handler waits in a page fault", "the JVM waits for a thread"],
+    "gc-log": ["the JVM's own thread waits for the journal"],
+    "one-of-two-dirs": ["a request handler's write waits for the journal"],
+    "cold-metadata": ["a request handler's write waits for metadata"],
     "dirty-limit": ["a request handler is held up"],
 }
 USUAL = ("calm", "inode-lock")

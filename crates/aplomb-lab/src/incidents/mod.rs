@@ -13,6 +13,7 @@ mod journal;
 mod munmap;
 mod network_thread;
 mod one_of_two;
+mod own_log;
 
 mod page_fault;
 mod roll;
@@ -257,6 +258,7 @@ pub fn all() -> Vec<Incident> {
         freeze::far_from_the_limit(),
         dirty_limit::incident(),
         cold_metadata::incident(),
+        own_log::incident(),
         one_of_two::incident(),
     ]
 }

@@ -1,7 +1,7 @@
 //! What is synced when a segment rolls.
 
 use super::calm::nothing;
-use super::{Action, Incident, Step, Whom};
+use super::{Action, Incident, SMALL_SEGMENTS, Step, Whom};
 use crate::disk::{Change, Delay, Filesystem, Operation};
 use crate::evidence::signatures::Signature;
 use crate::record::Role;
@@ -10,11 +10,11 @@ pub(super) fn incident() -> Incident {
     Incident {
         name: "roll",
         title: "Flush and snapshot sync when a segment rolls",
-        explanation: "Segments of 4 MiB, so that one rolls every second or two, and writes that take 300 ms.\n\n\
+        explanation: "Segments of 1 MiB, so that several roll every second, and writes that take 300 ms.\n\n\
             Apache Kafka before 3.7 synced the producer snapshot while it held the log's lock, within the append that rolled (KAFKA-9693); since then \
             it is done in the background.",
         filesystem: Filesystem::Xfs,
-        configs: &[("segment.bytes", "4194304")],
+        configs: &[("segment.bytes", SMALL_SEGMENTS)],
         during: vec![Step::first(Action::Disk(Change::Delay {
             operation: Operation::Write,
             delay: Delay::of(300),
