@@ -188,6 +188,18 @@ fn a_comparison_has_the_worst_first_and_controls_last_and_the_latest_run_of_each
 }
 
 #[test]
+fn a_comparison_says_which_run_was_not_as_expected() {
+    let mut runs = sample::runs();
+    let told = |runs: &[Run]| {
+        let [page, table] = [report::compare_page(&entries(runs)), report::compare_markdown(&entries(runs))];
+        [page, table].map(|text| text.matches("not as expected").count())
+    };
+    assert_eq!(told(&runs), [0, 0]);
+    runs[1].brokers[0].expectation.met = false;
+    assert_eq!(told(&runs), [1, 1]);
+}
+
+#[test]
 fn the_picture_is_a_file_of_its_own() {
     let picture = report::compare_svg(&entries(&sample::runs()));
     assert!(picture.starts_with("<svg") && picture.contains("xmlns=\"http://www.w3.org/2000/svg\""));

@@ -166,6 +166,9 @@ fn cell(run: Option<&BrokerRun>) -> Element {
         .text(format!("{} → {} ", units::time_us(calm.p999_us), units::time_us(during.p999_us)))
         .child(factor)
         .child(el("span").class("disturbance").text(format!("max {}", units::time_us(during.max_us))));
+    if !run.expectation.met {
+        cell = cell.child(el("span").class("disturbance bad").text("not as expected"));
+    }
     if run.witness.as_ref().is_some_and(|witness| !witness.silent) {
         cell = cell.child(el("span").class("disturbance bad").text("the witness is not silent"));
     }
