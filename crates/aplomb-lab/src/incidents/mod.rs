@@ -191,14 +191,20 @@ impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Disk(change) => match change {
-                Change::Delay { operation, delay } => write!(f, "aplomb lab disk delay {operation} {delay}"),
-                Change::Freeze => f.write_str("aplomb lab disk freeze"),
-                Change::Thaw => f.write_str("aplomb lab disk thaw"),
-                Change::Fail { operations } => {
-                    let names: Vec<&str> = operations.iter().map(|operation| operation.name()).collect();
-                    write!(f, "aplomb lab disk fail {}", names.join(","))
+                Change::Delay { operation, delay } => {
+                    write!(f, "aplomb lab disk delay slow --{operation} {}ms", delay.milliseconds)?;
+                    if delay.jitter_milliseconds > 0 {
+                        write!(f, "~{}ms", delay.jitter_milliseconds)?;
+                    }
+                    if delay.every_nth > 1 { write!(f, "/{}", delay.every_nth) } else { Ok(()) }
                 }
-                Change::Heal => f.write_str("aplomb lab disk heal"),
+                Change::Freeze => f.write_str("aplomb lab disk freeze slow"),
+                Change::Thaw => f.write_str("aplomb lab disk thaw slow"),
+                Change::Fail { operations } => {
+                    f.write_str("aplomb lab disk fail slow")?;
+                    operations.iter().try_for_each(|operation| write!(f, " --{operation}"))
+                }
+                Change::Heal => f.write_str("aplomb lab disk heal slow"),
             },
             Self::Sync => f.write_str("sync"),
             Self::Evict(None) => f.write_str("fdatasync and fadvise(DONTNEED) on all .log files"),
@@ -274,6 +280,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::disk::{Delay, Operation};
 
     #[test]
     fn names_are_different_and_found() {
@@ -304,6 +311,17 @@ mod tests {
                 assert!(moments.iter().all(|moment| *moment <= length), "{}", incident.name);
             }
         }
+    }
+
+    #[test]
+    fn what_is_done_to_a_disk_is_written_as_the_command_that_does_it() {
+        let change = |change| Action::Disk(change).to_string();
+        let slow = |delay| change(Change::Delay { operation: Operation::Read, delay });
+        assert_eq!(slow(Delay::of(20)), "aplomb lab disk delay slow --read 20ms");
+        let all = Delay { milliseconds: 300, jitter_milliseconds: 50, every_nth: 10 };
+        assert_eq!(slow(all), "aplomb lab disk delay slow --read 300ms~50ms/10");
+        let operations = vec![Operation::Read, Operation::Flush];
+        assert_eq!(change(Change::Fail { operations }), "aplomb lab disk fail slow --read --flush");
     }
 
     #[test]
