@@ -227,10 +227,18 @@ def test_the_environment_is_read_as_in_the_image(start_broker, java, monkeypatch
     monkeypatch.setenv("KAFKA_NUM_PARTITIONS", "3")
     monkeypatch.setenv("KAFKA_HEAP_OPTS", "-Xmx1g")
     monkeypatch.setenv("KAFKA_SERVICE_PORT", "9092")
+    monkeypatch.setenv("CLUSTER_ID", "5L6g3nShT-eMCtK--X86sw")
     broker = start_broker(properties={"num.partitions": "2"})
     assert Admin(java, broker).call("create-topic", name="from-the-environment")["partitions"] == 3
     assert "KAFKA_SERVICE_PORT is ignored" in broker.log_file.read_text()
     assert "KAFKA_HEAP_OPTS" not in broker.log_file.read_text()
+    assert Admin(java, broker).call("describe-cluster")["id"] == "5L6g3nShT-eMCtK--X86sw"
+    broker.stop()
+    assert "CLUSTER_ID" not in broker.log_file.read_text()
+    monkeypatch.setenv("CLUSTER_ID", "another")
+    broker.start()
+    assert Admin(java, broker).call("describe-cluster")["id"] == "5L6g3nShT-eMCtK--X86sw"
+    assert "CLUSTER_ID=another is ignored" in broker.log_file.read_text()
     broker.close()
 
 

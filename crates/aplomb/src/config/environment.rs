@@ -23,6 +23,22 @@ const NO_SETTINGS: [&str; 11] = [
     "KAFKA_JMX_HOSTNAME",
 ];
 
+/// The variable that names the cluster which directories become part of that are formatted at a start of the image.
+pub(super) const CLUSTER_ID: &str = "CLUSTER_ID";
+
+/// The cluster's id among some variables, if there is one that says something.
+///
+/// # Errors
+/// The value, if it can be no id.
+pub(super) fn cluster_id(variables: &[(OsString, OsString)]) -> Result<Option<String>, String> {
+    let Some((_, value)) = variables.iter().find(|(name, value)| name == CLUSTER_ID && !value.is_empty())
+    else {
+        return Ok(None);
+    };
+    let value = value.to_string_lossy().into_owned();
+    if value.chars().all(|c| c.is_ascii_graphic()) { Ok(Some(value)) } else { Err(value) }
+}
+
 /// A variable that is a setting.
 #[derive(Debug)]
 pub(super) struct Variable {

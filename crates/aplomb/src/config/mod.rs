@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use aplomb_broker::config::{BrokerConfig, ConfigError, Properties, Warning};
 use aplomb_log::meta::{MalformedEscape, PropertiesText};
-use environment::Variable;
+use environment::{CLUSTER_ID, Variable};
 
 /// A broker's settings, as written and as understood.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) broker: BrokerConfig,
     /// What is worth saying about them.
     pub(crate) warnings: Vec<Warning>,
+    /// The cluster that directories become part of which have no identity yet; `None` lets chance say.
+    pub(crate) cluster_id: Option<String>,
 }
 
 /// Settings that cannot be used.
@@ -30,6 +32,10 @@ pub(crate) enum SettingsError {
     Malformed { path: PathBuf, error: MalformedEscape },
     #[error("--override {0}: a setting is written key=value")]
     NotASetting(String),
+    #[error(
+        "the environment variable {CLUSTER_ID}={0}: a cluster's id is letters, digits and signs of ASCII, without spaces"
+    )]
+    ClusterId(String),
     #[error("{place}{error}")]
     Invalid { place: String, error: Box<ConfigError> },
 }
@@ -44,6 +50,8 @@ fn load_with(
     environment: impl Iterator<Item = (OsString, OsString)>,
     overrides: &[String],
 ) -> Result<Settings, SettingsError> {
+    let environment: Vec<_> = environment.collect();
+    let cluster_id = environment::cluster_id(&environment).map_err(SettingsError::ClusterId)?;
     let (mut properties, bytes) = match file {
         None => (Properties::new(), Vec::new()),
         Some(path) => {
@@ -54,7 +62,7 @@ fn load_with(
             (text.entries().map(owned).collect(), bytes)
         }
     };
-    let (variables, mut ignored) = environment::settings(environment);
+    let (variables, mut ignored) = environment::settings(environment.into_iter());
     properties.extend(variables.iter().map(|variable| (variable.key.clone(), variable.value.clone())));
     for setting in overrides {
         let (key, value) =
@@ -64,7 +72,7 @@ fn load_with(
     match BrokerConfig::from_properties(&properties) {
         Ok((broker, mut warnings)) => {
             warnings.append(&mut ignored);
-            Ok(Settings { broker, warnings })
+            Ok(Settings { broker, warnings, cluster_id })
         }
         Err(error) => {
             let place = place_of(&error.to_string(), file, &bytes, &variables, overrides);
@@ -173,6 +181,19 @@ mod tests {
         let error =
             load_with(Some(file.path()), wrong.into_iter(), &[]).expect_err("it is wrong").to_string();
         assert!(error.starts_with("KAFKA_NUM_PARTITIONS: Invalid value many"), "{error}");
+    }
+
+    #[test]
+    fn the_cluster_of_new_directories_is_in_the_environment_as_in_the_image() {
+        let load = |value: &str| {
+            let variables = [("CLUSTER_ID".into(), value.into())];
+            load_with(None, variables.into_iter(), &[]).map(|settings| settings.cluster_id)
+        };
+        let id = "5L6g3nShT-eMCtK--X86sw";
+        assert_eq!(load(id).expect("an id"), Some(id.to_owned()));
+        assert_eq!(load("").expect("as if it were not there"), None);
+        let error = load("two words").expect_err("not an id").to_string();
+        assert!(error.starts_with("the environment variable CLUSTER_ID=two words: "), "{error}");
     }
 
     #[test]

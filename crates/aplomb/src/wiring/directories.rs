@@ -173,14 +173,16 @@ impl Candidates {
         self.found.iter().filter_map(change).collect()
     }
 
-    /// Makes missing directories, and gives those an identity that have none. `random` draws ids.
+    /// Makes missing directories, and gives those an identity that have none. A new cluster's id is `wanted`, if that is something, and
+    /// chance's otherwise; `random` draws ids.
     pub(crate) fn settle(
         self,
         node: BrokerId,
+        wanted: Option<&str>,
         random: &mut dyn FnMut() -> [u8; 16],
     ) -> Result<LogDirectories, DirectoryError> {
         let Self { found, metadata, cluster_id } = self;
-        let cluster_id = cluster_id.unwrap_or_else(|| draw(random).to_string());
+        let cluster_id = cluster_id.or(wanted.map(str::to_owned)).unwrap_or_else(|| draw(random).to_string());
         let directories = found.into_iter().map(|found| found.identify(&cluster_id, node, random));
         Ok(LogDirectories { directories: directories.collect::<Result<_, _>>()?, cluster_id, metadata })
     }
@@ -361,7 +363,7 @@ mod tests {
 
         fn open(&self, names: &[&str], node: BrokerId) -> Result<LogDirectories, DirectoryError> {
             let dirs: Vec<String> = names.iter().map(|name| self.path(name)).collect();
-            Candidates::look(&dirs, &dirs[0], node)?.settle(node, &mut chance)
+            Candidates::look(&dirs, &dirs[0], node)?.settle(node, None, &mut chance)
         }
 
         fn refusal(&self, names: &[&str], node: BrokerId) -> String {
@@ -385,6 +387,18 @@ mod tests {
         assert_eq!(again.ids()[..2], ids);
         assert_eq!(again.metadata_id(), ids[0]);
         assert_eq!(again.directories.len(), 3);
+    }
+
+    #[test]
+    fn a_new_cluster_has_the_id_that_is_wanted_and_an_old_one_keeps_its_own() {
+        let place = Place::new();
+        let settle = |name: &str, wanted: &str| {
+            let dirs = [place.path(name)];
+            let candidates = Candidates::look(&dirs, &dirs[0], NODE).expect("nothing is wrong with it");
+            candidates.settle(NODE, Some(wanted), &mut chance).expect("it is made").cluster_id
+        };
+        assert_eq!(settle("a", "5L6g3nShT-eMCtK--X86sw"), "5L6g3nShT-eMCtK--X86sw");
+        assert_eq!(settle("a", "another"), "5L6g3nShT-eMCtK--X86sw");
     }
 
     #[test]

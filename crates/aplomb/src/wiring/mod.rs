@@ -123,7 +123,14 @@ impl Broker {
         let candidates = Candidates::look(&storage.log_dirs, &storage.metadata_log_dir, config.node_id)?;
         let examined = candidates.examine(config.node_id)?;
         let bound: Vec<Bound> = config.network.listeners.iter().map(Bound::bind).collect::<Result<_, _>>()?;
-        let directories = candidates.settle(config.node_id, &mut chance)?;
+        let directories = candidates.settle(config.node_id, settings.cluster_id.as_deref(), &mut chance)?;
+        if let Some(wanted) = settings.cluster_id.as_deref().filter(|id| *id != directories.cluster_id) {
+            let text = format!(
+                "the environment variable CLUSTER_ID={wanted} is ignored: the directories belong to cluster {}",
+                directories.cluster_id
+            );
+            log.warn("config", text);
+        }
         let (metrics, health) = start_metrics(&config, log)?;
 
         let Loaded { ready, tail, config } = load(&config, &directories, examined, &bound, &health, log)?;

@@ -111,7 +111,7 @@ pub(crate) fn release(config: &BrokerConfig) -> Result<Vec<String>, StorageError
     let candidates = look(config)?;
     let Some(examined) = candidates.examine(config.node_id)? else { return Err(StorageError::Nothing) };
     let clean = examined.directories[examined.metadata].clean.is_some();
-    let directories = candidates.settle(config.node_id, &mut chance)?;
+    let directories = candidates.settle(config.node_id, None, &mut chance)?;
     let (log, writer) = Log::start(Box::new(std::io::stdout()))?;
     let written = write_back(config, &directories, clean, &log);
     writer.close();
