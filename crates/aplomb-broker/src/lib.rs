@@ -16,4 +16,4 @@ mod sessions;
 mod shard;
 pub mod startup;
 
-pub use shard::{ControllerSeed, DiskSeed, PartitionSeed, SeedSettings, Shard, ShardSeed};
+pub use shard::{ControllerSeed, DiskSeed, MoveRate, PartitionSeed, SeedSettings, Shard, ShardSeed};

@@ -10,7 +10,8 @@ use aplomb_disk_api::DiskIndex;
 use aplomb_log::cold::TimeWanted;
 use aplomb_log::producers::ProducerEntry;
 use aplomb_model::{
-    ErrorCode, Instant, LeaderEpoch, Offset, PartitionIndex, ProducerId, Timestamp, TopicId, TopicPartition,
+    DirectoryId, ErrorCode, Instant, LeaderEpoch, Offset, PartitionIndex, ProducerId, Timestamp, TopicId,
+    TopicPartition,
 };
 use bytes::Bytes;
 
@@ -90,6 +91,11 @@ pub enum PartitionCall {
     Size,
     /// Who writes to it.
     Producers,
+    /// Move to a log directory, or stay in it.
+    Move {
+        /// The log directory.
+        to: DiskIndex,
+    },
 }
 
 /// A produced batch on its way to its partition.
@@ -161,6 +167,8 @@ pub enum PartitionAnswer {
     Size(Option<PartitionSize>),
     /// To [`PartitionCall::Producers`]: those that the log remembers, by id.
     Producers(Result<Vec<(ProducerId, ProducerEntry)>, ErrorCode>),
+    /// To [`PartitionCall::Move`].
+    Move(Result<(), ErrorCode>),
 }
 
 /// A batch that is in the log.
@@ -247,6 +255,19 @@ pub struct PartitionSize {
     pub disk: DiskIndex,
     /// Bytes in its segments, those that only memory has included.
     pub bytes: u64,
+    /// The copy that is to take its place, while it moves.
+    pub future: Option<FutureSize>,
+}
+
+/// How far a partition has moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FutureSize {
+    /// The disk that it moves to.
+    pub disk: DiskIndex,
+    /// Bytes of it that are there.
+    pub bytes: u64,
+    /// Offsets that are not.
+    pub lag: u64,
 }
 
 /// Offsets of one partition that are kept in a log directory's checkpoint files.
@@ -330,6 +351,36 @@ pub enum ShardMessage {
         key: PartitionKey,
         /// Its name.
         name: TopicPartition,
+    },
+    /// The checkpoint files of a log directory are to say this of a partition, `None`: nothing, and I am to know when they do.
+    Keep {
+        /// The log directory.
+        disk: DiskIndex,
+        /// Which partition.
+        key: PartitionKey,
+        /// What.
+        entry: Option<CheckpointEntry>,
+    },
+    /// The checkpoint files say what they were to say of your partition.
+    Kept {
+        /// The log directory.
+        disk: DiskIndex,
+        /// Which partition.
+        key: PartitionKey,
+    },
+    /// A partition of mine is in this log directory now: the metadata is to say so.
+    Assign {
+        /// Which partition.
+        key: PartitionKey,
+        /// The log directory.
+        directory: DirectoryId,
+    },
+    /// A partition that is not there yet is to be made in this log directory.
+    Prefer {
+        /// Its name.
+        name: TopicPartition,
+        /// The log directory.
+        disk: DiskIndex,
     },
     /// A log directory failed.
     DiskLost {

@@ -113,7 +113,7 @@ impl Log {
     }
 
     /// How much of a segment's `.log` the tail does not hold any more.
-    fn on_disk(&self, base: Offset, size: u64) -> u64 {
+    pub(crate) fn on_disk(&self, base: Offset, size: u64) -> u64 {
         match self.tail.batch_at(self.tail.start_offset()) {
             Some(BatchAt { segment_base, at, .. }) if segment_base == base => at,
             Some(BatchAt { segment_base, .. }) if segment_base < base => 0,

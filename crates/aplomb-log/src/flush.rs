@@ -110,6 +110,29 @@ impl FlushState {
         self.checkpointed
     }
 
+    /// Snapshots on the disk that stand at no segment's base, oldest first; `None` if there never was a producer to remember.
+    pub(crate) fn loose_snapshots(&self) -> Option<&[Offset]> {
+        self.snapshots_kept.then_some(&self.loose_snapshots)
+    }
+
+    /// The files are another disk's from here on, where the active segment is written and not synced, and whose checkpoint file has this
+    /// recovery point. What was owed to the old disk was copied, or is in the tail.
+    pub(crate) fn relocate(&mut self, active: Offset, recovery_point: Offset, loose_snapshots: Vec<Offset>) {
+        let unsynced_indexes = vec![(active, SegmentFile::OffsetIndex), (active, SegmentFile::TimeIndex)];
+        *self = Self {
+            snapshots: std::mem::take(&mut self.snapshots),
+            snapshots_kept: self.snapshots_kept,
+            ..Self::of_loaded(vec![active], unsynced_indexes, loose_snapshots, false, true)
+        };
+        self.appended = true;
+        self.begin_at(recovery_point);
+    }
+
+    /// Whether a file of any segment is sure to be found after a power cut.
+    pub(crate) fn has_files(&self) -> bool {
+        self.named.is_some()
+    }
+
     /// Whether the file of the segment that begins at `base` is sure to be found after a power cut.
     pub(crate) fn is_named(&self, base: Offset) -> bool {
         self.named == Some(base)

@@ -1,7 +1,7 @@
 //! A partition's log, as a pure state machine: no file, no clock, no thread.
 //!
 //! Start at [`Log`]. The [`tail`] holds the end of every log in memory; [`flush`] is what the disk is owed; [`fetch`] and [`cold`] are
-//! reading; [`retention`] is deleting; [`recovery`] finds a log again. The rest is Apache Kafka's formats, each in a room of its own: [`segment`] names,
+//! reading; [`retention`] is deleting; [`moving`] is the way to another disk; [`recovery`] finds a log again. The rest is Apache Kafka's formats, each in a room of its own: [`segment`] names,
 //! [`index`], [`producers`], [`epochs`], [`checkpoint`]s and [`meta`] files.
 
 pub mod checkpoint;
@@ -13,6 +13,7 @@ pub mod flush;
 pub mod index;
 mod log;
 pub mod meta;
+pub mod moving;
 pub mod producers;
 mod read_memory;
 pub mod recovery;

@@ -208,6 +208,12 @@ impl Log {
         self.flush.recovery_point()
     }
 
+    /// Whether a round of syncs has said that the log's directory and a segment are on the disk.
+    #[must_use]
+    pub fn has_files(&self) -> bool {
+        self.flush.has_files()
+    }
+
     /// Bytes in all segments.
     #[must_use]
     pub fn size(&self) -> u64 {

@@ -95,13 +95,18 @@ impl LogDirsOp {
     fn topics_on(&self, disk: DiskIndex) -> Vec<DescribeLogDirsTopic> {
         let mut topics: BTreeMap<&str, Vec<DescribeLogDirsPartition>> = BTreeMap::new();
         for ((name, partition), size) in self.names.iter().zip(&self.sizes) {
-            let Some(size) = size.as_ref().filter(|size| size.disk == disk) else { continue };
-            topics.entry(name).or_default().push(DescribeLogDirsPartition {
-                partition_index: *partition,
-                partition_size: i64::try_from(size.bytes).unwrap_or(i64::MAX),
-                offset_lag: 0,
-                is_future_key: false,
-            });
+            let Some(size) = size else { continue };
+            let current = (size.disk == disk).then_some((size.bytes, 0, false));
+            let future = size.future.as_ref().filter(|future| future.disk == disk);
+            let future = future.map(|future| (future.bytes, future.lag, true));
+            for (bytes, lag, is_future_key) in current.into_iter().chain(future) {
+                topics.entry(name).or_default().push(DescribeLogDirsPartition {
+                    partition_index: *partition,
+                    partition_size: i64::try_from(bytes).unwrap_or(i64::MAX),
+                    offset_lag: i64::try_from(lag).unwrap_or(i64::MAX),
+                    is_future_key,
+                });
+            }
         }
         topics
             .into_iter()

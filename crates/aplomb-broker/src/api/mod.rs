@@ -4,6 +4,8 @@
 //! [`SUPPORTED`] says what is served at all.
 
 pub mod alter_configs;
+pub mod alter_partition_reassignments;
+pub(crate) mod alter_replica_log_dirs;
 pub mod api_versions;
 mod context;
 pub mod create_partitions;
@@ -21,6 +23,7 @@ pub mod incremental_alter_configs;
 pub mod init_producer_id;
 pub mod list_config_resources;
 pub(crate) mod list_offsets;
+pub mod list_partition_reassignments;
 pub mod metadata;
 pub(crate) mod offset_for_leader_epoch;
 pub(crate) mod produce;

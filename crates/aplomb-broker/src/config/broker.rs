@@ -110,6 +110,8 @@ pub struct StorageConfig {
     pub readahead: ByteCount,
     /// `aplomb.fetch.memory.bytes`, for each disk.
     pub fetch_memory: ByteCount,
+    /// `replica.alter.log.dirs.io.max.bytes.per.second`; `None` is as fast as can be.
+    pub move_rate: Option<u64>,
 }
 
 /// Settings of the metadata log and of topics to be created.
@@ -303,6 +305,9 @@ impl StorageConfig {
             },
             readahead: reading.bytes("aplomb.readahead.bytes"),
             fetch_memory: reading.bytes("aplomb.fetch.memory.bytes"),
+            move_rate: reading
+                .limit("replica.alter.log.dirs.io.max.bytes.per.second")
+                .filter(|rate| *rate < i64::MAX as u64),
         })
     }
 }

@@ -34,6 +34,7 @@ pub(crate) enum Waiting {
     DeleteRecords(Scatter<m::DeleteRecordsResponse>),
     LogDirs(LogDirsOp),
     Producers(Scatter<m::DescribeProducersResponse>),
+    Moves(Scatter<m::AlterReplicaLogDirsResponse>),
 }
 
 /// All operations of a shard.
@@ -141,6 +142,7 @@ impl Waiting {
             Self::DeleteRecords(op) => op.on_answer(slot, answer),
             Self::LogDirs(op) => op.on_answer(slot, answer),
             Self::Producers(op) => op.on_answer(slot, answer),
+            Self::Moves(op) => op.on_answer(slot, answer),
         }
     }
 }

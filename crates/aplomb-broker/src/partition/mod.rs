@@ -20,9 +20,7 @@ pub(crate) use effects::{ColdKind, ColdWish, Effects};
 pub(crate) use settings::PartitionSettings;
 
 use crate::figures::{LogExtent, PartitionFigures};
-use crate::message::{
-    AppendCall, Appended, OpId, PartitionAnswer, PartitionCall, PartitionKey, PartitionSize, Slot,
-};
+use crate::message::{AppendCall, Appended, OpId, PartitionAnswer, PartitionCall, PartitionKey, Slot};
 use crate::ports::Now;
 
 /// Whether a partition serves.
@@ -67,6 +65,8 @@ pub(crate) struct Partition {
     pub(crate) key: PartitionKey,
     pub(crate) name: TopicPartition,
     pub(crate) disk: DiskIndex,
+    /// Counts the disks that it was on: what an earlier one still reports is not about it any more.
+    pub(crate) residence: u32,
     pub(crate) log: Log,
     pub(crate) settings: PartitionSettings,
     pub(crate) leader_epoch: LeaderEpoch,
@@ -104,6 +104,7 @@ impl Partition {
             key,
             name,
             disk,
+            residence: 0,
             log,
             settings,
             leader_epoch,
@@ -151,14 +152,13 @@ impl Partition {
             PartitionCall::DeleteRecords { before } => {
                 PartitionAnswer::DeleteRecords(self.delete_records(before, fx))
             }
-            PartitionCall::Size => PartitionAnswer::Size(
-                (self.serving == Serving::Online)
-                    .then(|| PartitionSize { disk: self.disk, bytes: self.log.size() }),
-            ),
             PartitionCall::Producers => {
                 let known =
                     || self.log.producers().producers().map(|(id, entry)| (id, entry.clone())).collect();
                 PartitionAnswer::Producers(self.check_epoch(None).map(|()| known()))
+            }
+            PartitionCall::Size | PartitionCall::Move { .. } => {
+                unreachable!("the shard knows where logs are")
             }
         };
         fx.answers.push((op, slot, answer));
@@ -181,6 +181,16 @@ impl Partition {
         self.figures.set_offline();
         self.log.tail_mut().doubt();
         self.refuse_all(ErrorCode::KafkaStorageError, fx);
+    }
+
+    /// The log is on another disk now: acknowledgements that wait for the disk wait for that one.
+    pub(crate) fn on_moved(&mut self, disk: DiskIndex, fx: &mut Effects) {
+        self.disk = disk;
+        self.residence += 1;
+        self.dirty = false;
+        self.cached = false;
+        self.mark_dirty(fx);
+        self.hurry(fx);
     }
 
     /// The topic is deleted: whoever waits is told.
@@ -208,6 +218,14 @@ impl Partition {
     /// Nothing is written until [`Self::release`].
     pub(crate) fn hold(&mut self) {
         self.held = true;
+    }
+
+    /// Its directory is wanted on the disk, if it may be there.
+    pub(crate) fn hurry_files(&mut self, fx: &mut Effects) {
+        if !self.dirty {
+            self.mark_dirty(fx);
+            self.hurry(fx);
+        }
     }
 
     /// Whether nothing was written because another partition has the name.

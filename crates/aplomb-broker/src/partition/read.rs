@@ -14,6 +14,11 @@ use crate::message::{
 impl Partition {
     pub(super) fn read(&mut self, op: OpId, slot: Slot, call: ReadCall, fx: &mut Effects) {
         self.figures.add(Count::FetchRequests, 1);
+        self.read_anew(op, slot, call, fx);
+    }
+
+    /// The log has moved, and with it the records that were asked of its old disk.
+    pub(crate) fn read_anew(&mut self, op: OpId, slot: Slot, call: ReadCall, fx: &mut Effects) {
         match self.check_read(&call) {
             Ok(from) => self.read_from(from, op, slot, call, fx),
             Err(refusal) => fx.answers.push((op, slot, PartitionAnswer::Read(Err(refusal)))),
@@ -120,7 +125,7 @@ impl Partition {
         self.watchers.push(Watcher { op, slot, seen });
     }
 
-    pub(super) fn find_offset(&mut self, op: OpId, slot: Slot, find: FindOffset, fx: &mut Effects) {
+    pub(crate) fn find_offset(&mut self, op: OpId, slot: Slot, find: FindOffset, fx: &mut Effects) {
         let answer = match self.check_epoch(find.current_epoch) {
             Err(error) => Err(error),
             Ok(()) => match find.wanted {

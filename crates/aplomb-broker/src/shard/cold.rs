@@ -40,6 +40,7 @@ type ReadKey = (PartitionKey, i64, bool);
 struct ColdOp {
     key: PartitionKey,
     disk: DiskIndex,
+    residence: u32,
     work: Work,
     waiters: Vec<(OpId, Slot)>,
 }
@@ -132,8 +133,9 @@ impl ColdReads {
         let number = self.next;
         self.next += 1;
         let command = work.command();
-        self.ops.insert(number, ColdOp { key, disk: partition.disk, work, waiters: vec![(op, slot)] });
-        Some((partition.disk, command, number))
+        let (disk, residence) = (partition.disk, partition.residence);
+        self.ops.insert(number, ColdOp { key, disk, residence, work, waiters: vec![(op, slot)] });
+        Some((disk, command, number))
     }
 
     /// The disk has answered a step.
@@ -149,6 +151,17 @@ impl ColdReads {
             self.end(op, ErrorCode::UnknownTopicOrPartition, fx);
             return None;
         };
+        if op.residence != partition.residence && result.is_err() {
+            // It has moved, and the old files are gone.
+            self.forget(&op);
+            for (waiter, slot) in op.waiters {
+                match &op.work {
+                    Work::Read { call, .. } => partition.read_anew(waiter, slot, *call, fx),
+                    Work::Time { find, .. } => partition.find_offset(waiter, slot, *find, fx),
+                }
+            }
+            return None;
+        }
         let bytes = match result {
             Ok(Done::Read(bytes)) => Some(bytes),
             Err(DiskError::NotFound { .. }) => None,

@@ -9,20 +9,21 @@ use std::sync::Arc;
 
 use aplomb_log::AppendError;
 use aplomb_model::batch::{BatchHeader, HEADER_SIZE};
-use aplomb_model::{ErrorCode, LeaderEpoch, Offset};
+use aplomb_model::{BrokerId, ErrorCode, LeaderEpoch, Offset, PartitionIndex, TopicPartition};
 use aplomb_protocol::messages as m;
 use aplomb_protocol::request::decode_request;
 use aplomb_protocol::{ApiKey, DecodeError, Message, MetadataRecord, Reader};
 
 use super::Shard;
 use super::disk::ShardDisk;
+use super::moves::Moves;
 use super::operations::reply;
 use super::snapshots::Snapshots;
 use crate::api::describe_quorum::{self, Quorum};
 use crate::api::scatter::ReplyTo;
 use crate::api::{
-    Planned, alter_configs, create_partitions, create_topics, delete_topics, incremental_alter_configs,
-    init_producer_id, update_features,
+    Planned, alter_configs, alter_partition_reassignments, create_partitions, create_topics, delete_topics,
+    incremental_alter_configs, init_producer_id, update_features,
 };
 use crate::config::BrokerConfig;
 use crate::message::{PartitionKey, ShardMessage};
@@ -141,7 +142,14 @@ impl Shard {
         match to.api {
             ApiKey::CreateTopics => {
                 let asked: m::CreateTopicsRequest = decode_request(body, to.version)?;
-                let planned = create_topics::plan(&asked, controller, &config, random);
+                let mut planned = create_topics::plan(&asked, controller, &config, random);
+                planned.records.extend(as_preferred(
+                    controller,
+                    &self.moves,
+                    &self.disks,
+                    config.node_id,
+                    &planned.records,
+                ));
                 self.carry_through(id, to, planned, now, out);
             }
             ApiKey::DeleteTopics => {
@@ -151,7 +159,14 @@ impl Shard {
             }
             ApiKey::CreatePartitions => {
                 let asked: m::CreatePartitionsRequest = decode_request(body, to.version)?;
-                let planned = create_partitions::plan(&asked, controller);
+                let mut planned = create_partitions::plan(&asked, controller);
+                planned.records.extend(as_preferred(
+                    controller,
+                    &self.moves,
+                    &self.disks,
+                    config.node_id,
+                    &planned.records,
+                ));
                 self.carry_through(id, to, planned, now, out);
             }
             ApiKey::AlterConfigs => {
@@ -159,6 +174,11 @@ impl Shard {
                 let mut planned = alter_configs::plan(&asked, controller, &config);
                 planned.records.extend(cordon(controller, &config, &self.disks));
                 self.carry_through(id, to, planned, now, out);
+            }
+            ApiKey::AlterPartitionReassignments => {
+                let asked: m::AlterPartitionReassignmentsRequest = decode_request(body, to.version)?;
+                let response = alter_partition_reassignments::handle(&asked, controller);
+                reply(id, to.with(&response), out);
             }
             ApiKey::UpdateFeatures => {
                 let asked: m::UpdateFeaturesRequest = decode_request(body, to.version)?;
@@ -206,8 +226,30 @@ impl Shard {
         let config = self.config.clone();
         let Some(room) = &mut self.controller else { return };
         let asked = create_topics::with_defaults(topics);
-        let planned = create_topics::plan(&asked, &mut room.controller, &config, &mut room.random);
+        let mut planned = create_topics::plan(&asked, &mut room.controller, &config, &mut room.random);
+        let (controller, disks) = (&mut room.controller, &self.disks);
+        planned.records.extend(as_preferred(
+            controller,
+            &self.moves,
+            disks,
+            config.node_id,
+            &planned.records,
+        ));
         self.write(Vec::new(), planned.records, None, None, now, out);
+    }
+
+    /// Replicas are in these log directories: the metadata is to say so.
+    pub(super) fn assign(
+        &mut self,
+        found: &[(PartitionKey, aplomb_model::DirectoryId)],
+        now: Now,
+        out: &mut Vec<Output>,
+    ) {
+        let node = self.config.node_id;
+        let Some(room) = &mut self.controller else { return };
+        let found: Vec<_> = found.iter().map(|(key, id)| (key.topic, key.partition, *id)).collect();
+        let records = room.controller.assign_directories(node, &found);
+        self.write(Vec::new(), records, None, None, now, out);
     }
 
     /// Has topics created, here or where the controller is.
@@ -412,6 +454,25 @@ impl Shard {
             self.init_producer_id(id, to, asked, now, out);
         }
     }
+}
+
+/// New partitions for which somebody has asked for a log directory before they were there.
+fn as_preferred(
+    controller: &mut Controller,
+    moves: &Moves,
+    disks: &[ShardDisk],
+    node: BrokerId,
+    records: &[MetadataRecord],
+) -> Vec<MetadataRecord> {
+    let preferred = records.iter().filter_map(|record| {
+        let MetadataRecord::Partition(new) = record else { return None };
+        let topic = controller.image().topics.by_id(new.topic_id)?;
+        let disk = moves.preference(&TopicPartition::new(topic.name.clone(), new.partition_id))?;
+        let disk = disks.get(usize::from(disk.0)).filter(|disk| disk.lost.is_none())?;
+        Some((new.topic_id, PartitionIndex(new.partition_id), disk.directory))
+    });
+    let preferred: Vec<_> = preferred.collect();
+    controller.assign_directories(node, &preferred)
 }
 
 /// Which log directories get no new partitions is in the registration, too: that is where they are handed out by.

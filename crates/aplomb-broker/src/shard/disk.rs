@@ -30,11 +30,13 @@ pub(crate) enum Purpose {
     /// A step of a cold read.
     Cold(u64),
     /// The last entry of a time index, for retention.
-    TimeEntry { key: PartitionKey, base: Offset },
+    TimeEntry { key: PartitionKey, base: Offset, residence: u32 },
     /// A name that was taken out of a log: to be deleted after the delay. `left`: the partition whose directory it was.
     Doom { name: FileName, directory: bool, after: Duration, left: Option<(PartitionKey, TopicPartition)> },
     /// The last write of a partition that is going away; its directory is renamed then.
     Farewell { key: PartitionKey },
+    /// A step of a partition's move to another disk.
+    Move { key: PartitionKey, number: u64 },
     /// A snapshot of the metadata.
     Snapshot,
     /// How much room there is.
@@ -45,17 +47,31 @@ pub(crate) enum Purpose {
     Goodbye,
 }
 
+/// A partition in a round, and what the round covers of it. One that has moved away since is none any more.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    key: PartitionKey,
+    residence: u32,
+    covers: Offset,
+}
+
+impl Member {
+    fn of<'a>(&self, partitions: &'a mut HashMap<PartitionKey, Partition>) -> Option<&'a mut Partition> {
+        partitions.get_mut(&self.key).filter(|partition| partition.residence == self.residence)
+    }
+}
+
 /// A round of syncs under way.
 #[derive(Debug)]
 struct RoundState {
-    members: Vec<(PartitionKey, Offset)>,
+    members: Vec<Member>,
     checkpoint: Option<CheckpointState>,
 }
 
 /// What a checkpoint publishes and then deletes.
 #[derive(Debug, Default)]
 struct CheckpointState {
-    members: Vec<(PartitionKey, Offset)>,
+    members: Vec<Member>,
     publish: Vec<SmallFile>,
     obsolete: Vec<FileName>,
 }
@@ -171,7 +187,7 @@ impl ShardDisk {
     }
 
     /// New partitions' first files go first and together, so that a thousand of them cost one sync.
-    fn submit_writes(&mut self, commands: Vec<DiskCommand>, now: Instant) {
+    pub(super) fn submit_writes(&mut self, commands: Vec<DiskCommand>, now: Instant) {
         let mut first = Vec::new();
         let mut writes = Vec::with_capacity(commands.len());
         for command in commands {
@@ -212,10 +228,10 @@ impl ShardDisk {
                 let small = partition.log.begin_checkpoint(&mut part);
                 checkpoint.publish.extend(small.publish);
                 checkpoint.obsolete.extend(small.obsolete);
-                checkpoint.members.push((key, part.covers));
+                checkpoint.members.push(Member { key, residence: partition.residence, covers: part.covers });
             }
             files.extend(part.files);
-            state.members.push((key, part.covers));
+            state.members.push(Member { key, residence: partition.residence, covers: part.covers });
         }
         state.checkpoint = checkpoint;
         self.submit_writes(commands, now);
@@ -232,12 +248,12 @@ impl ShardDisk {
     ) -> Vec<(PartitionKey, Offset)> {
         let round = self.round.take().expect("a sync belongs to a round");
         self.flusher.on_round_over();
-        for (key, covers) in &round.members {
-            let Some(partition) = partitions.get_mut(key) else { continue };
-            partition.on_synced(*covers, fx);
+        for member in &round.members {
+            let Some(partition) = member.of(partitions) else { continue };
+            partition.on_synced(member.covers, fx);
             if !partition.cached && partition.log.tail().durable_chunks() > 0 {
                 partition.cached = true;
-                self.cached.push_back(*key);
+                self.cached.push_back(member.key);
             }
         }
         if let Some(mut checkpoint) = round.checkpoint {
@@ -249,7 +265,7 @@ impl ShardDisk {
                 now,
             );
         }
-        round.members
+        round.members.iter().map(|member| (member.key, member.covers)).collect()
     }
 
     /// The checkpoint's files are published: recovery points move up.
@@ -264,16 +280,23 @@ impl ShardDisk {
             self.port.submit(DiskCommand::DeleteFiles { files }, Purpose::Chore, now);
         }
         let mut changes = Vec::with_capacity(checkpoint.members.len());
-        for (key, covers) in checkpoint.members {
-            let Some(partition) = partitions.get_mut(&key) else { continue };
-            partition.log.on_checkpointed(covers);
-            changes.push((key, Some(entry_of(partition))));
+        for member in checkpoint.members {
+            let Some(partition) = member.of(partitions) else { continue };
+            partition.log.on_checkpointed(member.covers);
+            changes.push((member.key, Some(entry_of(partition))));
             if partition.log.recovery_point_lags() {
-                self.unchecked.insert(key);
+                self.unchecked.insert(member.key);
                 self.flusher.on_lag(now);
             }
         }
         changes
+    }
+
+    /// Whether a round or a checkpoint under way has to do with a partition: small files of it may still be given to the disk.
+    pub(crate) fn concerns(&self, key: PartitionKey) -> bool {
+        let round = self.round.iter().flat_map(|round| &round.members);
+        let checkpoint = self.checkpoint.iter().flat_map(|checkpoint| &checkpoint.members);
+        round.chain(checkpoint).any(|member| member.key == key)
     }
 
     /// A partition is gone.

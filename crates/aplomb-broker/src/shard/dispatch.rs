@@ -16,9 +16,9 @@ use crate::api::fetch::{self, FetchOp};
 use crate::api::produce::ProduceOp;
 use crate::api::scatter::ReplyTo;
 use crate::api::{
-    Context, api_versions, delete_records, describe_cluster, describe_configs, describe_producers,
-    describe_topic_partitions, list_config_resources, list_offsets, metadata, offset_for_leader_epoch,
-    served,
+    Context, alter_replica_log_dirs, api_versions, delete_records, describe_cluster, describe_configs,
+    describe_producers, describe_topic_partitions, list_config_resources, list_offsets,
+    list_partition_reassignments, metadata, offset_for_leader_epoch, served,
 };
 use crate::message::ShardMessage;
 use crate::parked::Waiting;
@@ -117,6 +117,20 @@ impl Shard {
                 let (op, calls) = describe_producers::begin(&asked, to, &self.image);
                 self.start(id, Waiting::Producers(op), calls, Some(now.instant + PATIENCE), now, out);
             }
+            ApiKey::AlterReplicaLogDirs => {
+                let asked: m::AlterReplicaLogDirsRequest = decode_request(&mut body, head.version)?;
+                let directories = self.log_dirs();
+                let (op, calls, preferences) =
+                    alter_replica_log_dirs::begin(&asked, to, &self.image, &directories);
+                for (name, disk) in preferences {
+                    self.tell_preference(name, disk, out);
+                }
+                self.start(id, Waiting::Moves(op), calls, Some(now.instant + PATIENCE), now, out);
+            }
+            ApiKey::ListPartitionReassignments => {
+                let _: m::ListPartitionReassignmentsRequest = decode_request(&mut body, head.version)?;
+                reply(id, to.with(&list_partition_reassignments::handle()), out);
+            }
             ApiKey::ApiVersions => {
                 let asked: m::ApiVersionsRequest = decode_request(&mut body, head.version)?;
                 self.note_software(&request, &asked, head.version);
@@ -204,6 +218,7 @@ const fn is_controllers(api: ApiKey) -> bool {
             | ApiKey::AlterConfigs
             | ApiKey::IncrementalAlterConfigs
             | ApiKey::InitProducerId
+            | ApiKey::AlterPartitionReassignments
             | ApiKey::UpdateFeatures
             | ApiKey::DescribeQuorum
     )

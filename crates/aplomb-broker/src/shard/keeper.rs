@@ -20,6 +20,18 @@ struct Offsets {
     /// Partitions that the next files do not have any more, and those that the files under way do not have.
     forgotten: Vec<(PartitionKey, TopicPartition)>,
     being_forgotten: Vec<(PartitionKey, TopicPartition)>,
+    /// Partitions of which somebody wants to know when the files say what they are to say: the next ones, and those under way.
+    asked: Vec<PartitionKey>,
+    being_kept: Vec<PartitionKey>,
+}
+
+/// What a set of files that is written has brought about.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    /// Partitions that the files have forgotten.
+    pub(crate) gone: Vec<(PartitionKey, TopicPartition)>,
+    /// Partitions of which the files say what they were to say.
+    pub(crate) kept: Vec<PartitionKey>,
 }
 
 /// The keeper.
@@ -65,12 +77,28 @@ impl Keeper {
         offsets.due = Some(offsets.due.map_or(now, |due| due.min(now)));
     }
 
-    /// The disk is lost. Gives the partitions that were to be forgotten there.
-    pub(crate) fn lose(&mut self, disk: DiskIndex) -> Vec<(PartitionKey, TopicPartition)> {
+    /// The files are to say this of a partition as soon as can be: [`Self::on_written`] says when they do.
+    pub(crate) fn keep(
+        &mut self,
+        disk: DiskIndex,
+        key: PartitionKey,
+        entry: Option<CheckpointEntry>,
+        now: Instant,
+    ) {
+        self.take(disk, vec![(key, entry)], now);
+        let offsets = &mut self.disks[usize::from(disk.0)];
+        offsets.asked.push(key);
+        offsets.due = Some(now);
+    }
+
+    /// The disk is lost: nothing more is written there.
+    pub(crate) fn lose(&mut self, disk: DiskIndex) -> Written {
         let offsets = &mut self.disks[usize::from(disk.0)];
         let mut gone = std::mem::take(&mut offsets.forgotten);
         gone.append(&mut offsets.being_forgotten);
-        gone
+        let mut kept = std::mem::take(&mut offsets.asked);
+        kept.append(&mut offsets.being_kept);
+        Written { gone, kept }
     }
 
     pub(crate) fn wake_at(&self) -> Option<Instant> {
@@ -84,17 +112,21 @@ impl Keeper {
             if !offsets.writing && offsets.due.take_if(|due| *due <= now).is_some() {
                 offsets.writing = true;
                 offsets.being_forgotten = std::mem::take(&mut offsets.forgotten);
+                offsets.being_kept = std::mem::take(&mut offsets.asked);
                 due.push((DiskIndex(n as u16), files(&offsets.entries)));
             }
         }
         due
     }
 
-    /// A set is written. Gives the partitions that the files have forgotten with it.
-    pub(crate) fn on_written(&mut self, disk: DiskIndex) -> Vec<(PartitionKey, TopicPartition)> {
+    /// A set is written.
+    pub(crate) fn on_written(&mut self, disk: DiskIndex) -> Written {
         let offsets = &mut self.disks[usize::from(disk.0)];
         offsets.writing = false;
-        std::mem::take(&mut offsets.being_forgotten)
+        Written {
+            gone: std::mem::take(&mut offsets.being_forgotten),
+            kept: std::mem::take(&mut offsets.being_kept),
+        }
     }
 
     /// The files as they are now, for the end.

@@ -72,6 +72,9 @@ impl Shard {
         now: Now,
         out: &mut Vec<Output>,
     ) {
+        if self.moves.hold_back(key, disk) {
+            return; // there is another directory of that name, or of its future
+        }
         if self.keeper.is_some() {
             self.forget(disk, key, name, now, out);
         } else {

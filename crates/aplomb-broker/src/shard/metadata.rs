@@ -113,6 +113,7 @@ impl Shard {
         }
         let name = TopicPartition::new(topic.name.clone(), key.partition.0);
         let assigned = partition.directory(self.config.node_id);
+        self.moves.forget_preference(&name);
         let disk = self.disks.iter().find(|disk| Some(disk.directory) == assigned);
         let Some(disk) = disk.or_else(|| self.disks.iter().find(|disk| disk.lost.is_none())) else { return };
         let settings = PartitionSettings::of(
@@ -155,6 +156,7 @@ impl Shard {
             if key.owner(self.shards) != self.me {
                 continue;
             }
+            self.moves.on_deleted(key);
             let Some(mut partition) = self.partitions.remove(&key) else {
                 self.left(DiskIndex(0), key, name, now, out);
                 continue;
@@ -194,7 +196,7 @@ impl Shard {
     }
 
     /// A name for a directory that is to be deleted, unlike any other: the same partition may be made and deleted again.
-    fn unique(&self, key: PartitionKey, now: Now) -> Uuid {
+    pub(super) fn unique(&self, key: PartitionKey, now: Now) -> Uuid {
         let topic = u128::from_be_bytes(key.topic.0).rotate_left(u32::from(self.me.0));
         Uuid::from_u128(
             topic ^ (u128::from(now.instant.as_nanos()) << 40) ^ now.wall.0.unsigned_abs() as u128,

@@ -14,6 +14,7 @@ mod dispatch;
 mod keeper;
 mod leaving;
 mod metadata;
+mod moves;
 mod operations;
 mod seed;
 mod snapshots;
@@ -28,6 +29,7 @@ use aplomb_model::{Instant, Offset};
 
 pub use controller::ControllerSeed;
 pub(crate) use metadata::partition_metadata;
+pub use moves::MoveRate;
 pub(crate) use seed::checkpoint_of;
 pub use seed::{DiskSeed, PartitionSeed, SeedSettings, ShardSeed};
 
@@ -44,6 +46,7 @@ use controller::ControllerRoom;
 use disk::{Purpose, ShardDisk};
 use keeper::Keeper;
 use leaving::Leaving;
+use moves::Moves;
 use stop::Stopping;
 use upkeep::Upkeep;
 
@@ -63,6 +66,7 @@ pub struct Shard {
     keeper: Option<Keeper>,
     stopping: Option<Stopping>,
     leaving: Leaving,
+    moves: Moves,
     figures: Arc<ShardFigures>,
     notes: Notes,
     fx: Effects,
@@ -109,6 +113,10 @@ impl Shard {
             ShardMessage::GiveBack => {} // as every turn does
             ShardMessage::Left { disk, key, name } => self.forget(disk, key, name, now, out),
             ShardMessage::Gone { key, name } => self.on_gone(key, &name),
+            ShardMessage::Keep { disk, key, entry } => self.keep_now(disk, key, entry, now, out),
+            ShardMessage::Kept { disk, key } => self.on_kept(disk, key),
+            ShardMessage::Assign { key, directory } => self.assign(&[(key, directory)], now, out),
+            ShardMessage::Prefer { name, disk } => self.prefer(name, disk),
         }
         self.settle(now, out);
     }
@@ -140,11 +148,17 @@ impl Shard {
         let disks = self.disks.iter().filter_map(ShardDisk::wake_at).min();
         let keeper = self.keeper.as_ref().filter(|_| self.keeps_checkpoints()).and_then(Keeper::wake_at);
         let waiting = [self.starved_due, self.cold.wake_at()];
-        [disks, keeper, self.operations.wake_at(), self.upkeep.wake_at()]
-            .into_iter()
-            .chain(waiting)
-            .flatten()
-            .min()
+        [
+            disks,
+            keeper,
+            self.operations.wake_at(),
+            self.upkeep.wake_at(),
+            self.moves.wake_at(self.stopping.is_some()),
+        ]
+        .into_iter()
+        .chain(waiting)
+        .flatten()
+        .min()
     }
 
     /// That time has come.
@@ -175,6 +189,7 @@ impl Shard {
 
     /// Carries out what the turn has left, until nothing is left.
     fn settle(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.poll_moves(now, out);
         loop {
             self.carry_out_effects(now, out);
             let Some((number, slot, answer)) = self.answers.pop_front() else { break };
@@ -258,7 +273,16 @@ impl Shard {
     /// Does what is asked of partitions that this shard owns.
     fn carry_out(&mut self, op: OpId, calls: Vec<(Slot, PartitionKey, PartitionCall)>, now: Now) {
         for (slot, key, call) in calls {
+            if let PartitionCall::Move { to } = call {
+                let answer = PartitionAnswer::Move(self.ask_to_move(key, to));
+                self.fx.answers.push((op, slot, answer));
+                continue;
+            }
             match self.partitions.get_mut(&key) {
+                Some(partition) if matches!(call, PartitionCall::Size) => {
+                    let answer = PartitionAnswer::Size(self.moves.size_of(partition));
+                    self.fx.answers.push((op, slot, answer));
+                }
                 Some(partition) => partition.call(op, slot, call, now, &mut self.fx),
                 None => {
                     if let Some(answer) = call.not_here() {
@@ -297,10 +321,13 @@ impl Shard {
                 }
             }
             Purpose::Offsets => {
-                let gone = self.keeper.as_mut().map(|keeper| keeper.on_written(disk));
-                self.tell_gone(gone.unwrap_or_default(), out);
+                let written = self.keeper.as_mut().map(|keeper| keeper.on_written(disk));
+                self.on_offsets_written(disk, written.unwrap_or_default(), out);
             }
-            Purpose::TimeEntry { key, base } => self.on_time_entry(key, base, result, now),
+            Purpose::TimeEntry { key, base, residence } => {
+                self.on_time_entry((key, residence), base, result, now);
+            }
+            Purpose::Move { key, number } => self.on_move_step(key, number, result, now),
             Purpose::Doom { name, directory, after, left } => {
                 if result.is_ok() {
                     self.upkeep.doom(now.instant + after, disk, name, directory);
@@ -353,8 +380,8 @@ impl Shard {
             room: "broker/disk",
             text: format!("log directory {} is offline: {why}; {count} partitions here", lost.path),
         }));
-        let gone = self.keeper.as_mut().map(|keeper| keeper.lose(disk));
-        self.tell_gone(gone.unwrap_or_default(), out);
+        let written = self.keeper.as_mut().map(|keeper| keeper.lose(disk));
+        self.on_offsets_written(disk, written.unwrap_or_default(), out);
         if tell {
             for other in (0..self.shards).map(ShardId).filter(|other| *other != self.me) {
                 let message = ShardMessage::DiskLost { disk, why: why.clone() };
@@ -402,6 +429,7 @@ impl PartitionCall {
             Self::DeleteRecords { .. } => PartitionAnswer::DeleteRecords(Err(Unknown)),
             Self::Size => PartitionAnswer::Size(None),
             Self::Producers => PartitionAnswer::Producers(Err(Unknown)),
+            Self::Move { .. } => PartitionAnswer::Move(Err(aplomb_model::ErrorCode::ReplicaNotAvailable)),
         })
     }
 }

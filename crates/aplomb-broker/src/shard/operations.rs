@@ -75,6 +75,7 @@ impl Shard {
             Waiting::DeleteRecords(op) => op.is_complete(),
             Waiting::LogDirs(op) => op.is_complete(),
             Waiting::Producers(op) => op.is_complete(),
+            Waiting::Moves(op) => op.is_complete(),
         };
         if complete {
             self.finish(number, now, out);
@@ -109,7 +110,8 @@ impl Shard {
             | Waiting::EpochEnds(_)
             | Waiting::DeleteRecords(_)
             | Waiting::LogDirs(_)
-            | Waiting::Producers(_) => {
+            | Waiting::Producers(_)
+            | Waiting::Moves(_) => {
                 self.finish(number, now, out);
             }
         }
@@ -129,6 +131,7 @@ impl Shard {
             Waiting::DeleteRecords(op) => op.reply(),
             Waiting::LogDirs(op) => op.reply(&self.log_dirs()),
             Waiting::Producers(op) => op.reply(),
+            Waiting::Moves(op) => op.reply(),
         };
         reply(request, replied, out);
     }
@@ -158,7 +161,7 @@ impl Shard {
         }
     }
 
-    fn log_dirs(&self) -> Vec<LogDirFacts> {
+    pub(super) fn log_dirs(&self) -> Vec<LogDirFacts> {
         let facts = |disk: &super::ShardDisk| LogDirFacts {
             path: disk.path.clone(),
             online: disk.lost.is_none(),

@@ -12,6 +12,7 @@ use super::controller::{ControllerRoom, ControllerSeed};
 use super::disk::ShardDisk;
 use super::keeper::Keeper;
 use super::leaving::Leaving;
+use super::moves::{MoveRate, Moves};
 use super::upkeep::Upkeep;
 use super::{ColdReads, Effects, Shard};
 use crate::config::BrokerConfig;
@@ -75,6 +76,10 @@ pub struct ShardSeed {
     pub checkpoints: Option<Vec<Vec<(PartitionKey, CheckpointEntry)>>>,
     /// Directories that wait to be deleted; for shard 0 alone.
     pub doomed: Vec<(DiskIndex, FileName)>,
+    /// Partitions that were on their way to another disk.
+    pub moves: Vec<(PartitionKey, DiskIndex)>,
+    /// The rate at which all shards together move partitions.
+    pub move_rate: Arc<MoveRate>,
     /// Makes the ids of fetch sessions differ from those of an earlier process.
     pub seed: u64,
 }
@@ -119,6 +124,7 @@ impl Shard {
             keeper,
             stopping: None,
             leaving: Leaving::default(),
+            moves: Moves::new(seed.move_rate),
             figures,
             notes: Notes::default(),
             fx: Effects::default(),
@@ -138,9 +144,17 @@ impl Shard {
                 partition.mark_dirty(&mut shard.fx);
             }
             shard.notes.welcome(&partition.figures);
+            let directory = shard.disks[usize::from(disk.0)].directory;
+            let known = shard.image.topics.partition(key.topic, key.partition);
+            if known.is_some_and(|known| known.directory(shard.config.node_id) != Some(directory)) {
+                shard.moves.found(key, directory);
+            }
             shard.partitions.insert(key, partition);
         }
         shard.notes.hand_over(&shard.figures);
+        for (key, to) in seed.moves {
+            shard.begin_move(key, to);
+        }
         shard.show_cluster();
         for key in std::mem::take(&mut shard.fx.dirty) {
             let disk = shard.partitions[&key].disk;

@@ -118,7 +118,7 @@ impl Shard {
         }
         partition.log.expire_producers(now.wall);
         let retention = partition.log.apply_retention(now.wall);
-        let after = partition.settings.file_delete_delay;
+        let (after, residence) = (partition.settings.file_delete_delay, partition.residence);
         partition.show();
         if retention.waits_for_name {
             partition.mark_dirty(&mut self.fx);
@@ -133,19 +133,20 @@ impl Shard {
             port.submit(rename, Purpose::Doom { name, directory: false, after, left: None }, now.instant);
         }
         if let Some((base, read)) = retention.look_up {
-            port.submit(read, Purpose::TimeEntry { key, base }, now.instant);
+            port.submit(read, Purpose::TimeEntry { key, base, residence }, now.instant);
         }
     }
 
     /// The disk has read the last entry of a time index for retention: look at the partition again.
     pub(super) fn on_time_entry(
         &mut self,
-        key: PartitionKey,
+        (key, residence): (PartitionKey, u32),
         base: Offset,
         result: Result<Done, DiskError>,
         now: Now,
     ) {
-        let Some(partition) = self.partitions.get_mut(&key) else { return };
+        let partition = self.partitions.get_mut(&key).filter(|partition| partition.residence == residence);
+        let Some(partition) = partition else { return };
         let bytes = match result {
             Ok(Done::Read(bytes)) => bytes,
             Ok(_) | Err(DiskError::NotFound { .. }) => bytes::Bytes::new(),

@@ -24,15 +24,26 @@ use crate::metadata::standalone::Node;
 use crate::partition::PartitionSettings;
 use crate::ports::{Now, ShardId};
 use crate::shard::{
-    ControllerSeed, DiskSeed, PartitionSeed, SeedSettings, Shard, ShardSeed, checkpoint_of,
+    ControllerSeed, DiskSeed, MoveRate, PartitionSeed, SeedSettings, Shard, ShardSeed, checkpoint_of,
     partition_metadata,
 };
 
+/// A partition that was on its way to a disk.
+type MoveTo = (PartitionKey, DiskIndex);
+
+/// A partition that was loaded.
+pub struct Loaded {
+    seed: PartitionSeed,
+    remarks: Vec<String>,
+    /// Directories of its name that do not reach as far: the other end of a move.
+    superseded: Vec<FoundDirectory>,
+}
+
 /// Loads one partition.
-pub type Job = Box<dyn FnOnce() -> Result<(PartitionSeed, Vec<String>), StartError> + Send>;
+pub type Job = Box<dyn FnOnce() -> Result<Loaded, StartError> + Send>;
 
 /// Runs jobs, in any order, on as many threads as it likes, and gives all results.
-pub type Executor<'a> = &'a dyn Fn(Vec<Job>) -> Vec<Result<(PartitionSeed, Vec<String>), StartError>>;
+pub type Executor<'a> = &'a dyn Fn(Vec<Job>) -> Vec<Result<Loaded, StartError>>;
 
 /// What loading needs.
 pub struct LoadInput<'a> {
@@ -117,10 +128,14 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
     let image = Arc::new(lead.controller.image().clone());
 
     let mut places: BTreeMap<TopicPartition, Vec<FoundDirectory>> = BTreeMap::new();
+    let mut futures: BTreeMap<TopicPartition, Vec<FoundDirectory>> = BTreeMap::new();
+    let mut moves = Vec::new();
     let mut doomed = Vec::new();
     for (n, surveyed) in directories.iter().enumerate() {
         for (partition, name) in list(&surveyed.directory, &mut doomed)? {
-            places.entry(partition).or_default().push(FoundDirectory { disk: n, name });
+            let is_future = matches!(partition.role, DirectoryRole::Future { .. });
+            let found = if is_future { &mut futures } else { &mut places };
+            found.entry(partition.partition).or_default().push(FoundDirectory { disk: n, name });
         }
     }
     let mut offsets =
@@ -135,15 +150,31 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
             let key = PartitionKey { topic: topic.id, partition: *index };
             let assigned = partition.directory(config.node_id);
             let assigned = directories.iter().position(|d| Some(d.directory.id) == assigned);
-            let mut own = None;
+            let mut own = Vec::new();
             for place in places.remove(&name).unwrap_or_default() {
-                let is_own = is_of(&directories[place.disk].directory, &place.name, topic.id)?;
-                if is_own && (own.is_none() || Some(place.disk) == assigned) {
-                    own = Some(place);
+                if is_of(&directories[place.disk].directory, &place.name, topic.id)? {
+                    own.push(place);
                 } else {
                     let stray =
                         put_aside(&directories[place.disk].directory, &name, &place.name, &mut random)?;
                     remarks.push(stray);
+                }
+            }
+            own.sort_by_key(|place| Some(place.disk) != assigned); // the one that is assigned comes first
+            let mut future = None;
+            for place in futures.remove(&name).unwrap_or_default() {
+                let home = &directories[place.disk].directory;
+                if !is_of(home, &place.name, topic.id)? {
+                    doomed.push((home.index, FileName::new(place.name)));
+                } else if own.is_empty() && Some(place.disk) == assigned {
+                    // A move of Apache Kafka's that was over but for the name.
+                    let serving = PartitionDir::serving(name.clone()).name();
+                    rename(home, &place.name, &serving)?;
+                    own.push(FoundDirectory { disk: place.disk, name: serving });
+                } else if let Some(first) = own.first() {
+                    // Begun anew, in a directory of its own.
+                    future = (first.disk != place.disk).then_some(place.disk).or(future);
+                    doomed.push((home.index, FileName::new(place.name)));
                 }
             }
             let settings = PartitionSettings::of(
@@ -152,19 +183,23 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
                 config.storage.producer_id_expiration,
             );
             let open = Open { key, name, leader_epoch: partition.leader_epoch, settings, now };
-            match (own, assigned) {
-                (Some(place), _) => {
-                    let surveyed = &directories[place.disk];
-                    opened[place.disk].insert(open.name.clone());
-                    let offsets = &mut offsets[place.disk];
-                    jobs.push(open.job(surveyed, offsets, place.name, shares[place.disk].clone()));
+            moves.extend(future.map(|to| (key, DiskIndex(to as u16))));
+            match (own.is_empty(), assigned) {
+                (false, _) => {
+                    let mut candidates = Vec::new();
+                    for place in own {
+                        opened[place.disk].insert(open.name.clone());
+                        let (surveyed, offsets) = (&directories[place.disk], &mut offsets[place.disk]);
+                        candidates.push(open.candidate(surveyed, offsets, place, &shares));
+                    }
+                    jobs.push(open.job(candidates));
                 }
-                (None, Some(disk)) => {
+                (true, Some(disk)) => {
                     let seed = open.new_log(DiskIndex(disk as u16), shares[disk].clone());
-                    jobs.push(Box::new(move || Ok((seed, Vec::new()))));
+                    jobs.push(Box::new(move || Ok(Loaded::new(seed))));
                 }
                 // Its directory is not among ours: the log may well be there, so that a new one would be a lie.
-                (None, None) => {
+                (true, None) => {
                     remarks.push(format!("{} is in a log directory that is not there", open.name))
                 }
             }
@@ -173,14 +208,22 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
     for (surveyed, opened) in directories.iter().zip(&opened) {
         forget_others(&surveyed.directory, opened)?;
     }
-    for (name, found) in places {
+    for (name, found) in places.into_iter().chain(futures) {
         for place in found {
             remarks.push(put_aside(&directories[place.disk].directory, &name, &place.name, &mut random)?);
         }
     }
     let mut loaded = Vec::with_capacity(jobs.len() + 1);
     for result in executor(jobs) {
-        let (seed, lines) = result?;
+        let Loaded { seed, remarks: lines, superseded } = result?;
+        for place in superseded {
+            let home = &directories[place.disk].directory;
+            let name = PartitionDir::deleted(seed.name.clone(), Uuid(random())).name();
+            rename(home, &place.name, &name)?;
+            opened[place.disk].remove(&seed.name);
+            forget_others(home, &opened[place.disk])?;
+            doomed.push((home.index, FileName::new(name)));
+        }
         loaded.push(seed);
         remarks.extend(lines);
     }
@@ -201,7 +244,7 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
         snapshots,
         random,
     };
-    let shards = deal(loaded, &directories, &shares, shards, &config, &image, controller, doomed);
+    let shards = deal(loaded, &directories, &shares, shards, &config, &image, controller, (doomed, moves));
     Ok(Ready { shards, remarks, partitions })
 }
 
@@ -215,8 +258,9 @@ fn deal(
     config: &Arc<BrokerConfig>,
     image: &Arc<MetadataImage>,
     controller: ControllerSeed,
-    doomed: Vec<(DiskIndex, FileName)>,
+    (doomed, moves): (Vec<(DiskIndex, FileName)>, Vec<MoveTo>),
 ) -> Vec<ShardStart> {
+    let move_rate = Arc::new(MoveRate::default());
     let mut checkpoints: Vec<Vec<(PartitionKey, CheckpointEntry)>> = vec![Vec::new(); directories.len()];
     for seed in partitions.iter().filter(|seed| seed.key != PartitionKey::METADATA) {
         checkpoints[usize::from(seed.disk.0)].push((seed.key, checkpoint_of(seed)));
@@ -241,12 +285,27 @@ fn deal(
             controller,
             checkpoints,
             doomed,
+            moves: moves.iter().filter(|(key, _)| key.owner(shards).0 == n as u16).copied().collect(),
+            move_rate: move_rate.clone(),
             seed: image.provenance.end.get().rotate_left(32) ^ n as u64,
         };
         let directories = directories.iter().map(|surveyed| surveyed.directory.clone()).collect();
         ShardStart { seed, directories, shares: shares.to_vec() }
     };
     owned.into_iter().enumerate().map(start).collect()
+}
+
+/// A directory that may be a partition's.
+struct Candidate {
+    home: Directory,
+    place: FoundDirectory,
+    request: LoadRequest,
+}
+
+impl Loaded {
+    fn new(seed: PartitionSeed) -> Self {
+        Self { seed, remarks: Vec::new(), superseded: Vec::new() }
+    }
 }
 
 /// One partition that is to be opened.
@@ -259,15 +318,16 @@ struct Open {
 }
 
 impl Open {
-    fn job(
-        self,
+    fn candidate(
+        &self,
         surveyed: &Surveyed,
         offsets: &mut Offsets,
-        directory: String,
-        share: Arc<TailShare>,
-    ) -> Job {
+        place: FoundDirectory,
+        shares: &[Arc<TailShare>],
+    ) -> Candidate {
+        let share = shares[place.disk].clone();
         let request = LoadRequest {
-            directory,
+            directory: place.name.clone(),
             topic: self.key.topic,
             partition: self.key.partition,
             config: self.settings.log.clone(),
@@ -277,11 +337,39 @@ impl Open {
             share,
             now: self.now,
         };
-        let home = surveyed.directory.clone();
+        Candidate { home: surveyed.directory.clone(), place, request }
+    }
+
+    /// Loads from the directory that reaches furthest, of those with the partition's name: a move that was interrupted between naming its copy and
+    /// removing the original leaves two, and they are beginnings of one log. Of two that reach equally far it is the first.
+    fn job(self, mut candidates: Vec<Candidate>) -> Job {
         Box::new(move || {
-            let loaded = load_log(&*home.disk, &request)
-                .map_err(|error| StartError::Log { path: home.path.clone(), error })?;
-            Ok((self.seed(home.index, loaded.log), loaded.report.remarks))
+            if candidates.len() > 1 {
+                // A copy that was under way is not whole because its directory was closed cleanly.
+                candidates.iter_mut().for_each(|candidate| candidate.request.clean = false);
+            }
+            let mut remarks = Vec::new();
+            let mut superseded = Vec::new();
+            let mut best: Option<(FoundDirectory, DiskIndex, Log)> = None;
+            for Candidate { home, place, request } in candidates {
+                let loaded = load_log(&*home.disk, &request)
+                    .map_err(|error| StartError::Log { path: home.path.clone(), error })?;
+                remarks.extend(loaded.report.remarks);
+                match &mut best {
+                    Some((.., log)) if log.end() >= loaded.log.end() => superseded.push(place),
+                    best => {
+                        let before = best.replace((place, home.index, loaded.log));
+                        superseded.extend(before.map(|(place, ..)| place));
+                    }
+                }
+            }
+            let (place, disk, log) = best.expect("a partition that was found is somewhere");
+            if !superseded.is_empty() {
+                let (name, end) = (&place.name, log.end());
+                remarks
+                    .push(format!("{name} is in two log directories: the one that reaches {end} is taken"));
+            }
+            Ok(Loaded { superseded, remarks, ..Loaded::new(self.seed(disk, log)) })
         })
     }
 
@@ -364,11 +452,11 @@ fn metadata_config(config: &BrokerConfig) -> LogConfig {
     }
 }
 
-/// The partition directories in a log directory. Those that wait to be deleted go to `doomed`.
+/// The partition directories in a log directory, and those of moves. Those that wait to be deleted go to `doomed`.
 fn list(
     directory: &Directory,
     doomed: &mut Vec<(DiskIndex, FileName)>,
-) -> Result<Vec<(TopicPartition, String)>, StartError> {
+) -> Result<Vec<(PartitionDir, String)>, StartError> {
     let path = || directory.path.clone();
     let entries = directory.disk.list(None).map_err(|error| StartError::Disk { path: path(), error })?;
     let mut found = Vec::new();
@@ -380,9 +468,9 @@ fn list(
             .map_err(|error| StartError::Directory { path: path(), error })?;
         let LogDirEntry::Partition(partition) = what else { continue };
         match partition.role {
-            DirectoryRole::Serving => found.push((partition.partition, entry.name)),
+            DirectoryRole::Serving | DirectoryRole::Future { .. } => found.push((partition, entry.name)),
             DirectoryRole::Deleted { .. } => doomed.push((directory.index, FileName::new(entry.name))),
-            DirectoryRole::Stray { .. } | DirectoryRole::Future { .. } => {}
+            DirectoryRole::Stray { .. } => {}
         }
     }
     Ok(found)
@@ -405,6 +493,11 @@ pub(super) fn topic_of(directory: &Directory, name: &str) -> Result<Option<Uuid>
     Ok(Some(found.topic_id))
 }
 
+fn rename(directory: &Directory, from: &str, to: &str) -> Result<(), StartError> {
+    let renamed = directory.disk.rename(&FileName::new(from), &FileName::new(to));
+    renamed.map_err(|error: DiskError| StartError::Disk { path: directory.path.clone(), error })
+}
+
 /// Gives a directory that no topic has the name of a stray, as Apache Kafka does. Nothing in it is touched.
 fn put_aside(
     directory: &Directory,
@@ -413,7 +506,6 @@ fn put_aside(
     random: &mut dyn FnMut() -> [u8; 16],
 ) -> Result<String, StartError> {
     let to = PartitionDir::stray(partition.clone(), Uuid(random())).name();
-    let renamed = directory.disk.rename(&FileName::new(name), &FileName::new(to.as_str()));
-    renamed.map_err(|error: DiskError| StartError::Disk { path: directory.path.clone(), error })?;
+    rename(directory, name, &to)?;
     Ok(format!("{}/{name} belongs to no topic of this cluster: it is {to} now", directory.path))
 }

@@ -15,7 +15,7 @@ use aplomb_log::recovery::LoadError;
 use aplomb_log::segment::NotAPartition;
 
 pub use examine::{Examined, ExaminedDirectory, Refusal, examine};
-pub use load::{Executor, Job, LoadInput, Ready, ShardStart, load};
+pub use load::{Executor, Job, LoadInput, Loaded, Ready, ShardStart, load};
 pub use metadata::{Damage, MetadataFound};
 pub use survey::{Directory, Surveyed, survey};
 

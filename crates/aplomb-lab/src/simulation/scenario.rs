@@ -120,6 +120,8 @@ pub(crate) enum Role {
     Backlog,
     /// Looks offsets and epochs up.
     Lookup,
+    /// Sends partitions from disk to disk.
+    Mover,
     /// Creates and deletes topics, partitions and records, and changes settings.
     Admin,
 }
@@ -186,6 +188,9 @@ impl Plan {
             (2, Role::Lookup),
         ] {
             clients.extend(std::iter::repeat_n(role, dice.place(most)));
+        }
+        if disks > 1 {
+            clients.push(Role::Mover);
         }
         Self {
             length,

@@ -100,7 +100,6 @@ pub(crate) struct World {
     next_event: u64,
     /// When the last message between two shards, or a disk and a shard, arrives.
     lines: BTreeMap<(u16, u16), Instant>,
-    places: BTreeMap<PartitionId, usize>,
     next_look: Instant,
     spun: u32,
 }
@@ -137,7 +136,6 @@ impl World {
             events: BTreeMap::new(),
             next_event: 0,
             lines: BTreeMap::new(),
-            places: BTreeMap::new(),
             next_look: now,
             spun: 0,
             plan,
@@ -363,16 +361,16 @@ impl World {
             return Ok(());
         }
         self.next_look = self.now + LOOK;
-        let (disks, places, oracle) = (&self.disks, &mut self.places, &self.oracle);
-        let mut disk_of = |partition| place_of(partition, disks, places, oracle);
-        self.promptness.check(self.now, &mut disk_of, self.oracle.calm.since(), &self.outages.lost)
+        let (disks, oracle) = (&self.disks, &self.oracle);
+        let mut disks_of = |partition| places_of(partition, disks, oracle);
+        self.promptness.check(self.now, &mut disks_of, self.oracle.calm.since(), &self.outages.lost)
     }
 
     /// What happened in a client's turn is carried on.
     pub(crate) fn note_appended(&mut self) {
         for (partition, place) in std::mem::take(&mut self.oracle.journal.fresh) {
-            let disk = place_of(partition, &self.disks, &mut self.places, &self.oracle);
-            self.promptness.appended(partition, place, disk, self.now);
+            let disks = places_of(partition, &self.disks, &self.oracle);
+            self.promptness.appended(partition, place, &disks, self.now);
         }
     }
 
@@ -426,23 +424,13 @@ impl World {
     }
 }
 
-/// The disk that a partition's directory is on.
-fn place_of(
-    partition: PartitionId,
-    disks: &[SimDisk],
-    places: &mut BTreeMap<PartitionId, usize>,
-    oracle: &Oracle,
-) -> Option<usize> {
-    if let Some(disk) = places.get(&partition) {
-        return Some(*disk);
-    }
-    let name = oracle.cluster.name_of(partition.topic)?;
+/// The disks that a partition's directory is on: several while it moves.
+fn places_of(partition: PartitionId, disks: &[SimDisk], oracle: &Oracle) -> Vec<usize> {
+    let Some(name) = oracle.cluster.name_of(partition.topic) else { return Vec::new() };
     let file = format!("{name}-{}/partition.metadata", partition.index);
     let id = partition.topic.to_string();
     let is_here = |disk: &SimDisk| {
         disk.file(&file).is_some_and(|content| String::from_utf8_lossy(&content).contains(&id))
     };
-    let disk = disks.iter().position(is_here)?;
-    places.insert(partition, disk);
-    Some(disk)
+    (0..disks.len()).filter(|n| is_here(&disks[*n])).collect()
 }

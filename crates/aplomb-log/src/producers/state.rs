@@ -253,6 +253,11 @@ impl ProducerState {
         Some((self.end, encode_snapshot(self.producers()).into()))
     }
 
+    /// The snapshots that were taken lie elsewhere: the next is taken even if nothing has changed.
+    pub(crate) fn forget_snapshots(&mut self) {
+        self.snapshot_at = Offset::ZERO;
+    }
+
     /// Whether nothing is remembered.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -38,8 +38,8 @@ pub struct LogEnd {
 #[derive(Debug)]
 pub struct LogTail {
     pub(super) share: Arc<TailShare>,
-    topic: TopicId,
-    partition: PartitionIndex,
+    pub(super) topic: TopicId,
+    pub(super) partition: PartitionIndex,
     pub(super) chunks: VecDeque<HeldChunk>,
     /// The right to append to the last chunk. `None` if it is full, cut, or of an earlier segment.
     writer: Option<WriteEnd>,

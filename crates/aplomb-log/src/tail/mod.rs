@@ -19,6 +19,7 @@ mod facts;
 mod held;
 mod layout;
 mod log_tail;
+mod moving;
 mod reading;
 mod reserve;
 mod share;

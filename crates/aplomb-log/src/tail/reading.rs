@@ -52,14 +52,14 @@ pub struct WriteOut {
 
 /// Whole batches of one segment, by their place.
 #[derive(Clone, Copy)]
-struct Extent {
+pub(super) struct Extent {
     /// Index of the chunk in which the first batch begins.
     chunk: usize,
     first: Offset,
-    end: Offset,
-    segment_base: Offset,
-    at: u64,
-    ends_at: u64,
+    pub(super) end: Offset,
+    pub(super) segment_base: Offset,
+    pub(super) at: u64,
+    pub(super) ends_at: u64,
 }
 
 impl LogTail {
@@ -187,7 +187,13 @@ impl LogTail {
             .find(|(chunk, entry)| *entry < self.chunks[*chunk].entries.len())
     }
 
-    fn extent(&self, from: Offset, max_bytes: u64, at_least_one: bool, upper: Offset) -> Option<Extent> {
+    pub(super) fn extent(
+        &self,
+        from: Offset,
+        max_bytes: u64,
+        at_least_one: bool,
+        upper: Offset,
+    ) -> Option<Extent> {
         let (chunk, entry) = self.locate(from)?;
         let BatchAt { batch, segment_base, at } = self.chunks[chunk].batch_at(entry);
         let limit = at.saturating_add(max_bytes);
@@ -212,7 +218,7 @@ impl LogTail {
     }
 
     /// `None` if the holder may hold no more.
-    fn slices(&self, extent: &Extent, holder: Holder) -> Option<Vec<Bytes>> {
+    pub(super) fn slices(&self, extent: &Extent, holder: Holder) -> Option<Vec<Bytes>> {
         let part = |held: &super::held::HeldChunk| {
             let from = extent.at.max(held.starts_at()) - held.file_start;
             let to = extent.ends_at.min(held.ends_at()) - held.file_start;

@@ -33,12 +33,18 @@ pub enum AnyRequest {
     DescribeConfigs(super::DescribeConfigsRequest),
     /// `AlterConfigsRequest`.
     AlterConfigs(super::AlterConfigsRequest),
+    /// `AlterReplicaLogDirsRequest`.
+    AlterReplicaLogDirs(super::AlterReplicaLogDirsRequest),
     /// `DescribeLogDirsRequest`.
     DescribeLogDirs(super::DescribeLogDirsRequest),
     /// `CreatePartitionsRequest`.
     CreatePartitions(super::CreatePartitionsRequest),
     /// `IncrementalAlterConfigsRequest`.
     IncrementalAlterConfigs(super::IncrementalAlterConfigsRequest),
+    /// `AlterPartitionReassignmentsRequest`.
+    AlterPartitionReassignments(super::AlterPartitionReassignmentsRequest),
+    /// `ListPartitionReassignmentsRequest`.
+    ListPartitionReassignments(super::ListPartitionReassignmentsRequest),
     /// `DescribeQuorumRequest`.
     DescribeQuorum(super::DescribeQuorumRequest),
     /// `UpdateFeaturesRequest`.
@@ -71,9 +77,12 @@ impl AnyRequest {
             Self::OffsetForLeaderEpoch(_) => ApiKey::OffsetForLeaderEpoch,
             Self::DescribeConfigs(_) => ApiKey::DescribeConfigs,
             Self::AlterConfigs(_) => ApiKey::AlterConfigs,
+            Self::AlterReplicaLogDirs(_) => ApiKey::AlterReplicaLogDirs,
             Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
             Self::CreatePartitions(_) => ApiKey::CreatePartitions,
             Self::IncrementalAlterConfigs(_) => ApiKey::IncrementalAlterConfigs,
+            Self::AlterPartitionReassignments(_) => ApiKey::AlterPartitionReassignments,
+            Self::ListPartitionReassignments(_) => ApiKey::ListPartitionReassignments,
             Self::DescribeQuorum(_) => ApiKey::DescribeQuorum,
             Self::UpdateFeatures(_) => ApiKey::UpdateFeatures,
             Self::DescribeCluster(_) => ApiKey::DescribeCluster,
@@ -104,10 +113,19 @@ impl AnyRequest {
             }
             ApiKey::DescribeConfigs => Self::DescribeConfigs(super::DescribeConfigsRequest::decode(r, v)?),
             ApiKey::AlterConfigs => Self::AlterConfigs(super::AlterConfigsRequest::decode(r, v)?),
+            ApiKey::AlterReplicaLogDirs => {
+                Self::AlterReplicaLogDirs(super::AlterReplicaLogDirsRequest::decode(r, v)?)
+            }
             ApiKey::DescribeLogDirs => Self::DescribeLogDirs(super::DescribeLogDirsRequest::decode(r, v)?),
             ApiKey::CreatePartitions => Self::CreatePartitions(super::CreatePartitionsRequest::decode(r, v)?),
             ApiKey::IncrementalAlterConfigs => {
                 Self::IncrementalAlterConfigs(super::IncrementalAlterConfigsRequest::decode(r, v)?)
+            }
+            ApiKey::AlterPartitionReassignments => {
+                Self::AlterPartitionReassignments(super::AlterPartitionReassignmentsRequest::decode(r, v)?)
+            }
+            ApiKey::ListPartitionReassignments => {
+                Self::ListPartitionReassignments(super::ListPartitionReassignmentsRequest::decode(r, v)?)
             }
             ApiKey::DescribeQuorum => Self::DescribeQuorum(super::DescribeQuorumRequest::decode(r, v)?),
             ApiKey::UpdateFeatures => Self::UpdateFeatures(super::UpdateFeaturesRequest::decode(r, v)?),
@@ -144,9 +162,12 @@ impl AnyRequest {
             Self::OffsetForLeaderEpoch(message) => message.encode(w, v),
             Self::DescribeConfigs(message) => message.encode(w, v),
             Self::AlterConfigs(message) => message.encode(w, v),
+            Self::AlterReplicaLogDirs(message) => message.encode(w, v),
             Self::DescribeLogDirs(message) => message.encode(w, v),
             Self::CreatePartitions(message) => message.encode(w, v),
             Self::IncrementalAlterConfigs(message) => message.encode(w, v),
+            Self::AlterPartitionReassignments(message) => message.encode(w, v),
+            Self::ListPartitionReassignments(message) => message.encode(w, v),
             Self::DescribeQuorum(message) => message.encode(w, v),
             Self::UpdateFeatures(message) => message.encode(w, v),
             Self::DescribeCluster(message) => message.encode(w, v),
@@ -186,12 +207,18 @@ pub enum AnyResponse {
     DescribeConfigs(super::DescribeConfigsResponse),
     /// `AlterConfigsResponse`.
     AlterConfigs(super::AlterConfigsResponse),
+    /// `AlterReplicaLogDirsResponse`.
+    AlterReplicaLogDirs(super::AlterReplicaLogDirsResponse),
     /// `DescribeLogDirsResponse`.
     DescribeLogDirs(super::DescribeLogDirsResponse),
     /// `CreatePartitionsResponse`.
     CreatePartitions(super::CreatePartitionsResponse),
     /// `IncrementalAlterConfigsResponse`.
     IncrementalAlterConfigs(super::IncrementalAlterConfigsResponse),
+    /// `AlterPartitionReassignmentsResponse`.
+    AlterPartitionReassignments(super::AlterPartitionReassignmentsResponse),
+    /// `ListPartitionReassignmentsResponse`.
+    ListPartitionReassignments(super::ListPartitionReassignmentsResponse),
     /// `DescribeQuorumResponse`.
     DescribeQuorum(super::DescribeQuorumResponse),
     /// `UpdateFeaturesResponse`.
@@ -224,9 +251,12 @@ impl AnyResponse {
             Self::OffsetForLeaderEpoch(_) => ApiKey::OffsetForLeaderEpoch,
             Self::DescribeConfigs(_) => ApiKey::DescribeConfigs,
             Self::AlterConfigs(_) => ApiKey::AlterConfigs,
+            Self::AlterReplicaLogDirs(_) => ApiKey::AlterReplicaLogDirs,
             Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
             Self::CreatePartitions(_) => ApiKey::CreatePartitions,
             Self::IncrementalAlterConfigs(_) => ApiKey::IncrementalAlterConfigs,
+            Self::AlterPartitionReassignments(_) => ApiKey::AlterPartitionReassignments,
+            Self::ListPartitionReassignments(_) => ApiKey::ListPartitionReassignments,
             Self::DescribeQuorum(_) => ApiKey::DescribeQuorum,
             Self::UpdateFeatures(_) => ApiKey::UpdateFeatures,
             Self::DescribeCluster(_) => ApiKey::DescribeCluster,
@@ -257,12 +287,21 @@ impl AnyResponse {
             }
             ApiKey::DescribeConfigs => Self::DescribeConfigs(super::DescribeConfigsResponse::decode(r, v)?),
             ApiKey::AlterConfigs => Self::AlterConfigs(super::AlterConfigsResponse::decode(r, v)?),
+            ApiKey::AlterReplicaLogDirs => {
+                Self::AlterReplicaLogDirs(super::AlterReplicaLogDirsResponse::decode(r, v)?)
+            }
             ApiKey::DescribeLogDirs => Self::DescribeLogDirs(super::DescribeLogDirsResponse::decode(r, v)?),
             ApiKey::CreatePartitions => {
                 Self::CreatePartitions(super::CreatePartitionsResponse::decode(r, v)?)
             }
             ApiKey::IncrementalAlterConfigs => {
                 Self::IncrementalAlterConfigs(super::IncrementalAlterConfigsResponse::decode(r, v)?)
+            }
+            ApiKey::AlterPartitionReassignments => {
+                Self::AlterPartitionReassignments(super::AlterPartitionReassignmentsResponse::decode(r, v)?)
+            }
+            ApiKey::ListPartitionReassignments => {
+                Self::ListPartitionReassignments(super::ListPartitionReassignmentsResponse::decode(r, v)?)
             }
             ApiKey::DescribeQuorum => Self::DescribeQuorum(super::DescribeQuorumResponse::decode(r, v)?),
             ApiKey::UpdateFeatures => Self::UpdateFeatures(super::UpdateFeaturesResponse::decode(r, v)?),
@@ -299,9 +338,12 @@ impl AnyResponse {
             Self::OffsetForLeaderEpoch(message) => message.encode(w, v),
             Self::DescribeConfigs(message) => message.encode(w, v),
             Self::AlterConfigs(message) => message.encode(w, v),
+            Self::AlterReplicaLogDirs(message) => message.encode(w, v),
             Self::DescribeLogDirs(message) => message.encode(w, v),
             Self::CreatePartitions(message) => message.encode(w, v),
             Self::IncrementalAlterConfigs(message) => message.encode(w, v),
+            Self::AlterPartitionReassignments(message) => message.encode(w, v),
+            Self::ListPartitionReassignments(message) => message.encode(w, v),
             Self::DescribeQuorum(message) => message.encode(w, v),
             Self::UpdateFeatures(message) => message.encode(w, v),
             Self::DescribeCluster(message) => message.encode(w, v),

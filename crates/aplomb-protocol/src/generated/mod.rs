@@ -5,6 +5,10 @@ pub mod aborted_txn;
 pub mod access_control_entry_record;
 pub mod alter_configs_request;
 pub mod alter_configs_response;
+pub mod alter_partition_reassignments_request;
+pub mod alter_partition_reassignments_response;
+pub mod alter_replica_log_dirs_request;
+pub mod alter_replica_log_dirs_response;
 pub(crate) mod any;
 pub(crate) mod api_key;
 pub mod api_versions_request;
@@ -53,6 +57,8 @@ pub mod list_config_resources_request;
 pub mod list_config_resources_response;
 pub mod list_offsets_request;
 pub mod list_offsets_response;
+pub mod list_partition_reassignments_request;
+pub mod list_partition_reassignments_response;
 pub(crate) mod metadata_record;
 pub mod metadata_request;
 pub mod metadata_response;
@@ -91,6 +97,10 @@ pub use aborted_txn::AbortedTxn;
 pub use access_control_entry_record::AccessControlEntryRecord;
 pub use alter_configs_request::AlterConfigsRequest;
 pub use alter_configs_response::AlterConfigsResponse;
+pub use alter_partition_reassignments_request::AlterPartitionReassignmentsRequest;
+pub use alter_partition_reassignments_response::AlterPartitionReassignmentsResponse;
+pub use alter_replica_log_dirs_request::AlterReplicaLogDirsRequest;
+pub use alter_replica_log_dirs_response::AlterReplicaLogDirsResponse;
 pub use api_versions_request::ApiVersionsRequest;
 pub use api_versions_response::ApiVersionsResponse;
 pub use begin_transaction_record::BeginTransactionRecord;
@@ -137,6 +147,8 @@ pub use list_config_resources_request::ListConfigResourcesRequest;
 pub use list_config_resources_response::ListConfigResourcesResponse;
 pub use list_offsets_request::ListOffsetsRequest;
 pub use list_offsets_response::ListOffsetsResponse;
+pub use list_partition_reassignments_request::ListPartitionReassignmentsRequest;
+pub use list_partition_reassignments_response::ListPartitionReassignmentsResponse;
 pub use metadata_request::MetadataRequest;
 pub use metadata_response::MetadataResponse;
 pub use no_op_record::NoOpRecord;
@@ -178,6 +190,10 @@ pub const ALL: &[Codec] = &[
     Codec::of::<AccessControlEntryRecord>(),
     Codec::of::<AlterConfigsRequest>(),
     Codec::of::<AlterConfigsResponse>(),
+    Codec::of::<AlterPartitionReassignmentsRequest>(),
+    Codec::of::<AlterPartitionReassignmentsResponse>(),
+    Codec::of::<AlterReplicaLogDirsRequest>(),
+    Codec::of::<AlterReplicaLogDirsResponse>(),
     Codec::of::<ApiVersionsRequest>(),
     Codec::of::<ApiVersionsResponse>(),
     Codec::of::<BeginTransactionRecord>(),
@@ -224,6 +240,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<ListConfigResourcesResponse>(),
     Codec::of::<ListOffsetsRequest>(),
     Codec::of::<ListOffsetsResponse>(),
+    Codec::of::<ListPartitionReassignmentsRequest>(),
+    Codec::of::<ListPartitionReassignmentsResponse>(),
     Codec::of::<MetadataRequest>(),
     Codec::of::<MetadataResponse>(),
     Codec::of::<NoOpRecord>(),

@@ -3,21 +3,18 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use aplomb_broker::PartitionSeed;
 use aplomb_broker::config::{BrokerConfig, Listener};
 use aplomb_broker::metadata::Endpoint;
 use aplomb_broker::metadata::standalone::Node;
-use aplomb_broker::startup::{Job, StartError};
+use aplomb_broker::startup::{Job, Loaded, StartError};
 use aplomb_model::DirectoryId;
 use aplomb_server::metrics::Health;
 
 use super::directories::{LogDirectories, chance, draw};
 use super::network::Bound;
 
-type Loaded = Result<(PartitionSeed, Vec<String>), StartError>;
-
 /// Runs `jobs` on `threads` threads, and tells `health` how far they are.
-pub(super) fn on_threads(jobs: Vec<Job>, threads: usize, health: &Health) -> Vec<Loaded> {
+pub(super) fn on_threads(jobs: Vec<Job>, threads: usize, health: &Health) -> Vec<Result<Loaded, StartError>> {
     health.begin_recovery(jobs.len());
     let threads = threads.clamp(1, jobs.len().max(1));
     let results = Mutex::new(Vec::with_capacity(jobs.len()));

@@ -18,7 +18,7 @@ config_keys! {
         "Threads that move replicas between directories.";
     "num.replica.fetchers": Int = "1", AtLeast(1), High, ClusterWide, Unused(ALONE);
         "Connections to each leader that replicas are fetched by.";
-    "replica.alter.log.dirs.io.max.bytes.per.second": Long = "9223372036854775807", AtLeast(0), Medium, ClusterWide, Unused(ALONE);
+    "replica.alter.log.dirs.io.max.bytes.per.second": Long = "9223372036854775807", AtLeast(0), Medium, ClusterWide, Used;
         "Bytes in a second for moving replicas between directories.";
     "replica.fetch.backoff.ms": Int = "1000", AtLeast(0), Medium, ReadOnly, Unused(ALONE);
         "How long a follower waits after an error, in milliseconds.";

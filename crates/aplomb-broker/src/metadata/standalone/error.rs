@@ -67,6 +67,12 @@ pub enum AdminError {
     /// An assignment that cannot be.
     #[error("{0}")]
     Assignment(String),
+    /// No such topic or partition, in words of their own.
+    #[error("{0}")]
+    NotFound(String),
+    /// There is no reassignment that could be cancelled.
+    #[error("No partition reassignment is in progress.")]
+    NoReassignment,
     /// Settings that cannot be.
     #[error(transparent)]
     TopicConfig(#[from] TopicConfigError),
@@ -121,7 +127,8 @@ impl From<&AdminError> for ErrorCode {
         match error {
             AdminError::TopicName(_) | AdminError::TopicCollision { .. } => Self::InvalidTopicException,
             AdminError::TopicExists(_) => Self::TopicAlreadyExists,
-            AdminError::UnknownTopic(_) => Self::UnknownTopicOrPartition,
+            AdminError::UnknownTopic(_) | AdminError::NotFound(_) => Self::UnknownTopicOrPartition,
+            AdminError::NoReassignment => Self::NoReassignmentInProgress,
             AdminError::UnknownTopicId(_) => Self::UnknownTopicId,
             AdminError::NoPartitions | AdminError::SamePartitions(_) | AdminError::FewerPartitions { .. } => {
                 Self::InvalidPartitions

@@ -18,6 +18,15 @@ pub struct NewPartitions {
 }
 
 impl Draft {
+    /// Whether a partition could be on these brokers.
+    ///
+    /// # Errors
+    /// When it could not.
+    pub fn check_assignment(&mut self, replicas: &[BrokerId], index: i32) -> Result<(), AdminError> {
+        let (image, placer) = self.placer();
+        placer.place_on(replicas, image, index).map(drop)
+    }
+
     /// Drafts partitions.
     ///
     /// # Errors

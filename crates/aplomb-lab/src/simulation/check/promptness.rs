@@ -47,7 +47,7 @@ struct Waiting {
     arrived: Instant,
     due: Instant,
     /// Records came that a waiting reader wants.
-    wanted: Option<(Instant, usize)>,
+    wanted: Option<(Instant, Vec<usize>)>,
 }
 
 /// Requests that are not answered.
@@ -83,14 +83,12 @@ impl Promptness {
         self.waiting.insert(id, Waiting { expect, arrived: now, due, wanted: None });
     }
 
-    /// Records were appended at `place`, which a waiting reader may want. `disk`: where, if that is known.
-    pub(crate) fn appended(&mut self, partition: PartitionId, place: i64, disk: Option<usize>, now: Instant) {
+    /// Records were appended at `place`, which a waiting reader may want. `disks`: where, if that is known.
+    pub(crate) fn appended(&mut self, partition: PartitionId, place: i64, disks: &[usize], now: Instant) {
         for waiting in self.waiting.values_mut() {
             let Expect::Fetch { places, .. } = &waiting.expect else { continue };
-            if let Some(disk) = disk
-                && places.contains(&(partition, place))
-            {
-                waiting.wanted.get_or_insert((now, disk));
+            if !disks.is_empty() && places.contains(&(partition, place)) {
+                waiting.wanted.get_or_insert_with(|| (now, disks.to_vec()));
             }
         }
     }
@@ -118,12 +116,12 @@ impl Promptness {
         self.waiting.clear();
     }
 
-    /// Looks for somebody who waits too long. `disk_of`: where a partition is. `healthy`: since when nothing has kept the disks from their
+    /// Looks for somebody who waits too long. `disks_of`: where a partition is, and where it moves to or comes from. `healthy`: since when nothing has kept the disks from their
     /// work, and `lost`: which of them are lost.
     pub(crate) fn check(
         &self,
         now: Instant,
-        disk_of: &mut dyn FnMut(PartitionId) -> Option<usize>,
+        disks_of: &mut dyn FnMut(PartitionId) -> Vec<usize>,
         healthy: Option<Instant>,
         lost: &[bool],
     ) -> Checked {
@@ -140,11 +138,12 @@ impl Promptness {
             }
             match &waiting.expect {
                 Expect::Produce { parts, synced: false, .. } => {
-                    let disks: Vec<usize> = parts.iter().filter_map(|part| disk_of(*part)).collect();
-                    if disks.len() < parts.len() {
+                    let places: Vec<Vec<usize>> = parts.iter().map(|part| disks_of(*part)).collect();
+                    if places.iter().any(Vec::is_empty) {
                         continue; // a partition that is too new to be anywhere
                     }
-                    let room = disks.iter().map(|disk| self.tight[*disk]).max().unwrap_or(now);
+                    let disks = places.iter().flatten();
+                    let room = disks.map(|disk| self.tight[*disk]).max().unwrap_or(now);
                     if now > waiting.arrived.max(room) + PROMPT {
                         return late("the tail has room for it");
                     }
@@ -158,7 +157,10 @@ impl Promptness {
                     }
                 }
                 Expect::Fetch { .. } => {
-                    if waiting.wanted.is_some_and(|(since, disk)| !lost[disk] && now > since + PROMPT) {
+                    if let Some((since, disks)) = &waiting.wanted
+                        && !disks.iter().any(|disk| lost[*disk])
+                        && now > *since + PROMPT
+                    {
                         return late("there are records for it in memory");
                     }
                 }

@@ -8,6 +8,7 @@ mod auditor;
 mod consumer;
 mod fetching;
 mod lookup;
+mod mover;
 mod producer;
 
 use std::time::Duration;
@@ -108,6 +109,7 @@ pub(crate) fn of_role(role: Role, dice: &mut Dice) -> Box<dyn Client> {
         Role::Follower => Box::new(consumer::Consumer::new(consumer::From::End, dice)),
         Role::Backlog => Box::new(consumer::Consumer::new(consumer::From::Beginning, dice)),
         Role::Lookup => Box::new(lookup::Lookup::default()),
+        Role::Mover => Box::new(mover::Mover::default()),
         Role::Admin => Box::new(admin::Admin::default()),
     }
 }

@@ -1,0 +1,59 @@
+//! AlterPartitionReassignments: other brokers for partitions. With one broker there is nowhere to go: what asks for the replicas that there are is
+//! done at once, anything else is refused (`ReplicationControlManager.alterPartitionReassignments`).
+
+use aplomb_model::{BrokerId, PartitionIndex};
+use aplomb_protocol::messages::alter_partition_reassignments_request::{
+    AlterPartitionReassignmentsRequest, ReassignablePartition,
+};
+use aplomb_protocol::messages::alter_partition_reassignments_response::{
+    AlterPartitionReassignmentsResponse, ReassignablePartitionResponse, ReassignableTopicResponse,
+};
+
+use super::context::code_and_message;
+use crate::metadata::standalone::{AdminError, Controller, Draft};
+
+/// Answers.
+#[must_use]
+pub fn handle(
+    request: &AlterPartitionReassignmentsRequest,
+    controller: &Controller,
+) -> AlterPartitionReassignmentsResponse {
+    let mut draft = controller.draft();
+    let responses = request.topics.iter().map(|topic| {
+        let partition = |asked: &ReassignablePartition| {
+            let (error_code, error_message) = code_and_message(&check(&mut draft, &topic.name, asked));
+            ReassignablePartitionResponse {
+                partition_index: asked.partition_index,
+                error_code,
+                error_message,
+            }
+        };
+        ReassignableTopicResponse {
+            name: topic.name.clone(),
+            partitions: topic.partitions.iter().map(partition).collect(),
+        }
+    });
+    AlterPartitionReassignmentsResponse {
+        responses: responses.collect(),
+        allow_replication_factor_change: request.allow_replication_factor_change,
+        ..Default::default()
+    }
+}
+
+fn check(draft: &mut Draft, name: &str, asked: &ReassignablePartition) -> Result<(), AdminError> {
+    let topic = draft.image().topics.by_name(name);
+    let topic = topic.ok_or_else(|| AdminError::NotFound(format!("Unable to find a topic named {name}.")))?;
+    let partition = topic.partitions.get(&PartitionIndex(asked.partition_index)).ok_or_else(|| {
+        AdminError::NotFound(format!("Unable to find partition {name}:{}.", asked.partition_index))
+    })?;
+    let present = partition.replicas.clone();
+    let wanted = asked.replicas.as_ref().ok_or(AdminError::NoReassignment)?;
+    let wanted: Vec<BrokerId> = wanted.iter().copied().map(BrokerId).collect();
+    draft.check_assignment(&wanted, asked.partition_index)?;
+    if wanted != present {
+        return Err(AdminError::Assignment(
+            "Replicas cannot be moved between brokers: this is a cluster of one.".to_owned(),
+        ));
+    }
+    Ok(())
+}

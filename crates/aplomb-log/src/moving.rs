@@ -1,0 +1,406 @@
+//! A log on its way to another disk: a copy of its files that follows it, and the moment in which it takes their place.
+//!
+//! What always holds: the copy's segments are the log's, byte for byte and of the same names, up to [`LogCopy::end`]; their indexes are made
+//! anew from the batches, each of which is checked on the way. What the source's files have is read from them; the rest comes from the tail.
+//! Nothing here waits: a [`CopyStep`] says what a disk is to be asked for.
+//!
+//! [`Log::relocate`] is the moment. It changes memory only, and only when what the copy lacks is a small end of the active segment that the tail
+//! holds: this goes into the memory of the other disk's share, the log goes on there, and the old share's memory is released.
+//! `aplomb-broker/src/shard/moves` decides when, and sees to the directories' names.
+
+use std::sync::Arc;
+
+use aplomb_disk_api::{DiskCommand, FileName, Lane, ReadPattern, SmallFile};
+use aplomb_model::Offset;
+use aplomb_model::batch::{Batches, Stop};
+use bytes::Bytes;
+
+use crate::index::{AbortedTransaction, BatchPosition, SegmentIndexes};
+use crate::log::Log;
+use crate::segment::{LEADER_EPOCH_CHECKPOINT, SegmentFile};
+use crate::tail::{BatchAt, LogEnd, TailShare};
+
+/// The most batches, and bytes, that are copied in memory at the moment of the change, while producers wait.
+const MOST_BATCHES: usize = 2_000;
+const MOST_BYTES: u64 = 512 << 10;
+
+/// A closed segment that the copy has.
+#[derive(Debug)]
+struct CopiedSegment {
+    base: Offset,
+    index_len: u64,
+    time_index_len: u64,
+    greatest: Option<aplomb_model::Timestamp>,
+}
+
+/// A copy of a log that grows.
+#[derive(Debug)]
+pub struct LogCopy {
+    directory: Box<str>,
+    closed: Vec<CopiedSegment>,
+    /// The segment that is being copied, so many of its bytes that are there, and the offset behind them.
+    segment: Offset,
+    at: u64,
+    end: Offset,
+    indexes: SegmentIndexes,
+    unsynced: Vec<(Offset, SegmentFile)>,
+    /// Segments that the log has deleted since they were copied.
+    gone: Vec<Offset>,
+    /// What one read asks for at least: more where a batch is larger. And what the last one asked for.
+    window: u32,
+    asked: u32,
+    bytes: u64,
+    recovery_point: Offset,
+    snapshots: Vec<Offset>,
+}
+
+/// What a copy needs next.
+#[derive(Debug)]
+pub enum CopyStep {
+    /// A read of the source, whose bytes go to [`LogCopy::on_read`].
+    Read(DiskCommand),
+    /// Writes at the target.
+    Write(Vec<DiskCommand>),
+    /// Nothing: it has all there is.
+    CaughtUp,
+}
+
+/// The source does not hold what it should.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("segment {segment} holds no batch at byte {at}: {why}")]
+pub struct CopyDamaged {
+    segment: Offset,
+    at: u64,
+    why: String,
+}
+
+/// Small files that make the copy a log of its own.
+#[derive(Debug)]
+pub struct CopyState {
+    /// The leader epochs.
+    pub epochs: SmallFile,
+    /// Where snapshots of producers may lie at the source, the newest first. Wanted are all down to the first that is not above
+    /// [`Self::recovery_point`]; one that is missing is passed over.
+    pub snapshots: Vec<Offset>,
+    /// The recovery point that the copy will have.
+    pub recovery_point: Offset,
+}
+
+impl Log {
+    /// Begins a copy in `directory` of another disk.
+    #[must_use]
+    pub fn begin_copy(&self, directory: &str) -> LogCopy {
+        let first = self.segments.first_base();
+        LogCopy {
+            directory: directory.into(),
+            closed: Vec::new(),
+            segment: first,
+            at: 0,
+            end: first,
+            indexes: SegmentIndexes::new(first, self.config.indexes),
+            unsynced: Vec::new(),
+            gone: Vec::new(),
+            window: 0,
+            asked: 0,
+            bytes: 0,
+            recovery_point: Offset::ZERO,
+            snapshots: Vec::new(),
+        }
+    }
+
+    /// The log goes on at the copy, in memory of `share`. Gives the files there that are no part of it any more.
+    ///
+    /// # Errors
+    /// The copy, when it is too early: it lacks more than can be made up for now, or the share has no room.
+    pub fn relocate(&mut self, copy: LogCopy, share: &Arc<TailShare>) -> Result<Vec<FileName>, Box<LogCopy>> {
+        let from = LogEnd { segment_base: copy.segment, at: copy.at, offset: copy.end };
+        if !copy.is_close_to(self) || copy.owes_closed() {
+            return Err(Box::new(copy));
+        }
+        let Some(tail) = self.tail.copy_to(share, from, MOST_BATCHES) else { return Err(Box::new(copy)) };
+        let mut old = std::mem::replace(&mut self.tail, tail);
+        let LogCopy { mut indexes, closed, gone, recovery_point, snapshots, segment, .. } = copy;
+        for batch in old.batches_from(from.offset) {
+            indexes.on_append(place(&batch));
+        }
+        old.clear(old.end());
+        let active = self.segments.active_mut();
+        active.indexes = indexes;
+        active.aborted_written = 0;
+        for own in self.segments.closed_mut() {
+            let copied = closed.binary_search_by_key(&own.base, |copied| copied.base);
+            let copied = &closed[copied.expect("a copy of the active segment has all before it")];
+            own.index_len = copied.index_len;
+            own.time_index_len = copied.time_index_len;
+            own.greatest = copied.greatest.or(own.greatest);
+        }
+        self.flush.relocate(segment, recovery_point, snapshots);
+        self.producers.forget_snapshots();
+        let first = self.segments.first_base();
+        let older = closed.iter().map(|copied| copied.base).filter(|base| *base < first);
+        let files = gone
+            .into_iter()
+            .chain(older)
+            .flat_map(|base| SegmentFile::ALL.into_iter().map(move |kind| (kind, base)));
+        Ok(files.map(|(kind, base)| self.file(kind, base)).collect())
+    }
+}
+
+impl LogCopy {
+    /// The directory that it is in.
+    #[must_use]
+    pub fn directory(&self) -> &str {
+        &self.directory
+    }
+
+    /// The directory has another name from here on.
+    pub fn rename(&mut self, directory: &str) {
+        self.directory = directory.into();
+    }
+
+    /// The offset behind the last batch that it has.
+    #[must_use]
+    pub fn end(&self) -> Offset {
+        self.end
+    }
+
+    /// Bytes of records that it has.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What its recovery point will be.
+    #[must_use]
+    pub fn recovery_point(&self) -> Offset {
+        self.recovery_point
+    }
+
+    /// Whether a sync is owed to segments that are closed: [`Log::relocate`] wants that done before.
+    #[must_use]
+    pub fn owes_closed(&self) -> bool {
+        self.unsynced.iter().any(|(base, _)| *base != self.segment)
+    }
+
+    /// Whether what it lacks is so little that [`Log::relocate`] may succeed.
+    #[must_use]
+    pub fn is_close_to(&self, log: &Log) -> bool {
+        let active = log.segments.active();
+        active.base == self.segment && active.size - self.at <= MOST_BYTES
+    }
+
+    /// What comes next, of `most` bytes about.
+    ///
+    /// # Errors
+    /// [`CopyDamaged`]
+    pub fn step(&mut self, log: &Log, most: u32) -> Result<CopyStep, CopyDamaged> {
+        let active = log.segments.active();
+        let size = if active.base == self.segment {
+            active.size
+        } else if let Some(closed) = log.segments.closed().iter().find(|closed| closed.base == self.segment) {
+            if self.at == closed.size {
+                return Ok(CopyStep::Write(self.close(&closed.aborted, log)));
+            }
+            closed.size
+        } else {
+            // The log has deleted it.
+            self.gone.push(self.segment);
+            self.begin_next(log);
+            return self.step(log, most);
+        };
+        if self.at == size {
+            return Ok(CopyStep::CaughtUp);
+        }
+        let on_disk = log.on_disk(self.segment, size);
+        if self.at < on_disk {
+            let len = most.max(self.window).min(u32::try_from(on_disk - self.at).unwrap_or(u32::MAX));
+            self.asked = len;
+            return Ok(CopyStep::Read(DiskCommand::Read {
+                file: log.file(SegmentFile::Log, self.segment),
+                at: self.at,
+                len,
+                pattern: ReadPattern::Sequential,
+            }));
+        }
+        let Some(found) = log.tail.look_from(self.end, most.into()).filter(|found| found.at == self.at)
+        else {
+            return Err(self.damaged("nor is one in memory"));
+        };
+        for batch in log.tail.batches_from(self.end).take_while(|batch| batch.batch.last_offset < found.end) {
+            self.indexes.on_append(place(&batch));
+        }
+        Ok(CopyStep::Write(self.append(found.bytes, found.end, found.data)))
+    }
+
+    /// The source has answered the last read. Gives the writes at the target.
+    ///
+    /// # Errors
+    /// [`CopyDamaged`]
+    pub fn on_read(&mut self, bytes: &Bytes) -> Result<Vec<DiskCommand>, CopyDamaged> {
+        let mut batches = Batches::new(bytes).checked();
+        let (mut end, mut whole) = (self.end, 0);
+        for view in batches.by_ref() {
+            let header = &view.header;
+            if header.base_offset() < end {
+                return Err(self.damaged("its offsets do not rise"));
+            }
+            let size = header.size();
+            self.indexes.on_append(BatchPosition {
+                last_offset: header.last_offset(),
+                max_timestamp: header.max_timestamp(),
+                position: u32::try_from(self.at + view.position)
+                    .map_err(|_| self.damaged("it is too far"))?,
+                size: u32::try_from(size).map_err(|_| self.damaged("it is too large"))?,
+            });
+            end = header.last_offset().next();
+            whole = view.position as usize + size;
+        }
+        self.window = match batches.end().expect("an exhausted walk knows its end").why {
+            Stop::Complete => 0,
+            Stop::Cut { needed, .. } => u32::try_from(needed).map_err(|_| self.damaged("it is too large"))?,
+            stop => return Err(self.damaged(&format!("{stop:?}"))),
+        };
+        if whole == 0 {
+            let is_short = bytes.len() < self.asked as usize || bytes.len() >= self.window as usize;
+            return if is_short { Err(self.damaged("the file ends there")) } else { Ok(Vec::new()) };
+        }
+        Ok(self.append(whole as u64, end, vec![bytes.slice(..whole)]))
+    }
+
+    /// The file of the last read is missing: the log has deleted the segment in the meantime.
+    ///
+    /// # Errors
+    /// [`CopyDamaged`] if it has not.
+    pub fn on_missing(&self, log: &Log) -> Result<(), CopyDamaged> {
+        let here = log.segments.closed().iter().map(|segment| segment.base);
+        if here.chain([log.segments.active().base]).any(|base| base == self.segment) {
+            return Err(self.damaged("there is no such file"));
+        }
+        Ok(())
+    }
+
+    /// What is still to be written for a state that a sync makes whole: index entries of the present segment.
+    pub fn take_index_writes(&mut self) -> Vec<DiskCommand> {
+        let entries = [
+            (SegmentFile::OffsetIndex, self.indexes.offsets.take_unwritten()),
+            (SegmentFile::TimeIndex, self.indexes.times.take_unwritten()),
+        ];
+        let base = self.segment;
+        // An empty index is a file, too.
+        entries
+            .into_iter()
+            .map(|(kind, unwritten)| self.write(kind, base, unwritten.unwrap_or_default()))
+            .collect()
+    }
+
+    /// The files that were written since the last time. The sync of them has to end before the next step.
+    pub fn take_sync(&mut self) -> Vec<FileName> {
+        let unsynced = std::mem::take(&mut self.unsynced);
+        unsynced.into_iter().map(|(base, kind)| self.file(kind, base)).collect()
+    }
+
+    /// The state that goes with what is copied, as of now. What is copied reaches the recovery point; otherwise it is too early.
+    #[must_use]
+    pub fn state(&mut self, log: &Log) -> Option<CopyState> {
+        let recovery_point = log.recovery_point();
+        if self.end < recovery_point {
+            return None;
+        }
+        self.recovery_point = recovery_point;
+        self.snapshots.clear();
+        let name = FileName::new(format!("{}/{LEADER_EPOCH_CHECKPOINT}", self.directory));
+        let mut snapshots = Vec::new();
+        if let Some(loose) = log.flush.loose_snapshots() {
+            snapshots.extend(loose);
+            snapshots.extend(log.segments.closed().iter().map(|segment| segment.base));
+            snapshots.push(log.segments.active().base);
+            snapshots.sort_unstable_by(|a, b| b.cmp(a));
+            snapshots.dedup();
+        }
+        Some(CopyState {
+            epochs: SmallFile { name, content: log.epochs().encode().into() },
+            snapshots,
+            recovery_point,
+        })
+    }
+
+    /// A snapshot of the source's that the copy gets.
+    pub fn take_snapshot(&mut self, at: Offset, content: Bytes, log: &Log) -> DiskCommand {
+        let is_base = log.segments.active().base == at || log.segments.closed().iter().any(|s| s.base == at);
+        if !is_base {
+            let place = self.snapshots.partition_point(|known| *known < at);
+            self.snapshots.insert(place, at);
+        }
+        let file = SmallFile { name: self.file(SegmentFile::Snapshot, at), content };
+        DiskCommand::Publish { files: vec![file], lane: Lane::Housekeeping }
+    }
+
+    fn append(&mut self, bytes: u64, end: Offset, data: Vec<Bytes>) -> Vec<DiskCommand> {
+        let file = self.file(SegmentFile::Log, self.segment);
+        let write = DiskCommand::Write { file, at: self.at, data };
+        self.at += bytes;
+        self.bytes += bytes;
+        self.end = end;
+        self.note(self.segment, SegmentFile::Log);
+        vec![write]
+    }
+
+    /// The segment is whole.
+    fn close(&mut self, aborted: &[AbortedTransaction], log: &Log) -> Vec<DiskCommand> {
+        let base = self.segment;
+        self.indexes.on_close();
+        let mut writes = self.take_index_writes();
+        if self.at == 0 {
+            writes.push(self.write(SegmentFile::Log, base, (0, Bytes::new())));
+        }
+        if !aborted.is_empty() {
+            let entries: Vec<u8> = aborted.iter().flat_map(AbortedTransaction::encode).collect();
+            writes.push(self.write(SegmentFile::TxnIndex, base, (0, entries.into())));
+        }
+        self.closed.push(CopiedSegment {
+            base,
+            index_len: self.indexes.offsets.file_len(),
+            time_index_len: self.indexes.times.file_len(),
+            greatest: self.indexes.greatest_timestamp().map(|greatest| greatest.timestamp),
+        });
+        self.begin_next(log);
+        writes
+    }
+
+    fn begin_next(&mut self, log: &Log) {
+        let closed = log.segments.closed().iter().map(|segment| segment.base);
+        let next = closed.chain([log.segments.active().base]).find(|base| *base > self.segment);
+        self.segment = next.expect("the active segment is the last");
+        self.at = 0;
+        self.end = self.segment;
+        self.indexes = SegmentIndexes::new(self.segment, log.config.indexes);
+    }
+
+    fn write(&mut self, kind: SegmentFile, base: Offset, (at, bytes): (u64, Bytes)) -> DiskCommand {
+        self.note(base, kind);
+        DiskCommand::Write { file: self.file(kind, base), at, data: vec![bytes] }
+    }
+
+    fn note(&mut self, base: Offset, kind: SegmentFile) {
+        if !self.unsynced.contains(&(base, kind)) {
+            self.unsynced.push((base, kind));
+        }
+    }
+
+    fn file(&self, kind: SegmentFile, base: Offset) -> FileName {
+        FileName::new(format!("{}/{}", self.directory, kind.name(base)))
+    }
+
+    fn damaged(&self, why: &str) -> CopyDamaged {
+        CopyDamaged { segment: self.segment, at: self.at, why: why.to_owned() }
+    }
+}
+
+fn place(batch: &BatchAt) -> BatchPosition {
+    BatchPosition {
+        last_offset: batch.batch.last_offset,
+        max_timestamp: batch.batch.max_timestamp,
+        position: u32::try_from(batch.at).expect("a segment has less than 4 GiB"),
+        size: batch.batch.size,
+    }
+}
