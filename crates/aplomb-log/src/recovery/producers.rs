@@ -37,8 +37,9 @@ impl Loader<'_> {
                 }
             }
         }
-        // With snapshots above the bound only, producers are to be found again from the start of the log.
-        let start = if self.found.snapshots.is_empty() {
+        // With snapshots above the bound only, or after a crash with none, producers are to be found again from the start of the log: a
+        // log that has moved here may have a recovery point before it has its first snapshot.
+        let start = if self.found.snapshots.is_empty() && self.request.clean {
             resume_offset
         } else {
             *self.found.segments.keys().next().expect("there is one")
