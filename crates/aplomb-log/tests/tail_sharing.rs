@@ -141,6 +141,28 @@ fn a_slice_outlives_the_log_and_then_gives_the_memory_back() {
 }
 
 #[test]
+fn a_batch_of_many_chunks_is_copied_as_one_when_readers_hold_all_they_may() {
+    let share = share(16);
+    share.reading().set_limit(4096);
+    let mut tail = tail(&share, 0);
+    let mut held = Vec::new();
+    while share.stats().reader_pinned < 4 {
+        let end = tail.end().offset;
+        assert!(push_next(&mut tail));
+        held.push(tail.read(end, 1, true, tail.end().offset).expect("it is here"));
+    }
+    let (end, bytes) = (tail.end(), [7; 10_000]);
+    let large = TailBatch { size: 10_000, ..batch(end.offset.get()) };
+    tail.push(end.at, &[&bytes], large).expect("there is room");
+    let read =
+        tail.read(end.offset, 1, true, tail.end().offset).expect("more than the limit, but the only copy");
+    assert_eq!(read.slices.concat(), bytes);
+    assert_eq!(share.reading().used(), 10_000);
+    drop(read);
+    assert_eq!(share.reading().used(), 0);
+}
+
+#[test]
 fn a_disk_that_is_behind_fills_its_own_share_and_no_other() {
     let disks = [DISK, Uuid::from_u128(0xd15d)];
     let shares =

@@ -82,14 +82,16 @@ impl Chunk {
         self.share.on_released();
     }
 
-    /// Bytes of the chunk, counted from its start. The slice keeps the chunk's memory, if its holder may; `None` if a reader may not, and there is
-    /// no memory for a copy either.
+    /// Bytes of the chunk, counted from its start. The slice keeps the chunk's memory; `None` if it is for a reader and readers hold all that
+    /// they may.
     pub(super) fn slice(self: &Arc<Self>, range: Range<u32>, holder: Holder) -> Option<Bytes> {
-        if holder == Holder::Reader && !self.admit_reader() {
-            let loan = self.share.reading().take(range.len())?;
-            return Some(loan.hold(Bytes::copy_from_slice(self.slot().bytes(range))));
-        }
-        Some(Bytes::from_owner(Pin { chunk: self.clone(), range, holder }))
+        let may = holder != Holder::Reader || self.admit_reader();
+        may.then(|| Bytes::from_owner(Pin { chunk: self.clone(), range, holder }))
+    }
+
+    /// The same bytes, for whoever copies them at once.
+    pub(super) fn bytes(&self, range: Range<u32>) -> &[u8] {
+        self.slot().bytes(range)
     }
 
     fn slot(&self) -> &Slot {

@@ -3,7 +3,7 @@
 //! All of it is found by binary search in what the tail remembers of its batches; the bytes themselves are only sliced.
 
 use aplomb_model::{Offset, Timestamp};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use super::chunk::Holder;
 use super::facts::BatchAt;
@@ -217,17 +217,28 @@ impl LogTail {
         (ends_at > at).then_some(Extent { chunk, first: batch.base_offset, end, segment_base, at, ends_at })
     }
 
-    /// `None` if the holder may hold no more.
+    /// The bytes where they are, or a copy if readers hold all that they may; `None` if there is no memory for that either.
     pub(super) fn slices(&self, extent: &Extent, holder: Holder) -> Option<Vec<Bytes>> {
-        let part = |held: &super::held::HeldChunk| {
-            let from = extent.at.max(held.starts_at()) - held.file_start;
-            let to = extent.ends_at.min(held.ends_at()) - held.file_start;
-            held.chunk.slice(from as u32..to as u32, holder)
+        let held = || {
+            let chunks = self.chunks.range(extent.chunk..);
+            let chunks = chunks.take_while(|held| {
+                held.segment_base == extent.segment_base && held.starts_at() < extent.ends_at
+            });
+            chunks.map(|held| {
+                let from = extent.at.max(held.starts_at()) - held.file_start;
+                let to = extent.ends_at.min(held.ends_at()) - held.file_start;
+                (&held.chunk, from as u32..to as u32)
+            })
         };
-        let chunks = self.chunks.range(extent.chunk..);
-        chunks
-            .take_while(|held| held.segment_base == extent.segment_base && held.starts_at() < extent.ends_at)
-            .map(part)
-            .collect()
+        let pinned: Option<Vec<Bytes>> = held().map(|(chunk, range)| chunk.slice(range, holder)).collect();
+        if pinned.is_some() {
+            return pinned;
+        }
+        // All of it at once: of several loans the first could be in the way of the others, for ever.
+        let len = (extent.ends_at - extent.at) as usize;
+        let loan = self.share.reading().take(len)?;
+        let mut copy = BytesMut::with_capacity(len);
+        held().for_each(|(chunk, range)| copy.extend_from_slice(chunk.bytes(range)));
+        Some(vec![loan.hold(copy.freeze())])
     }
 }
