@@ -327,7 +327,7 @@ impl Shard {
             Purpose::TimeEntry { key, base, residence } => {
                 self.on_time_entry((key, residence), base, result, now);
             }
-            Purpose::Move { key, number } => self.on_move_step(key, number, result, now),
+            Purpose::Move { key, number } => self.on_move_step(key, number, result),
             Purpose::Doom { name, directory, after, left } => {
                 if result.is_ok() {
                     self.upkeep.doom(now.instant + after, disk, name, directory);

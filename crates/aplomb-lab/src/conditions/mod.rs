@@ -1,16 +1,14 @@
-//! What a broker finds of the machine: how warm its files are, how near the limit of dirty pages is, how much memory it may have.
+//! What a broker finds of the machine: how warm its files are, how near the limit of dirty pages is.
 //!
 //! What always holds: what is changed for the whole machine is put back in every ending, also when the lab is killed ([`Undo`]).
 
 mod cache;
 mod dirty_limit;
-mod memory_group;
 mod paged_out;
 mod undo;
 
 pub use cache::{Caches, drop_caches, evict, sync};
 pub use dirty_limit::DirtyLimit;
-pub use memory_group::MemoryGroup;
 pub use paged_out::page_out;
 pub use undo::Undo;
 

@@ -1,9 +1,9 @@
 //! Deleted, still mapped index files.
 
 use super::calm::nothing;
-use super::page_fault::{FAULT, many_segments};
-use super::{Action, Incident, OLD, Step, Whom};
-use crate::disk::{Change, Delay, Filesystem, Operation};
+use super::page_fault::{FAULT, cold_indexes, many_segments, slow_lookups};
+use super::{Action, Incident, OLD, Whom};
+use crate::disk::Filesystem;
 
 pub(super) fn incident() -> Incident {
     Incident {
@@ -16,18 +16,8 @@ pub(super) fn incident() -> Incident {
         filesystem: Filesystem::Xfs,
         settings: &[("log.retention.check.interval.ms", "2000"), ("log.initial.task.delay.ms", "500")],
         history: vec![many_segments(OLD, 300)],
-        before: vec![
-            Action::Allocate(20_000_000),
-            Action::Sync,
-            Action::Evict(Some(OLD)),
-            Action::PageOutIndexes,
-        ],
-        during: vec![
-            Step::first(Action::Sync),
-            Step::first(Action::PageOutIndexes),
-            Step::first(Action::Disk(Change::Delay { operation: Operation::Read, delay: Delay::of(500) })),
-            Step::first(Action::Retain { topic: OLD, bytes: 1 << 20 }),
-        ],
+        before: cold_indexes(),
+        during: slow_lookups(Action::Retain { topic: OLD, bytes: 1 << 20 }),
         disturbance: "reads take 500 ms, and retention deletes hundreds of segments",
         signatures: vec![FAULT],
         hurts: Whom::KafkaBefore(4, 1),

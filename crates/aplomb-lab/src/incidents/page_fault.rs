@@ -19,6 +19,18 @@ pub(super) fn many_segments(topic: &str, mebibytes: u64) -> History {
     History { topic: topic.to_owned(), partitions: 4, configs, bytes: mebibytes << 20 }
 }
 
+/// Garbage for the JVM, and nothing of the old topic in memory.
+pub(super) fn cold_indexes() -> Vec<Action> {
+    vec![Action::Allocate(20_000_000), Action::Sync, Action::Evict(Some(OLD)), Action::PageOutIndexes]
+}
+
+/// Reads take 500 ms, the indexes are cold again, and then somebody needs them.
+pub(super) fn slow_lookups(need: Action) -> Vec<Step> {
+    let delay = Change::Delay { operation: Operation::Read, delay: Delay::of(500) };
+    let actions = [Action::Sync, Action::PageOutIndexes, Action::Disk(delay), need];
+    actions.into_iter().map(Step::first).collect()
+}
+
 pub(super) fn incident() -> Incident {
     Incident {
         name: "page-fault",
@@ -29,18 +41,8 @@ pub(super) fn incident() -> Incident {
             thread that has stopped for the safepoint already waits until the disk has answered.",
         filesystem: Filesystem::Xfs,
         history: vec![many_segments(OLD, 300)],
-        before: vec![
-            Action::Allocate(20_000_000),
-            Action::Sync,
-            Action::Evict(Some(OLD)),
-            Action::PageOutIndexes,
-        ],
-        during: vec![
-            Step::first(Action::Sync),
-            Step::first(Action::PageOutIndexes),
-            Step::first(Action::Disk(Change::Delay { operation: Operation::Read, delay: Delay::of(500) })),
-            Step::first(Action::AskForTimes { topic: OLD, clients: 3 }),
-        ],
+        before: cold_indexes(),
+        during: slow_lookups(Action::AskForTimes { topic: OLD, clients: 3 }),
         disturbance: "reads take 500 ms, and clients ask for offsets by time",
         signatures: vec![
             FAULT,

@@ -319,13 +319,7 @@ impl Shard {
     }
 
     /// A command of a move has ended.
-    pub(super) fn on_move_step(
-        &mut self,
-        key: PartitionKey,
-        number: u64,
-        result: Result<Done, DiskError>,
-        _now: Now,
-    ) {
+    pub(super) fn on_move_step(&mut self, key: PartitionKey, number: u64, result: Result<Done, DiskError>) {
         let Some(m) = self.moves.under_way.get_mut(&key).filter(|m| m.number == number) else { return };
         m.pending -= 1;
         match result {
