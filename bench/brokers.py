@@ -43,7 +43,7 @@ class _Deployed:
 
 class Aplomb(_Deployed, broker.Aplomb):
     # The tail's directory stays the suite's: a folder in /dev/shm, which is the default, that is removed in the end.
-    suite_only = ("aplomb.guard", "aplomb.tail.bytes")
+    suite_only = ("aplomb.guard", "aplomb.tail.bytes", "aplomb.shards")
 
     def _program(self, config):
         return broker.Aplomb._command(self, config)

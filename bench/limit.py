@@ -1,21 +1,38 @@
-"""What plain TCP costs on this machine: a sink that reads and a source that writes, between two processes, and nothing else.
+"""What plain TCP costs on this machine: a sink that reads and a source that writes, between two processes, and nothing else; and the same with a
+file in the page cache behind it, which is the least that a broker does with what it does not have in its own memory.
 
-A broker cannot produce or consume a GB for less processor time than these; the source sends the same megabyte over and over, so that it
-does not even read memory that is not in a processor's cache. Next: `measure`."""
+A broker cannot produce or consume a GB for less processor time than these; the source without a file sends the same megabyte over and over, so
+that it does not even read memory that is not in a processor's cache. Next: `measure`."""
 
 import os
 import resource
 import socket
+import tempfile
 from statistics import median
 
-BYTES = 4 << 30
+BYTES = 1 << 30
 CHUNK = 1 << 20
 
 
-def measure(runs):
-    """CPU seconds a GB of each: every run, and the median."""
-    found = {"sink": [_between(_send, _receive) for _ in range(runs)], "source": [_between(_receive, _send) for _ in range(runs)]}
-    return {name: {"cpu_seconds_per_gigabyte": median(each), "runs": each} for name, each in found.items()}
+def measure(runs, directory):
+    """CPU seconds a GB of each: every run, and the median. The file is made in `directory`."""
+    with tempfile.TemporaryFile(dir=directory) as file:
+        file.truncate(BYTES)
+        kinds = {
+            "sink": (_send, _receive),
+            "sink_to_file": (_send, lambda connection: _receive_to_file(connection, file)),
+            "source": (_receive, _send),
+            "source_from_file": (_receive, lambda connection: _send_file(connection, file)),
+            "source_by_sendfile": (_receive, lambda connection: connection.sendfile(file)),
+        }
+        found = {}
+        for name, (other, measured) in kinds.items():
+            costs = []
+            for _ in range(runs):
+                file.seek(0)
+                costs.append(_between(other, measured))
+            found[name] = {"cpu_seconds_per_gigabyte": median(costs), "runs": costs}
+        return found
 
 
 def _between(other, measured):
@@ -52,6 +69,18 @@ def _receive(connection):
     buffer = bytearray(CHUNK)
     while connection.recv_into(buffer):
         pass
+
+
+def _receive_to_file(connection, file):
+    buffer = memoryview(bytearray(CHUNK))
+    while count := connection.recv_into(buffer):
+        os.write(file.fileno(), buffer[:count])
+
+
+def _send_file(connection, file):
+    buffer = memoryview(bytearray(CHUNK))
+    while count := os.readv(file.fileno(), [buffer]):
+        connection.sendall(buffer[:count])
 
 
 def _spent():

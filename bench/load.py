@@ -19,6 +19,8 @@ from suite import places
 
 RECORD_BYTES = 1024
 PARTITIONS = 8
+# Short, so that a latency is the broker's more than the client's.
+LINGER = "1ms"
 # Work that a broker has put off (Aplomb syncs every second) is charged to the load that caused it.
 SETTLE = 2.0
 TIMEOUT = 900
@@ -80,9 +82,9 @@ def produce(broker, topic, payloads, warmup, records):
 
 def produce_at(broker, topic, rate, seconds, warmup, *options, partitions=PARTITIONS):
     """`rate` records a second for `warmup` seconds, which count for nothing, then for `seconds`; each record's latency counts from when it
-    was due. acks=all, idempotent, linger 5 ms unless `options` say otherwise."""
+    was due. acks=all, idempotent, linger 1 ms."""
     tool = [suite_broker.binary(), "bench", "produce", "-b", broker.bootstrap, "-t", topic, "--partitions", partitions, "-r", rate]
-    tool += ["-d", f"{seconds}s", "--warm-up", f"{warmup}s", "--record-size", RECORD_BYTES, "--json", "-", "--quiet", *options]
+    tool += ["-d", f"{seconds}s", "--warm-up", f"{warmup}s", "--record-size", RECORD_BYTES, "--linger", LINGER, "--json", "-", "--quiet", *options]
     with machine.Meter(broker.pid, SETTLE) as meter:
         done = subprocess.run([*map(str, tool)], capture_output=True, text=True, timeout=TIMEOUT)
     if done.returncode != 0:

@@ -56,7 +56,7 @@ PARTITIONS = 10_000
 SETTLE = 10
 # Some 3,000 requests a second.
 SMALL_RATE = 4_000
-SMALL = ("--producers", 6, "--linger", "1ms")
+SMALL = ("--producers", 6)
 FULL = Plan(
     quick=False,
     runs=5,
@@ -199,13 +199,14 @@ def compare(plan, work, results):
     write(results / "environment.json", facts)
     payloads = home / "payloads"
     load.write_payloads(payloads)
-    write(results / "limit.json", limit.measure(plan.runs))
+    write(results / "limit.json", limit.measure(plan.runs, home))
     write(results / "partitions.json", many_partitions(home / "partitions"))
     runs = {kind.kind: [] for kind in KINDS}
     for number in range(1, plan.runs + 1):
         for kind in KINDS:
             say(f"run {number} of {plan.runs}: {kind.kind}")
-            run = one_run(kind, plan, home / f"{number}-{kind.kind}", payloads)
+            with contextlib.nullcontext() if plan.quick else machine.WarmMemory():
+                run = one_run(kind, plan, home / f"{number}-{kind.kind}", payloads)
             write(results / f"{number}-{kind.kind}.json", run)
             runs[kind.kind].append(run)
     shutil.rmtree(home)

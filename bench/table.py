@@ -55,11 +55,12 @@ def markdown(environment, bare, many, runs, count):
 
 
 def _notes(bare, many, runs):
-    sink, source = (bare[name]["cpu_seconds_per_gigabyte"] for name in ("sink", "source"))
+    limit = {name: each["cpu_seconds_per_gigabyte"] for name, each in bare.items()}
     cost = {name: median(run[name]["broker_cpu_seconds_per_gigabyte"] for run in runs["aplomb"]) for name in ("produce", "consume")}
     yield (
-        f"The bare limit here: a TCP sink takes {sink:.2f} CPU s per GB, a source {source:.2f}; "
-        f"Aplomb takes {cost['produce'] / sink:.1f} and {cost['consume'] / source:.1f} times that, unthrottled."
+        f"The bare limit here, CPU s per GB: a TCP sink {limit['sink']:.2f}, one that writes to a file {limit['sink_to_file']:.2f}; a source "
+        f"{limit['source']:.2f}, one that reads a file {limit['source_from_file']:.2f}, by sendfile {limit['source_by_sendfile']:.2f}. Aplomb takes "
+        f"{cost['produce'] / limit['sink']:.1f} times the sink's and {cost['consume'] / limit['source']:.1f} times the source's, unthrottled."
     )
     yield ""
     resident = many["memory"]["resident"] - many["memory"]["shared"]

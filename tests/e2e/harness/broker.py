@@ -165,6 +165,8 @@ class Aplomb(Broker):
         # A memory file system; the tail outlives the process there, and a test's directories are removed without it.
         self.tail_dir = Path(tempfile.mkdtemp(prefix="aplomb-e2e-", dir="/dev/shm"))
         ours = {"aplomb.guard": "enforce", "aplomb.tail.bytes": str(64 << 20), "aplomb.tail.dir": str(self.tail_dir)}
+        # So that requests cross from one shard to another on small machines, too.
+        ours["aplomb.shards"] = "2"
         super().__init__(directory, {**ours, **(properties or {})}, log_dirs)
 
     def close(self):

@@ -65,8 +65,10 @@ pub struct NetworkConfig {
     pub per_ip_overrides: Vec<(String, u32)>,
     /// `connections.max.idle.ms`; `None` is never.
     pub max_idle: Option<Duration>,
-    /// Event loops: `aplomb.shards`, else `num.network.threads` where it is set; `None` is one for each core.
+    /// `aplomb.shards`: event loops; `None` is one for every two processors, and no more than `most_shards`.
     pub shards: Option<u16>,
+    /// `num.network.threads`, where it is set.
+    pub most_shards: Option<u16>,
     /// `fetch.max.bytes`
     pub max_fetch: ByteCount,
     /// `max.incremental.fetch.session.cache.slots`
@@ -219,6 +221,17 @@ impl BrokerConfig {
 }
 
 impl NetworkConfig {
+    /// How many event loops there are on a machine with so many processors.
+    ///
+    /// One for every two, unless the settings say otherwise: the other half is for disks, the kernel's network and whoever else is on the machine.
+    /// With one for each, requests hop between loops that are hardly busy, and waking a thread costs more than what it then does
+    /// (docs/operating/benchmarks.md).
+    #[must_use]
+    pub fn shards_on(&self, processors: usize) -> u16 {
+        let half = few(processors / 2).max(1);
+        self.shards.unwrap_or_else(|| half.min(self.most_shards.unwrap_or(u16::MAX)))
+    }
+
     fn read(reading: &Reading) -> Result<Self, ConfigError> {
         let listeners = reading.listeners()?;
         let max_request = reading.bytes("socket.request.max.bytes");
@@ -246,11 +259,7 @@ impl NetworkConfig {
                 accepted: "0 only together with max.connections.per.ip.overrides, else at least 1".to_owned(),
             });
         }
-        let shards = match reading.optional_number("aplomb.shards") {
-            Some(shards) => Some(shards),
-            None if reading.is_set("num.network.threads") => reading.optional_number("num.network.threads"),
-            None => None,
-        };
+        let threads = reading.optional_number("num.network.threads").map(few);
         Ok(Self {
             listeners: listeners.broker,
             controller_listeners: listeners.controller,
@@ -269,7 +278,8 @@ impl NetworkConfig {
             max_connections_per_ip: reading.count("max.connections.per.ip"),
             per_ip_overrides,
             max_idle: reading.limit("connections.max.idle.ms").map(Duration::from_millis),
-            shards: shards.map(|shards| u16::try_from(shards).unwrap_or(u16::MAX)),
+            shards: reading.optional_number("aplomb.shards").map(few),
+            most_shards: threads.filter(|_| reading.is_set("num.network.threads")),
             max_fetch: reading.bytes("fetch.max.bytes"),
             fetch_sessions: reading.count("max.incremental.fetch.session.cache.slots"),
             max_response_partitions: reading.number("max.request.partition.size.limit"),
@@ -331,4 +341,9 @@ impl MetadataConfig {
             retention_age: reading.limit("metadata.max.retention.ms").map(Duration::from_millis),
         })
     }
+}
+
+/// As many as there may be of something that nobody has tens of thousands of.
+fn few(number: impl TryInto<u16>) -> u16 {
+    number.try_into().unwrap_or(u16::MAX)
 }

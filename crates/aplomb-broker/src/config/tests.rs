@@ -25,7 +25,7 @@ fn nothing_at_all_is_a_single_broker_on_this_machine() {
     assert_eq!(config.node_id, BrokerId(1));
     assert_eq!(config.network.listeners[0].to_string(), "PLAINTEXT://localhost:9092");
     assert_eq!(config.network.advertised, config.network.listeners);
-    assert_eq!(config.network.shards, None);
+    assert_eq!((config.network.shards, config.network.most_shards), (None, None));
     assert_eq!(config.storage.log_dirs, ["./aplomb-data"]);
     assert_eq!(config.storage.metadata_log_dir, "./aplomb-data");
     assert_eq!(config.storage.tail_bytes, ByteCount(256 << 20));
@@ -34,6 +34,20 @@ fn nothing_at_all_is_a_single_broker_on_this_machine() {
     assert_eq!(config.guard, Guard::Log);
     assert!(!config.metadata.dynamic_voters);
     assert!(config.metadata.auto_create_topics && config.metadata.delete_topics);
+}
+
+#[test]
+fn there_is_an_event_loop_for_every_two_processors_unless_somebody_knows_better() {
+    let shards = |settings: &[(&str, &str)], processors| {
+        let (config, _) = read(settings).expect("numbers");
+        config.network.shards_on(processors)
+    };
+    assert_eq!([1, 2, 3, 4, 64].map(|processors| shards(&[], processors)), [1, 1, 1, 2, 32]);
+    // As in the file that Apache Kafka ships.
+    let shipped = [("num.network.threads", "3")];
+    assert_eq!([2, 4, 64].map(|processors| shards(&shipped, processors)), [1, 2, 3]);
+    let exact = [("num.network.threads", "3"), ("aplomb.shards", "5")];
+    assert_eq!([2, 64].map(|processors| shards(&exact, processors)), [5, 5]);
 }
 
 #[test]
@@ -61,7 +75,7 @@ fn a_combined_nodes_file_from_apache_kafka_is_taken_as_it_is() {
     assert_eq!(config.network.advertised.len(), 1);
     assert_eq!(config.network.advertised[0].to_string(), "PLAINTEXT://kafka.example.com:19092");
     assert_eq!(config.network.controller_listeners[0].to_string(), "CONTROLLER://:9093");
-    assert_eq!(config.network.shards, Some(3));
+    assert_eq!((config.network.shards, config.network.most_shards), (None, Some(3)));
     assert_eq!(config.storage.log_dirs, ["/a", "/b"]);
     assert!(config.metadata.dynamic_voters);
     let warned: Vec<_> = warnings.iter().map(|warning| warning.name.as_str()).collect();

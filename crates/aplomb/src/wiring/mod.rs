@@ -251,6 +251,7 @@ fn load(
     let config = in_force(config, found.replay.image(), log);
     let storage = &config.storage;
     let threads = usize::try_from(storage.recovery_threads).unwrap_or(1) * surveyed.len();
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let began = aplomb_server::clock::now();
     let ready = startup::load(LoadInput {
         config: Arc::clone(&config),
@@ -259,7 +260,7 @@ fn load(
         shares: tail.shares.clone(),
         metadata: DiskIndex(u16::try_from(directories.metadata).expect("log directories are few")),
         found,
-        shards: shards(&config),
+        shards: config.network.shards_on(processors),
         now: began.wall,
         random: Box::new(chance),
         executor: &|jobs| loading::on_threads(jobs, threads, health),
@@ -309,12 +310,6 @@ fn watched(directories: &LogDirectories, disks: &Disks, tail: &Tail) -> Vec<Watc
 
 fn paths(directories: &LogDirectories) -> impl Iterator<Item = String> {
     directories.directories.iter().map(|directory| directory.path.display().to_string())
-}
-
-/// One shard for each core, unless the settings say otherwise.
-fn shards(config: &BrokerConfig) -> u16 {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    config.network.shards.unwrap_or_else(|| u16::try_from(cores).unwrap_or(u16::MAX))
 }
 
 /// Under `log` a kernel that cannot watch is worth a warning; under `enforce` it is an error.

@@ -40,7 +40,7 @@ config_keys! {
     "num.io.threads": Int = "8", AtLeast(1), High, ClusterWide, Unused(NO_THREAD_POOLS);
         "The number of request handler threads of a Java broker.";
     "num.network.threads": Int = "3", AtLeast(1), High, ClusterWide, Used;
-        "The number of event loops that carry connections and partitions, unless aplomb.shards says otherwise.";
+        "The most event loops that carry connections and partitions, unless aplomb.shards says how many.";
     "producer.purgatory.purge.interval.requests": Int = "1000", Any, Medium, ReadOnly, Unused(NO_PURGATORY);
         "How often a Java broker tidies its waiting produce requests.";
     "queued.max.request.bytes": Long = "-1", Any, Medium, ReadOnly, Used;
