@@ -58,6 +58,7 @@ impl SimDisk {
             random: Random::new(options.seed),
             faults: Vec::new(),
             capacity: options.capacity,
+            keeps_what_is_synced: options.keeps_what_is_synced,
             wall_ms: options.wall_start_ms,
         };
         let stats = Arc::new(DiskStats::default());

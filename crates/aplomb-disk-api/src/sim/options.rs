@@ -56,6 +56,9 @@ pub struct SimOptions {
     pub service: ServiceTimes,
     /// Bytes that fit.
     pub capacity: u64,
+    /// Whether what was synced survives a power cut. A disk that says so and does not do it keeps no promise of a disk: it is there to show
+    /// that whoever looks for lost records finds them.
+    pub keeps_what_is_synced: bool,
     /// What the wall clock says when the monotonic clock is at its start, in milliseconds since 1970: modification times are
     /// counted from here.
     pub wall_start_ms: i64,
@@ -69,6 +72,7 @@ impl Default for SimOptions {
             readers: 4,
             service: ServiceTimes::default(),
             capacity: 1 << 40,
+            keeps_what_is_synced: true,
             wall_start_ms: 1_767_225_600_000, // 2026-01-01
         }
     }

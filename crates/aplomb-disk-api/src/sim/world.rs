@@ -33,6 +33,7 @@ pub(super) struct World {
     pub(super) random: Random,
     pub(super) faults: Vec<Fault>,
     pub(super) capacity: u64,
+    pub(super) keeps_what_is_synced: bool,
     pub(super) wall_ms: i64,
 }
 
@@ -190,7 +191,12 @@ impl World {
             }
             Step::SyncContent(file) => {
                 self.chance(SimOperation::Sync, &file)?;
-                self.tree.sync_content(&file).map_err(|refusal| named("sync", &file, refusal))
+                let done = if self.keeps_what_is_synced {
+                    self.tree.sync_content(&file)
+                } else {
+                    self.tree.content(&file).map(drop)
+                };
+                done.map_err(|refusal| named("sync", &file, refusal))
             }
             Step::SyncNames(directory) => {
                 let name = directory.as_deref();

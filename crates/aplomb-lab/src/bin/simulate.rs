@@ -1,10 +1,17 @@
 //! Runs simulations: one that is described (`--seed 17 --millis 2500 --without-faults 1,2`, with `--trace` for what happened, `--shrink` to make it
-//! smaller), or many by their seeds (`--from 0 --count 1000 --threads 2 --keep-going`). `aplomb lab simulate` does the same and keeps what it finds;
-//! this program is built in a fraction of the time, with every check that the tests have.
+//! smaller), or many by their seeds (`--from 0 --count 1000 --threads 2 --keep-going`), keeping what they find (`--corpus DIR`). `aplomb lab simulate`
+//! does the same; this program is built in a fraction of the time, with every check that the tests have. `--forget-syncs` puts a fault there to be
+//! found: disks that lose what they were told to sync.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use aplomb_lab::simulation::{Campaign, Outcome, Scenario, run, shrink};
+use aplomb_lab::simulation::{
+    Campaign, Corpus, CorpusError, Outcome, Scenario, Syncs, Tally, keeping, run_on, shrink, told,
+};
+
+/// What runs one scenario.
+const REPLAY: &str = "cargo run --profile sim -p aplomb-lab --bin simulate --";
 
 #[derive(Default)]
 struct Arguments {
@@ -15,6 +22,8 @@ struct Arguments {
     count: Option<u64>,
     threads: usize,
     keep_going: bool,
+    corpus: Option<PathBuf>,
+    syncs: Syncs,
 }
 
 fn parse() -> Result<Arguments, String> {
@@ -27,6 +36,8 @@ fn parse() -> Result<Arguments, String> {
             "--trace" => arguments.trace = true,
             "--shrink" => arguments.shrink = true,
             "--keep-going" => arguments.keep_going = true,
+            "--forget-syncs" => arguments.syncs = Syncs::Forgotten,
+            "--corpus" => arguments.corpus = Some(value()?.into()),
             "--from" => arguments.from = number(value()?)?,
             "--count" => arguments.count = Some(number(value()?)?),
             "--threads" => {
@@ -51,7 +62,16 @@ fn main() -> ExitCode {
         }
     };
     match arguments.count {
-        Some(count) => many(&arguments, count),
+        Some(count) => match many(&arguments, count) {
+            Ok(tally) => {
+                println!("{tally}");
+                if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            }
+            Err(error) => {
+                eprintln!("simulate: {error}");
+                ExitCode::FAILURE
+            }
+        },
         None => one(&arguments),
     }
 }
@@ -64,24 +84,20 @@ fn one(arguments: &Arguments) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let Outcome { failure, summary, lines } = run(&scenario, arguments.trace);
+    let Outcome { failure, summary, lines } = run_on(&scenario, arguments.syncs, arguments.trace);
     lines.iter().for_each(|line| println!("{line}"));
     println!("{summary:?}");
     let Some(failure) = failure else { return ExitCode::SUCCESS };
     println!("{failure}");
     if arguments.shrink
-        && let Some((smaller, failure)) = shrink(&scenario)
+        && let Some((smaller, failure)) = shrink(&scenario, arguments.syncs)
     {
-        println!("{failure}\n{smaller}\n{}", replay(&smaller));
+        println!("{failure}\n{smaller}\n{REPLAY} {} --trace", smaller.arguments());
     }
     ExitCode::FAILURE
 }
 
-fn replay(scenario: &Scenario) -> String {
-    format!("cargo run --profile sim -p aplomb-lab --bin simulate -- {} --trace", scenario.arguments())
-}
-
-fn many(arguments: &Arguments, count: u64) -> ExitCode {
+fn many(arguments: &Arguments, count: u64) -> Result<Tally, CorpusError> {
     let campaign = Campaign {
         kept: Vec::new(),
         from: arguments.from,
@@ -89,13 +105,10 @@ fn many(arguments: &Arguments, count: u64) -> ExitCode {
         threads: arguments.threads,
         keep_going: arguments.keep_going,
         shrink: arguments.shrink,
+        syncs: arguments.syncs,
     };
-    let tally = campaign.run(&|found| {
-        println!("{} {}\n    {}", found.scenario, found.failure, replay(&found.scenario));
-        if let Some((smaller, failure)) = found.smaller {
-            println!("    smaller: {smaller} {failure}\n    {}", replay(&smaller));
-        }
-    });
-    println!("{tally}");
-    if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    match &arguments.corpus {
+        Some(directory) => keeping(campaign, Corpus::open(directory)?, REPLAY, &|lines| println!("{lines}")),
+        None => Ok(campaign.run(&|found| println!("{}", told(&found, REPLAY)))),
+    }
 }

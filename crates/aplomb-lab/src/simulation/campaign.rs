@@ -6,7 +6,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Failure, Outcome, Scenario, Summary, run, shrink};
+use super::{Failure, Outcome, Scenario, Summary, Syncs, run_on, shrink};
 
 /// Which scenarios, and what is done with those that fail.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub struct Campaign {
     pub keep_going: bool,
     /// Whether failing scenarios are made smaller.
     pub shrink: bool,
+    /// What the disks do with what they are told to sync.
+    pub syncs: Syncs,
 }
 
 /// A scenario that fails.
@@ -93,7 +95,7 @@ impl Campaign {
                     Some(scenario) => scenario.clone(),
                     None => Scenario::of_seed(self.from.wrapping_add(number - kept)),
                 };
-                let Outcome { failure, summary, .. } = run(&scenario, false);
+                let Outcome { failure, summary, .. } = run_on(&scenario, self.syncs, false);
                 let failed = u64::from(failure.is_some());
                 if failed > 0 && !self.keep_going {
                     next.store(end, Ordering::Relaxed);
@@ -104,7 +106,7 @@ impl Campaign {
                     tally.failed += failed;
                 }
                 if let Some(failure) = failure {
-                    let smaller = if self.shrink { shrink(&scenario) } else { None };
+                    let smaller = if self.shrink { shrink(&scenario, self.syncs) } else { None };
                     told(Found { scenario, failure, smaller });
                 }
             }
@@ -132,6 +134,7 @@ mod tests {
             threads,
             keep_going: false,
             shrink: true,
+            syncs: Syncs::Kept,
         };
         let tally = campaign(1).run(&|found| panic!("{found:?}"));
         assert_eq!(tally.scenarios, 5);

@@ -12,6 +12,7 @@ mod check;
 mod clients;
 mod corpus;
 mod faults;
+mod keeping;
 mod mortal;
 mod network;
 mod outages;
@@ -30,9 +31,21 @@ use aplomb_model::Instant;
 
 pub use campaign::{Campaign, Found, Tally};
 pub use corpus::{Corpus, CorpusError};
+pub use keeping::{keeping, told};
 pub use scenario::{NotAScenario, Scenario};
 pub use shrink::shrink;
 use world::World;
+
+/// What the disks of a simulation do with what they were told to sync.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Syncs {
+    /// They keep it, as disks do.
+    #[default]
+    Kept,
+    /// They say that they have, and a power cut takes it all the same. No broker can be safe on such disks: it is a fault that is put there to be
+    /// found, and a simulator that did not find it would be worth nothing.
+    Forgotten,
+}
 
 /// How a simulation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +95,13 @@ impl fmt::Display for Failure {
 /// Runs a scenario. With `lines`, what happened can be read afterwards. A panic of the broker is a failure like others.
 #[must_use]
 pub fn run(scenario: &Scenario, lines: bool) -> Outcome {
-    let mut world = World::new(scenario, lines);
+    run_on(scenario, Syncs::Kept, lines)
+}
+
+/// The same on disks that may not keep what they should.
+#[must_use]
+pub fn run_on(scenario: &Scenario, syncs: Syncs, lines: bool) -> Outcome {
+    let mut world = World::new(scenario, syncs, lines);
     let ended = catch_unwind(AssertUnwindSafe(|| world.run()));
     let what = match ended {
         Ok(Ok(())) => None,

@@ -1,12 +1,12 @@
 //! Makes a failing scenario smaller: less time, fewer clients, fewer faults, as long as it fails.
 
-use super::{Failure, Outcome, Scenario, run};
+use super::{Failure, Outcome, Scenario, Syncs, run_on};
 
 /// The smallest scenario found that still fails, and how. `None` if this one does not fail.
 #[must_use]
-pub fn shrink(scenario: &Scenario) -> Option<(Scenario, Failure)> {
+pub fn shrink(scenario: &Scenario, syncs: Syncs) -> Option<(Scenario, Failure)> {
     let fails = |scenario: &Scenario| {
-        let Outcome { failure, .. } = run(scenario, false);
+        let Outcome { failure, .. } = run_on(scenario, syncs, false);
         failure
     };
     let mut failure = fails(scenario)?;

@@ -16,6 +16,7 @@ use aplomb_log::tail::ArenaMemory;
 use aplomb_model::{Instant, Timestamp};
 use bytes::Bytes;
 
+use super::Syncs;
 use super::check::promptness::{Expect, Promptness};
 use super::check::{Oracle, PartitionId};
 use super::clients::Context;
@@ -105,7 +106,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(scenario: &Scenario, lines: bool) -> Self {
+    pub(crate) fn new(scenario: &Scenario, syncs: Syncs, lines: bool) -> Self {
         let plan = Arc::new(scenario.plan());
         let seed = scenario.seed;
         let disk = |n: usize| {
@@ -114,6 +115,7 @@ impl World {
                 lane_depth: plan.lane_depth,
                 service: plan.service.clone(),
                 wall_start_ms: WALL_START,
+                keeps_what_is_synced: syncs == Syncs::Kept,
                 ..SimOptions::default()
             };
             SimDisk::new(DiskIndex(n as u16), options)

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use aplomb_lab::simulation::{self, Campaign, Corpus, CorpusError, Found, Outcome, Scenario};
+use aplomb_lab::simulation::{self, Campaign, Corpus, CorpusError, Outcome, Scenario, Syncs};
 use clap::Args;
 
 use super::fail;
@@ -87,36 +86,15 @@ fn many(args: &SimulateArgs) -> Result<ExitCode, CorpusError> {
     let corpus = Corpus::open(&args.corpus)?;
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let campaign = Campaign {
-        kept: corpus.scenarios().to_vec(),
+        kept: Vec::new(),
         from: args.from,
         count: args.count,
         threads: args.threads.unwrap_or(processors),
         keep_going: args.keep_going,
         shrink: !args.no_shrink,
+        syncs: Syncs::Kept,
     };
-    let keeper = Mutex::new((corpus, Ok(())));
-    let tally = campaign.run(&|found| {
-        let (corpus, kept) = &mut *keeper.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = tell(corpus, found) {
-            *kept = Err(error);
-        }
-    });
+    let tally = simulation::keeping(campaign, corpus, "aplomb lab simulate", &|line| println!("{line}"))?;
     println!("{tally}");
-    keeper.into_inner().unwrap_or_else(PoisonError::into_inner).1?;
     Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Says what failed and how it is seen again, and keeps it.
-fn tell(corpus: &mut Corpus, found: Found) -> Result<(), CorpusError> {
-    println!("{} fails {}", found.scenario, found.failure);
-    let (scenario, failure) = match found.smaller {
-        Some((smaller, failure)) => {
-            println!("    smaller: {smaller} fails {failure}");
-            (smaller, failure)
-        }
-        None => (found.scenario, found.failure),
-    };
-    println!("    to see it again: aplomb lab simulate {} --trace", scenario.arguments());
-    corpus.keep(&scenario, &failure)?;
-    Ok(())
 }
