@@ -169,7 +169,7 @@ impl Scene {
         self.commands.push(action.to_string());
         match action {
             Action::Disk(change) => self.disk.change(change.clone())?,
-            Action::Sync => sync(),
+            Action::Sync => sync(self.disk.mount_point())?,
             Action::Evict(topic) => {
                 for directory in self.broker.data_directories() {
                     evict(directory, &records_of(*topic))?;

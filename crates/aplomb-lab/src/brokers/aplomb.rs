@@ -94,6 +94,10 @@ impl BrokerUnderTest for Aplomb {
         self.process.as_ref().map(Process::pid)
     }
 
+    fn ended(&mut self) -> Option<String> {
+        self.process.as_mut().and_then(Process::ended)
+    }
+
     fn data_directories(&self) -> &[PathBuf] {
         &self.places.data
     }

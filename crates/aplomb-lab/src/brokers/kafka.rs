@@ -152,6 +152,10 @@ impl BrokerUnderTest for Kafka {
         self.process.as_ref().map(Process::pid)
     }
 
+    fn ended(&mut self) -> Option<String> {
+        self.process.as_mut().and_then(Process::ended)
+    }
+
     fn data_directories(&self) -> &[PathBuf] {
         &self.places.data
     }

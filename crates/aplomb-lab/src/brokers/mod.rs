@@ -54,6 +54,11 @@ pub trait BrokerUnderTest {
     /// Its process, as long as it runs and is known.
     fn pid(&self) -> Option<u32>;
 
+    /// How it has ended, if it was started here and has ended by itself.
+    fn ended(&mut self) -> Option<String> {
+        None
+    }
+
     /// The directories with its records; what is disturbed and evicted lies in these.
     fn data_directories(&self) -> &[PathBuf];
 

@@ -58,8 +58,8 @@ impl Process {
         self.child.id()
     }
 
-    /// Whether it runs; how it ended otherwise.
-    fn ended(&mut self) -> Option<String> {
+    /// How it ended; `None` as long as it runs.
+    pub fn ended(&mut self) -> Option<String> {
         match self.child.try_wait() {
             Ok(None) => None,
             Ok(Some(status)) => Some(status.to_string()),

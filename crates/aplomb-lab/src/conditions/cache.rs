@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{Advice, fadvise, fdatasync};
+use rustix::fs::{Advice, fadvise, fdatasync, syncfs};
 
 use super::ConditionError;
 
@@ -21,9 +21,13 @@ pub enum Caches {
     All = 3,
 }
 
-/// Writes out everything that is dirty on the whole machine.
-pub fn sync() {
-    rustix::fs::sync();
+/// Writes out everything that is dirty on the filesystem of `directory`; those of other disks, which may be slow too, are not waited for.
+///
+/// # Errors
+/// When the directory is not there, or its disk fails.
+pub fn sync(directory: &Path) -> Result<(), ConditionError> {
+    let done = File::open(directory).and_then(|directory| Ok(syncfs(directory)?));
+    done.map_err(ConditionError::new(format!("writing what is dirty below {}", directory.display())))
 }
 
 /// Drops the caches of the whole machine.

@@ -10,11 +10,11 @@ mod freeze;
 mod gc_log;
 mod inode_lock;
 mod journal;
+mod listing;
 mod munmap;
 mod network_thread;
 mod one_of_two;
 mod own_log;
-
 mod page_fault;
 mod roll;
 
@@ -28,6 +28,8 @@ use crate::evidence::signatures::Signature;
 use crate::record::Story;
 use crate::workload::history::History;
 use crate::workload::journal::Habit;
+
+pub use listing::Listed;
 
 /// Everything about an incident.
 #[derive(Clone, Debug)]
@@ -89,7 +91,7 @@ pub enum Whom {
 pub enum Action {
     /// The disk behaves otherwise.
     Disk(Change),
-    /// All that is dirty on the machine is written.
+    /// All that is dirty on the slow disk is written.
     Sync,
     /// The records' files of a topic (of all topics: `None`) are written and leave the page cache.
     Evict(Option<&'static str>),
@@ -206,7 +208,7 @@ impl fmt::Display for Action {
                 }
                 Change::Heal => f.write_str("aplomb lab disk heal slow"),
             },
-            Self::Sync => f.write_str("sync"),
+            Self::Sync => f.write_str("sync -f on the slow disk"),
             Self::Evict(None) => f.write_str("fdatasync and fadvise(DONTNEED) on all .log files"),
             Self::Evict(Some(topic)) => {
                 write!(f, "fdatasync and fadvise(DONTNEED) on the .log files of {topic}")

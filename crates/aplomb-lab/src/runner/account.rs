@@ -20,7 +20,6 @@ use crate::record::{
 };
 use crate::scene::Scene;
 use crate::workload::lagging::Arrived;
-use crate::workload::load::WARM_UP;
 
 /// Safepoints shorter than this are not worth a line.
 const SHORTEST_SAFEPOINT_MS: f64 = 5.0;
@@ -52,7 +51,7 @@ pub(super) fn account(incident: &Incident, plan: Plan, scene: &Scene, course: Co
     BrokerRun {
         disk: disk(incident, scene),
         phases: bounds.phases(incident.disturbance),
-        seconds: seconds(bounds, &report, &arrived),
+        seconds: seconds(plan, &report, &arrived),
         latency,
         amplification,
         sender_lateness_us: Lateness { p99: report.lateness.p99, max: report.lateness.max },
@@ -165,9 +164,10 @@ impl Bounds {
     }
 }
 
-fn seconds(bounds: Bounds, report: &Report, arrived: &[Arrived]) -> Vec<Second> {
+fn seconds(plan: Plan, report: &Report, arrived: &[Arrived]) -> Vec<Second> {
+    let bounds = Bounds::new(plan);
     let last = bounds.end.as_secs() as usize;
-    let zero_ms = report.started_at_ms + WARM_UP.as_millis() as i64;
+    let zero_ms = report.started_at_ms + plan.warm_up.as_millis() as i64;
     let rows = report.rows.iter().filter(|row| row.second < last);
     rows.map(|row: &Row| {
         let from = zero_ms + 1000 * row.second as i64;
@@ -329,14 +329,14 @@ mod tests {
         let bounds = Bounds::new(Plan::SHORT);
         let of = |second| bounds.phase_of(second);
         assert_eq!(
-            (of(0), of(4), of(5), of(12)),
+            (of(0), of(1), of(2), of(9)),
             (PhaseName::Calm, PhaseName::Calm, PhaseName::During, PhaseName::During)
         );
-        assert_eq!((of(13), of(99)), (PhaseName::After, PhaseName::After));
+        assert_eq!((of(10), of(99)), (PhaseName::After, PhaseName::After));
         let phases = bounds.phases("slow");
         assert_eq!(
             (phases[1].from_ms, phases[1].to_ms, phases[1].disturbance.as_str()),
-            (5_000.0, 13_000.0, "slow")
+            (2_000.0, 10_000.0, "slow")
         );
     }
 
@@ -391,6 +391,6 @@ mod tests {
             signatures(&lock, bounds, Kind::Kafka, "4.4.0", stalls, &[], "")[0].count
         };
         assert_eq!(found(&[stall(1_000.0)]), 0);
-        assert_eq!(found(&[stall(1_000.0), stall(6_000.0)]), 1);
+        assert_eq!(found(&[stall(1_000.0), stall(3_000.0)]), 1);
     }
 }

@@ -52,6 +52,8 @@ pub struct Options {
 /// The length of a run's parts and its load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
+    /// How long the load runs before anything is measured. A JVM's compiler needs some of it.
+    pub warm_up: Duration,
     /// Before the disturbance.
     pub calm: Duration,
     /// The disturbance.
@@ -67,6 +69,7 @@ pub struct Plan {
 impl Plan {
     /// A minute, with the load of `incidents.md`.
     pub const FULL: Self = Self {
+        warm_up: Duration::from_secs(5),
         calm: Duration::from_secs(20),
         during: Duration::from_secs(30),
         after: Duration::from_secs(10),
@@ -74,11 +77,13 @@ impl Plan {
         history_divisor: 1,
     };
 
-    /// A quarter of that, for tests: enough to see who waits where, and too little to compare figures.
+    /// A quarter of that, for tests: enough to see who waits where, and too little to compare figures. The disturbance is longer than the five
+    /// seconds between two commits of ext4's journal, and has room for two freezes.
     pub const SHORT: Self = Self {
-        calm: Duration::from_secs(5),
+        warm_up: Duration::from_secs(2),
+        calm: Duration::from_secs(2),
         during: Duration::from_secs(8),
-        after: Duration::from_secs(3),
+        after: Duration::from_secs(2),
         rate: 1_000,
         history_divisor: 4,
     };
@@ -94,7 +99,7 @@ impl Plan {
         }
     }
 
-    /// All of it.
+    /// All that is measured.
     #[must_use]
     pub fn length(&self) -> Duration {
         self.calm + self.during + self.after

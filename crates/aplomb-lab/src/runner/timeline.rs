@@ -68,6 +68,7 @@ pub(super) fn run(
         configs: own(incident.configs),
         rate: plan.rate,
         connections: CONNECTIONS,
+        warm_up: plan.warm_up,
         duration: plan.length(),
     };
     let running = load.start(scene.broker.address()).map_err(load_failed)?;
@@ -104,8 +105,7 @@ fn write_history(
     }
     scene.history = (began, wall_ms());
     wait_until(Instant::now() + SETTLE, stop)?;
-    sync();
-    Ok(())
+    sync(scene.disk.mount_point()).map_err(|error| Trouble::Scene(error.into()))
 }
 
 /// A load that runs, and what is to be measured by.
@@ -152,6 +152,10 @@ fn measure(
     tell("recovery");
     wait_until(begin + plan.length(), stop)?;
     let after_times = device(scene)?;
+    if trouble.is_none() {
+        let ended = scene.broker.ended();
+        trouble = ended.map(|status| format!("the broker has ended in the midst of it ({status})"));
+    }
 
     let report = running.finish(false).map_err(load_failed)?;
     let arrived = scene.gather();

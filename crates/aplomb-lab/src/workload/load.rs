@@ -7,8 +7,6 @@ use aplomb_bench::{BenchError, ConsumerSpec, NewTopic, ProducerSpec, Report, Spe
 
 use super::{Background, WorkloadError, go_on};
 
-/// How long the load runs before it is measured. A JVM's compiler needs some of it.
-pub const WARM_UP: Duration = Duration::from_secs(5);
 /// How long answers are waited for at the end.
 const DRAIN: Duration = Duration::from_secs(10);
 /// How long clients have to connect, and the generator to say that it has begun.
@@ -27,6 +25,8 @@ pub struct Load {
     pub rate: u64,
     /// Connections that they come by.
     pub connections: usize,
+    /// How long it runs before it is measured.
+    pub warm_up: Duration,
     /// How long it is measured.
     pub duration: Duration,
 }
@@ -52,7 +52,7 @@ impl Load {
             }),
             workload: Workload::EndToEnd,
             duration: self.duration,
-            warm_up: WARM_UP,
+            warm_up: self.warm_up,
             drain: DRAIN,
             producers: ProducerSpec {
                 clients: self.connections,
@@ -72,13 +72,14 @@ impl Load {
     /// When there is no thread for it.
     pub fn start(&self, address: &str) -> Result<Running, WorkloadError> {
         let spec = self.spec(address);
+        let warm_up = self.warm_up;
         let (tell, begun) = mpsc::channel();
         let thread = Background::start("load", move |stop| {
             let mut told = false;
             aplomb_bench::run(&spec, &mut |progress| {
                 if !told {
                     // The first of the calls once a second comes in the warm-up.
-                    let measured = Instant::now() + WARM_UP;
+                    let measured = Instant::now() + warm_up;
                     let _ = tell.send(measured.checked_sub(progress.elapsed).unwrap_or(measured));
                     told = true;
                 }

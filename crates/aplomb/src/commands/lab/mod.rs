@@ -23,7 +23,7 @@ enum What {
     /// Make disks that are slow, frozen, failing or full at will. For root.
     Disk(disk::DiskArgs),
     /// Say which incidents there are.
-    List,
+    List(run::ListArgs),
     /// Run an incident: put a broker on a slow disk, disturb it, and see who waits. For root.
     Run(Box<run::RunArgs>),
     /// Make the pages of runs again, from their records.
@@ -38,7 +38,7 @@ enum What {
 pub(super) fn run(args: &LabArgs) -> ExitCode {
     match &args.what {
         What::Disk(args) => disk::run(args),
-        What::List => run::list(),
+        What::List(args) => run::list(args),
         What::Run(args) => run::run(args),
         What::Report(args) => report::report(args),
         What::Compare(args) => report::compare(args),

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use aplomb_lab::brokers::External;
-use aplomb_lab::incidents::{self, Incident};
+use aplomb_lab::incidents::{self, Incident, Listed};
 use aplomb_lab::record::{Ended, Run};
 use aplomb_lab::report;
 use aplomb_lab::runner::{self, Choice, LabError, Options, Plan};
@@ -64,9 +64,28 @@ enum BrokerArg {
 #[error("there is no incident {0:?}; `aplomb lab list` has them all")]
 struct Unknown(String);
 
+/// How they are listed.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// For programs: whom each hurts and what it is known by, too.
+    #[arg(long)]
+    json: bool,
+}
+
 /// Says which incidents there are.
-pub(super) fn list() -> ExitCode {
-    for incident in incidents::all() {
+pub(super) fn list(args: &ListArgs) -> ExitCode {
+    let all = incidents::all();
+    if args.json {
+        let listed: Vec<Listed> = all.iter().map(Listed::from).collect();
+        return match serde_json::to_string_pretty(&listed) {
+            Ok(text) => {
+                println!("{text}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => fail(&error),
+        };
+    }
+    for incident in all {
         let control = if incident.control { " (a control: nothing is to be seen)" } else { "" };
         println!("{:<18}{:<6}{}{control}", incident.name, incident.filesystem.name(), incident.title);
     }

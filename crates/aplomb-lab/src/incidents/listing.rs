@@ -1,0 +1,66 @@
+//! An incident as `aplomb lab list --json` tells it to programs.
+
+use serde::Serialize;
+
+use super::{Action, Incident, Whom};
+
+/// What there is to know of an incident before it is run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// What is on the slow disk: `xfs` or `ext4`.
+    pub filesystem: String,
+    /// Whether nothing is to be seen.
+    pub control: bool,
+    /// What is done, in a few words; empty where nothing is.
+    pub disturbance: &'static str,
+    /// Whom it hurts: `nobody`, `kafka`, or `kafka before 3.7`.
+    pub hurts: String,
+    /// What it is known by.
+    pub signatures: Vec<&'static str>,
+    /// Whether it changes something for the whole machine as long as it runs, so that two such runs at once are in each other's way.
+    pub changes_the_machine: bool,
+}
+
+impl From<&Incident> for Listed {
+    fn from(incident: &Incident) -> Self {
+        let hurts = match incident.hurts {
+            Whom::Nobody => "nobody".to_owned(),
+            Whom::Kafka => "kafka".to_owned(),
+            Whom::KafkaBefore(major, minor) => format!("kafka before {major}.{minor}"),
+        };
+        let mut actions = incident.before.iter().chain(incident.during.iter().map(|step| &step.action));
+        Self {
+            name: incident.name,
+            title: incident.title,
+            filesystem: incident.filesystem.name().to_owned(),
+            control: incident.control,
+            disturbance: incident.disturbance,
+            hurts,
+            signatures: incident.signatures.iter().map(|signature| signature.name).collect(),
+            changes_the_machine: actions
+                .any(|action| matches!(action, Action::DirtyLimit { .. } | Action::DropCaches(_))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::incidents::named;
+
+    #[test]
+    fn what_is_set_for_the_whole_machine_is_told() {
+        let listed = |name| Listed::from(&named(name).expect("it is there"));
+        assert!(listed("dirty-limit").changes_the_machine && listed("cold-metadata").changes_the_machine);
+        assert!(!listed("freeze").changes_the_machine && !listed("calm").changes_the_machine);
+        assert_eq!(
+            (listed("roll").hurts.as_str(), listed("calm").hurts.as_str()),
+            ("kafka before 3.7", "nobody")
+        );
+        assert_eq!(listed("freeze").signatures.len(), 1);
+    }
+}
