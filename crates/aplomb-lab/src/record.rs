@@ -419,6 +419,17 @@ pub struct Expectation {
     pub text: String,
     /// Whether it was met.
     pub met: bool,
+    /// A part of the incident that the broker has not got, so that its run says nothing of that; empty where there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub lacks: String,
+}
+
+impl Expectation {
+    /// What is to be said beside the figures of a broker that has not got a part of the incident.
+    #[must_use]
+    pub fn reservation(&self) -> Option<String> {
+        (!self.lacks.is_empty()).then(|| format!("without {}, which it has not got yet", self.lacks))
+    }
 }
 
 /// How a broker's run ended.
@@ -540,7 +551,11 @@ mod tests {
                     ..Device::default()
                 },
                 witness: Some(Witness { silent: false, stalls: vec![stall()], guard_violations: 0 }),
-                expectation: Expectation { text: "p99.9 rises tenfold".to_owned(), met: true },
+                expectation: Expectation {
+                    text: "p99.9 rises tenfold".to_owned(),
+                    met: true,
+                    lacks: "a cleaner".to_owned(),
+                },
                 log_excerpt: "[2026-11-22] <b>INFO</b>\n".to_owned(),
                 commands: vec!["mkfs.xfs /dev/loop7".to_owned()],
                 ended: Ended::Failed("the broker has died".to_owned()),

@@ -200,6 +200,24 @@ fn a_comparison_says_which_run_was_not_as_expected() {
 }
 
 #[test]
+fn a_figure_without_a_part_of_the_incident_says_so_wherever_it_stands() {
+    let mut runs = sample::runs();
+    runs.truncate(1);
+    let told = |runs: &[Run]| {
+        let all = [
+            report::page(&runs[0], None),
+            report::summary(&runs[0]),
+            report::compare_page(&entries(runs)),
+            report::compare_markdown(&entries(runs)),
+        ];
+        all.map(|text| text.matches("without a cleaner, which it has not got yet").count())
+    };
+    assert_eq!(told(&runs), [0; 4]);
+    runs[0].brokers[1].expectation.lacks = "a cleaner".to_owned();
+    assert_eq!(told(&runs), [1; 4]);
+}
+
+#[test]
 fn the_picture_is_a_file_of_its_own() {
     let picture = report::compare_svg(&entries(&sample::runs()));
     assert!(picture.starts_with("<svg") && picture.contains("xmlns=\"http://www.w3.org/2000/svg\""));

@@ -23,6 +23,8 @@ pub enum Mark {
         roles: &'static [Role],
         /// Functions, the innermost first. Each is given as one or several names, any of which will do.
         frames: &'static [&'static [&'static str]],
+        /// Functions that are not there, wherever.
+        none_of: &'static [&'static str],
     },
     /// A JVM took at least so many milliseconds until all its threads stood.
     ReachingSafepoint(f64),
@@ -51,7 +53,21 @@ impl Signature {
         roles: &'static [Role],
         frames: &'static [&'static [&'static str]],
     ) -> Self {
-        Self { name, mark: Mark::Wait { roles, frames } }
+        Self { name, mark: Mark::Wait { roles, frames, none_of: &[] } }
+    }
+
+    /// The same, and none of these functions is there: for what is done in a call that leaves no name of its own.
+    ///
+    /// # Panics
+    /// If this is no wait.
+    #[must_use]
+    pub const fn and_none_of(self, none_of: &'static [&'static str]) -> Self {
+        match self.mark {
+            Mark::Wait { roles, frames, .. } => {
+                Self { name: self.name, mark: Mark::Wait { roles, frames, none_of } }
+            }
+            _ => panic!("only waits have functions"),
+        }
     }
 
     /// Looks for it. `expected` is for the record.
@@ -62,8 +78,8 @@ impl Signature {
             (count as u64, Vec::new())
         };
         let (count, example) = match &self.mark {
-            Mark::Wait { roles, frames } => {
-                let fitting = || evidence.stalls.iter().filter(|stall| fits(stall, roles, frames));
+            Mark::Wait { roles, frames, none_of } => {
+                let fitting = || evidence.stalls.iter().filter(|stall| fits(stall, roles, frames, none_of));
                 let longest = fitting().max_by_key(|stall| stall.samples);
                 let example = longest.map(|stall| stall.stack.clone()).unwrap_or_default();
                 (fitting().map(|stall| stall.samples).sum(), example)
@@ -79,11 +95,12 @@ impl Signature {
     }
 }
 
-fn fits(stall: &Stall, roles: &[Role], frames: &[&[&str]]) -> bool {
+fn fits(stall: &Stall, roles: &[Role], frames: &[&[&str]], none_of: &[&str]) -> bool {
     let mut stack = stall.stack.iter();
     let is = |frame: &str, name: &str| frame == name || frame.split_once('.').is_some_and(|(f, _)| f == name);
     roles.contains(&stall.role)
         && frames.iter().all(|names| stack.any(|frame| names.iter().any(|name| is(frame, name))))
+        && !stall.stack.iter().any(|frame| none_of.iter().any(|name| is(frame, name)))
 }
 
 fn in_order(line: &str, words: &[&str]) -> bool {
@@ -125,6 +142,15 @@ mod tests {
         assert!(!seen(Role::Disk, &frames), "that is what those are for");
         assert!(!seen(Role::Request, &["xfs_file_buffered_write", "xfs_ilock"]));
         assert!(!seen(Role::Request, &["xfs_ilock_nowait", "xfs_file_buffered_write"]));
+    }
+
+    #[test]
+    fn a_function_that_is_not_to_be_there_makes_it_another_wait() {
+        let directory = Signature::wait("a directory is synced", &[Role::Disk], &[&["do_fsync"]]);
+        let directory = directory.and_none_of(&["xfs_file_fsync"]);
+        let seen = |frames: &[&str]| found(&directory, &[stall(Role::Disk, frames, 1)]).seen;
+        assert!(seen(&["xlog_wait_on_iclog", "xfs_log_force_seq", "do_fsync"]));
+        assert!(!seen(&["xlog_wait_on_iclog", "xfs_file_fsync.isra.0", "do_fsync"]));
     }
 
     #[test]

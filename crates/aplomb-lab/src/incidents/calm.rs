@@ -15,12 +15,14 @@ pub(super) fn incident() -> Incident {
         on_disk: OnDisk::Records,
         settings: &[],
         configs: &[],
+        keys: None,
         history: Vec::new(),
         before: Vec::new(),
         during: Vec::new(),
         disturbance: "",
         signatures: Vec::new(),
         hurts: Whom::Nobody,
+        aplomb_lacks: "",
     }
 }
 

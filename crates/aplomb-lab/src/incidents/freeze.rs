@@ -1,4 +1,4 @@
-//! The device answers nothing for three seconds, twice.
+//! The device answers nothing for three seconds, twice; or for long.
 
 use std::time::Duration;
 
@@ -18,7 +18,14 @@ pub(super) fn twice() -> Vec<Step> {
     vec![freeze(0.05, Duration::ZERO), thaw(0.05, FROZEN), freeze(0.6, Duration::ZERO), thaw(0.6, FROZEN)]
 }
 
-/// The same, while somebody keeps the journal committing.
+/// Frozen once, for two thirds of the disturbance: for 20 s of 30.
+pub(super) fn for_two_thirds() -> Vec<Step> {
+    [(0.05, Change::Freeze), (0.05 + 2.0 / 3.0, Change::Thaw)]
+        .map(|(share, change)| Step::at(share, Duration::ZERO, Action::Disk(change)))
+        .into()
+}
+
+/// Frozen twice, while somebody keeps the journal committing.
 pub(super) fn twice_in_a_commit() -> Vec<Step> {
     let mut steps = vec![Step::first(Action::Neighbour(Habit::Marks))];
     steps.extend(twice());

@@ -5,6 +5,7 @@
 
 mod calm;
 mod cold_metadata;
+mod compaction;
 mod dirty_limit;
 mod freeze;
 mod gc_log;
@@ -50,6 +51,8 @@ pub struct Incident {
     pub settings: &'static [(&'static str, &'static str)],
     /// Settings of the topic that the load goes to.
     pub configs: &'static [(&'static str, &'static str)],
+    /// How many different keys the load's records have; `None` for records without keys.
+    pub keys: Option<u64>,
     /// Topics with old records. One with the load's name is the load's.
     pub history: Vec<History>,
     /// What is done before the load begins.
@@ -62,6 +65,8 @@ pub struct Incident {
     pub signatures: Vec<Signature>,
     /// Whom it hurts.
     pub hurts: Whom,
+    /// What part of it Aplomb has not got, so that its run says nothing of that; empty where there is none.
+    pub aplomb_lacks: &'static str,
 }
 
 /// What of the broker lies on the slow disk.
@@ -265,6 +270,8 @@ pub fn all() -> Vec<Incident> {
         freeze::incident(),
         freeze::far_from_the_limit(),
         dirty_limit::incident(),
+        dirty_limit::long(),
+        compaction::incident(),
         cold_metadata::incident(),
         own_log::incident(),
         one_of_two::incident(),
@@ -313,6 +320,17 @@ mod tests {
                 assert!(moments.iter().all(|moment| *moment <= length), "{}", incident.name);
             }
         }
+    }
+
+    #[test]
+    fn a_long_freeze_is_twenty_seconds_of_thirty_and_ends_within_a_short_run() {
+        let long = named("long-freeze").expect("it is there");
+        let moments = |change: Change, seconds| {
+            let step = long.during.iter().find(|step| step.action == Action::Disk(change.clone()));
+            step.expect("it freezes and thaws").moment(Duration::from_secs(seconds))
+        };
+        assert_eq!(moments(Change::Thaw, 30) - moments(Change::Freeze, 30), Duration::from_secs(20));
+        assert!(moments(Change::Thaw, 8) < Duration::from_secs(8));
     }
 
     #[test]

@@ -169,6 +169,9 @@ fn cell(run: Option<&BrokerRun>) -> Element {
     if !run.expectation.met {
         cell = cell.child(el("span").class("disturbance bad").text("not as expected"));
     }
+    if let Some(without) = run.expectation.reservation() {
+        cell = cell.child(el("span").class("disturbance").text(without));
+    }
     if run.witness.as_ref().is_some_and(|witness| !witness.silent) {
         cell = cell.child(el("span").class("disturbance bad").text("the witness is not silent"));
     }

@@ -93,6 +93,10 @@ pub(super) fn verdicts(run: &Run, names: &[Who]) -> Element {
             .child(
                 el("p").child(el("strong").class(class).text(word)).text(": ").text(&run.expectation.text),
             );
+        if let Some(without) = run.expectation.reservation() {
+            verdict =
+                verdict.child(el("p").text(format!("This run is {without}: it says nothing of that part.")));
+        }
         if let Ended::Failed(why) = &run.ended {
             verdict = verdict.child(el("p").text(why));
         }

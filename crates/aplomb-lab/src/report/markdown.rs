@@ -43,7 +43,8 @@ fn figures(run: Option<&BrokerRun>) -> [String; 2] {
         if a.p999 >= STAYED { format!("**{}**", units::times(a.p999)) } else { units::times(a.p999) };
     let both = format!("{} → {} ({factor})", units::time_us(calm.p999_us), units::time_us(during.p999_us));
     let verdict = if run.expectation.met { "" } else { ", not as expected" };
-    [both + verdict, units::time_us(during.max_us)]
+    let without = run.expectation.reservation().map(|words| format!(", {}", plain(&words)));
+    [both + verdict + &without.unwrap_or_default(), units::time_us(during.max_us)]
 }
 
 /// A text without markup, in one line.

@@ -95,6 +95,9 @@ fn told(run: &BrokerRun, who: &Who) -> Vec<String> {
         (Ended::Completed, false) => "NOT as expected".to_owned(),
     };
     let mut lines = vec![format!("{}: {word}: {}", who.name, run.expectation.text)];
+    if let Some(without) = run.expectation.reservation() {
+        lines.push(format!("  reservation  this run is {without}"));
+    }
     if let Some(witness) = &run.witness {
         lines.push(if witness.silent {
             "  witness      silent: no request thread waited for a disk".to_owned()

@@ -113,7 +113,11 @@ fn nothing(incident: &Incident, broker: Broker, why: &str) -> BrokerRun {
         safepoints: Vec::new(),
         device: Device::default(),
         witness: None,
-        expectation: Expectation { text: "the run comes to its end".to_owned(), met: false },
+        expectation: Expectation {
+            text: "the run comes to its end".to_owned(),
+            met: false,
+            lacks: String::new(),
+        },
         log_excerpt: String::new(),
         commands: Vec::new(),
         ended: Ended::Failed(why.to_owned()),
@@ -243,6 +247,7 @@ fn expectation(
 ) -> Expectation {
     let rose = amplification.map_or(0.0, |times| times.p999);
     let seen = signatures.iter().any(|signature| signature.seen);
+    let lacks = if kind == Kind::Aplomb { incident.aplomb_lacks } else { "" }.to_owned();
     let (text, met) = match kind {
         Kind::Aplomb => (
             "p99.9 stays below 1.5 times that of the calm part, and no request thread waits for a disk"
@@ -263,7 +268,7 @@ fn expectation(
         ),
         Kind::External => ("nothing is known of this broker, so nothing is expected".to_owned(), true),
     };
-    Expectation { text, met }
+    Expectation { text, met, lacks }
 }
 
 fn disk(incident: &Incident, scene: &Scene) -> Disk {
@@ -366,6 +371,12 @@ mod tests {
         assert!(!met(&lock, Kind::Kafka, "4.4.0", 9.0, true, None));
         assert!(met(&lock, Kind::Aplomb, "0.1.0", 1.4, false, Some(&silent)));
         assert!(!met(&lock, Kind::Aplomb, "0.1.0", 1.6, false, Some(&silent)));
+        let cleaned = incidents::named("compaction").expect("it is there");
+        let lacks = |incident: &Incident, kind| {
+            expectation(incident, kind, "1.0.0", times(1.0), &[], Some(&silent)).lacks
+        };
+        assert_eq!(lacks(&cleaned, Kind::Aplomb), "a cleaner");
+        assert_eq!(lacks(&cleaned, Kind::Kafka) + &lacks(&lock, Kind::Aplomb), "");
         let loud = Witness { silent: false, ..silent };
         assert!(!met(&lock, Kind::Aplomb, "0.1.0", 1.0, false, Some(&loud)));
         let roll = incidents::named("roll").expect("it is there");

@@ -66,6 +66,7 @@ pub(super) fn run(
         topic: LOAD.to_owned(),
         partitions: PARTITIONS,
         configs: own(incident.configs),
+        keys: incident.keys,
         rate: plan.rate,
         connections: CONNECTIONS,
         warm_up: plan.warm_up,

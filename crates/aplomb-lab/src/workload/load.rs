@@ -3,7 +3,9 @@
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use aplomb_bench::{BenchError, ConsumerSpec, NewTopic, ProducerSpec, Report, Spec, Workload};
+use aplomb_bench::{
+    BenchError, ConsumerSpec, KeyDistribution, NewTopic, ProducerSpec, Report, Spec, Workload,
+};
 
 use super::{Background, WorkloadError, go_on};
 
@@ -21,6 +23,8 @@ pub struct Load {
     pub partitions: i32,
     /// Its settings.
     pub configs: Vec<(String, String)>,
+    /// How many different keys its records have, each as likely as any other; `None` for records without keys.
+    pub keys: Option<u64>,
     /// Records a second.
     pub rate: u64,
     /// Connections that they come by.
@@ -58,6 +62,7 @@ impl Load {
                 clients: self.connections,
                 rate: self.rate,
                 record_size: 1024,
+                keys: self.keys.map_or(KeyDistribution::Sticky, KeyDistribution::Uniform),
                 linger: Duration::from_millis(1),
                 ..ProducerSpec::default()
             },

@@ -175,7 +175,7 @@ fn kafka(sketch: &Sketch, seed: u64) -> BrokerRun {
         stalls,
         signatures: vec![signature],
         safepoints: (0..24).map(|n| safepoint(n, sketch, &mut dice)).collect(),
-        expectation: Expectation { text: text.to_owned(), met: true },
+        expectation: Expectation { text: text.to_owned(), met: true, lacks: String::new() },
         log_excerpt: "[2026-11-22 02:30:41,112] INFO [LocalLog partition=orders-3] Rolled new log segment at offset 12345 in 3 ms.\n"
             .to_owned(),
         ..measured(sketch, broker, sketch.kafka, &mut dice)
@@ -216,6 +216,7 @@ fn aplomb(sketch: &Sketch, seed: u64) -> BrokerRun {
         expectation: Expectation {
             text: "p99.9 stays below 1.5 times what it was, and no request thread waits.".to_owned(),
             met: true,
+            lacks: String::new(),
         },
         ..measured(sketch, broker, [1_050, 1_700, 3_100, 5_200], &mut dice)
     }
@@ -291,7 +292,7 @@ fn measured(sketch: &Sketch, broker: Broker, hurt: Hurt, dice: &mut Dice) -> Bro
         safepoints: Vec::new(),
         device: device(sketch),
         witness: None,
-        expectation: Expectation { text: String::new(), met: true },
+        expectation: Expectation { text: String::new(), met: true, lacks: String::new() },
         log_excerpt: String::new(),
         commands: vec![
             "mkfs -t ext4 /dev/loop3".to_owned(),
