@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use aplomb_disk_api::{Completion, DiskError, DiskIndex, Done};
-use aplomb_model::{Instant, Offset};
+use aplomb_model::{ErrorCode, Instant, Offset, Uuid};
 
 pub use controller::ControllerSeed;
 pub(crate) use metadata::partition_metadata;
@@ -58,6 +58,8 @@ pub struct Shard {
     image: Arc<MetadataImage>,
     partitions: HashMap<PartitionKey, Partition>,
     disks: Vec<ShardDisk>,
+    /// Paths of log directories that are none of the disks.
+    lost_at_start: Vec<String>,
     operations: Operations,
     sessions: FetchSessions,
     cold: ColdReads,
@@ -285,11 +287,22 @@ impl Shard {
                 }
                 Some(partition) => partition.call(op, slot, call, now, &mut self.fx),
                 None => {
-                    if let Some(answer) = call.not_here() {
+                    if let Some(answer) = call.not_here(self.why_not_here(key)) {
                         self.fx.answers.push((op, slot, answer));
                     }
                 }
             }
+        }
+    }
+
+    /// Why this shard has no partition that is its own: there is none, or it is in a log directory that the broker does without.
+    fn why_not_here(&self, key: PartitionKey) -> ErrorCode {
+        let partition = self.image.topics.partition(key.topic, key.partition);
+        match partition.and_then(|partition| partition.directory(self.config.node_id)) {
+            Some(id) if id != Uuid::ZERO && self.disks.iter().all(|disk| disk.directory != id) => {
+                ErrorCode::KafkaStorageError
+            }
+            _ => ErrorCode::UnknownTopicOrPartition,
         }
     }
 
@@ -409,27 +422,23 @@ impl Shard {
 
 impl PartitionCall {
     /// The answer of a shard that has no such partition (any more); watches need none.
-    fn not_here(&self) -> Option<PartitionAnswer> {
-        use aplomb_model::ErrorCode::UnknownTopicOrPartition as Unknown;
-
+    fn not_here(&self, error: ErrorCode) -> Option<PartitionAnswer> {
         use crate::message::{AppendRefusal, ReadRefusal};
         Some(match self {
             Self::Append(_) => PartitionAnswer::Append(Err(AppendRefusal {
-                error: Unknown,
+                error,
                 message: None,
                 records: Vec::new(),
                 log_start: None,
             })),
-            Self::Read(_) => {
-                PartitionAnswer::Read(Err(ReadRefusal::Error { error: Unknown, log_start: None }))
-            }
+            Self::Read(_) => PartitionAnswer::Read(Err(ReadRefusal::Error { error, log_start: None })),
             Self::Watch { .. } | Self::Unwatch => return None,
-            Self::FindOffset(_) => PartitionAnswer::Offset(Err(Unknown)),
-            Self::EpochEnd { .. } => PartitionAnswer::EpochEnd(Err(Unknown)),
-            Self::DeleteRecords { .. } => PartitionAnswer::DeleteRecords(Err(Unknown)),
+            Self::FindOffset(_) => PartitionAnswer::Offset(Err(error)),
+            Self::EpochEnd { .. } => PartitionAnswer::EpochEnd(Err(error)),
+            Self::DeleteRecords { .. } => PartitionAnswer::DeleteRecords(Err(error)),
             Self::Size => PartitionAnswer::Size(None),
-            Self::Producers => PartitionAnswer::Producers(Err(Unknown)),
-            Self::Move { .. } => PartitionAnswer::Move(Err(aplomb_model::ErrorCode::ReplicaNotAvailable)),
+            Self::Producers => PartitionAnswer::Producers(Err(error)),
+            Self::Move { .. } => PartitionAnswer::Move(Err(ErrorCode::ReplicaNotAvailable)),
         })
     }
 }

@@ -167,7 +167,8 @@ impl Shard {
             online: disk.lost.is_none(),
             space: disk.space,
         };
-        self.disks.iter().map(facts).collect()
+        let lost = |path: &String| LogDirFacts { path: path.clone(), online: false, space: None };
+        self.disks.iter().map(facts).chain(self.lost_at_start.iter().map(lost)).collect()
     }
 }
 

@@ -70,6 +70,8 @@ pub struct ShardSeed {
     pub partitions: Vec<PartitionSeed>,
     /// The disks, in the order of their index.
     pub disks: Vec<DiskSeed>,
+    /// The paths of log directories that the broker does without from the start.
+    pub lost: Vec<String>,
     /// The controller; for shard 0 alone.
     pub controller: Option<ControllerSeed>,
     /// What the checkpoint files say of each disk's partitions; for shard 0 alone.
@@ -116,6 +118,7 @@ impl Shard {
             image: seed.image,
             partitions: HashMap::new(),
             disks,
+            lost_at_start: seed.lost,
             operations: Operations::default(),
             sessions: FetchSessions::new(slots, seed.me, seed.shards, seed.seed),
             cold: ColdReads::default(),

@@ -55,6 +55,8 @@ pub struct LoadInput<'a> {
     pub directories: Vec<Surveyed>,
     /// Their shares of the tail, in the same order.
     pub shares: Vec<Arc<TailShare>>,
+    /// The paths of log directories that the broker has to do without.
+    pub lost: Vec<String>,
     /// Which of them has the metadata log.
     pub metadata: DiskIndex,
     /// What the metadata log says.
@@ -119,8 +121,19 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
     let unclean = input.directories.iter().any(|surveyed| surveyed.clean.is_none());
     let (mut metadata_log, lines) = load_metadata_log(&input)?;
     remarks.extend(lines);
-    let LoadInput { config, node, directories, shares, metadata, found, shards, now, mut random, executor } =
-        input;
+    let LoadInput {
+        config,
+        node,
+        directories,
+        shares,
+        lost,
+        metadata,
+        found,
+        shards,
+        now,
+        mut random,
+        executor,
+    } = input;
     let dynamic = config.metadata.dynamic_voters;
     let home = &directories[usize::from(metadata.0)].directory;
     let snapshots = found.snapshots.clone();
@@ -244,7 +257,8 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
         snapshots,
         random,
     };
-    let shards = deal(loaded, &directories, &shares, shards, &config, &image, controller, (doomed, moves));
+    let shards =
+        deal(loaded, (&directories, &lost), &shares, shards, &config, &image, controller, (doomed, moves));
     Ok(Ready { shards, remarks, partitions })
 }
 
@@ -252,7 +266,7 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
 #[expect(clippy::too_many_arguments, reason = "all that loading has brought together parts again here")]
 fn deal(
     partitions: Vec<PartitionSeed>,
-    directories: &[Surveyed],
+    (directories, lost): (&[Surveyed], &[String]),
     shares: &[Arc<TailShare>],
     shards: u16,
     config: &Arc<BrokerConfig>,
@@ -282,6 +296,7 @@ fn deal(
             image: image.clone(),
             partitions,
             disks: Vec::new(),
+            lost: lost.to_vec(),
             controller,
             checkpoints,
             doomed,

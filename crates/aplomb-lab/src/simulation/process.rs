@@ -221,6 +221,7 @@ impl Shape<'_> {
             metadata_directory: ids[0],
         };
         load(LoadInput {
+            lost: Vec::new(),
             config: Arc::new(config),
             node,
             directories,

@@ -1,7 +1,7 @@
 //! Log directories: opened, locked, and found to be ours, or made so.
 //!
 //! What always holds: a directory that says that it is another broker's, or another cluster's, is refused with the reason; one that is empty
-//! becomes ours. Nothing is changed by looking ([`Candidates`]), so that whoever looks can still refuse. `meta.properties` is read as Apache Kafka writes it (`org.apache.kafka.metadata.properties.MetaPropertiesEnsemble`).
+//! becomes ours; one whose disk fails is lost, as if it had failed later, unless it has the metadata log. Nothing is changed by looking ([`Candidates`]), so that whoever looks can still refuse. `meta.properties` is read as Apache Kafka writes it (`org.apache.kafka.metadata.properties.MetaPropertiesEnsemble`).
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,16 @@ pub(crate) struct LogDirectories {
     pub(crate) directories: Vec<LogDirectory>,
     /// Which of them has the metadata log.
     pub(crate) metadata: usize,
+    /// Those that the broker has to do without.
+    pub(crate) lost: Vec<LostDirectory>,
+}
+
+/// A log directory whose disk failed before the broker served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LostDirectory {
+    pub(crate) path: PathBuf,
+    /// A sentence that names the directory.
+    pub(crate) why: String,
 }
 
 /// A log directory that cannot be used.
@@ -49,6 +59,10 @@ pub(crate) struct LogDirectories {
 pub(crate) enum DirectoryError {
     #[error("log directory {} cannot be made: {source}", path.display())]
     Make { path: PathBuf, source: std::io::Error },
+    #[error("log directory {} cannot be looked at: {source}", path.display())]
+    Look { path: PathBuf, source: std::io::Error },
+    #[error("none of the log directories can be used: {0}")]
+    AllLost(String),
     #[error("log directory {0}")]
     Lock(#[from] LockError),
     #[error("log directory {0}")]
@@ -74,9 +88,35 @@ pub(crate) enum DirectoryError {
     MetadataMissing { path: PathBuf, other: PathBuf, cluster: String },
 }
 
+impl DirectoryError {
+    /// Whether the disk has failed, so that a broker with other log directories can do without this one. What is in a directory that can be
+    /// read, and is not ours, is no reason to go on: somebody has to look at it.
+    fn is_of_the_disk(&self) -> bool {
+        match self {
+            Self::Make { .. }
+            | Self::Look { .. }
+            | Self::Disk { .. }
+            | Self::Lock(LockError::Io { .. })
+            | Self::Open(EngineError::Directory { .. }) => true,
+            Self::Lock(LockError::InUse { .. })
+            | Self::Open(EngineError::IoUring { .. } | EngineError::Thread { .. })
+            | Self::AllLost(_)
+            | Self::Identity { .. }
+            | Self::ZooKeeper(_)
+            | Self::OtherNode { .. }
+            | Self::OtherCluster { .. }
+            | Self::SameId { .. }
+            | Self::NotEmpty { .. }
+            | Self::MetadataMissing { .. } => false,
+        }
+    }
+}
+
 /// Log directories, locked and looked at, and not changed.
 pub(crate) struct Candidates {
+    /// Those whose disks answer.
     found: Vec<Found>,
+    lost: Vec<LostDirectory>,
     /// Which of them has the metadata log.
     metadata: usize,
     /// What those say that have an identity.
@@ -104,9 +144,18 @@ impl Candidates {
         if !paths.contains(&metadata) {
             paths.push(metadata);
         }
-        let found: Vec<Found> =
-            paths.iter().map(|path| Found::look(Path::new(path))).collect::<Result<_, _>>()?;
-        let metadata = paths.iter().position(|path| *path == metadata).expect("it was put there");
+        let (mut found, mut lost) = (Vec::new(), Vec::new());
+        for path in paths {
+            match Found::look(Path::new(path)) {
+                Ok(one) => found.push(one),
+                Err(error) if path != metadata && error.is_of_the_disk() => {
+                    lost.push(LostDirectory { path: path.into(), why: error.to_string() });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let metadata = found.iter().position(|one| one.path.as_os_str() == metadata);
+        let metadata = metadata.expect("it is there, or an error");
         let agreed = agreed_cluster(&found, node)?;
         if let Some((cluster, other)) = &agreed
             && found[metadata].identity().is_none()
@@ -123,7 +172,12 @@ impl Candidates {
             }
             ids.push((id, &one.path));
         }
-        Ok(Self { found, metadata, cluster_id: agreed.map(|(cluster, _)| cluster) })
+        Ok(Self { found, lost, metadata, cluster_id: agreed.map(|(cluster, _)| cluster) })
+    }
+
+    /// Those whose disks fail.
+    pub(crate) fn lost(&self) -> &[LostDirectory] {
+        &self.lost
     }
 
     /// The cluster that they belong to, if they belong to one.
@@ -181,10 +235,26 @@ impl Candidates {
         wanted: Option<&str>,
         random: &mut dyn FnMut() -> [u8; 16],
     ) -> Result<LogDirectories, DirectoryError> {
-        let Self { found, metadata, cluster_id } = self;
+        let Self { found, mut lost, metadata, cluster_id } = self;
         let cluster_id = cluster_id.or(wanted.map(str::to_owned)).unwrap_or_else(|| draw(random).to_string());
-        let directories = found.into_iter().map(|found| found.identify(&cluster_id, node, random));
-        Ok(LogDirectories { directories: directories.collect::<Result<_, _>>()?, cluster_id, metadata })
+        let mut directories = Vec::new();
+        let mut has_metadata = 0;
+        for (index, found) in found.into_iter().enumerate() {
+            let path = found.path.clone();
+            match found.identify(&cluster_id, node, random) {
+                Ok(directory) => {
+                    if index == metadata {
+                        has_metadata = directories.len();
+                    }
+                    directories.push(directory);
+                }
+                Err(error) if index != metadata && error.is_of_the_disk() => {
+                    lost.push(LostDirectory { path, why: error.to_string() });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(LogDirectories { cluster_id, directories, metadata: has_metadata, lost })
     }
 }
 
@@ -192,6 +262,29 @@ impl LogDirectories {
     /// The id of the directory that has the metadata log.
     pub(crate) fn metadata_id(&self) -> DirectoryId {
         self.directories[self.metadata].id
+    }
+
+    /// Goes on without a directory whose disk has failed; `why` is a sentence that names it. False for the one with the metadata log, which
+    /// no broker can do without.
+    pub(crate) fn lose(&mut self, id: DirectoryId, why: String) -> bool {
+        let at = self.directories.iter().position(|directory| directory.id == id);
+        let Some(at) = at.filter(|at| *at != self.metadata) else { return false };
+        let LogDirectory { path, .. } = self.directories.remove(at);
+        self.metadata -= usize::from(at < self.metadata);
+        self.lost.push(LostDirectory { path, why });
+        true
+    }
+
+    /// That records can be kept somewhere: the directory of the metadata log may be none of `log_dirs`.
+    pub(crate) fn check_that_some_are_left(&self, log_dirs: &[String]) -> Result<(), DirectoryError> {
+        let is_left = |path: &String| {
+            self.directories.iter().any(|directory| directory.path.as_os_str() == path.as_str())
+        };
+        if log_dirs.iter().any(is_left) {
+            return Ok(());
+        }
+        let why: Vec<&str> = self.lost.iter().map(|lost| lost.why.as_str()).collect();
+        Err(DirectoryError::AllLost(why.join("; ")))
     }
 
     /// The directories' ids, in order.
@@ -233,7 +326,8 @@ impl Found {
     fn look(path: &Path) -> Result<Self, DirectoryError> {
         let there = match std::fs::metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            _ => Some(There::look(path)?),
+            Err(source) => return Err(DirectoryError::Look { path: path.to_owned(), source }),
+            Ok(_) => Some(There::look(path)?),
         };
         Ok(Self { path: path.to_owned(), there })
     }
@@ -441,6 +535,37 @@ mod tests {
         assert!(place.refusal(&["z"], NODE).contains("of a ZooKeeper cluster"));
         place.write("z/meta.properties", "version=1\nnode.id=1\n");
         assert_eq!(place.refusal(&["z"], NODE), "log directory /z: meta.properties has no cluster.id");
+    }
+
+    #[test]
+    fn a_directory_whose_disk_fails_is_done_without() {
+        let place = Place::new();
+        let first = place.open(&["a", "b", "c"], NODE).expect("all are empty");
+        let ids = first.ids();
+        drop(first);
+        // No permission is refused to root; what is not a directory is, like a disk that fails, nobody's to lock.
+        std::fs::remove_dir_all(place.path("a")).expect("it was made");
+        place.write("a", "");
+        let dirs = ["a", "b", "c"].map(|name| place.path(name));
+        let open = || Candidates::look(&dirs, &dirs[1], NODE)?.settle(NODE, None, &mut chance);
+        let mut opened = open().expect("two are well");
+        assert_eq!(opened.ids(), ids[1..]);
+        assert_eq!((opened.metadata, opened.metadata_id()), (0, ids[1]));
+        let [lost] = &opened.lost[..] else { panic!("{:?}", opened.lost) };
+        assert_eq!(lost.path.as_os_str(), dirs[0].as_str());
+        assert!(lost.why.starts_with(&format!("log directory {}", dirs[0])), "{lost:?}");
+        opened.check_that_some_are_left(&dirs).expect("two are");
+
+        assert!(opened.lose(ids[2], "it failed later".to_owned()));
+        assert!(!opened.lose(ids[1], "it has the metadata log".to_owned()));
+        assert_eq!(opened.ids(), [ids[1]]);
+        let none =
+            opened.check_that_some_are_left(&[dirs[0].clone(), dirs[2].clone()]).expect_err("both are lost");
+        assert!(none.to_string().ends_with("; it failed later"), "{none}");
+        drop(opened);
+
+        let error = Candidates::look(&dirs, &dirs[0], NODE).err().expect("nobody starts without metadata");
+        assert!(error.to_string().starts_with(&format!("log directory {}", dirs[0])), "{error}");
     }
 
     #[test]

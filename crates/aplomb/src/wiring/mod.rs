@@ -46,7 +46,7 @@ use self::network::{Bound, NetworkError};
 use self::observation::Watched;
 
 use self::signals::EndSignals;
-use self::tail::{OldTails, Tail, TailError};
+use self::tail::{Names, OldTails, Tail, TailError};
 use crate::config::Settings;
 
 /// How long the shards may take to finish what they are at, and each disk what is queued then.
@@ -123,7 +123,8 @@ impl Broker {
         let candidates = Candidates::look(&storage.log_dirs, &storage.metadata_log_dir, config.node_id)?;
         let examined = candidates.examine(config.node_id)?;
         let bound: Vec<Bound> = config.network.listeners.iter().map(Bound::bind).collect::<Result<_, _>>()?;
-        let directories = candidates.settle(config.node_id, settings.cluster_id.as_deref(), &mut chance)?;
+        let mut directories =
+            candidates.settle(config.node_id, settings.cluster_id.as_deref(), &mut chance)?;
         if let Some(wanted) = settings.cluster_id.as_deref().filter(|id| *id != directories.cluster_id) {
             let text = format!(
                 "the environment variable CLUSTER_ID={wanted} is ignored: the directories belong to cluster {}",
@@ -133,7 +134,7 @@ impl Broker {
         }
         let (metrics, health) = start_metrics(&config, log)?;
 
-        let Loaded { ready, tail, config } = load(&config, &directories, examined, &bound, &health, log)?;
+        let Loaded { ready, tail, config } = load(&config, &mut directories, examined, &bound, &health, log)?;
         let net = network::net_config(&config.network)?;
         for remark in &ready.remarks {
             log.warn("wiring/load", remark.clone());
@@ -152,6 +153,7 @@ impl Broker {
         let figures = BrokerFigures {
             shards: shards.iter().map(Shard::figures).collect(),
             directories: paths(&directories).collect(),
+            lost: directories.lost.iter().map(|lost| lost.path.display().to_string()).collect(),
         };
 
         let what = format!(
@@ -227,7 +229,7 @@ struct Loaded {
 
 fn load(
     config: &Arc<BrokerConfig>,
-    directories: &LogDirectories,
+    directories: &mut LogDirectories,
     examined: Option<Examined>,
     bound: &[Bound],
     health: &Health,
@@ -236,17 +238,24 @@ fn load(
     health.enter(Phase::Restoring);
     let storage = &config.storage;
     let old = OldTails::find(directories, storage)?;
-    let surveyed: Vec<Surveyed> = known(directories).into_iter().map(survey).collect::<Result<_, _>>()?;
+    let surveyed = survey_all(directories)?;
     let unclean = surveyed.iter().any(|surveyed| surveyed.clean.is_none());
     let metadata = &surveyed[directories.metadata];
-    let restored = old.restore(directories, &Wanted::Metadata, log)?;
+    let restored = old.restore(&directories.directories[directories.metadata], &Wanted::Metadata, log)?;
     let found = match examined {
         Some(examined) if restored == 0 => examined.found,
         _ => MetadataFound::read(&metadata.directory, &directories.cluster_id, metadata.clean.is_some())?,
     };
     let topics = &found.replay.image().topics;
-    old.restore(directories, &Wanted::Topics(&|id| topics.by_id(id).map(|topic| topic.name.clone())), log)?;
-    let tail = old.renew(directories, storage, log)?;
+    let names = |id| topics.by_id(id).map(|topic| topic.name.clone());
+    restore_all(&old, directories, &names, log)?;
+    let surveyed = remaining(surveyed, directories);
+    for lost in &directories.lost {
+        let text = format!("{}; the broker starts without it: the partitions in it are offline", lost.why);
+        log.error("wiring/directories", text);
+    }
+    directories.check_that_some_are_left(&storage.log_dirs)?;
+    let tail = old.renew(directories, storage, &names, log)?;
 
     let config = in_force(config, found.replay.image(), log);
     let storage = &config.storage;
@@ -258,6 +267,7 @@ fn load(
         node: loading::node(&config, directories, bound),
         directories: surveyed,
         shares: tail.shares.clone(),
+        lost: directories.lost.iter().map(|lost| lost.path.display().to_string()).collect(),
         metadata: DiskIndex(u16::try_from(directories.metadata).expect("log directories are few")),
         found,
         shards: config.network.shards_on(processors),
@@ -272,6 +282,50 @@ fn load(
         format!("loaded {} partitions {how} in {} ms", ready.partitions, took.as_millis()),
     );
     Ok(Loaded { ready, tail, config })
+}
+
+/// Surveys the log directories. Those whose disks fail are lost.
+fn survey_all(directories: &mut LogDirectories) -> Result<Vec<Surveyed>, BrokerError> {
+    let mut surveyed = Vec::new();
+    for directory in known(directories) {
+        let id = directory.id;
+        match survey(directory) {
+            Ok(one) => surveyed.push(one),
+            Err(error @ StartError::Disk { .. })
+                if directories.lose(id, format!("log directory {error}")) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(surveyed)
+}
+
+/// Writes what old tails have into the log directories. Those whose disks fail are lost.
+fn restore_all(
+    old: &OldTails,
+    directories: &mut LogDirectories,
+    names: &Names<'_>,
+    log: &Log,
+) -> Result<(), BrokerError> {
+    for id in directories.ids() {
+        let directory = directories.directories.iter().find(|directory| directory.id == id);
+        let directory = directory.expect("only those are lost that had their turn");
+        match old.restore(directory, &Wanted::Topics(names), log) {
+            Ok(_) => {}
+            Err(error) if error.is_of_the_disk() && directories.lose(id, error.to_string()) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// What was surveyed of the directories that have not been lost since.
+fn remaining(surveyed: Vec<Surveyed>, directories: &LogDirectories) -> Vec<Surveyed> {
+    let there = directories.ids();
+    let mut left: Vec<_> = surveyed.into_iter().filter(|one| there.contains(&one.directory.id)).collect();
+    for (index, one) in left.iter_mut().enumerate() {
+        one.directory.index = DiskIndex(u16::try_from(index).expect("log directories are few"));
+    }
+    left
 }
 
 /// The file's settings with those that are in the metadata log; the file's alone, if both together make no sense.

@@ -29,6 +29,8 @@ pub(crate) enum StorageError {
     Disk { path: PathBuf, error: DiskError },
     #[error("there is nothing to give back: no log directory belongs to a cluster")]
     Nothing,
+    #[error("{0}")]
+    Lost(String),
     #[error("what is being done cannot be said: {0}")]
     Log(#[from] std::io::Error),
 }
@@ -51,6 +53,7 @@ pub(crate) fn info(config: &BrokerConfig) -> Result<Vec<String>, StorageError> {
         };
         lines.push(format!("tail {}: {state}", path.display()));
     }
+    lines.extend(lost(&candidates));
     lines.push("aplomb serve can take these directories over".to_owned());
     Ok(lines)
 }
@@ -102,16 +105,27 @@ pub(crate) fn would_change(config: &BrokerConfig) -> Result<Vec<String>, Storage
     for path in OldTails::recorded(&candidates.known().0)?.into_iter().filter(|path| path.exists()) {
         lines.push(format!("{}: its records are written to the files", path.display()));
     }
+    lines.extend(lost(&candidates));
     lines.push("everything else stays as it is, and is gone on with".to_owned());
     Ok(lines)
+}
+
+fn lost(candidates: &Candidates) -> impl Iterator<Item = String> {
+    candidates.lost().iter().map(|lost| format!("{}; a broker starts without it", lost.why))
 }
 
 /// Gives the directories back, and says what was done.
 pub(crate) fn release(config: &BrokerConfig) -> Result<Vec<String>, StorageError> {
     let candidates = look(config)?;
+    if let Some(lost) = candidates.lost().first() {
+        return Err(StorageError::Lost(lost.why.clone()));
+    }
     let Some(examined) = candidates.examine(config.node_id)? else { return Err(StorageError::Nothing) };
     let clean = examined.directories[examined.metadata].clean.is_some();
     let directories = candidates.settle(config.node_id, None, &mut chance)?;
+    if let Some(lost) = directories.lost.first() {
+        return Err(StorageError::Lost(lost.why.clone()));
+    }
     let (log, writer) = Log::start(Box::new(std::io::stdout()))?;
     let written = write_back(config, &directories, clean, &log);
     writer.close();
@@ -136,11 +150,13 @@ fn write_back(
     log: &Log,
 ) -> Result<u64, StorageError> {
     let old = OldTails::find(directories, &config.storage)?;
-    let mut written = old.restore(directories, &Wanted::Metadata, log)?;
+    let mut written = old.restore(&directories.directories[directories.metadata], &Wanted::Metadata, log)?;
     let topics = super::topics_of(directories, clean).map_err(Refusal::from)?;
     let name = |id| topics.by_id(id).map(|topic| topic.name.clone());
-    written += old.restore(directories, &Wanted::Topics(&name), log)?;
-    old.give_up()?;
+    for directory in &directories.directories {
+        written += old.restore(directory, &Wanted::Topics(&name), log)?;
+    }
+    old.give_up(directories, &name)?;
     for directory in &directories.directories {
         tail_record::remove(&*directory.disk)
             .map_err(|error| StorageError::Disk { path: directory.path.clone(), error })?;

@@ -266,7 +266,7 @@ impl Shard {
             return Ok(());
         }
         // With one of them offline, nobody knows whether there is a copy already.
-        if self.disks.iter().any(|disk| disk.lost.is_some()) {
+        if self.disks.iter().any(|disk| disk.lost.is_some()) || !self.lost_at_start.is_empty() {
             return Err(ErrorCode::KafkaStorageError);
         }
         self.begin_move(key, to);

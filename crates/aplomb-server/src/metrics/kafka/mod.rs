@@ -36,6 +36,8 @@ pub struct BrokerFigures {
     pub shards: Vec<Arc<ShardFigures>>,
     /// The log directories, in the order of their index.
     pub directories: Vec<String>,
+    /// Those that the broker does without from the start.
+    pub lost: Vec<String>,
 }
 
 /// Everything on the page that has one of Kafka's names.

@@ -274,19 +274,18 @@ impl Topics {
             (
                 "kafka_log_logmanager_offlinelogdirectorycount",
                 "Lost log directories.",
-                lost.iter().filter(|lost| **lost).count() as u64,
+                (lost.iter().filter(|lost| **lost).count() + broker.lost.len()) as u64,
             ),
         ] {
             page.gauge(name, help, &[], value as f64);
         }
-        for (n, (directory, lost)) in broker.directories.iter().zip(lost).enumerate() {
+        let from_the_start = broker.lost.iter().map(|directory| (directory, true));
+        for (directory, lost) in broker.directories.iter().zip(lost).chain(from_the_start) {
             let name = "kafka_log_logmanager_logdirectoryoffline";
-            page.gauge(
-                name,
-                "Whether the log directory is lost.",
-                &[("logDirectory", directory)],
-                f64::from(lost),
-            );
+            let help = "Whether the log directory is lost.";
+            page.gauge(name, help, &[("logDirectory", directory)], f64::from(lost));
+        }
+        for (n, directory) in broker.directories.iter().enumerate() {
             let Some((total, usable)) = broker.shards.iter().find_map(|shard| shard.space(n)) else {
                 continue;
             };
