@@ -36,7 +36,10 @@ fn what_fails_is_made_smaller_and_kept_and_run_first_the_next_time() {
     let scenarios = kept(&corpus);
     let [scenario] = &scenarios[..] else { panic!("one thread ends at its first: {scenarios:?}\n{said}") };
     assert!(said.contains(&format!("smaller: {scenario} fails")), "{said}");
-    assert!(said.contains(&format!("--bin simulate -- {} --trace", scenario.arguments())), "{said}");
+    assert!(
+        said.contains(&format!("--bin simulate -- --forget-syncs {} --trace", scenario.arguments())),
+        "{said}"
+    );
 
     let whole = Scenario::of_seed(scenario.seed);
     assert!(said.contains(&format!("{whole} fails")), "{said}");

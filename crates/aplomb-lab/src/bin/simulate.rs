@@ -92,9 +92,17 @@ fn one(arguments: &Arguments) -> ExitCode {
     if arguments.shrink
         && let Some((smaller, failure)) = shrink(&scenario, arguments.syncs)
     {
-        println!("{failure}\n{smaller}\n{REPLAY} {} --trace", smaller.arguments());
+        println!("{failure}\n{smaller}\n{} {} --trace", replay(arguments.syncs), smaller.arguments());
     }
     ExitCode::FAILURE
+}
+
+/// The same, on the same kind of disks.
+fn replay(syncs: Syncs) -> String {
+    match syncs {
+        Syncs::Kept => REPLAY.to_owned(),
+        Syncs::Forgotten => format!("{REPLAY} --forget-syncs"),
+    }
 }
 
 fn many(arguments: &Arguments, count: u64) -> Result<Tally, CorpusError> {
@@ -107,8 +115,9 @@ fn many(arguments: &Arguments, count: u64) -> Result<Tally, CorpusError> {
         shrink: arguments.shrink,
         syncs: arguments.syncs,
     };
+    let replay = replay(arguments.syncs);
     match &arguments.corpus {
-        Some(directory) => keeping(campaign, Corpus::open(directory)?, REPLAY, &|lines| println!("{lines}")),
-        None => Ok(campaign.run(&|found| println!("{}", told(&found, REPLAY)))),
+        Some(directory) => keeping(campaign, Corpus::open(directory)?, &replay, &|lines| println!("{lines}")),
+        None => Ok(campaign.run(&|found| println!("{}", told(&found, &replay)))),
     }
 }
