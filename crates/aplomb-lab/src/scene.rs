@@ -12,7 +12,7 @@ use aplomb_protocol::messages::incremental_alter_configs_request::{AlterConfigsR
 use aplomb_protocol::messages::{IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse};
 
 use crate::brokers::{BrokerError, BrokerUnderTest, Places};
-use crate::conditions::{ConditionError, DirtyLimit, Undo, drop_caches, evict, page_out, sync};
+use crate::conditions::{ConditionError, DirtyLimit, Squeeze, Undo, drop_caches, evict, page_out, sync};
 use crate::disk::{Delay, Disk, DiskError, Operation};
 use crate::incidents::{Action, OnDisk};
 use crate::workload::WorkloadError;
@@ -50,6 +50,9 @@ pub enum SceneError {
         /// Why.
         error: std::io::Error,
     },
+    /// A process that the lab has not started and was not told of.
+    #[error("the broker's process is not known; --pid names it")]
+    NoProcess,
     /// A topic's setting.
     #[error("the settings of topic {topic}: {why}")]
     Settings {
@@ -119,6 +122,7 @@ struct Disturbances {
     asking: Option<Asking>,
     neighbour: Option<Neighbour>,
     dirty: Option<DirtyLimit>,
+    squeeze: Option<Squeeze>,
 }
 
 /// A broker, its disk, and what is done to them.
@@ -180,6 +184,10 @@ impl Scene {
             Action::DirtyLimit { limit, background } => {
                 self.disturbances.dirty = Some(DirtyLimit::set(*limit, *background)?);
             }
+            Action::RoomForPages(bytes) => {
+                let pid = self.broker.pid().ok_or(SceneError::NoProcess)?;
+                self.disturbances.squeeze = Some(Squeeze::around(pid, *bytes)?);
+            }
             Action::Lag(topic) => {
                 let (directories, topic) = (self.broker.data_directories().to_vec(), *topic);
                 let cold = move || {
@@ -222,6 +230,7 @@ impl Scene {
             self.disk.set_delay(operation, Delay::NONE)?;
         }
         self.disturbances.dirty = None;
+        self.disturbances.squeeze = None;
         if let Some(lagging) = &self.disturbances.lagging {
             lagging.tell();
         }
@@ -237,8 +246,9 @@ impl Scene {
     /// Waits for the end of those who disturbed, after [`Self::calm`]. Returns what the lagging consumer received.
     #[must_use]
     pub fn gather(&mut self) -> Vec<Arrived> {
-        let Disturbances { lagging, asking, neighbour, dirty } = std::mem::take(&mut self.disturbances);
-        drop(dirty);
+        let Disturbances { lagging, asking, neighbour, dirty, squeeze } =
+            std::mem::take(&mut self.disturbances);
+        drop((dirty, squeeze));
         asking.map(Asking::finish);
         neighbour.map(Neighbour::finish);
         if let Some(allocation) = self.allocation.take() {

@@ -1,15 +1,19 @@
-//! What a broker finds of the machine: how warm its files are, how near the limit of dirty pages is.
+//! What a broker finds of the machine: how warm its files are, how near the limit of dirty pages is, how much memory a process may have.
 //!
 //! What always holds: what is changed for the whole machine is put back in every ending, also when the lab is killed ([`Undo`]).
 
 mod cache;
 mod dirty_limit;
+mod memory_group;
 mod paged_out;
+mod squeeze;
 mod undo;
 
 pub use cache::{Caches, drop_caches, evict, sync};
 pub use dirty_limit::DirtyLimit;
+pub use memory_group::MemoryGroup;
 pub use paged_out::page_out;
+pub use squeeze::Squeeze;
 pub use undo::Undo;
 
 use std::io;

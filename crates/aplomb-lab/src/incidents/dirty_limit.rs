@@ -8,7 +8,7 @@ use crate::evidence::signatures::Signature;
 use crate::record::Role;
 
 /// Whoever dirties a page waits until others are clean.
-const HELD_UP: Signature = Signature::wait(
+pub(super) const HELD_UP: Signature = Signature::wait(
     "a request handler is held up for its dirty pages",
     &[Role::Request],
     &[&["balance_dirty_pages"], &["vfs_write", "ksys_write", "vfs_writev"]],

@@ -4,6 +4,7 @@
 //! that is added here is in `aplomb lab list` and in `aplomb lab run all`.
 
 mod calm;
+mod cgroup_reclaim;
 mod cold_metadata;
 mod compaction;
 mod dirty_limit;
@@ -23,7 +24,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::brokers::Kind;
-use crate::conditions::Caches;
+use crate::conditions::{Caches, MemoryGroup};
 use crate::disk::{Change, Filesystem};
 use crate::evidence::signatures::Signature;
 use crate::record::Story;
@@ -111,6 +112,8 @@ pub enum Action {
         /// Writing begins, bytes.
         background: u64,
     },
+    /// The broker's page cache has room for so many bytes of what it reads and writes from now on.
+    RoomForPages(u64),
     /// A consumer reads this topic from the beginning, cold, for the rest of the disturbance.
     Lag(&'static str),
     /// Clients ask for offsets by time, in this topic, for the rest of the disturbance.
@@ -192,6 +195,14 @@ impl Incident {
             control: self.control,
         }
     }
+
+    /// Why it cannot be run on this machine; `None` where it can.
+    #[must_use]
+    pub fn impossible(&self) -> Option<String> {
+        let actions = || self.before.iter().chain(self.during.iter().map(|step| &step.action));
+        let grouped = actions().any(|action| matches!(action, Action::RoomForPages(_)));
+        if grouped { MemoryGroup::missing() } else { None }
+    }
 }
 
 impl fmt::Display for Action {
@@ -225,6 +236,11 @@ impl fmt::Display for Action {
             Self::DirtyLimit { limit, background } => {
                 write!(f, "sysctl vm.dirty_background_bytes={background} vm.dirty_bytes={limit}")
             }
+            Self::RoomForPages(bytes) => write!(
+                f,
+                "echo PID > /sys/fs/cgroup/memory/aplomb-lab/cgroup.procs; its limit is what the broker itself takes, and {} KiB for its page cache",
+                bytes >> 10
+            ),
             Self::Lag(topic) => {
                 write!(f, "again and again: evict {topic}, aplomb bench consume -t {topic}")
             }
@@ -271,6 +287,7 @@ pub fn all() -> Vec<Incident> {
         freeze::far_from_the_limit(),
         dirty_limit::incident(),
         dirty_limit::long(),
+        cgroup_reclaim::incident(),
         compaction::incident(),
         cold_metadata::incident(),
         own_log::incident(),

@@ -62,7 +62,7 @@ pub struct Plan {
     pub after: Duration,
     /// Records a second.
     pub rate: u64,
-    /// Old records, and the limit of dirty pages, are divided by this.
+    /// Old records, the limit of dirty pages, and the room for clean ones are divided by this.
     pub history_divisor: u64,
 }
 
@@ -95,6 +95,7 @@ impl Plan {
                 limit: limit / self.history_divisor,
                 background: background / self.history_divisor,
             },
+            Action::RoomForPages(bytes) => Action::RoomForPages(bytes / self.history_divisor),
             other => other.clone(),
         }
     }
@@ -117,6 +118,14 @@ pub enum LabError {
         "the lab needs root: it mounts a slow disk, reads kernel stacks and drops caches. Run it with sudo, or in a container with --privileged"
     )]
     NotRoot,
+    /// The machine has not what it takes.
+    #[error("{incident} cannot be run here: {why}")]
+    Impossible {
+        /// Which incident.
+        incident: &'static str,
+        /// What is missing.
+        why: String,
+    },
     /// Jars that are not to be had.
     #[error(transparent)]
     Jars(#[from] JarsError),
@@ -147,6 +156,9 @@ pub fn run(
 ) -> Result<Run, LabError> {
     if !rustix::process::geteuid().is_root() {
         return Err(LabError::NotRoot);
+    }
+    if let Some(why) = incident.impossible() {
+        return Err(LabError::Impossible { incident: incident.name, why });
     }
     let mut run = Run {
         format: record::FORMAT,
@@ -250,6 +262,13 @@ impl Choice {
 mod tests {
     use super::*;
     use crate::incidents;
+
+    #[test]
+    fn limits_of_memory_are_smaller_where_the_load_is() {
+        let room = |plan: Plan| plan.scaled(&Action::RoomForPages(8 << 20));
+        assert_eq!(room(Plan::FULL), Action::RoomForPages(8 << 20));
+        assert_eq!(room(Plan::SHORT), Action::RoomForPages(2 << 20));
+    }
 
     #[test]
     fn a_short_run_has_less_history_and_less_memory_for_it() {

@@ -87,7 +87,14 @@ pub(super) fn list(args: &ListArgs) -> ExitCode {
     }
     for incident in all {
         let control = if incident.control { " (a control: nothing is to be seen)" } else { "" };
-        println!("{:<18}{:<6}{}{control}", incident.name, incident.filesystem.name(), incident.title);
+        let missing = incident.impossible().map(|why| format!(" (cannot be run here: {why})"));
+        println!(
+            "{:<18}{:<6}{}{control}{}",
+            incident.name,
+            incident.filesystem.name(),
+            incident.title,
+            missing.unwrap_or_default()
+        );
     }
     ExitCode::SUCCESS
 }
@@ -122,6 +129,10 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
                 fail(&error);
                 // As a shell has it for a program that a signal has ended.
                 return ExitCode::from(130);
+            }
+            // Who wants all of them wants those that there can be.
+            Err(error @ LabError::Impossible { .. }) if args.incident == "all" => {
+                eprintln!("aplomb lab: left out: {error}");
             }
             Err(error) => return fail(&error),
         }
