@@ -25,8 +25,13 @@ CERTAIN = {
     "dirty-limit": ["a request handler is held up"],
     "cold-metadata": ["a request handler's write waits for metadata"],
     "own-log": ["a request handler waits for the journal to write a line"],
+    "disk-full": ["the log directory goes offline"],
+    "eio": ["the log directory goes offline"],
+    "kill-9-recovery": ["unflushed segments are read again"],
 }
-USUAL = "inode-lock,network-thread,page-fault,gc-log,journal,dirty-limit"
+USUAL = "inode-lock,network-thread,page-fault,gc-log,journal,dirty-limit,kill-9-recovery,disk-full,eio"
+# One of two log directories goes.
+LOST = ("disk-full", "eio")
 INCIDENTS = incidents()
 
 
@@ -61,11 +66,20 @@ def test_an_incident_shows_who_waits_and_aplomb_does_not(name, kind, lanes):
     assert [phase["name"] for phase in run.broker["phases"]] == ["calm", "during", "after"]
     assert sum(second["acknowledged"] for second in run.broker["seconds"]) > 0
     assert run.page.stat().st_size > 10_000
+    seen = [each["name"] for each in run.broker["signatures"] if each["seen"]]
+    if name in LOST:
+        assert run.broker["counted"]["others"]["failed"] > 0, run.said
+        assert "the log directory goes offline" in seen, run.said
+        # Those who write to the other directory.
+        assert kind == "kafka" or not sum(second["failed"] for second in run.broker["seconds"]), run.said
+    if name == "kill-9-recovery":
+        recovery = run.broker["recovery"]
+        assert recovery["acknowledged_ms"] > recovery["started_ms"] > recovery["killed_ms"], run.said
+        assert recovery["acknowledged"] > 0 and recovery["missing"] == 0, run.said
     if kind == "aplomb":
         assert run.broker["witness"]["silent"], run.broker["witness"]
         # It has met what was done: somebody has waited for the disk, if not those who must not. No incident delays by less.
         assert not run.disk_was_made_slow or run.slowest_of_the_disk >= 20, run.said
     else:
-        seen = [each["name"] for each in run.broker["signatures"] if each["seen"]]
         for beginning in CERTAIN.get(name, []):
             assert any(each.startswith(beginning) for each in seen), (seen, run.said)

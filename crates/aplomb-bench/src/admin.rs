@@ -176,6 +176,6 @@ impl Asker {
     }
 }
 
-fn refused(what: String, code: i16, message: Option<String>) -> BenchError {
+pub(crate) fn refused(what: String, code: i16, message: Option<String>) -> BenchError {
     BenchError::Refused { what, code: code_name(code), message }
 }

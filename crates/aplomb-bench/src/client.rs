@@ -197,7 +197,7 @@ impl Client {
     /// Opens what is missing: to the leaders of the client's partitions, or to anybody while there is no leader.
     fn connect(&mut self, now: Instant, watch: &mut dyn Watch, stats: &mut Stats) {
         let mut wanted: Vec<i32> = match &self.role {
-            Role::Producer(_) => self.topic.leaders.iter().copied().flatten().collect(),
+            Role::Producer(producer) => self.topic.leaders_of(producer.partitions()).collect(),
             Role::Consumer(consumer) => consumer.leaders(&self.topic).collect(),
         };
         wanted.sort_unstable();
@@ -407,9 +407,12 @@ impl Client {
     fn described(&mut self, response: &MetadataResponse, now: Instant, stats: &mut Stats) {
         match describe(&self.topic.name, response) {
             Described::There(mut topic) => {
-                let leaderless = topic.leaders.iter().any(Option::is_none);
                 // The partitions of a run are those that it began with.
                 topic.leaders.resize(self.topic.leaders.len(), None);
+                let leaderless = match &self.role {
+                    Role::Producer(producer) => topic.lacks_a_leader_of(producer.partitions()),
+                    Role::Consumer(consumer) => topic.lacks_a_leader_of(&consumer.partitions()),
+                };
                 self.topic = topic;
                 self.metadata = if leaderless {
                     Freshness::Stale { not_before: now + BACKOFF }

@@ -22,11 +22,11 @@ use crate::topic::{TopicView, code_name};
 /// How long a partition rests after an error.
 const BACKOFF: Duration = Duration::from_millis(100);
 /// The largest batch that is unpacked, in bytes.
-const LARGEST_BATCH: usize = 256 * 1024 * 1024;
+pub(crate) const LARGEST_BATCH: usize = 256 * 1024 * 1024;
 
 /// `ListOffsets` by these times asks for the log's ends (`ListOffsetsRequest.EARLIEST_TIMESTAMP` and `LATEST_TIMESTAMP`).
-const EARLIEST: i64 = -2;
-const LATEST: i64 = -1;
+pub(crate) const EARLIEST: i64 = -2;
+pub(crate) const LATEST: i64 = -1;
 
 /// One consumer.
 #[derive(Debug)]
@@ -84,6 +84,11 @@ impl Consumer {
             begin: None,
             received: 0,
         }
+    }
+
+    /// The partitions that it reads.
+    pub(crate) fn partitions(&self) -> Vec<usize> {
+        self.lanes.iter().map(|lane| lane.partition).collect()
     }
 
     /// Who leads its partitions.

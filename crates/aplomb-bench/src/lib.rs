@@ -14,6 +14,7 @@ mod connection;
 mod consumer;
 mod error;
 mod keys;
+mod ledger;
 mod payload;
 mod producer;
 mod report;
@@ -27,6 +28,7 @@ mod worker;
 
 pub use admin::Asker;
 pub use error::BenchError;
+pub use ledger::{Ledger, ReadBack};
 pub use report::{Kind, Latency, Progress, Report, Row};
 pub use run::run;
 pub use spec::{ConsumerSpec, From, KeyDistribution, NewTopic, ProducerSpec, Spec, Workload};

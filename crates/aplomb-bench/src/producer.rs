@@ -35,6 +35,9 @@ pub(crate) struct Producer {
     keys: Keys,
     payload: Payload,
     lanes: Vec<Lane>,
+    /// The partitions that it writes to, by their numbers.
+    mine: Vec<usize>,
+    /// Of these, the one for records without a key.
     sticky: usize,
     buffered: usize,
     identity: Identity,
@@ -69,16 +72,19 @@ pub(crate) struct Sent {
 }
 
 impl Producer {
-    pub(crate) fn new(spec: &ProducerSpec, partitions: usize, run: u64, number: usize, wall: i64) -> Self {
+    /// Writes to `mine`, which are some partitions.
+    pub(crate) fn new(spec: &ProducerSpec, mine: Vec<usize>, run: u64, number: usize, wall: i64) -> Self {
         let seed = run ^ (number as u64).rotate_left(32);
+        let lanes = mine.iter().max().map_or(0, |last| last + 1);
         Self {
             spec: spec.clone(),
             schedule: None,
             wall,
             keys: Keys::new(spec.keys, spec.key_size, seed),
             payload: Payload::new(run, spec.record_size, seed),
-            lanes: (0..partitions).map(|_| Lane::default()).collect(),
-            sticky: number % partitions,
+            lanes: (0..lanes).map(|_| Lane::default()).collect(),
+            sticky: number % mine.len(),
+            mine,
             buffered: 0,
             identity: if spec.idempotent {
                 Identity::Wanted { not_before: Instant::START }
@@ -92,6 +98,11 @@ impl Producer {
     /// Whether records can be sent.
     pub(crate) fn is_ready(&self) -> bool {
         matches!(self.identity, Identity::Anonymous | Identity::Known(..))
+    }
+
+    /// The partitions that it writes to.
+    pub(crate) fn partitions(&self) -> &[usize] {
+        &self.mine
     }
 
     /// Gives it its times.
@@ -127,11 +138,12 @@ impl Producer {
     }
 
     fn make(&mut self, due: Instant) {
-        let (partition, key) = match self.keys.choose(self.lanes.len()) {
+        let (place, key) = match self.keys.choose(self.mine.len()) {
             Choice::Sticky => (self.sticky, None),
-            Choice::Partition(partition) => (partition, None),
-            Choice::Keyed(partition, key) => (partition, Some(key)),
+            Choice::Partition(place) => (place, None),
+            Choice::Keyed(place, key) => (place, Some(key)),
         };
+        let partition = self.mine[place];
         let lane = &mut self.lanes[partition];
         let time = Timestamp(self.wall + (due.as_nanos() / 1_000_000).cast_signed());
         let open = lane.open.get_or_insert_with(|| OpenBatch::new(self.spec.compression));
@@ -150,8 +162,8 @@ impl Producer {
         // The header was not counted while the batch was open.
         batch.held -= OpenBatch::new(self.spec.compression).size();
         lane.ready.push_back(batch);
-        if partition == self.sticky {
-            self.sticky = (self.sticky + 1) % self.lanes.len();
+        if partition == self.mine[self.sticky] {
+            self.sticky = (self.sticky + 1) % self.mine.len();
         }
     }
 
@@ -184,8 +196,8 @@ impl Producer {
         let mut size = 0;
         // Another partition is first each time, so that none has to wait for the others when requests are full.
         let first = self.sticky;
-        for step in 0..self.lanes.len() {
-            let partition = (first + step) % self.lanes.len();
+        for step in 0..self.mine.len() {
+            let partition = self.mine[(first + step) % self.mine.len()];
             if topic.leaders.get(partition).copied().flatten() != Some(broker) {
                 continue;
             }
@@ -455,6 +467,7 @@ mod tests {
     use aplomb_protocol::messages::produce_response::{PartitionProduceResponse, TopicProduceResponse};
 
     use super::*;
+    use crate::KeyDistribution;
 
     struct Bench {
         producer: Producer,
@@ -478,7 +491,7 @@ mod tests {
                 ..ProducerSpec::default()
             };
             change(&mut spec);
-            let mut producer = Producer::new(&spec, 1, 7, 0, 0);
+            let mut producer = Producer::new(&spec, vec![0], 7, 0, 0);
             producer.begin(Schedule::new(at(0), Duration::from_secs(10), spec.rate, 0, 1));
             let mut stats = Stats::new();
             stats.begin(at(0));
@@ -556,6 +569,28 @@ mod tests {
         }
         assert_eq!(bench.stats.retries, 2);
         assert_eq!(bench.stats.errors.values().sum::<u64>(), 2);
+    }
+
+    #[test]
+    fn only_its_own_partitions_are_written_to() {
+        for keys in [KeyDistribution::Sticky, KeyDistribution::RoundRobin, KeyDistribution::Uniform(100)] {
+            let spec = ProducerSpec {
+                keys,
+                batch_size: 1,
+                record_size: 100,
+                idempotent: false,
+                ..ProducerSpec::default()
+            };
+            let mut producer = Producer::new(&spec, vec![1, 4], 7, 0, 0);
+            producer.begin(Schedule::new(at(0), Duration::from_millis(10), 1_000, 0, 1));
+            let topic = TopicView { leaders: vec![Some(1); 6], ..TopicView::default() };
+            producer.advance(at(10), &mut Stats::new());
+            let mut written = std::collections::BTreeSet::new();
+            while let Some((_, sent)) = producer.ask(1, &topic, at(10)) {
+                written.extend(sent.iter().map(|sent| sent.partition));
+            }
+            assert_eq!(written.into_iter().collect::<Vec<_>>(), [1, 4], "{keys:?}");
+        }
     }
 
     #[test]

@@ -8,8 +8,8 @@ use std::time::Duration;
 use hdrhistogram::{Counter, Histogram};
 use serde_json::{Value, json};
 
-use crate::Spec;
 use crate::stats::{Coarse, Live, Precise, Series, Stats};
+use crate::{Ledger, Spec};
 
 /// The form of the JSON; it goes up when a reader would have to change.
 const FORMAT: u32 = 1;
@@ -114,6 +114,8 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// How late the generator itself was: from the time at which a client wanted its turn to the turn.
     pub lateness: Latency,
+    /// What was acknowledged and when, if [`Spec::ledger`] asked for it.
+    pub ledger: Option<Ledger>,
     spec: Spec,
     histograms: [(&'static str, Precise); 3],
     seconds: [Vec<Coarse>; 3],
@@ -229,6 +231,7 @@ impl Report {
                 ("fetch", stats.fetch.all.clone()),
             ],
             lateness: Latency::of(&stats.lateness),
+            ledger: None,
             seconds: [stats.produce.rows.clone(), stats.end_to_end.rows.clone(), stats.fetch.rows.clone()],
         }
     }

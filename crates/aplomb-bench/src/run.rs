@@ -17,7 +17,7 @@ use crate::report::{Progress, Report};
 use crate::stats::{Live, Stats};
 use crate::topic::TopicView;
 use crate::worker::{Member, Shared, Worker};
-use crate::{BenchError, From, Spec, Workload};
+use crate::{BenchError, From, Ledger, Spec, Workload};
 
 /// How long clients have for connecting before the start.
 const READY: Duration = Duration::from_secs(30);
@@ -40,6 +40,7 @@ pub fn run(
 ) -> Result<Report, BenchError> {
     spec.check()?;
     let topic = prepare(spec)?;
+    let partitions = partitions(spec, topic.leaders.len())?;
     let id = run_id()?;
     let shared = Shared {
         origin: StdInstant::now(),
@@ -51,7 +52,7 @@ pub fn run(
         received: AtomicU64::new(0),
     };
     let wall = since_epoch_ms();
-    let members = members(spec, &topic, id, wall);
+    let members = members(spec, &topic, &partitions, id, wall);
     let clients = members.len();
     let mut dealt: Vec<Vec<Member>> = (0..spec.threads).map(|_| Vec::new()).collect();
     for (place, member) in members.into_iter().enumerate() {
@@ -60,7 +61,7 @@ pub fn run(
     dealt.retain(|members| !members.is_empty());
 
     let (live, heard) = mpsc::channel();
-    let mut stats = Stats::new();
+    let mut stats = Stats::with_ledger(spec.ledger);
     let mut started_at_ms = 0;
     thread::scope(|scope| -> Result<(), BenchError> {
         let mut threads = Vec::new();
@@ -91,11 +92,24 @@ pub fn run(
         }
         Ok(())
     })?;
-    Ok(Report::new(spec, topic.leaders.len(), started_at_ms, &stats))
+    let mut report = Report::new(spec, topic.leaders.len(), started_at_ms, &stats);
+    report.ledger = stats.ledger.take().map(|entries| Ledger::new(id, entries));
+    Ok(report)
 }
 
-fn members(spec: &Spec, topic: &TopicView, id: u64, wall: i64) -> Vec<Member> {
-    let partitions = topic.leaders.len();
+/// The partitions that are written to and read from, of so many.
+fn partitions(spec: &Spec, there: usize) -> Result<Vec<usize>, BenchError> {
+    let partitions = spec.only.clone().unwrap_or_else(|| (0..there).collect());
+    match partitions.iter().find(|partition| **partition >= there) {
+        None => Ok(partitions),
+        Some(none) => Err(BenchError::Spec(format!(
+            "topic {} has {there} partitions, and no number {none}",
+            spec.topic
+        ))),
+    }
+}
+
+fn members(spec: &Spec, topic: &TopicView, partitions: &[usize], id: u64, wall: i64) -> Vec<Member> {
     let habits = Habits {
         client_id: spec.client_id.clone(),
         bootstrap: spec.bootstrap.clone(),
@@ -107,7 +121,7 @@ fn members(spec: &Spec, topic: &TopicView, id: u64, wall: i64) -> Vec<Member> {
     let mut members = Vec::new();
     if spec.workload.produces() {
         members.extend((0..spec.producers.clients).map(|number| {
-            let producer = Producer::new(&spec.producers, partitions, id, number, wall);
+            let producer = Producer::new(&spec.producers, partitions.to_vec(), id, number, wall);
             Member { client: client(Role::Producer(Box::new(producer))), number }
         }));
     }
@@ -115,7 +129,7 @@ fn members(spec: &Spec, topic: &TopicView, id: u64, wall: i64) -> Vec<Member> {
         let at_the_end = spec.workload == Workload::EndToEnd || spec.consumers.from == From::End;
         let from = if at_the_end { From::End } else { From::Beginning };
         members.extend((0..spec.consumers.clients).map(|number| {
-            let mine = (number..partitions).step_by(spec.consumers.clients).collect();
+            let mine = partitions.iter().skip(number).step_by(spec.consumers.clients).copied().collect();
             let consumer = Consumer::new(&spec.consumers, from, !at_the_end, mine, id);
             Member { client: client(Role::Consumer(consumer)), number }
         }));

@@ -35,6 +35,10 @@ pub struct Spec {
     pub producers: ProducerSpec,
     /// How records are read.
     pub consumers: ConsumerSpec,
+    /// Partitions that are written to and read from; without it, all.
+    pub only: Option<Vec<usize>>,
+    /// Whether the report has a [`Ledger`](crate::Ledger): 16 bytes for each record that was acknowledged.
+    pub ledger: bool,
 }
 
 /// Who does what.
@@ -188,6 +192,8 @@ impl Default for Spec {
             client_id: "aplomb-bench".to_owned(),
             producers: ProducerSpec::default(),
             consumers: ConsumerSpec::default(),
+            only: None,
+            ledger: false,
         }
     }
 }
@@ -229,6 +235,9 @@ impl Spec {
         let wrong = |what: &str| Err(BenchError::Spec(what.to_owned()));
         if self.bootstrap.is_empty() {
             return wrong("there is no broker to begin with");
+        }
+        if self.only.as_ref().is_some_and(Vec::is_empty) {
+            return wrong("there is no partition to write to or to read from");
         }
         if self.threads == 0 || self.duration.is_zero() {
             return wrong("a run has at least one thread and lasts longer than nothing");
@@ -281,6 +290,9 @@ impl Spec {
             "duration_ms": ms(self.duration), "warm_up_ms": ms(self.warm_up), "drain_ms": ms(self.drain),
             "request_timeout_ms": ms(self.request_timeout), "threads": self.threads, "client_id": self.client_id,
         });
+        if let Some(only) = &self.only {
+            json["only_partitions"] = json!(only);
+        }
         if self.workload.produces() {
             json["producers"] = json!({
                 "clients": p.clients, "records_per_second": p.rate, "record_bytes": p.record_size,
@@ -359,5 +371,6 @@ mod tests {
         refused(|spec| spec.producers.keys = KeyDistribution::Uniform(0));
         refused(|spec| spec.producers.keys = KeyDistribution::Zipf { keys: 3, exponent: f64::NAN });
         refused(|spec| spec.bootstrap.clear());
+        refused(|spec| spec.only = Some(Vec::new()));
     }
 }

@@ -9,6 +9,8 @@ use std::time::Duration;
 use aplomb_model::Instant;
 use hdrhistogram::Histogram;
 
+use crate::ledger::Entry;
+
 /// Latencies in microseconds, to three digits.
 pub(crate) type Precise = Histogram<u64>;
 /// Latencies in microseconds, to two digits: there is one a second.
@@ -71,6 +73,8 @@ pub(crate) struct Stats {
     pub(crate) retries: u64,
     /// Records acknowledged, those of the warm-up too.
     pub(crate) ever_acknowledged: u64,
+    /// The same one by one, if somebody wants to know.
+    pub(crate) ledger: Option<Vec<Entry>>,
     live: Live,
 }
 
@@ -134,8 +138,14 @@ impl Stats {
             foreign: 0,
             retries: 0,
             ever_acknowledged: 0,
+            ledger: None,
             live: Live::new(),
         }
+    }
+
+    /// The same, with a ledger if it is wanted.
+    pub(crate) fn with_ledger(wanted: bool) -> Self {
+        Self { ledger: wanted.then(Vec::new), ..Self::new() }
     }
 
     /// Says when the measured part begins.
@@ -152,6 +162,10 @@ impl Stats {
         for due in due {
             self.produce.add(self.measured_from, *due, now);
             record(&mut self.live.latency, micros(now.since(*due)));
+        }
+        if let Some(ledger) = &mut self.ledger {
+            let at_us = signed_micros(self.measured_from, now);
+            ledger.extend(due.iter().map(|due| Entry { due: *due, at_us }));
         }
         self.ever_acknowledged += due.len() as u64;
         self.live.acknowledged += due.len() as u64;
@@ -268,6 +282,9 @@ impl Stats {
         self.foreign += other.foreign;
         self.retries += other.retries;
         self.ever_acknowledged += other.ever_acknowledged;
+        if let (Some(mine), Some(theirs)) = (&mut self.ledger, &other.ledger) {
+            mine.extend(theirs);
+        }
     }
 }
 
@@ -294,6 +311,12 @@ fn add_up<C: hdrhistogram::Counter>(into: &mut Histogram<C>, other: &Histogram<C
 
 fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_nanos().div_ceil(1_000)).unwrap_or(LONGEST).clamp(1, LONGEST)
+}
+
+/// From one moment to another, which may lie before it.
+fn signed_micros(from: Instant, to: Instant) -> i64 {
+    let micros = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+    if to >= from { micros(to.since(from)) } else { -micros(from.since(to)) }
 }
 
 fn second(from: Instant, moment: Instant) -> usize {
@@ -327,6 +350,20 @@ mod tests {
         assert_eq!(stats.produce.rows.iter().map(Coarse::len).collect::<Vec<_>>(), [1, 1]);
         assert!(stats.produce.rows[0].max() >= 2_990_000);
         assert_eq!(stats.acknowledged, [0, 0, 0, 3], "all of them came in the fourth");
+    }
+
+    #[test]
+    fn a_ledger_has_every_acknowledgement_by_when_it_came() {
+        let mut stats = Stats::with_ledger(true);
+        stats.begin(ms(1_000));
+        stats.acknowledged(&[ms(500)], ms(900));
+        let mut others = Stats::with_ledger(true);
+        others.begin(ms(1_000));
+        others.acknowledged(&[ms(1_100), ms(1_200)], ms(1_300));
+        stats.merge(&others);
+        let entry = |due, at_us| Entry { due: ms(due), at_us };
+        let all = [entry(500, -100_000), entry(1_100, 300_000), entry(1_200, 300_000)];
+        assert_eq!(stats.ledger.as_deref(), Some(&all[..]));
     }
 
     #[test]

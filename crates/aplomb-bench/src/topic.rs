@@ -18,6 +18,18 @@ pub(crate) struct TopicView {
     pub(crate) brokers: BTreeMap<i32, String>,
 }
 
+impl TopicView {
+    /// Who leads these partitions.
+    pub(crate) fn leaders_of(&self, partitions: &[usize]) -> impl Iterator<Item = i32> {
+        partitions.iter().filter_map(|partition| self.leaders.get(*partition).copied().flatten())
+    }
+
+    /// Whether nobody leads one of these partitions.
+    pub(crate) fn lacks_a_leader_of(&self, partitions: &[usize]) -> bool {
+        self.leaders_of(partitions).count() < partitions.len()
+    }
+}
+
 /// What metadata say about a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Described {
@@ -68,6 +80,14 @@ mod tests {
     };
 
     use super::*;
+
+    #[test]
+    fn a_leader_is_missed_where_somebody_needs_it_only() {
+        let topic = TopicView { leaders: vec![Some(1), None, Some(2)], ..TopicView::default() };
+        assert!(!topic.lacks_a_leader_of(&[0, 2]) && topic.lacks_a_leader_of(&[0, 1]));
+        assert!(topic.lacks_a_leader_of(&[3]), "nobody has heard of it");
+        assert_eq!(topic.leaders_of(&[2, 1, 0]).collect::<Vec<_>>(), [2, 1]);
+    }
 
     #[test]
     fn a_leader_that_is_no_broker_is_none() {

@@ -127,7 +127,7 @@ impl<'a> Worker<'a> {
             shared,
             members,
             state,
-            stats: Stats::new(),
+            stats: Stats::with_ledger(spec.ledger),
             poll,
             timer,
             due: BTreeSet::new(),

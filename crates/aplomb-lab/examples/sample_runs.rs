@@ -17,7 +17,8 @@ fn main() -> ExitCode {
     "hostile".clone_into(&mut hostile.incident.name);
     // Apart from the others, which are compared.
     let apart = directory.join("hostile");
-    let runs = sample::runs();
+    let mut runs = sample::runs();
+    runs.extend([sample::killed(), sample::half()]);
     let all = runs.iter().map(|run| (run, &directory)).chain([(&hostile, &apart)]);
     for (run, directory) in all {
         if let Err(error) = write_run(directory, run) {

@@ -110,8 +110,14 @@ pub struct BrokerRun {
     pub seconds: Vec<Second>,
     /// Latencies of produce requests, by phase.
     pub latency: Latencies,
-    /// `during` over `calm`; `null` if either has no record.
+    /// `during` over `calm`; `null` if either has no record, and for a broker that was away in between.
     pub amplification: Option<Amplification>,
+    /// Whose records all figures are about, where it is not everybody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Counted>,
+    /// How it came back, for a broker that was killed in the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
     /// How late the generator itself was. A run whose sender was late measures the machine.
     pub sender_lateness_us: Lateness,
     /// The time between two looks at the broker's threads.
@@ -284,6 +290,59 @@ impl Latencies {
     #[must_use]
     pub fn amplification(&self) -> Option<Amplification> {
         Some(Amplification::between(self.calm.as_ref()?, self.during.as_ref()?))
+    }
+}
+
+/// Whose records the figures of a run are about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// In a few words: `producers of the other log directory`.
+    pub who: String,
+    /// The partitions that they write to.
+    pub partitions: Vec<i32>,
+    /// What became of everybody else's records that were due during the disturbance.
+    pub others: Others,
+}
+
+/// What became of records that the figures are not about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Others {
+    /// Acknowledged, whenever that was.
+    pub acknowledged: u64,
+    /// Refused, given up, or never answered.
+    pub failed: u64,
+}
+
+/// How a broker that was killed came back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recovery {
+    /// When it was killed.
+    pub killed_ms: f64,
+    /// When it was started again.
+    pub started_ms: f64,
+    /// When it had named itself to clients again.
+    pub answers_ms: f64,
+    /// The first acknowledgement of a record after it was started again; `null` if there was none.
+    pub acknowledged_ms: Option<f64>,
+    /// Records that were acknowledged in the whole run, the warm-up included.
+    pub acknowledged: u64,
+    /// Of these, how many were not there when the topic was read back at the end.
+    pub missing: u64,
+    /// Of these, how many were there more than once.
+    pub repeated: u64,
+}
+
+impl Recovery {
+    /// From the kill to the first acknowledgement.
+    #[must_use]
+    pub fn away_ms(&self) -> Option<f64> {
+        Some(self.acknowledged_ms? - self.killed_ms)
+    }
+
+    /// From the start to the first acknowledgement.
+    #[must_use]
+    pub fn starting_ms(&self) -> Option<f64> {
+        Some(self.acknowledged_ms? - self.started_ms)
     }
 }
 
@@ -520,6 +579,20 @@ mod tests {
                 }],
                 amplification: latency.amplification(),
                 latency,
+                counted: Some(Counted {
+                    who: "producers of the other log directory".to_owned(),
+                    partitions: vec![1, 3],
+                    others: Others { acknowledged: 1, failed: 2 },
+                }),
+                recovery: Some(Recovery {
+                    killed_ms: 21_000.0,
+                    started_ms: 21_400.5,
+                    answers_ms: 22_000.25,
+                    acknowledged_ms: Some(22_100.0),
+                    acknowledged: 50_000,
+                    missing: 0,
+                    repeated: 1,
+                }),
                 sender_lateness_us: Lateness { p99: 80, max: 900 },
                 sampling_ms: 50,
                 stalls: vec![stall()],
@@ -589,6 +662,22 @@ mod tests {
         assert_eq!(amplification.p99, 1.0);
         assert!((amplification.p999 - 848_000.0 / 5_700.0).abs() < 1e-9);
         assert_eq!(Latencies { during: None, ..both }.amplification(), None);
+    }
+
+    #[test]
+    fn a_record_from_before_there_were_kills_is_read() {
+        let mut old = run();
+        (old.brokers[0].counted, old.brokers[0].recovery) = (None, None);
+        let json = old.to_json().expect("finite numbers");
+        assert!(!json.contains("counted") && !json.contains("recovery"), "{json}");
+        assert_eq!(Run::from_json(json.as_bytes()).expect("our own"), old);
+    }
+
+    #[test]
+    fn a_broker_is_away_from_the_kill_to_the_first_acknowledgement() {
+        let recovery = run().brokers.remove(0).recovery.expect("it was killed");
+        assert_eq!((recovery.away_ms(), recovery.starting_ms()), (Some(1_100.0), Some(699.5)));
+        assert_eq!(Recovery { acknowledged_ms: None, ..recovery }.away_ms(), None);
     }
 
     #[test]

@@ -123,6 +123,8 @@ struct Disturbances {
     neighbour: Option<Neighbour>,
     dirty: Option<DirtyLimit>,
     squeeze: Option<Squeeze>,
+    /// Whether somebody else has taken the disk's room.
+    filled: bool,
 }
 
 /// A broker, its disk, and what is done to them.
@@ -215,6 +217,12 @@ impl Scene {
                 self.disturbances.neighbour = Some(Neighbour::start(self.disk.mount_point(), *habit)?);
             }
             Action::Retain { topic, bytes } => self.retain(topic, *bytes)?,
+            Action::Fill { leave } => {
+                self.disturbances.filled = true;
+                self.disk.fill(*leave)?;
+            }
+            Action::Kill => self.broker.kill(),
+            Action::StartAgain => self.broker.launch()?,
         }
         Ok(())
     }
@@ -231,6 +239,9 @@ impl Scene {
         }
         self.disturbances.dirty = None;
         self.disturbances.squeeze = None;
+        if std::mem::take(&mut self.disturbances.filled) {
+            self.disk.unfill()?;
+        }
         if let Some(lagging) = &self.disturbances.lagging {
             lagging.tell();
         }
@@ -246,7 +257,7 @@ impl Scene {
     /// Waits for the end of those who disturbed, after [`Self::calm`]. Returns what the lagging consumer received.
     #[must_use]
     pub fn gather(&mut self) -> Vec<Arrived> {
-        let Disturbances { lagging, asking, neighbour, dirty, squeeze } =
+        let Disturbances { lagging, asking, neighbour, dirty, squeeze, filled: _ } =
             std::mem::take(&mut self.disturbances);
         drop((dirty, squeeze));
         asking.map(Asking::finish);

@@ -169,6 +169,41 @@ fn a_summary_tells_figures_waits_and_verdicts() {
 }
 
 #[test]
+fn of_a_broker_that_was_killed_it_is_told_how_long_it_was_away_and_what_it_lost() {
+    let run = sample::killed();
+    assert_eq!(
+        report::headline(&run),
+        "Killed and started again, Apache Kafka 4.4.0 acknowledged again after 12 s, and 3 of 240,000 acknowledged records \
+         were missing; Aplomb 0.1.0 acknowledged again after 400 ms, and all 240,000 acknowledged records were there."
+    );
+    let both = [Entry { run: &run, page: None }];
+    let comparison = report::compare_page(&both);
+    let all = [
+        report::page(&run, None),
+        report::summary(&run),
+        comparison,
+        report::compare_markdown(&both),
+        report::compare_svg(&both),
+    ];
+    for text in all {
+        assert!(text.contains("3 of 240,000 acknowledged records were missing"), "{text}");
+        assert!(!text.contains('×'), "a factor says nothing of a broker that is away: {text}");
+    }
+    assert!(report::compare_markdown(&both).contains("away for 400 ms; all 240,000"));
+}
+
+#[test]
+fn figures_of_some_say_of_whom_they_are() {
+    let run = sample::half();
+    assert!(report::headline(&run).ends_with("All figures are of producers of the other log directory."));
+    let told =
+        "producers of the other log directory (partitions 1, 3, 5, 7); of 60,000 records of the others";
+    assert!(report::page(&run, None).contains(told) && report::summary(&run).contains(told));
+    let both = [Entry { run: &run, page: None }];
+    assert!(report::compare_page(&both).contains("producers of the other log directory"));
+}
+
+#[test]
 fn a_comparison_has_the_worst_first_and_controls_last_and_the_latest_run_of_each() {
     let mut runs = sample::runs();
     let mut again = runs[1].clone();

@@ -79,11 +79,13 @@ impl BrokerUnderTest for Aplomb {
         write_properties(&self.config, &self.settings)
     }
 
-    fn start(&mut self) -> Result<(), BrokerError> {
-        let mut process = Process::start("Aplomb", &self.command(), &self.log)?;
-        process.wait_until_it_answers(&self.address)?;
-        self.process = Some(process);
+    fn launch(&mut self) -> Result<(), BrokerError> {
+        self.process = Some(Process::start("Aplomb", &self.command(), &self.log)?);
         Ok(())
+    }
+
+    fn wait_until_it_answers(&mut self) -> Result<(), BrokerError> {
+        self.process.as_mut().map_or(Ok(()), |process| process.wait_until_it_answers(&self.address))
     }
 
     fn address(&self) -> &str {

@@ -38,7 +38,11 @@ impl BrokerUnderTest for External {
         Ok(())
     }
 
-    fn start(&mut self) -> Result<(), BrokerError> {
+    fn launch(&mut self) -> Result<(), BrokerError> {
+        Ok(())
+    }
+
+    fn wait_until_it_answers(&mut self) -> Result<(), BrokerError> {
         Ok(())
     }
 

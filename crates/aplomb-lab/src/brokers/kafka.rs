@@ -137,11 +137,13 @@ impl BrokerUnderTest for Kafka {
         Err(BrokerError::Format(String::from_utf8_lossy(&said).trim().to_owned()))
     }
 
-    fn start(&mut self) -> Result<(), BrokerError> {
-        let mut process = Process::start("Apache Kafka", &self.command(), &self.log)?;
-        process.wait_until_it_answers(&self.address)?;
-        self.process = Some(process);
+    fn launch(&mut self) -> Result<(), BrokerError> {
+        self.process = Some(Process::start("Apache Kafka", &self.command(), &self.log)?);
         Ok(())
+    }
+
+    fn wait_until_it_answers(&mut self) -> Result<(), BrokerError> {
+        self.process.as_mut().map_or(Ok(()), |process| process.wait_until_it_answers(&self.address))
     }
 
     fn address(&self) -> &str {

@@ -42,11 +42,26 @@ pub trait BrokerUnderTest {
     /// When they cannot be made ready.
     fn prepare(&mut self) -> Result<(), BrokerError>;
 
+    /// Starts the process.
+    ///
+    /// # Errors
+    /// When there is none.
+    fn launch(&mut self) -> Result<(), BrokerError>;
+
+    /// Waits until the process that was started answers clients.
+    ///
+    /// # Errors
+    /// When it ends, or does not answer in time.
+    fn wait_until_it_answers(&mut self) -> Result<(), BrokerError>;
+
     /// Starts the process, and returns when it answers clients.
     ///
     /// # Errors
     /// When it ends, or does not answer in time.
-    fn start(&mut self) -> Result<(), BrokerError>;
+    fn start(&mut self) -> Result<(), BrokerError> {
+        self.launch()?;
+        self.wait_until_it_answers()
+    }
 
     /// Where clients find it, as `host:port`.
     fn address(&self) -> &str;

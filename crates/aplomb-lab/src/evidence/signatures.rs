@@ -30,8 +30,8 @@ pub enum Mark {
     ReachingSafepoint(f64),
     /// A JVM's threads stood for at least so many milliseconds altogether.
     Pause(f64),
-    /// A line of the broker's log has these words, in this order.
-    LogLine(&'static [&'static str]),
+    /// A line of the broker's log has one of these rows of words, in the row's order.
+    LogLine(&'static [&'static [&'static str]]),
 }
 
 /// What a broker has left to be looked at.
@@ -86,8 +86,9 @@ impl Signature {
             }
             Mark::ReachingSafepoint(ms) => pauses(&|one| one.reaching_ms >= *ms),
             Mark::Pause(ms) => pauses(&|one| one.total_ms >= *ms),
-            Mark::LogLine(words) => {
-                let lines = || evidence.log.lines().filter(|line| in_order(line, words));
+            Mark::LogLine(rows) => {
+                let fits = |line: &&str| rows.iter().any(|words| in_order(line, words));
+                let lines = || evidence.log.lines().filter(fits);
                 (lines().count() as u64, lines().take(1).map(str::to_owned).collect())
             }
         };
@@ -176,7 +177,8 @@ mod tests {
         let look = |mark| Signature { name: "s", mark }.look_for(evidence, false).count;
         assert_eq!(look(Mark::ReachingSafepoint(400.0)), 1);
         assert_eq!(look(Mark::Pause(441.0)), 0);
-        assert_eq!(look(Mark::LogLine(&["disk", "failed"])), 1);
-        assert_eq!(look(Mark::LogLine(&["failed", "disk"])), 0);
+        assert_eq!(look(Mark::LogLine(&[&["disk", "failed"]])), 1);
+        assert_eq!(look(Mark::LogLine(&[&["failed", "disk"]])), 0);
+        assert_eq!(look(Mark::LogLine(&[&["failed", "disk"], &["ERROR"]])), 1);
     }
 }

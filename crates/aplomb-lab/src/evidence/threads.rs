@@ -52,7 +52,7 @@ impl Sampler {
         Ok(Self { thread: Some(thread), shared })
     }
 
-    /// Looks at another process from now on.
+    /// Looks at another process from now on (`None`: at nobody). Its threads have the names that the kernel has.
     pub fn follow(&self, pid: Option<u32>) {
         self.shared.pid.store(pid.unwrap_or(0), Ordering::Relaxed);
     }
@@ -80,8 +80,14 @@ fn sample(shared: &Shared, names: HashMap<u32, String>, origin: Instant) -> Seen
     let mut folder = Folder::new(interval);
     let mut threads = Threads { names };
     let mut next = Instant::now();
+    let mut before = shared.pid.load(Ordering::Relaxed);
     while !shared.stop.load(Ordering::Relaxed) {
         let pid = shared.pid.load(Ordering::Relaxed);
+        if pid != before {
+            // Numbers of threads may come again, and then they are others.
+            threads.names.clear();
+            before = pid;
+        }
         let sleepers = if pid == 0 { Vec::new() } else { threads.asleep(pid) };
         folder.look(origin.elapsed(), sleepers);
         shared.looks.fetch_add(1, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! Nothing at all is done: what a run shows by itself, on this machine, today.
 
-use super::{Incident, LOAD, OnDisk, Whom};
+use super::{Aim, Incident, LOAD, OnDisk, Whom};
 use crate::disk::Filesystem;
 
 /// The control.
@@ -11,6 +11,7 @@ pub(super) fn incident() -> Incident {
         explanation: "A run of the same length in which nothing is disturbed. Whatever it shows is the machine's own noise, and what an incident shows \
             has to be a good deal more.",
         control: true,
+        aim: Aim::Latency,
         filesystem: Filesystem::Xfs,
         on_disk: OnDisk::Records,
         settings: &[],

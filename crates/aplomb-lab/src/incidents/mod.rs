@@ -8,10 +8,13 @@ mod cgroup_reclaim;
 mod cold_metadata;
 mod compaction;
 mod dirty_limit;
+mod disk_full;
+mod eio;
 mod freeze;
 mod gc_log;
 mod inode_lock;
 mod journal;
+mod kill_9_recovery;
 mod listing;
 mod munmap;
 mod network_thread;
@@ -44,6 +47,8 @@ pub struct Incident {
     pub explanation: &'static str,
     /// Whether nothing is to be seen.
     pub control: bool,
+    /// What is asked of a broker.
+    pub aim: Aim,
     /// What is on the slow disk.
     pub filesystem: Filesystem,
     /// What of the broker is on it.
@@ -68,6 +73,17 @@ pub struct Incident {
     pub hurts: Whom,
     /// What part of it Aplomb has not got, so that its run says nothing of that; empty where there is none.
     pub aplomb_lacks: &'static str,
+}
+
+/// What an incident asks of a broker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// How p99.9 is during the disturbance, against the calm part.
+    Latency,
+    /// The same of producers that write to the log directory which is not on the slow disk; the other directory is lost.
+    OneDirectory,
+    /// How long it is until records are acknowledged again, and whether all that were are there.
+    Recovery,
 }
 
 /// What of the broker lies on the slow disk.
@@ -134,6 +150,15 @@ pub enum Action {
         /// `retention.bytes`.
         bytes: u64,
     },
+    /// Somebody else takes the slow disk's room but for so many bytes, for the rest of the disturbance.
+    Fill {
+        /// What is left.
+        leave: u64,
+    },
+    /// The broker is killed with kill -9.
+    Kill,
+    /// It is started again, as it was.
+    StartAgain,
 }
 
 /// An action and its moment.
@@ -259,6 +284,9 @@ impl fmt::Display for Action {
             Self::Retain { topic, bytes } => {
                 write!(f, "kafka-configs.sh --alter --topic {topic} --add-config retention.bytes={bytes}")
             }
+            Self::Fill { leave } => write!(f, "aplomb lab disk fill slow --leave {leave}"),
+            Self::Kill => f.write_str("kill -9 the broker"),
+            Self::StartAgain => f.write_str("start the broker again, with the same command"),
         }
     }
 }
@@ -292,6 +320,9 @@ pub fn all() -> Vec<Incident> {
         cold_metadata::incident(),
         own_log::incident(),
         one_of_two::incident(),
+        disk_full::incident(),
+        eio::incident(),
+        kill_9_recovery::incident(),
     ]
 }
 
@@ -348,6 +379,23 @@ mod tests {
         };
         assert_eq!(moments(Change::Thaw, 30) - moments(Change::Freeze, 30), Duration::from_secs(20));
         assert!(moments(Change::Thaw, 8) < Duration::from_secs(8));
+    }
+
+    #[test]
+    fn who_is_killed_is_started_again_and_a_directory_is_lost_where_there_is_another() {
+        for incident in all() {
+            let count =
+                |action: &Action| incident.during.iter().filter(|step| step.action == *action).count();
+            let kills = usize::from(incident.aim == Aim::Recovery);
+            assert_eq!(
+                (count(&Action::Kill), count(&Action::StartAgain)),
+                (kills, kills),
+                "{}",
+                incident.name
+            );
+            let lost = incident.aim == Aim::OneDirectory;
+            assert!(!lost || incident.on_disk == OnDisk::OneOfTwo, "{}", incident.name);
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::html::{Element, el};
 use super::page;
 use super::picture;
 use super::series;
+use super::special;
 use super::units;
 use super::who::{self, Who};
 use crate::record::{BrokerRun, Ended, Second};
@@ -42,7 +43,7 @@ pub fn compare_page(entries: &[Entry<'_>]) -> String {
             el("section")
                 .child(heading(
                     "Figures",
-                    "p99.9 before and during, how many times larger it became, and the largest latency during the disturbance.",
+                    "p99.9 before and during, how many times larger it became, and the largest latency during the disturbance; of a broker that was killed, how long it was away.",
                 ))
                 .child(figures(&comparison)),
         );
@@ -157,15 +158,20 @@ fn cell(run: Option<&BrokerRun>) -> Element {
     if let Ended::Failed(why) = &run.ended {
         return el("td").class("bad").text(format!("cut short: {why}"));
     }
-    let (Some(calm), Some(during), Some(a)) = (&run.latency.calm, &run.latency.during, &run.amplification)
-    else {
-        return el("td").class("bad").text("nothing was acknowledged");
+    let figures = match &run.recovery {
+        Some(recovery) => vec![
+            el("span").text(format!("away for {}", special::away(recovery))),
+            el("span").class("disturbance").text(special::kept(recovery)),
+        ],
+        None => match amplified(run) {
+            Some(figures) => figures,
+            None => return el("td").class("bad").text("nothing was acknowledged"),
+        },
     };
-    let factor = el("span").class(if a.p999 >= STAYED { "strong" } else { "" }).text(units::times(a.p999));
-    let mut cell = el("td")
-        .text(format!("{} → {} ", units::time_us(calm.p999_us), units::time_us(during.p999_us)))
-        .child(factor)
-        .child(el("span").class("disturbance").text(format!("max {}", units::time_us(during.max_us))));
+    let mut cell = el("td").children(figures);
+    if let Some(counted) = &run.counted {
+        cell = cell.child(el("span").class("disturbance").text(&counted.who));
+    }
     if !run.expectation.met {
         cell = cell.child(el("span").class("disturbance bad").text("not as expected"));
     }
@@ -176,4 +182,13 @@ fn cell(run: Option<&BrokerRun>) -> Element {
         cell = cell.child(el("span").class("disturbance bad").text("the witness is not silent"));
     }
     cell
+}
+
+/// p99.9 before and during, how many times larger it became, and the largest.
+fn amplified(run: &BrokerRun) -> Option<Vec<Element>> {
+    let (calm, during, a) = (run.latency.calm.as_ref()?, run.latency.during.as_ref()?, run.amplification?);
+    let factor = el("span").class(if a.p999 >= STAYED { "strong" } else { "" }).text(units::times(a.p999));
+    let both = format!("{} → {} ", units::time_us(calm.p999_us), units::time_us(during.p999_us));
+    let most = format!("max {}", units::time_us(during.max_us));
+    Some(vec![el("span").text(both), factor, el("span").class("disturbance").text(most)])
 }

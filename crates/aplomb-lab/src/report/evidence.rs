@@ -6,6 +6,7 @@ use super::axes::{self, Frame, Scale};
 use super::headline::STAYED;
 use super::html::{Element, el};
 use super::series;
+use super::special;
 use super::units;
 use super::waits;
 use super::who::Who;
@@ -100,6 +101,20 @@ pub(super) fn verdicts(run: &Run, names: &[Who]) -> Element {
         if let Ended::Failed(why) = &run.ended {
             verdict = verdict.child(el("p").text(why));
         }
+        if let Some(recovery) = &run.recovery {
+            let class = if recovery.missing == 0 { "good" } else { "bad" };
+            verdict = verdict
+                .child(
+                    el("p")
+                        .child(el("strong").class(class).text("read back"))
+                        .text(": ")
+                        .text(special::kept(recovery)),
+                )
+                .child(el("p").class("small").text(special::steps(recovery)));
+        }
+        if let Some(counted) = &run.counted {
+            verdict = verdict.child(el("p").class("small").text(special::counted(counted)));
+        }
         if let Some(witness) = &run.witness {
             let text = if witness.silent {
                 "silent: no request thread was found waiting for a disk, and the guard refused nothing."
@@ -122,6 +137,12 @@ pub(super) fn verdicts(run: &Run, names: &[Who]) -> Element {
 
 /// The figure to remember.
 fn hero(run: &BrokerRun) -> Option<Element> {
+    if let Some(recovery) = &run.recovery {
+        let figure = el("strong").text(special::away(recovery));
+        return Some(
+            el("p").class("hero").child(figure).child(el("span").text("from the kill to an acknowledgement")),
+        );
+    }
     let (calm, during) = (run.latency.calm.as_ref()?, run.latency.during.as_ref()?);
     let from_to = format!("p99.9 {} → {}", units::time_us(calm.p999_us), units::time_us(during.p999_us));
     let factor = units::times(run.amplification.as_ref()?.p999);

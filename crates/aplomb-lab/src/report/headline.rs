@@ -3,14 +3,14 @@
 //! What always holds: it says only what the record's numbers say: a percentile that did not change stayed, one that fell is said to have
 //! fallen, and a broker whose run was cut short is said so.
 
-use super::units;
 use super::who::{self, Who};
+use super::{special, units};
 use crate::record::{BrokerRun, Ended, PhaseName, Run};
 
 /// Below this, a percentile is said to have stayed where it was; it is also the limit that Aplomb sets itself.
 pub(super) const STAYED: f64 = 1.5;
 
-/// A sentence or a few about p99.9 of all brokers of a run.
+/// A sentence or a few about all brokers of a run: about p99.9, or about their coming back.
 #[must_use]
 pub fn headline(run: &Run) -> String {
     let names: Vec<Who> = who::all(&run.brokers.iter().map(|run| &run.broker).collect::<Vec<_>>());
@@ -21,18 +21,24 @@ pub fn headline(run: &Run) -> String {
             Ended::Failed(why) => {
                 cut_short.push(format!("{} did not get to the end: {}.", who.name, why.trim_end_matches('.')))
             }
-            Ended::Completed => clauses.push(clause(run, who, clauses.is_empty())),
+            Ended::Completed => clauses.push(match &run.recovery {
+                Some(recovery) => special::clause(recovery, who),
+                None => clause(run, who, clauses.is_empty()),
+            }),
         }
     }
     let mut text = String::new();
     if !clauses.is_empty() {
         let when = match disturbance(run) {
+            _ if run.brokers.iter().any(|run| run.recovery.is_some()) => {
+                "Killed and started again, ".to_owned()
+            }
             Some(what) => format!("While {what}, "),
             None => "With nothing disturbed, ".to_owned(),
         };
         text = format!("{when}{}.", clauses.join("; "));
     }
-    for sentence in cut_short {
+    for sentence in special::of_whom(&run.brokers).into_iter().chain(cut_short) {
         if !text.is_empty() {
             text.push(' ');
         }

@@ -4,6 +4,7 @@
 
 use super::comparison::{Comparison, Entry};
 use super::headline::STAYED;
+use super::special;
 use super::units;
 use crate::record::{BrokerRun, Ended};
 
@@ -35,6 +36,11 @@ fn figures(run: Option<&BrokerRun>) -> [String; 2] {
     if run.ended != Ended::Completed {
         return ["cut short".to_owned(), "–".to_owned()];
     }
+    let verdict = if run.expectation.met { "" } else { ", not as expected" };
+    if let Some(recovery) = &run.recovery {
+        let told = format!("away for {}; {}", special::away(recovery), special::kept(recovery));
+        return [told + verdict, "–".to_owned()];
+    }
     let (Some(calm), Some(during), Some(a)) = (&run.latency.calm, &run.latency.during, &run.amplification)
     else {
         return ["nothing acknowledged".to_owned(), "–".to_owned()];
@@ -42,7 +48,6 @@ fn figures(run: Option<&BrokerRun>) -> [String; 2] {
     let factor =
         if a.p999 >= STAYED { format!("**{}**", units::times(a.p999)) } else { units::times(a.p999) };
     let both = format!("{} → {} ({factor})", units::time_us(calm.p999_us), units::time_us(during.p999_us));
-    let verdict = if run.expectation.met { "" } else { ", not as expected" };
     let without = run.expectation.reservation().map(|words| format!(", {}", plain(&words)));
     [both + verdict + &without.unwrap_or_default(), units::time_us(during.max_us)]
 }

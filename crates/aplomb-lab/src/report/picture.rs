@@ -5,6 +5,7 @@
 use super::axes::{self, Frame, Scale};
 use super::comparison::{Comparison, Entry, Row};
 use super::html::{Element, el};
+use super::special;
 use super::units;
 use super::who::{self, Who};
 use crate::record::BrokerRun;
@@ -48,6 +49,8 @@ fn drawn(comparison: &Comparison<'_>) -> (Frame, Vec<Element>) {
     let height = TOP + BOTTOM + comparison.rows.len() as f64 * (lanes * LANE + GAP);
     let frame = Frame { width: WIDTH, height, left: LEFT, right: RIGHT, top: TOP, bottom: BOTTOM };
     let runs = comparison.rows.iter().flat_map(|row| row.cells.iter().flatten());
+    // Of a broker that was killed, the time for which it was away is no latency.
+    let runs = runs.filter(|run| run.recovery.is_none());
     let measured = runs.flat_map(|run| [&run.latency.calm, &run.latency.during]).flatten();
     let scale = Scale::log_over(measured.map(|latency| latency.p999_us as f64));
     let mut body = Vec::new();
@@ -102,6 +105,10 @@ fn incident(row: &Row<'_>, names: &[Who], frame: &Frame, scale: Scale, top: f64)
 
 fn lane(run: Option<&BrokerRun>, who: &Who, frame: &Frame, scale: Scale, y: f64) -> Vec<Element> {
     let Some(run) = run else { return Vec::new() };
+    if let Some(recovery) = &run.recovery {
+        let text = format!("killed, and away for {}; {}", special::away(recovery), special::kept(recovery));
+        return vec![axes::label(frame.left, y + 4.5, "start", &text).class("name")];
+    }
     let (Some(calm), Some(during)) = (&run.latency.calm, &run.latency.during) else {
         return vec![axes::label(frame.left, y + 4.5, "start", "nothing was acknowledged").class("name")];
     };

@@ -4,6 +4,7 @@
 
 use super::axes::Scale;
 use super::headline;
+use super::special;
 use super::units;
 use super::waits;
 use super::who::{self, Who};
@@ -97,6 +98,13 @@ fn told(run: &BrokerRun, who: &Who) -> Vec<String> {
     let mut lines = vec![format!("{}: {word}: {}", who.name, run.expectation.text)];
     if let Some(without) = run.expectation.reservation() {
         lines.push(format!("  reservation  this run is {without}"));
+    }
+    if let Some(recovery) = &run.recovery {
+        lines.push(format!("  recovery     {}", special::steps(recovery)));
+        lines.push(format!("  read back    {}", special::kept(recovery)));
+    }
+    if let Some(counted) = &run.counted {
+        lines.push(format!("  counted      {}", special::counted(counted)));
     }
     if let Some(witness) = &run.witness {
         lines.push(if witness.silent {

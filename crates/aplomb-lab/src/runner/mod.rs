@@ -1,9 +1,13 @@
 //! Runs an incident against one broker after the other, and writes down what was seen.
 //!
 //! What always holds: a run ends with everything taken away, whether it completes, fails or is told to stop. The disturbance happens at the times at
-//! which it is due; who carries it out is never the one who measures. [`timeline`] is the course of one broker's run, [`account`] makes the record of it.
+//! which it is due; who carries it out is never the one who measures. [`timeline`] is the course of one broker's run with its
+//! [`loads`] and, where the broker is killed, its [`interruption`]; [`account`] makes the record of it, with what was expected ([`expectation`]).
 
 mod account;
+mod expectation;
+mod interruption;
+mod loads;
 mod timeline;
 
 use std::path::PathBuf;
@@ -13,7 +17,7 @@ use std::time::Duration;
 use crate::brokers::{Aplomb, BrokerUnderTest, ClassPath, External, JarsError, Kafka, Kind, Settings};
 use crate::disk::{Disk, Options as DiskOptions};
 use crate::evidence::machine;
-use crate::incidents::{Action, Incident};
+use crate::incidents::{Action, Aim, Incident};
 use crate::record::{self, BrokerRun, Run};
 use crate::scene::{Folders, Scene, SceneError};
 
@@ -96,6 +100,7 @@ impl Plan {
                 background: background / self.history_divisor,
             },
             Action::RoomForPages(bytes) => Action::RoomForPages(bytes / self.history_divisor),
+            Action::Fill { leave } => Action::Fill { leave: leave / self.history_divisor },
             other => other.clone(),
         }
     }
@@ -189,6 +194,10 @@ fn one(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
 ) -> Result<BrokerRun, LabError> {
+    if incident.aim == Aim::Recovery && choice.kind() == Kind::External {
+        let why = "the lab kills no broker that it has not started";
+        return Ok(account::without_a_scene(incident, choice, why));
+    }
     let mut scene = match set(incident, options, choice, jars) {
         Ok(scene) => scene,
         Err(error) => return Ok(account::without_a_scene(incident, choice, &error.to_string())),

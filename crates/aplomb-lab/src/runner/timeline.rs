@@ -8,30 +8,32 @@ use std::time::{Duration, Instant};
 use aplomb_bench::Report;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{Options, Plan, Trouble, own};
+use super::interruption::Interruption;
+use super::loads::{Loads, Outcome};
+use super::{Options, Plan, Trouble};
 use crate::conditions::sync;
 use crate::disk::{PerOperation, ServiceTimes};
 use crate::evidence::metrics::Metrics;
 use crate::evidence::threads::{Sampler, Seen};
-use crate::incidents::{Incident, LOAD};
+use crate::incidents::Incident;
+use crate::record::{Counted, Recovery};
 use crate::scene::{Scene, wall_ms};
 use crate::workload::WorkloadError;
 use crate::workload::history::History;
 use crate::workload::lagging::Arrived;
-use crate::workload::load::{Load, Running};
 
 /// How often the course looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(10);
 /// Between the writing of old records and what follows: brokers that write in the background have done so.
 const SETTLE: Duration = Duration::from_secs(2);
-/// Connections of producers.
-const CONNECTIONS: usize = 6;
-/// Partitions of the load's topic.
-const PARTITIONS: i32 = 8;
 
 /// What a run has left in the hands of who measured.
 pub(super) struct Course {
     pub(super) report: Report,
+    /// Whose records that is about, if not everybody's.
+    pub(super) counted: Option<Counted>,
+    /// How the broker came back, if it was killed.
+    pub(super) recovery: Option<Recovery>,
     pub(super) seen: Seen,
     pub(super) arrived: Vec<Arrived>,
     pub(super) metrics: Option<(Metrics, Metrics)>,
@@ -62,25 +64,10 @@ pub(super) fn run(
     for action in &incident.before {
         scene.act(action)?;
     }
-    let load = Load {
-        topic: LOAD.to_owned(),
-        partitions: PARTITIONS,
-        configs: own(incident.configs),
-        keys: incident.keys,
-        rate: plan.rate,
-        connections: CONNECTIONS,
-        warm_up: plan.warm_up,
-        duration: plan.length(),
-    };
-    let running = load.start(scene.broker.address()).map_err(load_failed)?;
-    let Some(begin) = running.measured_from() else {
-        return Err(match running.finish(true) {
-            Ok(_) => Trouble::Load("it never began".to_owned()),
-            Err(error) => Trouble::Load(error.to_string()),
-        });
-    };
+    let loads = Loads::start(incident, plan, scene)?;
+    let Some(begin) = loads.measured_from() else { return Err(loads.why_not()) };
     wait_until(begin, stop)?;
-    measure(incident, plan, scene, Started { running, begin, names }, stop, tell)
+    measure(incident, plan, scene, Started { loads, begin, names }, stop, tell)
 }
 
 fn write_history(
@@ -109,9 +96,9 @@ fn write_history(
     sync(scene.disk.mount_point()).map_err(|error| Trouble::Scene(error.into()))
 }
 
-/// A load that runs, and what is to be measured by.
+/// Loads that run, and what is to be measured by.
 struct Started {
-    running: Running,
+    loads: Loads,
     /// From when.
     begin: Instant,
     /// Of the broker's threads.
@@ -127,7 +114,7 @@ fn measure(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Course, Trouble> {
-    let Started { running, begin, names } = started;
+    let Started { loads, begin, names } = started;
     let zero_ns = monotonic_ns() - i128::try_from(begin.elapsed().as_nanos()).unwrap_or_default();
     let sampler = Sampler::start(scene.broker.pid(), names, begin).map_err(Trouble::Sampler)?;
     let device = |scene: &Scene| scene.disk.service_times().map_err(|error| Trouble::Scene(error.into()));
@@ -139,10 +126,10 @@ fn measure(
     let (before, calm_times) = (page(scene), device(scene)?);
 
     tell(if incident.disturbance.is_empty() { "nothing is disturbed" } else { incident.disturbance });
-    let mut trouble = None;
+    let (mut trouble, mut interruption) = (None, Interruption::default());
     for step in &incident.during {
         wait_until(disturbed + step.moment(plan.during), stop)?;
-        if let Err(error) = scene.act(&plan.scaled(&step.action)) {
+        if let Err(error) = interruption.act(&plan.scaled(&step.action), scene, &sampler) {
             trouble = Some(format!("{}: {error}", step.action));
             break;
         }
@@ -158,7 +145,8 @@ fn measure(
         trouble = ended.map(|status| format!("the broker has ended in the midst of it ({status})"));
     }
 
-    let report = running.finish(false).map_err(load_failed)?;
+    let Outcome { report, counted } = loads.finish(plan)?;
+    let recovery = interruption.account(&report, scene, begin)?;
     let arrived = scene.gather();
     let seen = sampler.finish();
     let read = |path: Option<&std::path::Path>| {
@@ -169,6 +157,8 @@ fn measure(
     let end = page(scene);
     Ok(Course {
         report,
+        counted,
+        recovery,
         seen,
         arrived,
         metrics: before.zip(end.or(during)),

@@ -9,8 +9,8 @@ use aplomb_bench::{
 
 use super::{Background, WorkloadError, go_on};
 
-/// How long answers are waited for at the end.
-const DRAIN: Duration = Duration::from_secs(10);
+/// How long answers are waited for at the end, as a rule.
+pub const DRAIN: Duration = Duration::from_secs(10);
 /// How long clients have to connect, and the generator to say that it has begun.
 const BEGINNING: Duration = Duration::from_secs(60);
 
@@ -33,6 +33,14 @@ pub struct Load {
     pub warm_up: Duration,
     /// How long it is measured.
     pub duration: Duration,
+    /// The partitions that it is about; without it, all.
+    pub only: Option<Vec<usize>>,
+    /// Whether there is a consumer at the log's end.
+    pub consumed: bool,
+    /// How long answers are waited for at the end.
+    pub drain: Duration,
+    /// Whether the report says which records were acknowledged.
+    pub ledger: bool,
 }
 
 /// A load that runs.
@@ -54,10 +62,10 @@ impl Load {
                 replication_factor: 1,
                 configs: self.configs.clone(),
             }),
-            workload: Workload::EndToEnd,
+            workload: if self.consumed { Workload::EndToEnd } else { Workload::Produce },
             duration: self.duration,
             warm_up: self.warm_up,
-            drain: DRAIN,
+            drain: self.drain,
             producers: ProducerSpec {
                 clients: self.connections,
                 rate: self.rate,
@@ -67,6 +75,8 @@ impl Load {
                 ..ProducerSpec::default()
             },
             consumers: ConsumerSpec::default(),
+            only: self.only.clone(),
+            ledger: self.ledger,
             ..Spec::default()
         }
     }

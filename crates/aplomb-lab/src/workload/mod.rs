@@ -2,7 +2,8 @@
 //!
 //! What always holds: every load is a thread that ends when it is told to and at the latest when its time is over; dropping it ends it. The main load
 //! is open loop ([`load`]); beside it there are those who read from the beginning ([`lagging`]), ask for offsets by time ([`lookups`]), and have a
-//! JVM allocate ([`allocation`]). [`history`] writes what is old before the run begins, [`journal`] keeps a filesystem's journal busy.
+//! JVM allocate ([`allocation`]). [`history`] writes what is old before the run begins, [`journal`] keeps a filesystem's journal busy,
+//! [`placement`] finds the partitions that are on the slow disk.
 
 pub mod allocation;
 pub mod history;
@@ -10,6 +11,7 @@ pub mod journal;
 pub mod lagging;
 pub mod load;
 pub mod lookups;
+pub mod placement;
 
 use std::io;
 use std::ops::ControlFlow;
@@ -49,6 +51,14 @@ pub enum WorkloadError {
         acknowledged: u64,
         /// What went wrong, by Kafka's names.
         errors: String,
+    },
+    /// A comparison of log directories that has one of them.
+    #[error(
+        "all partitions of topic {topic} are on one side: this incident needs a broker with two log directories, one on the slow disk and one elsewhere"
+    )]
+    OneSide {
+        /// The topic.
+        topic: String,
     },
 }
 

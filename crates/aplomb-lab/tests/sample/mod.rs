@@ -2,9 +2,9 @@
 //! of real runs; none of them is a result.
 
 use aplomb_lab::record::{
-    Broker, BrokerRun, Bucket, Device, Disk, Ended, Expectation, FORMAT, Latencies, Latency, Lateness,
-    Machine, Percentiles, Phase, PhaseName, Role, Run, Safepoint, Second, ServiceTimes, Signature, Stage,
-    Stall, Story, Witness,
+    Broker, BrokerRun, Bucket, Counted, Device, Disk, Ended, Expectation, FORMAT, Latencies, Latency,
+    Lateness, Machine, Others, Percentiles, Phase, PhaseName, Recovery, Role, Run, Safepoint, Second,
+    ServiceTimes, Signature, Stage, Stall, Story, Witness,
 };
 
 /// What an incident does to a broker: p50, p99, p99.9 and the largest latency during it, in microseconds.
@@ -284,6 +284,8 @@ fn measured(sketch: &Sketch, broker: Broker, hurt: Hurt, dice: &mut Dice) -> Bro
         seconds,
         amplification: latency.amplification(),
         latency,
+        counted: None,
+        recovery: None,
         sender_lateness_us: Lateness { p99: 120, max: 2_400 },
         sampling_ms: 50,
         stalls: Vec::new(),
@@ -407,6 +409,42 @@ fn device(sketch: &Sketch) -> Device {
         },
         flush: ServiceTimes { calm: bell(90.0, 30.0), during: bell(100.0, 40.0), after: Vec::new() },
     }
+}
+
+/// A run in which both brokers were killed: one was away for long, and has lost something.
+pub(crate) fn killed() -> Run {
+    let mut run = runs().remove(0);
+    "kill-9-recovery".clone_into(&mut run.incident.name);
+    "Killed, and started again".clone_into(&mut run.incident.title);
+    for (broker, (away_ms, missing)) in run.brokers.iter_mut().zip([(12_000.0, 3), (400.0, 0)]) {
+        "the broker is killed and started again".clone_into(&mut broker.phases[1].disturbance);
+        broker.amplification = None;
+        broker.recovery = Some(Recovery {
+            killed_ms: 21_500.0,
+            started_ms: 21_600.0,
+            answers_ms: 21_450.0 + away_ms,
+            acknowledged_ms: Some(21_500.0 + away_ms),
+            acknowledged: 240_000,
+            missing,
+            repeated: 0,
+        });
+    }
+    run
+}
+
+/// A run with the figures of producers of one log directory, of two.
+pub(crate) fn half() -> Run {
+    let mut run = runs().remove(1);
+    "eio".clone_into(&mut run.incident.name);
+    for broker in &mut run.brokers {
+        "one of two log directories fails".clone_into(&mut broker.phases[1].disturbance);
+        broker.counted = Some(Counted {
+            who: "producers of the other log directory".to_owned(),
+            partitions: vec![1, 3, 5, 7],
+            others: Others { acknowledged: 700, failed: 59_300 },
+        });
+    }
+    run
 }
 
 /// A run in which every text wants to be markup and every list is empty or long.

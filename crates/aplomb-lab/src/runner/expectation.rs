@@ -1,0 +1,215 @@
+//! What a broker is expected to do in an incident, and whether it has.
+//!
+//! What always holds: how long something took is judged against the same broker's calm part of the same run, or not at all: a broker that is
+//! away has no factor.
+
+use crate::brokers::Kind;
+use crate::incidents::{Aim, Incident, Whom};
+use crate::record::{Amplification, Counted, Expectation, Recovery, Signature, Witness};
+
+/// p99.9 has to rise as many times where an incident hurts, and stays below that where it does not.
+const RISES: f64 = 10.0;
+/// What is promised: p99.9 during the disturbance is less than so many times that before it.
+const PROMISED: f64 = 1.5;
+
+/// What is judged.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen<'a> {
+    pub(super) amplification: Option<Amplification>,
+    pub(super) signatures: &'a [Signature],
+    pub(super) witness: Option<&'a Witness>,
+    /// Records of the figures that were due during the disturbance and not acknowledged.
+    pub(super) failed: u64,
+    pub(super) counted: Option<&'a Counted>,
+    pub(super) recovery: Option<&'a Recovery>,
+}
+
+impl Seen<'_> {
+    fn rose(self) -> f64 {
+        self.amplification.map_or(0.0, |times| times.p999)
+    }
+
+    fn stayed(self) -> bool {
+        self.amplification.is_some() && self.rose() < PROMISED
+    }
+
+    fn is_known_by_something(self) -> bool {
+        self.signatures.iter().any(|signature| signature.seen)
+    }
+
+    fn is_silent(self) -> bool {
+        self.witness.is_some_and(|witness| witness.silent)
+    }
+}
+
+/// Whether a broker is expected to show what an incident is known by.
+pub(super) fn shows(incident: &Incident, kind: Kind, version: &str) -> bool {
+    match incident.aim {
+        // Either broker says that it goes on without a directory; of somebody else's nobody knows the words.
+        Aim::OneDirectory => kind != Kind::External,
+        Aim::Latency | Aim::Recovery => incident.hurts.includes(kind, version),
+    }
+}
+
+/// What is expected, and whether it came.
+pub(super) fn expectation(incident: &Incident, kind: Kind, version: &str, seen: Seen<'_>) -> Expectation {
+    let (text, met) = match (incident.aim, kind) {
+        (_, Kind::External) => ("nothing is known of this broker, so nothing is expected", true),
+        (Aim::Latency, _) => latency(incident, kind, version, seen),
+        (Aim::OneDirectory, _) => one_directory(kind, seen),
+        (Aim::Recovery, _) => recovery(kind, seen),
+    };
+    let lacks = if kind == Kind::Aplomb { incident.aplomb_lacks } else { "" };
+    Expectation { text: text.to_owned(), met, lacks: lacks.to_owned() }
+}
+
+fn latency(incident: &Incident, kind: Kind, version: &str, seen: Seen<'_>) -> (&'static str, bool) {
+    match kind {
+        Kind::Aplomb => (
+            "p99.9 stays below 1.5 times that of the calm part, and no request thread waits for a disk",
+            seen.stayed() && seen.is_silent(),
+        ),
+        _ if incident.hurts.includes(kind, version) => (
+            "p99.9 rises at least tenfold, and threads are seen waiting as described",
+            seen.rose() >= RISES && seen.is_known_by_something(),
+        ),
+        _ if matches!(incident.hurts, Whom::KafkaBefore(..)) => (
+            "this version has mended it: p99.9 does not rise tenfold",
+            seen.amplification.is_some() && seen.rose() < RISES,
+        ),
+        _ => (
+            "nothing is to be seen: p99.9 does not rise tenfold, and nobody waits as described",
+            seen.amplification.is_some() && seen.rose() < RISES && !seen.is_known_by_something(),
+        ),
+    }
+}
+
+fn one_directory(kind: Kind, seen: Seen<'_>) -> (&'static str, bool) {
+    let lost = seen.is_known_by_something() && seen.counted.is_some_and(|counted| counted.others.failed > 0);
+    match kind {
+        Kind::Aplomb => (
+            "that directory alone goes offline; all records for the other are acknowledged, their p99.9 stays below 1.5 times that of the calm part, \
+             and no request thread waits for a disk",
+            lost && seen.failed == 0 && seen.stayed() && seen.is_silent(),
+        ),
+        _ => (
+            "that directory goes offline; what producers of the other one see of it is in the figures",
+            lost && seen.amplification.is_some(),
+        ),
+    }
+}
+
+fn recovery(kind: Kind, seen: Seen<'_>) -> (&'static str, bool) {
+    let whole =
+        seen.recovery.is_some_and(|recovery| recovery.acknowledged_ms.is_some() && recovery.missing == 0);
+    match kind {
+        Kind::Aplomb => (
+            "it acknowledges again, everything that was acknowledged is there, and no request thread waits for a disk, before or after",
+            whole && seen.is_silent(),
+        ),
+        _ => ("it acknowledges again, and everything that was acknowledged is there", whole),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::incidents;
+    use crate::record::Others;
+
+    fn signature(seen: bool) -> Signature {
+        Signature { name: "s".to_owned(), expected: true, seen, count: 1, example: Vec::new() }
+    }
+
+    fn times(p999: f64) -> Option<Amplification> {
+        Some(Amplification { p99: 1.0, p999, max: 1.0 })
+    }
+
+    fn silent() -> Witness {
+        Witness { silent: true, stalls: Vec::new(), guard_violations: 0 }
+    }
+
+    #[test]
+    fn what_is_expected_depends_on_who_it_is() {
+        let silent = silent();
+        let lock = incidents::named("inode-lock").expect("it is there");
+        let met = |incident: &Incident, kind, version: &str, p999, s, w: Option<&Witness>| {
+            let signatures = [signature(s)];
+            let seen =
+                Seen { amplification: times(p999), signatures: &signatures, witness: w, ..Seen::default() };
+            expectation(incident, kind, version, seen).met
+        };
+        assert!(met(&lock, Kind::Kafka, "4.4.0", 12.0, true, None));
+        assert!(!met(&lock, Kind::Kafka, "4.4.0", 12.0, false, None));
+        assert!(!met(&lock, Kind::Kafka, "4.4.0", 9.0, true, None));
+        assert!(met(&lock, Kind::Aplomb, "0.1.0", 1.4, false, Some(&silent)));
+        assert!(!met(&lock, Kind::Aplomb, "0.1.0", 1.6, false, Some(&silent)));
+        let cleaned = incidents::named("compaction").expect("it is there");
+        let lacks = |incident: &Incident, kind| expectation(incident, kind, "1.0.0", Seen::default()).lacks;
+        assert_eq!(lacks(&cleaned, Kind::Aplomb), "a cleaner");
+        assert_eq!(lacks(&cleaned, Kind::Kafka) + &lacks(&lock, Kind::Aplomb), "");
+        let loud = Witness { silent: false, ..silent };
+        assert!(!met(&lock, Kind::Aplomb, "0.1.0", 1.0, false, Some(&loud)));
+        let roll = incidents::named("roll").expect("it is there");
+        assert!(met(&roll, Kind::Kafka, "4.4.0", 2.0, true, None), "mended");
+        assert!(!met(&roll, Kind::Kafka, "3.6.2", 2.0, true, None));
+        let control = incidents::named("freeze-xfs").expect("it is there");
+        assert!(!met(&control, Kind::Kafka, "4.4.0", 2.0, true, None), "somebody waits");
+    }
+
+    #[test]
+    fn a_lost_directory_is_to_be_lost_and_nothing_else_is() {
+        let (full, silent) = (incidents::named("disk-full").expect("it is there"), silent());
+        assert!(shows(&full, Kind::Aplomb, "0.1.0") && shows(&full, Kind::Kafka, "4.4.0"));
+        assert!(!shows(&full, Kind::External, ""));
+        let counted = |failed| Counted {
+            who: "them".to_owned(),
+            partitions: vec![1],
+            others: Others { acknowledged: 5, failed },
+        };
+        let (lost, well) = (counted(9), counted(0));
+        let signatures = [signature(true)];
+        let as_promised = Seen {
+            amplification: times(1.2),
+            signatures: &signatures,
+            witness: Some(&silent),
+            counted: Some(&lost),
+            ..Seen::default()
+        };
+        let met = |kind, seen| expectation(&full, kind, "1", seen).met;
+        assert!(met(Kind::Aplomb, as_promised) && met(Kind::Kafka, as_promised));
+        let also_refused = Seen { failed: 1, ..as_promised };
+        assert!(!met(Kind::Aplomb, also_refused) && met(Kind::Kafka, also_refused));
+        let slower = Seen { amplification: times(30.0), ..as_promised };
+        assert!(!met(Kind::Aplomb, slower) && met(Kind::Kafka, slower));
+        for not_lost in
+            [Seen { signatures: &[], ..as_promised }, Seen { counted: Some(&well), ..as_promised }]
+        {
+            assert!(!met(Kind::Aplomb, not_lost) && !met(Kind::Kafka, not_lost));
+        }
+    }
+
+    #[test]
+    fn who_comes_back_is_asked_for_everything_and_not_for_a_factor() {
+        let (kill, silent) = (incidents::named("kill-9-recovery").expect("it is there"), silent());
+        let back = Recovery {
+            killed_ms: 1.0,
+            started_ms: 2.0,
+            answers_ms: 3.0,
+            acknowledged_ms: Some(60_000.0),
+            acknowledged: 10,
+            missing: 0,
+            repeated: 0,
+        };
+        let met = |kind, recovery: Option<&Recovery>, witness| {
+            expectation(&kill, kind, "1", Seen { recovery, witness, ..Seen::default() }).met
+        };
+        assert!(met(Kind::Kafka, Some(&back), None) && met(Kind::Aplomb, Some(&back), Some(&silent)));
+        assert!(!met(Kind::Aplomb, Some(&back), None), "nobody has looked");
+        let (lossy, gone) =
+            (Recovery { missing: 1, ..back.clone() }, Recovery { acknowledged_ms: None, ..back });
+        for other in [Some(&lossy), Some(&gone), None] {
+            assert!(!met(Kind::Kafka, other, None) && !met(Kind::Aplomb, other, Some(&silent)));
+        }
+    }
+}
