@@ -8,7 +8,7 @@ use crate::record::{BrokerRun, Counted, Recovery};
 
 /// For how long it was away: `12 s`, or that it still was at the end.
 pub(super) fn away(recovery: &Recovery) -> String {
-    recovery.away_ms().map_or_else(|| "not at all".to_owned(), |ms| units::time(ms * 1e3))
+    recovery.away_ms().map_or_else(|| "the rest of the run".to_owned(), |ms| units::time(ms * 1e3))
 }
 
 /// What became of acknowledged records: `all 34,000 acknowledged records were there`.
@@ -106,7 +106,7 @@ mod tests {
         );
         let gone = Recovery { acknowledged_ms: None, ..recovery() };
         assert!(steps(&gone).ends_with("and acknowledged nothing"));
-        assert_eq!(away(&gone), "not at all");
+        assert_eq!(away(&gone), "the rest of the run");
     }
 
     #[test]
