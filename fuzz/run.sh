@@ -38,8 +38,11 @@ RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags" cargo build -q --release --target "$host" -
 # The seeds are written by an ordinary program: without the instrumentation it needs no libFuzzer.
 cargo run -q --target-dir target --bin seeds -- ../crates/aplomb-model/tests/golden/java-4.4.0.tsv corpus/seeds
 
-failed=0
-for target in "${targets[@]}"; do
+passed=$(mktemp)
+trap 'rm -f "$passed"' EXIT
+
+fuzz() { # fuzz TARGET: prints its line, and notes that it did not stumble
+    local target=$1 malloc_mb log
     # Memory in one piece: zstd's largest window, which a frame may announce; the rest has no excuse.
     case $target in
         batches | validate_produced | decompress_zstd) malloc_mb=160 ;;
@@ -50,13 +53,23 @@ for target in "${targets[@]}"; do
     if "target/$host/release/$target" -max_total_time="$seconds" -rss_limit_mb=1024 -malloc_limit_mb="$malloc_mb" \
         -timeout=10 -max_len=65536 -print_final_stats=1 -artifact_prefix="artifacts/$target/" \
         "corpus/$target" "corpus/seeds/$target" >"$log" 2>&1; then
+        local runs cover
         runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
         cover=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -1)
         echo "$target: ok, $runs runs, $cover edges"
+        echo "$target" >>"$passed"
     else
-        failed=1
         echo "$target: FAILED, see fuzz/$log"
         grep -m 3 -E "panicked|ERROR|SUMMARY|Test unit written" "$log" || tail -3 "$log"
     fi
+}
+
+# As many at a time as there are processors.
+for target in "${targets[@]}"; do
+    while [[ $(jobs -rp | wc -l) -ge $(nproc) ]]; do
+        wait -n || true
+    done
+    fuzz "$target" &
 done
-exit $failed
+wait
+[[ $(wc -l <"$passed") -eq ${#targets[@]} ]]
