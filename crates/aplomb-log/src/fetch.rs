@@ -104,7 +104,8 @@ impl Log {
             log: self.file(SegmentFile::Log, base),
             index,
             position: self.cursors.take(from, base),
-            limit: self.on_disk(base, size),
+            // Not only what memory has given up: a reader who comes as fast as that would for ever get the little that was given up since.
+            limit: self.part_below(self.tail.written_end(), base, size),
             from,
             upper,
             max_bytes,
@@ -114,7 +115,12 @@ impl Log {
 
     /// How much of a segment's `.log` the tail does not hold any more.
     pub(crate) fn on_disk(&self, base: Offset, size: u64) -> u64 {
-        match self.tail.batch_at(self.tail.start_offset()) {
+        self.part_below(self.tail.start_offset(), base, size)
+    }
+
+    /// How much of a segment's `.log` lies below an offset that the tail holds.
+    fn part_below(&self, offset: Offset, base: Offset, size: u64) -> u64 {
+        match self.tail.batch_at(offset) {
             Some(BatchAt { segment_base, at, .. }) if segment_base == base => at,
             Some(BatchAt { segment_base, .. }) if segment_base < base => 0,
             _ => size,

@@ -408,3 +408,28 @@ fn a_log_is_what_was_appended_to_it() {
         assert!(result.is_ok(), "seed {seed} tells a wrong story");
     }
 }
+
+#[test]
+fn who_reads_behind_memory_gets_more_than_it_has_given_up() {
+    let mut lab = Lab::new(1);
+    while lab.model.iter().map(|(_, stored, _)| stored.len()).sum::<usize>() < 12_000 {
+        lab.append();
+    }
+    lab.flush(false);
+    lab.log.tail_mut().evict(1);
+    let (memory, end) = (lab.log.tail().start_offset(), lab.log.end());
+    assert!(Offset::ZERO < memory && memory < end);
+    let Fetched::Cold(plan) = lab.log.fetch(Offset::ZERO, 20_000, end) else {
+        panic!("memory has given it up")
+    };
+    let mut read = ColdRead::new(plan);
+    let found = loop {
+        let Ok(Done::Read(bytes)) = lab.run(read.command()) else { panic!("the file is there") };
+        match read.on_read(&bytes) {
+            ColdStep::Again => {}
+            ColdStep::Found(found) => break found,
+            step => panic!("{step:?}"),
+        }
+    };
+    assert_eq!(found.next, end, "memory begins at {memory}");
+}
