@@ -45,6 +45,9 @@ pub enum DiskError {
     /// The daemon says why it could not do it.
     #[error("{0}")]
     Refused(String),
+    /// Its room cannot be taken.
+    #[error("the filesystem cannot be filled: {0}")]
+    NotFilled(String),
     /// The disk cannot be taken away.
     #[error("what disk {name} has left cannot be cleared: {why}")]
     Stuck {

@@ -38,7 +38,7 @@ pub(super) enum LayerError {
 
 fn package(program: &str) -> &'static str {
     match program {
-        "mkfs.xfs" => "xfsprogs",
+        "mkfs.xfs" | "xfs_spaceman" => "xfsprogs",
         "mkfs.ext4" => "e2fsprogs",
         _ => "util-linux",
     }
@@ -131,6 +131,12 @@ pub(super) fn make(filesystem: Filesystem, device: &Path) -> Result<(), LayerErr
 /// Mounts it.
 pub(super) fn mount(device: &Path, at: &Path) -> Result<(), LayerError> {
     run("mount", &[device, at]).map(drop)
+}
+
+/// Has XFS take back what it has set aside behind the ends of files: as much again as a file has that is being appended to, so that its writer
+/// would not notice for long that the disk is full.
+pub(super) fn give_back(mount: &Path) -> Result<(), LayerError> {
+    run("xfs_spaceman", &[Path::new("-c"), Path::new("prealloc -s"), mount]).map(drop)
 }
 
 /// Takes away everything there is of a disk. Says whether somebody still uses its filesystem, who gets I/O errors when the daemon ends. Only

@@ -150,10 +150,18 @@ impl Disk {
         self.done(&Request::Schedule(schedule))
     }
 
-    /// Fills the filesystem with a file but for so many bytes, about a block more or less; returns the file's size in bytes. It takes as long as
-    /// the disk takes for what is written of that: some metadata.
+    /// Fills the filesystem with a file but for so many bytes, about a block more or less; returns the file's size in bytes. Files that are being
+    /// appended to keep nothing that was set aside for them. It takes as long as the disk takes for what is written of that: some metadata.
     pub fn fill(&self, leave_bytes: u64) -> Result<u64, DiskError> {
-        filler::fill(&self.mount, leave_bytes).map_err(io_error("the filesystem cannot be filled"))
+        let fill =
+            || filler::fill(&self.mount, leave_bytes).map_err(|why| DiskError::NotFilled(why.to_string()));
+        let size = fill()?;
+        if self.status()?.filesystem != Filesystem::Xfs {
+            return Ok(size);
+        }
+        // Only now: a full filesystem sets next to nothing aside again.
+        layers::give_back(&self.mount).map_err(|why| DiskError::NotFilled(why.to_string()))?;
+        fill()
     }
 
     /// Removes that file.
