@@ -107,6 +107,12 @@ pub(crate) struct BenchArgs {
     /// How long a fetch may wait for records.
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = parse_duration)]
     fetch_max_wait: Duration,
+    /// Bytes of a response to a fetch, at most (`fetch.max.bytes`).
+    #[arg(long, value_name = "BYTES", default_value_t = ConsumerSpec::default().max_bytes, value_parser = clap::value_parser!(i32).range(1..))]
+    fetch_max_bytes: i32,
+    /// Bytes of one partition in it (`max.partition.fetch.bytes`).
+    #[arg(long, value_name = "BYTES", default_value_t = ConsumerSpec::default().max_partition_bytes, value_parser = clap::value_parser!(i32).range(1..))]
+    max_partition_fetch_bytes: i32,
     /// Where to write the results as JSON; - is the standard output, instead of the table.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -179,6 +185,8 @@ impl BenchArgs {
                 },
                 fetch_rate: self.fetch_rate,
                 max_wait: self.fetch_max_wait,
+                max_bytes: self.fetch_max_bytes,
+                max_partition_bytes: self.max_partition_fetch_bytes,
                 ..ConsumerSpec::default()
             },
             ..Spec::default()
