@@ -1,4 +1,7 @@
-//! A consumer that has fallen behind: it reads a topic from the beginning as fast as the broker lets it, again and again, for the whole time.
+//! A consumer that has fallen behind: it reads a topic from the beginning, again and again, for the whole time.
+//!
+//! It takes 100 MB a second where it gets them, and gives way to others for a processor: what is to be seen is who waits for a disk. Without both
+//! it takes all that a machine with two processors has, and then everybody waits for those.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,6 +14,13 @@ use super::{Background, WorkloadError, go_on};
 
 /// Between two readings: a topic that is read in no time is not read in a loop that does nothing else.
 const PAUSE: Duration = Duration::from_millis(200);
+
+/// Bytes it asks for at a time.
+const FETCH_BYTES: i32 = 4 << 20;
+/// How often it asks in a second.
+const FETCHES: u64 = 25;
+/// Its priority, as `nice` counts.
+const GIVES_WAY: i32 = 10;
 
 /// Bytes that arrived about a moment of the wall clock, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +56,19 @@ impl Lagging {
             warm_up: Duration::ZERO,
             drain: Duration::ZERO,
             client_id: "aplomb-lab-lagging".to_owned(),
-            consumers: ConsumerSpec { from: From::Beginning, ..ConsumerSpec::default() },
+            consumers: ConsumerSpec {
+                from: From::Beginning,
+                fetch_rate: Some(FETCHES),
+                max_bytes: FETCH_BYTES,
+                // The last partition is to be read as fast as all of them.
+                max_partition_bytes: FETCH_BYTES,
+                ..ConsumerSpec::default()
+            },
             ..Spec::default()
         };
         let thread = Background::start("lagging", move |stop| {
+            // Of this thread and those that it starts; always allowed.
+            let _ = rustix::process::setpriority_process(None, GIVES_WAY);
             let mut arrived = Vec::new();
             let until = wall_ms() + i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
             while !stop.load(Ordering::Relaxed) && wall_ms() < until {
