@@ -3,7 +3,7 @@
 //! What always holds: all small pictures have one latency axis; each incident leads to its own page, where there is one.
 
 use super::axes::{Frame, Scale};
-use super::comparison::{Comparison, Entry, Row};
+use super::comparison::{Cell, Comparison, Entry, Row};
 use super::evidence;
 use super::headline::STAYED;
 use super::html::{Element, el};
@@ -60,7 +60,7 @@ fn lead(comparison: &Comparison<'_>) -> String {
     for (column, who) in comparison.names.iter().enumerate() {
         let incidents = comparison.rows.iter().filter(|row| !row.story.control);
         let amplified: Vec<f64> =
-            incidents.filter_map(|row| Some(row.cells[column]?.amplification?.p999)).collect();
+            incidents.filter_map(|row| Some(row.cells[column].as_ref()?.run.amplification?.p999)).collect();
         if amplified.is_empty() {
             continue;
         }
@@ -78,7 +78,7 @@ fn lead(comparison: &Comparison<'_>) -> String {
 }
 
 fn over_time(comparison: &Comparison<'_>) -> Element {
-    let runs = || comparison.rows.iter().flat_map(|row| row.cells.iter().flatten());
+    let runs = || comparison.rows.iter().flat_map(|row| row.cells.iter().flatten().map(|cell| cell.run));
     let latencies = runs().flat_map(|run| run.seconds.iter().filter_map(|s| s.produce.as_ref()));
     let scale = Scale::log_over(latencies.map(|p| p.p999_us as f64));
     let key = comparison
@@ -113,7 +113,7 @@ fn small(row: &Row<'_>, names: &[Who], scale: Scale) -> Element {
         let phases = run.phases.iter().map(|phase| phase.to_ms);
         phases.chain(run.seconds.iter().map(|s| (s.second as f64 + 1.0) * 1e3)).fold(0.0, f64::max)
     };
-    let runs = || row.cells.iter().zip(names).filter_map(|(run, who)| Some(((*run)?, who)));
+    let runs = || row.cells.iter().zip(names).filter_map(|(cell, who)| Some((cell.as_ref()?.run, who)));
     let time = Scale::Linear { from: 0.0, to: runs().map(|(run, _)| end(run)).fold(1_000.0, f64::max) };
     let mut picture = SMALL.svg(&format!("p99.9 over time in {}", row.story.name)).class("small");
     if let Some((run, _)) = runs().next() {
@@ -147,14 +147,14 @@ fn figures(comparison: &Comparison<'_>) -> Element {
         let control = if row.story.control { "negative control: " } else { "" };
         first = first.child(el("span").class("disturbance").text(format!("{control}{what}")));
         let mut cells = vec![first];
-        cells.extend(row.cells.iter().map(|run| cell(*run)));
+        cells.extend(row.cells.iter().map(|found| cell(found.as_ref())));
         cells
     });
     evidence::table("summary", &head, rows)
 }
 
-fn cell(run: Option<&BrokerRun>) -> Element {
-    let Some(run) = run else { return el("td").text("–") };
+fn cell(found: Option<&Cell<'_>>) -> Element {
+    let Some(Cell { run, .. }) = found else { return el("td").text("–") };
     if let Ended::Failed(why) = &run.ended {
         return el("td").class("bad").text(format!("cut short: {why}"));
     }
@@ -169,6 +169,9 @@ fn cell(run: Option<&BrokerRun>) -> Element {
         },
     };
     let mut cell = el("td").children(figures);
+    if let Some(among) = found.and_then(Cell::among) {
+        cell = cell.child(el("span").class("disturbance").text(among));
+    }
     if let Some(counted) = &run.counted {
         cell = cell.child(el("span").class("disturbance").text(&counted.who));
     }

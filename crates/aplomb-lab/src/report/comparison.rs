@@ -1,11 +1,13 @@
 //! Many runs laid side by side: one row an incident, one column a broker.
 //!
-//! What always holds: a cell is one broker's latest run of an incident, by when it began; incidents that hurt most come first, negative
-//! controls last. `compare` makes a page of it, `picture` a picture, `markdown` a table.
+//! What always holds: a cell is one run, of which half of that broker's runs of the incident were as good or better (by the factor of p99.9, or by
+//! the time for which it was away); runs that failed count only where there are no others. Incidents that hurt most come first, negative controls last.
+//! `compare` makes a page of it, `picture` a picture, `markdown` a table.
 
 use super::headline;
+use super::units;
 use super::who::{self, Who};
-use crate::record::{Broker, BrokerRun, Run, Story};
+use crate::record::{Broker, BrokerRun, Ended, Run, Story};
 
 /// A run, and where its own page is.
 #[derive(Clone, Copy, Debug)]
@@ -32,10 +34,22 @@ pub(super) struct Row<'a> {
     pub(super) story: &'a Story,
     /// What was done to the disk, if anything was.
     pub(super) disturbance: Option<&'a str>,
-    /// The page of the latest run.
+    /// The page of the run in the last cell.
     pub(super) page: Option<&'a str>,
     /// A column each.
-    pub(super) cells: Vec<Option<&'a BrokerRun>>,
+    pub(super) cells: Vec<Option<Cell<'a>>>,
+}
+
+/// The run that stands for one broker's runs of an incident.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cell<'a> {
+    /// The one in the middle.
+    pub(super) run: &'a BrokerRun,
+    /// How many there are.
+    pub(super) runs: usize,
+    /// The smallest and the largest factor of p99.9 among them, where they have one.
+    pub(super) factors: Option<(f64, f64)>,
+    page: Option<&'a str>,
 }
 
 impl<'a> Comparison<'a> {
@@ -48,19 +62,13 @@ impl<'a> Comparison<'a> {
         let mut rows: Vec<Row<'a>> = Vec::new();
         for entry in &entries {
             let run = entry.run;
-            let at = rows.iter().position(|row| row.story.name == run.incident.name).unwrap_or_else(|| {
-                let cells = vec![None; brokers.len()];
-                rows.push(Row { story: &run.incident, disturbance: None, page: None, cells });
-                rows.len() - 1
-            });
-            let row = &mut rows[at];
-            row.story = &run.incident;
-            row.page = entry.page.or(row.page);
-            row.disturbance = headline::disturbance(run).or(row.disturbance);
-            for broker in &run.brokers {
-                if let Some(column) = brokers.iter().position(|other| same(other, &broker.broker)) {
-                    row.cells[column] = Some(broker);
-                }
+            let of_it = || entries.iter().filter(|other| other.run.incident.name == run.incident.name);
+            // The latest tells what the incident is.
+            if of_it().next_back().is_some_and(|last| std::ptr::eq(last.run, run)) {
+                let cells: Vec<_> = brokers.iter().map(|broker| Cell::of(of_it(), broker)).collect();
+                let page = cells.iter().flatten().next_back().and_then(|cell| cell.page);
+                let disturbance = of_it().rev().find_map(|entry| headline::disturbance(entry.run));
+                rows.push(Row { story: &run.incident, disturbance, page, cells });
             }
         }
         rows.sort_by(|a, b| {
@@ -77,8 +85,49 @@ impl<'a> Comparison<'a> {
 impl Row<'_> {
     /// The largest amplification of p99.9 in the row.
     fn worst(&self) -> f64 {
-        let all = self.cells.iter().flatten().filter_map(|run| run.amplification);
+        let all = self.cells.iter().flatten().filter_map(|cell| cell.run.amplification);
         all.map(|amplification| amplification.p999).fold(0.0, f64::max)
+    }
+}
+
+impl<'a> Cell<'a> {
+    /// Of all runs of an incident those of one broker; `None` without any.
+    fn of<'b>(entries: impl Iterator<Item = &'b Entry<'a>>, broker: &Broker) -> Option<Self>
+    where
+        'a: 'b,
+    {
+        let theirs = entries.flat_map(|entry| entry.run.brokers.iter().map(|run| (run, entry.page)));
+        let mut all: Vec<_> = theirs.filter(|(run, _)| same(&run.broker, broker)).collect();
+        if all.iter().any(|(run, _)| run.ended == Ended::Completed) {
+            all.retain(|(run, _)| run.ended == Ended::Completed);
+        }
+        all.sort_by(|(a, _), (b, _)| badness(a).total_cmp(&badness(b)));
+        let (run, page) = *all.get(all.len() / 2)?;
+        let factors = || all.iter().filter_map(|(run, _)| Some(run.amplification?.p999));
+        let span =
+            factors().next().map(|_| (factors().fold(f64::MAX, f64::min), factors().fold(0.0, f64::max)));
+        Some(Self { run, runs: all.len(), factors: span, page })
+    }
+
+    /// How many runs there were and how far apart, where there was more than one: `of 3 runs, 0.9× to 1.7×`.
+    pub(super) fn among(&self) -> Option<String> {
+        let runs = units::plural(self.runs as u64, "run");
+        match self.factors {
+            _ if self.runs < 2 => None,
+            Some((least, most)) => {
+                Some(format!("of {runs}, {} to {}", units::times(least), units::times(most)))
+            }
+            None => Some(format!("of {runs}")),
+        }
+    }
+}
+
+/// What runs are put in order by; larger is worse.
+fn badness(run: &BrokerRun) -> f64 {
+    match (&run.recovery, run.amplification) {
+        (Some(recovery), _) => recovery.away_ms().unwrap_or(f64::INFINITY),
+        (None, Some(amplification)) => amplification.p999,
+        (None, None) => f64::INFINITY,
     }
 }
 

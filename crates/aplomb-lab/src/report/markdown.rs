@@ -2,11 +2,11 @@
 //!
 //! What always holds: no text of a record can end a cell or a row, or become markup.
 
-use super::comparison::{Comparison, Entry};
+use super::comparison::{Cell, Comparison, Entry};
 use super::headline::STAYED;
 use super::special;
 use super::units;
-use crate::record::{BrokerRun, Ended};
+use crate::record::Ended;
 
 /// The table, with a line feed at its end.
 #[must_use]
@@ -24,15 +24,15 @@ pub fn compare_markdown(entries: &[Entry<'_>]) -> String {
         let what = if row.story.control { "negative control" } else { row.disturbance.unwrap_or_default() };
         let mut cells = vec![format!("**{}**", plain(&row.story.name)), plain(what)];
         for run in &row.cells {
-            cells.extend(figures(*run));
+            cells.extend(figures(run.as_ref()));
         }
         rows.push(cells);
     }
     rows.iter().map(|cells| format!("| {} |\n", cells.join(" | "))).collect()
 }
 
-fn figures(run: Option<&BrokerRun>) -> [String; 2] {
-    let Some(run) = run else { return ["–".to_owned(), "–".to_owned()] };
+fn figures(cell: Option<&Cell<'_>>) -> [String; 2] {
+    let Some(Cell { run, .. }) = cell else { return ["–".to_owned(), "–".to_owned()] };
     if run.ended != Ended::Completed {
         return ["cut short".to_owned(), "–".to_owned()];
     }
@@ -48,8 +48,9 @@ fn figures(run: Option<&BrokerRun>) -> [String; 2] {
     let factor =
         if a.p999 >= STAYED { format!("**{}**", units::times(a.p999)) } else { units::times(a.p999) };
     let both = format!("{} → {} ({factor})", units::time_us(calm.p999_us), units::time_us(during.p999_us));
-    let without = run.expectation.reservation().map(|words| format!(", {}", plain(&words)));
-    [both + verdict + &without.unwrap_or_default(), units::time_us(during.max_us)]
+    let told = [cell.and_then(Cell::among), run.expectation.reservation()];
+    let told: String = told.into_iter().flatten().map(|words| format!(", {}", plain(&words))).collect();
+    [both + verdict + &told, units::time_us(during.max_us)]
 }
 
 /// A text without markup, in one line.

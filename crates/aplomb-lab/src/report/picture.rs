@@ -48,7 +48,7 @@ fn drawn(comparison: &Comparison<'_>) -> (Frame, Vec<Element>) {
     let lanes = comparison.names.len() as f64;
     let height = TOP + BOTTOM + comparison.rows.len() as f64 * (lanes * LANE + GAP);
     let frame = Frame { width: WIDTH, height, left: LEFT, right: RIGHT, top: TOP, bottom: BOTTOM };
-    let runs = comparison.rows.iter().flat_map(|row| row.cells.iter().flatten());
+    let runs = comparison.rows.iter().flat_map(|row| row.cells.iter().flatten().map(|cell| cell.run));
     // Of a broker that was killed, the time for which it was away is no latency.
     let runs = runs.filter(|run| run.recovery.is_none());
     let measured = runs.flat_map(|run| [&run.latency.calm, &run.latency.during]).flatten();
@@ -98,7 +98,8 @@ fn incident(row: &Row<'_>, names: &[Who], frame: &Frame, scale: Scale, top: f64)
     drawn.push(axes::label(16.0, top + 38.0, "start", &what).class("soft"));
     for (at, (run, who)) in row.cells.iter().zip(names).enumerate() {
         let y = top + GAP / 2.0 + LANE * (at as f64 + 0.5);
-        drawn.push(el("g").class(who.class).children(lane(*run, who, frame, scale, y)));
+        let run = run.as_ref().map(|cell| cell.run);
+        drawn.push(el("g").class(who.class).children(lane(run, who, frame, scale, y)));
     }
     drawn
 }
