@@ -120,6 +120,9 @@ pub struct BrokerRun {
     pub recovery: Option<Recovery>,
     /// How late the generator itself was. A run whose sender was late measures the machine.
     pub sender_lateness_us: Lateness,
+    /// How late the machine itself was: a thread on each processor that wanted to run every millisecond, before everybody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine_lateness: Option<MachineLateness>,
     /// The time between two looks at the broker's threads.
     pub sampling_ms: u32,
     /// Threads that were seen in uninterruptible sleep.
@@ -353,6 +356,17 @@ pub struct Lateness {
     pub p99: u64,
     /// The largest.
     pub max: u64,
+}
+
+/// How late the machine itself was, by phase. Nobody on it could have done better.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineLateness {
+    /// Before the disturbance.
+    pub calm: Option<Percentiles>,
+    /// During it.
+    pub during: Option<Percentiles>,
+    /// After it.
+    pub after: Option<Percentiles>,
 }
 
 /// What a thread is there for.
@@ -594,6 +608,11 @@ mod tests {
                     repeated: 1,
                 }),
                 sender_lateness_us: Lateness { p99: 80, max: 900 },
+                machine_lateness: Some(MachineLateness {
+                    calm: Some(Percentiles { p50_us: 60, p99_us: 300, p999_us: 2_000, max_us: 9_000 }),
+                    during: None,
+                    after: None,
+                }),
                 sampling_ms: 50,
                 stalls: vec![stall()],
                 signatures: vec![Signature {

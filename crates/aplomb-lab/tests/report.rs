@@ -2,7 +2,7 @@
 
 mod sample;
 
-use aplomb_lab::record::{Ended, PhaseName, Run};
+use aplomb_lab::record::{Ended, MachineLateness, Percentiles, PhaseName, Run};
 use aplomb_lab::report::{self, Entry};
 
 fn inode_lock() -> Run {
@@ -204,7 +204,7 @@ fn figures_of_some_say_of_whom_they_are() {
 }
 
 #[test]
-fn a_comparison_has_the_worst_first_and_controls_last_and_the_latest_run_of_each() {
+fn a_comparison_has_the_worst_first_and_controls_last_and_each_brokers_own_runs() {
     let mut runs = sample::runs();
     let mut again = runs[1].clone();
     again.began = "2026-11-23T00:00:00Z".to_owned();
@@ -220,6 +220,44 @@ fn a_comparison_has_the_worst_first_and_controls_last_and_the_latest_run_of_each
     assert!(journal.contains("5.7 ms → 10 s (**1,754×**)"), "{journal}");
     assert!(journal.contains("2.9 ms → 3.1 ms (1.1×)"), "Aplomb's of the earlier run: {journal}");
     assert!(table.lines().last().is_some_and(|line| line.contains("negative control")));
+}
+
+#[test]
+fn of_several_runs_the_one_in_the_middle_stands_for_all() {
+    let one = sample::runs().remove(1);
+    let with = |day: u32, during_us: u64| {
+        let mut run = one.clone();
+        run.began = format!("2026-11-{day}T00:00:00Z");
+        for broker in &mut run.brokers {
+            broker.latency.calm.as_mut().expect("measured").p999_us = 5_000;
+            broker.latency.during.as_mut().expect("measured").p999_us = during_us;
+            broker.amplification = broker.latency.amplification();
+        }
+        run
+    };
+    let mut runs = vec![with(22, 6_000), with(23, 90_000), with(24, 5_500)];
+    let mut failed = with(25, 1);
+    failed.brokers[0].ended = Ended::Failed("the broker has died".to_owned());
+    failed.brokers.truncate(1);
+    runs.push(failed);
+    let table = report::compare_markdown(&entries(&runs));
+    assert_eq!(table.matches("5.0 ms → 6.0 ms (1.2×), of 3 runs, 1.1× to 18×").count(), 2, "{table}");
+    let page = report::compare_page(&entries(&runs));
+    assert_eq!(page.matches("of 3 runs, 1.1× to 18×").count(), 2);
+    assert!(!report::compare_markdown(&entries(&runs[..1])).contains(" runs"));
+}
+
+#[test]
+fn how_late_the_machine_was_is_told_where_it_is_known() {
+    let mut run = inode_lock();
+    let told = |run: &Run| {
+        [report::page(run, None), report::summary(run)].map(|text| text.matches("late by 2.0 ms at p99.9").count())
+    };
+    assert_eq!(told(&run), [0, 0]);
+    let percentiles = |p999_us| Some(Percentiles { p50_us: 60, p99_us: 300, p999_us, max_us: 9_000 });
+    let lateness = MachineLateness { calm: percentiles(2_000), during: percentiles(3_000), after: None };
+    run.brokers[0].machine_lateness = Some(lateness);
+    assert_eq!(told(&run), [1, 1]);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::evidence;
 use super::headline;
 use super::html::{Element, el};
 use super::series::{self, Scales};
+use super::special;
 use super::timeline;
 use super::units;
 use super::who::{self, Who};
@@ -186,10 +187,13 @@ fn broker(run: &BrokerRun, who: &Who) -> Element {
         units::time_us(run.sender_lateness_us.p99),
         units::time_us(run.sender_lateness_us.max)
     );
+    let machine = special::machine(run)
+        .map(|words| el("p").class("small").text(format!("The machine itself was {words}.")));
     let mut all = el("div")
         .class(who.class)
         .child(el("h3").text(&who.name))
         .child(el("p").class("small").text(late))
+        .children(machine)
         .children(run.broker.java.as_ref().map(|java| el("p").class("small").text(format!("Java {java}"))));
     let texts = [
         ("The command that started it", in_a_shell(&run.broker.command)),

@@ -67,6 +67,19 @@ pub(super) fn counted(counted: &Counted) -> String {
     )
 }
 
+/// How late the machine itself was, before and during the disturbance; nothing of a record that does not know.
+pub(super) fn machine(run: &BrokerRun) -> Option<String> {
+    let lateness = run.machine_lateness.as_ref()?;
+    let (calm, during) = (lateness.calm?, lateness.during?);
+    Some(format!(
+        "late by {} at p99.9 and {} at most in the calm part, {} and {} during the disturbance",
+        units::time_us(calm.p999_us),
+        units::time_us(calm.max_us),
+        units::time_us(during.p999_us),
+        units::time_us(during.max_us)
+    ))
+}
+
 /// A sentence to be added to a headline; the first broker's words are everybody's.
 pub(super) fn of_whom(runs: &[BrokerRun]) -> Option<String> {
     let counted = runs.iter().find_map(|run| run.counted.as_ref())?;

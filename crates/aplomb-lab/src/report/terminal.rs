@@ -117,6 +117,7 @@ fn told(run: &BrokerRun, who: &Who) -> Vec<String> {
             )
         });
     }
+    lines.extend(special::machine(run).map(|words| format!("  machine      {words}")));
     for signature in &run.signatures {
         let word = match (signature.expected, signature.seen) {
             (true, true) => "seen",

@@ -14,6 +14,7 @@ use super::{Options, Plan, Trouble};
 use crate::conditions::sync;
 use crate::disk::{PerOperation, ServiceTimes};
 use crate::evidence::metrics::Metrics;
+use crate::evidence::metronome::{Beats, Metronome};
 use crate::evidence::threads::{Sampler, Seen};
 use crate::incidents::Incident;
 use crate::record::{Counted, Recovery};
@@ -35,6 +36,8 @@ pub(super) struct Course {
     /// How the broker came back, if it was killed.
     pub(super) recovery: Option<Recovery>,
     pub(super) seen: Seen,
+    /// How late the machine was, from the beginning of measuring on.
+    pub(super) beats: Beats,
     pub(super) arrived: Vec<Arrived>,
     pub(super) metrics: Option<(Metrics, Metrics)>,
     /// By phase: calm, during, after.
@@ -117,6 +120,7 @@ fn measure(
     let Started { loads, begin, names } = started;
     let zero_ns = monotonic_ns() - i128::try_from(begin.elapsed().as_nanos()).unwrap_or_default();
     let sampler = Sampler::start(scene.broker.pid(), names, begin).map_err(Trouble::Sampler)?;
+    let metronome = Metronome::start(begin).map_err(Trouble::Sampler)?;
     let device = |scene: &Scene| scene.disk.service_times().map_err(|error| Trouble::Scene(error.into()));
     let page = |scene: &Scene| scene.broker.metrics_address().map(Metrics::fetch).and_then(Result::ok);
     device(scene)?;
@@ -140,6 +144,7 @@ fn measure(
     tell("recovery");
     wait_until(begin + plan.length(), stop)?;
     let after_times = device(scene)?;
+    let beats = metronome.finish();
     if trouble.is_none() {
         let ended = scene.broker.ended();
         trouble = ended.map(|status| format!("the broker has ended in the midst of it ({status})"));
@@ -160,6 +165,7 @@ fn measure(
         counted,
         recovery,
         seen,
+        beats,
         arrived,
         metrics: before.zip(end.or(during)),
         device: [calm_times, during_times, after_times],
