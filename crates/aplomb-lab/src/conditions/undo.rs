@@ -3,6 +3,7 @@
 //! What always holds: a shell of its own waits for the end of a pipe whose other end the lab alone holds. When the lab lets go, or is killed, the
 //! pipe ends and the shell does what it was given at the start. It is in a process group of its own, where a Ctrl-C does not reach it.
 
+use std::fs::File;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
@@ -20,12 +21,24 @@ impl Undo {
     /// # Errors
     /// When there is no shell.
     pub fn by(script: &str, arguments: &[&str]) -> Result<Self, ConditionError> {
+        Self::start(Stdio::null(), script, arguments)
+    }
+
+    /// The same; a lock on this file lasts until the script has ended, whoever has died by then.
+    ///
+    /// # Errors
+    /// When there is no shell.
+    pub fn holding(lock: File, script: &str, arguments: &[&str]) -> Result<Self, ConditionError> {
+        Self::start(lock.into(), script, arguments)
+    }
+
+    fn start(output: Stdio, script: &str, arguments: &[&str]) -> Result<Self, ConditionError> {
         let script = format!("cat >/dev/null; {script}");
         let shell = Command::new("sh")
             .args(["-c", &script, "aplomb-lab-undo"])
             .args(arguments)
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            .stdout(output)
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()
