@@ -251,7 +251,8 @@ fn of_several_runs_the_one_in_the_middle_stands_for_all() {
 fn how_late_the_machine_was_is_told_where_it_is_known() {
     let mut run = inode_lock();
     let told = |run: &Run| {
-        [report::page(run, None), report::summary(run)].map(|text| text.matches("late by 2.0 ms at p99.9").count())
+        [report::page(run, None), report::summary(run)]
+            .map(|text| text.matches("late by 2.0 ms at p99.9").count())
     };
     assert_eq!(told(&run), [0, 0]);
     let percentiles = |p999_us| Some(Percentiles { p50_us: 60, p99_us: 300, p999_us, max_us: 9_000 });

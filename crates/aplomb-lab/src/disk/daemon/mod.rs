@@ -122,6 +122,7 @@ fn start(place: &Place, shared: &Arc<Shared>, endings: &Sender<Ending>) -> Resul
 
     let device = layers::attach(&place.device()).map_err(|why| why.to_string())?;
     layers::set_cache(&device, settings.cache).map_err(|why| why.to_string())?;
+    layers::set_read_ahead(&device).map_err(|why| why.to_string())?;
     layers::make(settings.filesystem, &device).map_err(|why| why.to_string())?;
     layers::mount(&device, &settings.mount).map_err(|why| why.to_string())?;
 
