@@ -120,7 +120,7 @@ pub struct BrokerRun {
     pub recovery: Option<Recovery>,
     /// How late the generator itself was. A run whose sender was late measures the machine.
     pub sender_lateness_us: Lateness,
-    /// How late the machine itself was: a thread on each processor that wanted to run every millisecond, before everybody else.
+    /// How late the machine itself was: a thread on each processor that wanted to run every other millisecond, before everybody else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine_lateness: Option<MachineLateness>,
     /// The time between two looks at the broker's threads.
@@ -367,6 +367,31 @@ pub struct MachineLateness {
     pub during: Option<Percentiles>,
     /// After it.
     pub after: Option<Percentiles>,
+}
+
+impl MachineLateness {
+    /// A machine that is late by no more than this at p99.9, in microseconds, is steady enough to compare two parts of a run.
+    pub const STEADY_US: u64 = 5_000;
+
+    /// Whether the machine was steady before and during the disturbance.
+    #[must_use]
+    pub fn is_steady(&self) -> bool {
+        self.worst_us() <= Self::STEADY_US
+    }
+
+    /// The larger p99.9 of the two parts that are compared, in microseconds.
+    #[must_use]
+    pub fn worst_us(&self) -> u64 {
+        [self.calm, self.during].into_iter().flatten().map(|late| late.p999_us).max().unwrap_or(0)
+    }
+}
+
+impl BrokerRun {
+    /// Whether the machine was steady, as far as is known.
+    #[must_use]
+    pub fn machine_was_steady(&self) -> bool {
+        self.machine_lateness.as_ref().is_none_or(MachineLateness::is_steady)
+    }
 }
 
 /// What a thread is there for.

@@ -248,6 +248,23 @@ fn of_several_runs_the_one_in_the_middle_stands_for_all() {
 }
 
 #[test]
+fn a_run_on_a_machine_that_was_late_itself_counts_where_there_is_no_other() {
+    let mut late = inode_lock();
+    let percentiles = |p999_us| Some(Percentiles { p50_us: 60, p99_us: 300, p999_us, max_us: 90_000 });
+    for broker in &mut late.brokers {
+        let lateness = MachineLateness { calm: percentiles(2_000), during: percentiles(44_000), after: None };
+        broker.machine_lateness = Some(lateness);
+    }
+    let table = |runs: &[Run]| report::compare_markdown(&entries(runs));
+    let remark = "on a machine that was late by 44 ms itself";
+    let alone = std::slice::from_ref(&late);
+    assert_eq!(table(alone).matches(remark).count(), 2);
+    assert_eq!(report::compare_page(&entries(alone)).matches(remark).count(), 2);
+    let both = table(&[inode_lock(), late.clone()]);
+    assert!(!both.contains(remark) && !both.contains(" runs"), "{both}");
+}
+
+#[test]
 fn how_late_the_machine_was_is_told_where_it_is_known() {
     let mut run = inode_lock();
     let told = |run: &Run| {

@@ -169,9 +169,8 @@ fn cell(found: Option<&Cell<'_>>) -> Element {
         },
     };
     let mut cell = el("td").children(figures);
-    if let Some(among) = found.and_then(Cell::among) {
-        cell = cell.child(el("span").class("disturbance").text(among));
-    }
+    let remarks = found.into_iter().flat_map(Cell::remarks);
+    cell = cell.children(remarks.map(|remark| el("span").class("disturbance").text(remark)));
     if let Some(counted) = &run.counted {
         cell = cell.child(el("span").class("disturbance").text(&counted.who));
     }

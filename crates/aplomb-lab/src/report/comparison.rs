@@ -1,7 +1,7 @@
 //! Many runs laid side by side: one row an incident, one column a broker.
 //!
 //! What always holds: a cell is one run, of which half of that broker's runs of the incident were as good or better (by the factor of p99.9, or by
-//! the time for which it was away); runs that failed count only where there are no others. Incidents that hurt most come first, negative controls last.
+//! the time for which it was away); runs that failed, and then runs on a machine that was late itself, count only where there are no others. Incidents that hurt most come first, negative controls last.
 //! `compare` makes a page of it, `picture` a picture, `markdown` a table.
 
 use super::headline;
@@ -101,6 +101,9 @@ impl<'a> Cell<'a> {
         if all.iter().any(|(run, _)| run.ended == Ended::Completed) {
             all.retain(|(run, _)| run.ended == Ended::Completed);
         }
+        if all.iter().any(|(run, _)| run.machine_was_steady()) {
+            all.retain(|(run, _)| run.machine_was_steady());
+        }
         all.sort_by(|(a, _), (b, _)| badness(a).total_cmp(&badness(b)));
         let (run, page) = *all.get(all.len() / 2)?;
         let factors = || all.iter().filter_map(|(run, _)| Some(run.amplification?.p999));
@@ -109,8 +112,16 @@ impl<'a> Cell<'a> {
         Some(Self { run, runs: all.len(), factors: span, page })
     }
 
+    /// What is to be said beside the figures: that the machine was late itself, and of how many runs it is.
+    pub(super) fn remarks(&self) -> impl Iterator<Item = String> {
+        let late = self.run.machine_lateness.as_ref().filter(|late| !late.is_steady());
+        let late = late
+            .map(|late| format!("on a machine that was late by {} itself", units::time_us(late.worst_us())));
+        late.into_iter().chain(self.among())
+    }
+
     /// How many runs there were and how far apart, where there was more than one: `of 3 runs, 0.9× to 1.7×`.
-    pub(super) fn among(&self) -> Option<String> {
+    fn among(&self) -> Option<String> {
         let runs = units::plural(self.runs as u64, "run");
         match self.factors {
             _ if self.runs < 2 => None,

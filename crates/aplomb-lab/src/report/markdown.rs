@@ -48,8 +48,8 @@ fn figures(cell: Option<&Cell<'_>>) -> [String; 2] {
     let factor =
         if a.p999 >= STAYED { format!("**{}**", units::times(a.p999)) } else { units::times(a.p999) };
     let both = format!("{} → {} ({factor})", units::time_us(calm.p999_us), units::time_us(during.p999_us));
-    let told = [cell.and_then(Cell::among), run.expectation.reservation()];
-    let told: String = told.into_iter().flatten().map(|words| format!(", {}", plain(&words))).collect();
+    let told = cell.into_iter().flat_map(Cell::remarks).chain(run.expectation.reservation());
+    let told: String = told.map(|words| format!(", {}", plain(&words))).collect();
     [both + verdict + &told, units::time_us(during.max_us)]
 }
 

@@ -18,7 +18,7 @@ use crate::brokers::{Aplomb, BrokerUnderTest, ClassPath, External, JarsError, Ka
 use crate::disk::{Disk, Options as DiskOptions};
 use crate::evidence::machine;
 use crate::incidents::{Action, Aim, Incident};
-use crate::record::{self, BrokerRun, Run};
+use crate::record::{self, BrokerRun, MachineLateness, Run};
 use crate::scene::{Folders, Scene, SceneError};
 
 /// Bytes of a slow disk.
@@ -49,6 +49,8 @@ pub struct Options {
     pub plan: Plan,
     /// What chance there is follows from this.
     pub seed: u64,
+    /// How often a broker's run is made, at most, until the machine itself was steady in one.
+    pub attempts: u32,
     /// The command that was given.
     pub command: Vec<String>,
 }
@@ -180,9 +182,33 @@ pub fn run(
             Choice::Kafka(version) => Some(ClassPath::of(version)?),
             Choice::Aplomb(_) | Choice::External { .. } => None,
         };
-        run.brokers.push(one(incident, options, choice, jars, stop, tell)?);
+        run.brokers.push(steady(incident, options, choice, jars.as_ref(), stop, tell)?);
     }
     Ok(run)
+}
+
+/// One broker's part, again while the machine was late itself and there are attempts left. Whatever the broker did has no say in it.
+fn steady(
+    incident: &Incident,
+    options: &Options,
+    choice: &Choice,
+    jars: Option<&ClassPath>,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&str),
+) -> Result<BrokerRun, LabError> {
+    let late_us = |run: &BrokerRun| run.machine_lateness.as_ref().map_or(0, MachineLateness::worst_us);
+    let mut best = one(incident, options, choice, jars.cloned(), stop, tell)?;
+    for _ in 1..options.attempts {
+        if best.machine_was_steady() {
+            break;
+        }
+        tell(&format!("once more: the machine itself was late by {} ms at p99.9", late_us(&best) / 1000));
+        let again = one(incident, options, choice, jars.cloned(), stop, tell)?;
+        if late_us(&again) < late_us(&best) {
+            best = again;
+        }
+    }
+    Ok(best)
 }
 
 /// One broker's part.
