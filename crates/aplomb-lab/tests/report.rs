@@ -244,6 +244,7 @@ fn of_several_runs_the_one_in_the_middle_stands_for_all() {
     assert_eq!(table.matches("5.0 ms → 6.0 ms (1.2×), of 3 runs, 1.1× to 18×").count(), 2, "{table}");
     let page = report::compare_page(&entries(&runs));
     assert_eq!(page.matches("of 3 runs, 1.1× to 18×").count(), 2);
+    assert_eq!([table, page].map(|text| text.matches("1 more failed").count()), [1, 1]);
     assert!(!report::compare_markdown(&entries(&runs[..1])).contains(" runs"));
 }
 

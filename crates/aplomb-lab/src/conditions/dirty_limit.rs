@@ -6,12 +6,12 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
 use super::{ConditionError, Undo};
+use crate::disk::wait_until;
 
 const SETTINGS: &str = "/proc/sys/vm";
 /// Whoever has locked it has changed the limit.
@@ -46,22 +46,15 @@ impl DirtyLimit {
 /// Locks a file, which is made if it is not there.
 fn claim(path: &Path, patience: Duration) -> Result<File, ConditionError> {
     let file = File::create(path).map_err(ConditionError::new(format!("making {}", path.display())))?;
-    let began = Instant::now();
-    loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
-            Err(rustix::io::Errno::WOULDBLOCK) if began.elapsed() < patience => {
-                sleep(Duration::from_millis(20))
-            }
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                let other = io::Error::other(
-                    "another run of the lab has changed it, and two at once would not put back what was there",
-                );
-                return Err(ConditionError::new("the limit of dirty pages")(other));
-            }
-            Err(why) => return Err(ConditionError::new(format!("locking {}", path.display()))(why.into())),
-        }
-    }
+    let locked = wait_until(patience, || match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(rustix::io::Errno::WOULDBLOCK) => None,
+        locked => Some(locked),
+    });
+    let other = "another run of the lab has changed it, and two at once would not put back what was there";
+    locked
+        .ok_or_else(|| ConditionError::new("the limit of dirty pages")(io::Error::other(other)))?
+        .map_err(|why| ConditionError::new(format!("locking {}", path.display()))(why.into()))?;
+    Ok(file)
 }
 
 /// The file to write, and what to write, to have the present limit again.

@@ -91,7 +91,7 @@ fn run(program: &'static str, args: &[&Path]) -> Result<String, LayerError> {
 }
 
 /// Asks until there is an answer or the time is over.
-pub(super) fn wait_until<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+pub(crate) fn wait_until<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     let began = Instant::now();
     loop {
         let answer = ask();

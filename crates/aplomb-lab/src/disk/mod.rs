@@ -41,6 +41,7 @@ pub use service_times::ServiceTimes;
 use contact::{PATIENCE, ask, status_of, unexpected};
 use error::io_error;
 use layers::LayerError;
+pub(crate) use layers::wait_until;
 use place::Place;
 use protocol::{Answer, Request};
 

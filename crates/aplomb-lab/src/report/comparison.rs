@@ -1,7 +1,7 @@
 //! Many runs laid side by side: one row an incident, one column a broker.
 //!
 //! What always holds: a cell is one run, of which half of that broker's runs of the incident were as good or better (by the factor of p99.9, or by
-//! the time for which it was away); runs that failed, and then runs on a machine that was late itself, count only where there are no others. Incidents that hurt most come first, negative controls last.
+//! the time for which it was away); runs that failed, and then runs on a machine that was late itself, count only where there are no others, and that some failed is told. Incidents that hurt most come first, negative controls last.
 //! `compare` makes a page of it, `picture` a picture, `markdown` a table.
 
 use super::headline;
@@ -46,9 +46,11 @@ pub(super) struct Cell<'a> {
     /// The one in the middle.
     pub(super) run: &'a BrokerRun,
     /// How many there are.
-    pub(super) runs: usize,
+    runs: usize,
+    /// How many more there are that failed.
+    failed: usize,
     /// The smallest and the largest factor of p99.9 among them, where they have one.
-    pub(super) factors: Option<(f64, f64)>,
+    factors: Option<(f64, f64)>,
     page: Option<&'a str>,
 }
 
@@ -98,9 +100,11 @@ impl<'a> Cell<'a> {
     {
         let theirs = entries.flat_map(|entry| entry.run.brokers.iter().map(|run| (run, entry.page)));
         let mut all: Vec<_> = theirs.filter(|(run, _)| same(&run.broker, broker)).collect();
+        let found = all.len();
         if all.iter().any(|(run, _)| run.ended == Ended::Completed) {
             all.retain(|(run, _)| run.ended == Ended::Completed);
         }
+        let failed = found - all.len();
         if all.iter().any(|(run, _)| run.machine_was_steady()) {
             all.retain(|(run, _)| run.machine_was_steady());
         }
@@ -109,15 +113,16 @@ impl<'a> Cell<'a> {
         let factors = || all.iter().filter_map(|(run, _)| Some(run.amplification?.p999));
         let span =
             factors().next().map(|_| (factors().fold(f64::MAX, f64::min), factors().fold(0.0, f64::max)));
-        Some(Self { run, runs: all.len(), factors: span, page })
+        Some(Self { run, runs: all.len(), failed, factors: span, page })
     }
 
-    /// What is to be said beside the figures: that the machine was late itself, and of how many runs it is.
+    /// What is to be said beside the figures: that the machine was late itself, of how many runs it is, and that others failed.
     pub(super) fn remarks(&self) -> impl Iterator<Item = String> {
         let late = self.run.machine_lateness.as_ref().filter(|late| !late.is_steady());
         let late = late
             .map(|late| format!("on a machine that was late by {} itself", units::time_us(late.worst_us())));
-        late.into_iter().chain(self.among())
+        let failed = (self.failed > 0).then(|| format!("{} more failed", units::count(self.failed as u64)));
+        late.into_iter().chain(self.among()).chain(failed)
     }
 
     /// How many runs there were and how far apart, where there was more than one: `of 3 runs, 0.9× to 1.7×`.
