@@ -3,19 +3,21 @@
 //! First all partitions are read. If that is not enough to answer with, the operation watches them and reads those again that have more, until
 //! there is enough or the time is up. A partition whose records only the disk has says so at once and answers again when they are there;
 //! nobody waits for it who has something to return.
+//!
+//! What always holds: a fetch that waits for more holds no records. Memory for readers is little, and one who waits with some of it in hand
+//! would keep others from records that they could have now. It remembers how much there was, and reads it again in the end.
 
 use std::time::Duration;
 
-use aplomb_model::batch::HEADER_SIZE;
 use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset};
 use aplomb_protocol::EncodeError;
 use aplomb_protocol::hot::TopicKey;
 use aplomb_protocol::hot::fetch_request::FetchBody;
 use aplomb_protocol::hot::fetch_response::{FetchResponseHead, FetchResponseWriter, FetchedPartition};
 use aplomb_protocol::messages::fetch_response::{AbortedTransaction, EpochEndOffset};
-use bytes::Bytes;
 
 use super::produce::Calls;
+use super::whole_batches::whole_batches_within;
 use crate::figures::Count;
 use crate::message::{PartitionCall, PartitionKey, ReadCall, ReadRecords, ReadRefusal, Slot};
 use crate::metadata::MetadataImage;
@@ -42,6 +44,8 @@ pub(crate) struct FetchOp {
     outstanding: usize,
     cold: usize,
     watching: bool,
+    /// What was let go of is read again, to be returned whatever it comes to.
+    collecting: bool,
 }
 
 #[derive(Debug)]
@@ -50,6 +54,8 @@ struct FetchPart {
     wish: FetchWish,
     target: Result<PartitionKey, ErrorCode>,
     answer: Option<Result<ReadRecords, ReadRefusal>>,
+    /// Bytes of records that the answer had and that were let go of.
+    let_go: u64,
     state: PartState,
 }
 
@@ -75,6 +81,8 @@ pub(crate) enum Progress {
     Reply,
     /// Watch the partitions.
     Watch,
+    /// Read again what was let go of; it is enough, or the time is up.
+    Collect,
 }
 
 impl FetchOp {
@@ -121,7 +129,7 @@ impl FetchOp {
             .into_iter()
             .map(|(key, wish)| {
                 let target = resolve(&key, image);
-                FetchPart { key, wish, target, answer: None, state: PartState::Told }
+                FetchPart { key, wish, target, answer: None, let_go: 0, state: PartState::Told }
             })
             .collect();
         let wait = u64::try_from(body.max_wait_ms).unwrap_or(0);
@@ -138,6 +146,7 @@ impl FetchOp {
             outstanding: 0,
             cold: 0,
             watching: false,
+            collecting: false,
         })
     }
 
@@ -220,6 +229,7 @@ impl FetchOp {
     ) {
         let part = &mut self.parts[slot as usize];
         part.answer = Some(answer);
+        part.let_go = 0;
         match part.state {
             PartState::Reading => self.outstanding -= 1,
             PartState::OnDisk => self.cold -= 1,
@@ -241,22 +251,35 @@ impl FetchOp {
     }
 
     /// What to do now.
-    pub(crate) fn progress(&self, now: Instant) -> Progress {
+    pub(crate) fn progress(&mut self, now: Instant) -> Progress {
         if self.outstanding > 0 {
             return Progress::Wait;
         }
-        if self.parts.is_empty() || self.has_news() || self.bytes() >= self.min_bytes {
+        let enough = self.collecting || self.parts.is_empty() || self.bytes() >= self.min_bytes;
+        if enough || self.has_news() {
             // Records that are on their way from the disk are worth the wait when there is nothing else.
             let patient =
                 self.cold > 0 && self.bytes() == 0 && !self.has_news() && self.wake_again(now).is_some();
-            return if patient { Progress::Wait } else { Progress::Reply };
+            return if patient { Progress::Wait } else { self.end() };
         }
         if self.wake_again(now).is_none() {
-            return Progress::Reply;
+            return self.end();
         }
+        self.parts.iter_mut().for_each(FetchPart::let_go);
         let unwatched =
             |part: &FetchPart| part.state == PartState::Told && matches!(part.answer, Some(Ok(_)));
         if self.parts.iter().any(unwatched) { Progress::Watch } else { Progress::Wait }
+    }
+
+    fn end(&self) -> Progress {
+        if self.parts.iter().any(|part| part.let_go > 0) { Progress::Collect } else { Progress::Reply }
+    }
+
+    /// Reads of what was let go of.
+    pub(crate) fn collect(&mut self) -> Calls {
+        self.collecting = true;
+        let slots: Vec<usize> = (0..self.parts.len()).filter(|slot| self.parts[*slot].let_go > 0).collect();
+        slots.into_iter().filter_map(|slot| self.read(slot as Slot)).collect()
     }
 
     /// Whether a partition has something to say that should not wait for records: an error, a divergence.
@@ -264,8 +287,9 @@ impl FetchOp {
         self.parts.iter().any(|part| part.target.is_err() || matches!(part.answer, Some(Err(_))))
     }
 
+    /// What the partitions have, in hand or not.
     fn bytes(&self) -> u64 {
-        self.parts.iter().map(FetchPart::bytes).sum()
+        self.parts.iter().map(|part| part.bytes() + part.let_go).sum()
     }
 
     /// The reply.
@@ -312,10 +336,19 @@ impl FetchOp {
 }
 
 impl FetchPart {
+    /// Bytes of records in hand.
     fn bytes(&self) -> u64 {
         match &self.answer {
             Some(Ok(read)) => read.records.iter().map(|slice| slice.len() as u64).sum(),
             Some(Err(_)) | None => 0,
+        }
+    }
+
+    fn let_go(&mut self) {
+        self.let_go += self.bytes();
+        if let Some(Ok(read)) = &mut self.answer {
+            read.records.clear();
+            read.aborted.clear();
         }
     }
 
@@ -422,76 +455,133 @@ fn resolve(key: &FetchKey, image: &MetadataImage) -> Result<PartitionKey, ErrorC
     Ok(PartitionKey { topic: topic.id, partition: key.partition })
 }
 
-/// The first whole batches of `slices` that take at most `limit` bytes.
-fn whole_batches_within(slices: &[Bytes], limit: u64) -> Vec<Bytes> {
-    let total: u64 = slices.iter().map(|slice| slice.len() as u64).sum();
-    let mut end = 0;
-    while end + HEADER_SIZE as u64 <= total {
-        let size = 12 + u64::from(u32_at(slices, end + 8));
-        if end + size > limit.min(total) {
-            break;
-        }
-        end += size;
-    }
-    let mut kept = Vec::new();
-    for slice in slices {
-        let take = end.min(slice.len() as u64);
-        if take == 0 {
-            break;
-        }
-        kept.push(slice.slice(..usize::try_from(take).expect("not above a slice's length")));
-        end -= take;
-    }
-    kept
-}
-
-/// Four bytes at `position` of the bytes that `slices` hold one after the other, as a number.
-fn u32_at(slices: &[Bytes], position: u64) -> u32 {
-    let mut skip = position;
-    let mut raw = [0; 4];
-    let mut filled = 0;
-    for slice in slices {
-        let len = slice.len() as u64;
-        if skip >= len {
-            skip -= len;
-            continue;
-        }
-        for byte in &slice[usize::try_from(skip).expect("within the slice")..] {
-            raw[filled] = *byte;
-            filled += 1;
-            if filled == raw.len() {
-                return u32::from_be_bytes(raw);
-            }
-        }
-        skip = 0;
-    }
-    u32::from_be_bytes(raw)
-}
-
 #[cfg(test)]
 mod tests {
-    use aplomb_model::Timestamp;
-    use aplomb_model::batch::BatchBuilder;
+    use std::sync::Arc;
+
+    use aplomb_model::{PartitionIndex, TopicId, TopicPartition};
+    use bytes::Bytes;
 
     use super::*;
+    use crate::figures::PartitionFigures;
+
+    const SLOT: Slot = 0;
+
+    /// Records of one partition, as long as somebody holds them.
+    struct Records(Arc<Vec<u8>>);
+
+    struct Held(Arc<Vec<u8>>);
+
+    impl AsRef<[u8]> for Held {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    impl Records {
+        fn new(bytes: usize) -> Self {
+            Self(Arc::new(vec![7; bytes]))
+        }
+
+        fn answer(&self) -> Result<ReadRecords, ReadRefusal> {
+            let end = Offset::new(10);
+            Ok(ReadRecords {
+                records: vec![Bytes::from_owner(Held(Arc::clone(&self.0)))],
+                high_watermark: end,
+                last_stable: end,
+                log_start: Offset::ZERO,
+                aborted: Vec::new(),
+                visible_end: end,
+                figures: Arc::new(PartitionFigures::new(TopicPartition::new("orders", 0))),
+            })
+        }
+
+        fn are_held(&self) -> bool {
+            Arc::strong_count(&self.0) > 1
+        }
+    }
+
+    fn at(millis: u64) -> Instant {
+        Instant::START + Duration::from_secs(10) + Duration::from_millis(millis)
+    }
+
+    /// A fetch of one partition, from 0 ms to 100 ms.
+    fn wants(min_bytes: u64) -> FetchOp {
+        let partition = PartitionIndex(0);
+        let target = PartitionKey { topic: TopicId::from_u128(5), partition };
+        let wish = FetchWish {
+            fetch_offset: 0,
+            current_leader_epoch: -1,
+            last_fetched_epoch: -1,
+            max_bytes: 1 << 20,
+        };
+        let part = FetchPart {
+            key: FetchKey { topic: TopicKey::Name("orders".into()), partition },
+            wish,
+            target: Ok(target),
+            answer: None,
+            let_go: 0,
+            state: PartState::Told,
+        };
+        FetchOp {
+            version: 12,
+            correlation_id: 1,
+            context: Context::Sessionless,
+            parts: vec![part],
+            committed_only: false,
+            min_bytes,
+            max_bytes: 1 << 20,
+            begun: at(0),
+            deadline: at(100),
+            outstanding: 0,
+            cold: 0,
+            watching: false,
+            collecting: false,
+        }
+    }
 
     #[test]
-    fn a_full_response_is_cut_between_batches_wherever_the_slices_are_cut() {
-        let mut bytes = Vec::new();
-        let mut ends = vec![0_usize];
-        for n in 0..5 {
-            let mut batch = BatchBuilder::new(Offset::new(n));
-            batch.append(Timestamp(1), None, Some(&vec![b'x'; 10 * n as usize]), &[]);
-            bytes.extend_from_slice(&batch.build());
-            ends.push(bytes.len());
-        }
-        for piece in [7, 61, 1000] {
-            let slices: Vec<Bytes> = bytes.chunks(piece).map(Bytes::copy_from_slice).collect();
-            for limit in 0..=bytes.len() + 1 {
-                let expected = *ends.iter().rfind(|end| **end <= limit).expect("nothing always fits");
-                let kept = whole_batches_within(&slices, limit as u64).concat();
-                assert_eq!(kept, bytes[..expected], "limit {limit}");
-            }
-        }
+    fn a_fetch_that_waits_for_more_holds_no_records_and_reads_them_again_when_its_time_is_up() {
+        let mut op = wants(1000);
+        let records = Records::new(100);
+        assert_eq!(op.reads().len(), 1);
+        op.on_answer(SLOT, records.answer(), false);
+        assert_eq!(op.progress(at(1)), Progress::Watch);
+        assert!(!records.are_held());
+        assert_eq!(op.watches().len(), 1);
+        assert_eq!(op.progress(at(99)), Progress::Wait);
+        assert_eq!(op.progress(at(100)), Progress::Collect);
+        assert_eq!(op.collect().len(), 1);
+        assert_eq!(op.progress(at(100)), Progress::Wait);
+        op.on_answer(SLOT, records.answer(), false);
+        assert_eq!(op.progress(at(100)), Progress::Reply);
+        assert!(records.are_held());
+    }
+
+    #[test]
+    fn what_was_let_go_of_counts_until_it_is_read_again() {
+        let mut op = wants(1000);
+        op.reads();
+        op.on_answer(SLOT, Records::new(600).answer(), false);
+        assert_eq!(op.progress(at(1)), Progress::Watch);
+        op.watches();
+        // The whole of it, not only what came since.
+        assert!(op.read(SLOT).is_some());
+        op.on_answer(SLOT, Records::new(1000).answer(), false);
+        assert_eq!(op.progress(at(2)), Progress::Reply);
+    }
+
+    #[test]
+    fn what_only_the_disk_has_when_it_is_read_again_is_waited_for_as_ever() {
+        let mut op = wants(1000);
+        op.reads();
+        op.on_answer(SLOT, Records::new(600).answer(), false);
+        assert_eq!(op.progress(at(1)), Progress::Watch);
+        assert_eq!(op.progress(at(100)), Progress::Collect);
+        op.collect();
+        op.on_answer(SLOT, Records::new(0).answer(), true);
+        assert_eq!(op.progress(at(101)), Progress::Wait);
+        op.on_answer(SLOT, Records::new(600).answer(), false);
+        assert_eq!(op.progress(at(200)), Progress::Reply);
     }
 }

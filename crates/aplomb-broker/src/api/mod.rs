@@ -30,6 +30,7 @@ pub(crate) mod produce;
 pub(crate) mod scatter;
 mod supported;
 pub mod update_features;
+mod whole_batches;
 
 #[cfg(test)]
 mod tests;

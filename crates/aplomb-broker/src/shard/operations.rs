@@ -68,6 +68,13 @@ impl Shard {
                     self.make_calls(number, watches, now, out);
                     false
                 }
+                Progress::Collect => {
+                    let reads = op.collect();
+                    let later = op.patience(now.instant);
+                    self.operations.remind(number, later);
+                    self.make_calls(number, reads, now, out);
+                    false
+                }
             },
             Waiting::Produce(op) => op.is_complete(),
             Waiting::ListOffsets(op) => op.is_complete(),
@@ -104,7 +111,7 @@ impl Shard {
             }
             Waiting::Fetch(op) => match op.wake_again(now.instant) {
                 Some(later) => self.operations.remind(number, later),
-                None => self.finish(number, now, out),
+                None => self.look_at(number, now, out),
             },
             Waiting::ListOffsets(_)
             | Waiting::EpochEnds(_)
@@ -153,10 +160,10 @@ impl Shard {
     /// All fetches are answered with what they have: the broker stops.
     pub(super) fn finish_fetches(&mut self, now: Now, out: &mut Vec<Output>) {
         for number in self.operations.numbers_where(|parked| matches!(parked.what, Waiting::Fetch(_))) {
-            match self.operations.get_mut(number) {
-                // Partitions of other shards are about to answer.
-                Some(Parked { what: Waiting::Fetch(op), .. }) if op.is_reading() => op.hurry(),
-                _ => self.finish(number, now, out),
+            // Those that partitions are about to answer go on when they have.
+            if let Some(Parked { what: Waiting::Fetch(op), .. }) = self.operations.get_mut(number) {
+                op.hurry();
+                self.look_at(number, now, out);
             }
         }
     }
