@@ -17,7 +17,7 @@ pub(super) fn incident() -> Incident {
             transaction, and waits for it. LINE met this in 2019. -Xlog:async mends it, and Apache Kafka's start script does not set it.",
         filesystem: Filesystem::Ext4,
         on_disk: OnDisk::Logs,
-        before: vec![Action::Allocate(20_000_000)],
+        before: vec![Action::Allocate(80_000_000)],
         during: vec![
             Step::first(Action::Neighbour(Habit::Appends)),
             Step::first(Action::Disk(Change::Delay { operation: Operation::Write, delay: Delay::of(1000) })),

@@ -90,7 +90,8 @@ pub struct Lateness {
     pub max: u64,
 }
 
-/// How late the machine itself was, by phase. Nobody on it could have done better.
+/// How late the machine itself was, by phase: at each moment, what its processors, added up, had still to lose until all of them were in time again. Nobody on it
+/// could have done better.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineLateness {
     /// Before the disturbance.
@@ -103,7 +104,7 @@ pub struct MachineLateness {
 
 impl MachineLateness {
     /// A machine that is late by no more than this at p99.9, in microseconds, is steady enough to compare two parts of a run.
-    pub const STEADY_US: u64 = 5_000;
+    pub const STEADY_US: u64 = 10_000;
 
     /// Whether the machine was steady before and during the disturbance.
     #[must_use]

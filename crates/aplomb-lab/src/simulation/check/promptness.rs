@@ -48,6 +48,8 @@ struct Waiting {
     due: Instant,
     /// Records came that a waiting reader wants.
     wanted: Option<(Instant, Vec<usize>)>,
+    /// When a share that a waiting batch needs was last seen short of room: it may have moved to another since.
+    tight: Instant,
 }
 
 /// Requests that are not answered.
@@ -80,7 +82,7 @@ impl Promptness {
             // Judged by how long the disks have been well.
             Expect::Decision => now + MS * 3_600_000,
         };
-        self.waiting.insert(id, Waiting { expect, arrived: now, due, wanted: None });
+        self.waiting.insert(id, Waiting { expect, arrived: now, due, wanted: None, tight: now });
     }
 
     /// Records were appended at `place`, which a waiting reader may want. `disks`: where, if that is known.
@@ -119,24 +121,22 @@ impl Promptness {
     /// Looks for somebody who waits too long. `disks_of`: where a partition is, and where it moves to or comes from. `healthy`: since when nothing has kept the disks from their
     /// work, and `lost`: which of them are lost.
     pub(crate) fn check(
-        &self,
+        &mut self,
         now: Instant,
         disks_of: &mut dyn FnMut(PartitionId) -> Vec<usize>,
         healthy: Option<Instant>,
         lost: &[bool],
     ) -> Checked {
-        for (id, waiting) in &self.waiting {
+        for (id, waiting) in &mut self.waiting {
+            let Waiting { expect, arrived, due, wanted, tight } = waiting;
             let late = |what: &str| {
-                Err(format!(
-                    "{id:?} {:?} is not answered after {:?}: {what}",
-                    waiting.expect,
-                    now.since(waiting.arrived)
-                ))
+                let waited = now.since(*arrived);
+                Err(format!("{id:?} {expect:?} is not answered after {waited:?}: {what}"))
             };
-            if now > waiting.due {
+            if now > *due {
                 return late("its time is up");
             }
-            match &waiting.expect {
+            match &*expect {
                 Expect::Produce { parts, synced: false, .. } => {
                     let places: Vec<Vec<usize>> = parts.iter().map(|part| disks_of(*part)).collect();
                     if places.iter().any(Vec::is_empty) {
@@ -144,20 +144,21 @@ impl Promptness {
                     }
                     let disks = places.iter().flatten();
                     let room = disks.map(|disk| self.tight[*disk]).max().unwrap_or(now);
-                    if now > waiting.arrived.max(room) + PROMPT {
+                    *tight = room.max(*tight);
+                    if now > *tight + PROMPT {
                         return late("the tail has room for it");
                     }
                 }
                 Expect::Produce { synced: true, .. } => {
                     if let Some(healthy) = healthy.filter(|_| !lost.contains(&true)) {
                         let room = self.tight.iter().copied().max().unwrap_or(now);
-                        if now > waiting.arrived.max(healthy).max(room) + DECISION {
+                        if now > (*arrived).max(healthy).max(room) + DECISION {
                             return late("the disks are well");
                         }
                     }
                 }
                 Expect::Fetch { .. } => {
-                    if let Some((since, disks)) = &waiting.wanted
+                    if let Some((since, disks)) = &*wanted
                         && !disks.iter().any(|disk| lost[*disk])
                         && now > *since + PROMPT
                     {
@@ -166,7 +167,7 @@ impl Promptness {
                 }
                 Expect::Decision => {
                     if let Some(healthy) = healthy.filter(|_| !lost[0])
-                        && now > waiting.arrived.max(healthy) + DECISION
+                        && now > (*arrived).max(healthy) + DECISION
                     {
                         return late("the disks are well");
                     }
