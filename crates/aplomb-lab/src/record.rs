@@ -11,7 +11,7 @@ mod latency;
 
 use serde::{Deserialize, Serialize};
 
-pub use latency::{Amplification, Latencies, Latency, Lateness, MachineLateness, Percentiles};
+pub use latency::{Amplification, Latencies, Latency, Lateness, MachineStandstill, Percentiles};
 
 /// The number that [`Run::format`] holds. It changes when a record of before can no longer be read.
 pub const FORMAT: u32 = 1;
@@ -124,9 +124,9 @@ pub struct BrokerRun {
     pub recovery: Option<Recovery>,
     /// How late the generator itself was. A run whose sender was late measures the machine.
     pub sender_lateness_us: Lateness,
-    /// How late the machine itself was: a thread on each processor that wanted to run every other millisecond, before everybody else.
+    /// How long the machine itself stood still: a thread on each processor wanted to run every other millisecond, before everybody else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub machine_lateness: Option<MachineLateness>,
+    pub machine_standstill: Option<MachineStandstill>,
     /// The time between two looks at the broker's threads.
     pub sampling_ms: u32,
     /// Threads that were seen in uninterruptible sleep.
@@ -280,7 +280,7 @@ impl BrokerRun {
     /// Whether the machine was steady, as far as is known.
     #[must_use]
     pub fn machine_was_steady(&self) -> bool {
-        self.machine_lateness.as_ref().is_none_or(MachineLateness::is_steady)
+        self.machine_standstill.as_ref().is_none_or(MachineStandstill::is_steady)
     }
 }
 
@@ -523,7 +523,7 @@ mod tests {
                     repeated: 1,
                 }),
                 sender_lateness_us: Lateness { p99: 80, max: 900 },
-                machine_lateness: Some(MachineLateness {
+                machine_standstill: Some(MachineStandstill {
                     calm: Some(Percentiles { p50_us: 60, p99_us: 300, p999_us: 2_000, max_us: 9_000 }),
                     during: None,
                     after: None,

@@ -2,7 +2,7 @@
 
 mod sample;
 
-use aplomb_lab::record::{Ended, MachineLateness, Percentiles, PhaseName, Run};
+use aplomb_lab::record::{Ended, MachineStandstill, Percentiles, PhaseName, Run};
 use aplomb_lab::report::{self, Entry};
 
 fn inode_lock() -> Run {
@@ -249,15 +249,16 @@ fn of_several_runs_the_one_in_the_middle_stands_for_all() {
 }
 
 #[test]
-fn a_run_on_a_machine_that_was_late_itself_counts_where_there_is_no_other() {
+fn a_run_on_a_machine_that_stood_still_itself_counts_where_there_is_no_other() {
     let mut late = inode_lock();
     let percentiles = |p999_us| Some(Percentiles { p50_us: 60, p99_us: 300, p999_us, max_us: 90_000 });
     for broker in &mut late.brokers {
-        let lateness = MachineLateness { calm: percentiles(2_000), during: percentiles(44_000), after: None };
-        broker.machine_lateness = Some(lateness);
+        let standstill =
+            MachineStandstill { calm: percentiles(2_000), during: percentiles(44_000), after: None };
+        broker.machine_standstill = Some(standstill);
     }
     let table = |runs: &[Run]| report::compare_markdown(&entries(runs));
-    let remark = "on a machine that was late by 44 ms itself";
+    let remark = "on a machine that stood still for 44 ms itself";
     let alone = std::slice::from_ref(&late);
     assert_eq!(table(alone).matches(remark).count(), 2);
     assert_eq!(report::compare_page(&entries(alone)).matches(remark).count(), 2);
@@ -266,16 +267,16 @@ fn a_run_on_a_machine_that_was_late_itself_counts_where_there_is_no_other() {
 }
 
 #[test]
-fn how_late_the_machine_was_is_told_where_it_is_known() {
+fn how_long_the_machine_stood_still_is_told_where_it_is_known() {
     let mut run = inode_lock();
     let told = |run: &Run| {
         [report::page(run, None), report::summary(run)]
-            .map(|text| text.matches("late by 2.0 ms at p99.9").count())
+            .map(|text| text.matches("stood still for 2.0 ms at p99.9").count())
     };
     assert_eq!(told(&run), [0, 0]);
     let percentiles = |p999_us| Some(Percentiles { p50_us: 60, p99_us: 300, p999_us, max_us: 9_000 });
-    let lateness = MachineLateness { calm: percentiles(2_000), during: percentiles(3_000), after: None };
-    run.brokers[0].machine_lateness = Some(lateness);
+    let standstill = MachineStandstill { calm: percentiles(2_000), during: percentiles(3_000), after: None };
+    run.brokers[0].machine_standstill = Some(standstill);
     assert_eq!(told(&run), [1, 1]);
 }
 

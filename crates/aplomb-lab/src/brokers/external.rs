@@ -2,9 +2,10 @@
 //!
 //! What always holds: it is neither configured, started, stopped nor killed from here, and no directory but the one that was given is looked at.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::{BrokerError, BrokerUnderTest, Kind};
+use super::{BrokerError, BrokerUnderTest, Kind, jvm};
 use crate::record;
 
 /// Somebody else's broker.
@@ -56,6 +57,11 @@ impl BrokerUnderTest for External {
 
     fn data_directories(&self) -> &[PathBuf] {
         std::slice::from_ref(&self.directory)
+    }
+
+    fn thread_names(&self) -> HashMap<u32, String> {
+        let names = |pid| Some(jvm::thread_names(&jvm::java_of(pid)?, pid));
+        self.pid.and_then(names).unwrap_or_default()
     }
 
     fn log_file(&self) -> Option<&Path> {

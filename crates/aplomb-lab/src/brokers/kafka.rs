@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{
-    BrokerError, BrokerUnderTest, ClassPath, Kind, Places, Process, Settings, common, free_ports,
+    BrokerError, BrokerUnderTest, ClassPath, Kind, Places, Process, Settings, common, free_ports, jvm,
     write_properties,
 };
 use crate::record;
@@ -171,12 +171,7 @@ impl BrokerUnderTest for Kafka {
     }
 
     fn thread_names(&self) -> HashMap<u32, String> {
-        let Some(pid) = self.pid() else { return HashMap::new() };
-        let jcmd = self.java.strip_suffix("java").unwrap_or("").to_owned() + "jcmd";
-        // A Java without its tools: names stay as the kernel has them.
-        let said = Command::new(jcmd).args([&pid.to_string(), "Thread.print"]).output();
-        let said = said.map(|done| done.stdout).unwrap_or_default();
-        String::from_utf8_lossy(&said).lines().filter_map(thread).collect()
+        self.pid().map(|pid| jvm::thread_names(Path::new(&self.java), pid)).unwrap_or_default()
     }
 
     fn stop(&mut self) {
@@ -195,30 +190,4 @@ fn java_version(java: &str) -> Option<String> {
     let said = Command::new(java).arg("-version").output().ok()?.stderr;
     let said = String::from_utf8_lossy(&said).into_owned();
     said.lines().find(|line| line.contains("Runtime Environment")).or(said.lines().next()).map(str::to_owned)
-}
-
-/// A thread in what `jcmd Thread.print` says: `"name" #12 daemon prio=5 … nid=0x1f3 …`, from JDK 21 on with a decimal number.
-fn thread(line: &str) -> Option<(u32, String)> {
-    let (name, rest) = line.strip_prefix('"')?.rsplit_once("\" ")?;
-    let number = rest.split_once("nid=")?.1.split(' ').next()?;
-    let number = match number.strip_prefix("0x") {
-        Some(hex) => u32::from_str_radix(hex, 16),
-        None => number.parse(),
-    };
-    Some((number.ok()?, name.to_owned()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn threads_are_found_in_what_either_generation_of_jcmd_prints() {
-        let old =
-            r#""VM Thread" os_prio=0 cpu=2.13ms elapsed=9.06s tid=0x00007fd1a4102 nid=0x1f3 runnable  "#;
-        assert_eq!(thread(old), Some((0x1f3, "VM Thread".to_owned())));
-        let new = r#""a "b" c" #37 [4711] daemon prio=5 os_prio=0 cpu=0.5ms tid=0x00007f nid=4711 waiting on condition"#;
-        assert_eq!(thread(new), Some((4711, "a \"b\" c".to_owned())));
-        assert_eq!(thread("\tat java.lang.Object.wait"), None);
-    }
 }

@@ -7,6 +7,7 @@
 mod aplomb;
 mod external;
 mod jars;
+mod jvm;
 mod kafka;
 mod process;
 

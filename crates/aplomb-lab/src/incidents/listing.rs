@@ -17,7 +17,7 @@ pub struct Listed {
     pub control: bool,
     /// What is done, in a few words; empty where nothing is.
     pub disturbance: &'static str,
-    /// Whom it hurts: `nobody`, `kafka`, or `kafka before 3.7`.
+    /// Whom it hurts: `nobody`, `kafka`, `kafka before 3.7`, or `kafka, at times`.
     pub hurts: String,
     /// What it is known by.
     pub signatures: Vec<&'static str>,
@@ -30,6 +30,7 @@ impl From<&Incident> for Listed {
         let hurts = match incident.hurts {
             Whom::Nobody => "nobody".to_owned(),
             Whom::Kafka => "kafka".to_owned(),
+            Whom::KafkaAtTimes => "kafka, at times".to_owned(),
             Whom::KafkaBefore(major, minor) => format!("kafka before {major}.{minor}"),
         };
         let mut actions = incident.before.iter().chain(incident.during.iter().map(|step| &step.action));

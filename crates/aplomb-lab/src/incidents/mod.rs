@@ -106,6 +106,8 @@ pub enum Whom {
     Kafka,
     /// Apache Kafka of versions before this one, which has mended it.
     KafkaBefore(u32, u32),
+    /// Apache Kafka, in some runs and not in others: it takes a coincidence.
+    KafkaAtTimes,
 }
 
 /// Something that is done.
@@ -193,11 +195,11 @@ impl Step {
 }
 
 impl Whom {
-    /// Whether it hurts this broker.
+    /// Whether it hurts this broker in every run.
     #[must_use]
     pub fn includes(self, kind: Kind, version: &str) -> bool {
         match self {
-            Self::Nobody => false,
+            Self::Nobody | Self::KafkaAtTimes => false,
             Self::Kafka => kind == Kind::Kafka,
             Self::KafkaBefore(major, minor) => kind == Kind::Kafka && is_before(version, (major, minor)),
         }

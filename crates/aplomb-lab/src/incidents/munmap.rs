@@ -20,7 +20,7 @@ pub(super) fn incident() -> Incident {
         during: slow_lookups(Action::Retain { topic: OLD, bytes: 1 << 20 }),
         disturbance: "reads take 500 ms, and retention deletes hundreds of segments",
         signatures: vec![FAULT],
-        hurts: Whom::KafkaBefore(4, 1),
+        hurts: Whom::KafkaAtTimes,
         ..nothing()
     }
 }

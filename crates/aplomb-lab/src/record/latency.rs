@@ -90,10 +90,10 @@ pub struct Lateness {
     pub max: u64,
 }
 
-/// How late the machine itself was, by phase: at each moment, what its processors, added up, had still to lose until all of them were in time again. Nobody on it
-/// could have done better.
+/// How long the machine itself stood still, by phase: at each moment, what its processors, added up, had still to lose until all of them were in time again. Nobody on
+/// it could have done better.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MachineLateness {
+pub struct MachineStandstill {
     /// Before the disturbance.
     pub calm: Option<Percentiles>,
     /// During it.
@@ -102,8 +102,8 @@ pub struct MachineLateness {
     pub after: Option<Percentiles>,
 }
 
-impl MachineLateness {
-    /// A machine that is late by no more than this at p99.9, in microseconds, is steady enough to compare two parts of a run.
+impl MachineStandstill {
+    /// A machine that stands still for no longer than this at p99.9, in microseconds, is steady enough to compare two parts of a run.
     pub const STEADY_US: u64 = 10_000;
 
     /// Whether the machine was steady before and during the disturbance.

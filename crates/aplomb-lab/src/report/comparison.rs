@@ -1,7 +1,7 @@
 //! Many runs laid side by side: one row an incident, one column a broker.
 //!
 //! What always holds: a cell is one run, of which half of that broker's runs of the incident were as good or better (by the factor of p99.9, or by
-//! the time for which it was away); runs that failed, and then runs on a machine that was late itself, count only where there are no others, and that some failed is told. Incidents that hurt most come first, negative controls last.
+//! the time for which it was away); runs that failed, and then runs on a machine that stood still itself, count only where there are no others, and that some failed is told. Incidents that hurt most come first, negative controls last.
 //! `compare` makes a page of it, `picture` a picture, `markdown` a table.
 
 use super::headline;
@@ -116,13 +116,14 @@ impl<'a> Cell<'a> {
         Some(Self { run, runs: all.len(), failed, factors: span, page })
     }
 
-    /// What is to be said beside the figures: that the machine was late itself, of how many runs it is, and that others failed.
+    /// What is to be said beside the figures: that the machine stood still itself, of how many runs it is, and that others failed.
     pub(super) fn remarks(&self) -> impl Iterator<Item = String> {
-        let late = self.run.machine_lateness.as_ref().filter(|late| !late.is_steady());
-        let late = late
-            .map(|late| format!("on a machine that was late by {} itself", units::time_us(late.worst_us())));
+        let unsteady = self.run.machine_standstill.as_ref().filter(|machine| !machine.is_steady());
+        let unsteady = unsteady.map(|machine| {
+            format!("on a machine that stood still for {} itself", units::time_us(machine.worst_us()))
+        });
         let failed = (self.failed > 0).then(|| format!("{} more failed", units::count(self.failed as u64)));
-        late.into_iter().chain(self.among()).chain(failed)
+        unsteady.into_iter().chain(self.among()).chain(failed)
     }
 
     /// How many runs there were and how far apart, where there was more than one: `of 3 runs, 0.9× to 1.7×`.

@@ -67,12 +67,12 @@ pub(super) fn counted(counted: &Counted) -> String {
     )
 }
 
-/// How late the machine itself was, before and during the disturbance; nothing of a record that does not know.
+/// How long the machine itself stood still, before and during the disturbance; nothing of a record that does not know.
 pub(super) fn machine(run: &BrokerRun) -> Option<String> {
-    let lateness = run.machine_lateness.as_ref()?;
-    let (calm, during) = (lateness.calm?, lateness.during?);
+    let standstill = run.machine_standstill.as_ref()?;
+    let (calm, during) = (standstill.calm?, standstill.during?);
     Some(format!(
-        "late by {} at p99.9 and {} at most in the calm part, {} and {} during the disturbance",
+        "stood still for {} at p99.9 and {} at most in the calm part, {} and {} during the disturbance",
         units::time_us(calm.p999_us),
         units::time_us(calm.max_us),
         units::time_us(during.p999_us),

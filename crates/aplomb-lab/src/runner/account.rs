@@ -17,7 +17,7 @@ use crate::evidence::{SAMPLING_MS, metrics, safepoints};
 use crate::incidents::Incident;
 use crate::record::{
     Broker, BrokerRun, Bucket, Device, Disk, Ended, Expectation, Latencies, Latency, Lateness,
-    MachineLateness, Percentiles, Phase, PhaseName, Safepoint, Second, ServiceTimes, Signature, Stall,
+    MachineStandstill, Percentiles, Phase, PhaseName, Safepoint, Second, ServiceTimes, Signature, Stall,
 };
 use crate::scene::Scene;
 use crate::workload::lagging::Arrived;
@@ -77,7 +77,7 @@ pub(super) fn account(incident: &Incident, plan: Plan, scene: &Scene, course: Co
         counted,
         recovery,
         sender_lateness_us: Lateness { p99: report.lateness.p99, max: report.lateness.max },
-        machine_lateness: Some(MachineLateness {
+        machine_standstill: Some(MachineStandstill {
             calm: beats.between(&bounds.of(PhaseName::Calm)),
             during: beats.between(&bounds.of(PhaseName::During)),
             after: beats.between(&bounds.of(PhaseName::After)),
@@ -135,7 +135,7 @@ fn nothing(incident: &Incident, broker: Broker, why: &str) -> BrokerRun {
         counted: None,
         recovery: None,
         sender_lateness_us: Lateness { p99: 0, max: 0 },
-        machine_lateness: None,
+        machine_standstill: None,
         sampling_ms: SAMPLING_MS,
         stalls: Vec::new(),
         signatures: Vec::new(),

@@ -77,6 +77,10 @@ fn latency(incident: &Incident, kind: Kind, version: &str, seen: Seen<'_>) -> (&
             "this version has mended it: p99.9 does not rise tenfold",
             seen.amplification.is_some() && seen.rose() < RISES,
         ),
+        _ if incident.hurts == Whom::KafkaAtTimes => (
+            "in some runs p99.9 rises tenfold and in others it does not: either is as expected",
+            seen.amplification.is_some(),
+        ),
         _ => (
             "nothing is to be seen: p99.9 does not rise tenfold, and nobody waits as described",
             seen.amplification.is_some() && seen.rose() < RISES && !seen.is_known_by_something(),
@@ -153,6 +157,8 @@ mod tests {
         let roll = incidents::named("roll").expect("it is there");
         assert!(met(&roll, Kind::Kafka, "4.4.0", 2.0, true, None), "mended");
         assert!(!met(&roll, Kind::Kafka, "3.6.2", 2.0, true, None));
+        let munmap = incidents::named("munmap").expect("it is there");
+        assert!([2.0, 30.0].iter().all(|times| met(&munmap, Kind::Kafka, "4.4.0", *times, false, None)));
         let control = incidents::named("freeze-xfs").expect("it is there");
         assert!(!met(&control, Kind::Kafka, "4.4.0", 2.0, true, None), "somebody waits");
     }

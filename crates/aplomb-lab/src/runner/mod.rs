@@ -18,7 +18,7 @@ use crate::brokers::{Aplomb, BrokerUnderTest, ClassPath, External, JarsError, Ka
 use crate::disk::{Disk, Options as DiskOptions};
 use crate::evidence::machine;
 use crate::incidents::{Action, Aim, Incident};
-use crate::record::{self, BrokerRun, Ended, MachineLateness, Run};
+use crate::record::{self, BrokerRun, Ended, MachineStandstill, Run};
 use crate::scene::{Folders, Scene, SceneError};
 
 /// Bytes of a slow disk.
@@ -187,7 +187,7 @@ pub fn run(
     Ok(run)
 }
 
-/// One broker's part, again while the machine was late itself and there are attempts left. Whatever the broker did has no say in it; but a run that failed
+/// One broker's part, again while the machine stood still itself and there are attempts left. Whatever the broker did has no say in it; but a run that failed
 /// is told, whatever another has shown.
 fn steady(
     incident: &Incident,
@@ -197,16 +197,19 @@ fn steady(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
 ) -> Result<BrokerRun, LabError> {
-    let late_us = |run: &BrokerRun| run.machine_lateness.as_ref().map_or(0, MachineLateness::worst_us);
+    let still_us = |run: &BrokerRun| run.machine_standstill.as_ref().map_or(0, MachineStandstill::worst_us);
     let failed = |run: &BrokerRun| run.ended != Ended::Completed;
     let mut best = one(incident, options, choice, jars.cloned(), stop, tell)?;
     for _ in 1..options.attempts {
         if failed(&best) || best.machine_was_steady() {
             break;
         }
-        tell(&format!("once more: the machine itself was late by {} ms at p99.9", late_us(&best) / 1000));
+        tell(&format!(
+            "once more: the machine itself stood still for {} ms at p99.9",
+            still_us(&best) / 1000
+        ));
         let again = one(incident, options, choice, jars.cloned(), stop, tell)?;
-        if failed(&again) || late_us(&again) < late_us(&best) {
+        if failed(&again) || still_us(&again) < still_us(&best) {
             best = again;
         }
     }

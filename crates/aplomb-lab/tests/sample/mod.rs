@@ -287,7 +287,7 @@ fn measured(sketch: &Sketch, broker: Broker, hurt: Hurt, dice: &mut Dice) -> Bro
         counted: None,
         recovery: None,
         sender_lateness_us: Lateness { p99: 120, max: 2_400 },
-        machine_lateness: None,
+        machine_standstill: None,
         sampling_ms: 50,
         stalls: Vec::new(),
         signatures: Vec::new(),

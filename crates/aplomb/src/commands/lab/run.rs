@@ -35,7 +35,7 @@ pub(crate) struct RunArgs {
     /// A quarter of the time and of the load: enough to see who waits where, too little to compare figures.
     #[arg(long)]
     short: bool,
-    /// How often a broker's run is made, at most, until the machine itself was late by no more than 5 ms at p99.9 in one.
+    /// How often a broker's run is made, at most, until the machine itself stood still for no more than 10 ms at p99.9 in one.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     attempts: u32,
     /// What chance there is follows from it; drawn from the clock if it is not given.
