@@ -322,7 +322,7 @@ pub struct Stall {
 pub struct Signature {
     /// A few words: who waits where.
     pub name: String,
-    /// Whether this broker is expected to show it.
+    /// Whether this broker is expected to show it, or it is no surprise that it was seen.
     pub expected: bool,
     /// Whether it did.
     pub seen: bool,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use aplomb_bench::{Kind as LatencyKind, Latency as Figures, Report, Row};
 use hdrhistogram::Histogram;
 
-use super::expectation::{Seen, expectation, shows};
+use super::expectation::{Seen, expectation, may_show, shows};
 use super::timeline::Course;
 use super::{Choice, Plan};
 use crate::brokers::Kind;
@@ -263,8 +263,9 @@ fn signatures(
     let stalls: Vec<Stall> = stalls.iter().filter(|stall| stall.to_ms > from).cloned().collect();
     let safepoints: Vec<Safepoint> = safepoints.iter().filter(|one| one.at_ms > from).cloned().collect();
     let evidence = Evidence { stalls: &stalls, safepoints: &safepoints, log };
-    let expected = shows(incident, kind, version);
-    incident.signatures.iter().map(|signature| signature.look_for(evidence, expected)).collect()
+    let (expected, possible) = (shows(incident, kind, version), may_show(incident, kind));
+    let found = incident.signatures.iter().map(|signature| signature.look_for(evidence, expected));
+    found.map(|found| Signature { expected: expected || possible && found.seen, ..found }).collect()
 }
 
 fn disk(incident: &Incident, scene: &Scene) -> Disk {
