@@ -263,7 +263,13 @@ fn a_run_on_a_machine_that_stood_still_itself_counts_where_there_is_no_other() {
     assert_eq!(table(alone).matches(remark).count(), 2);
     assert_eq!(report::compare_page(&entries(alone)).matches(remark).count(), 2);
     let both = table(&[inode_lock(), late.clone()]);
-    assert!(!both.contains(remark) && !both.contains(" runs"), "{both}");
+    assert!(!both.contains(remark) && both.contains(" of 2 runs"), "{both}");
+    let mut less_late = late.clone();
+    for broker in &mut less_late.brokers {
+        broker.machine_standstill.as_mut().expect("measured").during = percentiles(12_000);
+    }
+    let neither = table(&[late, less_late]);
+    assert_eq!(neither.matches("on a machine that stood still for 12 ms itself").count(), 2, "{neither}");
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Many runs laid side by side: one row an incident, one column a broker.
 //!
-//! What always holds: a cell is one run, of which half of that broker's runs of the incident were as good or better (by the factor of p99.9, or by
-//! the time for which it was away); runs that failed, and then runs on a machine that stood still itself, count only where there are no others, and that some failed is told. Incidents that hurt most come first, negative controls last.
+//! What always holds: a cell is one run. Of those that did not fail, on a machine that stood still little, half were as good or better (by the factor of
+//! p99.9, or by the time for which the broker was away); where the machine stood still in each, it is the one in which it did least. How many runs there were,
+//! how far apart, and how many failed, is told. Incidents that hurt most come first, negative controls last.
 //! `compare` makes a page of it, `picture` a picture, `markdown` a table.
 
 use super::headline;
 use super::units;
 use super::who::{self, Who};
-use crate::record::{Broker, BrokerRun, Ended, Run, Story};
+use crate::record::{Broker, BrokerRun, Ended, MachineStandstill, Run, Story};
 
 /// A run, and where its own page is.
 #[derive(Clone, Copy, Debug)]
@@ -105,15 +106,19 @@ impl<'a> Cell<'a> {
             all.retain(|(run, _)| run.ended == Ended::Completed);
         }
         let failed = found - all.len();
-        if all.iter().any(|(run, _)| run.machine_was_steady()) {
-            all.retain(|(run, _)| run.machine_was_steady());
-        }
-        all.sort_by(|(a, _), (b, _)| badness(a).total_cmp(&badness(b)));
-        let (run, page) = *all.get(all.len() / 2)?;
+        let runs = all.len();
         let factors = || all.iter().filter_map(|(run, _)| Some(run.amplification?.p999));
         let span =
             factors().next().map(|_| (factors().fold(f64::MAX, f64::min), factors().fold(0.0, f64::max)));
-        Some(Self { run, runs: all.len(), failed, factors: span, page })
+        if all.iter().any(|(run, _)| run.machine_was_steady()) {
+            all.retain(|(run, _)| run.machine_was_steady());
+        } else {
+            all.sort_by_key(|(run, _)| run.machine_standstill.as_ref().map(MachineStandstill::worst_us));
+            all.truncate(1);
+        }
+        all.sort_by(|(a, _), (b, _)| badness(a).total_cmp(&badness(b)));
+        let (run, page) = *all.get(all.len() / 2)?;
+        Some(Self { run, runs, failed, factors: span, page })
     }
 
     /// What is to be said beside the figures: that the machine stood still itself, of how many runs it is, and that others failed.
