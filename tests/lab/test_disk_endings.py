@@ -16,8 +16,10 @@ from slow_disks import aplomb, command, eventually, process_lives, read_pages, t
 pytestmark = pytest.mark.root
 
 # Somebody who makes a disk that goes with him, and then waits.
+# Its answer to Ctrl-C is its own: a shell's background job hands down that the signal is ignored.
 OWNER = """
-import os, subprocess, sys, time
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 subprocess.run([*sys.argv[1:], "--owner", str(os.getpid())], check=True)
 print("made", flush=True)
 time.sleep(600)
