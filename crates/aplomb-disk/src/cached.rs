@@ -1,32 +1,21 @@
 //! Reads of what is in the page cache, and of nothing else.
 //!
 //! Always holds: no thread waits for the device here. What the kernel does not have is `None`, and the caller takes another way.
-#![expect(
-    unsafe_code,
-    reason = "a read into memory that nobody has filled yet has no safe wrapper with flags"
-)]
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 
 use bytes::Bytes;
 
+use crate::steps::{self, Patience};
+
 /// Reads `len` bytes at `at` if all of them are in the page cache; a file that ends earlier has not got them.
-///
-/// `RWF_NOWAIT` (preadv2(2), Linux 4.14): the call ends where it would have to wait. A file system that does not know the flag says so,
-/// and then nothing is found here.
 pub(crate) fn read_cached(file: impl AsFd, at: u64, len: u64) -> Option<Bytes> {
     let len = usize::try_from(len).ok()?;
-    let at = libc::off_t::try_from(at).ok()?;
-    let mut bytes: Vec<u8> = Vec::with_capacity(len);
-    let place = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: len };
-    // SAFETY: the kernel writes at most `len` bytes to where `bytes` has room for them, and nobody else knows that room.
-    let read = unsafe { libc::preadv2(file.as_fd().as_raw_fd(), &raw const place, 1, at, libc::RWF_NOWAIT) };
-    // A signal, a missing page, an error: the other way finds out which.
-    if usize::try_from(read).ok()? < len {
-        return None;
+    let mut bytes = Vec::with_capacity(len);
+    while bytes.len() < len {
+        // A signal, a missing page, an error: the other way finds out which.
+        steps::read(&file, at, &mut bytes, len, Patience::None).ok().filter(|read| *read > 0)?;
     }
-    // SAFETY: the kernel has just written all of them.
-    unsafe { bytes.set_len(len) };
     Some(Bytes::from(bytes))
 }
 

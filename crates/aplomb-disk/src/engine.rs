@@ -17,6 +17,7 @@ use crate::io::{backend, choose};
 use crate::lanes::{Lanes, OnLoss};
 use crate::readahead::Bounds;
 use crate::readers::{Fetcher, Reader, Windows};
+use crate::urgency::Urgency;
 use crate::writer::Writer;
 
 /// How bytes get onto the disk.
@@ -164,7 +165,7 @@ impl DiskEngine {
             backend: backend(kind)?,
             syncfs_above: options.syncfs_above,
         };
-        engine.start("writer", move || writer.run())?;
+        engine.start("writer", Urgency::Normal, move || writer.run())?;
         let housekeeper = Housekeeper {
             lanes: Arc::clone(&lanes),
             files: Arc::clone(&files),
@@ -173,7 +174,7 @@ impl DiskEngine {
             syncfs_above: options.syncfs_above,
             slices: Slices { bytes: options.slice_bytes.max(1 << 20), pause: options.slice_pause, hurry },
         };
-        engine.start("keeper", move || housekeeper.run())?;
+        engine.start("keeper", Urgency::InterruptsNobody, move || housekeeper.run())?;
         let working = Arc::new(AtomicUsize::new(readers));
         for _ in 0..readers {
             let reader = Reader {
@@ -182,7 +183,7 @@ impl DiskEngine {
                 windows: Arc::clone(&windows),
                 working: Arc::clone(&working),
             };
-            engine.start("reader", move || reader.run())?;
+            engine.start("reader", Urgency::InterruptsNobody, move || reader.run())?;
         }
         for _ in 0..fetchers {
             let fetcher = Fetcher {
@@ -190,9 +191,9 @@ impl DiskEngine {
                 files: Arc::clone(&files),
                 windows: Arc::clone(&windows),
             };
-            engine.start("fetcher", move || fetcher.run())?;
+            engine.start("fetcher", Urgency::InterruptsNobody, move || fetcher.run())?;
         }
-        engine.start("undertaker", move || {
+        engine.start("undertaker", Urgency::Normal, move || {
             lanes.bury(|| windows.abandon().into_iter().for_each(|job| lanes.complete_offline(job)));
         })?;
         Ok(engine)
@@ -253,12 +254,18 @@ impl DiskEngine {
     }
 
     /// Starts a thread. One that panics takes the disk with it, not the process.
-    fn start(&mut self, role: &str, work: impl FnOnce() + Send + 'static) -> Result<(), EngineError> {
+    fn start(
+        &mut self,
+        role: &str,
+        urgency: Urgency,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<(), EngineError> {
         let (alive, lanes) = (Arc::clone(&self.alive), Arc::clone(&self.lanes));
         *alive.count.lock().expect("nothing in the count's code panics") += 1;
         let role = role.to_owned();
         let name = format!("disk-{}-{role}", self.lanes.disk().0);
         let thread = std::thread::Builder::new().name(name).spawn(move || {
+            urgency.apply();
             if std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err() {
                 lanes.lose(&format!("the disk's {role} thread panicked"));
             }

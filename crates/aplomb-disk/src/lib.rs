@@ -22,6 +22,8 @@ mod publish;
 mod readahead;
 mod readers;
 pub mod startup;
+mod steps;
+mod urgency;
 mod writer;
 
 pub use engine::{DiskEngine, EngineError, EngineKind, EngineOptions, StopError};

@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
 
 use aplomb_disk_api::{DiskError, FileName};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
+
+use crate::steps;
 
 /// Streams that are remembered.
 const MAX_STREAMS: usize = 64;
@@ -55,11 +57,7 @@ impl Pieces {
         match self.pieces.as_slice() {
             // A small piece must not keep a large window in memory after the budget has let go of it.
             [piece] if (piece.len() as u64) * 2 >= self.window => piece.clone(),
-            pieces => {
-                let mut joined = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
-                pieces.iter().for_each(|piece| joined.extend_from_slice(piece));
-                joined.freeze()
-            }
+            pieces => steps::join(pieces),
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A lookup is read by the reader that took it, and so is a stream's read if the page cache has all of it: that saves a copy. Otherwise it
 //! is answered from the windows of [`Readahead`], or waits there (no thread waits with it) until a fetcher has brought what is missing.
-//! Fetchers serve waiting reads before they fetch ahead, and one of them is always free for those.
+//! Fetchers serve waiting reads before they fetch ahead, and one of them is always free for those. All of them let request threads go first: see `urgency` and `steps`.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -12,14 +12,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use aplomb_disk_api::{DiskCommand, DiskError, Done, FileName, Lane, ReadPattern};
 use bytes::Bytes;
-use rustix::buffer::spare_capacity;
 use rustix::fs::Advice;
 
 use crate::cached::read_cached;
-use crate::errors::{disk_error, uninterrupted};
+use crate::errors::disk_error;
 use crate::files::{Files, OpenFile};
 use crate::lanes::{Job, Lanes};
 use crate::readahead::{Bounds, Order, Readahead};
+use crate::steps::{self, Patience};
 
 /// How much the kernel is asked for at a time; it cuts larger requests down to its own read-ahead, which may be this small.
 const KERNEL_STEP: u64 = 128 << 10;
@@ -202,17 +202,18 @@ fn read_at(file: &OpenFile, at: u64, len: u64, hurry: bool) -> io::Result<Bytes>
             let wanted = NonZeroU64::new(KERNEL_STEP.min(end - step));
             // A hint: the read that follows finds every error.
             let _ = rustix::fs::fadvise(file, step, wanted, Advice::WillNeed);
+            steps::let_others_in();
         }
     }
     let len = usize::try_from(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
     let mut bytes = Vec::with_capacity(len);
     while bytes.len() < len {
-        let place = at + bytes.len() as u64;
-        match uninterrupted(|| rustix::io::pread(file, spare_capacity(&mut bytes), place))? {
-            0 => break,
-            _ => continue,
+        match steps::read(file, at, &mut bytes, len, Patience::Waits) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
-    bytes.truncate(len); // the allocator may have given more room, and the file more bytes
     Ok(Bytes::from(bytes))
 }

@@ -1,0 +1,116 @@
+//! Copying in small steps, with others let in between.
+//!
+//! The kernel takes a processor from a thread at a tick, which may be 4 ms away, and a request that comes a moment after the last one waits for as long, whatever its thread's priority. So nobody
+//! here copies more than a step before it lets others run who are ready. `aplomb lab run inode-lock` shows what that is worth: on two processors, with a consumer that takes 100 MB/s of old records,
+//! 99 of 100 records of producers took 5 to 6 ms without steps and 2.2 to 2.4 ms with them (1.6 ms without that consumer). A step is a compromise: letting others run puts a thread behind
+//! them for a while, so that smaller ones starve a reader on a machine whose processors are all busy.
+#![expect(
+    unsafe_code,
+    reason = "a read into memory that nobody has filled yet has no safe wrapper with flags"
+)]
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::thread;
+
+use bytes::{Bytes, BytesMut};
+
+/// Bytes of a step: a tenth of a millisecond, or two.
+const STEP: usize = 256 << 10;
+
+/// Whether a read waits for the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// It does.
+    Waits,
+    /// It ends where it would have to: `RWF_NOWAIT` (preadv2(2), Linux 4.14). A file system that does not know the flag says so.
+    None,
+}
+
+/// Reads a step of what `bytes` has not got of its first `len` bytes, which stand at `at` in the file; gives the number of bytes, none at the file's end.
+///
+/// # Errors
+/// Those of preadv2(2).
+pub(crate) fn read(
+    file: impl AsFd,
+    at: u64,
+    bytes: &mut Vec<u8>,
+    len: usize,
+    patience: Patience,
+) -> io::Result<usize> {
+    let missing = len.saturating_sub(bytes.len()).min(STEP);
+    let place = at.checked_add(bytes.len() as u64).and_then(|place| libc::off_t::try_from(place).ok());
+    let place = place.ok_or(io::ErrorKind::InvalidInput)?;
+    bytes.reserve_exact(missing);
+    let room = &mut bytes.spare_capacity_mut()[..missing];
+    let vector = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: missing };
+    let flags = match patience {
+        Patience::Waits => 0,
+        Patience::None => libc::RWF_NOWAIT,
+    };
+    // SAFETY: the kernel writes at most `missing` bytes to where `bytes` has room for them, and nobody else knows that room.
+    let read = unsafe { libc::preadv2(file.as_fd().as_raw_fd(), &raw const vector, 1, place, flags) };
+    let read = usize::try_from(read).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: the kernel has just written so many.
+    unsafe { bytes.set_len(bytes.len() + read) };
+    let_others_in();
+    Ok(read)
+}
+
+/// All pieces, one behind the other.
+pub(crate) fn join(pieces: &[Bytes]) -> Bytes {
+    let mut joined = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
+    for step in pieces.iter().flat_map(|piece| piece.chunks(STEP)) {
+        joined.extend_from_slice(step);
+        let_others_in();
+    }
+    joined.freeze()
+}
+
+/// Whoever is ready runs first.
+pub(crate) fn let_others_in() {
+    thread::yield_now();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    /// Two steps and a part of one.
+    const CONTENT: usize = 2 * STEP + 70_000;
+
+    #[test]
+    fn steps_come_to_the_whole_and_end_with_the_file() {
+        let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).expect("a file for the test");
+        let content: Vec<u8> = (0..CONTENT).map(|at| (at % 251) as u8).collect();
+        file.write_all(&content).expect("there is room");
+        let mut bytes = Vec::new();
+        let mut step =
+            || read(&file, 1_000, &mut bytes, 2 * CONTENT, Patience::Waits).expect("it can be read");
+        assert_eq!([step(), step(), step(), step()], [STEP, STEP, CONTENT - 1_000 - 2 * STEP, 0]);
+        assert!(bytes == content[1_000..]);
+        assert_eq!(
+            read(&file, 0, &mut bytes, CONTENT - 1_000, Patience::Waits).expect("nothing is missing"),
+            0
+        );
+    }
+
+    #[test]
+    fn an_error_adds_nothing() {
+        let (_, pipe) = io::pipe().expect("a pipe");
+        let mut bytes = b"there".to_vec();
+        let error = read(&pipe, 0, &mut bytes, 100, Patience::Waits).expect_err("pipes have no places");
+        assert_eq!((error.kind(), &bytes[..]), (io::ErrorKind::NotSeekable, &b"there"[..]));
+        read(&pipe, u64::MAX, &mut bytes, 100, Patience::Waits).expect_err("no file is so long");
+    }
+
+    #[test]
+    fn pieces_are_joined_in_their_order() {
+        let content: Bytes = (0..CONTENT).map(|at| (at % 251) as u8).collect();
+        let pieces = [content.slice(..7_000), content.slice(7_000..7_001), content.slice(7_001..)];
+        assert_eq!(join(&pieces), content);
+        assert_eq!(join(&[]), Bytes::new());
+    }
+}

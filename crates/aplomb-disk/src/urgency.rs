@@ -1,0 +1,49 @@
+//! Which of a disk's threads may interrupt those that answer requests.
+//!
+//! Where processors are few, the threads of a disk run on those on which requests are answered. When a device has brought eight windows eight of them wake together, and a scheduler that is
+//! fair lets each interrupt a request thread that was busy for a moment. Those that carry a lagging consumer's megabytes do not: they wait until a processor is free, or until its tick.
+//! What they do then is in `steps`. They keep their priority: with a lower one two busy processors were enough to bring a reader of old records down to a fortieth of what it had.
+#![expect(unsafe_code, reason = "a thread's scheduling policy has no safe wrapper")]
+
+/// How a thread stands to those that answer requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// As they are: they wait for it when the tail is full.
+    Normal,
+    /// It interrupts nobody when it wakes: `SCHED_BATCH` (sched(7)).
+    InterruptsNobody,
+}
+
+impl Urgency {
+    /// Of the calling thread, for the rest of its life. A kernel that refuses has its reasons.
+    pub(crate) fn apply(self) {
+        if self == Self::Normal {
+            return;
+        }
+        // SAFETY: all zeros are a valid parameter, and the one that this policy wants.
+        let none: libc::sched_param = unsafe { std::mem::zeroed() };
+        // SAFETY: the parameter outlives the call; 0 is the calling thread.
+        let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_interrupts_nobody_says_so_to_the_kernel_and_others_stay_as_they_were() {
+        let policy = |urgency: Urgency| {
+            let thread = std::thread::spawn(move || {
+                urgency.apply();
+                // SAFETY: 0 is the calling thread.
+                unsafe { libc::sched_getscheduler(0) }
+            });
+            thread.join().expect("it does not panic")
+        };
+        // SAFETY: 0 is the calling thread.
+        let ours = unsafe { libc::sched_getscheduler(0) };
+        assert_eq!(policy(Urgency::InterruptsNobody), libc::SCHED_BATCH);
+        assert_eq!(policy(Urgency::Normal), ours);
+    }
+}
