@@ -89,3 +89,11 @@ def test_what_there_is_not_is_said():
     done = subprocess.run(command("run", "nonsense"), capture_output=True, text=True)
     assert done.returncode == 1
     assert "no incident" in done.stderr and "aplomb lab list" in done.stderr
+
+
+def test_the_machine_is_told_before_anything_is_run():
+    done = subprocess.run(command("machine", "--for", "1s"), capture_output=True, text=True)
+    what, verdict = done.stdout.splitlines()
+    assert " processor" in what and "stood still for" in what
+    assert verdict.startswith("steady" if done.returncode == 0 else "not steady")
+    assert "too short" in subprocess.run(command("machine", "--for", "0s"), capture_output=True, text=True).stderr

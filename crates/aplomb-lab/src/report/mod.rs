@@ -34,4 +34,5 @@ pub use headline::headline;
 pub use markdown::compare_markdown;
 pub use page::page;
 pub use picture::compare_svg;
+pub use special::idle_machine;
 pub use terminal::summary;

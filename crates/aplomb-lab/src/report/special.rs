@@ -4,7 +4,7 @@
 
 use super::units;
 use super::who::Who;
-use crate::record::{BrokerRun, Counted, Recovery};
+use crate::record::{BrokerRun, Counted, Machine, MachineStandstill, Percentiles, Recovery};
 
 /// For how long it was away: `12 s`, or that it still was at the end.
 pub(super) fn away(recovery: &Recovery) -> String {
@@ -80,6 +80,27 @@ pub(super) fn machine(run: &BrokerRun) -> Option<String> {
     ))
 }
 
+/// The same of a machine on which nothing was run: what it is, how long it stood still, and whether figures can be compared on it.
+#[must_use]
+pub fn idle_machine(machine: &Machine, idle: &Percentiles) -> String {
+    let limit = units::time_us(MachineStandstill::STEADY_US);
+    let steady = MachineStandstill { calm: None, during: Some(*idle), after: None }.is_steady();
+    format!(
+        "{} of {}, {}, Linux {}: stood still for {} at p99.9 and {} at most\n{}",
+        units::plural(u64::from(machine.cpus), "processor"),
+        machine.cpu_model,
+        units::memory(machine.memory_bytes),
+        machine.kernel,
+        units::time_us(idle.p999_us),
+        units::time_us(idle.max_us),
+        if steady {
+            format!("steady: no longer than {limit} at p99.9, so two parts of a run can be compared")
+        } else {
+            format!("not steady: longer than {limit} at p99.9, and a run would show that beside the broker")
+        }
+    )
+}
+
 /// A sentence to be added to a headline; the first broker's words are everybody's.
 pub(super) fn of_whom(runs: &[BrokerRun]) -> Option<String> {
     let counted = runs.iter().find_map(|run| run.counted.as_ref())?;
@@ -101,6 +122,21 @@ mod tests {
             missing: 0,
             repeated: 0,
         }
+    }
+
+    #[test]
+    fn a_machine_that_stands_still_is_told_before_anything_is_run() {
+        let machine =
+            Machine { kernel: "6.1".to_owned(), cpus: 2, memory_bytes: 24 << 30, cpu_model: "X".to_owned() };
+        let idle = |p999_us| Percentiles { p50_us: 0, p99_us: 0, p999_us, max_us: 21_000 };
+        let steady = idle_machine(&machine, &idle(MachineStandstill::STEADY_US));
+        assert!(steady.starts_with(
+            "2 processors of X, 24 GiB, Linux 6.1: stood still for 10 ms at p99.9 and 21 ms at most\nsteady"
+        ));
+        assert!(
+            idle_machine(&machine, &idle(MachineStandstill::STEADY_US + 1))
+                .contains("\nnot steady: longer than 10 ms")
+        );
     }
 
     #[test]

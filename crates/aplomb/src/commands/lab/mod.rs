@@ -1,6 +1,7 @@
 //! `aplomb lab`: what a slow disk does to a broker.
 
 mod disk;
+mod machine;
 mod report;
 mod run;
 mod simulate;
@@ -24,6 +25,8 @@ enum What {
     Disk(disk::DiskArgs),
     /// Say which incidents there are.
     List(run::ListArgs),
+    /// See whether this machine is steady enough to compare figures on it. Ends with status 1 where it is not.
+    Machine(machine::MachineArgs),
     /// Run an incident: put a broker on a slow disk, disturb it, and see who waits. For root.
     Run(Box<run::RunArgs>),
     /// Make the pages of runs again, from their records.
@@ -39,6 +42,7 @@ pub(super) fn run(args: &LabArgs) -> ExitCode {
     match &args.what {
         What::Disk(args) => disk::run(args),
         What::List(args) => run::list(args),
+        What::Machine(args) => machine::run(args),
         What::Run(args) => run::run(args),
         What::Report(args) => report::report(args),
         What::Compare(args) => report::compare(args),
