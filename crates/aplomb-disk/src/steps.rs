@@ -1,8 +1,8 @@
 //! Copying in small steps, with others let in between.
 //!
 //! The kernel takes a processor from a thread at a tick, which may be 4 ms away, and a request that comes a moment after the last one waits for as long, whatever its thread's priority. So nobody
-//! here copies more than a step before it lets others run who are ready. `aplomb lab run inode-lock` shows what that is worth: on two processors, with a consumer that takes 100 MB/s of old records,
-//! 99 of 100 records of producers took 5 to 6 ms without steps and 2.2 to 2.4 ms with them (1.6 ms without that consumer). A step is a compromise: letting others run puts a thread behind
+//! here copies more than a step before it lets others run who are ready. `aplomb lab run inode-lock` shows it: on two processors, with a consumer that takes 100 MB/s of
+//! old records, 99 of 100 records of producers took 2.9 to 3.3 ms without steps and 2.2 to 2.4 ms with them (1.6 ms without that consumer; medians of the seconds). A step is a compromise: letting others run puts a thread behind
 //! them for a while, so that smaller ones starve a reader on a machine whose processors are all busy.
 #![expect(
     unsafe_code,

@@ -80,11 +80,10 @@ pub(super) fn machine(run: &BrokerRun) -> Option<String> {
     ))
 }
 
-/// The same of a machine on which nothing was run: what it is, how long it stood still, and whether figures can be compared on it.
+/// The same of a machine on which nothing was run: what it is, how long it stood still (p99.9 and at most), and whether figures can be compared on it.
 #[must_use]
-pub fn idle_machine(machine: &Machine, idle: &Percentiles) -> String {
+pub fn idle_machine(machine: &Machine, idle: &Percentiles, steady: bool) -> String {
     let limit = units::time_us(MachineStandstill::STEADY_US);
-    let steady = MachineStandstill { calm: None, during: Some(*idle), after: None }.is_steady();
     format!(
         "{} of {}, {}, Linux {}: stood still for {} at p99.9 and {} at most\n{}",
         units::plural(u64::from(machine.cpus), "processor"),
@@ -129,12 +128,12 @@ mod tests {
         let machine =
             Machine { kernel: "6.1".to_owned(), cpus: 2, memory_bytes: 24 << 30, cpu_model: "X".to_owned() };
         let idle = |p999_us| Percentiles { p50_us: 0, p99_us: 0, p999_us, max_us: 21_000 };
-        let steady = idle_machine(&machine, &idle(MachineStandstill::STEADY_US));
+        let steady = idle_machine(&machine, &idle(MachineStandstill::STEADY_US), true);
         assert!(steady.starts_with(
             "2 processors of X, 24 GiB, Linux 6.1: stood still for 10 ms at p99.9 and 21 ms at most\nsteady"
         ));
         assert!(
-            idle_machine(&machine, &idle(MachineStandstill::STEADY_US + 1))
+            idle_machine(&machine, &idle(MachineStandstill::STEADY_US + 1), false)
                 .contains("\nnot steady: longer than 10 ms")
         );
     }

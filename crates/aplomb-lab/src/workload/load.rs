@@ -1,6 +1,6 @@
 //! The main load: open-loop producers on several connections, and a consumer at the log's end.
 //!
-//! Clients have machines of their own, where they wait for no processor of the broker's. Here they share two with it, so they go first: what they measure is then
+//! Clients have machines of their own, where they wait for no processor of the broker's. Here they share them with it, so they go first: what they measure is then
 //! how long the broker kept them waiting, and not how long its helpers kept them from looking.
 
 use std::sync::mpsc::{self, Receiver};

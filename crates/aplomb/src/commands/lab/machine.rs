@@ -35,7 +35,7 @@ pub(super) fn run(args: &MachineArgs) -> ExitCode {
     let Some(idle) = metronome.finish().between(&(Duration::ZERO..args.time)) else {
         return fail(&TooShort);
     };
-    println!("{}", report::idle_machine(&machine::describe(), &idle));
-    let standstill = MachineStandstill { calm: None, during: Some(idle), after: None };
-    if standstill.is_steady() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let steady = MachineStandstill { calm: None, during: Some(idle), after: None }.is_steady();
+    println!("{}", report::idle_machine(&machine::describe(), &idle, steady));
+    if steady { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
