@@ -16,7 +16,7 @@ use std::thread;
 use bytes::{Bytes, BytesMut};
 
 /// Bytes of a step: a tenth of a millisecond, or two.
-const STEP: usize = 256 << 10;
+pub(crate) const STEP: usize = 256 << 10;
 
 /// Whether a read waits for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,15 @@
 //! Cuts the writes of a file into vectored writes, and keeps the place when the kernel takes less than it was given.
+//!
+//! A call has a step's bytes at most: what a disk has held up for seconds is written at once when it is back, and the kernel lets nobody else have the processor in the middle of a call.
+//! `aplomb lab run long-freeze` shows it: in the second in which the disk was back after 20 s, the p99.9 of producers was 12 ms with calls of 4 MiB (5 ms each) and 3 ms with steps.
 
 use std::io::IoSlice;
 
 use super::Write;
+use crate::steps::STEP;
 
 /// The kernel's limit of parts a call (`IOV_MAX`).
 const MAX_PARTS: usize = 1024;
-
-/// Bytes a call: enough for any disk to be busy, little enough that a call does not take for ever on a slow one.
-const MAX_BYTES: usize = 4 << 20;
 
 /// How far a list of writes has been carried out.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,10 +40,10 @@ impl Cursor {
                 if part.is_empty() {
                     continue;
                 }
-                if parts.len() == MAX_PARTS || bytes >= MAX_BYTES {
+                if parts.len() == MAX_PARTS || bytes >= STEP {
                     return Some((start, parts));
                 }
-                let part = &part[..part.len().min(MAX_BYTES - bytes)];
+                let part = &part[..part.len().min(STEP - bytes)];
                 bytes += part.len();
                 parts.push(IoSlice::new(part));
             }
@@ -126,8 +127,8 @@ mod tests {
     fn a_call_has_no_more_parts_and_bytes_than_it_may() {
         let many = [Placed(0, vec![Bytes::from_static(b"x"); 2500])];
         assert_eq!(carry_out(&many, usize::MAX).1, 3);
-        let large = [Placed(0, vec![Bytes::from(vec![7; 9 << 20])])];
+        let large = [Placed(0, vec![Bytes::from(vec![7; 2 * STEP + 1])])];
         let (file, calls) = carry_out(&large, usize::MAX);
-        assert_eq!((file.len(), calls), (9 << 20, 3));
+        assert_eq!((file.len(), calls), (2 * STEP + 1, 3));
     }
 }
