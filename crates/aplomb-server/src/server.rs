@@ -30,8 +30,16 @@ pub struct Switchboard {
     inboxes: Vec<Inbox>,
 }
 
+/// A thread of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerThread {
+    /// It carries the requests of a shard.
+    Shard(ShardId),
+    /// It takes connections.
+    Acceptor,
+}
+
 /// What a server is made of, besides its cores.
-#[derive(Debug)]
 pub struct ServerConfig {
     /// Where clients come in.
     pub listeners: Vec<Listener>,
@@ -41,6 +49,8 @@ pub struct ServerConfig {
     pub guard: Guard,
     /// Where events go.
     pub log: Log,
+    /// What each thread does first, before it is under guard: it may wait.
+    pub prepare: Arc<dyn Fn(ServerThread) + Send + Sync>,
 }
 
 /// A server at work.
@@ -106,7 +116,7 @@ impl<C: Core> Server<C> {
     /// # Panics
     /// If there are not as many cores as mailboxes.
     pub fn start(switchboard: Switchboard, config: ServerConfig, cores: Vec<C>) -> Result<Self, StartError> {
-        let ServerConfig { listeners, net, guard, log } = config;
+        let ServerConfig { listeners, net, guard, log, prepare } = config;
         let Switchboard { mailboxes, inboxes } = switchboard;
         assert_eq!(mailboxes.len(), cores.len(), "each shard has a mailbox");
 
@@ -126,8 +136,9 @@ impl<C: Core> Server<C> {
         let (at_work, news) = channel();
         let mut shards = Vec::with_capacity(cores.len());
         for (index, (core, inbox)) in cores.into_iter().zip(inboxes).enumerate() {
+            let shard = ShardId(u16::try_from(index).expect("shards are numbered so"));
             let parts = Parts {
-                shard: ShardId(u16::try_from(index).expect("shards are numbered so")),
+                shard,
                 core,
                 inbox,
                 outbox: Outbox::new(mailboxes.iter().map(Arc::clone)),
@@ -143,8 +154,9 @@ impl<C: Core> Server<C> {
                 guard: observed.guard.clone(),
                 bells: Arc::clone(&bells),
                 at_work: at_work.clone(),
+                prepare: Arc::clone(&prepare),
             };
-            shards.push(thread.spawn(format!("aplomb-shard-{index}"), move || reactor.run())?);
+            shards.push(thread.spawn(ServerThread::Shard(shard), move || reactor.run())?);
         }
         let acceptor_stop = Arc::new(AtomicBool::new(false));
         let acceptor = Acceptor::new(AcceptorParts {
@@ -156,8 +168,8 @@ impl<C: Core> Server<C> {
             stop: Arc::clone(&acceptor_stop),
             log: observed.log.clone(),
         })?;
-        let thread = Starting { guard: observed.guard.clone(), bells, at_work };
-        let acceptor = thread.spawn("aplomb-accept".to_owned(), move || acceptor.run())?;
+        let thread = Starting { guard: observed.guard.clone(), bells, at_work, prepare };
+        let acceptor = thread.spawn(ServerThread::Acceptor, move || acceptor.run())?;
 
         let server = Self { shards, acceptor, acceptor_stop, acceptor_waker, stop, mailboxes, observed };
         let outcome: Result<Vec<()>, GuardError> = news.iter().take(server.shards.len() + 1).collect();
@@ -211,17 +223,23 @@ struct Starting {
     guard: Guard,
     bells: Arc<[RawFd]>,
     at_work: Sender<Result<(), GuardError>>,
+    prepare: Arc<dyn Fn(ServerThread) + Send + Sync>,
 }
 
 impl Starting {
-    /// Makes the thread, which runs `work` once it is under guard; `None` of it if it cannot be guarded.
+    /// Makes the thread, which runs `work` once it is prepared and under guard; `None` of it if it cannot be guarded.
     fn spawn<T: Send + 'static>(
         self,
-        name: String,
+        which: ServerThread,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> std::io::Result<JoinHandle<T>> {
+        let name = match which {
+            ServerThread::Shard(ShardId(index)) => format!("aplomb-shard-{index}"),
+            ServerThread::Acceptor => "aplomb-accept".to_owned(),
+        };
         std::thread::Builder::new().name(name).spawn(move || {
-            let Self { guard, bells, at_work } = self;
+            let Self { guard, bells, at_work, prepare } = self;
+            prepare(which);
             // The starting thread hears of a failure and ends the process.
             let _ = at_work.send(guard.protect(&bells));
             drop(at_work);

@@ -5,6 +5,7 @@
 
 mod commands;
 mod config;
+mod heap;
 mod wiring;
 
 use std::process::ExitCode;

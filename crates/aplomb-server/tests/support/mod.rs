@@ -219,6 +219,7 @@ impl Running {
             net,
             guard: guard.clone(),
             log,
+            prepare: Arc::new(|_| ()),
         };
         let switchboard = Switchboard::new(usize::from(shards)).expect("descriptors are left");
         let server = Server::start(switchboard, config, cores).expect("it starts");

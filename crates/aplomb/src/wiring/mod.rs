@@ -8,6 +8,7 @@
 
 mod directories;
 mod disks;
+mod heaps;
 mod limits;
 mod loading;
 mod network;
@@ -48,6 +49,7 @@ use self::observation::Watched;
 use self::signals::EndSignals;
 use self::tail::{Names, OldTails, Tail, TailError};
 use crate::config::Settings;
+use crate::heap::HeapError;
 
 /// How long the shards may take to finish what they are at, and each disk what is queued then.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -67,6 +69,8 @@ pub(crate) enum BrokerError {
     Load(#[from] StartError),
     #[error(transparent)]
     Disk(#[from] EngineError),
+    #[error(transparent)]
+    Heap(#[from] HeapError),
     #[error("aplomb.guard: {0}")]
     Guard(#[from] GuardError),
     #[error(transparent)]
@@ -169,7 +173,8 @@ impl Broker {
             bound.iter().map(|bound| format!("{}://{}", bound.name(), bound.address())).collect();
         let listeners: Vec<Listener> =
             bound.into_iter().map(|bound| bound.listen(config.network.backlog)).collect::<Result<_, _>>()?;
-        let server = ServerConfig { listeners, net, guard, log: log.clone() };
+        let prepare = heaps::prepare(shards.len(), log)?;
+        let server = ServerConfig { listeners, net, guard, log: log.clone(), prepare };
         let server = Server::start(switchboard, server, shards)?;
         server.observe(&metrics, &health, figures);
         health.enter(Phase::Ready);
