@@ -18,27 +18,26 @@ type Prepare = Arc<dyn Fn(ServerThread) + Send + Sync>;
 /// # Errors
 /// There is no memory.
 pub(super) fn prepare(shards: usize, log: &Log) -> Result<Prepare, HeapError> {
-    let shards: Vec<Heap> =
-        (0..shards).map(|_| with_warning(RESERVE, log)).collect::<Result<_, HeapError>>()?;
-    let acceptor = with_warning(OF_THE_ACCEPTOR, log)?;
+    let (acceptor, mut not_locked) = Heap::new(OF_THE_ACCEPTOR)?;
+    let mut heaps = Vec::with_capacity(shards);
+    for _ in 0..shards {
+        let (heap, why) = Heap::new(RESERVE)?;
+        heaps.push(heap);
+        not_locked = not_locked.or(why);
+    }
+    if let Some(why) = not_locked {
+        let text =
+            format!("memory of request threads may be swapped out, and a request may wait for that: {why}");
+        log.warn("wiring/heaps", text);
+    }
     let log = log.clone();
     Ok(Arc::new(move |thread| {
         let heap = match thread {
-            ServerThread::Shard(shard) => shards[usize::from(shard.0)],
+            ServerThread::Shard(shard) => heaps[usize::from(shard.0)],
             ServerThread::Acceptor => acceptor,
         };
         if let Err(error) = heap.adopt() {
             log.warn("wiring/heaps", format!("{thread:?} has no heap of its own: {error}"));
         }
     }))
-}
-
-fn with_warning(bytes: usize, log: &Log) -> Result<Heap, HeapError> {
-    let (heap, not_locked) = Heap::new(bytes)?;
-    if let Some(why) = not_locked {
-        let text =
-            format!("a request thread's memory may be swapped out, and a request may wait for that: {why}");
-        log.warn("wiring/heaps", text);
-    }
-    Ok(heap)
 }
