@@ -14,4 +14,4 @@ pub mod net;
 pub mod reactor;
 mod server;
 
-pub use server::{Server, ServerConfig, ServerThread, StartError, Switchboard};
+pub use server::{Prepare, Server, ServerConfig, ServerThread, StartError, Switchboard};

@@ -39,6 +39,9 @@ pub enum ServerThread {
     Acceptor,
 }
 
+/// What each thread of a server does first, before it is under guard: it may wait.
+pub type Prepare = Arc<dyn Fn(ServerThread) + Send + Sync>;
+
 /// What a server is made of, besides its cores.
 pub struct ServerConfig {
     /// Where clients come in.
@@ -49,8 +52,8 @@ pub struct ServerConfig {
     pub guard: Guard,
     /// Where events go.
     pub log: Log,
-    /// What each thread does first, before it is under guard: it may wait.
-    pub prepare: Arc<dyn Fn(ServerThread) + Send + Sync>,
+    /// What each thread does first.
+    pub prepare: Prepare,
 }
 
 /// A server at work.
@@ -223,7 +226,7 @@ struct Starting {
     guard: Guard,
     bells: Arc<[RawFd]>,
     at_work: Sender<Result<(), GuardError>>,
-    prepare: Arc<dyn Fn(ServerThread) + Send + Sync>,
+    prepare: Prepare,
 }
 
 impl Starting {

@@ -77,10 +77,10 @@ impl Heap {
             merge: Some(merge),
         };
         let source = Box::new(Source { hooks, usual, reserve, used: AtomicUsize::new(0) });
-        let mut hooks: *mut Hooks = Box::into_raw(source).cast();
+        let hooks: *mut Hooks = Box::into_raw(source).cast();
         let mut arena: c_uint = 0;
-        exchange(c"arenas.create", Some(&mut arena), Some(&mut hooks))?;
-        exchange::<(), _>(&of(arena, "retain_grow_limit"), None, Some(&mut PIECE.clone()))?;
+        exchange(c"arenas.create", Some(&mut arena), Some(hooks))?;
+        exchange::<(), _>(&of(arena, "retain_grow_limit"), None, Some(PIECE))?;
         Ok((Self { arena }, not_locked))
     }
 
@@ -89,7 +89,7 @@ impl Heap {
     /// # Errors
     /// The allocator refuses; the thread keeps the heap that it had.
     pub(crate) fn adopt(self) -> Result<(), HeapError> {
-        exchange::<(), _>(c"thread.arena", None, Some(&mut self.arena.clone()))?;
+        exchange::<(), _>(c"thread.arena", None, Some(self.arena))?;
         std::hint::black_box([1_u8; STACK]);
         Ok(())
     }
@@ -203,13 +203,13 @@ fn of(arena: c_uint, setting: &str) -> CString {
 }
 
 /// Reads a setting of the allocator, writes it, or both (mallctl(3)).
-fn exchange<R, W>(name: &CStr, read: Option<&mut R>, write: Option<&mut W>) -> Result<(), HeapError> {
+fn exchange<R, W>(name: &CStr, read: Option<&mut R>, mut write: Option<W>) -> Result<(), HeapError> {
     let mut len = mem::size_of::<R>();
     let (read, read_len) = match read {
         Some(value) => (std::ptr::from_mut(value).cast::<c_void>(), &raw mut len),
         None => (null_mut(), null_mut()),
     };
-    let (write, write_len) = match write {
+    let (write, write_len) = match &mut write {
         Some(value) => (std::ptr::from_mut(value).cast::<c_void>(), mem::size_of::<W>()),
         None => (null_mut(), 0),
     };

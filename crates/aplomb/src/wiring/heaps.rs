@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use aplomb_server::ServerThread;
 use aplomb_server::log::Log;
+use aplomb_server::{Prepare, ServerThread};
 
 use crate::heap::{Heap, HeapError, RESERVE};
 
 /// The acceptor keeps little: a connection until it has handed it on.
 const OF_THE_ACCEPTOR: usize = RESERVE / 4;
-
-/// What a thread of the server does before it is at work.
-type Prepare = Arc<dyn Fn(ServerThread) + Send + Sync>;
 
 /// Makes a heap for each of so many shards, and for the acceptor; waits for their memory. What is given makes each the heap of its thread.
 ///

@@ -169,11 +169,11 @@ impl Broker {
             guard.mode(),
             descriptors.map_or("any number of".to_owned(), |count| count.to_string())
         );
+        let prepare = heaps::prepare(shards.len(), log)?;
         let places: Vec<String> =
             bound.iter().map(|bound| format!("{}://{}", bound.name(), bound.address())).collect();
         let listeners: Vec<Listener> =
             bound.into_iter().map(|bound| bound.listen(config.network.backlog)).collect::<Result<_, _>>()?;
-        let prepare = heaps::prepare(shards.len(), log)?;
         let server = ServerConfig { listeners, net, guard, log: log.clone(), prepare };
         let server = Server::start(switchboard, server, shards)?;
         server.observe(&metrics, &health, figures);
