@@ -30,6 +30,8 @@ CERTAIN = {
     "kill-9-recovery": ["unflushed segments are read again"],
 }
 USUAL = "inode-lock,network-thread,page-fault,gc-log,journal,dirty-limit,kill-9-recovery,disk-full,eio"
+# What a broker says of its requests, in their order. One that was killed says nothing of those before.
+STAGES = ["RequestQueueTimeMs", "LocalTimeMs", "RemoteTimeMs", "ResponseQueueTimeMs", "ResponseSendTimeMs", "TotalTimeMs"]
 # One of two log directories goes.
 LOST = ("disk-full", "eio")
 INCIDENTS = incidents()
@@ -66,6 +68,10 @@ def test_an_incident_shows_who_waits_and_aplomb_does_not(name, kind, lanes):
     assert [phase["name"] for phase in run.broker["phases"]] == ["calm", "during", "after"]
     assert sum(second["acknowledged"] for second in run.broker["seconds"]) > 0
     assert run.page.stat().st_size > 10_000
+    if name != "kill-9-recovery":
+        stages = {each["stage"]: each["after_mean_ms"] for each in run.broker["stages"]}
+        assert list(stages) == STAGES, run.said
+        assert max(stages[stage] for stage in STAGES[:-1]) <= stages["TotalTimeMs"] > 0, stages
     seen = [each["name"] for each in run.broker["signatures"] if each["seen"]]
     if name in LOST:
         assert run.broker["counted"]["others"]["failed"] > 0, run.said

@@ -50,6 +50,8 @@ def test_a_long_poll_is_remote_time_and_not_local_time(observed):
     for request in ("Produce", "Metadata", "ApiVersions", "CreateTopics"):
         counts = {one(page, f"kafka_network_requestmetrics_{stage}_count", request=request) for stage in STAGES}
         assert len(counts) == 1 and counts.pop() > 0, request
+        sums = {stage: one(page, f"kafka_network_requestmetrics_{stage}_sum", request=request) for stage in STAGES}
+        assert 0 < sums.pop("totaltimems") <= sum(sums.values()) * 1.01 + 1, request
         versions = {labels: value for (name, labels), value in page.items() if name == "kafka_network_requestmetrics_requests_total"}
         assert sum(value for labels, value in versions.items() if dict(labels)["request"] == request) > 0
 

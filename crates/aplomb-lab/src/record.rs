@@ -339,10 +339,17 @@ pub struct Stage {
     pub request: String,
     /// Which stage, `RequestQueueTimeMs`.
     pub stage: String,
-    /// The 99th percentile in the calm phase.
+    /// The 99th percentile over the last minutes, as it stood at the end of the calm phase.
     pub before_p99_ms: f64,
-    /// The same during the disturbance.
-    pub during_p99_ms: f64,
+    /// The same at the end of the run, with the disturbance among these minutes.
+    #[serde(alias = "during_p99_ms")]
+    pub after_p99_ms: f64,
+    /// The mean over the calm phase; `None` without requests.
+    #[serde(default)]
+    pub before_mean_ms: Option<f64>,
+    /// The mean from the disturbance to the end of the run; `None` without requests, and of a broker that was started again.
+    #[serde(default)]
+    pub after_mean_ms: Option<f64>,
 }
 
 /// A moment at which a JVM has stopped its threads.
@@ -541,7 +548,9 @@ mod tests {
                     request: "Produce".to_owned(),
                     stage: "LocalTimeMs".to_owned(),
                     before_p99_ms: 0.7,
-                    during_p99_ms: 640.5,
+                    after_p99_ms: 640.5,
+                    before_mean_ms: Some(0.5),
+                    after_mean_ms: None,
                 }],
                 safepoints: vec![Safepoint {
                     at_ms: 30_000.0,

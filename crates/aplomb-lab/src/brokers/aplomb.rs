@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    BrokerError, BrokerUnderTest, Kind, Places, Process, Settings, common, free_ports, write_properties,
+    BrokerError, BrokerUnderTest, Kind, NumbersAt, Places, Process, Settings, common, free_ports,
+    write_properties,
 };
 use crate::record;
 
@@ -108,8 +109,8 @@ impl BrokerUnderTest for Aplomb {
         Some(&self.log)
     }
 
-    fn metrics_address(&self) -> Option<&str> {
-        Some(&self.metrics)
+    fn numbers(&self) -> Option<NumbersAt> {
+        Some(NumbersAt::Page { address: self.metrics.clone() })
     }
 
     fn stop(&mut self) {

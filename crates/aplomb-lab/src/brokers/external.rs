@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::{BrokerError, BrokerUnderTest, Kind, jvm};
+use super::{BrokerError, BrokerUnderTest, Kind, NumbersAt, jvm};
 use crate::record;
 
 /// Somebody else's broker.
@@ -62,6 +62,10 @@ impl BrokerUnderTest for External {
     fn thread_names(&self) -> HashMap<u32, String> {
         let names = |pid| Some(jvm::thread_names(&jvm::java_of(pid)?, pid));
         self.pid.and_then(names).unwrap_or_default()
+    }
+
+    fn numbers(&self) -> Option<NumbersAt> {
+        self.pid.and_then(|pid| Some(NumbersAt::Jvm { java: jvm::java_of(pid)?, pid }))
     }
 
     fn log_file(&self) -> Option<&Path> {

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{
-    BrokerError, BrokerUnderTest, ClassPath, Kind, Places, Process, Settings, common, free_ports, jvm,
-    write_properties,
+    BrokerError, BrokerUnderTest, ClassPath, Kind, NumbersAt, Places, Process, Settings, common, free_ports,
+    jvm, write_properties,
 };
 use crate::record;
 
@@ -172,6 +172,10 @@ impl BrokerUnderTest for Kafka {
 
     fn thread_names(&self) -> HashMap<u32, String> {
         self.pid().map(|pid| jvm::thread_names(Path::new(&self.java), pid)).unwrap_or_default()
+    }
+
+    fn numbers(&self) -> Option<NumbersAt> {
+        self.pid().map(|pid| NumbersAt::Jvm { java: PathBuf::from(&self.java), pid })
     }
 
     fn stop(&mut self) {

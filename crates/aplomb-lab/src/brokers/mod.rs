@@ -22,7 +22,7 @@ pub use aplomb::Aplomb;
 pub use external::External;
 pub use jars::{ClassPath, JarsError};
 pub use kafka::Kafka;
-pub use process::Process;
+pub use process::{Process, dies_with_the_lab};
 
 use crate::record;
 
@@ -91,8 +91,8 @@ pub trait BrokerUnderTest {
         HashMap::new()
     }
 
-    /// Where the numbers of a broker that promises never to wait are, as `host:port`.
-    fn metrics_address(&self) -> Option<&str> {
+    /// Where its own account of its requests is to be had; `None` if it has none.
+    fn numbers(&self) -> Option<NumbersAt> {
         None
     }
 
@@ -101,6 +101,23 @@ pub trait BrokerUnderTest {
 
     /// Ends it with kill -9.
     fn kill(&mut self);
+}
+
+/// Where a broker's numbers are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NumbersAt {
+    /// On its page `/metrics`.
+    Page {
+        /// Of its listener, as `host:port`.
+        address: String,
+    },
+    /// In its JVM.
+    Jvm {
+        /// A `java` that can attach to it: its own.
+        java: PathBuf,
+        /// Its process.
+        pid: u32,
+    },
 }
 
 /// The kinds of brokers.

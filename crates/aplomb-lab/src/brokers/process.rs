@@ -36,7 +36,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command`; what it says is added to `log`. It is in a process group of its own: a Ctrl-C at the terminal is for the lab.
+    /// Starts `command`; what it says is added to `log`.
     ///
     /// # Errors
     /// When it cannot be started.
@@ -45,9 +45,8 @@ impl Process {
         let file = file.map_err(BrokerError::system(format!("opening {}", log.display())))?;
         let again = file.try_clone().map_err(BrokerError::system("a second descriptor of the log"))?;
         let mut child = Command::new(&command[0]);
-        child.args(&command[1..]).stdin(Stdio::null()).stdout(file).stderr(again).process_group(0);
-        // SAFETY: one system call, no allocation and no lock, which is all that may be done there.
-        unsafe { child.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?)) };
+        child.args(&command[1..]).stdin(Stdio::null()).stdout(file).stderr(again);
+        dies_with_the_lab(&mut child);
         let child = child.spawn().map_err(BrokerError::system(format!("starting {}", command[0])))?;
         Ok(Self { name, child, log: log.to_owned() })
     }
@@ -120,6 +119,14 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Has the kernel end what `command` starts when the thread that starts it has gone. It is in a process group of its own: a Ctrl-C at the terminal is for
+/// the lab.
+pub fn dies_with_the_lab(command: &mut Command) {
+    command.process_group(0);
+    // SAFETY: one system call, no allocation and no lock, which is all that may be done there.
+    unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?)) };
 }
 
 /// Whether a broker at `address` names itself in its metadata.

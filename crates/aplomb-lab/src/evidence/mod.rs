@@ -6,9 +6,11 @@
 //!
 //! [`Witness`]: crate::record::Witness
 
+mod jmx;
 pub mod machine;
 pub mod metrics;
 pub mod metronome;
+pub mod numbers;
 pub mod roles;
 pub mod safepoints;
 pub mod signatures;

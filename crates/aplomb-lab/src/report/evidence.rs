@@ -184,17 +184,20 @@ pub(super) fn stages(run: &BrokerRun, who: &Who) -> Option<Element> {
     if run.stages.is_empty() {
         return None;
     }
+    let time = |ms: f64| units::time(ms * 1e3);
     let rows = run.stages.iter().map(|stage| {
         vec![
             el("td").text(&stage.request),
             el("td").text(&stage.stage),
-            figure(units::time(stage.before_p99_ms * 1e3)),
-            figure(units::time(stage.during_p99_ms * 1e3)),
+            figure(stage.before_mean_ms.map(time).unwrap_or_default()),
+            figure(stage.after_mean_ms.map(time).unwrap_or_default()),
+            figure(time(stage.before_p99_ms)),
+            figure(time(stage.after_p99_ms)),
         ]
     });
     Some(el("div").class(who.class).child(el("h3").text(&who.name)).child(table(
         "stages",
-        &["request", "stage", "p99 calm", "p99 during"],
+        &["request", "stage", "mean before", "mean since", "p99 before", "p99 after"],
         rows,
     )))
 }

@@ -33,7 +33,7 @@ pub fn page(run: &Run, record: Option<&str>) -> String {
         ))
         .children(part(
             "Stages of requests",
-            "Where requests spent their time, by the broker’s own account.",
+            "Where requests spent their time, by the broker’s own account: means of the calm part and of what came after it, and p99 of the last minutes as it stood before the disturbance and at the end.",
             pair(run, &names, evidence::stages),
         ))
         .children(part(

@@ -11,9 +11,10 @@ use super::timeline::Course;
 use super::{Choice, Plan};
 use crate::brokers::Kind;
 use crate::disk::{Operation, PerOperation, ServiceTimes as Times};
+use crate::evidence::metrics::Readings;
 use crate::evidence::signatures::Evidence;
 use crate::evidence::witness::witness;
-use crate::evidence::{SAMPLING_MS, metrics, safepoints};
+use crate::evidence::{SAMPLING_MS, safepoints};
 use crate::incidents::Incident;
 use crate::record::{
     Broker, BrokerRun, Bucket, Device, Disk, Ended, Expectation, Latencies, Latency, Lateness,
@@ -36,7 +37,7 @@ pub(super) fn account(incident: &Incident, plan: Plan, scene: &Scene, course: Co
         seen,
         beats,
         arrived,
-        metrics,
+        numbers,
         device,
         zero_ns,
         log,
@@ -56,7 +57,7 @@ pub(super) fn account(incident: &Incident, plan: Plan, scene: &Scene, course: Co
     let safepoints = safepoints::read(&pauses, zero_ns, SHORTEST_SAFEPOINT_MS);
     let signatures = signatures(incident, bounds, kind, &broker.version, &seen.stalls, &safepoints, &log);
     let witness = (kind == Kind::Aplomb)
-        .then(|| witness(&seen.stalls, metrics.as_ref().and_then(|(_, page)| page.guard_violations()), &log));
+        .then(|| witness(&seen.stalls, numbers.as_ref().and_then(|read| read.end.guard_violations()), &log));
     let seconds = seconds(plan, &report, &arrived);
     let during = seconds.iter().filter(|second| second.phase == PhaseName::During);
     let told = Seen {
@@ -85,7 +86,7 @@ pub(super) fn account(incident: &Incident, plan: Plan, scene: &Scene, course: Co
         sampling_ms: SAMPLING_MS,
         stalls: seen.stalls,
         signatures,
-        stages: metrics.map(|(before, during)| metrics::stages(&before, &during)).unwrap_or_default(),
+        stages: numbers.as_ref().map(Readings::stages).unwrap_or_default(),
         safepoints: safepoints.into_iter().filter(|one| one.at_ms + one.total_ms >= 0.0).collect(),
         device: device_of(&device),
         witness,

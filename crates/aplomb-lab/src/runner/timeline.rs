@@ -13,8 +13,9 @@ use super::loads::{Loads, Outcome};
 use super::{Options, Plan, Trouble};
 use crate::conditions::sync;
 use crate::disk::{PerOperation, ServiceTimes};
-use crate::evidence::metrics::Metrics;
+use crate::evidence::metrics::Readings;
 use crate::evidence::metronome::{Beats, Metronome};
+use crate::evidence::numbers::{Asked, Numbers};
 use crate::evidence::threads::{Sampler, Seen};
 use crate::incidents::Incident;
 use crate::record::{Counted, Recovery};
@@ -39,7 +40,8 @@ pub(super) struct Course {
     /// How late the machine was, from the beginning of measuring on.
     pub(super) beats: Beats,
     pub(super) arrived: Vec<Arrived>,
-    pub(super) metrics: Option<(Metrics, Metrics)>,
+    /// The broker's own; those of the disturbance's end in place of the run's, if it says nothing any more then.
+    pub(super) numbers: Option<Readings>,
     /// By phase: calm, during, after.
     pub(super) device: [PerOperation<ServiceTimes>; 3],
     /// The kernel's monotonic clock when measuring began, in nanoseconds.
@@ -63,6 +65,8 @@ pub(super) fn run(
     let failed = |error: crate::brokers::BrokerError| Trouble::Scene(error.into());
     scene.broker.start().map_err(failed)?;
     let names = scene.broker.thread_names();
+    // A broker whose numbers cannot be had is measured without.
+    let numbers = scene.broker.numbers().and_then(|at| Numbers::open(&at).ok());
     write_history(incident, plan, scene, stop, tell)?;
     for action in &incident.before {
         scene.act(action)?;
@@ -70,7 +74,7 @@ pub(super) fn run(
     let loads = Loads::start(incident, plan, scene)?;
     let Some(begin) = loads.measured_from() else { return Err(loads.why_not()) };
     wait_until(begin, stop)?;
-    measure(incident, plan, scene, Started { loads, begin, names }, stop, tell)
+    measure(incident, plan, scene, Started { loads, begin, names, numbers }, stop, tell)
 }
 
 fn write_history(
@@ -106,6 +110,8 @@ struct Started {
     begin: Instant,
     /// Of the broker's threads.
     names: HashMap<u32, String>,
+    /// The way to the broker's own.
+    numbers: Option<Numbers>,
 }
 
 /// The measured part.
@@ -117,17 +123,18 @@ fn measure(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Course, Trouble> {
-    let Started { loads, begin, names } = started;
+    let Started { loads, begin, names, mut numbers } = started;
     let zero_ns = monotonic_ns() - i128::try_from(begin.elapsed().as_nanos()).unwrap_or_default();
     let sampler = Sampler::start(scene.broker.pid(), names, begin).map_err(Trouble::Sampler)?;
     let metronome = Metronome::start(begin).map_err(Trouble::Sampler)?;
     let device = |scene: &Scene| scene.disk.service_times().map_err(|error| Trouble::Scene(error.into()));
-    let page = |scene: &Scene| scene.broker.metrics_address().map(Metrics::fetch).and_then(Result::ok);
+    let mut ask = || numbers.as_mut().map(Numbers::ask);
     device(scene)?;
+    let first = ask();
     tell("calm");
     let disturbed = begin + plan.calm;
     wait_until(disturbed, stop)?;
-    let (before, calm_times) = (page(scene), device(scene)?);
+    let (before, calm_times) = (ask(), device(scene)?);
 
     tell(if incident.disturbance.is_empty() { "nothing is disturbed" } else { incident.disturbance });
     let (mut trouble, mut interruption) = (None, Interruption::default());
@@ -139,7 +146,7 @@ fn measure(
         }
     }
     wait_until(disturbed + plan.during, stop)?;
-    let (during, during_times) = (page(scene), device(scene)?);
+    let (late, during_times) = (ask(), device(scene)?);
     scene.calm()?;
     tell("recovery");
     wait_until(begin + plan.length(), stop)?;
@@ -159,7 +166,9 @@ fn measure(
         String::from_utf8_lossy(&bytes).into_owned()
     };
     let (log, safepoints) = (read(scene.broker.log_file()), read(scene.broker.safepoint_log()));
-    let end = page(scene);
+    let last = ask();
+    let [first, before, late, last] = [first, before, late, last].map(|asked| asked.and_then(Asked::answer));
+    let numbers = first.zip(before).zip(last.or(late));
     Ok(Course {
         report,
         counted,
@@ -167,7 +176,7 @@ fn measure(
         seen,
         beats,
         arrived,
-        metrics: before.zip(end.or(during)),
+        numbers: numbers.map(|((begin, disturbed), end)| Readings { begin, disturbed, end }),
         device: [calm_times, during_times, after_times],
         zero_ns,
         log,

@@ -199,11 +199,13 @@ fn aplomb(sketch: &Sketch, seed: u64) -> BrokerRun {
         stall("aplomb-disk-0", Role::Disk, from_ms, from_ms + 300.0 + 900.0 * dice.roll(), &stack)
     });
     let stalls = stalls.collect();
-    let stage = |stage: &str, before_p99_ms, during_p99_ms| Stage {
+    let stage = |stage: &str, before_p99_ms, after_p99_ms| Stage {
         request: "Produce".to_owned(),
         stage: stage.to_owned(),
         before_p99_ms,
-        during_p99_ms,
+        after_p99_ms,
+        before_mean_ms: Some(before_p99_ms / 2.0),
+        after_mean_ms: Some(after_p99_ms / 2.0),
     };
     BrokerRun {
         stalls,

@@ -1,6 +1,6 @@
 //! Distributions: counts in buckets that are an eighth of a power of two wide, of a fixed size, written by one thread and read by another.
 //!
-//! What always holds: recording is one addition to an atomic. A quantile is off by at most a sixteenth of its value.
+//! What always holds: recording is two additions to atomics. A sum is exact; a quantile is off by at most a sixteenth of its value.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,21 +11,25 @@ const BUCKETS: usize = 208;
 #[derive(Debug)]
 pub(crate) struct Histogram {
     buckets: [AtomicU64; BUCKETS],
+    sum: AtomicU64,
 }
 
-/// The counts at one moment, or between two.
+/// What was counted up to one moment, or between two.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Distribution([u64; BUCKETS]);
+pub(crate) struct Distribution {
+    buckets: [u64; BUCKETS],
+    sum: u64,
+}
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { buckets: std::array::from_fn(|_| AtomicU64::new(0)) }
+        Self { buckets: std::array::from_fn(|_| AtomicU64::new(0)), sum: AtomicU64::new(0) }
     }
 }
 
 impl Default for Distribution {
     fn default() -> Self {
-        Self([0; BUCKETS])
+        Self { buckets: [0; BUCKETS], sum: 0 }
     }
 }
 
@@ -33,32 +37,42 @@ impl Histogram {
     /// Counts a value.
     pub(crate) fn record(&self, value: u64) {
         self.buckets[bucket_of(value)].fetch_add(1, Ordering::Relaxed);
+        self.sum.fetch_add(value, Ordering::Relaxed);
     }
 
     /// Adds what was counted to `sum`.
     pub(crate) fn add_to(&self, sum: &mut Distribution) {
-        for (sum, count) in sum.0.iter_mut().zip(&self.buckets) {
+        for (sum, count) in sum.buckets.iter_mut().zip(&self.buckets) {
             *sum += count.load(Ordering::Relaxed);
         }
+        sum.sum += self.sum.load(Ordering::Relaxed);
     }
 }
 
 impl Distribution {
     /// How many values.
     pub(crate) fn count(&self) -> u64 {
-        self.0.iter().sum()
+        self.buckets.iter().sum()
+    }
+
+    /// All of them together.
+    pub(crate) fn sum(&self) -> u64 {
+        self.sum
     }
 
     /// What came since `before`.
     pub(crate) fn since(&self, before: &Self) -> Self {
-        Self(std::array::from_fn(|n| self.0[n].saturating_sub(before.0[n])))
+        Self {
+            buckets: std::array::from_fn(|n| self.buckets[n].saturating_sub(before.buckets[n])),
+            sum: self.sum.saturating_sub(before.sum),
+        }
     }
 
     /// The smallest value that at least the share `quantile` of all values does not exceed; 0 if there is none.
     pub(crate) fn quantile(&self, quantile: f64) -> u64 {
         let rank = ((self.count() as f64 * quantile).ceil() as u64).max(1);
         let mut below = 0;
-        for (bucket, count) in self.0.iter().enumerate() {
+        for (bucket, count) in self.buckets.iter().enumerate() {
             below += count;
             if below >= rank {
                 return middle_of(bucket);
@@ -115,6 +129,7 @@ mod tests {
         histogram.add_to(&mut after);
         let recent = after.since(&before);
         assert_eq!((after.count(), recent.count()), (2000, 1000));
+        assert_eq!((after.sum(), recent.sum()), (100_500_500, 500_500));
         for (quantile, expected) in [(0.5, 500), (0.99, 990), (0.999, 999)] {
             let found = recent.quantile(quantile);
             assert!(found.abs_diff(expected) <= expected / 16, "{quantile}: {found}");

@@ -37,6 +37,26 @@ struct Row<'a> {
     before: &'a ApiTotals,
 }
 
+/// What a distribution is called on the page.
+struct Names {
+    quantiles: &'static str,
+    count: &'static str,
+    /// Of all values since the start; with the count, the mean of any time.
+    sum: &'static str,
+    help: &'static str,
+}
+
+macro_rules! named {
+    ($name:literal, $help:literal) => {
+        Names {
+            quantiles: concat!("kafka_network_requestmetrics_", $name),
+            count: concat!("kafka_network_requestmetrics_", $name, "_count"),
+            sum: concat!("kafka_network_requestmetrics_", $name, "_sum"),
+            help: $help,
+        }
+    };
+}
+
 impl Requests {
     pub(super) fn new(now: Instant) -> Self {
         Self { recent: Recent::new(QUANTILES, now, vec![ApiTotals::default(); SUPPORTED.len()]) }
@@ -67,18 +87,11 @@ impl Requests {
         put_versions(page, &rows);
         put_errors(page, &rows);
         for stage in Stage::ALL {
-            let (name, count, help) = names(stage);
-            put_distribution(page, name, count, help, 1000.0, &rows, |totals| &totals.stages[stage as usize]);
+            put_distribution(page, &names(stage), 1000.0, &rows, |totals| &totals.stages[stage as usize]);
         }
-        put_distribution(
-            page,
-            "kafka_network_requestmetrics_requestbytes",
-            "kafka_network_requestmetrics_requestbytes_count",
-            "Bytes of a request.",
-            1.0,
-            &rows,
-            |totals| &totals.bytes,
-        );
+        put_distribution(page, &named!("requestbytes", "Bytes of a request."), 1.0, &rows, |totals| {
+            &totals.bytes
+        });
     }
 }
 
@@ -108,14 +121,12 @@ fn put_errors(page: &mut Page, rows: &[Row<'_>]) {
 
 fn put_distribution(
     page: &mut Page,
-    name: &'static str,
-    count: &'static str,
-    help: &'static str,
+    names: &Names,
     unit: f64,
     rows: &[Row<'_>],
     of: impl Fn(&ApiTotals) -> &Distribution,
 ) {
-    let mut samples = page.samples(name, Kind::Gauge, help);
+    let mut samples = page.samples(names.quantiles, Kind::Gauge, names.help);
     for row in rows {
         let recent = of(row.totals).since(of(row.before));
         for (label, quantile) in SHOWN {
@@ -123,23 +134,18 @@ fn put_distribution(
             samples.put(&labels, recent.quantile(quantile) as f64 / unit);
         }
     }
-    let mut samples = page.samples(count, Kind::Counter, help);
+    let mut samples = page.samples(names.count, Kind::Counter, names.help);
     for row in rows {
         samples.put(&Labels::new(&[("request", row.name)]), of(row.totals).count());
     }
+    let mut samples = page.samples(names.sum, Kind::Counter, names.help);
+    for row in rows {
+        samples.put(&Labels::new(&[("request", row.name)]), of(row.totals).sum() as f64 / unit);
+    }
 }
 
-/// A stage's name, the name of its count, and what it is.
-const fn names(stage: Stage) -> (&'static str, &'static str, &'static str) {
-    macro_rules! named {
-        ($name:literal, $help:literal) => {
-            (
-                concat!("kafka_network_requestmetrics_", $name),
-                concat!("kafka_network_requestmetrics_", $name, "_count"),
-                $help,
-            )
-        };
-    }
+/// What a stage is called.
+const fn names(stage: Stage) -> Names {
     match stage {
         Stage::RequestQueue => {
             named!("requestqueuetimems", "Milliseconds from the frame's arrival until the shard takes it up.")
