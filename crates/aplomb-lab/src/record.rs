@@ -166,6 +166,9 @@ pub struct Broker {
     pub jvm_flags: Vec<String>,
     /// The Java it ran on.
     pub java: Option<String>,
+    /// Settings, as `key=value`, that it was given for this run and has not by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<String>,
 }
 
 /// The disk that was disturbed.
@@ -492,6 +495,7 @@ mod tests {
                     command: vec!["java".to_owned()],
                     jvm_flags: vec!["-Xmx1g".to_owned()],
                     java: Some("17.0.1".to_owned()),
+                    overrides: vec!["num.io.threads=2".to_owned()],
                 },
                 disk: Disk {
                     filesystem: "xfs".to_owned(),

@@ -4,10 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{
-    BrokerError, BrokerUnderTest, Kind, NumbersAt, Places, Process, Settings, common, free_ports,
-    write_properties,
-};
+use super::settings::{common, write_properties};
+use super::{BrokerError, BrokerUnderTest, Kind, NumbersAt, Override, Places, Process, Settings, free_ports};
 use crate::record;
 
 /// A broker of this program.
@@ -16,6 +14,7 @@ pub struct Aplomb {
     executable: PathBuf,
     places: Places,
     settings: Settings,
+    overrides: Vec<Override>,
     address: String,
     metrics: String,
     config: PathBuf,
@@ -24,11 +23,16 @@ pub struct Aplomb {
 }
 
 impl Aplomb {
-    /// A broker with what is in `settings` beside its defaults; with `executable` in place of the one that is running.
+    /// A broker with what is in `settings` and `overrides` beside its defaults; with `executable` in place of the one that is running.
     ///
     /// # Errors
     /// When there are no ports, or when this program does not know where it is.
-    pub fn new(executable: Option<&Path>, places: Places, settings: &Settings) -> Result<Self, BrokerError> {
+    pub fn new(
+        executable: Option<&Path>,
+        places: Places,
+        settings: &Settings,
+        overrides: &[Override],
+    ) -> Result<Self, BrokerError> {
         let executable = match executable {
             Some(path) => path.to_owned(),
             None => std::env::current_exe().map_err(BrokerError::system("looking for this program"))?,
@@ -41,10 +45,11 @@ impl Aplomb {
             ("aplomb.metrics.listener".to_owned(), metrics.clone()),
             ("aplomb.tail.dir".to_owned(), places.memory.display().to_string()),
         ]);
-        all.extend(settings.iter().cloned());
+        all.extend(settings.iter().cloned().chain(overrides.iter().map(Override::pair)));
         Ok(Self {
             executable,
             settings: all,
+            overrides: overrides.to_vec(),
             address: format!("127.0.0.1:{port}"),
             metrics,
             config: places.own.join("aplomb.properties"),
@@ -73,6 +78,7 @@ impl BrokerUnderTest for Aplomb {
             command: self.command(),
             jvm_flags: Vec::new(),
             java: None,
+            overrides: self.overrides.iter().map(Override::to_string).collect(),
         }
     }
 

@@ -32,6 +32,7 @@ impl BrokerUnderTest for External {
             command: Vec::new(),
             jvm_flags: Vec::new(),
             java: None,
+            overrides: Vec::new(),
         }
     }
 

@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::settings::{common, without_aplombs, write_properties};
 use super::{
-    BrokerError, BrokerUnderTest, ClassPath, Kind, NumbersAt, Places, Process, Settings, common, free_ports,
-    jvm, write_properties,
+    BrokerError, BrokerUnderTest, ClassPath, Kind, NumbersAt, Override, Places, Process, Settings,
+    free_ports, jvm,
 };
 use crate::record;
 
@@ -49,6 +50,7 @@ pub struct Kafka {
     java_version: Option<String>,
     places: Places,
     settings: Settings,
+    overrides: Vec<Override>,
     address: String,
     config: PathBuf,
     log: PathBuf,
@@ -57,14 +59,20 @@ pub struct Kafka {
 }
 
 impl Kafka {
-    /// A broker with what is in `settings` beside its defaults; keys of Aplomb are left out.
+    /// A broker with what is in `settings` and `overrides` beside its defaults; keys of Aplomb are left out.
     ///
     /// # Errors
     /// When there are no ports.
-    pub fn new(jars: ClassPath, places: Places, settings: &Settings) -> Result<Self, BrokerError> {
+    pub fn new(
+        jars: ClassPath,
+        places: Places,
+        settings: &Settings,
+        overrides: &[Override],
+    ) -> Result<Self, BrokerError> {
         let [port, controller] = free_ports()?;
         let mut all = common(&places, port, controller);
-        all.extend(settings.iter().filter(|(key, _)| !key.starts_with("aplomb.")).cloned());
+        let overrides: Vec<_> = overrides.iter().filter(|one| !one.is_aplombs()).cloned().collect();
+        all.extend(without_aplombs(settings).into_iter().chain(overrides.iter().map(Override::pair)));
         let java = match std::env::var("JAVA_HOME") {
             Ok(home) if !home.is_empty() => format!("{home}/bin/java"),
             _ => "java".to_owned(),
@@ -74,6 +82,7 @@ impl Kafka {
             java_version: java_version(&java),
             java,
             settings: all,
+            overrides,
             address: format!("127.0.0.1:{port}"),
             config: places.own.join("kafka.properties"),
             log: places.logs.join("kafka.log"),
@@ -119,6 +128,7 @@ impl BrokerUnderTest for Kafka {
             command,
             jvm_flags: self.flags(),
             java: self.java_version.clone(),
+            overrides: self.overrides.iter().map(Override::to_string).collect(),
         }
     }
 

@@ -10,6 +10,7 @@ mod jars;
 mod jvm;
 mod kafka;
 mod process;
+mod settings;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -23,6 +24,7 @@ pub use external::External;
 pub use jars::{ClassPath, JarsError};
 pub use kafka::Kafka;
 pub use process::{Process, dies_with_the_lab};
+pub use settings::{Override, OverrideError, Settings};
 
 use crate::record;
 
@@ -162,9 +164,6 @@ pub struct Places {
     pub memory: PathBuf,
 }
 
-/// What an incident asks of a broker's configuration, beside what every broker here has.
-pub type Settings = Vec<(String, String)>;
-
 /// Why there is no broker.
 #[derive(Debug, thiserror::Error)]
 pub enum BrokerError {
@@ -222,49 +221,9 @@ fn free_ports<const N: usize>() -> Result<[u16; N], BrokerError> {
     Ok(ports)
 }
 
-/// What both of our brokers are configured with: one node that is broker and controller.
-fn common(places: &Places, port: u16, controller: u16) -> Settings {
-    let data: Vec<String> = places.data.iter().map(|path| path.display().to_string()).collect();
-    [
-        ("process.roles", "broker,controller".to_owned()),
-        ("node.id", "1".to_owned()),
-        ("listeners", format!("PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}")),
-        ("controller.listener.names", "CONTROLLER".to_owned()),
-        ("controller.quorum.voters", format!("1@127.0.0.1:{controller}")),
-        ("log.dirs", data.join(",")),
-        ("metadata.log.dir", places.own.join("metadata").display().to_string()),
-        ("offsets.topic.num.partitions", "1".to_owned()),
-        ("offsets.topic.replication.factor", "1".to_owned()),
-    ]
-    .map(|(key, value)| (key.to_owned(), value))
-    .into()
-}
-
-/// Writes a properties file; of a key that comes twice the last value counts.
-fn write_properties(path: &Path, settings: &Settings) -> Result<(), BrokerError> {
-    let lines: String = settings.iter().map(|(key, value)| format!("{key}={value}\n")).collect();
-    std::fs::write(path, lines).map_err(BrokerError::system(format!("writing {}", path.display())))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_metadata_log_stays_off_the_disk_that_is_disturbed() {
-        let places = Places {
-            data: vec!["/slow/a".into(), "/slow/b".into()],
-            own: "/quick".into(),
-            logs: "/quick".into(),
-            memory: "/dev/shm/x".into(),
-        };
-        let settings = common(&places, 9092, 9093);
-        let value =
-            |key: &str| settings.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
-        assert_eq!(value("log.dirs"), Some("/slow/a,/slow/b"));
-        assert_eq!(value("metadata.log.dir"), Some("/quick/metadata"));
-        assert_eq!(value("controller.quorum.voters"), Some("1@127.0.0.1:9093"));
-    }
 
     #[test]
     fn ports_differ() {

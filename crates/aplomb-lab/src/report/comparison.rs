@@ -154,7 +154,7 @@ fn badness(run: &BrokerRun) -> f64 {
 }
 
 fn same(a: &Broker, b: &Broker) -> bool {
-    a.kind == b.kind && a.name == b.name && a.version == b.version
+    a.kind == b.kind && a.name == b.name && a.version == b.version && a.overrides == b.overrides
 }
 
 /// Each broker once: those of others by name, and Aplomb behind them, where a reader looks for the outcome.

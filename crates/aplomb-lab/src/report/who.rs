@@ -1,7 +1,7 @@
 //! How the brokers of a run, or of many, are called and coloured.
 //!
 //! What always holds: a broker has the same colour in every picture of a page, Aplomb the same on all pages; two brokers of one name are told
-//! apart by their versions. Colours are classes (`b0`, `b1` ...) that the style sheet fills in, from a palette that most colour-blind people
+//! apart by their versions, and one with settings of its own has a star. Colours are classes (`b0`, `b1` ...) that the style sheet fills in, from a palette that most colour-blind people
 //! can tell apart (Okabe and Ito); no picture relies on colour alone.
 
 use crate::record::Broker;
@@ -38,18 +38,17 @@ pub(super) fn all(brokers: &[&Broker]) -> Vec<Who> {
             } else {
                 others.next().unwrap_or(&"b1")
             };
-            Who {
-                name: full_name(broker),
-                short: if shared { format!("{short} {}", shortened(&broker.version, 8)) } else { short },
-                class,
-            }
+            let mark = if broker.overrides.is_empty() { "" } else { "*" };
+            let short = if shared { format!("{short} {}", shortened(&broker.version, 8)) } else { short };
+            Who { name: full_name(broker), short: format!("{short}{mark}"), class }
         })
         .collect()
 }
 
-/// The name with the version.
+/// The name with the version, and with what it was given to have otherwise.
 pub(super) fn full_name(broker: &Broker) -> String {
-    format!("{} {}", broker.name, broker.version).trim_end().to_owned()
+    let name = format!("{} {}", broker.name, broker.version).trim_end().to_owned();
+    if broker.overrides.is_empty() { name } else { format!("{name} ({})", broker.overrides.join(", ")) }
 }
 
 /// The beginning of a text that is too long.
@@ -82,6 +81,7 @@ mod tests {
             command: vec![],
             jvm_flags: vec![],
             java: None,
+            overrides: vec![],
         }
     }
 
@@ -97,6 +97,12 @@ mod tests {
         let classes: Vec<_> = who.iter().map(|who| who.class).collect();
         assert_eq!(classes, ["b1", "b2", "b0", "b3"]);
         assert_eq!(who[3].name, "Somebody's own broker");
+        let set = Broker { overrides: vec!["a=1".to_owned(), "b=2".to_owned()], ..ours.clone() };
+        let who = all(&[&ours, &set]);
+        assert_eq!(
+            (who[1].name.as_str(), who[1].short.as_str()),
+            ("Aplomb 0.1.0 (a=1, b=2)", "Aplomb 0.1.0*")
+        );
     }
 
     #[test]

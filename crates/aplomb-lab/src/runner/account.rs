@@ -116,8 +116,15 @@ pub(super) fn without_a_scene(incident: &Incident, choice: &Choice, why: &str) -
         Choice::Kafka(version) => version.clone(),
         Choice::Aplomb(_) | Choice::External { .. } => String::new(),
     };
-    let broker =
-        Broker { name: kind.clone(), kind, version, command: Vec::new(), jvm_flags: Vec::new(), java: None };
+    let broker = Broker {
+        name: kind.clone(),
+        kind,
+        version,
+        command: Vec::new(),
+        jvm_flags: Vec::new(),
+        java: None,
+        overrides: Vec::new(),
+    };
     nothing(incident, broker, why)
 }
 

@@ -14,7 +14,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::brokers::{Aplomb, BrokerUnderTest, ClassPath, External, JarsError, Kafka, Kind, Settings};
+use crate::brokers::{
+    Aplomb, BrokerUnderTest, ClassPath, External, JarsError, Kafka, Kind, Override, Settings,
+};
 use crate::disk::{Disk, Options as DiskOptions};
 use crate::evidence::machine;
 use crate::incidents::{Action, Aim, Incident};
@@ -45,6 +47,8 @@ pub enum Choice {
 pub struct Options {
     /// Against whom, in this order.
     pub brokers: Vec<Choice>,
+    /// What those that are started here are to have otherwise.
+    pub overrides: Vec<Override>,
     /// How long, and how much.
     pub plan: Plan,
     /// What chance there is follows from this.
@@ -262,10 +266,12 @@ fn set(
         ..DiskOptions::default()
     })?;
     let places = folders.places(disk.mount_point(), incident.on_disk)?;
-    let settings = settings(incident, options.plan);
+    let (settings, overrides) = (settings(incident, options.plan), &options.overrides);
     let mut broker: Box<dyn BrokerUnderTest> = match (choice, jars) {
-        (Choice::Aplomb(executable), _) => Box::new(Aplomb::new(executable.as_deref(), places, &settings)?),
-        (_, Some(jars)) => Box::new(Kafka::new(jars, places, &settings)?),
+        (Choice::Aplomb(executable), _) => {
+            Box::new(Aplomb::new(executable.as_deref(), places, &settings, overrides)?)
+        }
+        (_, Some(jars)) => Box::new(Kafka::new(jars, places, &settings, overrides)?),
         (_, None) => unreachable!("a Kafka comes with its jars, and another was returned above"),
     };
     broker.prepare()?;

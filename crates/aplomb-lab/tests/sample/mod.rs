@@ -156,6 +156,7 @@ fn kafka(sketch: &Sketch, seed: u64) -> BrokerRun {
             .map(str::to_owned)
             .to_vec(),
         java: Some("17.0.17+10".to_owned()),
+        overrides: Vec::new(),
     };
     let stalls = if control { Vec::new() } else { kafka_stalls(sketch, &mut dice) };
     let handlers = stalls.iter().filter(|stall| stall.role == Role::Request).count() as u64;
@@ -191,6 +192,7 @@ fn aplomb(sketch: &Sketch, seed: u64) -> BrokerRun {
         command: ["aplomb", "serve", "server.properties"].map(str::to_owned).to_vec(),
         jvm_flags: Vec::new(),
         java: None,
+        overrides: Vec::new(),
     };
     let waits = if sketch.disturbance.is_empty() { 0 } else { 12 };
     let stalls = (0..waits).map(|n| {

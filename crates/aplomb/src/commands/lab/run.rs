@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use aplomb_lab::brokers::External;
+use aplomb_lab::brokers::{External, Override};
 use aplomb_lab::incidents::{self, Incident, Listed};
 use aplomb_lab::record::{Ended, Run};
 use aplomb_lab::report;
@@ -29,6 +29,9 @@ pub(crate) struct RunArgs {
     /// An executable of Aplomb to run in place of this one.
     #[arg(long, value_name = "PATH")]
     aplomb: Option<PathBuf>,
+    /// A setting that brokers started here are to have, to see what it changes; may be given several times. Those that begin with `aplomb.` are for Aplomb.
+    #[arg(long = "override", value_name = "KEY=VALUE")]
+    overrides: Vec<Override>,
     /// Where records and pages go.
     #[arg(long, short = 'o', value_name = "DIR", default_value = "aplomb-lab")]
     out: PathBuf,
@@ -120,6 +123,7 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
     }
     let options = Options {
         brokers: args.choices(),
+        overrides: args.overrides.clone(),
         plan: if args.short { Plan::SHORT } else { Plan::FULL },
         seed: args.seed.unwrap_or_else(seed_of_the_clock),
         attempts: args.attempts,
