@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs all tests, or the steps that are named: tests/run.sh [STEP...]. Each step prints a header, its time and its result, and writes what
-# it said to .work/logs/STEP.log; the end of the log of a step that failed is shown. Goes on after a failure, and fails at the end.
+# Runs all tests, or the steps that are named, one after the other: tests/run.sh [STEP...]. Each step prints a header, its time and its
+# result, and writes what it said to .work/logs/STEP.log; the end of the log of a step that failed is shown. Goes on after a failure, and
+# fails at the end.
 #
 # Needs Rust, a JDK of at least 17 with Maven, and Python 3. Go, Node and kcat are used where they are; as root the missing ones are
 # installed from the distribution, otherwise their tests are skipped and say so.
@@ -62,30 +63,54 @@ lab() { suite lab; }
 
 # Whole brokers with their disks and clients, by seed; a seed that fails prints what replays it.
 simulate() {
-  cargo run --locked --quiet --profile sim --package aplomb-lab --bin simulate -- \
+  cargo run --locked --quiet --profile sim --bin simulate -- \
     --from "${APLOMB_SIM_FROM:-0}" --count "${APLOMB_SIM_SEEDS:-2000}" --threads 2
 }
 
 fuzz() { fuzz/run.sh "$fuzz_seconds"; }
 
-steps=(setup ci simulate release oracles e2e tools adoption crash observation lab fuzz)
-[ $# -gt 0 ] && steps=("$@")
-failed=()
-for step in "${steps[@]}"; do
-  case $step in
-    setup | ci | simulate | release | oracles | e2e | tools | adoption | crash | observation | lab | fuzz) ;;
-    *) echo "there is no step '$step'" >&2; exit 2 ;;
-  esac
+# Runs a step, and says so. What it has to say at its end is said in one piece: others may be under way.
+run() { # run STEP
+  local step=$1 began=$SECONDS result=ok
   echo "== $step"
-  began=$SECONDS
-  if "$step" >"$logs/$step.log" 2>&1; then
-    result=ok
-  else
-    result="FAILED, see $logs/$step.log"
-    failed+=("$step")
-    tail -n 40 "$logs/$step.log"
-  fi
-  grep -hE '^(left out|tests/setup: no )|[0-9]+ (passed|failed|skipped)|[0-9]+ failed; ' "$logs/$step.log" | tail -n 12
-  echo "== $step: $result after $((SECONDS - began)) s"
+  "$step" >"$logs/$step.log" 2>&1 || result="FAILED, see $logs/$step.log"
+  (
+    flock 9
+    if [ "$result" != ok ]; then
+      echo "$step" >>"$failures"
+      tail -n 40 "$logs/$step.log"
+    fi
+    grep -hE '^(left out|tests/setup: no )|[0-9]+ (passed|failed|skipped)|[0-9]+ failed; ' "$logs/$step.log" | tail -n 12
+    echo "== $step: $result after $((SECONDS - began)) s"
+  ) 9>"$logs/lock"
+}
+
+# Steps one after the other. Ctrl-C ends the one that is under way, which cleans up, and there is no next one.
+lane() { # lane STEP...
+  local step
+  trap 'exit 130' INT TERM
+  for step in "$@"; do run "$step"; done
+}
+
+known=(setup ci simulate release oracles e2e tools adoption crash observation lab fuzz)
+failures=$(mktemp)
+trap 'rm -f "$failures"' EXIT
+for step in "$@"; do
+  [[ " ${known[*]} " == *" $step "* ]] || { echo "there is no step '$step'; there are: ${known[*]}" >&2; exit 2; }
 done
-[ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
+if [ $# -gt 0 ]; then
+  lane "$@"
+else
+  lane setup ci simulate release
+  # These wait for brokers most of their time. The lab and what needs all processors are alone.
+  # With job control a lane has a process group, and Ctrl-C reaches it: without, it would be ignored there.
+  set -m
+  trap 'kill -INT -- $(jobs -p | sed "s/^/-/"); wait; exit 130' INT TERM
+  lane e2e oracles &
+  lane crash &
+  lane tools adoption observation &
+  wait
+  set +m
+  lane lab fuzz
+fi
+[ ! -s "$failures" ] || { echo "failed: $(paste -sd ' ' "$failures")"; exit 1; }

@@ -17,8 +17,8 @@ needs_browser = pytest.mark.skipif(program() is None, reason="there is no Chromi
 def records(tmp_path_factory):
     """Records of runs that never were, with pages of the same program that the tests of Rust look at."""
     directory = tmp_path_factory.mktemp("records")
-    command = ["cargo", "run", "--locked", "--quiet", "--profile", "sim", "--package", "aplomb-lab"]
-    subprocess.run([*command, "--example", "sample_runs", "--", directory], cwd=ROOT, check=True)
+    command = ["cargo", "run", "--locked", "--quiet", "--profile", "sim", "--example", "sample_runs", "--", directory]
+    subprocess.run(command, cwd=ROOT, check=True)
     return directory
 
 

@@ -54,14 +54,14 @@ def build():
     if not classpath.exists():
         maven += ["dependency:build-classpath", f"-Dmdep.outputFile={classpath}"]
     subprocess.run(maven, check=True)
-    cargo = ["cargo", "build", "-q", "-p", "aplomb-model", "--example", "batches"]
+    cargo = ["cargo", "build", "-q", "--profile", "sim", "--workspace", "--example", "batches"]
     subprocess.run(cargo, cwd=ROOT, check=True)
     java = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
             "-cp", f"{WORK / 'classes'}:{classpath.read_text().strip()}", "aplomb.batches.Main"]
     target = subprocess.run(["cargo", "metadata", "--format-version", "1", "--no-deps"],
                             cwd=ROOT, check=True, capture_output=True, text=True).stdout
     target = target.split('"target_directory":"')[1].split('"')[0]
-    return java, [f"{target}/debug/examples/batches"]
+    return java, [f"{target}/sim/examples/batches"]
 
 
 def run(program, command, lines=()):

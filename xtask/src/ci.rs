@@ -1,4 +1,7 @@
 //! `cargo xtask ci [STEP...]`: what has to hold before a change is merged, on any machine, in the same order.
+//!
+//! All steps, and the simulator, share what is built: one profile, and the features of the whole workspace, which another choice of packages
+//! would change.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +15,7 @@ enum Step {
     Chore(fn(&Path) -> Result<(), String>),
 }
 
-/// The steps, from the quickest to the longest.
+/// The steps: what is quick comes first, and what takes others' results last.
 const STEPS: &[(&str, Step)] = &[
     ("fmt", Step::Cargo(&["fmt", "--all", "--check"], None)),
     ("layers", Step::Chore(crate::layers::run)),
@@ -20,7 +23,18 @@ const STEPS: &[(&str, Step)] = &[
     (
         "clippy",
         Step::Cargo(
-            &["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"],
+            &[
+                "clippy",
+                "--profile",
+                "sim",
+                "--workspace",
+                "--all-targets",
+                "--locked",
+                "--quiet",
+                "--",
+                "-D",
+                "warnings",
+            ],
             None,
         ),
     ),
@@ -28,12 +42,21 @@ const STEPS: &[(&str, Step)] = &[
         "doc",
         Step::Cargo(
             // Private rooms too: the opening words of a file send the reader on to them.
-            &["doc", "--workspace", "--no-deps", "--document-private-items", "--locked", "--quiet"],
+            &[
+                "doc",
+                "--profile",
+                "sim",
+                "--workspace",
+                "--no-deps",
+                "--document-private-items",
+                "--locked",
+                "--quiet",
+            ],
             Some(("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links")),
         ),
     ),
+    ("test", Step::Cargo(&["test", "--profile", "sim", "--workspace", "--locked", "--quiet"], None)),
     ("pages", Step::Chore(|root| crate::docs::run(root, &["--check"]))),
-    ("test", Step::Cargo(&["test", "--workspace", "--locked", "--quiet"], None)),
 ];
 
 /// Runs the named steps, or all; stops at the first that fails.

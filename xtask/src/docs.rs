@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A page, and the example program that writes it.
-const PAGES: &[(&str, &str, &str)] = &[("docs/configuration.md", "aplomb-broker", "configuration_page")];
+const PAGES: &[(&str, &str)] = &[("docs/configuration.md", "configuration_page")];
 
 /// Runs `cargo xtask docs ARGS` in the workspace at `root`.
 pub(crate) fn run(root: &Path, args: &[&str]) -> Result<(), String> {
@@ -13,8 +13,8 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> Result<(), String> {
         ["--check"] => true,
         _ => return Err("usage: cargo xtask docs [--check]".to_owned()),
     };
-    for (page, package, example) in PAGES {
-        let text = written_by(root, package, example)?;
+    for (page, example) in PAGES {
+        let text = written_by(root, example)?;
         let path = root.join(page);
         if !check {
             std::fs::write(&path, text).map_err(|why| format!("{page}: {why}"))?;
@@ -25,9 +25,9 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-fn written_by(root: &Path, package: &str, example: &str) -> Result<Vec<u8>, String> {
+fn written_by(root: &Path, example: &str) -> Result<Vec<u8>, String> {
     let output = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--locked", "--package", package, "--example", example])
+        .args(["run", "--profile", "sim", "--quiet", "--locked", "--example", example])
         .current_dir(root)
         .stderr(Stdio::inherit())
         .output()

@@ -14,7 +14,7 @@ fn must_hold(scenario: &Scenario) {
     let Outcome { failure, summary, .. } = run(scenario, false);
     if let Some(failure) = failure {
         panic!(
-            "{failure}\n{summary:?}\nto see it again: cargo run --profile sim -p aplomb-lab --bin simulate -- {} --trace",
+            "{failure}\n{summary:?}\nto see it again: cargo run --profile sim --bin simulate -- {} --trace",
             scenario.arguments()
         );
     }

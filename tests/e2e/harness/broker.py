@@ -1,7 +1,10 @@
 """A broker under test: Aplomb, or Apache Kafka as a single KRaft node, with directories and ports of its own. It can be stopped,
 killed and started again on the same directories and ports, and its last log lines go into the report of a failed test."""
 
+import contextlib
+import fcntl
 import os
+import random
 import shutil
 import signal
 import socket
@@ -14,6 +17,8 @@ from harness import places, wire
 
 START_TIMEOUT = 60
 STOP_TIMEOUT = 60
+# Below those that connections get (net.ipv4.ip_local_port_range).
+PORTS = range(10_000, 32_000)
 
 
 class BrokerDied(Exception):
@@ -21,15 +26,30 @@ class BrokerDied(Exception):
 
 
 def free_ports(count):
-    """Ports that were free a moment ago."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+    """Ports that are free, and are given to nobody else for a long while: suites that run at the same time take turns, and connections get
+    theirs from above these."""
+    places.WORK.mkdir(parents=True, exist_ok=True)
+    with (places.WORK / "ports").open("a+") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        turn.seek(0)
+        port = int(turn.read() or random.choice(PORTS))
+        found = []
+        while len(found) < count:
+            port = port + 1 if port + 1 in PORTS else PORTS.start
+            if _is_free(port):
+                found.append(port)
+        turn.truncate(0)
+        turn.write(str(port))
+    return found
+
+
+def _is_free(port):
+    with socket.socket() as each:
+        each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            each.bind(("127.0.0.1", port))
+            return True
+    return False
 
 
 class Broker:

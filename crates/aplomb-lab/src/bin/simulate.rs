@@ -11,7 +11,7 @@ use aplomb_lab::simulation::{
 };
 
 /// What runs one scenario.
-const REPLAY: &str = "cargo run --profile sim -p aplomb-lab --bin simulate --";
+const REPLAY: &str = "cargo run --profile sim --bin simulate --";
 
 #[derive(Default)]
 struct Arguments {
