@@ -91,6 +91,12 @@ def test_what_there_is_not_is_said():
     assert "no incident" in done.stderr and "aplomb lab list" in done.stderr
 
 
+def test_directories_and_listeners_are_the_labs_to_set():
+    done = subprocess.run(command("run", "calm", "--override", "log.dirs=/somewhere"), capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "log.dirs is the lab's to set" in done.stderr
+
+
 def test_the_machine_is_told_before_anything_is_run():
     done = subprocess.run(command("machine", "--for", "1s"), capture_output=True, text=True)
     what, verdict = done.stdout.splitlines()
