@@ -39,8 +39,8 @@ pub struct Override {
 /// Why there is no such setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OverrideError {
-    /// Without a key and a sign behind it.
-    #[error("a setting is written key=value")]
+    /// Without a key and a sign behind it, or with something that a properties file would take for more than that.
+    #[error("a setting is written key=value, in one line and without a backslash")]
     NotASetting,
     /// A run needs it as it is.
     #[error("{0} is the lab's to set: what a broker keeps and where it listens has to be known")]
@@ -67,7 +67,12 @@ impl FromStr for Override {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (key, value) = text.split_once('=').ok_or(OverrideError::NotASetting)?;
         let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
-        if key.is_empty() {
+        // A colon, a blank or an escape would end the key elsewhere, and a line feed begin another.
+        let plain = |each: char| each.is_ascii_alphanumeric() || "._-".contains(each);
+        if key.is_empty()
+            || !key.chars().all(plain)
+            || value.contains(|each: char| each == '\\' || each.is_control())
+        {
             return Err(OverrideError::NotASetting);
         }
         if OURS.contains(&key.as_str()) {
@@ -138,7 +143,9 @@ mod tests {
             let error = format!("{key}=x").parse::<Override>().expect_err(key);
             assert_eq!(error, OverrideError::Ours(key.trim().to_owned()));
         }
-        for text in ["", "x", "=x"] {
+        for text in
+            ["", "x", "=x", "log.dirs:/x=y", "log.dirs /x=y", "log\\.dirs=x", "a=b\nlog.dirs=x", "a=b\\"]
+        {
             assert_eq!(text.parse::<Override>(), Err(OverrideError::NotASetting));
         }
     }

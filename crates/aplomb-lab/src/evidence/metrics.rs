@@ -47,7 +47,7 @@ impl Metrics {
     }
 }
 
-/// A broker's numbers at the moments that divide a run.
+/// A broker's numbers at the moments that divide a run; an empty page where it said nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Readings {
     /// When measuring began.

@@ -11,7 +11,6 @@ use super::timeline::Course;
 use super::{Choice, Plan};
 use crate::brokers::Kind;
 use crate::disk::{Operation, PerOperation, ServiceTimes as Times};
-use crate::evidence::metrics::Readings;
 use crate::evidence::signatures::Evidence;
 use crate::evidence::witness::witness;
 use crate::evidence::{SAMPLING_MS, safepoints};
@@ -56,8 +55,7 @@ pub(super) fn account(incident: &Incident, plan: Plan, scene: &Scene, course: Co
     let amplification = if recovery.is_none() { latency.amplification() } else { None };
     let safepoints = safepoints::read(&pauses, zero_ns, SHORTEST_SAFEPOINT_MS);
     let signatures = signatures(incident, bounds, kind, &broker.version, &seen.stalls, &safepoints, &log);
-    let witness = (kind == Kind::Aplomb)
-        .then(|| witness(&seen.stalls, numbers.as_ref().and_then(|read| read.end.guard_violations()), &log));
+    let witness = (kind == Kind::Aplomb).then(|| witness(&seen.stalls, numbers.end.guard_violations(), &log));
     let seconds = seconds(plan, &report, &arrived);
     let during = seconds.iter().filter(|second| second.phase == PhaseName::During);
     let told = Seen {
@@ -86,7 +84,7 @@ pub(super) fn account(incident: &Incident, plan: Plan, scene: &Scene, course: Co
         sampling_ms: SAMPLING_MS,
         stalls: seen.stalls,
         signatures,
-        stages: numbers.as_ref().map(Readings::stages).unwrap_or_default(),
+        stages: numbers.stages(),
         safepoints: safepoints.into_iter().filter(|one| one.at_ms + one.total_ms >= 0.0).collect(),
         device: device_of(&device),
         witness,

@@ -41,7 +41,7 @@ pub(super) struct Course {
     pub(super) beats: Beats,
     pub(super) arrived: Vec<Arrived>,
     /// The broker's own; those of the disturbance's end in place of the run's, if it says nothing any more then.
-    pub(super) numbers: Option<Readings>,
+    pub(super) numbers: Readings,
     /// By phase: calm, during, after.
     pub(super) device: [PerOperation<ServiceTimes>; 3],
     /// The kernel's monotonic clock when measuring began, in nanoseconds.
@@ -168,7 +168,11 @@ fn measure(
     let (log, safepoints) = (read(scene.broker.log_file()), read(scene.broker.safepoint_log()));
     let last = ask();
     let [first, before, late, last] = [first, before, late, last].map(|asked| asked.and_then(Asked::answer));
-    let numbers = first.zip(before).zip(last.or(late));
+    let numbers = Readings {
+        begin: first.unwrap_or_default(),
+        disturbed: before.unwrap_or_default(),
+        end: last.or(late).unwrap_or_default(),
+    };
     Ok(Course {
         report,
         counted,
@@ -176,7 +180,7 @@ fn measure(
         seen,
         beats,
         arrived,
-        numbers: numbers.map(|((begin, disturbed), end)| Readings { begin, disturbed, end }),
+        numbers,
         device: [calm_times, during_times, after_times],
         zero_ns,
         log,
