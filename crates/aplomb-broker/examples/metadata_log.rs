@@ -5,7 +5,7 @@ use std::error::Error;
 use std::path::Path;
 
 use aplomb_broker::config::{BrokerConfig, Properties};
-use aplomb_broker::metadata::standalone::{
+use aplomb_broker::controller::{
     ConfigChange, ConfigOperation, Controller, MAX_RECORDS, NewPartitions, NewTopic, Node, Placement,
 };
 use aplomb_broker::metadata::{
@@ -147,7 +147,7 @@ impl Log {
     fn write_draft(
         &mut self,
         controller: &mut Controller,
-        draft: aplomb_broker::metadata::standalone::Draft,
+        draft: aplomb_broker::controller::Draft,
     ) -> Result<(), Box<dyn Error>> {
         let records = controller.take(draft);
         self.write(controller, &records)

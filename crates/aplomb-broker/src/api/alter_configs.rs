@@ -5,8 +5,8 @@ use aplomb_protocol::messages::alter_configs_response::{AlterConfigsResourceResp
 
 use super::context::{Planned, code_and_message, repeated};
 use crate::config::{BrokerConfig, Properties};
+use crate::controller::{AdminError, Controller, Draft};
 use crate::metadata::Resource;
-use crate::metadata::standalone::{AdminError, Controller, Draft};
 
 /// Plans.
 #[must_use = "the records have to be written"]

@@ -10,7 +10,7 @@ use aplomb_protocol::messages::alter_partition_reassignments_response::{
 };
 
 use super::context::code_and_message;
-use crate::metadata::standalone::{AdminError, Controller, Draft};
+use crate::controller::{AdminError, Controller, Draft};
 
 /// Answers.
 #[must_use]

@@ -10,7 +10,7 @@ use aplomb_protocol::{ApiKey, VersionRange};
 
 use super::context::Context;
 use super::supported::SUPPORTED;
-use crate::metadata::standalone::supported_features;
+use crate::controller::supported_features;
 use crate::metadata::{KRAFT_VERSION, MetadataImage};
 
 /// The first version with the client's software.

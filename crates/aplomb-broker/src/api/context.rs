@@ -7,8 +7,8 @@ use aplomb_model::ErrorCode;
 use aplomb_protocol::MetadataRecord;
 
 use crate::config::BrokerConfig;
+use crate::controller::AdminError;
 use crate::metadata::MetadataImage;
-use crate::metadata::standalone::AdminError;
 
 /// The broker, as a request finds it.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use aplomb_protocol::messages::create_partitions_response::{
 };
 
 use super::context::{Planned, code_and_message, duplicate, repeated};
-use crate::metadata::standalone::{Controller, NewPartitions};
+use crate::controller::{Controller, NewPartitions};
 
 /// Plans.
 #[must_use = "the records have to be written"]

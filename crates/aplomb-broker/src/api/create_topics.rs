@@ -11,8 +11,8 @@ use aplomb_protocol::messages::create_topics_response::{
 
 use super::context::{Planned, duplicate, repeated};
 use crate::config::{BrokerConfig, Properties, Source, effective_values};
+use crate::controller::{AdminError, Controller, CreatedTopic, Draft, NewTopic, Placement, Random};
 use crate::metadata::MetadataImage;
-use crate::metadata::standalone::{AdminError, Controller, CreatedTopic, Draft, NewTopic, Placement, Random};
 
 /// The metadata log's own name, which no topic gets.
 pub(super) const METADATA_TOPIC: &str = "__cluster_metadata";

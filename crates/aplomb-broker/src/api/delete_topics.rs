@@ -8,8 +8,8 @@ use aplomb_protocol::messages::delete_topics_response::{DeletableTopicResult, De
 
 use super::context::{Planned, duplicate, repeated};
 use crate::config::BrokerConfig;
+use crate::controller::{AdminError, Controller, Draft};
 use crate::metadata::MetadataImage;
-use crate::metadata::standalone::{AdminError, Controller, Draft};
 
 /// The first version whose clients know that deletion can be disabled.
 const WITH_DISABLED: i16 = 3;

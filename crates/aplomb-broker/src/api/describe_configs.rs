@@ -13,8 +13,8 @@ use crate::config::{
     ConfigKey, Layers, Setting, Source, Update, broker_key, broker_keys, client_metrics_keys,
     effective_values, is_only_shown_when_set,
 };
+use crate::controller::{AdminError, check_topic_name};
 use crate::metadata::Resource;
-use crate::metadata::standalone::{AdminError, check_topic_name};
 
 /// Answers.
 #[must_use]

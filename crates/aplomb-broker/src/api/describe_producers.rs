@@ -10,9 +10,9 @@ use aplomb_protocol::messages::describe_producers_response::{
 
 use super::produce::Calls;
 use super::scatter::{ReplyTo, Scatter, UNKNOWN_PARTITION, named};
+use crate::controller::check_topic_name;
 use crate::message::{PartitionAnswer, PartitionCall};
 use crate::metadata::MetadataImage;
-use crate::metadata::standalone::check_topic_name;
 
 /// Takes a request apart.
 pub(crate) fn begin(

@@ -12,7 +12,7 @@ use aplomb_protocol::messages::describe_topic_partitions_response::{
 
 use super::context::{ALL_TOPIC_OPERATIONS, Context};
 use super::metadata::View;
-use crate::metadata::standalone::{check_topic_name, is_internal_topic};
+use crate::controller::{check_topic_name, is_internal_topic};
 use crate::metadata::{Partition, Topic};
 
 /// Answers.

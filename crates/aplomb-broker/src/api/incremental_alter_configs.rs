@@ -9,8 +9,8 @@ use aplomb_protocol::messages::incremental_alter_configs_response::{
 
 use super::context::{Planned, code_and_message, repeated};
 use crate::config::BrokerConfig;
+use crate::controller::{AdminError, ConfigChange, ConfigOperation, Controller, Draft};
 use crate::metadata::Resource;
-use crate::metadata::standalone::{AdminError, ConfigChange, ConfigOperation, Controller, Draft};
 
 /// Plans.
 #[must_use = "the records have to be written"]

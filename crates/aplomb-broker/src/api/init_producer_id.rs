@@ -5,7 +5,7 @@ use aplomb_protocol::messages::init_producer_id_request::InitProducerIdRequest;
 use aplomb_protocol::messages::init_producer_id_response::InitProducerIdResponse;
 
 use super::context::Context;
-use crate::metadata::standalone::ProducerIdBlock;
+use crate::controller::ProducerIdBlock;
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq)]

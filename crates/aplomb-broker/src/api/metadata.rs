@@ -9,7 +9,7 @@ use aplomb_protocol::messages::metadata_response::{
 };
 
 use super::context::{ALL_CLUSTER_OPERATIONS, ALL_TOPIC_OPERATIONS, Context};
-use crate::metadata::standalone::{check_topic_name, is_internal_topic};
+use crate::controller::{check_topic_name, is_internal_topic};
 use crate::metadata::{Broker, Partition, Topic};
 
 /// The first version that can ask by topic id.

@@ -9,7 +9,7 @@ use aplomb_protocol::{Message, Request};
 
 use super::*;
 use crate::config::{BrokerConfig, Properties};
-use crate::metadata::standalone::{Controller, Node, ProducerIdBlock};
+use crate::controller::{Controller, Node, ProducerIdBlock};
 use crate::metadata::{Endpoint, MetadataImage};
 
 const NODE: BrokerId = BrokerId(1);

@@ -6,7 +6,7 @@ use aplomb_protocol::messages::update_features_request::UpdateFeaturesRequest;
 use aplomb_protocol::messages::update_features_response::{UpdatableFeatureResult, UpdateFeaturesResponse};
 
 use super::context::Planned;
-use crate::metadata::standalone::{Controller, FeatureUpdate, UpgradeType};
+use crate::controller::{Controller, FeatureUpdate, UpgradeType};
 
 /// The last version whose answer names each feature.
 const WITH_RESULTS: i16 = 1;

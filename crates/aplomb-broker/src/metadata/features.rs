@@ -135,7 +135,7 @@ impl Features {
         }
     }
 
-    pub(super) fn set_kraft_version(&mut self, level: i16) {
+    pub(crate) fn set_kraft_version(&mut self, level: i16) {
         self.kraft_version = level;
     }
 }

@@ -12,7 +12,6 @@ mod image;
 mod log;
 mod replay;
 mod security;
-pub mod standalone;
 mod topics;
 mod write;
 

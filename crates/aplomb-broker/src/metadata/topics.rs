@@ -65,7 +65,7 @@ impl Partition {
         self.directories.get(at).copied()
     }
 
-    pub(super) fn from_record(record: &PartitionRecord) -> Self {
+    pub(crate) fn from_record(record: &PartitionRecord) -> Self {
         Self {
             directories: parallel(&record.directories, record.replicas.len()),
             replicas: ids(&record.replicas),
@@ -83,7 +83,7 @@ impl Partition {
 
     /// Applies a change (`PartitionRegistration#merge`). Every change counts in the partition's epoch. Naming a leader, even the same one
     /// again or none, counts in the leader's: the record does not say the epochs.
-    pub(super) fn change(&mut self, record: &PartitionChangeRecord) {
+    pub(crate) fn change(&mut self, record: &PartitionChangeRecord) {
         let replace = |old: &mut Vec<BrokerId>, new: &Option<Vec<i32>>| {
             if let Some(new) = new {
                 *old = ids(new);
@@ -107,7 +107,7 @@ impl Partition {
         self.partition_epoch += 1;
     }
 
-    pub(super) fn to_record(&self, topic: TopicId, index: PartitionIndex) -> PartitionRecord {
+    pub(crate) fn to_record(&self, topic: TopicId, index: PartitionIndex) -> PartitionRecord {
         let unless_empty = |ids: &[BrokerId]| (!ids.is_empty()).then(|| raw(ids));
         PartitionRecord {
             partition_id: index.0,

@@ -96,7 +96,7 @@ fn write_topic(topic: &Topic, version: MetadataVersion, records: &mut Vec<Metada
 }
 
 impl Broker {
-    pub(super) fn to_record(&self, version: MetadataVersion) -> m::RegisterBrokerRecord {
+    pub(crate) fn to_record(&self, version: MetadataVersion) -> m::RegisterBrokerRecord {
         m::RegisterBrokerRecord {
             broker_id: self.id.0,
             is_migrating_zk_broker: self.is_migrating_zk_broker,

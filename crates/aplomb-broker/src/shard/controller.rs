@@ -26,8 +26,8 @@ use crate::api::{
     incremental_alter_configs, init_producer_id, update_features,
 };
 use crate::config::BrokerConfig;
+use crate::controller::{Controller, MAX_RECORDS, ProducerIdBlock};
 use crate::message::{PartitionKey, ShardMessage};
-use crate::metadata::standalone::{Controller, MAX_RECORDS, ProducerIdBlock};
 use crate::metadata::{Entry, Replay, encode_batch, encode_control_batch};
 use crate::ports::{Event, Now, Output, Reply, RequestId, Severity, ShardId};
 

@@ -16,7 +16,7 @@ use super::StartError;
 use super::load::topic_of;
 use super::metadata::MetadataFound;
 use super::survey::{Directory, offsets, read};
-use crate::metadata::standalone::{Controller, UnsupportedFeature};
+use crate::controller::{Controller, UnsupportedFeature};
 use crate::metadata::{MetadataImage, MetadataVersion};
 
 /// Why directories are not taken over. They are as they were.

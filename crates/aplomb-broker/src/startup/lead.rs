@@ -13,7 +13,7 @@ use bytes::Bytes;
 use super::StartError;
 use super::metadata::MetadataFound;
 use super::survey::Directory;
-use crate::metadata::standalone::{Controller, MAX_RECORDS, Node, ProducerIdBlock};
+use crate::controller::{Controller, MAX_RECORDS, Node, ProducerIdBlock};
 use crate::metadata::{Replay, encode_batch, encode_control_batch};
 
 /// The lead, taken.

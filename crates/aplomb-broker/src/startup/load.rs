@@ -18,9 +18,9 @@ use super::lead::take_lead;
 use super::metadata::MetadataFound;
 use super::survey::{Directory, Offsets, Surveyed, offsets, read};
 use crate::config::BrokerConfig;
+use crate::controller::Node;
 use crate::message::{CheckpointEntry, PartitionKey};
 use crate::metadata::MetadataImage;
-use crate::metadata::standalone::Node;
 use crate::partition::PartitionSettings;
 use crate::ports::{Now, ShardId};
 use crate::shard::{

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aplomb_broker::Shard;
 use aplomb_broker::config::{BrokerConfig, Properties};
+use aplomb_broker::controller::Node;
 use aplomb_broker::metadata::Endpoint;
-use aplomb_broker::metadata::standalone::Node;
 use aplomb_broker::ports::{Now, ShardId};
 use aplomb_broker::startup::{
     Directory, Job, LoadInput, MetadataFound, Ready, StartError, Surveyed, load, survey,

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use aplomb_broker::config::{BrokerConfig, Listener};
+use aplomb_broker::controller::Node;
 use aplomb_broker::metadata::Endpoint;
-use aplomb_broker::metadata::standalone::Node;
 use aplomb_broker::startup::{Job, Loaded, StartError};
 use aplomb_model::DirectoryId;
 use aplomb_server::metrics::Health;

@@ -4,13 +4,12 @@ use aplomb_model::batch::Batches;
 use aplomb_model::{BrokerId, ErrorCode, LeaderEpoch, Offset, PartitionIndex, Timestamp, Uuid};
 use aplomb_protocol::MetadataRecord;
 
-use super::super::brokers::Endpoint;
-use super::super::configs::Resource;
-use super::super::image::MetadataImage;
-use super::super::log::{decode_batch, encode_batch, encode_control_batch, snapshot_bytes};
-use super::super::replay::Replay;
 use super::*;
 use crate::config::{BrokerConfig, Properties};
+use crate::metadata::{
+    Endpoint, MetadataImage, Replay, Resource, decode_batch, encode_batch, encode_control_batch,
+    snapshot_bytes,
+};
 
 const NODE: BrokerId = BrokerId(1);
 

@@ -6,13 +6,11 @@ use aplomb_model::{BrokerId, PartitionIndex, TopicId, Uuid};
 use aplomb_protocol::MetadataRecord;
 use aplomb_protocol::messages as m;
 
-use super::super::configs::Resource;
-use super::super::features::MetadataVersion;
-use super::super::topics::Partition;
 use super::draft::Draft;
 use super::error::AdminError;
 use super::{MAX_RECORDS, Random};
 use crate::config::{BrokerConfig, Properties, TopicConfig};
+use crate::metadata::{MetadataVersion, Partition, Resource};
 
 /// The most characters in a topic's name.
 const MAX_NAME: usize = 249;

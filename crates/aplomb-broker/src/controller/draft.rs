@@ -2,11 +2,10 @@
 
 use aplomb_protocol::MetadataRecord;
 
-use super::super::delta::Delta;
-use super::super::image::MetadataImage;
 use super::MAX_RECORDS;
 use super::error::AdminError;
 use super::placement::Placer;
+use crate::metadata::{Delta, MetadataImage};
 
 /// Records that are not yet decided on.
 #[derive(Clone, Debug)]

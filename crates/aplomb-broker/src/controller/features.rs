@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use aplomb_protocol::messages as m;
 
-use super::super::brokers::FeatureRange;
-use super::super::features::{KRAFT_VERSION, METADATA_VERSION, MetadataVersion};
 use super::activation::claimed_features;
 use super::draft::Draft;
 use super::error::AdminError;
+use crate::metadata::{FeatureRange, KRAFT_VERSION, METADATA_VERSION, MetadataVersion};
 
 /// What somebody who changes a level is prepared for (`FeatureUpdate.UpgradeType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

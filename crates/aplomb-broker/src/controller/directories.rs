@@ -4,8 +4,8 @@ use aplomb_model::{BrokerId, DirectoryId, PartitionIndex, TopicId};
 use aplomb_protocol::MetadataRecord;
 use aplomb_protocol::messages as m;
 
-use super::super::topics::Partition;
 use super::Controller;
+use crate::metadata::Partition;
 
 impl Controller {
     /// Replicas of this node that were found in other directories than the metadata says, or of which it did not know one: the disk is

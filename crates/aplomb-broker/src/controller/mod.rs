@@ -31,7 +31,7 @@ pub use topics::{CreatedTopic, NewTopic, Placement, check_topic_name, is_interna
 
 use aplomb_protocol::MetadataRecord;
 
-use super::image::MetadataImage;
+use crate::metadata::MetadataImage;
 
 /// The most records that one request may cause, and the most in one batch (`QuorumController.MAX_RECORDS_PER_USER_OP`).
 pub const MAX_RECORDS: usize = 10_000;

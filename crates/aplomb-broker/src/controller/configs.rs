@@ -4,7 +4,6 @@ use aplomb_model::BrokerId;
 use aplomb_protocol::MetadataRecord;
 use aplomb_protocol::messages as m;
 
-use super::super::configs::Resource;
 use super::draft::Draft;
 use super::error::AdminError;
 use super::topics::check_topic_name;
@@ -12,6 +11,7 @@ use crate::config::{
     BrokerConfig, ConfigKey, ConfigType, Layers, Meaning, Properties, TopicConfig, Update, Value, broker_key,
     client_metrics_keys, is_of_the_file_alone, topic_key,
 };
+use crate::metadata::Resource;
 
 /// The longest value that a record can hold.
 const MAX_VALUE: usize = i16::MAX as usize;

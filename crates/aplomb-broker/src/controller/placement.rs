@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use aplomb_model::{BrokerId, DirectoryId, LeaderEpoch, Uuid};
 
-use super::super::image::MetadataImage;
-use super::super::topics::{Partition, RecoveryState};
 use super::error::AdminError;
+use crate::metadata::{MetadataImage, Partition, RecoveryState};
 
 /// Hands out log directories, the emptiest first.
 #[derive(Clone, Debug)]

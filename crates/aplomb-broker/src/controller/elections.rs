@@ -7,9 +7,8 @@ use aplomb_model::{BrokerId, DirectoryId, PartitionIndex, TopicId};
 use aplomb_protocol::MetadataRecord;
 use aplomb_protocol::messages::PartitionChangeRecord;
 
-use super::super::image::MetadataImage;
-use super::super::topics::Partition;
 use super::Controller;
+use crate::metadata::{MetadataImage, Partition};
 
 impl Controller {
     /// A new leader epoch for every partition that this node may lead, in a live directory, with itself as the leader. What it led in a

@@ -12,11 +12,11 @@ use aplomb_model::{BrokerId, DirectoryId, Offset, Uuid};
 use aplomb_protocol::MetadataRecord;
 use aplomb_protocol::messages as m;
 
-use super::super::brokers::{Broker, Endpoint, FeatureRange};
-use super::super::features::{Features, KRAFT_VERSION, METADATA_VERSION, MetadataVersion};
-use super::super::log::Entry;
 use super::Controller;
 use super::elections::elections;
+use crate::metadata::{
+    Broker, Endpoint, Entry, FeatureRange, Features, KRAFT_VERSION, METADATA_VERSION, MetadataVersion,
+};
 
 /// This node, as it wants to be known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl Controller {
     }
 
     /// Begins to lead. `end` is the end of the log, `in_transaction` whether it ends inside of a metadata transaction
-    /// ([`super::super::Replay::in_transaction`]).
+    /// ([`crate::metadata::Replay::in_transaction`]).
     ///
     /// Voters are dynamic (`kraft.version` 1) from the first record on where `dynamic_voters` says so: with
     /// `controller.quorum.bootstrap.servers`, not with `controller.quorum.voters`, as Apache Kafka has it.
