@@ -1,0 +1,139 @@
+//! How a process ends, and what the next one finds.
+
+use aplomb_disk_api::sim::{Fault, SimOperation};
+use aplomb_model::ErrorCode;
+
+use crate::support::{Broker, CreateTopic, Fetch, ListOffsets, Produce, SECOND, Setup};
+
+const CLEAN_SHUTDOWN: &str = ".kafka_cleanshutdown";
+
+/// A broker with two shards and a topic of two partitions, "orders", of which each shard has one.
+fn of_two_shards() -> Broker {
+    let broker = Broker::of(Setup { shards: 2, disks: 2, ..Setup::default() });
+    broker.has(CreateTopic::named("orders").partitions(2));
+    broker
+}
+
+#[test]
+fn everything_acknowledged_is_there_after_kill_9() {
+    let broker = of_two_shards();
+    let client = broker.client();
+    (0..2).for_each(|disk| broker.disk(disk).freeze()); // so that only memory has it
+    for partition in 0..2 {
+        for value in ["one", "two", "three"] {
+            assert_eq!(client.ask(Produce::to(("orders", partition), value)).error, ErrorCode::None);
+        }
+    }
+    broker.kill();
+    broker.restart();
+    for partition in 0..2 {
+        assert_eq!(broker.client().read(("orders", partition), 0), ["one", "two", "three"]);
+    }
+}
+
+#[test]
+fn what_was_synced_is_there_after_a_power_cut() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    broker.client().ask(Produce::to("orders", "old"));
+    broker.advance(2 * SECOND); // aplomb.flush.interval.ms, and what the sync takes
+    broker.cut_power();
+    broker.restart();
+    assert_eq!(broker.client().read("orders", 0), ["old"]);
+}
+
+#[test]
+fn a_stop_closes_cleanly_and_the_next_start_continues() {
+    let broker = of_two_shards();
+    assert_eq!(broker.client().ask(Produce::to("orders", "before")).error, ErrorCode::None);
+    broker.stop();
+    assert_eq!(broker.disks_with(CLEAN_SHUTDOWN), [0, 1]);
+
+    broker.restart();
+    assert_eq!(broker.disks_with(CLEAN_SHUTDOWN), [0; 0], "a crash from here on is none");
+    let client = broker.client();
+    assert_eq!(client.ask(Produce::to("orders", "after")).base, 1);
+    assert_eq!(client.read("orders", 0), ["before", "after"]);
+}
+
+#[test]
+fn a_stop_answers_the_fetches_that_wait() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    let poll = broker.client().send(Fetch::from("orders", 0).waiting_for(1, 100 * SECOND));
+    broker.advance(SECOND);
+    assert!(poll.is_waiting());
+    broker.begin_stop();
+    assert_eq!(poll.answer().refusal(), ErrorCode::None);
+}
+
+#[test]
+fn a_stop_waits_for_a_frozen_disk_and_ends_when_it_thaws() {
+    let broker = Broker::on_two_disks();
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    broker.disk(1).freeze();
+    broker.client().ask(Produce::to("orders", "in memory"));
+    broker.begin_stop();
+    broker.advance(20 * SECOND);
+    assert!(!broker.is_stopped());
+
+    broker.disk(1).thaw();
+    broker.advance(SECOND);
+    assert!(broker.is_stopped());
+    broker.end();
+    assert_eq!(broker.disks_with(CLEAN_SHUTDOWN), [0, 1]);
+}
+
+#[test]
+fn a_stop_that_a_frozen_disk_holds_up_loses_nothing_when_it_is_killed() {
+    let broker = Broker::on_two_disks();
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    broker.disk(1).freeze();
+    broker.client().ask(Produce::to("orders", "in memory"));
+    broker.begin_stop();
+    broker.advance(20 * SECOND);
+    broker.kill();
+    assert_eq!(broker.disks_with(CLEAN_SHUTDOWN), [0; 0]);
+
+    broker.restart();
+    assert_eq!(broker.client().read("orders", 0), ["in memory"]);
+}
+
+#[test]
+fn a_stop_with_a_lost_disk_marks_the_others_clean_and_keeps_what_only_memory_has() {
+    let broker = Broker::on_two_disks();
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    let client = broker.client();
+    client.ask(Produce::to("orders", "in memory"));
+    broker.disk(1).fail(Fault { operation: Some(SimOperation::Write), ..Fault::default() });
+    broker.advance(2 * SECOND);
+    assert_eq!(client.ask(ListOffsets::latest("orders")).error, ErrorCode::KafkaStorageError);
+    broker.stop();
+    assert_eq!(broker.disks_with(CLEAN_SHUTDOWN), [0]);
+
+    broker.restart(); // the disk is well again
+    assert_eq!(broker.client().read("orders", 0), ["in memory"]);
+}
+
+#[test]
+fn a_marker_that_could_not_be_written_is_not_there_and_the_next_start_reads_the_log() {
+    let broker = Broker::on_two_disks();
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    broker.client().ask(Produce::to("orders", "kept"));
+    broker.disk(1).fail(Fault { name: Some(CLEAN_SHUTDOWN.to_owned()), ..Fault::default() });
+    broker.stop();
+    assert_eq!(broker.disks_with(CLEAN_SHUTDOWN), [0]);
+
+    broker.restart();
+    assert_eq!(broker.client().read("orders", 0), ["kept"]);
+}
+
+#[test]
+fn a_marker_that_could_not_be_written_is_in_the_log() {
+    let broker = Broker::start();
+    broker.disk(0).fail(Fault { name: Some(CLEAN_SHUTDOWN.to_owned()), ..Fault::default() });
+    broker.begin_stop();
+    broker.advance(10 * SECOND);
+    assert!(broker.is_stopped());
+    assert!(broker.logs(CLEAN_SHUTDOWN), "the operator is told that the next start will take longer");
+}

@@ -1,0 +1,10 @@
+//! Stories of one broker on simulated disks: a state that it can be in, and what it answers there.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod appends;
+mod decisions;
+mod endings;
+mod fetches;
+mod moves;

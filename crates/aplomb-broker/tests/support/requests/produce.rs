@@ -1,0 +1,181 @@
+//! Appending, and who one has to be for it.
+
+use std::time::Duration;
+
+use aplomb_model::batch::{BatchBuilder, ProducerStamp};
+use aplomb_model::{ErrorCode, Offset, ProducerEpoch, ProducerId, Timestamp};
+use aplomb_protocol::messages as m;
+use bytes::Bytes;
+
+use super::{Place, code, millis};
+use crate::support::client::Ask;
+
+/// When records were made whose time is of no interest: 2026-01-01.
+const NEW_YEAR: i64 = 1_767_225_600_000;
+
+/// A batch of records.
+#[derive(Clone, Debug)]
+pub(crate) struct Batch {
+    values: Vec<String>,
+    producer: Option<ProducerStamp>,
+}
+
+impl Batch {
+    pub(crate) fn of(values: &[&str]) -> Self {
+        let values = values.iter().map(|value| (*value).to_owned()).collect();
+        Self { values, producer: None }
+    }
+
+    /// A batch of one record of so many bytes.
+    pub(crate) fn of_size(bytes: usize) -> Self {
+        Self::of(&[&"x".repeat(bytes)])
+    }
+
+    /// Makes it a batch of an idempotent producer.
+    pub(crate) fn by(self, producer: Identity, base_sequence: i32) -> Self {
+        let stamp = ProducerStamp {
+            id: ProducerId::from_wire(producer.id).expect("a producer has an id"),
+            epoch: ProducerEpoch(producer.epoch),
+            base_sequence,
+        };
+        Self { producer: Some(stamp), ..self }
+    }
+
+    fn bytes(&self) -> Bytes {
+        let mut builder = BatchBuilder::new(Offset::ZERO);
+        if let Some(stamp) = self.producer {
+            builder = builder.producer(stamp);
+        }
+        for value in &self.values {
+            builder.append(Timestamp(NEW_YEAR), None, Some(value.as_bytes()), &[]);
+        }
+        builder.build()
+    }
+}
+
+impl From<&str> for Batch {
+    fn from(value: &str) -> Self {
+        Self::of(&[value])
+    }
+}
+
+/// A batch was appended, or why not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Produced {
+    pub(crate) error: ErrorCode,
+    /// The offset of its first record, or -1.
+    pub(crate) base: i64,
+    pub(crate) log_start: i64,
+}
+
+/// Appends batches; the answer has one part for each.
+#[derive(Clone, Debug)]
+pub(crate) struct ProduceAll {
+    parts: Vec<(Place, Batch)>,
+    acks: i16,
+    timeout: Duration,
+}
+
+impl ProduceAll {
+    pub(crate) fn to<const N: usize>(parts: [(Place, Batch); N]) -> Self {
+        Self { parts: parts.into(), acks: 1, timeout: Duration::from_secs(30) }
+    }
+}
+
+impl Ask for ProduceAll {
+    type Request = m::ProduceRequest;
+    type Answer = Vec<Produced>;
+    const VERSION: i16 = 12;
+
+    fn request(&self) -> m::ProduceRequest {
+        use m::produce_request::{PartitionProduceData, TopicProduceData};
+        let topic = |(place, batch): &(Place, Batch)| TopicProduceData {
+            name: place.topic.clone(),
+            partition_data: vec![PartitionProduceData { index: place.index, records: Some(batch.bytes()) }],
+            ..Default::default()
+        };
+        m::ProduceRequest {
+            acks: self.acks,
+            timeout_ms: millis(self.timeout),
+            topic_data: self.parts.iter().map(topic).collect(),
+            ..Default::default()
+        }
+    }
+
+    fn answer(response: m::ProduceResponse) -> Vec<Produced> {
+        let parts = response.responses.iter().flat_map(|topic| &topic.partition_responses);
+        let produced = parts.map(|part| Produced {
+            error: code(part.error_code),
+            base: part.base_offset,
+            log_start: part.log_start_offset,
+        });
+        produced.collect()
+    }
+}
+
+/// Appends a batch.
+#[derive(Clone, Debug)]
+pub(crate) struct Produce(ProduceAll);
+
+impl Produce {
+    pub(crate) fn to(place: impl Into<Place>, batch: impl Into<Batch>) -> Self {
+        Self(ProduceAll::to([(place.into(), batch.into())]))
+    }
+
+    pub(crate) fn acks(self, acks: i16) -> Self {
+        Self(ProduceAll { acks, ..self.0 })
+    }
+
+    pub(crate) fn within(self, timeout: Duration) -> Self {
+        Self(ProduceAll { timeout, ..self.0 })
+    }
+}
+
+impl Ask for Produce {
+    type Request = m::ProduceRequest;
+    type Answer = Produced;
+    const VERSION: i16 = ProduceAll::VERSION;
+
+    fn request(&self) -> m::ProduceRequest {
+        self.0.request()
+    }
+
+    fn answer(response: m::ProduceResponse) -> Produced {
+        let mut parts = ProduceAll::answer(response);
+        assert_eq!(parts.len(), 1, "one batch has one answer");
+        parts.remove(0)
+    }
+}
+
+/// A producer's identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) error: ErrorCode,
+    pub(crate) id: i64,
+    pub(crate) epoch: i16,
+}
+
+/// Asks for a producer id.
+#[derive(Clone, Debug)]
+pub(crate) struct InitProducerId;
+
+impl Ask for InitProducerId {
+    type Request = m::InitProducerIdRequest;
+    type Answer = Identity;
+    const VERSION: i16 = 4;
+
+    fn request(&self) -> m::InitProducerIdRequest {
+        m::InitProducerIdRequest {
+            transactional_id: None,
+            transaction_timeout_ms: 60_000,
+            producer_id: -1,
+            producer_epoch: -1,
+            ..Default::default()
+        }
+    }
+
+    fn answer(response: m::InitProducerIdResponse) -> Identity {
+        let (id, epoch) = (response.producer_id, response.producer_epoch);
+        Identity { error: code(response.error_code), id, epoch }
+    }
+}

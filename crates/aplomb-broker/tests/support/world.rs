@@ -1,0 +1,178 @@
+//! The clock, the disks, the process and what it has answered. Nothing happens but in [`World::step_to`].
+
+use std::collections::BTreeMap;
+
+use aplomb_broker::config::Properties;
+use aplomb_broker::ports::{ConnectionId, Event, Now, Reply, RequestId, ShardId};
+use aplomb_disk_api::DiskIndex;
+use aplomb_disk_api::sim::{SimDisk, SimOptions};
+use aplomb_log::tail::ArenaMemory;
+use aplomb_model::{Instant, Timestamp};
+use bytes::Bytes;
+
+use super::broker::Setup;
+use super::process::{Ground, Process, Said, path_of};
+
+/// The wall clock when the monotonic one starts: 2026-01-01.
+const WALL_START: i64 = 1_767_225_600_000;
+/// So many turns without the clock moving are a loop.
+const SPIN: u32 = 100_000;
+
+pub(super) struct World {
+    pub(super) now: Instant,
+    pub(super) disks: Vec<SimDisk>,
+    pub(super) events: Vec<Event>,
+    /// Answers that no client has read yet. Their bytes take the broker's memory until then.
+    replies: BTreeMap<RequestId, Reply>,
+    process: Option<Process>,
+    memory: Option<ArenaMemory>,
+    setup: Setup,
+    properties: Properties,
+    starts: u64,
+    connections: u64,
+    requests: u64,
+}
+
+impl World {
+    pub(super) fn new(setup: Setup) -> Self {
+        let disk = |n: usize| {
+            let options = SimOptions { seed: n as u64, wall_start_ms: WALL_START, ..SimOptions::default() };
+            SimDisk::new(DiskIndex(n as u16), options)
+        };
+        let paths: Vec<String> = (0..setup.disks).map(path_of).collect();
+        let mut properties = Properties::new();
+        properties.insert("node.id".to_owned(), super::process::NODE.to_string());
+        properties.insert("log.dirs".to_owned(), paths.join(","));
+        properties.insert("auto.create.topics.enable".to_owned(), "false".to_owned());
+        properties.extend(setup.settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
+        Self {
+            // Not the very beginning: an absent time must not pass for it.
+            now: Instant::START + super::SECOND,
+            disks: (0..setup.disks).map(disk).collect(),
+            events: Vec::new(),
+            replies: BTreeMap::new(),
+            process: None,
+            memory: None,
+            properties,
+            setup,
+            starts: 0,
+            connections: 0,
+            requests: 0,
+        }
+    }
+
+    pub(super) fn clocks(&self) -> Now {
+        let elapsed = i64::try_from(self.now.since(Instant::START).as_millis()).unwrap_or(i64::MAX);
+        Now { instant: self.now, wall: Timestamp(WALL_START + elapsed) }
+    }
+
+    pub(super) fn start(&mut self) -> Result<(), String> {
+        assert!(self.process.is_none(), "the broker is up");
+        self.starts += 1;
+        let ground = Ground {
+            disks: &self.disks,
+            properties: &self.properties,
+            shards: self.setup.shards,
+            chunks: self.setup.chunks,
+            start: self.starts,
+            now: self.clocks(),
+        };
+        self.process = Some(Process::start(&ground, self.memory.take())?);
+        self.settle();
+        Ok(())
+    }
+
+    /// The process ends here; what it held in the tail is kept if it has to be.
+    pub(super) fn end(&mut self, killed: bool) {
+        let process = self.process.take().expect("a broker that ends was up");
+        // Answers that lie in a socket lend memory of the tail: they go with the process.
+        self.replies.clear();
+        self.memory = process.into_memory(killed);
+        self.disks.iter().for_each(SimDisk::process_killed);
+    }
+
+    /// The power goes, and with it all memory.
+    pub(super) fn cut_power(&mut self) {
+        self.process = None;
+        self.memory = None;
+        self.replies.clear();
+        self.disks.iter().for_each(SimDisk::power_cut);
+    }
+
+    pub(super) fn begin_stop(&mut self) {
+        let now = self.clocks();
+        self.running().begin_stop(now);
+        self.settle();
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.process.as_ref().is_some_and(Process::is_stopped)
+    }
+
+    pub(super) fn connect(&mut self, shard: u16) -> ConnectionId {
+        self.connections += 1;
+        ConnectionId { shard: ShardId(shard), number: self.connections }
+    }
+
+    pub(super) fn close(&mut self, connection: ConnectionId) {
+        let now = self.clocks();
+        self.replies.retain(|id, _| id.connection != connection);
+        self.running().on_connection_closed(connection, now);
+        self.settle();
+    }
+
+    pub(super) fn send(&mut self, connection: ConnectionId, frame: Bytes) -> RequestId {
+        let now = self.clocks();
+        let id = RequestId { connection, sequence: self.requests };
+        self.requests += 1;
+        self.running().on_frame(id, frame, now);
+        self.settle();
+        id
+    }
+
+    pub(super) fn is_answered(&self, id: RequestId) -> bool {
+        self.replies.contains_key(&id)
+    }
+
+    pub(super) fn take_reply(&mut self, id: RequestId) -> Option<Reply> {
+        self.replies.remove(&id)
+    }
+
+    /// Goes on to the next thing that happens, at the latest to `limit`. False if nothing did by then.
+    pub(super) fn step_to(&mut self, limit: Instant) -> bool {
+        let disks = self.disks.iter().filter_map(SimDisk::next_event).min();
+        let shards = self.process.as_mut().and_then(Process::wake_at);
+        let next = [disks, shards].into_iter().flatten().min().filter(|next| *next <= limit);
+        self.now = next.unwrap_or(limit).max(self.now);
+        self.settle();
+        next.is_some()
+    }
+
+    /// Does all that is due now.
+    pub(super) fn settle(&mut self) {
+        let now = self.clocks();
+        for _ in 0..SPIN {
+            let due = |disk: &&SimDisk| disk.next_event().is_some_and(|at| at <= now.instant);
+            self.disks.iter().filter(due).for_each(|disk| disk.advance(now.instant));
+            let Some(process) = &mut self.process else { return };
+            let busy = process.do_what_is_due(now);
+            for said in process.take_said() {
+                match said {
+                    Said::Event(event) => self.events.push(event),
+                    Said::Reply(id, reply) => {
+                        let before = self.replies.insert(id, reply);
+                        assert!(before.is_none(), "{id:?} is answered twice");
+                    }
+                }
+            }
+            if !busy {
+                return;
+            }
+        }
+        panic!("the clock does not move any more: something spins");
+    }
+
+    fn running(&mut self) -> &mut Process {
+        self.process.as_mut().expect("the broker is down")
+    }
+}
