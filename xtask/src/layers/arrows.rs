@@ -1,13 +1,13 @@
-//! `cargo xtask layers`: the arrows between crates, held against every `Cargo.toml`.
+//! The arrows between crates, held against every `Cargo.toml`.
 //!
 //! What always holds: no arrow leads from the request path to `aplomb-disk`, not even for a test; a crate that is not in the table is not in
 //! the workspace.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
+
+use super::array;
 
 /// Who may know whom.
 const ARROWS: &[(&str, &[&str])] = &[
@@ -54,24 +54,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 const NOT_ON_THE_REQUEST_PATH: &[(&str, &str, &str)] =
     &[("tokio", "fs", "files belong to aplomb-disk"), ("tokio", "rt-multi-thread", "a shard is one thread")];
 
-/// Compares the workspace with the table.
-pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--no-deps", "--locked"])
-        .current_dir(root)
-        .output()
-        .map_err(|error| format!("cargo metadata cannot be run: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
-    }
-    let metadata = serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("cargo metadata is not understood: {error}"))?;
-    let faults = faults(&metadata)?;
-    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n       ")) }
-}
-
 /// One sentence for everything that is not as the table says.
-fn faults(metadata: &Value) -> Result<Vec<String>, String> {
+pub(super) fn faults(metadata: &Value) -> Result<Vec<String>, String> {
     let table: BTreeMap<_, _> = ARROWS.iter().copied().collect();
     let packages = array(metadata, "packages")?;
     let members: Vec<&str> = packages.iter().filter_map(|package| package["name"].as_str()).collect();
@@ -110,10 +94,6 @@ fn carries_requests(name: &str) -> bool {
     ["model", "protocol", "disk-api", "log", "broker", "server"]
         .iter()
         .any(|room| name.strip_prefix("aplomb-") == Some(room))
-}
-
-fn array<'a>(value: &'a Value, key: &str) -> Result<&'a Vec<Value>, String> {
-    value[key].as_array().ok_or_else(|| format!("cargo metadata has no {key}"))
 }
 
 #[cfg(test)]
