@@ -4,7 +4,7 @@
 //! disk commands ([`crate::flush`]). An append completes in memory; a fetch says what it costs: memory now, a disk later, or
 //! nothing yet.
 //!
-//! What always holds: `start <= end`; what is durable lies below `end`; the tail has every byte that is not durable; segments, indexes,
+//! What always holds: `start <= high watermark <= end`; what is durable lies below `end`; the tail has every byte that is not durable; segments, indexes,
 //! producers and epochs describe exactly the offsets below `end`.
 //!
 //! Next: [`crate::fetch`] for reads, [`crate::flush`] for what goes to the disk, [`crate::retention`] for what is deleted,
@@ -183,10 +183,25 @@ impl Log {
         self.start
     }
 
-    /// The end of what consumers may see. A partition without followers has seen everything that was appended.
+    /// The high watermark: consumers may see what lies below. A log begins with it at its end, as
+    /// in a cluster of one, and only [`Self::advance_high_watermark`] raises it.
     #[must_use]
     pub fn high_watermark(&self) -> Offset {
         self.high_watermark
+    }
+
+    /// The in-sync replicas have everything below `to`: consumers may see it. The partition's leader
+    /// says so; an append does not.
+    ///
+    /// # Panics
+    /// If `to` lies below the high watermark or the log start offset, or above the log end offset.
+    pub fn advance_high_watermark(&mut self, to: Offset) {
+        let (now, start, end) = (self.high_watermark, self.start, self.end());
+        assert!(now <= to, "the high watermark never goes backwards: {now} <= {to}");
+        assert!(start <= to, "the high watermark is not below the log start offset: {start} <= {to}");
+        assert!(to <= end, "the high watermark is not above the log end offset: {to} <= {end}");
+        self.high_watermark = to;
+        self.producers.on_high_watermark(to);
     }
 
     /// The end of what consumers of decided transactions may see.
@@ -243,9 +258,20 @@ impl Log {
         &self.tail
     }
 
-    /// The same, to give memory up.
-    pub fn tail_mut(&mut self) -> &mut LogTail {
-        &mut self.tail
+    /// Releases up to `chunks` chunks of memory that the disk has, oldest first. Returns how many.
+    pub fn evict(&mut self, chunks: usize) -> usize {
+        self.tail.evict(chunks)
+    }
+
+    /// Releases all memory, also of what is not durable: for a log that is deleted, or that is
+    /// durable to its end and takes no more appends.
+    pub fn release_memory(&mut self) {
+        self.tail.clear(self.tail.end());
+    }
+
+    /// The disk is lost, and what it said of late may not be true ([`LogTail::doubt`]).
+    pub fn doubt(&mut self) {
+        self.tail.doubt();
     }
 
     /// What is known of producers.
@@ -351,8 +377,6 @@ impl Log {
         if let Some(completed) = self.producers.replay(header, marker_of(header, records)) {
             active.aborted.extend(completed.aborted());
         }
-        self.high_watermark = header.last_offset().next();
-        self.producers.on_high_watermark(self.high_watermark);
         self.flush.on_append();
         Ok(Appended { base: header.base_offset(), last: header.last_offset(), duplicate: false })
     }

@@ -68,8 +68,12 @@ impl Log {
     }
 
     /// Moves the log start up (DeleteRecords). Whole segments below it go with the next [`Self::apply_retention`].
+    ///
+    /// # Panics
+    /// If `start` lies above the high watermark.
     pub fn raise_start(&mut self, start: Offset) {
-        assert!(start <= self.end(), "a log does not start behind its end");
+        let visible = self.high_watermark;
+        assert!(start <= visible, "a log does not start above its high watermark: {start} <= {visible}");
         if start <= self.start {
             return;
         }
@@ -133,12 +137,13 @@ impl Log {
         active.size > 0 && self.config.is_expired(newest, now)
     }
 
-    /// How many closed segments are wholly behind a checkpoint: durable, with all of their indexes, and with a snapshot of the producers at
-    /// their end, since recovery can find producers again only in what is there.
+    /// How many closed segments lie below the high watermark and are wholly covered by a checkpoint:
+    /// durable, with all of their indexes, and with a snapshot of the producers at their end, since
+    /// recovery can find producers again only in what is there.
     fn deletable(&self) -> usize {
-        let durable = self.tail.durable_end().min(self.flush.checkpointed());
+        let below = self.tail.durable_end().min(self.flush.checkpointed()).min(self.high_watermark);
         (0..self.segments.closed().len())
-            .take_while(|place| self.segments.end_of_closed(*place) <= durable)
+            .take_while(|place| self.segments.end_of_closed(*place) <= below)
             .take_while(|place| !self.flush.is_closing(self.segments.closed()[*place].base))
             .count()
     }

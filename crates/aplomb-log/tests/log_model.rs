@@ -165,6 +165,16 @@ impl Lab {
         aplomb_model::batch::stamp_base_offset(&mut stored, at);
         aplomb_model::batch::stamp_leader_epoch(&mut stored, EPOCH);
         self.model.push_back((at, stored, self.clock));
+        if self.rng.below(4) > 0 {
+            self.advance_high_watermark();
+        }
+    }
+
+    /// The leader learns that replicas have more, all of it or not.
+    fn advance_high_watermark(&mut self) {
+        let (before, end) = (self.log.high_watermark(), self.log.end());
+        let to = Offset::new(before.get() + self.rng.below(end.distance_from(before) + 1));
+        self.log.advance_high_watermark(if self.rng.below(2) == 0 { end } else { to });
     }
 
     fn flush(&mut self, checkpoint: bool) {
@@ -260,7 +270,7 @@ impl Lab {
     }
 
     fn delete_records(&mut self) {
-        let end = self.log.end();
+        let end = self.log.high_watermark();
         let start = self.log.start();
         let to = Offset::new(start.get() + self.rng.below(end.distance_from(start) + 1));
         self.log.raise_start(to);
@@ -389,7 +399,7 @@ fn story(seed: u64) {
             60..64 => lab.flush(true),
             64..70 => {
                 let some = lab.rng.below(20) as usize;
-                lab.log.tail_mut().evict(some);
+                lab.log.evict(some);
             }
             70..86 => lab.read(),
             86..94 => lab.find_time(),
@@ -416,7 +426,7 @@ fn who_reads_behind_memory_gets_more_than_it_has_given_up() {
         lab.append();
     }
     lab.flush(false);
-    lab.log.tail_mut().evict(1);
+    lab.log.evict(1);
     let (memory, end) = (lab.log.tail().start_offset(), lab.log.end());
     assert!(Offset::ZERO < memory && memory < end);
     let Fetched::Cold(plan) = lab.log.fetch(Offset::ZERO, 20_000, end) else {

@@ -69,6 +69,7 @@ impl Story {
             let header = BatchHeader::parse(&bytes).expect("a batch");
             let batch = AppendBytes { header, records: bytes.slice(HEADER_SIZE..) };
             self.log.append(batch, LeaderEpoch::new(1), Timestamp(5000)).expect("there is room");
+            self.log.advance_high_watermark(self.log.end());
             self.appended += 1;
         }
     }
@@ -128,7 +129,7 @@ fn a_log_that_has_moved_has_the_same_files_and_goes_on() {
     let mut story = Story::begin();
     story.append(150);
     story.flush(0);
-    story.log.tail_mut().evict(usize::MAX);
+    story.log.evict(usize::MAX);
     story.append(30);
     let mut copy = story.log.begin_copy("orders-0");
     assert!(story.follow(&mut copy) > 10, "what memory had given up is read");
@@ -201,7 +202,7 @@ fn a_source_that_does_not_hold_what_it_should_is_not_copied() {
     let mut story = Story::begin();
     story.append(20);
     story.flush(0);
-    story.log.tail_mut().evict(usize::MAX);
+    story.log.evict(usize::MAX);
     let log = FileName::new("orders-0/00000000000000000000.log");
     story.disks[0].write(&log, 200, b"something else").expect("the disk is well");
     let mut copy = story.log.begin_copy("orders-0");

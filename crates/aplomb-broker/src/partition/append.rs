@@ -107,6 +107,8 @@ impl Partition {
             }
         };
         if !appended.duplicate {
+            // The leader is the only replica.
+            self.log.advance_high_watermark(self.log.end());
             fx.appended.push((self.disk, checked.append.size() as u64));
             self.figures.add(Count::BytesIn, checked.append.size() as u64);
             self.figures.add(Count::MessagesIn, checked.count.into());

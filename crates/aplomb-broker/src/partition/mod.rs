@@ -179,7 +179,7 @@ impl Partition {
     pub(crate) fn go_offline(&mut self, fx: &mut Effects) {
         self.serving = Serving::Offline;
         self.figures.set_offline();
-        self.log.tail_mut().doubt();
+        self.log.doubt();
         self.refuse_all(ErrorCode::KafkaStorageError, fx);
     }
 

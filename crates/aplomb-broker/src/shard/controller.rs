@@ -355,6 +355,8 @@ impl Shard {
                 self.abandon_controller(reply, out);
                 return;
             }
+            // The only voter is the leader.
+            partition.log.advance_high_watermark(partition.log.end());
             let is_last = batches.peek().is_none();
             room.decisions.push_back(Decision {
                 end: partition.log.end(),

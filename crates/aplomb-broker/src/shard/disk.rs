@@ -312,7 +312,7 @@ impl ShardDisk {
         while shortage > 0 {
             let Some(key) = self.cached.pop_front() else { return };
             let Some(partition) = partitions.get_mut(&key) else { continue };
-            shortage = shortage.saturating_sub(partition.log.tail_mut().evict(shortage));
+            shortage = shortage.saturating_sub(partition.log.evict(shortage));
             if partition.log.tail().durable_chunks() > 0 {
                 self.cached.push_front(key);
             } else {

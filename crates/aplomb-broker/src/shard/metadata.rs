@@ -165,8 +165,7 @@ impl Shard {
             let disk = &mut self.disks[usize::from(partition.disk.0)];
             disk.forget(key);
             // Nobody reads or restores it any more; others may be waiting for the memory while its disk takes its time.
-            let end = partition.log.tail().end();
-            partition.log.tail_mut().clear(end);
+            partition.log.release_memory();
             if partition.is_held() {
                 // Nothing of it was ever written.
                 self.left(partition.disk, key, name, now, out);
@@ -184,8 +183,7 @@ impl Shard {
     /// All writes to a partition that goes away are done: its directory gets the name of one that is to be deleted.
     pub(super) fn rename_away(&mut self, key: PartitionKey, now: Now) {
         let Some(mut partition) = self.upkeep.left(key) else { return };
-        let end = partition.log.tail().end();
-        partition.log.tail_mut().clear(end);
+        partition.log.release_memory();
         let from = FileName::new(partition.log.segments().directory());
         let to = FileName::new(PartitionDir::deleted(partition.name.clone(), self.unique(key, now)).name());
         let after = partition.settings.file_delete_delay;

@@ -152,8 +152,7 @@ impl Shard {
                 continue;
             }
             // Nothing of it is only in memory: the next start need not look for it there.
-            let place = partition.log.tail().end();
-            partition.log.tail_mut().clear(place);
+            partition.log.release_memory();
             if partition.key != PartitionKey::METADATA {
                 let entry = crate::message::CheckpointEntry { recovery_point: end, ..entry_of(partition) };
                 changes[disk].push((partition.key, Some(entry)));

@@ -113,6 +113,7 @@ impl Writer<'_> {
         let header = BatchHeader::parse(&batch).expect("a batch of ours is one");
         let appended = self.log.append_own(header, &batch[HEADER_SIZE..], self.epoch, self.now);
         appended.map_err(|error| StartError::Metadata(error.to_string()))?;
+        self.log.advance_high_watermark(self.log.end());
         // One batch after the other, so that the start of a broker with very many partitions fits a small tail.
         self.flush()
     }
