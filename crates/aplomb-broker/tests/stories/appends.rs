@@ -1,8 +1,12 @@
 //! Batches that wait: for memory, for a sync.
 
+use aplomb_disk_api::sim::{Fault, SimOperation};
 use aplomb_model::ErrorCode;
 
-use crate::support::{Asked, Batch, Broker, Client, CreateTopic, InitProducerId, MS, Produce, SECOND, Setup};
+use crate::support::{
+    Asked, Batch, Broker, Client, CreateTopic, DeleteTopic, InitProducerId, MS, Produce, ProduceAll, SECOND,
+    Setup,
+};
 
 /// A broker with a topic "orders" on its second disk, which is frozen, and whose share of the tail is full: the
 /// batch waits.
@@ -122,4 +126,100 @@ fn a_batch_with_acks_0_that_is_refused_closes_the_connection() {
     producer.send(Produce::to("orders", "one").acks(0)).wait_for_nothing();
     producer.send(Produce::to("payments", "one").acks(0)).wait_for_close();
     assert_eq!(broker.client().read("orders", 0), ["one"]);
+}
+
+#[test]
+fn a_waiting_batch_waits_a_second_however_little_time_its_producer_gives() {
+    let (broker, producer, _first) = a_full_share();
+    let asked = producer.send(Produce::to("orders", "hurried").within(10 * MS));
+    broker.advance(SECOND - MS);
+    assert!(asked.is_waiting());
+    broker.advance(MS);
+    assert_eq!(asked.answer().error, ErrorCode::RequestTimedOut);
+}
+
+#[test]
+#[ignore = "fails: a batch that waits for memory is appended although its connection has gone"]
+fn a_waiting_batch_is_not_appended_after_its_connection_has_gone() {
+    let (broker, _producer, first) = a_full_share();
+    let gone = broker.client();
+    let _never_answered = gone.send(Produce::to("orders", "gone"));
+    gone.close();
+    broker.disk(1).thaw();
+    let base = first.wait().base;
+    broker.advance(SECOND);
+    let client = broker.client();
+    client.ask(Produce::to("orders", "next"));
+    assert_eq!(client.read("orders", base + 1), ["next"]);
+}
+
+#[test]
+fn batches_of_a_request_are_answered_when_all_have_found_room() {
+    let (broker, _producer, _first) = a_full_share();
+    broker.has_on_disk(0, CreateTopic::named("payments"));
+    let both = [("payments".into(), "now".into()), ("orders".into(), "later".into())];
+    let asked = broker.client().send(ProduceAll::to(both));
+    broker.advance(SECOND);
+    assert!(asked.is_waiting());
+    assert_eq!(broker.client().read("payments", 0), ["now"]);
+
+    broker.disk(1).thaw();
+    let answers = asked.wait();
+    assert_eq!([answers[0].error, answers[1].error], [ErrorCode::None; 2]);
+}
+
+#[test]
+fn a_disk_that_keeps_no_batch_waiting_is_not_noticed_by_another() {
+    let (broker, _producer, _first) = a_full_share();
+    broker.has_on_disk(0, CreateTopic::named("payments"));
+    let asked = broker.client().send(Produce::to("payments", "now"));
+    assert_eq!(asked.answer().error, ErrorCode::None);
+}
+
+#[test]
+fn a_batch_that_waits_for_memory_is_refused_when_its_disk_is_lost() {
+    let (broker, _producer, first) = a_full_share();
+    broker.disk(1).fail(Fault { operation: Some(SimOperation::Write), ..Fault::default() });
+    broker.disk(1).thaw();
+    assert_eq!(first.wait().error, ErrorCode::KafkaStorageError);
+}
+
+#[test]
+fn a_batch_that_waits_for_memory_is_refused_when_its_topic_is_deleted() {
+    let (broker, _producer, first) = a_full_share();
+    broker.client().ask(DeleteTopic::named("orders"));
+    assert_eq!(first.answer().error, ErrorCode::UnknownTopicOrPartition);
+}
+
+#[test]
+fn a_batch_that_waits_for_its_sync_is_refused_when_its_disk_is_lost() {
+    let broker = Broker::start();
+    broker.has(CreateTopic::named("orders").with("flush.messages", "1"));
+    broker.disk(0).fail(Fault { operation: Some(SimOperation::Sync), ..Fault::default() });
+    let refused = broker.client().ask(Produce::to("orders", "one"));
+    assert_eq!(refused.error, ErrorCode::KafkaStorageError);
+}
+
+#[test]
+fn a_batch_that_waits_for_its_sync_times_out_with_a_frozen_disk() {
+    let broker = Broker::start();
+    broker.has(CreateTopic::named("orders").with("flush.messages", "1"));
+    broker.disk(0).freeze();
+    let asked = broker.client().send(Produce::to("orders", "one").within(5 * SECOND));
+    broker.advance(5 * SECOND);
+    assert_eq!(asked.answer().error, ErrorCode::RequestTimedOut);
+}
+
+#[test]
+fn a_retry_of_an_acknowledged_batch_is_answered_with_its_offset() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    let client = broker.client();
+    let producer = client.ask(InitProducerId);
+    let batch = |value, sequence| Produce::to("orders", Batch::from(value).by(producer, sequence));
+    let bases = [client.ask(batch("0", 0)).base, client.ask(batch("1", 1)).base];
+    let again = client.ask(batch("1", 1));
+    assert_eq!((again.error, again.base), (ErrorCode::None, bases[1]));
+    assert_eq!(client.read("orders", 0), ["0", "1"]);
+    assert_eq!(client.ask(batch("5", 5)).error, ErrorCode::OutOfOrderSequenceNumber);
 }

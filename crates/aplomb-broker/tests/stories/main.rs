@@ -4,7 +4,10 @@
 mod support;
 
 mod appends;
+mod cold;
 mod decisions;
 mod endings;
 mod fetches;
+mod losses;
 mod moves;
+mod topics;

@@ -9,6 +9,7 @@ use super::{Place, code, millis};
 use crate::support::client::Ask;
 
 const TOPIC: i8 = 2;
+const BROKER: i8 = 4;
 const SET: i8 = 0;
 
 /// What the controller, or the leader of a partition, says of one thing that it was asked to do.
@@ -148,21 +149,27 @@ impl Ask for AddPartitions {
     }
 }
 
-/// Changes one setting of a topic.
+/// Changes one setting at run time.
 #[derive(Clone, Debug)]
-pub(crate) struct AlterTopic {
-    name: String,
+pub(crate) struct Alter {
+    resource: (i8, String),
     key: String,
     value: String,
 }
 
-impl AlterTopic {
-    pub(crate) fn set(name: &str, key: &str, value: &str) -> Self {
-        Self { name: name.to_owned(), key: key.to_owned(), value: value.to_owned() }
+impl Alter {
+    /// A setting of a topic.
+    pub(crate) fn topic(name: &str, key: &str, value: &str) -> Self {
+        Self { resource: (TOPIC, name.to_owned()), key: key.to_owned(), value: value.to_owned() }
+    }
+
+    /// A setting of all brokers.
+    pub(crate) fn brokers(key: &str, value: &str) -> Self {
+        Self { resource: (BROKER, String::new()), key: key.to_owned(), value: value.to_owned() }
     }
 }
 
-impl Ask for AlterTopic {
+impl Ask for Alter {
     type Request = m::IncrementalAlterConfigsRequest;
     type Answer = Decided;
     const VERSION: i16 = 1;
@@ -174,7 +181,7 @@ impl Ask for AlterTopic {
             config_operation: SET,
             value: Some(self.value.clone()),
         };
-        let (resource_type, resource_name) = (TOPIC, self.name.clone());
+        let (resource_type, resource_name) = self.resource.clone();
         let resource = AlterConfigsResource { resource_type, resource_name, configs: vec![config] };
         m::IncrementalAlterConfigsRequest { resources: vec![resource], validate_only: false }
     }

@@ -6,11 +6,11 @@ mod fetch;
 mod produce;
 
 pub(crate) use admin::{
-    AddPartitions, AlterTopic, CreateTopic, DeleteRecords, DeleteTopic, Describe, UpdateFeature,
+    AddPartitions, Alter, CreateTopic, DeleteRecords, DeleteTopic, Describe, UpdateFeature,
 };
 pub(crate) use directories::{DescribeLogDirs, MoveReplica};
 pub(crate) use fetch::{Fetch, ListOffsets};
-pub(crate) use produce::{Batch, InitProducerId, Produce};
+pub(crate) use produce::{Batch, InitProducerId, NEW_YEAR, Produce, ProduceAll};
 
 use std::time::Duration;
 

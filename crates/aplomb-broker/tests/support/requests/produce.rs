@@ -11,24 +11,30 @@ use super::{Place, code, millis};
 use crate::support::client::Ask;
 
 /// When records were made whose time is of no interest: 2026-01-01.
-const NEW_YEAR: i64 = 1_767_225_600_000;
+pub(crate) const NEW_YEAR: i64 = 1_767_225_600_000;
 
 /// A batch of records.
 #[derive(Clone, Debug)]
 pub(crate) struct Batch {
     values: Vec<String>,
+    time: i64,
     producer: Option<ProducerStamp>,
 }
 
 impl Batch {
     pub(crate) fn of(values: &[&str]) -> Self {
         let values = values.iter().map(|value| (*value).to_owned()).collect();
-        Self { values, producer: None }
+        Self { values, time: NEW_YEAR, producer: None }
     }
 
     /// A batch of one record of so many bytes.
     pub(crate) fn of_size(bytes: usize) -> Self {
         Self::of(&[&"x".repeat(bytes)])
+    }
+
+    /// Sets the time of all records.
+    pub(crate) fn at(self, time: i64) -> Self {
+        Self { time, ..self }
     }
 
     /// Makes it a batch of an idempotent producer.
@@ -47,7 +53,7 @@ impl Batch {
             builder = builder.producer(stamp);
         }
         for value in &self.values {
-            builder.append(Timestamp(NEW_YEAR), None, Some(value.as_bytes()), &[]);
+            builder.append(Timestamp(self.time), None, Some(value.as_bytes()), &[]);
         }
         builder.build()
     }

@@ -1,0 +1,194 @@
+//! Topics: how they go, come back under the same name, shrink, and change their settings.
+
+use aplomb_model::ErrorCode;
+
+use crate::support::{
+    Alter, Batch, Broker, CreateTopic, DeleteRecords, DeleteTopic, ListOffsets, MS, NEW_YEAR, Produce,
+    SECOND, Setup,
+};
+
+/// Files whose name has this in it.
+fn files_with(broker: &Broker, part: &str) -> Vec<String> {
+    broker.disk(0).image().into_keys().filter(|file| file.contains(part)).collect()
+}
+
+#[test]
+fn a_deleted_topics_files_are_renamed_at_once_and_go_after_file_delete_delay() {
+    let broker = Broker::start();
+    broker.has(CreateTopic::named("orders").with("file.delete.delay.ms", "5000"));
+    broker.client().ask(Produce::to("orders", "one"));
+    broker.advance(2 * SECOND);
+    assert_eq!(broker.disks_with("orders-0"), [0]);
+
+    broker.client().ask(DeleteTopic::named("orders"));
+    broker.advance(SECOND);
+    assert_eq!(broker.disks_with("orders-0"), [0; 0]);
+    assert!(files_with(&broker, "orders-0.").iter().all(|file| file.contains("-delete/")));
+    assert_ne!(files_with(&broker, "orders-0."), [""; 0]);
+    broker.advance(5 * SECOND);
+    assert_eq!(files_with(&broker, "orders"), [""; 0]);
+}
+
+#[test]
+fn a_topic_that_is_made_again_at_once_has_nothing_of_the_old_one() {
+    let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
+    broker.has_topic("orders");
+    let client = broker.client();
+    client.ask(Produce::to("orders", "old"));
+    broker.advance(2 * SECOND);
+    broker.disk(0).freeze();
+    let deleted = client.send(DeleteTopic::named("orders"));
+    let created = client.send(CreateTopic::named("orders"));
+    broker.disk(0).thaw();
+    assert_eq!((deleted.wait().error, created.wait().error), (ErrorCode::None, ErrorCode::None));
+    assert_eq!(client.ask(Produce::to("orders", "new")).base, 0);
+    assert_eq!(client.read("orders", 0), ["new"]);
+
+    broker.advance(100 * SECOND); // log.segment.delete.delay.ms
+    assert_eq!(client.read("orders", 0), ["new"]);
+    broker.stop();
+    broker.restart();
+    assert_eq!(broker.client().read("orders", 0), ["new"]);
+}
+
+#[test]
+fn a_topic_that_is_made_again_serves_while_the_old_ones_files_are_still_there() {
+    let broker = Broker::on_two_disks();
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    let client = broker.client();
+    client.ask(Produce::to("orders", "old"));
+    broker.advance(2 * SECOND);
+    broker.disk(1).freeze();
+    client.ask(DeleteTopic::named("orders"));
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    client.ask(Produce::to("orders", "new"));
+    assert_eq!(client.read("orders", 0), ["new"]);
+
+    broker.kill();
+    broker.restart();
+    assert_eq!(broker.client().read("orders", 0), ["new"]);
+}
+
+#[test]
+fn old_segments_are_deleted_when_their_time_has_come() {
+    let settings = vec![("log.retention.check.interval.ms", "1000")];
+    let broker = Broker::of(Setup { settings, ..Setup::default() });
+    let topic = CreateTopic::named("orders")
+        .with("retention.ms", "60000")
+        .with("segment.ms", "1000")
+        .with("file.delete.delay.ms", "5000");
+    broker.has(topic);
+    let client = broker.client();
+    client.ask(Produce::to("orders", Batch::from("old").at(NEW_YEAR)));
+    broker.advance(2 * SECOND);
+    client.ask(Produce::to("orders", Batch::from("new").at(NEW_YEAR + 100_000))); // of another segment
+    broker.advance(50 * SECOND);
+    assert_eq!(client.ask(ListOffsets::at("orders", -2)).offset, 0);
+
+    broker.advance(10 * SECOND);
+    assert_eq!(client.ask(ListOffsets::at("orders", -2)).offset, 1);
+    assert_eq!(client.read("orders", 1), ["new"]);
+    assert_ne!(files_with(&broker, ".deleted"), [""; 0]);
+    broker.advance(6 * SECOND);
+    assert_eq!(files_with(&broker, ".deleted"), [""; 0]);
+}
+
+#[test]
+fn the_oldest_segments_are_deleted_when_there_is_too_much() {
+    let settings = vec![("log.retention.check.interval.ms", "1000")];
+    let broker = Broker::of(Setup { settings, ..Setup::default() });
+    let topic = CreateTopic::named("orders").with("retention.bytes", "5000").with("segment.ms", "1000");
+    broker.has(topic);
+    let client = broker.client();
+    for n in 0..5 {
+        client.ask(Produce::to("orders", Batch::of_size(2000).at(NEW_YEAR + n * 2000)));
+        broker.advance(2 * SECOND);
+    }
+    broker.advance(5 * SECOND);
+    // Without the third, less than 5,000 bytes would be left.
+    assert_eq!(client.ask(ListOffsets::at("orders", -2)).offset, 2);
+}
+
+#[test]
+fn records_that_were_deleted_stay_deleted_after_kill_9() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    let client = broker.client();
+    for value in ["one", "two", "three"] {
+        client.ask(Produce::to("orders", value));
+    }
+    assert_eq!(client.ask(DeleteRecords::before("orders", 7)).error, ErrorCode::OffsetOutOfRange);
+    assert_eq!(client.ask(DeleteRecords::before("orders", 2)).error, ErrorCode::None);
+    broker.advance(10 * SECOND); // the checkpoint of log starts is written within aplomb.recovery.point.interval.ms
+    broker.kill();
+    broker.restart();
+    assert_eq!(broker.client().ask(ListOffsets::at("orders", -2)).offset, 2);
+    assert_eq!(broker.client().read("orders", 2), ["three"]);
+}
+
+#[test]
+fn records_are_not_deleted_from_a_topic_that_only_compacts() {
+    let broker = Broker::start();
+    broker.has(CreateTopic::named("orders").with("cleanup.policy", "compact"));
+    let refused = broker.client().ask(DeleteRecords::before("orders", 0));
+    assert_eq!(refused.error, ErrorCode::PolicyViolation);
+}
+
+#[test]
+fn a_setting_of_a_topic_counts_from_the_next_batch_on() {
+    let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
+    broker.has(CreateTopic::named("orders").partitions(2));
+    let client = broker.client();
+    for partition in 0..2 {
+        assert_eq!(
+            client.ask(Produce::to(("orders", partition), Batch::of_size(500))).error,
+            ErrorCode::None
+        );
+    }
+    assert_eq!(client.ask(Alter::topic("orders", "max.message.bytes", "300")).error, ErrorCode::None);
+    for partition in 0..2 {
+        let refused = client.ask(Produce::to(("orders", partition), Batch::of_size(500)));
+        assert_eq!(refused.error, ErrorCode::MessageTooLarge);
+    }
+}
+
+#[test]
+fn flush_messages_1_at_run_time_makes_the_next_batch_wait_for_its_sync() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    let client = broker.client();
+    assert_eq!(client.ask(Alter::topic("orders", "flush.messages", "1")).error, ErrorCode::None);
+    broker.disk(0).freeze();
+    let asked = client.send(Produce::to("orders", "durable"));
+    broker.advance(SECOND);
+    assert!(asked.is_waiting());
+    broker.disk(0).thaw();
+    assert_eq!(asked.wait().error, ErrorCode::None);
+}
+
+#[test]
+fn a_setting_of_all_brokers_counts_for_topics_without_their_own() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    broker.has(CreateTopic::named("payments").with("max.message.bytes", "100000"));
+    let client = broker.client();
+    assert_eq!(client.ask(Alter::brokers("message.max.bytes", "300")).error, ErrorCode::None);
+    let batch = || Batch::of_size(500);
+    assert_eq!(client.ask(Produce::to("orders", batch())).error, ErrorCode::MessageTooLarge);
+    assert_eq!(client.ask(Produce::to("payments", batch())).error, ErrorCode::None);
+
+    broker.stop();
+    broker.restart();
+    let refused = broker.client().ask(Produce::to("orders", batch()));
+    assert_eq!(refused.error, ErrorCode::MessageTooLarge);
+}
+
+#[test]
+fn a_setting_that_cannot_be_is_refused() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    let refused = broker.client().ask(Alter::topic("orders", "retention.ms", "soon"));
+    assert_eq!(refused.error, ErrorCode::InvalidConfig);
+    broker.advance(MS);
+    assert!(refused.message.is_some_and(|message| message.contains("retention.ms")));
+}
