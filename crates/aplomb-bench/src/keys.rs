@@ -1,12 +1,14 @@
 //! Which key a record has, and which partition follows from it: Murmur2, as in Apache Kafka's default partitioner
 //! (`org.apache.kafka.common.utils.Utils.murmur2`, `BuiltInPartitioner.partitionForKey`), so that keys go where its producer would send them.
 
+use aplomb_model::SplitMix64;
+
 use crate::KeyDistribution;
 
 /// Draws keys.
 #[derive(Debug)]
 pub(crate) struct Keys {
-    dice: Dice,
+    dice: SplitMix64,
     kind: Kind,
     key: Vec<u8>,
 }
@@ -49,7 +51,7 @@ impl Keys {
                 Kind::Zipf(weights.collect())
             }
         };
-        Self { dice: Dice(seed), kind, key: vec![b'0'; size] }
+        Self { dice: SplitMix64::new(seed), kind, key: vec![b'0'; size] }
     }
 
     /// Decides for the next record of a topic with `partitions` partitions.
@@ -103,20 +105,6 @@ fn murmur2(data: &[u8]) -> u32 {
     }
     h = (h ^ (h >> 13)).wrapping_mul(M);
     h ^ (h >> 15)
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014). Not for secrets.
-#[derive(Debug)]
-pub(crate) struct Dice(pub(crate) u64);
-
-impl Dice {
-    pub(crate) fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use aplomb_model::{ErrorCode, Instant, PartitionIndex};
+use aplomb_model::{ErrorCode, Instant, PartitionIndex, SplitMix64};
 use aplomb_protocol::hot::TopicKey;
 
 use crate::ports::ShardId;
@@ -103,14 +103,21 @@ pub(crate) struct FetchSessions {
     slots: usize,
     shard: ShardId,
     shards: u16,
-    seed: u64,
+    ids: SplitMix64,
     evicted: u64,
 }
 
 impl FetchSessions {
     /// No session yet; at most `slots` at once. `seed` makes ids hard to mistake for those of an earlier process.
     pub(crate) fn new(slots: usize, shard: ShardId, shards: u16, seed: u64) -> Self {
-        Self { sessions: HashMap::new(), slots, shard, shards: shards.max(1), seed, evicted: 0 }
+        Self {
+            sessions: HashMap::new(),
+            slots,
+            shard,
+            shards: shards.max(1),
+            ids: SplitMix64::new(seed),
+            evicted: 0,
+        }
     }
 
     /// Takes a request: what to fetch, in order, and how to answer.
@@ -211,12 +218,8 @@ impl FetchSessions {
     fn free_id(&mut self) -> i32 {
         let (shards, shard) = (i64::from(self.shards), i64::from(self.shard.0));
         loop {
-            // splitmix64: ids need not be secret, only different.
-            self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.seed;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            let raw = i64::from((z >> 33) as u32 & 0x3fff_ffff);
+            // Ids need not be secret, only different.
+            let raw = i64::from((self.ids.bits() >> 33) as u32 & 0x3fff_ffff);
             let id = raw - raw % shards + shard;
             match i32::try_from(id) {
                 Ok(id) if id > 0 && !self.sessions.contains_key(&id) => return id,

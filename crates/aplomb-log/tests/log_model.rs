@@ -24,7 +24,7 @@ use aplomb_log::tail::{ArenaMemory, LogEnd, LogTail, TailShare, open_shares};
 use aplomb_log::{Log, LogConfig, LogParts};
 use aplomb_model::batch::{AppendBytes, BatchBuilder, BatchHeader, Batches, HEADER_SIZE, ProducerStamp};
 use aplomb_model::{
-    Instant, LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, Uuid,
+    Instant, LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, SplitMix64, Timestamp, Uuid,
 };
 use bytes::Bytes;
 
@@ -39,15 +39,11 @@ impl CompletionSink for Inbox {
     }
 }
 
-struct Rng(u64);
+struct Rng(SplitMix64);
 
 impl Rng {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     fn below(&mut self, n: u64) -> u64 {
@@ -108,7 +104,7 @@ impl Lab {
             flush: FlushState::of_new_partition(metadata),
         });
         Self {
-            rng: Rng(seed),
+            rng: Rng(SplitMix64::new(seed)),
             disk,
             queue,
             inbox,

@@ -16,7 +16,7 @@ use aplomb_log::tail::{
     open_shares,
 };
 use aplomb_model::batch::{BatchBuilder, BatchHeader, Batches, Stop};
-use aplomb_model::{LeaderEpoch, Offset, PartitionIndex, Timestamp, Uuid};
+use aplomb_model::{LeaderEpoch, Offset, PartitionIndex, SplitMix64, Timestamp, Uuid};
 use bytes::Bytes;
 
 const PARTITIONS: u32 = 3;
@@ -24,17 +24,12 @@ const DISKS: [Uuid; 2] = [Uuid::from_u128(0xa), Uuid::from_u128(0xb)];
 const TOPIC: Uuid = Uuid::from_u128(0x70);
 const STEPS: u64 = 60;
 
-/// Steele, Lea and Flood's splitmix64.
 #[derive(Clone)]
-struct Seed(u64);
+struct Seed(SplitMix64);
 
 impl Seed {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     fn within(&mut self, range: RangeInclusive<u64>) -> u64 {
@@ -120,7 +115,8 @@ impl Partition {
         let mut builder =
             BatchBuilder::new(end.offset.max(end.segment_base).plus(gap)).leader_epoch(LeaderEpoch::new(1));
         for n in 0..seed.within(1..=3) {
-            let value: Vec<u8> = (0..value_size).map(|n| seed.0.rotate_left((n % 64) as u32) as u8).collect();
+            let bits = seed.clone().next();
+            let value: Vec<u8> = (0..value_size).map(|n| bits.rotate_left((n % 64) as u32) as u8).collect();
             seed.next();
             builder.append(Timestamp(n as i64), None, Some(&value), &[]);
         }
@@ -350,7 +346,7 @@ fn fresh() -> Vec<(Vec<Placed>, Files)> {
 
 /// Lives, dies at a store (or at the end of its history), and twice again. Returns how many stores the first life did.
 fn three_lives(seed: u64, crash_at: Option<u64>) -> u64 {
-    let mut history = Seed(seed);
+    let mut history = Seed(SplitMix64::new(seed));
     let (mut memory, mut logs) = (memory(), fresh());
     let mut stores = 0;
     for n in 0..3 {
@@ -378,7 +374,7 @@ fn every_batch_that_was_pushed_before_a_crash_is_there_after_it() {
         let at_what = std::cell::Cell::new(None);
         let guard = Context { seed, crash_at: &at_what };
         let stores = three_lives(seed, None);
-        let mut points = Seed(!seed);
+        let mut points = Seed(SplitMix64::new(!seed));
         for _ in 0..12 {
             let crash_at = points.within(0..=stores);
             at_what.set(Some(crash_at));
@@ -439,12 +435,12 @@ fn eventful(life: &mut Life, seed: &mut Seed) {
 #[test]
 fn an_eventful_log_survives_a_crash_at_every_single_store() {
     let stores_with = |crash_at: u64| {
-        let (mut seed, switch) = (Seed(5), CrashSwitch::after(crash_at));
+        let (mut seed, switch) = (Seed(SplitMix64::new(5)), CrashSwitch::after(crash_at));
         let mut life = Life::start(0, memory(), switch.clone(), fresh());
         eventful(&mut life, &mut seed);
         let killed_at = std::cell::Cell::new(Some(crash_at));
         let _guard = Context { seed: 5, crash_at: &killed_at };
-        recover(life, &mut Seed(crash_at));
+        recover(life, &mut Seed(SplitMix64::new(crash_at)));
         switch.stores()
     };
     let all = stores_with(u64::MAX);
@@ -457,7 +453,7 @@ fn an_eventful_log_survives_a_crash_at_every_single_store() {
 #[test]
 fn a_crash_during_formatting_leaves_the_old_arena_or_none_or_the_new_one() {
     let mut life = Life::start(0, memory(), CrashSwitch::armed(), fresh());
-    eventful(&mut life, &mut Seed(5));
+    eventful(&mut life, &mut Seed(SplitMix64::new(5)));
     let old = life.image();
     for crash_at in 0.. {
         let switch = CrashSwitch::after(crash_at);

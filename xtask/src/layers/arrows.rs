@@ -20,24 +20,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("aplomb-disk", &["aplomb-disk-api", "aplomb-model"]),
     ("aplomb-doctor", &["aplomb-disk-api", "aplomb-model"]),
     ("aplomb-bench", &["aplomb-protocol", "aplomb-model"]),
-    (
-        "aplomb-lab",
-        &[
-            "aplomb-broker",
-            "aplomb-protocol",
-            "aplomb-log",
-            "aplomb-disk-api",
-            "aplomb-model",
-            "aplomb-doctor",
-            "aplomb-bench",
-        ],
-    ),
+    ("aplomb-sim", &["aplomb-broker", "aplomb-protocol", "aplomb-log", "aplomb-disk-api", "aplomb-model"]),
+    ("aplomb-lab", &["aplomb-protocol", "aplomb-model", "aplomb-doctor", "aplomb-bench"]),
     (
         "aplomb",
         &[
             "aplomb-server",
             "aplomb-disk",
             "aplomb-lab",
+            "aplomb-sim",
             "aplomb-doctor",
             "aplomb-bench",
             "aplomb-broker",

@@ -11,7 +11,6 @@ pub(super) type Known = (&'static str, &'static str, &'static [&'static str]);
 /// To become empty, and then to go, with the rest of this file.
 pub(super) const CIRCLES: &[Known] = &[
     ("aplomb-bench", "", &["admin", "client", "consumer", "ledger", "producer", "stats"]),
-    ("aplomb-bench", "", &["keys", "payload", "spec"]),
     ("aplomb-protocol", "", &["api", "generated", "message"]),
     ("aplomb-protocol", "primitives", &["arrays", "reader"]),
     ("aplomb-broker", "", &["message", "ports"]),
@@ -41,8 +40,8 @@ pub(super) const CIRCLES: &[Known] = &[
     ("aplomb-log", "tail", &["log_tail", "reading"]),
     ("aplomb-disk", "", &["engine", "housekeeping", "io", "publish", "writer"]),
     ("aplomb-lab", "", &["incidents", "scene", "workload"]),
-    ("aplomb-lab", "simulation", &["network", "outages", "world"]),
-    ("aplomb-lab", "simulation/clients", &["admin", "super::Place", "super::all_places"]),
+    ("aplomb-sim", "", &["network", "outages", "world"]),
+    ("aplomb-sim", "clients", &["admin", "super::Place", "super::all_places"]),
     ("aplomb-server", "", &["metrics", "net", "reactor"]),
     ("aplomb-server", "reactor", &["closing", "super::Reactor"]),
 ];

@@ -3,7 +3,7 @@
 //! The content is what a reader sees. Every change since the last sync is kept in order, with what it replaced, so that a power
 //! cut can take all of them back and let each one happen again, or not, or in part.
 
-use super::random::Random;
+use aplomb_model::SplitMix64;
 
 /// What a disk writes as a whole or not at all.
 const SECTOR: u64 = 512;
@@ -70,7 +70,7 @@ impl Content {
 
     /// The power goes. Unsynced changes all survive, all vanish, survive up to some point, or each takes its own chance, writes
     /// sector by sector: the kernel writes back when and in the order it likes.
-    pub(super) fn power_cut(&mut self, random: &mut Random) {
+    pub(super) fn power_cut(&mut self, random: &mut SplitMix64) {
         self.bytes = self.durable();
         let changes = std::mem::take(&mut self.unsynced);
         match random.within(0..4) {
@@ -105,7 +105,7 @@ impl Change {
         }
     }
 
-    fn redo_in_part(&self, bytes: &mut Vec<u8>, random: &mut Random) {
+    fn redo_in_part(&self, bytes: &mut Vec<u8>, random: &mut SplitMix64) {
         let Self::Write { at, new, .. } = self else {
             if random.coin() {
                 self.redo(bytes);
@@ -155,7 +155,7 @@ mod tests {
             file.sync();
             file.write(1500, vec![b'b'; 2000]);
             assert_eq!(file.durable(), vec![b'a'; 2000]);
-            file.power_cut(&mut Random::new(seed));
+            file.power_cut(&mut SplitMix64::new(seed));
             assert_eq!(&file.bytes()[..1500], vec![b'a'; 1500].as_slice());
         }
     }
@@ -168,7 +168,7 @@ mod tests {
             file.write(0, vec![b'a'; 4096]);
             file.sync();
             file.write(0, vec![b'b'; 4096]);
-            file.power_cut(&mut Random::new(seed));
+            file.power_cut(&mut SplitMix64::new(seed));
             let whole = file.bytes().chunks(512).all(|sector| sector.iter().all(|byte| *byte == sector[0]));
             assert!(whole, "seed {seed} tore a sector");
             torn += usize::from(file.bytes().contains(&b'a') && file.bytes().contains(&b'b'));

@@ -9,7 +9,6 @@
 
 mod content;
 mod options;
-mod random;
 mod schedule;
 mod tree;
 mod world;
@@ -17,7 +16,7 @@ mod world;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use aplomb_model::Instant;
+use aplomb_model::{Instant, SplitMix64};
 use bytes::Bytes;
 
 pub use options::{Fault, ServiceTimes, SimOperation, SimOptions};
@@ -27,7 +26,6 @@ use crate::{
     CompletionSink, DiskCommand, DiskError, DiskIndex, DiskQueue, Entry, EntryKind, FileName, QueueFull,
     SmallFile, StartupDisk, Ticket,
 };
-use random::Random;
 use schedule::Schedule;
 use tree::{Kind, Tree};
 use world::{Step, World};
@@ -55,7 +53,7 @@ impl SimDisk {
     pub fn new(index: DiskIndex, options: SimOptions) -> Self {
         let world = World {
             tree: Tree::new(),
-            random: Random::new(options.seed),
+            random: SplitMix64::new(options.seed),
             faults: Vec::new(),
             capacity: options.capacity,
             keeps_what_is_synced: options.keeps_what_is_synced,

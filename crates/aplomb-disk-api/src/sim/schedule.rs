@@ -293,10 +293,7 @@ impl Schedule {
 /// How long a batch takes.
 fn service_time(jobs: &[Job], world: &mut World, options: &SimOptions) -> Duration {
     let service = &options.service;
-    let mut draw = |range: &Range<Duration>| {
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        Duration::from_nanos(world.random.within(nanos(range.start)..nanos(range.end)))
-    };
+    let mut draw = |range: &Range<Duration>| world.random.duration(range.clone());
     let base = match jobs.first().map(|job| &job.command) {
         Some(DiskCommand::Write { .. } | DiskCommand::Truncate { .. }) => draw(&service.write),
         Some(DiskCommand::Sync { .. } | DiskCommand::Publish { .. }) => draw(&service.sync),

@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use aplomb_model::SplitMix64;
+
 use super::content::Content;
-use super::random::Random;
 
 /// The number of the log directory itself.
 const ROOT: Inode = Inode(0);
@@ -249,7 +250,7 @@ impl Tree {
     }
 
     /// The power goes and comes back.
-    pub(super) fn power_cut(&mut self, random: &mut Random) {
+    pub(super) fn power_cut(&mut self, random: &mut SplitMix64) {
         let changes = std::mem::take(&mut self.unsettled);
         // Each directory stops at some change of its own; what touches a stopped directory did not happen.
         let mut left: BTreeMap<Inode, u64> = BTreeMap::new();
@@ -379,7 +380,7 @@ mod tests {
             let mut tree = with_file("orders-3/0.log", b"records");
             tree.sync_content("orders-3/0.log").expect("it exists");
             tree.sync_names(Some("orders-3")).expect("it exists");
-            tree.power_cut(&mut Random::new(seed));
+            tree.power_cut(&mut SplitMix64::new(seed));
             assert_eq!(tree.content("orders-3/0.log").expect("it was synced").bytes(), b"records");
         }
     }
@@ -389,7 +390,7 @@ mod tests {
         let lost = (0..100)
             .filter(|seed| {
                 let mut tree = with_file("orders-3/0.log", b"records");
-                tree.power_cut(&mut Random::new(*seed));
+                tree.power_cut(&mut SplitMix64::new(*seed));
                 tree.content("orders-3/0.log").err() == Some(Refusal::NotFound)
             })
             .count();
@@ -404,7 +405,7 @@ mod tests {
             tree.sync_content("orders-3/0.log").expect("it exists");
             tree.sync_names(Some("orders-3")).expect("it exists");
             tree.rename("orders-3/0.log", "0.moved").expect("it exists");
-            tree.power_cut(&mut Random::new(seed));
+            tree.power_cut(&mut SplitMix64::new(seed));
             let names: Vec<String> = tree.files().into_keys().collect();
             assert_eq!(names.len(), 1, "seed {seed}: {names:?}");
             new_names += usize::from(names[0] == "0.moved");
@@ -422,7 +423,7 @@ mod tests {
             tree.content_mut("orders-3/epochs.tmp").expect("just made").write(0, b"new".to_vec());
             tree.sync_content("orders-3/epochs.tmp").expect("it exists");
             tree.rename("orders-3/epochs.tmp", "orders-3/epochs").expect("it exists");
-            tree.power_cut(&mut Random::new(seed));
+            tree.power_cut(&mut SplitMix64::new(seed));
             let content = tree.content("orders-3/epochs").expect("one of the two").bytes();
             assert!(content == b"old" || content == b"new", "seed {seed}: {content:?}");
         }

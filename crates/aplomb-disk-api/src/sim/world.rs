@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use aplomb_model::SplitMix64;
 use bytes::Bytes;
 
 use super::options::{Fault, SimOperation};
-use super::random::Random;
 use super::tree::{Kind, Refusal, Tree};
 use crate::{DiskCommand, DiskError, Done, FileName, SmallFile};
 
@@ -30,7 +30,7 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) tree: Tree,
-    pub(super) random: Random,
+    pub(super) random: SplitMix64,
     pub(super) faults: Vec<Fault>,
     pub(super) capacity: u64,
     pub(super) keeps_what_is_synced: bool,

@@ -7,11 +7,12 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
 
+use aplomb_model::SplitMix64;
+
 use super::change::{Change, Schedule, Step};
 use super::delay::Delay;
 use super::operation::{Operation, PerOperation};
 use super::service_times::{Recorder, ServiceTimes};
-use crate::simulation::random::Dice;
 
 /// A request on its way through the device.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +46,7 @@ pub(super) struct Behaviour<T> {
     handed_in: u64,
     plan: VecDeque<(Instant, Change)>,
     times: Recorder,
-    dice: Dice,
+    dice: SplitMix64,
 }
 
 impl<T> Behaviour<T> {
@@ -60,7 +61,7 @@ impl<T> Behaviour<T> {
             handed_in: 0,
             plan: VecDeque::new(),
             times: Recorder::new(),
-            dice: Dice::new(1),
+            dice: SplitMix64::new(1),
         }
     }
 

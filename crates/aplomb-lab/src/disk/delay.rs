@@ -3,9 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use aplomb_model::SplitMix64;
 use serde::{Deserialize, Serialize};
-
-use crate::simulation::random::Dice;
 
 /// What is added to the time that requests of one kind take. They wait side by side, not in a line: 64 reads at once that are delayed by
 /// 100 ms take 100 ms.
@@ -41,7 +40,7 @@ impl Delay {
     }
 
     /// The delay of the request that comes after `before` others of its kind.
-    pub(super) fn of_request(&self, before: u64, dice: &mut Dice) -> Duration {
+    pub(super) fn of_request(&self, before: u64, dice: &mut SplitMix64) -> Duration {
         if self.is_none() || !(before + 1).is_multiple_of(self.every_nth.max(1)) {
             return Duration::ZERO;
         }
@@ -50,7 +49,7 @@ impl Delay {
         if jitter.is_zero() {
             return middle;
         }
-        (middle + dice.time(Duration::ZERO..jitter * 2)).saturating_sub(jitter)
+        (middle + dice.duration(Duration::ZERO..jitter * 2)).saturating_sub(jitter)
     }
 }
 
@@ -78,7 +77,7 @@ mod tests {
     use super::*;
 
     fn delays(delay: Delay, requests: u64) -> Vec<u128> {
-        let mut dice = Dice::new(7);
+        let mut dice = SplitMix64::new(7);
         (0..requests).map(|before| delay.of_request(before, &mut dice).as_millis()).collect()
     }
 

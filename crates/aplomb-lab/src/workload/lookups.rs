@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use aplomb_bench::Asker;
+use aplomb_model::SplitMix64;
 use aplomb_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
 use aplomb_protocol::messages::{ListOffsetsRequest, ListOffsetsResponse};
 
 use super::{Background, WorkloadError};
-use crate::simulation::random::Dice;
 
 /// After a request that failed.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -42,7 +42,7 @@ impl Lookups {
     pub fn start(&self, address: &str, seed: u64) -> Result<Asking, WorkloadError> {
         let client = |number: u64| {
             let (what, address, mut dice) =
-                (self.clone(), address.to_owned(), Dice::new(seed ^ (number << 32)));
+                (self.clone(), address.to_owned(), SplitMix64::new(seed ^ (number << 32)));
             Background::start("lookups", move |stop| {
                 let mut answers = 0;
                 while !stop.load(Ordering::Relaxed) {
@@ -62,7 +62,7 @@ impl Lookups {
         Ok(Asking { threads: (0..self.clients).map(client).collect::<Result<_, _>>()? })
     }
 
-    fn request(&self, dice: &mut Dice) -> ListOffsetsRequest {
+    fn request(&self, dice: &mut SplitMix64) -> ListOffsetsRequest {
         let (first, last) = self.times;
         let span = u64::try_from(last - first).unwrap_or(0).max(1);
         let partitions = vec![ListOffsetsPartition {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
 
-use aplomb_lab::simulation::{self, Campaign, Corpus, CorpusError, Outcome, Scenario, Syncs};
+use aplomb_sim::{Campaign, Corpus, CorpusError, Outcome, Scenario, Syncs};
 use clap::Args;
 
 use super::fail;
@@ -65,7 +65,7 @@ fn one(args: &SimulateArgs, seed: u64) -> ExitCode {
         without_clients: args.without_clients.iter().copied().collect(),
         without_faults: args.without_faults.iter().copied().collect(),
     };
-    let Outcome { failure, summary, lines } = simulation::run(&scenario, args.trace);
+    let Outcome { failure, summary, lines } = aplomb_sim::run(&scenario, args.trace);
     lines.iter().for_each(|line| println!("{line}"));
     println!(
         "{:.3} virtual seconds: {} batches acknowledged, {} read, {} lost to power cuts, {} starts; slowest answer {} µs; digest {:016x}",
@@ -94,7 +94,7 @@ fn many(args: &SimulateArgs) -> Result<ExitCode, CorpusError> {
         shrink: !args.no_shrink,
         syncs: Syncs::Kept,
     };
-    let tally = simulation::keeping(campaign, corpus, "aplomb lab simulate", &|line| println!("{line}"))?;
+    let tally = aplomb_sim::keeping(campaign, corpus, "aplomb lab simulate", &|line| println!("{line}"))?;
     println!("{tally}");
     Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -10,8 +10,8 @@ use aplomb_protocol::messages::offset_for_leader_epoch_request::{
 use bytes::Bytes;
 
 use super::{Client, Context, Expect, Place, all_places, answer, millis, setting};
-use crate::simulation::check::Checked;
-use crate::simulation::check::journal::Before;
+use crate::check::Checked;
+use crate::check::journal::Before;
 
 const LATEST: i64 = -1;
 const EARLIEST: i64 = -2;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use aplomb_lab::simulation::{Corpus, Outcome, Scenario, run};
+use aplomb_sim::{Corpus, Outcome, Scenario, run};
 
 /// Fresh seeds where nobody says how many: a few, since this is built for finding faults and not for speed.
 const FRESH: u64 = 12;

@@ -14,7 +14,7 @@ use aplomb_protocol::messages::produce_request::{PartitionProduceData, TopicProd
 use bytes::Bytes;
 
 use super::{Client, Context, Expect, Place, all_places, answer, millis, setting};
-use crate::simulation::check::journal::BatchId;
+use crate::check::journal::BatchId;
 
 /// Batches of one partition that are on their way.
 const IN_FLIGHT: usize = 5;
@@ -73,7 +73,7 @@ pub(super) struct Producer {
 }
 
 impl Producer {
-    pub(super) fn new(idempotent: bool, dice: &mut crate::simulation::random::Dice) -> Self {
+    pub(super) fn new(idempotent: bool, dice: &mut crate::random::Dice) -> Self {
         Self {
             idempotent,
             acks: if idempotent { -1 } else { *dice.pick(&[0, 1, 1, -1]) },

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use aplomb_model::{Instant, Uuid};
 
 use super::Checked;
-use crate::simulation::scenario::TopicPlan;
+use crate::scenario::TopicPlan;
 
 /// What is known of a topic that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ mod mortal;
 mod network;
 mod outages;
 mod process;
-pub(crate) mod random;
+mod random;
 mod scenario;
 mod shrink;
 mod trace;

@@ -14,10 +14,10 @@ use aplomb_protocol::messages::incremental_alter_configs_request::{AlterConfigsR
 use bytes::Bytes;
 
 use super::{Client, Context, Expect, Place, all_places, answer, millis};
-use crate::simulation::check::cluster::{Change, Seen};
-use crate::simulation::check::journal::Before;
-use crate::simulation::check::{Checked, Oracle};
-use crate::simulation::scenario::TopicPlan;
+use crate::check::cluster::{Change, Seen};
+use crate::check::journal::Before;
+use crate::check::{Checked, Oracle};
+use crate::scenario::TopicPlan;
 
 /// Topics whose names begin so come and go.
 pub(super) const PASSING: &str = "x";

@@ -1,42 +1,34 @@
-//! The simulation's dice: SplitMix64 (Steele, Lea, Flood 2014). Every part of a scenario has its own, made from the seed and a name, so that
-//! leaving one part out does not change what the others do.
+//! The simulation's dice. Every part of a scenario has its own, made from the seed and a name, so
+//! that leaving one part out does not change what the others do.
 
 use std::ops::Range;
 use std::time::Duration;
 
-/// A seeded generator. Not for secrets.
+use aplomb_model::SplitMix64;
+
+/// What one part of a scenario draws from.
 #[derive(Clone, Debug)]
-pub(crate) struct Dice(u64);
+pub(crate) struct Dice(SplitMix64);
 
 impl Dice {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(SplitMix64::new(seed))
     }
 
     /// The dice of one part: `what` and `number` name it.
     pub(crate) fn of(seed: u64, what: &str, number: u64) -> Self {
-        let mut mixed = Self(seed ^ number.rotate_left(40));
-        for byte in what.bytes() {
-            mixed.0 ^= u64::from(byte);
-            mixed.bits();
-        }
-        Self(mixed.bits())
+        let mut mixed = SplitMix64::new(seed ^ number.rotate_left(40));
+        what.bytes().for_each(|byte| mixed.fold(u64::from(byte)));
+        Self::new(mixed.bits())
     }
 
     pub(crate) fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     /// A number in `range`; its start if the range is empty.
     pub(crate) fn within(&mut self, range: Range<u64>) -> u64 {
-        match range.end.saturating_sub(range.start) {
-            0 => range.start,
-            width => range.start + self.bits() % width,
-        }
+        self.0.within(range)
     }
 
     /// True in `percent` of 100 cases.
@@ -46,8 +38,7 @@ impl Dice {
 
     /// A time in `range`.
     pub(crate) fn time(&mut self, range: Range<Duration>) -> Duration {
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        Duration::from_nanos(self.within(nanos(range.start)..nanos(range.end)))
+        self.0.duration(range)
     }
 
     /// A place in a list of `len` things; the list is not empty.
@@ -79,12 +70,5 @@ mod tests {
         drawn.dedup();
         assert_eq!(drawn.len(), 100);
         assert_eq!(Dice::of(7, "clients", 3).bits(), Dice::of(7, "clients", 3).bits());
-    }
-
-    #[test]
-    fn a_number_stays_within_its_range() {
-        let mut dice = Dice::new(7);
-        assert!((0..1000).all(|_| (5..9).contains(&dice.within(5..9))));
-        assert_eq!(dice.within(5..5), 5);
     }
 }

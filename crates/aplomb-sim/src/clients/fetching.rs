@@ -7,8 +7,8 @@ use aplomb_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 use aplomb_protocol::messages::fetch_response::PartitionData;
 
 use super::{Context, Place};
-use crate::simulation::check::PartitionId;
-use crate::simulation::check::journal::{BatchId, Before};
+use crate::check::PartitionId;
+use crate::check::journal::{BatchId, Before};
 
 /// The first version that names topics by id.
 pub(super) const BY_ID: i16 = 13;

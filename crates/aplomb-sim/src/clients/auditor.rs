@@ -13,7 +13,7 @@ use bytes::Bytes;
 use super::admin::{describe, observe_configs, observe_topics};
 use super::fetching::{BY_ID, Cursor, Took, parts, topics};
 use super::{Client, Context, Expect, Place, all_places, answer, millis};
-use crate::simulation::check::journal::BatchId;
+use crate::check::journal::BatchId;
 
 #[derive(Debug)]
 enum Asked {

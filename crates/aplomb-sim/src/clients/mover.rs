@@ -9,7 +9,7 @@ use aplomb_protocol::messages::alter_replica_log_dirs_request::{
 use bytes::Bytes;
 
 use super::{Client, Context, Expect, Place, all_places, answer, millis};
-use crate::simulation::check::Checked;
+use crate::check::Checked;
 
 /// A client that moves partitions.
 #[derive(Debug, Default)]

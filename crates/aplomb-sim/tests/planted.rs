@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use aplomb_lab::simulation::{Corpus, Outcome, Scenario, Syncs, run, run_on, shrink};
+use aplomb_sim::{Corpus, Outcome, Scenario, Syncs, run, run_on, shrink};
 
 /// Fresh seeds that are looked at: a power cut comes in every third, and takes something that matters in most of these.
 const SEEDS: u64 = 60;

@@ -11,8 +11,8 @@ use bytes::Bytes;
 
 use super::fetching::{BY_ID, Cursor, Took, parts, topics};
 use super::{Client, Context, Expect, Place, all_places, answer, millis};
-use crate::simulation::check::PartitionId;
-use crate::simulation::random::Dice;
+use crate::check::PartitionId;
+use crate::random::Dice;
 
 /// How long a lookup of an offset may take.
 const PATIENCE: Duration = millis(2000);

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use aplomb_lab::simulation::{
+use aplomb_sim::{
     Campaign, Corpus, CorpusError, Outcome, Scenario, Syncs, Tally, keeping, run_on, shrink, told,
 };
 
