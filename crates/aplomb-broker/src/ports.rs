@@ -5,13 +5,17 @@
 //! partition's part runs on the shard that owns the partition; shards talk in [`crate::message::ShardMessage`]s, which arrive in the order in which
 //! one shard sent them to another.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aplomb_model::{Instant, Timestamp};
 pub use aplomb_protocol::ErrorTally;
 use bytes::Bytes;
 
+use crate::config::SecurityProtocol;
 use crate::message::ShardMessage;
 
 /// A shard's number, from 0. Shard 0 also carries the controller.
@@ -45,6 +49,43 @@ pub struct Now {
     pub wall: Timestamp,
 }
 
+/// Who a client is to ACLs and quotas: `User:alice`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Principal(Cow<'static, str>);
+
+impl Principal {
+    /// A client that did not say, or could not: every client of a PLAINTEXT listener.
+    pub const ANONYMOUS: Self = Self(Cow::Borrowed("ANONYMOUS"));
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "User:{}", self.0)
+    }
+}
+
+/// The other end of a connection. Made once and shared by its requests, each of which keeps the one
+/// that it was framed under: a client that authenticates anew gets another.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Session {
+    /// The client's address; IPv4 also where it came in by an IPv6 socket.
+    pub peer: IpAddr,
+    /// The name of the listener that the connection came in by.
+    pub listener: Arc<str>,
+    /// How bytes travel on that listener.
+    pub protocol: SecurityProtocol,
+    /// Whose rights and quotas count.
+    pub principal: Principal,
+}
+
+impl Session {
+    /// A client that has not authenticated.
+    #[must_use]
+    pub fn anonymous(peer: IpAddr, listener: Arc<str>, protocol: SecurityProtocol) -> Self {
+        Self { peer: peer.to_canonical(), listener, protocol, principal: Principal::ANONYMOUS }
+    }
+}
+
 /// One frame from a client.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -52,10 +93,8 @@ pub struct Request {
     pub id: RequestId,
     /// The frame behind the length: request header and body.
     pub frame: Bytes,
-    /// The client's address.
-    pub peer: IpAddr,
-    /// The name of the listener that it came in by.
-    pub listener: Arc<str>,
+    /// Who asks.
+    pub session: Arc<Session>,
 }
 
 /// What becomes of a request.
@@ -67,14 +106,31 @@ pub enum Reply {
         parts: Vec<Bytes>,
         /// The error codes in them.
         errors: ErrorTally,
+        /// For how long, from when the reply is made, no further request of the connection is taken
+        /// up: the client has exceeded a quota, and is told the same time in the reply.
+        throttle: Duration,
     },
     /// Nothing is answered (produce with acks=0).
-    Nothing,
+    Nothing {
+        /// As for [`Self::Frame`], but that the client is not told.
+        throttle: Duration,
+    },
     /// The connection is closed, after the replies before this one have gone out.
     Close {
         /// For the log.
         reason: CloseReason,
     },
+}
+
+impl Reply {
+    /// For how long no further request of the connection is taken up.
+    #[must_use]
+    pub fn throttle(&self) -> Duration {
+        match self {
+            Self::Frame { throttle, .. } | Self::Nothing { throttle } => *throttle,
+            Self::Close { .. } => Duration::ZERO,
+        }
+    }
 }
 
 /// Why a connection is closed by us.
@@ -143,4 +199,17 @@ pub struct Event {
     pub room: &'static str,
     /// What happened.
     pub text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_of_a_plaintext_listener_is_the_user_that_java_calls_anonymous() {
+        let peer = "::ffff:10.0.0.1".parse().expect("an address");
+        let session = Session::anonymous(peer, "INSIDE".into(), SecurityProtocol::Plaintext);
+        assert_eq!(session.principal.to_string(), "User:ANONYMOUS");
+        assert_eq!(session.peer.to_string(), "10.0.0.1");
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use aplomb_server::net::{ConnectionLimits, NetConfig};
-use support::{BIG, Client, Running, Wishes, eventually, framed};
+use support::{BIG, Client, MOMENT, Running, Wishes, eventually, framed};
 
 #[test]
 fn pipelined_requests_are_answered_in_order_wherever_they_are_answered() {
@@ -73,6 +73,35 @@ fn a_client_that_does_not_read_is_not_read_from_and_delays_nobody() {
     for _ in 0..200 {
         assert_eq!(slow.receive().len(), BIG);
     }
+    running.stop();
+}
+
+#[test]
+fn a_throttled_client_is_not_read_from_until_its_time_is_over() {
+    let running = Running::start(Wishes::default());
+    let mut client = running.client();
+    let before = aplomb_server::clock::instant();
+    // Each of the two is answered at once, and what comes behind it waits.
+    for letters in [b"q", b"q", b"e"] {
+        assert_eq!(client.ask(letters), letters);
+    }
+    assert!(aplomb_server::clock::instant() >= before + 2 * MOMENT);
+    running.stop();
+}
+
+#[test]
+fn a_throttled_client_delays_nobody_and_is_not_taken_for_idle() {
+    let net = NetConfig { max_idle: Some(Duration::from_millis(300)), ..Wishes::default().net };
+    let running = Running::start(Wishes { net, shards: 1, ..Wishes::default() });
+    let (mut throttled, mut idle) = (running.client(), running.client());
+    assert_eq!(throttled.ask(b"Q"), b"Q");
+    throttled.send(b"e");
+    assert_eq!(running.client().ask(b"e"), b"e");
+    assert!(idle.is_closed());
+    throttled.0.set_read_timeout(Some(Duration::from_millis(10))).expect("a socket");
+    let error = throttled.try_receive().expect_err("it is not read from");
+    assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "it is connected");
+    assert_eq!(running.seen.requests.load(Ordering::SeqCst), 2, "its second request was not taken up");
     running.stop();
 }
 

@@ -1,7 +1,6 @@
 //! Between clients and shards: connections, whose requests and replies keep their order.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use aplomb_broker::ports::{ConnectionId, Reply, Request, RequestId, ShardId};
@@ -171,8 +170,7 @@ impl World {
         if self.connections.contains_key(&id) {
             self.promptness.arrives(request, expect, self.now);
         }
-        let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let request = Request { id: request, frame, peer, listener: Self::listener() };
+        let request = Request { id: request, frame, session: Self::session() };
         self.turn(id.shard, |shard, now, out| shard.on_request(request, now, out));
     }
 
@@ -193,7 +191,7 @@ impl World {
             connection.to_client = connection.to_client.max(self.now + delay);
             let event = match reply {
                 Reply::Frame { parts: frame, .. } => Event::Answer { connection: id.connection, frame },
-                Reply::Nothing => continue,
+                Reply::Nothing { .. } => continue,
                 Reply::Close { reason } => {
                     connection.closing = true;
                     let now = self.now;

@@ -4,11 +4,13 @@
 //! clients' own wake-ups. `network` is what lies between clients and shards, `outages` what goes wrong and how the broker comes back.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use aplomb_broker::config::SecurityProtocol;
 use aplomb_broker::message::ShardMessage;
-use aplomb_broker::ports::{ConnectionId, Now, Output, Severity, ShardId};
+use aplomb_broker::ports::{ConnectionId, Now, Output, Session, Severity, ShardId};
 use aplomb_disk_api::Completion;
 use aplomb_disk_api::DiskIndex;
 use aplomb_disk_api::sim::{SimDisk, SimOptions};
@@ -421,8 +423,10 @@ impl World {
         }
     }
 
-    pub(crate) fn listener() -> Arc<str> {
-        LISTENER.into()
+    /// Who every client is.
+    pub(crate) fn session() -> Arc<Session> {
+        let home = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        Arc::new(Session::anonymous(home, LISTENER.into(), SecurityProtocol::Plaintext))
     }
 }
 

@@ -313,7 +313,7 @@ impl FetchOp {
             part.count_sent();
         }
         let errors = response.take_errors();
-        Ok(Reply::Frame { parts: response.finish(&[])?, errors })
+        Ok(Reply::Frame { parts: response.finish(&[])?, errors, throttle: Duration::ZERO })
     }
 
     /// Partitions are served in the order of the request until the response is full; the first that has records gives at least one
@@ -440,7 +440,7 @@ pub(crate) fn refuse(version: i16, correlation_id: i32, error: ErrorCode) -> Res
     let head = FetchResponseHead { throttle_time_ms: 0, error_code: error.to_wire(), session_id: 0 };
     let mut response = FetchResponseWriter::new(version, correlation_id, head)?;
     let errors = response.take_errors();
-    Ok(Reply::Frame { parts: response.finish(&[])?, errors })
+    Ok(Reply::Frame { parts: response.finish(&[])?, errors, throttle: Duration::ZERO })
 }
 
 fn resolve(key: &FetchKey, image: &MetadataImage) -> Result<PartitionKey, ErrorCode> {

@@ -2,6 +2,8 @@
 //!
 //! With acks 0 nobody waits for the response, but the batches still take this way, since an error has to close the connection.
 
+use std::time::Duration;
+
 use aplomb_model::{ErrorCode, Instant, PartitionIndex};
 use aplomb_protocol::EncodeError;
 use aplomb_protocol::hot::produce_request::ProduceBody;
@@ -142,7 +144,7 @@ impl ProduceOp {
             return Ok(if failed {
                 Reply::Close { reason: CloseReason::ProduceFailed }
             } else {
-                Reply::Nothing
+                Reply::Nothing { throttle: Duration::ZERO }
             });
         }
         let mut response = ProduceResponseWriter::new(self.version, self.correlation_id)?;
@@ -176,7 +178,8 @@ impl ProduceOp {
             }
         }
         let errors = response.take_errors();
-        Ok(Reply::Frame { parts: vec![response.finish(0, &[])?], errors })
+        let parts = vec![response.finish(0, &[])?];
+        Ok(Reply::Frame { parts, errors, throttle: Duration::ZERO })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Requests that ask something of many partitions, once: a response that is filled in as the partitions answer.
 
+use std::time::Duration;
+
 use aplomb_model::ErrorCode;
 use aplomb_protocol::frame::ResponseFrame;
 use aplomb_protocol::{ApiKey, EncodeError, Message};
@@ -23,7 +25,7 @@ impl ReplyTo {
         let mut frame = ResponseFrame::open(self.api, self.version, self.correlation_id)?;
         body.encode(frame.writer(), self.version)?;
         let errors = frame.writer().take_errors();
-        Ok(Reply::Frame { parts: vec![frame.close(0)?], errors })
+        Ok(Reply::Frame { parts: vec![frame.close(0)?], errors, throttle: Duration::ZERO })
     }
 }
 

@@ -134,12 +134,13 @@ impl Shard {
             ApiKey::ApiVersions => {
                 let asked: m::ApiVersionsRequest = decode_request(&mut body, head.version)?;
                 self.note_software(&request, &asked, head.version);
-                let response = api_versions::handle(&asked, head.version, &self.context(&request.listener));
+                let response =
+                    api_versions::handle(&asked, head.version, &self.context(&request.session.listener));
                 reply(id, to.with(&response), out);
             }
             ApiKey::Metadata => {
                 let asked: m::MetadataRequest = decode_request(&mut body, head.version)?;
-                let answer = metadata::handle(&asked, head.version, &self.context(&request.listener));
+                let answer = metadata::handle(&asked, head.version, &self.context(&request.session.listener));
                 reply(id, to.with(&answer.response), out);
                 if !answer.create.is_empty() {
                     self.ask_for_topics(answer.create, now, out);
@@ -147,21 +148,25 @@ impl Shard {
             }
             ApiKey::DescribeCluster => {
                 let asked: m::DescribeClusterRequest = decode_request(&mut body, head.version)?;
-                let context = self.context(&request.listener);
+                let context = self.context(&request.session.listener);
                 reply(id, to.with(&describe_cluster::handle(&asked, head.version, &context)), out);
             }
             ApiKey::DescribeTopicPartitions => {
                 let asked: m::DescribeTopicPartitionsRequest = decode_request(&mut body, head.version)?;
-                let context = self.context(&request.listener);
+                let context = self.context(&request.session.listener);
                 reply(id, to.with(&describe_topic_partitions::handle(&asked, head.version, &context)), out);
             }
             ApiKey::DescribeConfigs => {
                 let asked: m::DescribeConfigsRequest = decode_request(&mut body, head.version)?;
-                reply(id, to.with(&describe_configs::handle(&asked, &self.context(&request.listener))), out);
+                reply(
+                    id,
+                    to.with(&describe_configs::handle(&asked, &self.context(&request.session.listener))),
+                    out,
+                );
             }
             ApiKey::ListConfigResources => {
                 let asked: m::ListConfigResourcesRequest = decode_request(&mut body, head.version)?;
-                let context = self.context(&request.listener);
+                let context = self.context(&request.session.listener);
                 reply(id, to.with(&list_config_resources::handle(&asked, head.version, &context)), out);
             }
             other => unreachable!("{other:?} is served, and nobody serves it"),
@@ -200,7 +205,7 @@ impl Shard {
         }
         let (name, release) = if said { (name.as_str(), release.as_str()) } else { ("unknown", "unknown") };
         let connection = request.id.connection.number;
-        self.notes.clients.introduce(connection, name, release, &request.listener);
+        self.notes.clients.introduce(connection, name, release, &request.session.listener);
     }
 
     pub(super) fn context<'a>(&'a self, listener: &'a str) -> Context<'a> {

@@ -115,7 +115,7 @@ impl<A: Ask> Asked<A> {
     pub(crate) fn wait_for_nothing(self) {
         self.let_time_pass();
         let reply = self.world.borrow_mut().take_reply(self.id);
-        assert!(matches!(reply, Some(Reply::Nothing)), "{reply:?} instead of nothing");
+        assert!(matches!(reply, Some(Reply::Nothing { .. })), "{reply:?} instead of nothing");
     }
 
     /// Lets time pass until the broker closes the connection instead of answering.

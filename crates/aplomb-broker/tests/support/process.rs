@@ -5,11 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aplomb_broker::Shard;
-use aplomb_broker::config::{BrokerConfig, Properties};
+use aplomb_broker::config::{BrokerConfig, Properties, SecurityProtocol};
 use aplomb_broker::controller::Node;
 use aplomb_broker::message::ShardMessage;
 use aplomb_broker::metadata::Endpoint;
-use aplomb_broker::ports::{ConnectionId, Event, Now, Output, Reply, Request, RequestId, ShardId};
+use aplomb_broker::ports::{ConnectionId, Event, Now, Output, Reply, Request, RequestId, Session, ShardId};
 use aplomb_broker::startup::{Directory, Job, LoadInput, MetadataFound, Surveyed, load, survey};
 use aplomb_disk_api::sim::SimDisk;
 use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue, StartupDisk};
@@ -133,7 +133,8 @@ impl Process {
     /// A client's frame arrives.
     pub(super) fn on_frame(&mut self, id: RequestId, frame: Bytes, now: Now) {
         let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let request = Request { id, frame, peer, listener: LISTENER.into() };
+        let session = Session::anonymous(peer, LISTENER.into(), SecurityProtocol::Plaintext);
+        let request = Request { id, frame, session: Arc::new(session) };
         self.turn(id.connection.shard, |shard, out| shard.on_request(request, now, out));
     }
 

@@ -13,14 +13,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use aplomb_broker::ports::ShardId;
+use aplomb_broker::ports::{Session, ShardId};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, acceptfrom_with, sockopt};
 
 use super::limits::TooMany;
-use super::{Accepted, Connections, Listener, NetConfig, plain};
+use super::transport::Transport;
+use super::{Accepted, Connections, Listener, NetConfig};
 use crate::log::Log;
 use crate::reactor::{Mail, Outbox, Waker};
 
@@ -163,7 +164,8 @@ impl Acceptor {
 
     fn deal_out(&mut self, socket: OwnedFd, peer: SocketAddr, index: usize) {
         let listener = &self.parts.listeners[index];
-        let ip = plain(peer.ip());
+        let session = Session::anonymous(peer.ip(), Arc::clone(&listener.name), listener.protocol);
+        let ip = session.peer;
         let (permit, shard): (_, ShardId) = match self.parts.connections.admit(ip) {
             Ok(admitted) => admitted,
             Err(TooMany { limit }) => {
@@ -174,7 +176,7 @@ impl Acceptor {
         };
         // Replies are written whole: waiting to join small ones only delays them. A socket that refuses has lost its client.
         let _ = sockopt::set_tcp_nodelay(&socket, true);
-        let accepted = Accepted { socket, peer, listener: Arc::clone(&listener.name), permit };
+        let accepted = Accepted { transport: Transport::Plain(socket), session: Arc::new(session), permit };
         self.parts.outbox.send(shard, Mail::Connection(Box::new(accepted)));
     }
 }

@@ -1,21 +1,22 @@
 //! One connection: what it is in the middle of, and whether it may be read from.
 //!
 //! What always holds: requests are handed out in the order in which they came, and no more of them than [`MAX_IN_FLIGHT`] and
-//! [`MAX_UNWRITTEN`] allow; a client that does not read its replies, or sends faster than it is answered, is not read from.
-//! That is all that a slow client can do.
+//! [`MAX_UNWRITTEN`] allow; a client that does not read its replies, sends faster than it is answered, or is over its quota, is not
+//! read from. That is all that such a client can do.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use aplomb_broker::ports::{CloseReason, ConnectionId, Reply, Request, RequestId};
+use aplomb_broker::ports::{CloseReason, ConnectionId, Reply, Request, RequestId, Session};
 use aplomb_model::Instant;
 use bytes::Bytes;
 
 use super::frame_reader::{FrameReader, Progress};
 use super::replies::{Replies, Written};
-use super::{Accepted, Permit, ReadContext, plain};
+use super::transport::Transport;
+use super::{Accepted, Permit, ReadContext};
 use crate::metrics::requests::Exchange;
 use crate::reactor::ReactorStats;
 
@@ -29,9 +30,8 @@ pub(crate) const MAX_UNWRITTEN: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Connection {
     id: ConnectionId,
-    socket: OwnedFd,
-    peer: IpAddr,
-    listener: Arc<str>,
+    transport: Transport,
+    session: Arc<Session>,
     reader: FrameReader,
     /// Frames that were read and may not be handed out yet.
     frames: VecDeque<Bytes>,
@@ -46,6 +46,8 @@ pub(crate) struct Connection {
     hung_up: bool,
     /// Nothing more will be read.
     end: Option<End>,
+    /// The client is over its quota: no request is taken up before then.
+    muted_until: Option<Instant>,
     /// Last time that a byte moved.
     active: Instant,
     /// On the reactor's list of connections to look at.
@@ -80,13 +82,12 @@ impl Connection {
         stats: Arc<ReactorStats>,
         now: Instant,
     ) -> Self {
-        let Accepted { socket, peer, listener, permit } = accepted;
-        stats.on_connection(&listener);
+        let Accepted { transport, session, permit } = accepted;
+        stats.on_connection(&session.listener);
         Self {
             id,
-            socket,
-            peer: plain(peer.ip()),
-            listener,
+            transport,
+            session,
             reader: FrameReader::new(max_frame),
             frames: VecDeque::new(),
             arrivals: VecDeque::new(),
@@ -95,6 +96,7 @@ impl Connection {
             writable: true,
             hung_up: false,
             end: None,
+            muted_until: None,
             active: now,
             listed: false,
             stats,
@@ -109,12 +111,12 @@ impl Connection {
 
     /// The client's address.
     pub(crate) fn peer(&self) -> IpAddr {
-        self.peer
+        self.session.peer
     }
 
     /// The socket, to be watched.
     pub(crate) fn socket(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.transport.as_fd()
     }
 
     /// The kernel says that the socket changed.
@@ -133,7 +135,7 @@ impl Connection {
         let arrived = self.arrivals.pop_front().unwrap_or(at);
         let sequence = self.replies.admit(Exchange::new(&frame, arrived, at));
         let id = RequestId { connection: self.id, sequence };
-        Some(Request { id, frame, peer: self.peer, listener: Arc::clone(&self.listener) })
+        Some(Request { id, frame, session: Arc::clone(&self.session) })
     }
 
     /// The shard has done at `at` what it could do at once for a request; it may have made the reply.
@@ -146,7 +148,7 @@ impl Connection {
         if self.end.is_some() || !self.readable || !self.frames.is_empty() || !self.has_capacity() {
             return ReadOutcome::Nothing;
         }
-        let progress = self.reader.read(self.socket.as_fd(), context, &mut self.frames);
+        let progress = self.reader.read(&mut self.transport, context, &mut self.frames);
         self.arrivals.resize(self.frames.len(), now);
         match progress {
             Progress::More => {
@@ -172,7 +174,23 @@ impl Connection {
 
     /// Takes the reply to a request, made at `at`.
     pub(crate) fn complete(&mut self, sequence: u64, reply: Reply, at: Instant) {
+        let throttle = reply.throttle();
+        if !throttle.is_zero() {
+            self.muted_until = self.muted_until.max(Some(at + throttle));
+        }
         self.replies.complete(sequence, reply, at, self.stats.exchanges());
+    }
+
+    /// Until when no request is taken up, if there is such a time.
+    pub(crate) fn muted_until(&self) -> Option<Instant> {
+        self.muted_until
+    }
+
+    /// That time has come.
+    pub(crate) fn unmute(&mut self, now: Instant) {
+        self.muted_until = None;
+        // It could not move a byte meanwhile.
+        self.active = now;
     }
 
     /// Writes what the socket takes. True if it takes more and the others have their turn first. `clock` is what was read last, and is read
@@ -183,7 +201,7 @@ impl Connection {
         }
         self.active = now;
         self.replies.begin_sending(*clock);
-        let written = self.replies.write(self.socket.as_fd());
+        let written = self.replies.write(&mut self.transport);
         *clock = crate::clock::instant();
         self.replies.count_sent(*clock, self.stats.exchanges());
         match written {
@@ -226,12 +244,13 @@ impl Connection {
 
     /// Whether the connection has moved no byte since `before` though it could have: it waits for its client, not for us.
     pub(crate) fn is_idle_since(&self, before: Instant) -> bool {
-        self.active < before && (self.replies.in_flight() == 0 || self.replies.has_pieces())
+        let waits_for_us = self.replies.in_flight() > 0 || self.muted_until.is_some();
+        self.active < before && (!waits_for_us || self.replies.has_pieces())
     }
 
     /// Whether half a frame has been here since `before` without a byte more.
     pub(crate) fn sends_nothing_since(&self, before: Instant) -> bool {
-        self.active < before && self.reader.is_within_frame()
+        self.active < before && self.reader.is_within_frame() && self.muted_until.is_none()
     }
 
     /// Whether replies have been here since `before` of which the client took nothing.
@@ -245,7 +264,9 @@ impl Connection {
     }
 
     fn has_capacity(&self) -> bool {
-        self.replies.in_flight() < MAX_IN_FLIGHT && self.replies.unwritten() < MAX_UNWRITTEN
+        self.muted_until.is_none()
+            && self.replies.in_flight() < MAX_IN_FLIGHT
+            && self.replies.unwritten() < MAX_UNWRITTEN
     }
 
     fn ended(&mut self, end: End) -> ReadOutcome {
@@ -257,7 +278,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.stats.on_connection_closed(&self.listener);
+        self.stats.on_connection_closed(&self.session.listener);
     }
 }
 

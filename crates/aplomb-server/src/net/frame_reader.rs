@@ -6,16 +6,14 @@
 //! its buffer.
 
 use std::collections::VecDeque;
-use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use aplomb_broker::ports::ShardId;
 use bytes::Bytes;
-use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
 
 use super::budget::{Charge, FrameBudget};
+use super::transport::{Moved, Transport};
 
 /// A shard's buffer for what a socket has to say, in bytes.
 pub(crate) const SCRATCH: usize = 32 * 1024;
@@ -43,7 +41,7 @@ pub(crate) enum FrameError {
 pub(crate) enum Progress {
     /// Bytes came, and there may be more.
     More,
-    /// Bytes came, and fewer than there was room for: the socket is empty, unless its end has come.
+    /// Bytes came, and there are no more: the socket is empty, unless its end has come.
     Drained,
     /// The socket is empty for now.
     Empty,
@@ -57,7 +55,19 @@ pub(crate) enum Progress {
     Malformed(FrameError),
 }
 
-/// What a reader needs besides its socket.
+impl Progress {
+    fn of(received: Result<Moved, Errno>) -> Self {
+        match received {
+            Ok(Moved { bytes: 0, .. }) => Self::End,
+            Ok(Moved { more: true, .. }) => Self::More,
+            Ok(Moved { more: false, .. }) => Self::Drained,
+            Err(Errno::AGAIN) => Self::Empty,
+            Err(errno) => Self::Broken(errno),
+        }
+    }
+}
+
+/// What a reader needs besides its transport.
 pub(crate) struct ReadContext<'a> {
     pub(crate) shard: ShardId,
     pub(crate) budget: &'a Arc<FrameBudget>,
@@ -104,23 +114,23 @@ impl FrameReader {
         self.partial.is_some() || self.head_len > 0
     }
 
-    /// Reads once from `socket` and appends the frames that are complete to `frames`.
+    /// Reads once and appends the frames that are complete to `frames`.
     pub(crate) fn read(
         &mut self,
-        socket: BorrowedFd<'_>,
+        transport: &mut Transport,
         context: &mut ReadContext<'_>,
         frames: &mut VecDeque<Bytes>,
     ) -> Progress {
         if self.partial.as_ref().is_some_and(|partial| partial.missing() >= DIRECT) {
-            self.read_directly(socket, context, frames)
+            self.read_directly(transport, context, frames)
         } else {
-            self.read_through_scratch(socket, context, frames)
+            self.read_through_scratch(transport, context, frames)
         }
     }
 
     fn read_through_scratch(
         &mut self,
-        socket: BorrowedFd<'_>,
+        transport: &mut Transport,
         context: &mut ReadContext<'_>,
         frames: &mut VecDeque<Bytes>,
     ) -> Progress {
@@ -129,22 +139,13 @@ impl FrameReader {
             return Progress::NoMemory;
         }
         context.scratch.clear();
-        match recv(socket, spare_capacity(context.scratch), RecvFlags::empty()) {
-            Ok((0, _)) => Progress::End,
-            Ok((count, _)) => match self.take(context.scratch, charge, frames) {
-                Ok(()) if count < context.scratch.capacity() => Progress::Drained,
-                Ok(()) => Progress::More,
-                Err(error) => Progress::Malformed(error),
-            },
-            Err(Errno::AGAIN) => Progress::Empty,
-            Err(Errno::INTR) => Progress::More,
-            Err(errno) => Progress::Broken(errno),
-        }
+        let progress = Progress::of(transport.receive(context.scratch));
+        self.take(context.scratch, charge, frames).map_or_else(Progress::Malformed, |()| progress)
     }
 
     fn read_directly(
         &mut self,
-        socket: BorrowedFd<'_>,
+        transport: &mut Transport,
         context: &mut ReadContext<'_>,
         frames: &mut VecDeque<Bytes>,
     ) -> Progress {
@@ -152,19 +153,8 @@ impl FrameReader {
         if !partial.make_room(context) {
             return Progress::NoMemory;
         }
-        let room = partial.bytes.capacity() - partial.bytes.len();
-        match recv(socket, spare_capacity(&mut partial.bytes), RecvFlags::empty()) {
-            Ok((0, _)) => Progress::End,
-            Ok((count, _)) => {
-                if let Err(error) = self.finish_direct(frames) {
-                    return Progress::Malformed(error);
-                }
-                if count < room { Progress::Drained } else { Progress::More }
-            }
-            Err(Errno::AGAIN) => Progress::Empty,
-            Err(Errno::INTR) => Progress::More,
-            Err(errno) => Progress::Broken(errno),
-        }
+        let progress = Progress::of(transport.receive(&mut partial.bytes));
+        self.finish_direct(frames).map_or_else(Progress::Malformed, |()| progress)
     }
 
     /// Looks whether the partial frame is complete. Its buffer may be larger than the frame and then holds the start of the next.
@@ -265,7 +255,6 @@ impl Partial {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
-    use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
 
     use super::*;
@@ -278,6 +267,13 @@ mod tests {
         FrameBudget::new(limit, [Arc::new(Waker::new().expect("an eventfd"))])
     }
 
+    /// What one end is written, the other receives.
+    fn pair() -> (UnixStream, Transport) {
+        let (there, here) = UnixStream::pair().expect("a pair of sockets");
+        here.set_nonblocking(true).expect("a socket");
+        (there, Transport::Plain(here.into()))
+    }
+
     fn framed(body: &[u8]) -> Vec<u8> {
         let length = i32::try_from(body.len()).expect("a test's frame is small");
         [&length.to_be_bytes()[..], body].concat()
@@ -285,8 +281,7 @@ mod tests {
 
     /// Writes `stream` into one end of a pair, piece by piece, and reads it at the other.
     fn read_all(stream: &[u8], piece: usize, budget: &Arc<FrameBudget>) -> (Vec<Bytes>, Progress) {
-        let (mut there, here) = UnixStream::pair().expect("a pair of sockets");
-        here.set_nonblocking(true).expect("a socket");
+        let (mut there, mut here) = pair();
         let mut reader = FrameReader::new(MAX);
         let mut scratch = Vec::with_capacity(SCRATCH);
         let mut context = ReadContext { shard: HERE, budget, scratch: &mut scratch };
@@ -294,7 +289,7 @@ mod tests {
         for part in stream.chunks(piece) {
             there.write_all(part).expect("the pair's buffer holds a piece");
             loop {
-                match reader.read(here.as_fd(), &mut context, &mut frames) {
+                match reader.read(&mut here, &mut context, &mut frames) {
                     Progress::More => {}
                     Progress::Drained | Progress::Empty => break,
                     other => return (frames.into(), other),
@@ -302,7 +297,7 @@ mod tests {
             }
         }
         drop(there);
-        let end = reader.read(here.as_fd(), &mut context, &mut frames);
+        let end = reader.read(&mut here, &mut context, &mut frames);
         (frames.into(), end)
     }
 
@@ -344,14 +339,13 @@ mod tests {
     fn a_lying_length_costs_no_more_than_the_first_room() {
         let budget = budget(1 << 30);
         let announced = u32::try_from(MAX).expect("a small number").to_be_bytes();
-        let (mut there, here) = UnixStream::pair().expect("a pair of sockets");
-        here.set_nonblocking(true).expect("a socket");
+        let (mut there, mut here) = pair();
         there.write_all(&announced).expect("four bytes fit");
         let mut reader = FrameReader::new(MAX);
         let mut scratch = Vec::with_capacity(SCRATCH);
         let mut context = ReadContext { shard: HERE, budget: &budget, scratch: &mut scratch };
         let mut frames = VecDeque::new();
-        assert_eq!(reader.read(here.as_fd(), &mut context, &mut frames), Progress::Drained);
+        assert_eq!(reader.read(&mut here, &mut context, &mut frames), Progress::Drained);
         assert!(reader.is_within_frame());
         assert!(budget.used() <= FIRST_ROOM + OVERHEAD, "{}", budget.used());
     }
@@ -363,8 +357,7 @@ mod tests {
         let mut overdraft = budget.charge();
         assert!(budget.admits(HERE, 1 << 30, &mut overdraft), "somebody else has the overdraft");
 
-        let (mut there, here) = UnixStream::pair().expect("a pair of sockets");
-        here.set_nonblocking(true).expect("a socket");
+        let (mut there, mut here) = pair();
         let body = vec![2; 190_000];
         let stream = framed(&body);
         let mut reader = FrameReader::new(MAX);
@@ -373,7 +366,7 @@ mod tests {
         let mut frames = VecDeque::new();
         there.write_all(&stream[..30_000]).expect("the pair's buffer holds that");
         let waits = loop {
-            match reader.read(here.as_fd(), &mut context, &mut frames) {
+            match reader.read(&mut here, &mut context, &mut frames) {
                 Progress::More => {}
                 other => break other,
             }
@@ -381,14 +374,14 @@ mod tests {
         assert_eq!(waits, Progress::Drained);
         there.write_all(&stream[30_000..]).expect("the pair's buffer holds that");
         let waits = loop {
-            match reader.read(here.as_fd(), &mut context, &mut frames) {
+            match reader.read(&mut here, &mut context, &mut frames) {
                 Progress::More => {}
                 other => break other,
             }
         };
         assert_eq!(waits, Progress::NoMemory);
         drop(first);
-        while reader.read(here.as_fd(), &mut context, &mut frames) == Progress::More {}
+        while reader.read(&mut here, &mut context, &mut frames) == Progress::More {}
         assert_eq!(frames.len(), 1);
         assert_eq!(frames[0], body);
     }

@@ -1,7 +1,8 @@
 //! Listeners and connections.
 //!
 //! What always holds: nothing a client sends or leaves undone makes another client wait or memory grow without bound. Bytes become frames in
-//! [`frame_reader`] under the bound of [`FrameBudget`]; replies leave through [`replies`]; a connection's state machine is
+//! [`frame_reader`] under the bound of [`FrameBudget`]; replies leave through [`replies`]; both by a
+//! [`transport`]. A connection's state machine is
 //! [`connection`]; [`acceptor`] takes connections in, within [`limits`], and deals them out to the shards.
 
 pub(crate) mod acceptor;
@@ -10,22 +11,27 @@ pub(crate) mod connection;
 mod frame_reader;
 mod limits;
 mod replies;
+mod transport;
 
-use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::os::fd::OwnedFd;
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aplomb_broker::config::SecurityProtocol;
+use aplomb_broker::ports::Session;
 pub use budget::FrameBudget;
 pub(crate) use frame_reader::{ReadContext, SCRATCH};
 pub use limits::ConnectionLimits;
 pub(crate) use limits::{Connections, Permit};
+use transport::Transport;
 
 /// A socket that listens, bound already.
 #[derive(Debug)]
 pub struct Listener {
     /// The listener's name (`PLAINTEXT`), as the broker knows it.
     pub name: Arc<str>,
+    /// How bytes travel on it.
+    pub protocol: SecurityProtocol,
     /// The socket.
     pub socket: TcpListener,
 }
@@ -50,13 +56,7 @@ pub struct NetConfig {
 /// A connection on its way from the acceptor to its shard.
 #[derive(Debug)]
 pub(crate) struct Accepted {
-    pub(crate) socket: OwnedFd,
-    pub(crate) peer: SocketAddr,
-    pub(crate) listener: Arc<str>,
+    pub(crate) transport: Transport,
+    pub(crate) session: Arc<Session>,
     pub(crate) permit: Permit,
-}
-
-/// IPv4 addresses that came in by an IPv6 socket are written as what they are.
-fn plain(address: IpAddr) -> IpAddr {
-    address.to_canonical()
 }

@@ -5,15 +5,14 @@
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
-use std::os::fd::BorrowedFd;
 
 use aplomb_broker::ports::{CloseReason, Reply};
 use aplomb_model::Instant;
 use bytes::{Buf, Bytes};
 use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use smallvec::SmallVec;
 
+use super::transport::Transport;
 use crate::metrics::requests::{Exchange, RequestFigures};
 
 /// What one `sendmsg` takes (`UIO_MAXIOV`).
@@ -92,13 +91,13 @@ impl Replies {
             match reply {
                 // Behind a close nothing is sent any more.
                 _ if self.close.is_some() => {}
-                Reply::Frame { parts, errors } => {
+                Reply::Frame { parts, errors, .. } => {
                     figures.on_errors(exchange.api_key, &errors);
                     self.queued += parts.iter().map(|piece| piece.len() as u64).sum::<u64>();
                     self.pieces.extend(parts.into_iter().filter(|piece| !piece.is_empty()));
                     self.sending.push_back((self.queued, exchange));
                 }
-                Reply::Nothing => figures.on_sent(&exchange, at),
+                Reply::Nothing { .. } => figures.on_sent(&exchange, at),
                 Reply::Close { reason } => self.close = Some(reason),
             }
         }
@@ -147,27 +146,24 @@ impl Replies {
         self.slots.get_mut(usize::try_from(index).ok()?)
     }
 
-    /// Writes to `socket` what it takes.
-    pub(crate) fn write(&mut self, socket: BorrowedFd<'_>) -> Written {
+    /// Sends what may leave now.
+    pub(crate) fn write(&mut self, transport: &mut Transport) -> Written {
         for _ in 0..WRITES_A_TURN {
             if self.pieces.is_empty() {
                 return Written::All;
             }
             let slices: SmallVec<[IoSlice<'_>; 64]> =
                 self.pieces.iter().take(IOV_MAX).map(|piece| IoSlice::new(piece)).collect();
-            let offered: usize = slices.iter().map(|slice| slice.len()).sum();
-            let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-            let sent = sendmsg(socket, &slices, &mut SendAncillaryBuffer::default(), flags);
+            let sent = transport.send(&slices);
             drop(slices);
             match sent {
-                Ok(count) => {
-                    self.on_written(count);
-                    if count < offered {
+                Ok(moved) => {
+                    self.on_written(moved.bytes);
+                    if !moved.more {
                         return Written::Blocked;
                     }
                 }
                 Err(Errno::AGAIN) => return Written::Blocked,
-                Err(Errno::INTR) => {}
                 Err(errno) => return Written::Broken(errno),
             }
         }
@@ -192,13 +188,18 @@ impl Replies {
 #[cfg(test)]
 mod tests {
     use std::io::Read;
-    use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
+    use std::time::Duration;
 
     use aplomb_broker::ports::ErrorTally;
 
     use super::*;
     use crate::metrics::requests::{ApiTotals, Stage};
+
+    fn pair() -> (Transport, UnixStream) {
+        let (here, there) = UnixStream::pair().expect("a pair of sockets");
+        (Transport::Plain(here.into()), there)
+    }
 
     fn exchange() -> Exchange {
         Exchange::new(&[0, 3, 0, 12], Instant::START, Instant::START)
@@ -213,16 +214,16 @@ mod tests {
     }
 
     fn made_of(parts: Vec<Bytes>) -> Reply {
-        Reply::Frame { parts, errors: ErrorTally::default() }
+        Reply::Frame { parts, errors: ErrorTally::default(), throttle: Duration::ZERO }
     }
 
     #[test]
     fn replies_wait_for_earlier_ones_and_leave_in_order() {
-        let (here, mut there) = UnixStream::pair().expect("a pair of sockets");
+        let (mut here, mut there) = pair();
         let mut replies = Replies::default();
         let sequences: Vec<u64> = (0..4).map(|_| replies.admit(exchange())).collect();
         complete(&mut replies, sequences[2], frame("three"));
-        complete(&mut replies, sequences[1], Reply::Nothing);
+        complete(&mut replies, sequences[1], Reply::Nothing { throttle: Duration::ZERO });
         assert!(!replies.has_pieces());
         assert_eq!(replies.unwritten(), 5);
         complete(&mut replies, sequences[0], frame("one"));
@@ -231,7 +232,7 @@ mod tests {
         let late = replies.admit(exchange());
         complete(&mut replies, late, frame("never sent"));
 
-        assert_eq!(replies.write(here.as_fd()), Written::All);
+        assert_eq!(replies.write(&mut here), Written::All);
         assert_eq!(replies.close_reason(), Some(&CloseReason::ProduceFailed));
         drop(here);
         let mut text = String::new();
@@ -241,7 +242,7 @@ mod tests {
 
     #[test]
     fn what_the_socket_does_not_take_is_kept() {
-        let (here, mut there) = UnixStream::pair().expect("a pair of sockets");
+        let (mut here, mut there) = pair();
         let body: Vec<u8> = (0..3_000_000_u32).map(|i| (i % 251) as u8).collect();
         let body = Bytes::from(body);
         let pieces: Vec<Bytes> =
@@ -253,7 +254,7 @@ mod tests {
         let mut seen = Vec::new();
         let mut blocked = 0;
         loop {
-            match replies.write(here.as_fd()) {
+            match replies.write(&mut here) {
                 Written::All => break,
                 Written::Yield => {}
                 Written::Blocked => {
@@ -274,10 +275,9 @@ mod tests {
 
     #[test]
     fn a_response_is_counted_when_the_socket_has_taken_its_last_byte() {
-        let (here, mut there) = UnixStream::pair().expect("a pair of sockets");
-        here.set_nonblocking(true).expect("a socket");
+        let (mut here, mut there) = pair();
         let figures = RequestFigures::default();
-        let at = |millis| Instant::START + std::time::Duration::from_millis(millis);
+        let at = |millis| Instant::START + Duration::from_millis(millis);
         let mut replies = Replies::default();
         let (small, large) = (replies.admit(exchange()), replies.admit(exchange()));
         replies.left(small, at(1), true);
@@ -292,7 +292,7 @@ mod tests {
         };
 
         replies.begin_sending(at(8));
-        assert_eq!(replies.write(here.as_fd()), Written::Blocked);
+        assert_eq!(replies.write(&mut here), Written::Blocked);
         replies.count_sent(at(9), &figures);
         assert_eq!(count(&figures).versions[12], 1, "the small one");
         let mut buffer = vec![0; 100_000];
@@ -300,7 +300,7 @@ mod tests {
         while left > 0 {
             left -= there.read(&mut buffer).expect("there is something");
             replies.begin_sending(at(100));
-            replies.write(here.as_fd());
+            replies.write(&mut here);
         }
         replies.count_sent(at(200), &figures);
         let totals = count(&figures);

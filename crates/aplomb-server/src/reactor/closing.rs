@@ -20,6 +20,7 @@ impl<C: Core> Reactor<C> {
     /// Closes a connection, and says why if the reason is not an everyday one.
     pub(super) fn close(&mut self, number: u64, end: &End, now: Now) {
         let Some(connection) = self.connections.remove(number) else { return };
+        connection.muted_until().map(|at| self.muted.remove(&(at, number)));
         let why = match end {
             End::ByClient | End::Broken | End::Idle => None,
             End::Malformed(why) | End::ByBroker(CloseReason::Malformed(why)) => Some(why.clone()),

@@ -16,7 +16,7 @@ mod stop;
 mod table;
 mod waker;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,6 +80,8 @@ pub(crate) struct Reactor<C> {
     unwritten: VecDeque<u64>,
     /// Connections that could not be read because memory for frames was used up.
     hungry: Vec<u64>,
+    /// Connections that are over their quota, by when they are read from again.
+    muted: BTreeSet<(Instant, u64)>,
     outputs: Vec<Output>,
     scratch: Vec<u8>,
     next_sweep: Instant,
@@ -107,6 +109,7 @@ impl<C: Core> Reactor<C> {
             ready: VecDeque::with_capacity(EVENTS),
             unwritten: VecDeque::with_capacity(EVENTS),
             hungry: Vec::new(),
+            muted: BTreeSet::new(),
             outputs: Vec::with_capacity(EVENTS),
             scratch: Vec::with_capacity(SCRATCH),
             next_sweep: Instant::START,
@@ -137,6 +140,7 @@ impl<C: Core> Reactor<C> {
     /// Does what is to be done, without waiting for anything.
     fn turn(&mut self, now: Now) {
         self.feed();
+        self.unmute(now.instant);
         self.take_mail(now);
         self.take_completions(now);
         if self.parts.core.wake_at().is_some_and(|at| at <= now.instant) {
@@ -189,6 +193,9 @@ impl<C: Core> Reactor<C> {
         if let Some(at) = self.parts.core.wake_at() {
             until = until.min(at);
         }
+        if let Some((at, _)) = self.muted.first() {
+            until = until.min(*at);
+        }
         let patience = until.since(now);
         let retry = self.parts.outbox.is_congested() || self.stopping.is_some() || !self.hungry.is_empty();
         if retry { patience.min(RETRY) } else { patience }
@@ -219,6 +226,19 @@ impl<C: Core> Reactor<C> {
     fn feed(&mut self) {
         if !self.hungry.is_empty() && self.parts.budget.may_admit() {
             for number in std::mem::take(&mut self.hungry) {
+                Self::list(&mut self.connections, &mut self.ready, number);
+            }
+        }
+    }
+
+    /// Puts connections whose time is over back in line.
+    fn unmute(&mut self, now: Instant) {
+        while let Some(&(at, number)) = self.muted.first()
+            && at <= now
+        {
+            self.muted.pop_first();
+            if let Some(connection) = self.connections.get(number) {
+                connection.unmute(now);
                 Self::list(&mut self.connections, &mut self.ready, number);
             }
         }
@@ -366,7 +386,13 @@ impl<C: Core> Reactor<C> {
     fn deliver(&mut self, id: RequestId, reply: Reply) {
         let number = id.connection.number;
         if let Some(connection) = self.connections.get(number) {
+            let before = connection.muted_until();
             connection.complete(id.sequence, reply, self.clock);
+            let after = connection.muted_until();
+            if before != after {
+                before.map(|at| self.muted.remove(&(at, number)));
+                self.muted.extend(after.map(|at| (at, number)));
+            }
             self.unwritten.push_back(number);
         }
     }

@@ -92,6 +92,8 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use aplomb_broker::ports::{ConnectionId, Reply, RequestId};
 
     use super::super::mailbox::mailbox;
@@ -102,7 +104,7 @@ mod tests {
 
     fn numbered(sequence: u64) -> Mail {
         let id = RequestId { connection: ConnectionId { shard: THERE, number: 0 }, sequence };
-        Mail::Reply { id, reply: Reply::Nothing }
+        Mail::Reply { id, reply: Reply::Nothing { throttle: Duration::ZERO } }
     }
 
     #[test]

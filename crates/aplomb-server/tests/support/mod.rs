@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use aplomb_broker::config::SecurityProtocol;
 use aplomb_broker::message::ShardMessage;
 use aplomb_broker::ports::{
     CloseReason, ConnectionId, ErrorTally, Now, Output, Reply, Request, RequestId, ShardId,
@@ -33,6 +34,9 @@ pub(crate) const FLOOD: u64 = 5000;
 
 /// The length of the reply to `b`, in bytes.
 pub(crate) const BIG: usize = 4 << 20;
+
+/// For how long `q` throttles its client.
+pub(crate) const MOMENT: Duration = Duration::from_millis(50);
 
 /// What a test can see of all shards.
 #[derive(Debug, Default)]
@@ -70,7 +74,12 @@ impl Letters {
                 self.answer_parked(out);
             }
             // No answer; a big one; one after 20 ms.
-            Some(b'n') => out.push(Output::Reply { id, reply: Reply::Nothing }),
+            Some(b'n') => {
+                out.push(Output::Reply { id, reply: Reply::Nothing { throttle: Duration::ZERO } });
+            }
+            // Over its quota, for a moment or for longer than a test takes.
+            Some(b'q') => out.push(Output::Reply { id, reply: throttled(&request.frame, MOMENT) }),
+            Some(b'Q') => out.push(Output::Reply { id, reply: throttled(&request.frame, 10_000 * MOMENT) }),
             Some(b'b') => out.push(Output::Reply { id, reply: echo(&Bytes::from(vec![b'B'; BIG])) }),
             Some(b't') => self.timer = Some((now.instant + Duration::from_millis(20), id)),
             // Thousands of messages there and back.
@@ -155,9 +164,13 @@ impl Core for Letters {
 }
 
 fn echo(frame: &Bytes) -> Reply {
+    throttled(frame, Duration::ZERO)
+}
+
+fn throttled(frame: &Bytes, throttle: Duration) -> Reply {
     let length = i32::try_from(frame.len()).expect("frames are small");
     let parts = vec![Bytes::copy_from_slice(&length.to_be_bytes()), frame.clone()];
-    Reply::Frame { parts, errors: ErrorTally::default() }
+    Reply::Frame { parts, errors: ErrorTally::default(), throttle }
 }
 
 /// What a test wants to be different.
@@ -215,7 +228,11 @@ impl Running {
             })
             .collect();
         let config = ServerConfig {
-            listeners: vec![Listener { name: "PLAINTEXT".into(), socket }],
+            listeners: vec![Listener {
+                name: "PLAINTEXT".into(),
+                protocol: SecurityProtocol::Plaintext,
+                socket,
+            }],
             net,
             guard: guard.clone(),
             log,

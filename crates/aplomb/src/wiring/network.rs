@@ -29,6 +29,7 @@ pub(crate) enum NetworkError {
 #[derive(Debug)]
 pub(super) struct Bound {
     name: Arc<str>,
+    protocol: SecurityProtocol,
     socket: OwnedFd,
     address: SocketAddr,
 }
@@ -57,7 +58,7 @@ impl Bound {
                 })
                 .map_err(failed)?,
         };
-        Ok(Self { name: Arc::clone(&listener.name), socket, address })
+        Ok(Self { name: Arc::clone(&listener.name), protocol: listener.protocol, socket, address })
     }
 
     /// The listener's name.
@@ -77,7 +78,8 @@ impl Bound {
             listener: format!("{}://{}", self.name, self.address),
             source: source.into(),
         })?;
-        Ok(aplomb_server::net::Listener { name: self.name, socket: TcpListener::from(self.socket) })
+        let Self { name, protocol, socket, .. } = self;
+        Ok(aplomb_server::net::Listener { name, protocol, socket: TcpListener::from(socket) })
     }
 }
 

@@ -132,7 +132,7 @@ fn a_producer_is_shown_with_its_open_transaction() {
     op.on_answer(calls[0].0, PartitionAnswer::Producers(Ok(known)));
     assert!(op.is_complete());
 
-    let Reply::Frame { parts, errors } = op.reply().expect("fits") else { panic!("a response") };
+    let Reply::Frame { parts, errors, .. } = op.reply().expect("fits") else { panic!("a response") };
     let producer = m::describe_producers_response::ProducerState {
         producer_id: 7,
         producer_epoch: 3,

@@ -1,0 +1,60 @@
+//! What carries a connection's bytes: reads into memory, writes many pieces with one call.
+//!
+//! What always holds: no call waits. `more` is what an edge-triggered loop has to know: without it the
+//! socket is empty, or full, and says so itself when that changes.
+
+use std::io::IoSlice;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::buffer::spare_capacity;
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
+
+/// A connection's way to its client.
+#[derive(Debug)]
+pub(crate) enum Transport {
+    /// Bytes as they are.
+    Plain(OwnedFd),
+}
+
+/// What one call moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moved {
+    pub(crate) bytes: usize,
+    /// Another call may move more at once.
+    pub(crate) more: bool,
+}
+
+impl Transport {
+    /// Appends to `into` what has come, as far as it has room. No bytes: the client has said its last.
+    pub(crate) fn receive(&mut self, into: &mut Vec<u8>) -> Result<Moved, Errno> {
+        match self {
+            Self::Plain(socket) => {
+                let room = into.capacity() - into.len();
+                let (bytes, _) = retry_on_intr(|| recv(&*socket, spare_capacity(into), RecvFlags::empty()))?;
+                Ok(Moved { bytes, more: bytes == room })
+            }
+        }
+    }
+
+    /// Sends the beginning of `pieces`, as much as may leave now.
+    pub(crate) fn send(&mut self, pieces: &[IoSlice<'_>]) -> Result<Moved, Errno> {
+        match self {
+            Self::Plain(socket) => {
+                let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+                let mut control = SendAncillaryBuffer::default();
+                let bytes = retry_on_intr(|| sendmsg(&*socket, pieces, &mut control, flags))?;
+                let offered: usize = pieces.iter().map(|piece| piece.len()).sum();
+                Ok(Moved { bytes, more: bytes == offered })
+            }
+        }
+    }
+}
+
+impl AsFd for Transport {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Plain(socket) => socket.as_fd(),
+        }
+    }
+}
