@@ -1,6 +1,7 @@
 //! Writes the corpora that fuzzing starts from: `seeds GOLDEN.tsv CORPUS`.
 //!
-//! Batches come from the golden file that Java wrote, one `name, hex` a line; the rest is made here.
+//! Batches come from the golden file that Java wrote, one `name, hex` a line; the rest is made
+//! here.
 
 use std::error::Error;
 use std::fs;
@@ -49,7 +50,8 @@ fn batch(corpus: &Path, name: &str, bytes: &[u8]) -> Result<(), Box<dyn Error>> 
     Ok(())
 }
 
-/// Every API in every version, with bodies of zeros and of small numbers, which are empty and short arrays.
+/// Every API in every version, with bodies of zeros and of small numbers, which are empty and short
+/// arrays.
 fn messages(corpus: &Path) -> Result<(), Box<dyn Error>> {
     for api in ApiKey::ALL {
         for version in api.versions().iter() {

@@ -1,4 +1,5 @@
-//! Walks over bytes as over a log: in one piece and in slices, with and without checksums, down to the records.
+//! Walks over bytes as over a log: in one piece and in slices, with and without checksums, down to
+//! the records.
 
 #![no_main]
 

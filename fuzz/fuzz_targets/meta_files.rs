@@ -1,4 +1,5 @@
-//! Reads bytes as each of the small files that say whose a directory is, and as names of files and directories.
+//! Reads bytes as each of the small files that say whose a directory is, and as names of files and
+//! directories.
 
 #![no_main]
 

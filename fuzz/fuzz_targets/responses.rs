@@ -1,4 +1,5 @@
-//! Reads bytes as the body of any response: two bytes for the API, two for its version, then the body.
+//! Reads bytes as the body of any response: two bytes for the API, two for its version, then the
+//! body.
 
 #![no_main]
 

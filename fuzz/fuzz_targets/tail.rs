@@ -1,5 +1,6 @@
-//! Reads back a tail's memory after some of its bytes were overwritten: a real one, made once, and patches
-//! of three bytes each (two for the place, one for the value). Without patches it takes the bytes themselves.
+//! Reads back a tail's memory after some of its bytes were overwritten: a real one, made once, and
+//! patches of three bytes each (two for the place, one for the value). Without patches it takes the
+//! bytes themselves.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Decides about produced batches. The first bytes choose the topic's rules; the checksum is made to fit, so
-//! that what lies behind it is reached.
+//! Decides about produced batches. The first bytes choose the topic's rules; the checksum is made
+//! to fit, so that what lies behind it is reached.
 
 #![no_main]
 

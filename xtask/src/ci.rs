@@ -1,7 +1,8 @@
-//! `cargo xtask ci [STEP...]`: what has to hold before a change is merged, on any machine, in the same order.
+//! `cargo xtask ci [STEP...]`: what has to hold before a change is merged, on any machine, in the
+//! same order.
 //!
-//! All steps, and the simulator, share what is built: one profile, and the features of the whole workspace, which another choice of packages
-//! would change.
+//! All steps, and the simulator, share what is built: one profile, and the features of the whole
+//! workspace, which another choice of packages would change.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,6 +20,7 @@ enum Step {
 const STEPS: &[(&str, Step)] = &[
     ("fmt", Step::Cargo(&["fmt", "--all", "--check"], None)),
     ("layers", Step::Chore(crate::layers::run)),
+    ("tidy", Step::Chore(|root| crate::tidy::run(root, &[]))),
     ("codegen", Step::Chore(|root| crate::codegen::run(root, &["--check"]))),
     (
         "clippy",

@@ -1,4 +1,5 @@
-//! `cargo xtask docs`: pages that are made from tables in the code. `docs --check` only says whether that would change anything.
+//! `cargo xtask docs`: pages that are made from tables in the code. `docs --check` only says
+//! whether that would change anything.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

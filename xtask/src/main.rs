@@ -1,9 +1,10 @@
-//! Chores of the workspace: `cargo xtask codegen`, `docs`, `layers`, `ci`.
+//! Chores of the workspace: `cargo xtask ci`, `layers`, `tidy`, `codegen`, `docs`.
 
 mod ci;
 mod codegen;
 mod docs;
 mod layers;
+mod tidy;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,8 +17,10 @@ fn main() -> ExitCode {
         ["codegen", rest @ ..] => codegen::run(root, rest),
         ["docs", rest @ ..] => docs::run(root, rest),
         ["layers"] => layers::run(root),
+        ["tidy", rest @ ..] => tidy::run(root, rest),
         ["ci", steps @ ..] => ci::run(root, steps),
-        _ => Err("usage: cargo xtask ci [STEP...] | layers | codegen [ARGS] | docs [--check]".to_owned()),
+        _ => Err("usage: cargo xtask ci [STEP...] | layers | tidy [ARGS] | codegen [ARGS] | docs [--check]"
+            .to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,5 +1,5 @@
-//! Reads the message schemas that Apache Kafka's jars carry and writes them down in our own form: facts only, none of
-//! their prose.
+//! Reads the message schemas that Apache Kafka's jars carry and writes them down in our own form:
+//! facts only, none of their prose.
 
 use std::fs;
 use std::io::Read as _;
@@ -21,15 +21,16 @@ const JARS: [&str; 7] = [
     "kafka-raft",
 ];
 
-/// The jar whose `metadata` records are not those of the metadata log: they go to `__remote_log_metadata` and are
-/// numbered on their own, so here they are of kind `remote-metadata`.
+/// The jar whose `metadata` records are not those of the metadata log: they go to
+/// `__remote_log_metadata` and are numbered on their own, so here they are of kind
+/// `remote-metadata`.
 const REMOTE_LOG_JAR: &str = "kafka-storage";
 
 /// The release whose schemas are imported.
 const RELEASE: &str = "4.4.0";
 
-/// Writes one schema file per message of the jars in `jars` into `schema`, replacing those that are there.
-/// Returns how many.
+/// Writes one schema file per message of the jars in `jars` into `schema`, replacing those that are
+/// there. Returns how many.
 pub(crate) fn import(jars: &Path, schema: &Path) -> Result<usize, String> {
     let mut messages = Vec::new();
     for jar in JARS {
@@ -169,7 +170,8 @@ fn flag(object: &Map<String, Value>, key: &str) -> bool {
     object.get(key).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// A string, number or boolean as text. JSON's null is no value: Kafka's generator takes it for an absent default.
+/// A string, number or boolean as text. JSON's null is no value: Kafka's generator takes it for an
+/// absent default.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

@@ -1,7 +1,8 @@
 //! `cargo xtask codegen`: Kafka's message schemas become `crates/aplomb-protocol/src/generated/`.
 //!
 //! - `codegen fetch` has Maven put Apache Kafka's jars into `.work/jars`;
-//! - `codegen import --jars DIR` reads the schemas in them into `crates/aplomb-protocol/schema/`, in our own form;
+//! - `codegen import --jars DIR` reads the schemas in them into `crates/aplomb-protocol/schema/`,
+//!   in our own form;
 //! - `codegen` writes the codecs of the messages that `schema/selection` lists;
 //! - `codegen --check` only says whether that would change anything.
 //!

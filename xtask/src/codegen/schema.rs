@@ -1,7 +1,8 @@
 //! What a message schema says, independent of how it is written down.
 //!
-//! The grammar is Apache Kafka's (its message generator's README): fields have versions, may be nullable or tagged in
-//! some of them, and have a default. `text` reads and writes our own form of it, `import` reads Kafka's JSON.
+//! The grammar is Apache Kafka's (its message generator's README): fields have versions, may be
+//! nullable or tagged in some of them, and have a default. `text` reads and writes our own form of
+//! it, `import` reads Kafka's JSON.
 
 use std::fmt;
 
@@ -155,7 +156,8 @@ pub(crate) struct Field {
     pub(crate) map_key: bool,
     /// What the value names, for example `topicName`.
     pub(crate) entity: Option<String>,
-    /// Overrides the message's flexible versions for this field's length (only the request header's client id).
+    /// Overrides the message's flexible versions for this field's length (only the request header's
+    /// client id).
     pub(crate) flexible: Option<Versions>,
     /// The fields of the struct that is defined in this place, if one is.
     pub(crate) fields: Vec<Field>,
@@ -169,10 +171,10 @@ pub(crate) struct Shared {
     pub(crate) fields: Vec<Field>,
 }
 
-/// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
-    /// `request`, `response`, `header`, `data`, `metadata`, `remote-metadata`, `coordinator-key` or `coordinator-value`.
+    /// `request`, `response`, `header`, `data`, `metadata`, `remote-metadata`, `coordinator-key` or
+    /// `coordinator-value`.
     pub(crate) kind: String,
     pub(crate) name: String,
     pub(crate) key: Option<i16>,

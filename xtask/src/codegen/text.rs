@@ -1,5 +1,5 @@
-//! Our own form of a schema: one file per message, one line per field, nested structs indented below the field that
-//! defines them.
+//! Our own form of a schema: one file per message, one line per field, nested structs indented
+//! below the field that defines them.
 //!
 //! ```text
 //! request InitProducerIdRequest key 22 versions 0-6 flexible 2+ unstable listeners broker
@@ -9,8 +9,9 @@
 //!   Name string 0+
 //! ```
 //!
-//! Attributes of a field: `nullable VERSIONS`, `tag N VERSIONS`, `default VALUE` (`''` is the empty string), `ignorable`,
-//! `mapkey`, `entity NAME`, `flexible VERSIONS`. What [`print()`] writes, [`parse`] reads back.
+//! Attributes of a field: `nullable VERSIONS`, `tag N VERSIONS`, `default VALUE` (`''` is the empty
+//! string), `ignorable`, `mapkey`, `entity NAME`, `flexible VERSIONS`. What [`print()`] writes,
+//! [`parse`] reads back.
 
 use std::fmt::Write as _;
 

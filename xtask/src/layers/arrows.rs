@@ -1,7 +1,7 @@
 //! The arrows between crates, held against every `Cargo.toml`.
 //!
-//! What always holds: no arrow leads from the request path to `aplomb-disk`, not even for a test; a crate that is not in the table is not in
-//! the workspace.
+//! What always holds: no arrow leads from the request path to `aplomb-disk`, not even for a test; a
+//! crate that is not in the table is not in the workspace.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// What the crates that carry requests may not use even from outside the workspace: (crate, feature, instead).
+/// What the crates that carry requests may not use even from outside the workspace: (crate,
+/// feature, instead).
 const NOT_ON_THE_REQUEST_PATH: &[(&str, &str, &str)] =
     &[("tokio", "fs", "files belong to aplomb-disk"), ("tokio", "rt-multi-thread", "a shard is one thread")];
 

@@ -1,12 +1,15 @@
 //! Circles of modules inside a crate. The rule:
 //!
-//! - In each folder, the modules that lie in it side by side may use each other, but not in a circle. What a module below one of
-//!   them uses, that one uses; where a name is handed on (`pub use`), whoever takes it uses the module that it comes from.
-//! - The folder's own file (`mod.rs`, `lib.rs`) stands above: that it declares its modules, hands on their names and uses them is
-//!   no circle. But its items are looked at one by one, a type with its `impl` blocks: a module may use `super::Item` only if that
-//!   item does not use the module in turn, itself or by way of others.
-//! - Uses are `use` and written paths, also in the arguments of macros, and `self.method()` where the method lies in an `impl`
-//!   block of another file. What only a type's inference knows is not seen. Tests may look anywhere.
+//! - In each folder, the modules that lie in it side by side may use each other, but not in a
+//!   circle. What a module below one of them uses, that one uses; where a name is handed on (`pub
+//!   use`), who takes it uses the module that it comes from.
+//! - The folder's own file (`mod.rs`, `lib.rs`) stands above: that it declares its modules, hands
+//!   on their names and uses them is no circle. But its items are looked at one by one, a type with
+//!   its `impl` blocks: a module may use `super::Item` only if that item does not use the module in
+//!   turn, itself or by way of others.
+//! - Uses are `use` and written paths, also in the arguments of macros, and `self.method()` where
+//!   the method lies in an `impl` block of another file. What only a type's inference knows is not
+//!   seen. Tests may look anywhere.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -179,7 +182,8 @@ fn place(module: &Module, mention: &Mention) -> String {
     format!("{}:{}: {}", module.file.display(), mention.line, mention.path.join("::"))
 }
 
-/// The largest sets of nodes that all lead to each other; those with modules in them, and not only items of one file.
+/// The largest sets of nodes that all lead to each other; those with modules in them, and not only
+/// items of one file.
 fn knots(graph: &Graph) -> Vec<BTreeSet<Node>> {
     let reached: BTreeMap<&Node, BTreeSet<&Node>> =
         graph.keys().map(|from| (from, reached_from(graph, from))).collect();

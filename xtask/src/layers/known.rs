@@ -1,5 +1,5 @@
-//! The circles of modules that there still are. The list only shrinks: a circle that is not in it is a fault, and so is an entry
-//! that is no longer true.
+//! The circles of modules that there still are. The list only shrinks: a circle that is not in it
+//! is a fault, and so is an entry that is no longer true.
 
 use std::collections::BTreeSet;
 

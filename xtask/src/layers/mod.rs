@@ -1,5 +1,5 @@
-//! `cargo xtask layers`: who may know whom. Between crates that is a table ([`arrows`]); inside a crate it is whatever the
-//! files say, as long as it has no circle ([`circles`]).
+//! `cargo xtask layers`: who may know whom. Between crates that is a table ([`arrows`]); inside a
+//! crate it is whatever the files say, as long as it has no circle ([`circles`]).
 
 mod arrows;
 mod circles;

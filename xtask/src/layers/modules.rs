@@ -1,5 +1,5 @@
-//! The modules of a crate as its files declare them, and what each of their items mentions. Tests are left out: `#[cfg(test)]`
-//! code may look anywhere.
+//! The modules of a crate as its files declare them, and what each of their items mentions. Tests
+//! are left out: `#[cfg(test)]` code may look anywhere.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -35,7 +35,8 @@ impl Modules {
                 name => {
                     let rest = &path[position + 1..];
                     let Some(target) = self.look_up(at, name, depth) else {
-                        // Not a name of this crate, or one that a macro makes: then it is its module's.
+                        // Not a name of this crate, or one that a macro makes: then it is its
+                        // module's.
                         return (!is_first).then(|| Target { module: at, item: Some(name.to_owned()) });
                     };
                     match target {

@@ -1,4 +1,5 @@
-//! Writes `decode` functions: one `let` per field in wire order, then the tagged fields, then the struct.
+//! Writes `decode` functions: one `let` per field in wire order, then the tagged fields, then the
+//! struct.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,8 @@
 //! Which structs a message becomes, which fields each has and in which versions it can occur.
 //!
-//! A struct's range is the hull of the versions in which something uses it, so that code inside does not ask for
-//! versions that cannot be. Fields that exist in removed versions only are left out.
+//! A struct's range is the hull of the versions in which something uses it, so that code inside
+//! does not ask for versions that cannot be. Fields that exist in removed versions only are left
+//! out.
 
 use crate::codegen::schema::{Field, Message, Type, Versions, snake_case};
 
@@ -125,8 +126,8 @@ fn collect<'a>(fields: &'a [Field], drafts: &mut Vec<Draft<'a>>) {
     }
 }
 
-/// Notes that a struct occurs in `range`, and so what it contains. Nesting is finite: decoding cannot recurse deeper
-/// than the schema.
+/// Notes that a struct occurs in `range`, and so what it contains. Nesting is finite: decoding
+/// cannot recurse deeper than the schema.
 fn use_struct(
     drafts: &mut [Draft<'_>],
     index: usize,

@@ -1,5 +1,6 @@
-//! Turns schemas into Rust: `layout` decides which structs and fields there are, `decode` and `encode` write the two
-//! directions, `tables` writes what spans messages (API keys, the enums of all requests and records).
+//! Turns schemas into Rust: `layout` decides which structs and fields there are, `decode` and
+//! `encode` write the two directions, `tables` writes what spans messages (API keys, the enums of
+//! all requests and records).
 
 mod decode;
 mod encode;
