@@ -4,7 +4,7 @@ use aplomb_disk_api::sim::{Fault, SimOperation};
 use aplomb_model::ErrorCode;
 
 use crate::support::{
-    Asked, Broker, CreateTopic, DeleteRecords, DeleteTopic, Fetch, MS, Produce, SECOND, Setup,
+    Asked, Batch, Broker, CreateTopic, DeleteRecords, DeleteTopic, Fetch, MS, Produce, SECOND, Setup,
 };
 
 /// A broker with an empty topic "orders" on its second disk, and a fetch that waits there for 100 bytes.
@@ -101,4 +101,109 @@ fn a_session_forgets_a_partition_and_refuses_a_wrong_epoch() {
 
     assert_eq!(consumer.ask(Fetch::of_session(session, 7)).error, ErrorCode::InvalidFetchSessionEpoch);
     assert_eq!(consumer.ask(Fetch::of_session(session + 1, 1)).error, ErrorCode::FetchSessionIdNotFound);
+}
+
+#[test]
+fn a_response_has_whole_batches_up_to_its_limit_and_at_least_one() {
+    let broker = Broker::start();
+    broker.has(CreateTopic::named("orders").partitions(2));
+    let client = broker.client();
+    for partition in 0..2 {
+        (0..3).for_each(|_| drop(client.ask(Produce::to(("orders", partition), Batch::of_size(1000)))));
+    }
+    let fetch = |max| client.ask(Fetch::from(("orders", 0), 0).and(("orders", 1), 0).at_most(max));
+    let counts = |max| fetch(max).partitions.iter().map(|part| part.records.len()).collect::<Vec<_>>();
+    assert_eq!(counts(1), [1, 0], "one that is larger than the limit, or its client would never get on");
+    assert_eq!(counts(2500), [2, 0]);
+    assert_eq!(counts(5000), [3, 1]);
+    assert_eq!(counts(100_000), [3, 3]);
+}
+
+#[test]
+fn a_fetch_of_what_is_not_there_is_answered_at_once() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    let refused = |fetch: Fetch| {
+        let asked = broker.client().send(fetch.waiting_for(1, 30 * SECOND));
+        asked.answer().refusal()
+    };
+    assert_eq!(refused(Fetch::from("payments", 0)), ErrorCode::UnknownTopicOrPartition);
+    assert_eq!(refused(Fetch::from(("orders", 7), 0)), ErrorCode::UnknownTopicOrPartition);
+    assert_eq!(refused(Fetch::from("orders", 1)), ErrorCode::OffsetOutOfRange);
+    assert_eq!(refused(Fetch::from("orders", -1)), ErrorCode::OffsetOutOfRange);
+}
+
+#[test]
+fn an_append_between_a_read_and_its_watch_is_not_missed() {
+    let broker = Broker::of(Setup { shards: 2, mail_takes: MS, ..Setup::default() });
+    broker.has(CreateTopic::named("orders").partitions(2));
+    broker.advance(SECOND);
+    // Each partition is another shard's for one of the clients.
+    for partition in 0..2 {
+        for delay in 0..6 {
+            let end = broker.client().read(("orders", partition), 0).len() as i64;
+            let fetches: Vec<_> = (0..2)
+                .map(|shard| {
+                    let fetch = Fetch::from(("orders", partition), end).waiting_for(1, 30 * SECOND);
+                    broker.client_of_shard(shard).send(fetch)
+                })
+                .collect();
+            broker.advance(delay * MS / 2);
+            let owner = broker.client_of_shard(partition as u16);
+            let other = broker.client_of_shard(1 - partition as u16);
+            owner.send(Produce::to(("orders", partition), "now"));
+            other.send(Produce::to(("orders", partition), "now"));
+            broker.advance(20 * MS);
+            for fetch in fetches {
+                assert_eq!(fetch.answer().values()[0], "now");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_fetch_without_patience_waits_for_the_shard_of_its_partition() {
+    let broker = Broker::of(Setup { shards: 2, mail_takes: 20 * MS, ..Setup::default() });
+    broker.has(CreateTopic::named("orders").partitions(2));
+    for partition in 0..2 {
+        broker.client().ask(Produce::to(("orders", partition), "one"));
+    }
+    let fetched = broker.client().ask(Fetch::from(("orders", 0), 0).and(("orders", 1), 0));
+    assert_eq!(fetched.values(), ["one", "one"]);
+}
+
+#[test]
+fn a_session_is_of_its_shard() {
+    let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
+    broker.has_topic("orders");
+    let session = broker.client_of_shard(0).ask(Fetch::of_session(0, 0).and("orders", 0)).session;
+    let elsewhere = broker.client_of_shard(1).ask(Fetch::of_session(session, 1));
+    assert_eq!(elsewhere.error, ErrorCode::FetchSessionIdNotFound);
+    assert_eq!(broker.client_of_shard(0).ask(Fetch::of_session(session, 1)).error, ErrorCode::None);
+}
+
+#[test]
+fn a_session_that_nobody_uses_makes_room_for_another_after_two_minutes() {
+    let settings = vec![("max.incremental.fetch.session.cache.slots", "1")];
+    let broker = Broker::of(Setup { settings, ..Setup::default() });
+    broker.has_topic("orders");
+    let open = || broker.client().ask(Fetch::of_session(0, 0).and("orders", 0)).session;
+    let first = open();
+    assert_ne!(first, 0);
+    assert_eq!(open(), 0, "there is no room");
+    broker.advance(119 * SECOND);
+    assert_eq!(open(), 0);
+    broker.advance(SECOND);
+    assert_ne!(open(), 0);
+    assert_eq!(broker.client().ask(Fetch::of_session(first, 1)).error, ErrorCode::FetchSessionIdNotFound);
+}
+
+#[test]
+fn a_session_that_is_closed_is_gone() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    let consumer = broker.client();
+    let session = consumer.ask(Fetch::of_session(0, 0).and("orders", 0)).session;
+    assert_eq!(consumer.ask(Fetch::of_session(session, -1).and("orders", 0)).session, 0);
+    assert_eq!(consumer.ask(Fetch::of_session(session, 1)).error, ErrorCode::FetchSessionIdNotFound);
 }

@@ -21,12 +21,17 @@ pub(crate) struct Setup {
     pub(crate) shards: u16,
     /// Chunks of the tail for each disk, of 4 KiB.
     pub(crate) chunks: u32,
+    /// Commands that a disk takes, for each kind, before it is busy.
+    pub(crate) lane_depth: usize,
+    /// How long a message takes from shard to shard.
+    pub(crate) mail_takes: Duration,
     pub(crate) settings: Vec<(&'static str, &'static str)>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { disks: 1, shards: 1, chunks: 256, settings: Vec::new() }
+        let (lane_depth, mail_takes) = (1024, Duration::ZERO);
+        Self { disks: 1, shards: 1, chunks: 256, lane_depth, mail_takes, settings: Vec::new() }
     }
 }
 
@@ -140,6 +145,11 @@ impl Broker {
     pub(crate) fn end(&self) {
         assert!(self.is_stopped(), "the process is still at work");
         self.world.borrow_mut().end(false);
+    }
+
+    /// Tries to start again on what the last process left, and says why it does not.
+    pub(crate) fn refuses_to_start(&self) -> String {
+        self.world.borrow_mut().start().expect_err("a reason not to start")
     }
 
     /// Starts again, on what the last process left.

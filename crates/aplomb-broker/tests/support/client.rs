@@ -56,6 +56,12 @@ impl Client {
         Asked { world: self.world.clone(), id, asked: PhantomData }
     }
 
+    /// Sends the bytes of a frame.
+    pub(crate) fn send_raw(&self, frame: &[u8]) -> Asked<Raw> {
+        let id = self.world.borrow_mut().send(self.connection, Bytes::copy_from_slice(frame));
+        Asked { world: self.world.clone(), id, asked: PhantomData }
+    }
+
     /// Sends a request and waits for its answer.
     pub(crate) fn ask<A: Ask>(&self, ask: A) -> A::Answer {
         self.send(ask).wait()
@@ -89,12 +95,20 @@ pub(crate) struct Asked<A> {
     asked: PhantomData<A>,
 }
 
-impl<A: Ask> Asked<A> {
-    /// Whether there is no answer yet.
-    pub(crate) fn is_waiting(&self) -> bool {
-        !self.world.borrow().is_answered(self.id)
-    }
+/// Bytes that no test has written as a request.
+pub(crate) struct Raw;
 
+impl Asked<Raw> {
+    /// Lets time pass until there is an answer: its bytes, behind the length.
+    pub(crate) fn wait_for_bytes(self) -> Bytes {
+        self.let_time_pass();
+        let reply = self.world.borrow_mut().take_reply(self.id);
+        let Some(Reply::Frame { parts, .. }) = reply else { panic!("{reply:?} instead of an answer") };
+        bytes_of(&parts)
+    }
+}
+
+impl<A: Ask> Asked<A> {
     /// Reads the answer, which must be there.
     pub(crate) fn answer(self) -> A::Answer {
         let answered = self.world.borrow_mut().take_reply(self.id);
@@ -109,6 +123,13 @@ impl<A: Ask> Asked<A> {
     pub(crate) fn wait(self) -> A::Answer {
         self.let_time_pass();
         self.answer()
+    }
+}
+
+impl<A> Asked<A> {
+    /// Whether there is no answer yet.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.world.borrow().is_answered(self.id)
     }
 
     /// Lets time pass until the broker says that there will be no answer (acks=0).
@@ -134,11 +155,15 @@ impl<A: Ask> Asked<A> {
     }
 }
 
-fn decode<A: Ask>(parts: &[Bytes]) -> A::Answer {
-    // A copy, as a client's: slices of the broker's memory are given back.
+/// A copy behind the length, as a client's: slices of the broker's memory are given back.
+fn bytes_of(parts: &[Bytes]) -> Bytes {
     let mut frame = BytesMut::new();
     parts.iter().for_each(|part| frame.extend_from_slice(part));
-    let mut reader = Reader::new(frame.freeze().slice(LENGTH..));
+    frame.freeze().slice(LENGTH..)
+}
+
+fn decode<A: Ask>(parts: &[Bytes]) -> A::Answer {
+    let mut reader = Reader::new(bytes_of(parts));
     let header = A::Request::KEY.response_header_version(A::VERSION);
     ResponseHeader::decode(&mut reader, header).expect("an answer has a header");
     let response = Message::decode(&mut reader, A::VERSION).expect("an answer can be read");

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use aplomb_broker::Shard;
 use aplomb_broker::config::{BrokerConfig, Properties, SecurityProtocol};
@@ -44,6 +45,8 @@ pub(super) struct Ground<'a> {
     pub(super) shards: u16,
     /// Chunks of the tail, for each disk.
     pub(super) chunks: u32,
+    /// How long a message takes from shard to shard.
+    pub(super) mail_takes: Duration,
     /// Counts the starts, so that no two processes draw the same ids.
     pub(super) start: u64,
     pub(super) now: Now,
@@ -55,12 +58,21 @@ pub(super) enum Said {
     Event(Event),
 }
 
+/// A message on its way. All take the same time, so they arrive in the order in which they were sent.
+struct Mail {
+    arrives: Instant,
+    from: ShardId,
+    to: ShardId,
+    message: ShardMessage,
+}
+
 /// A broker at work.
 pub(super) struct Process {
     shards: Vec<Shard>,
     shares: Vec<Arc<TailShare>>,
     inbox: Inbox,
-    messages: VecDeque<(ShardId, ShardId, ShardMessage)>,
+    messages: VecDeque<Mail>,
+    mail_takes: Duration,
     said: Vec<Said>,
 }
 
@@ -127,7 +139,8 @@ impl Process {
             };
             shards.push(start.begin(ground.disks.iter().map(queue).collect(), ground.now));
         }
-        Ok(Self { shards, shares, inbox, messages: VecDeque::new(), said: Vec::new() })
+        let (messages, mail_takes) = (VecDeque::new(), ground.mail_takes);
+        Ok(Self { shards, shares, inbox, messages, mail_takes, said: Vec::new() })
     }
 
     /// A client's frame arrives.
@@ -135,18 +148,18 @@ impl Process {
         let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let session = Session::anonymous(peer, LISTENER.into(), SecurityProtocol::Plaintext);
         let request = Request { id, frame, session: Arc::new(session) };
-        self.turn(id.connection.shard, |shard, out| shard.on_request(request, now, out));
+        self.turn(id.connection.shard, now, |shard, out| shard.on_request(request, now, out));
     }
 
     /// A client's connection is gone.
     pub(super) fn on_connection_closed(&mut self, connection: ConnectionId, now: Now) {
-        self.turn(connection.shard, |shard, out| shard.on_connection_closed(connection, now, out));
+        self.turn(connection.shard, now, |shard, out| shard.on_connection_closed(connection, now, out));
     }
 
     /// The operator wants the process to end.
     pub(super) fn begin_stop(&mut self, now: Now) {
         for shard in 0..self.shards.len() {
-            self.turn(ShardId(shard as u16), |shard, out| shard.begin_stop(now, out));
+            self.turn(ShardId(shard as u16), now, |shard, out| shard.begin_stop(now, out));
         }
     }
 
@@ -156,26 +169,27 @@ impl Process {
 
     /// Gives a turn to each shard that has something to do now; false if none has.
     pub(super) fn do_what_is_due(&mut self, now: Now) -> bool {
-        if let Some((from, to, message)) = self.messages.pop_front() {
-            self.turn(to, |shard, out| shard.on_message(from, message, now, out));
+        if let Some(mail) = self.messages.pop_front_if(|mail| mail.arrives <= now.instant) {
+            self.turn(mail.to, now, |shard, out| shard.on_message(mail.from, mail.message, now, out));
             return true;
         }
         let completion = self.inbox.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         if let Some((shard, completion)) = completion {
-            self.turn(ShardId(shard as u16), |shard, out| shard.on_completion(completion, now, out));
+            self.turn(ShardId(shard as u16), now, |shard, out| shard.on_completion(completion, now, out));
             return true;
         }
         let is_due = |shard: &mut Shard| shard.wake_at().is_some_and(|at| at <= now.instant);
         let due = self.shards.iter_mut().position(is_due);
         if let Some(shard) = due {
-            self.turn(ShardId(shard as u16), |shard, out| shard.on_wake(now, out));
+            self.turn(ShardId(shard as u16), now, |shard, out| shard.on_wake(now, out));
         }
         due.is_some()
     }
 
-    /// When a shard wants its turn.
+    /// When a shard wants its turn, or a message arrives.
     pub(super) fn wake_at(&mut self) -> Option<Instant> {
-        self.shards.iter_mut().filter_map(Shard::wake_at).min()
+        let mail = self.messages.front().map(|mail| mail.arrives);
+        self.shards.iter_mut().filter_map(Shard::wake_at).chain(mail).min()
     }
 
     /// What the shards have said since the last time.
@@ -189,13 +203,16 @@ impl Process {
         needed.then(|| self.shares[0].arena().image().expect("an arena with a switch has an image"))
     }
 
-    fn turn(&mut self, id: ShardId, turn: impl FnOnce(&mut Shard, &mut Vec<Output>)) {
+    fn turn(&mut self, id: ShardId, now: Now, turn: impl FnOnce(&mut Shard, &mut Vec<Output>)) {
         let mut out = Vec::new();
         turn(&mut self.shards[usize::from(id.0)], &mut out);
         for output in out {
             match output {
                 Output::Reply { id, reply } => self.said.push(Said::Reply(id, reply)),
-                Output::Send { to, message } => self.messages.push_back((id, to, message)),
+                Output::Send { to, message } => {
+                    let arrives = now.instant + self.mail_takes;
+                    self.messages.push_back(Mail { arrives, from: id, to, message });
+                }
                 Output::Event(event) => self.said.push(Said::Event(event)),
                 Output::ConnectionLimits { .. } => {} // connections are numbers here
             }

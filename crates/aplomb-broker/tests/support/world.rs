@@ -36,7 +36,12 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(setup: Setup) -> Self {
         let disk = |n: usize| {
-            let options = SimOptions { seed: n as u64, wall_start_ms: WALL_START, ..SimOptions::default() };
+            let options = SimOptions {
+                seed: n as u64,
+                lane_depth: setup.lane_depth,
+                wall_start_ms: WALL_START,
+                ..SimOptions::default()
+            };
             SimDisk::new(DiskIndex(n as u16), options)
         };
         let paths: Vec<String> = (0..setup.disks).map(path_of).collect();
@@ -74,6 +79,7 @@ impl World {
             properties: &self.properties,
             shards: self.setup.shards,
             chunks: self.setup.chunks,
+            mail_takes: self.setup.mail_takes,
             start: self.starts,
             now: self.clocks(),
         };

@@ -26,6 +26,8 @@ pub(crate) struct FetchedPartition {
     pub(crate) error: ErrorCode,
     pub(crate) high_watermark: i64,
     pub(crate) log_start: i64,
+    /// Where the client's log and ours part, or -1.
+    pub(crate) diverges_at: i64,
     pub(crate) records: Vec<FetchedRecord>,
 }
 
@@ -66,6 +68,8 @@ pub(crate) struct Fetch {
     max_bytes: i32,
     max_wait: Duration,
     session: (i32, i32),
+    /// The epoch that the client believes the leader to be in, and that of its last record.
+    epochs: (i32, i32),
 }
 
 impl Fetch {
@@ -83,6 +87,7 @@ impl Fetch {
             max_bytes: 1 << 20,
             max_wait: Duration::ZERO,
             session: (id, epoch),
+            epochs: (-1, -1),
         }
     }
 
@@ -100,6 +105,19 @@ impl Fetch {
     pub(crate) fn waiting_for(self, min_bytes: i32, max_wait: Duration) -> Self {
         Self { min_bytes, max_wait, ..self }
     }
+
+    /// At most so many bytes in all.
+    pub(crate) fn at_most(self, max_bytes: i32) -> Self {
+        Self { max_bytes, ..self }
+    }
+
+    pub(crate) fn in_epoch(self, leader_epoch: i32) -> Self {
+        Self { epochs: (leader_epoch, self.epochs.1), ..self }
+    }
+
+    pub(crate) fn after_a_record_of_epoch(self, epoch: i32) -> Self {
+        Self { epochs: (self.epochs.0, epoch), ..self }
+    }
 }
 
 impl Ask for Fetch {
@@ -114,7 +132,9 @@ impl Ask for Fetch {
             partitions: vec![FetchPartition {
                 partition: place.index,
                 fetch_offset: *offset,
-                partition_max_bytes: self.max_bytes,
+                current_leader_epoch: self.epochs.0,
+                last_fetched_epoch: self.epochs.1,
+                partition_max_bytes: 1 << 20,
                 ..Default::default()
             }],
             ..Default::default()
@@ -145,6 +165,7 @@ impl Ask for Fetch {
                 error: code(part.error_code),
                 high_watermark: part.high_watermark,
                 log_start: part.log_start_offset,
+                diverges_at: part.diverging_epoch.end_offset,
                 records: records(part.records.as_deref().unwrap_or_default()),
             }));
         }
@@ -198,6 +219,54 @@ impl Ask for ListOffsets {
     fn answer(response: m::ListOffsetsResponse) -> FoundOffset {
         let part = &response.topics[0].partitions[0];
         FoundOffset { error: code(part.error_code), offset: part.offset, timestamp: part.timestamp }
+    }
+}
+
+/// Asks where an epoch ends.
+#[derive(Clone, Debug)]
+pub(crate) struct EndOfEpoch {
+    place: Place,
+    current: i32,
+    epoch: i32,
+}
+
+/// The largest epoch that is not above the one asked for, and where it ends; -1 if there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EpochEnd {
+    pub(crate) error: ErrorCode,
+    pub(crate) epoch: i32,
+    pub(crate) end: i64,
+}
+
+impl EndOfEpoch {
+    pub(crate) fn of(place: impl Into<Place>, epoch: i32) -> Self {
+        Self { place: place.into(), current: -1, epoch }
+    }
+
+    pub(crate) fn in_epoch(self, current: i32) -> Self {
+        Self { current, ..self }
+    }
+}
+
+impl Ask for EndOfEpoch {
+    type Request = m::OffsetForLeaderEpochRequest;
+    type Answer = EpochEnd;
+    const VERSION: i16 = 3;
+
+    fn request(&self) -> m::OffsetForLeaderEpochRequest {
+        use m::offset_for_leader_epoch_request::{OffsetForLeaderPartition, OffsetForLeaderTopic};
+        let partition = OffsetForLeaderPartition {
+            partition: self.place.index,
+            current_leader_epoch: self.current,
+            leader_epoch: self.epoch,
+        };
+        let topic = OffsetForLeaderTopic { topic: self.place.topic.clone(), partitions: vec![partition] };
+        m::OffsetForLeaderEpochRequest { replica_id: -1, topics: vec![topic] }
+    }
+
+    fn answer(response: m::OffsetForLeaderEpochResponse) -> EpochEnd {
+        let part = &response.topics[0].partitions[0];
+        EpochEnd { error: code(part.error_code), epoch: part.leader_epoch, end: part.end_offset }
     }
 }
 

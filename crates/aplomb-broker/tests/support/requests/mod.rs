@@ -9,8 +9,8 @@ pub(crate) use admin::{
     AddPartitions, Alter, CreateTopic, DeleteRecords, DeleteTopic, Describe, UpdateFeature,
 };
 pub(crate) use directories::{DescribeLogDirs, MoveReplica};
-pub(crate) use fetch::{Fetch, ListOffsets};
-pub(crate) use produce::{Batch, InitProducerId, NEW_YEAR, Produce, ProduceAll};
+pub(crate) use fetch::{EndOfEpoch, Fetch, ListOffsets};
+pub(crate) use produce::{Batch, DescribeProducers, Identity, InitProducerId, NEW_YEAR, Produce, ProduceAll};
 
 use std::time::Duration;
 

@@ -185,3 +185,28 @@ impl Ask for InitProducerId {
         Identity { error: code(response.error_code), id, epoch }
     }
 }
+
+/// Asks who writes to a partition.
+#[derive(Clone, Debug)]
+pub(crate) struct DescribeProducers(pub(crate) Place);
+
+impl Ask for DescribeProducers {
+    type Request = m::DescribeProducersRequest;
+    /// The ids of those that the log remembers.
+    type Answer = Result<Vec<i64>, ErrorCode>;
+    const VERSION: i16 = 0;
+
+    fn request(&self) -> m::DescribeProducersRequest {
+        use m::describe_producers_request::TopicRequest;
+        let (name, partition_indexes) = (self.0.topic.clone(), vec![self.0.index]);
+        m::DescribeProducersRequest { topics: vec![TopicRequest { name, partition_indexes }] }
+    }
+
+    fn answer(response: m::DescribeProducersResponse) -> Self::Answer {
+        let part = &response.topics[0].partitions[0];
+        match code(part.error_code) {
+            ErrorCode::None => Ok(part.active_producers.iter().map(|known| known.producer_id).collect()),
+            error => Err(error),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What a start finds in log directories, and makes of it.
+
+use aplomb_disk_api::{FileName, StartupDisk};
+use aplomb_model::ErrorCode;
+
+use crate::support::{Broker, CreateTopic, MoveReplica, Produce, SECOND};
+
+#[test]
+fn a_partition_without_a_directory_is_new() {
+    let broker = Broker::on_two_disks();
+    broker.disk(1).freeze();
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    broker.kill(); // before the directory was made
+    assert_eq!(broker.disks_with("orders-0"), [0; 0]);
+    broker.restart();
+    assert_eq!(broker.client().ask(Produce::to("orders", "one")).base, 0);
+    broker.advance(2 * SECOND);
+    assert_eq!(broker.disks_with("orders-0"), [1]);
+}
+
+#[test]
+fn a_directory_of_no_topic_is_put_aside_and_nothing_in_it_is_touched() {
+    let broker = Broker::start();
+    broker.stop();
+    let file = FileName::new("payments-0/00000000000000000000.log");
+    let metadata = aplomb_disk_api::SmallFile {
+        name: FileName::new("payments-0/partition.metadata"),
+        content: "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAKg".into(),
+    };
+    broker.disk(0).publish(&[metadata]).expect("the disk is well");
+    broker.disk(0).write(&file, 0, b"somebody's records").expect("the disk is well");
+    broker.restart();
+    let files = broker.disk(0).image();
+    let stray = files.iter().find(|(_, content)| &content[..] == b"somebody's records");
+    let (name, _) = stray.expect("the file is still there");
+    assert!(name.starts_with("payments-0.") && name.contains("-stray/"), "{name}");
+}
+
+#[test]
+fn a_directory_of_an_older_topic_of_the_name_is_put_aside() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    broker.client().ask(Produce::to("orders", "one"));
+    broker.stop();
+    let metadata = aplomb_disk_api::SmallFile {
+        name: FileName::new("orders-0/partition.metadata"),
+        content: "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAKg".into(),
+    };
+    broker.disk(0).publish(&[metadata]).expect("the disk is well");
+    broker.restart();
+    let client = broker.client();
+    assert_eq!(client.read("orders", 0), [""; 0]);
+    assert_eq!(client.ask(Produce::to("orders", "new")).base, 0);
+    broker.advance(2 * SECOND);
+    assert!(broker.disk(0).image().keys().any(|file| file.contains("-stray/")));
+}
+
+#[test]
+fn directories_that_were_to_be_deleted_are() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    broker.client().ask(Produce::to("orders", "one"));
+    broker.advance(2 * SECOND);
+    broker.client().ask(crate::support::DeleteTopic::named("orders"));
+    broker.advance(SECOND);
+    broker.kill(); // long before log.segment.delete.delay.ms
+    assert!(broker.disk(0).image().keys().any(|file| file.contains("-delete/")));
+    broker.restart();
+    broker.advance(SECOND);
+    assert!(!broker.disk(0).image().keys().any(|file| file.contains("orders")));
+}
+
+#[test]
+fn a_move_that_was_interrupted_begins_anew() {
+    for delay in [0, 1, 2, 3, 5, 8, 13, 21, 34, 55] {
+        let broker = Broker::on_two_disks();
+        broker.has_on_disk(0, CreateTopic::named("orders"));
+        let client = broker.client();
+        let values: Vec<String> = (0..20).map(|n| format!("value {n}")).collect();
+        for value in &values {
+            client.ask(Produce::to("orders", value.as_str()));
+        }
+        broker.advance(2 * SECOND);
+        assert_eq!(client.ask(MoveReplica::of("orders", 1)).error, ErrorCode::None);
+        broker.advance(delay * crate::support::MS);
+        broker.kill();
+        broker.restart();
+        assert_eq!(broker.client().read("orders", 0), values, "killed after {delay} ms");
+        broker.advance(10 * SECOND);
+        assert_eq!(broker.client().read("orders", 0), values);
+        assert_eq!(broker.disks_with("orders-0").len(), 1, "killed after {delay} ms");
+    }
+}
+
+#[test]
+fn a_log_whose_end_is_torn_goes_on_where_it_is_whole() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    let client = broker.client();
+    ["one", "two"].into_iter().for_each(|value| drop(client.ask(Produce::to("orders", value))));
+    broker.advance(2 * SECOND);
+    broker.cut_power();
+    let name = FileName::new("orders-0/00000000000000000000.log");
+    let len = broker.disk(0).file(name.as_str()).expect("the log is there").len();
+    broker.disk(0).truncate(&name, len as u64 - 3).expect("the disk is well");
+    broker.restart();
+    assert_eq!(broker.client().read("orders", 0), ["one"]);
+    assert_eq!(broker.client().ask(Produce::to("orders", "again")).base, 1);
+}
