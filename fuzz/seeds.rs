@@ -114,7 +114,7 @@ fn files(corpus: &Path) -> Result<(), Box<dyn Error>> {
     put(corpus, "checkpoints", "epochs", b"0\n3\n0 0\n1 50\n7 2000\n")?;
 
     let directory: DirectoryId = Uuid([9; 16]);
-    let meta = aplomb_log::meta::MetaProperties::new("MkU3OEVBNTcwNTJENDM2Qg", BrokerId(3), directory);
+    let meta = aplomb_log::state_files::MetaProperties::new("MkU3OEVBNTcwNTJENDM2Qg", BrokerId(3), directory);
     let quorum = br#"{"leaderId":1,"leaderEpoch":2,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}"#;
     for (name, bytes) in [
         ("meta.properties", &meta.encode()[..]),

@@ -116,7 +116,7 @@ impl LeaderEpochs {
         changed
     }
 
-    /// The text of [`crate::segment::LEADER_EPOCH_CHECKPOINT`].
+    /// The text of [`crate::layout::LEADER_EPOCH_CHECKPOINT`].
     #[must_use]
     pub fn encode(&self) -> String {
         encode_lines(self.entries.iter().map(|entry| format!("{} {}", entry.epoch, entry.start)))

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 
 use aplomb_disk_api::FileName;
 use aplomb_model::{Offset, Timestamp};
+use bytes::Bytes;
 
-use crate::index::{AbortedTransaction, SegmentIndexes, TimestampOffset};
-use crate::segment::SegmentFile;
+use crate::index::{AbortedTransaction, SegmentIndexes};
+use crate::layout::SegmentFile;
 
 /// A segment that is not written to any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,15 +136,7 @@ impl Segments {
     pub fn roll(&mut self, next: ActiveSegment, now: Timestamp) {
         assert!(self.active.base < next.base, "segments of {} are in order", self.directory);
         let old = std::mem::replace(&mut self.active, next);
-        self.closed.push_back(Segment {
-            base: old.base,
-            size: old.size,
-            index_len: old.indexes.offsets.file_len(),
-            time_index_len: old.indexes.times.file_len(),
-            greatest: old.indexes.greatest_timestamp().map(|TimestampOffset { timestamp, .. }| timestamp),
-            modified: now,
-            aborted: old.aborted,
-        });
+        self.closed.push_back(old.close(now));
     }
 
     /// Takes the oldest `count` closed segments out.
@@ -164,6 +157,35 @@ impl ActiveSegment {
             created: now,
             aborted: Vec::new(),
             aborted_written: 0,
+        }
+    }
+
+    /// Takes what the index files lack: which file, from which byte on, what.
+    pub fn take_index_writes(&mut self) -> Vec<(SegmentFile, u64, Bytes)> {
+        let unwritten = &self.aborted[self.aborted_written..];
+        let aborted: Vec<u8> = unwritten.iter().flat_map(AbortedTransaction::encode).collect();
+        let aborted_at = (self.aborted_written * AbortedTransaction::ENTRY_LEN) as u64;
+        self.aborted_written = self.aborted.len();
+        let aborted = (!aborted.is_empty()).then(|| (aborted_at, Bytes::from(aborted)));
+        let files = [
+            (SegmentFile::OffsetIndex, self.indexes.offsets.take_unwritten()),
+            (SegmentFile::TimeIndex, self.indexes.times.take_unwritten()),
+            (SegmentFile::TxnIndex, aborted),
+        ];
+        files.into_iter().filter_map(|(kind, write)| write.map(|(at, bytes)| (kind, at, bytes))).collect()
+    }
+
+    /// The segment once nothing is appended to it any more; it was last written at `modified`.
+    #[must_use]
+    pub fn close(self, modified: Timestamp) -> Segment {
+        Segment {
+            base: self.base,
+            size: self.size,
+            index_len: self.indexes.offsets.file_len(),
+            time_index_len: self.indexes.times.file_len(),
+            greatest: self.indexes.greatest_timestamp().map(|greatest| greatest.timestamp),
+            modified,
+            aborted: self.aborted,
         }
     }
 }

@@ -3,11 +3,11 @@
 //! `tests/oracle-formats/golden.sh` makes the golden files anew.
 
 use aplomb_log::checkpoint::{encode_offsets, parse_offsets};
-use aplomb_log::meta::{
+use aplomb_log::layout::{LogDirEntry, PartitionDir};
+use aplomb_log::state_files::{
     CleanShutdown, MetaProperties, MetaVersion, PartitionMetadata, PropertiesText, QuorumState,
     QuorumStateFormat, Vote,
 };
-use aplomb_log::segment::{LogDirEntry, PartitionDir};
 use aplomb_model::{BrokerId, LeaderEpoch, Offset, TopicPartition, Uuid};
 
 const SOME_ID: Uuid = Uuid::from_u128(0x1122_3344_5566_7788_99aa_bbcc_ddee_ff00);

@@ -13,14 +13,14 @@ use aplomb_disk_api::{
     Completion, CompletionSink, DiskCommand, DiskIndex, DiskQueue, Done, FileName, Lane, SmallFile,
     StartupDisk,
 };
+use aplomb_log::Owed;
 use aplomb_log::cold::{ColdRead, ColdStep, TimeAnswer, TimeStep, TimeWanted};
-use aplomb_log::fetch::{Fetched, TimeFound};
-use aplomb_log::flush::FlushState;
 use aplomb_log::index::{IndexLimits, SegmentIndexes};
 use aplomb_log::producers::ProducerState;
 use aplomb_log::recovery::{LoadReport, LoadRequest, load};
 use aplomb_log::segments::{ActiveSegment, Segments};
 use aplomb_log::tail::{ArenaMemory, LogEnd, LogTail, TailShare, open_shares};
+use aplomb_log::{Fetched, TimeFound};
 use aplomb_log::{Log, LogConfig, LogParts};
 use aplomb_model::batch::{AppendBytes, BatchBuilder, BatchHeader, Batches, HEADER_SIZE, ProducerStamp};
 use aplomb_model::{
@@ -101,7 +101,7 @@ impl Lab {
             epochs: Default::default(),
             start: Offset::ZERO,
             recovery_point: Offset::ZERO,
-            flush: FlushState::of_new_partition(metadata),
+            owed: Owed::by_new_partition(metadata),
         });
         Self {
             rng: Rng(SplitMix64::new(seed)),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use aplomb_disk_api::DiskIndex;
-use aplomb_log::segment::PartitionDir;
+use aplomb_log::layout::PartitionDir;
 use aplomb_model::{ErrorCode, TopicPartition, Uuid};
 use aplomb_protocol::messages::alter_replica_log_dirs_request::AlterReplicaLogDirsRequest;
 use aplomb_protocol::messages::alter_replica_log_dirs_response::{

@@ -1,7 +1,7 @@
 //! Reading: records, offsets, and waiting for more.
 
 use aplomb_log::cold::{ColdRecords, TimeAnswer};
-use aplomb_log::fetch::{Fetched, TimeFound};
+use aplomb_log::{Fetched, TimeFound};
 use aplomb_model::{ErrorCode, Offset};
 use bytes::Bytes;
 

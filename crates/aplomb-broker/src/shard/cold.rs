@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use aplomb_disk_api::{DiskCommand, DiskError, DiskIndex, Done};
 use aplomb_log::Loan;
+use aplomb_log::TimeFound;
 use aplomb_log::cold::{ColdRead, ColdRecords, ColdStep, TimeLookup, TimeStep};
-use aplomb_log::fetch::TimeFound;
 use aplomb_model::{ErrorCode, Instant, Offset};
 
 use crate::message::{

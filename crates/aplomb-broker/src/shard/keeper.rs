@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use aplomb_disk_api::{DiskIndex, FileName, SmallFile};
 use aplomb_log::checkpoint::encode_offsets;
-use aplomb_log::segment::top_level;
+use aplomb_log::layout::top_level;
 use aplomb_model::{Instant, Offset, TopicPartition};
 
 use crate::message::{CheckpointChange, CheckpointEntry, PartitionKey};

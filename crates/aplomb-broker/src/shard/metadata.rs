@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use aplomb_disk_api::{DiskCommand, DiskIndex, FileName, SmallFile};
 use aplomb_log::Log;
-use aplomb_log::meta::PartitionMetadata;
-use aplomb_log::segment::{PARTITION_METADATA, PartitionDir, SegmentFile};
+use aplomb_log::layout::{PARTITION_METADATA, PartitionDir, SegmentFile};
+use aplomb_log::state_files::PartitionMetadata;
 use aplomb_model::{TopicPartition, Uuid};
 
 use super::Shard;

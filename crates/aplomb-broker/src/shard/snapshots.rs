@@ -2,7 +2,7 @@
 //! `metadata.log.max.snapshot.interval.ms`). Once a snapshot is on the disk, whole segments below it go.
 
 use aplomb_disk_api::{DiskCommand, FileName, Lane, SmallFile};
-use aplomb_log::segment::top_level::CLUSTER_METADATA_DIR;
+use aplomb_log::layout::top_level::CLUSTER_METADATA_DIR;
 use aplomb_model::{Instant, LeaderEpoch, Offset};
 use aplomb_protocol::messages::VotersRecord;
 

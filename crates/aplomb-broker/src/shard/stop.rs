@@ -9,8 +9,8 @@
 //! marker, so that the next start reads what lies above the recovery point.
 
 use aplomb_disk_api::{DiskCommand, DiskIndex, FileName, Lane, SmallFile};
-use aplomb_log::meta::CleanShutdown;
-use aplomb_log::segment::top_level;
+use aplomb_log::layout::top_level;
+use aplomb_log::state_files::CleanShutdown;
 
 use super::Shard;
 use super::disk::{Purpose, entry_of};

@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aplomb_disk_api::{EntryKind, FileName};
-use aplomb_log::meta::{CleanShutdown, QuorumState, QuorumStateFormat};
-use aplomb_log::segment::top_level::{CLEAN_SHUTDOWN, CLUSTER_METADATA_DIR};
-use aplomb_log::segment::{DirectoryRole, LogDirEntry};
+use aplomb_log::layout::top_level::{CLEAN_SHUTDOWN, CLUSTER_METADATA_DIR};
+use aplomb_log::layout::{DirectoryRole, LogDirEntry};
+use aplomb_log::state_files::{CleanShutdown, QuorumState, QuorumStateFormat};
 use aplomb_model::{BrokerId, Offset, TopicPartition, Uuid};
 
 use super::StartError;

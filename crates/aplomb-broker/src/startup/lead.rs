@@ -3,8 +3,8 @@
 
 use aplomb_disk_api::{DiskCommand, DiskError, FileName, SmallFile, StartupDisk};
 use aplomb_log::Log;
-use aplomb_log::meta::{QuorumState, QuorumStateFormat};
-use aplomb_log::segment::top_level::{CLUSTER_METADATA_DIR, QUORUM_STATE};
+use aplomb_log::layout::top_level::{CLUSTER_METADATA_DIR, QUORUM_STATE};
+use aplomb_log::state_files::{QuorumState, QuorumStateFormat};
 use aplomb_model::batch::{BatchHeader, HEADER_SIZE};
 use aplomb_model::{BrokerId, LeaderEpoch, Offset, Timestamp};
 use aplomb_protocol::MetadataRecord;

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use aplomb_disk_api::{DiskError, DiskIndex, DiskQueue, EntryKind, FileName};
-use aplomb_log::meta::PartitionMetadata;
+use aplomb_log::layout::top_level::CLUSTER_METADATA_DIR;
+use aplomb_log::layout::{DirectoryRole, LogDirEntry, PARTITION_METADATA, PartitionDir};
 use aplomb_log::recovery::forget::{ForgetError, without};
 use aplomb_log::recovery::{LoadRequest, load as load_log};
-use aplomb_log::segment::top_level::CLUSTER_METADATA_DIR;
-use aplomb_log::segment::{DirectoryRole, LogDirEntry, PARTITION_METADATA, PartitionDir};
+use aplomb_log::state_files::PartitionMetadata;
 use aplomb_log::tail::TailShare;
 use aplomb_log::{Log, LogConfig};
 use aplomb_model::{LeaderEpoch, Offset, Timestamp, TopicPartition, Uuid};

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use aplomb_disk_api::{DiskError, Entry as DiskEntry, EntryKind, FileName};
-use aplomb_log::meta::QuorumState;
-use aplomb_log::segment::SegmentFile;
-use aplomb_log::segment::top_level::{BOOTSTRAP_CHECKPOINT, CLUSTER_METADATA_DIR, QUORUM_STATE};
+use aplomb_log::layout::SegmentFile;
+use aplomb_log::layout::top_level::{BOOTSTRAP_CHECKPOINT, CLUSTER_METADATA_DIR, QUORUM_STATE};
+use aplomb_log::state_files::QuorumState;
 use aplomb_model::batch::{BatchHeader, Batches, HEADER_SIZE, Stop};
 use aplomb_model::{BrokerId, LeaderEpoch, Offset};
 

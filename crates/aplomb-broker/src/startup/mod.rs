@@ -11,8 +11,8 @@ mod metadata;
 mod survey;
 
 use aplomb_disk_api::{DiskError, FileName};
+use aplomb_log::layout::NotAPartition;
 use aplomb_log::recovery::LoadError;
-use aplomb_log::segment::NotAPartition;
 
 pub use examine::{Examined, ExaminedDirectory, Refusal, examine};
 pub use load::{Executor, Job, LoadInput, Loaded, Ready, ShardStart, load};

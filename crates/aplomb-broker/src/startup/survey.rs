@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use aplomb_disk_api::{DiskError, DiskIndex, FileName, StartupDisk};
 use aplomb_log::checkpoint::parse_offsets;
-use aplomb_log::meta::CleanShutdown;
-use aplomb_log::segment::top_level;
+use aplomb_log::layout::top_level;
+use aplomb_log::state_files::CleanShutdown;
 use aplomb_model::{DirectoryId, Offset, TopicPartition};
 
 use super::StartError;

@@ -5,7 +5,9 @@
 //! then is the caller's `NotFound`.
 
 mod read;
+mod readers;
 mod time;
 
 pub use read::{ColdPlan, ColdRead, ColdRecords, ColdStep};
+pub use readers::ReaderPositions;
 pub use time::{SegmentTimes, TimeAnswer, TimeLookup, TimePlan, TimeStep, TimeWanted};

@@ -48,9 +48,9 @@ pub struct ResumeFrom {
 /// The two indexes of the segment that is being appended to.
 #[derive(Debug)]
 pub struct SegmentIndexes {
-    /// To be written to [`crate::segment::SegmentFile::OffsetIndex`].
+    /// To be written to [`crate::layout::SegmentFile::OffsetIndex`].
     pub offsets: OffsetIndexBuilder,
-    /// To be written to [`crate::segment::SegmentFile::TimeIndex`].
+    /// To be written to [`crate::layout::SegmentFile::TimeIndex`].
     pub times: TimeIndexBuilder,
     interval_bytes: u32,
     since_last_entry: u64,

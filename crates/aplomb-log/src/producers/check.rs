@@ -8,7 +8,7 @@
 use aplomb_model::{ErrorCode, Offset, ProducerEpoch, ProducerId, Timestamp};
 
 use super::entry::{NO_EPOCH, ProducerBatch, ProducerEntry};
-use super::state::TransactionMarker;
+use super::transaction::TransactionMarker;
 
 /// Who asks a leader to append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,10 @@ mod check;
 mod entry;
 mod snapshot;
 mod state;
+mod transaction;
 
 pub use check::{Admission, AppendOrigin, MarkerEpochRule, MarkerError, SequenceError};
 pub use entry::{ProducerBatch, ProducerEntry, RetainedBatch};
 pub use snapshot::{SnapshotError, encode_snapshot, parse_snapshot, snapshot_to_load};
-pub use state::{CompletedTransaction, OpenTransaction, ProducerState, TransactionMarker};
+pub use state::ProducerState;
+pub use transaction::{CompletedTransaction, OpenTransaction, TransactionMarker, marker_of};

@@ -15,65 +15,9 @@ use bytes::Bytes;
 
 use super::check::{check_batch, check_marker};
 use super::{
-    Admission, AppendOrigin, MarkerEpochRule, MarkerError, ProducerBatch, ProducerEntry, RetainedBatch,
-    SequenceError, encode_snapshot,
+    Admission, AppendOrigin, CompletedTransaction, MarkerEpochRule, MarkerError, OpenTransaction,
+    ProducerBatch, ProducerEntry, RetainedBatch, SequenceError, TransactionMarker, encode_snapshot,
 };
-use crate::index::AbortedTransaction;
-
-/// A transaction marker at its place in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TransactionMarker {
-    /// Whose transaction ends.
-    pub producer: ProducerId,
-    /// The producer's epoch in the marker's batch.
-    pub epoch: ProducerEpoch,
-    /// How it ends, and who decided.
-    pub end: EndTxnMarker,
-    /// The marker's offset. Not looked at by [`ProducerState::check_marker`].
-    pub offset: Offset,
-    /// The marker's timestamp.
-    pub timestamp: Timestamp,
-}
-
-/// A transaction that has ended in this partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CompletedTransaction {
-    /// Whose.
-    pub producer: ProducerId,
-    /// Where it began.
-    pub first_offset: Offset,
-    /// The offset of its marker.
-    pub last_offset: Offset,
-    /// Whether its records count.
-    pub committed: bool,
-    /// Up to where the log is decided after it: where the earliest other open transaction begins, or the
-    /// offset after the marker.
-    pub last_stable_offset: Offset,
-}
-
-impl CompletedTransaction {
-    /// The entry for the transaction index; `None` if the transaction was committed.
-    #[must_use]
-    pub fn aborted(&self) -> Option<AbortedTransaction> {
-        (!self.committed).then_some(AbortedTransaction {
-            producer: self.producer,
-            first_offset: self.first_offset,
-            last_offset: self.last_offset,
-            last_stable_offset: self.last_stable_offset,
-        })
-    }
-}
-
-/// A transaction that is not decided yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenTransaction {
-    /// Whose.
-    pub producer: ProducerId,
-    /// Where it began.
-    pub first_offset: Offset,
-    /// When its producer was last heard of.
-    pub last_timestamp: Timestamp,
-}
 
 /// What a partition remembers of its producers, up to [`Self::end`].
 #[derive(Debug, Default)]
@@ -244,7 +188,7 @@ impl ProducerState {
     }
 
     /// The file to be written at a roll, a close or after recovery: producer state up to the offset in its
-    /// name ([`crate::segment::SegmentFile::Snapshot`]), and its bytes. `None` if there is one at that offset.
+    /// name ([`crate::layout::SegmentFile::Snapshot`]), and its bytes. `None` if there is one at that offset.
     pub fn take_snapshot(&mut self) -> Option<(Offset, Bytes)> {
         if self.end <= self.snapshot_at {
             return None;

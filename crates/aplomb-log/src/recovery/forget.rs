@@ -8,7 +8,7 @@ use aplomb_disk_api::{DiskError, FileName, SmallFile, StartupDisk};
 use aplomb_model::TopicPartition;
 
 use crate::checkpoint::{CheckpointError, encode_offsets, parse_offsets};
-use crate::segment::top_level::{LOG_START_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, REPLICATION_CHECKPOINT};
+use crate::layout::top_level::{LOG_START_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, REPLICATION_CHECKPOINT};
 
 /// The most that a checkpoint file may hold: a million partitions with long names.
 const LARGEST: usize = 512 << 20;

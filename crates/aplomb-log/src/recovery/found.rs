@@ -6,7 +6,7 @@ use aplomb_disk_api::{DiskError, Entry, EntryKind, FileName, StartupDisk};
 use aplomb_model::{Offset, Timestamp};
 
 use super::scan::scan_segment;
-use crate::segment::{FileSuffix, LEADER_EPOCH_CHECKPOINT, SegmentFile, with_suffix};
+use crate::layout::{FileSuffix, LEADER_EPOCH_CHECKPOINT, SegmentFile, with_suffix};
 
 /// The files of one segment. Lengths are bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]

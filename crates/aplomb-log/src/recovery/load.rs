@@ -10,11 +10,10 @@ use super::found::Found;
 use super::start::{Believe, resume_from};
 use crate::config::LogConfig;
 use crate::epochs::LeaderEpochs;
-use crate::flush::FlushState;
 use crate::index::{ResumeFrom, SegmentIndexes};
-use crate::log::{Log, LogParts};
+use crate::layout::{LEADER_EPOCH_CHECKPOINT, SegmentFile};
+use crate::log::{Log, LogParts, Owed, RecoveryDebt};
 use crate::producers::ProducerState;
-use crate::segment::{LEADER_EPOCH_CHECKPOINT, SegmentFile};
 use crate::segments::{ActiveSegment, Segment, Segments};
 use crate::tail::{LogEnd, LogTail, TailShare};
 
@@ -268,13 +267,13 @@ impl<'a> Loader<'a> {
         let start = self.request.log_start.max(first);
         self.epochs_changed |= self.epochs.truncate_from_end(end);
         self.epochs_changed |= self.epochs.truncate_from_start(start);
-        let flush = FlushState::of_loaded(
-            std::mem::take(&mut self.touched_logs),
-            std::mem::take(&mut self.touched_indexes),
-            loose,
-            !here.is_empty(),
-            self.epochs_changed,
-        );
+        let owed = Owed::by_loaded_partition(RecoveryDebt {
+            unsynced_logs: std::mem::take(&mut self.touched_logs),
+            unsynced_indexes: std::mem::take(&mut self.touched_indexes),
+            loose_snapshots: loose,
+            has_snapshots: !here.is_empty(),
+            epochs_changed: self.epochs_changed,
+        });
         let log_end = LogEnd { segment_base: active.base, at: active.size, offset: end };
         let tail =
             LogTail::new(self.request.share.clone(), self.request.topic, self.request.partition, log_end);
@@ -287,7 +286,7 @@ impl<'a> Loader<'a> {
             epochs: std::mem::take(&mut self.epochs),
             start,
             recovery_point,
-            flush,
+            owed,
         });
         Ok(Outcome::Log(Box::new(log)))
     }

@@ -9,9 +9,8 @@ use super::load::{LoadError, Loader};
 use super::scan::{ScannedBatch, scan_segment};
 use super::start::Believe;
 use crate::index::ResumeFrom;
-use crate::log::marker_of;
-use crate::producers::{CompletedTransaction, ProducerState, parse_snapshot, snapshot_to_load};
-use crate::segment::SegmentFile;
+use crate::layout::SegmentFile;
+use crate::producers::{CompletedTransaction, ProducerState, marker_of, parse_snapshot, snapshot_to_load};
 
 impl Loader<'_> {
     /// The producers to begin with: those of the newest usable snapshot that is not above `bound`.

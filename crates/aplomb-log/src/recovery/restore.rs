@@ -11,9 +11,9 @@ use aplomb_model::{DirectoryId, Offset, TopicId, TopicPartition, Uuid};
 use bytes::Bytes;
 
 use super::forget::{ForgetError, without};
-use crate::meta::{PartitionMetadata, PartitionMetadataError};
-use crate::segment::top_level::CLUSTER_METADATA_DIR;
-use crate::segment::{PARTITION_METADATA, PartitionDir, SegmentFile};
+use crate::layout::top_level::CLUSTER_METADATA_DIR;
+use crate::layout::{PARTITION_METADATA, PartitionDir, SegmentFile};
+use crate::state_files::{PartitionMetadata, PartitionMetadataError};
 use crate::tail::{OldPartition, Recovered, Run};
 
 /// The log directories, by id.

@@ -10,8 +10,8 @@ use super::scan::{ScannedBatch, scan_segment};
 use crate::index::{
     AbortedTransaction, BatchPosition, ResumeFrom, SegmentIndexes, aborted_len_below, parse_aborted,
 };
+use crate::layout::SegmentFile;
 use crate::producers::ProducerState;
-use crate::segment::SegmentFile;
 use crate::segments::{ActiveSegment, Segment};
 
 pub(super) struct ReadSegment {
@@ -168,28 +168,10 @@ impl Loader<'_> {
     ) -> Result<Segment, LoadError> {
         let base = segment.base;
         segment.indexes.on_close();
-        let aborted: Vec<u8> =
-            segment.aborted[segment.aborted_written..].iter().flat_map(AbortedTransaction::encode).collect();
-        let aborted_at = (segment.aborted_written * AbortedTransaction::ENTRY_LEN) as u64;
-        let aborted = (!aborted.is_empty()).then(|| (aborted_at, bytes::Bytes::from(aborted)));
-        for (kind, unwritten) in [
-            (SegmentFile::OffsetIndex, segment.indexes.offsets.take_unwritten()),
-            (SegmentFile::TimeIndex, segment.indexes.times.take_unwritten()),
-            (SegmentFile::TxnIndex, aborted),
-        ] {
-            if unwritten.is_some() {
-                self.write_index(base, kind, None, unwritten)?;
-            }
+        for (kind, at, bytes) in segment.take_index_writes() {
+            self.write_index(base, kind, None, Some((at, bytes)))?;
         }
-        Ok(Segment {
-            base,
-            size: segment.size,
-            index_len: segment.indexes.offsets.file_len(),
-            time_index_len: segment.indexes.times.file_len(),
-            greatest: segment.indexes.greatest_timestamp().map(|entry| entry.timestamp),
-            modified: found.modified,
-            aborted: segment.aborted,
-        })
+        Ok(segment.close(found.modified))
     }
 
     pub(super) fn aborted(

@@ -5,7 +5,7 @@ use aplomb_model::Offset;
 
 use super::found::FoundSegment;
 use crate::index::{IndexTail, OffsetIndex, OffsetPosition, ResumeFrom, TimeIndex};
-use crate::segment::SegmentFile;
+use crate::layout::SegmentFile;
 
 /// Which index entries of a segment are believed.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@
 //! A process can die between any two stores. A killed process has done all stores before the point where it died and none
 //! after; release ordering keeps the compiler from moving them across the ones that publish.
 //!
-//! Next: `layout` for what the words mean, `chunk` for who holds a slot, `drain` for reading back.
+//! Next: `format` for what the words mean, `chunk` for who holds a slot, `drain` for reading back.
 
 #![expect(
     unsafe_code,
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use super::crash::CrashSwitch;
-use super::layout::{BLOCK, ChunkHeader, Geometry, Live, Superblock, live_offset};
+use super::format::{BLOCK, ChunkHeader, Geometry, Live, Superblock, live_offset};
 
 /// Memory for an arena: mapped by the caller, or from the heap. Aligned to 4096 bytes.
 pub struct ArenaMemory {

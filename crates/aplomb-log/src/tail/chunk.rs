@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use bytes::Bytes;
 
 use super::arena::{Slot, WriteEnd};
-use super::layout::{ChunkHeader, Live};
+use super::format::{ChunkHeader, Live};
 use super::share::TailShare;
 
 /// A chunk that a log holds or held.

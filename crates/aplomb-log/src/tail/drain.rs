@@ -14,14 +14,24 @@ use aplomb_model::batch::{Batches, Stop};
 use aplomb_model::{DirectoryId, Offset, PartitionIndex, TopicId};
 
 use super::arena::ArenaMemory;
-use super::error::{OffsetsOutOfOrder, Unreadable};
-use super::layout::{Found, FoundHeader, Geometry, SegmentEnd, Superblock};
+use super::error::{OffsetsOutOfOrder, UnreadableReason};
+use super::format::{Found, FoundHeader, Geometry, SegmentEnd, Superblock};
 
 /// An arena that an earlier process left.
 #[derive(Debug)]
 pub struct OldTail {
     memory: ArenaMemory,
     superblock: Superblock,
+}
+
+/// Memory that cannot be read back, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct Unreadable {
+    /// The memory, unchanged.
+    pub memory: ArenaMemory,
+    /// What is wrong with it.
+    pub reason: UnreadableReason,
 }
 
 /// What is in an old tail.
@@ -106,7 +116,7 @@ impl OldTail {
     /// Looks at memory that may hold an arena.
     ///
     /// # Errors
-    /// [`Unreadable`], with the memory. [`UnreadableReason::Blank`](super::UnreadableReason::Blank) means that there is nothing to recover; with any other
+    /// [`Unreadable`], with the memory. [`UnreadableReason::Blank`] means that there is nothing to recover; with any other
     /// reason there may be, and an operator should decide.
     pub fn open(memory: ArenaMemory) -> Result<Self, Unreadable> {
         match Superblock::read(memory.as_slice()) {

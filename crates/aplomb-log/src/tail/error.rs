@@ -2,8 +2,6 @@
 
 use aplomb_model::{ByteCount, Offset};
 
-use super::arena::ArenaMemory;
-
 /// The share has no memory left that could be released: the only way in which a slow disk is felt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("memory tail is full: {waiting} wait for the disk")]
@@ -64,16 +62,6 @@ pub enum UnreadableReason {
     /// The superblock's checksum does not fit.
     #[error("the tail's superblock is damaged")]
     Damaged,
-}
-
-/// Memory that cannot be read back, and why.
-#[derive(Debug, thiserror::Error)]
-#[error("{reason}")]
-pub struct Unreadable {
-    /// The memory, unchanged.
-    pub memory: ArenaMemory,
-    /// What is wrong with it.
-    pub reason: UnreadableReason,
 }
 
 /// A batch that begins below the end of the one before, or of its segment's base offset.

@@ -6,7 +6,7 @@ use aplomb_model::{Offset, Timestamp};
 
 use super::chunk::Chunk;
 use super::facts::{BatchAt, Entry};
-use super::layout::SegmentEnd;
+use super::format::SegmentEnd;
 
 /// One chunk of a log's tail.
 #[derive(Debug)]

@@ -16,8 +16,8 @@ use super::arena::{Slot, WriteEnd};
 use super::chunk::Chunk;
 use super::error::TailFull;
 use super::facts::{Entry, TailBatch};
+use super::format::{ChunkHeader, SegmentEnd};
 use super::held::HeldChunk;
-use super::layout::{ChunkHeader, SegmentEnd};
 use super::share::TailShare;
 
 /// Where a log ends: the next batch goes there.

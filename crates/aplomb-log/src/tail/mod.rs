@@ -5,31 +5,31 @@
 //!
 //! - [`LogTail`] is one partition's tail: start reading there. `reading` answers questions about it.
 //! - [`TailShare`] is what one disk's partitions have together: free chunks and the numbers that show a slow disk.
-//! - [`ArenaMemory`] is the memory, `arena` the only file that touches it, `layout` what its bytes mean.
+//! - [`ArenaMemory`] is the memory, `arena` the only file that touches it, `format` what its bytes mean.
 //! - [`Reserve`] is the part whose pages are still to come.
 //! - [`OldTail`] reads back what an earlier process left.
 //! - [`CrashSwitch`] lets a simulated process die between two stores.
 
 mod arena;
 mod chunk;
+mod copy_to;
 mod crash;
 mod drain;
 mod error;
 mod facts;
+mod format;
 mod held;
-mod layout;
 mod log_tail;
-mod moving;
 mod reading;
 mod reserve;
 mod share;
 
 pub use arena::{Arena, ArenaMemory};
 pub use crash::CrashSwitch;
-pub use drain::{Damage, DamageKind, OldPartition, OldTail, Recovered, Run};
-pub use error::{GeometryError, OffsetsOutOfOrder, TailFull, Unreadable, UnreadableReason};
+pub use drain::{Damage, DamageKind, OldPartition, OldTail, Recovered, Run, Unreadable};
+pub use error::{GeometryError, OffsetsOutOfOrder, TailFull, UnreadableReason};
 pub use facts::{BatchAt, TailBatch};
-pub use layout::{BLOCK, DEFAULT_CHUNK_SIZE, SegmentEnd};
+pub use format::{BLOCK, DEFAULT_CHUNK_SIZE, SegmentEnd};
 pub use log_tail::{LogEnd, LogTail};
 pub use reading::{TailRead, Unread, WriteOut};
 pub use reserve::Reserve;

@@ -12,8 +12,8 @@ use aplomb_model::{ByteCount, DirectoryId};
 use super::arena::{Arena, ArenaMemory, Slot};
 use super::crash::CrashSwitch;
 use super::error::{GeometryError, TailFull};
-use super::layout::{Geometry, Superblock};
-use crate::read_memory::ReadMemory;
+use super::format::{Geometry, Superblock};
+use crate::read_budget::ReadBudget;
 
 /// Below this part of the share being free, logs are asked to give up chunks that the disk has.
 const WANTED_FREE: usize = 8;
@@ -38,7 +38,7 @@ pub struct TailShare {
     held: AtomicUsize,
     cached: AtomicUsize,
     reader_pinned: AtomicUsize,
-    reading: Arc<ReadMemory>,
+    reading: Arc<ReadBudget>,
     waiting: AtomicU64,
     batches: AtomicU64,
     /// Chunks that somebody needed at once and did not get.
@@ -116,7 +116,7 @@ impl TailShare {
             held: AtomicUsize::new(0),
             cached: AtomicUsize::new(0),
             reader_pinned: AtomicUsize::new(0),
-            reading: ReadMemory::unlimited(),
+            reading: ReadBudget::unlimited(),
             waiting: AtomicU64::new(0),
             batches: AtomicU64::new(0),
             missed: AtomicUsize::new(0),
@@ -138,7 +138,7 @@ impl TailShare {
 
     /// Memory for what readers hold outside the arena.
     #[must_use]
-    pub fn reading(&self) -> &Arc<ReadMemory> {
+    pub fn reading(&self) -> &Arc<ReadBudget> {
         &self.reading
     }
 

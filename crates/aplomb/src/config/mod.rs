@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use aplomb_broker::config::{BrokerConfig, ConfigError, Properties, Warning};
-use aplomb_log::meta::{MalformedEscape, PropertiesText};
+use aplomb_log::state_files::{MalformedEscape, PropertiesText};
 use environment::{CLUSTER_ID, Variable};
 
 /// A broker's settings, as written and as understood.

@@ -13,8 +13,8 @@ use aplomb_disk::EngineError;
 use aplomb_disk::lock::{DirectoryLock, LOCK_FILE, LockError};
 use aplomb_disk::startup::RealStartupDisk;
 use aplomb_disk_api::{DiskError, DiskIndex, FileName, SmallFile, StartupDisk};
-use aplomb_log::meta::{MetaProperties, MetaPropertiesError, MetaVersion};
-use aplomb_log::segment::top_level::META_PROPERTIES;
+use aplomb_log::layout::top_level::META_PROPERTIES;
+use aplomb_log::state_files::{MetaProperties, MetaPropertiesError, MetaVersion};
 use aplomb_model::{BrokerId, DirectoryId, Uuid};
 use bytes::Bytes;
 

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use aplomb_disk_api::{DiskError, FileName, SmallFile, StartupDisk};
-use aplomb_log::meta::{MalformedEscape, PropertiesText};
+use aplomb_log::state_files::{MalformedEscape, PropertiesText};
 use bytes::Bytes;
 
 /// The file's name, at the top of a log directory.

@@ -1,7 +1,7 @@
 //! How moves end: a directory that is not needed any more goes, and what waited for that goes on.
 
 use aplomb_disk_api::{DiskCommand, DiskIndex, FileName};
-use aplomb_log::segment::PartitionDir;
+use aplomb_log::layout::PartitionDir;
 use aplomb_model::DirectoryId;
 
 use super::{Move, Shard, Stage};

@@ -3,7 +3,7 @@
 //! The way of a move from disk A to disk B:
 //!
 //! 1. **Claim.** `topic-N.<uuid>-future` is made on B, with the topic's id in it.
-//! 2. **Copy.** Segments go over, oldest first, of the same names and the same bytes ([`aplomb_log::moving`]): what A's files have by reads
+//! 2. **Copy.** Segments go over, oldest first, of the same names and the same bytes ([`aplomb_log::future`]): what A's files have by reads
 //!    of A's read lane, the rest from the tail. One step at a time; each waits for the one before, for memory of A's budget for readers,
 //!    and for the rate that the operator allows. The log goes on as if nothing were.
 //! 3. **State.** When the copy is close, the producers' snapshots and the leader epochs follow, all of it is synced, and B's checkpoint files
@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use aplomb_disk_api::{DiskError, DiskIndex, Done, FileName};
 use aplomb_log::Loan;
-use aplomb_log::moving::{CopyState, LogCopy};
+use aplomb_log::future::{CopyState, LogCopy};
 use aplomb_model::{ErrorCode, Instant, Offset, TopicPartition};
 use bytes::Bytes;
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use aplomb_disk_api::{DiskCommand, DiskIndex, FileName, Lane, ReadPattern};
-use aplomb_log::moving::CopyStep;
-use aplomb_log::segment::{PartitionDir, SegmentFile};
+use aplomb_log::future::CopyStep;
+use aplomb_log::layout::{PartitionDir, SegmentFile};
 use aplomb_model::Offset;
 
 use super::{AT_ONCE, Move, Shard, Stage};
@@ -323,10 +323,10 @@ impl Shard {
         &mut self,
         key: PartitionKey,
         m: &mut Move,
-        copy: Box<aplomb_log::moving::LogCopy>,
+        copy: Box<aplomb_log::future::LogCopy>,
         now: Now,
         out: &mut Vec<Output>,
-    ) -> Option<Box<aplomb_log::moving::LogCopy>> {
+    ) -> Option<Box<aplomb_log::future::LogCopy>> {
         let Some(partition) = self.partitions.get_mut(&key) else { return Some(copy) };
         let share = self.disks[usize::from(m.to.0)].share.clone();
         let obsolete = match partition.log.relocate(*copy, &share) {

@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use aplomb_log::checkpoint::parse_offsets;
 use aplomb_log::epochs::LeaderEpochs;
 use aplomb_log::index::{IndexTail, OffsetIndex, TimeIndex, parse_aborted};
-use aplomb_log::meta::{CleanShutdown, PartitionMetadata, PropertiesText, QuorumState};
 use aplomb_log::producers::parse_snapshot;
+use aplomb_log::state_files::{CleanShutdown, PartitionMetadata, PropertiesText, QuorumState};
 use aplomb_model::Offset;
 use aplomb_model::batch::{BatchHeader, Batches, ControlKind, EndTxnMarker, RecordRef, TimestampType};
 use aplomb_protocol::messages::{

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use aplomb_log::segment::top_level::{
+use aplomb_log::layout::top_level::{
     BOOTSTRAP_CHECKPOINT, CLEAN_SHUTDOWN, CLEANER_CHECKPOINT, CLUSTER_METADATA_DIR, LOG_START_CHECKPOINT,
     META_PROPERTIES, QUORUM_STATE, RECOVERY_POINT_CHECKPOINT, REPLICATION_CHECKPOINT,
 };
-use aplomb_log::segment::{LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, SegmentFile};
+use aplomb_log::layout::{LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, SegmentFile};
 use aplomb_model::Offset;
 
 /// The checkpoints with an offset for each partition.

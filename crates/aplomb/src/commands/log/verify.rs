@@ -13,15 +13,15 @@ use std::process::ExitCode;
 use aplomb_log::checkpoint::parse_offsets;
 use aplomb_log::epochs::LeaderEpochs;
 use aplomb_log::index::{IndexTail, OffsetIndex, TimeIndex, parse_aborted};
-use aplomb_log::meta::{MetaProperties, PartitionMetadata, QuorumState};
-use aplomb_log::producers::parse_snapshot;
-use aplomb_log::segment::top_level::{CLEAN_SHUTDOWN, CLUSTER_METADATA_DIR, META_PROPERTIES, QUORUM_STATE};
-use aplomb_log::segment::top_level::{
+use aplomb_log::layout::top_level::{CLEAN_SHUTDOWN, CLUSTER_METADATA_DIR, META_PROPERTIES, QUORUM_STATE};
+use aplomb_log::layout::top_level::{
     LOG_START_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, REPLICATION_CHECKPOINT,
 };
-use aplomb_log::segment::{
+use aplomb_log::layout::{
     DirectoryRole, LEADER_EPOCH_CHECKPOINT, LogDirEntry, PARTITION_METADATA, SegmentFile,
 };
+use aplomb_log::producers::parse_snapshot;
+use aplomb_log::state_files::{MetaProperties, PartitionMetadata, QuorumState};
 use aplomb_model::batch::{BatchHeader, Batches};
 use aplomb_model::{LeaderEpoch, Offset, Timestamp, TopicPartition};
 

@@ -9,14 +9,11 @@ use std::collections::VecDeque;
 use aplomb_model::{Offset, ProducerId, Timestamp};
 use bytes::Bytes;
 
+use super::Log;
 use crate::cold::{ColdPlan, ColdRecords, SegmentTimes, TimeAnswer, TimeLookup, TimePlan, TimeWanted};
 use crate::index::collect_aborted;
-use crate::log::Log;
-use crate::segment::SegmentFile;
+use crate::layout::SegmentFile;
 use crate::tail::{BatchAt, Unread};
-
-/// How many readers of old records are remembered, so that each goes on without a lookup in the index.
-const CURSORS: usize = 16;
 
 /// What a fetch costs.
 #[derive(Debug)]
@@ -43,31 +40,6 @@ pub enum TimeFound {
     Hot(Option<TimeAnswer>),
     /// The disk has to be asked. When it has nothing, [`Log::find_time_in_tail`] has the last word.
     Cold(TimeLookup),
-}
-
-/// Where readers of old records stand.
-#[derive(Debug, Default)]
-pub(crate) struct Cursors(VecDeque<Cursor>);
-
-#[derive(Clone, Copy, Debug)]
-struct Cursor {
-    offset: Offset,
-    segment: Offset,
-    position: u64,
-}
-
-impl Cursors {
-    fn take(&mut self, offset: Offset, segment: Offset) -> Option<u64> {
-        let place = self.0.iter().position(|c| c.offset == offset && c.segment == segment)?;
-        self.0.remove(place).map(|cursor| cursor.position)
-    }
-
-    fn remember(&mut self, cursor: Cursor) {
-        if self.0.len() == CURSORS {
-            self.0.pop_front();
-        }
-        self.0.push_back(cursor);
-    }
 }
 
 impl Log {
@@ -98,12 +70,12 @@ impl Log {
                 (active.base, active.size, active.indexes.offsets.file_len())
             }
         };
-        let index = (index_len > 0).then(|| (self.file(SegmentFile::OffsetIndex, base), index_len));
+        let index = (index_len > 0).then(|| (self.segments.file(SegmentFile::OffsetIndex, base), index_len));
         ColdPlan {
             base,
-            log: self.file(SegmentFile::Log, base),
+            log: self.segments.file(SegmentFile::Log, base),
             index,
-            position: self.cursors.take(from, base),
+            position: self.readers.take(from, base),
             // Not only what memory has given up: a reader who comes as fast as that would for ever get the little that was given up since.
             limit: self.part_below(self.tail.written_end(), base, size),
             from,
@@ -114,7 +86,7 @@ impl Log {
     }
 
     /// How much of a segment's `.log` the tail does not hold any more.
-    pub(crate) fn on_disk(&self, base: Offset, size: u64) -> u64 {
+    pub(super) fn on_disk(&self, base: Offset, size: u64) -> u64 {
         self.part_below(self.tail.start_offset(), base, size)
     }
 
@@ -129,8 +101,7 @@ impl Log {
 
     /// A plan has been carried out: the reader will go on there.
     pub fn on_cold_read(&mut self, segment: Offset, found: &ColdRecords) {
-        let (offset, position) = (found.next, found.next_position);
-        self.cursors.remember(Cursor { offset, segment, position });
+        self.readers.remember(found.next, segment, found.next_position);
     }
 
     /// Where to read on when the segment that holds `from` has nothing there: compaction leaves such gaps. `None` when that was the
@@ -172,11 +143,11 @@ impl Log {
     fn times(&self) -> VecDeque<SegmentTimes> {
         let times = |base, size, index_len: u64, time_index_len: u64, max: Option<Timestamp>| SegmentTimes {
             base,
-            log: self.file(SegmentFile::Log, base),
+            log: self.segments.file(SegmentFile::Log, base),
             limit: self.on_disk(base, size),
-            index: (index_len > 0).then(|| (self.file(SegmentFile::OffsetIndex, base), index_len)),
+            index: (index_len > 0).then(|| (self.segments.file(SegmentFile::OffsetIndex, base), index_len)),
             time_index: (time_index_len > 0)
-                .then(|| (self.file(SegmentFile::TimeIndex, base), time_index_len)),
+                .then(|| (self.segments.file(SegmentFile::TimeIndex, base), time_index_len)),
             max,
         };
         let closed = self.segments.closed().iter().enumerate();

@@ -14,7 +14,7 @@ const PART: usize = 8;
 
 /// A disk's memory for readers.
 #[derive(Debug)]
-pub struct ReadMemory {
+pub struct ReadBudget {
     limit: AtomicUsize,
     used: AtomicUsize,
 }
@@ -22,11 +22,11 @@ pub struct ReadMemory {
 /// Bytes of it, until dropped.
 #[derive(Debug)]
 pub struct Loan {
-    memory: Arc<ReadMemory>,
+    memory: Arc<ReadBudget>,
     bytes: usize,
 }
 
-impl ReadMemory {
+impl ReadBudget {
     /// Without a limit.
     pub(crate) fn unlimited() -> Arc<Self> {
         Arc::new(Self { limit: AtomicUsize::new(usize::MAX), used: AtomicUsize::new(0) })
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_loan_lasts_as_long_as_a_slice_of_its_bytes() {
-        let memory = ReadMemory::unlimited();
+        let memory = ReadBudget::unlimited();
         memory.set_limit(100);
         let loan = memory.take(60).expect("there is room");
         assert!(memory.take(41).is_none());
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn one_loan_may_be_larger_than_all_there_is_and_one_that_has_begun_may_grow() {
-        let memory = ReadMemory::unlimited();
+        let memory = ReadBudget::unlimited();
         memory.set_limit(100);
         let large = memory.take(1000).expect("nobody has any");
         assert!(memory.take(1).is_none());

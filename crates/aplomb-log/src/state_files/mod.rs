@@ -2,7 +2,7 @@
 //! marker, and a voter's `quorum-state`.
 //!
 //! Bytes in, values out, and back. All but the marker are written under another name, synced and renamed.
-//! Next: [`crate::segment::top_level`] for where they lie.
+//! Next: [`crate::layout::top_level`] for where they lie.
 
 mod clean_shutdown;
 mod identity;

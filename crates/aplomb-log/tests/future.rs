@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use aplomb_disk_api::sim::{SimDisk, SimOptions};
 use aplomb_disk_api::{DiskCommand, DiskError, DiskIndex, FileName, SmallFile, StartupDisk};
+use aplomb_log::future::{CopyStep, LogCopy};
 use aplomb_log::index::IndexLimits;
-use aplomb_log::moving::{CopyStep, LogCopy};
+use aplomb_log::layout::SegmentFile;
 use aplomb_log::recovery::{LoadRequest, load};
-use aplomb_log::segment::SegmentFile;
 use aplomb_log::tail::{ArenaMemory, TailShare, open_shares};
 use aplomb_log::{Log, LogConfig};
 use aplomb_model::batch::{AppendBytes, BatchBuilder, BatchHeader, HEADER_SIZE};

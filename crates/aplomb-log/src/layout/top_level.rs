@@ -8,7 +8,7 @@ use super::{NotAPartition, PartitionDir};
 /// Files are written under their name with this behind it, synced, and renamed.
 pub const TMP_SUFFIX: &str = ".tmp";
 
-/// Cluster, node and directory id ([`crate::meta::MetaProperties`]).
+/// Cluster, node and directory id ([`crate::state_files::MetaProperties`]).
 pub const META_PROPERTIES: &str = "meta.properties";
 /// Per partition: everything below is on the disk ([`crate::checkpoint`]).
 pub const RECOVERY_POINT_CHECKPOINT: &str = "recovery-point-offset-checkpoint";
@@ -18,7 +18,7 @@ pub const LOG_START_CHECKPOINT: &str = "log-start-offset-checkpoint";
 pub const REPLICATION_CHECKPOINT: &str = "replication-offset-checkpoint";
 /// First dirty offsets of compacted logs ([`crate::checkpoint`]).
 pub const CLEANER_CHECKPOINT: &str = "cleaner-offset-checkpoint";
-/// There after a clean stop ([`crate::meta::CleanShutdown`]).
+/// There after a clean stop ([`crate::state_files::CleanShutdown`]).
 pub const CLEAN_SHUTDOWN: &str = ".kafka_cleanshutdown";
 /// Held with an exclusive lock of the operating system by the broker that owns the directory.
 pub const LOCK: &str = ".lock";
@@ -28,7 +28,7 @@ pub const BOOTSTRAP_CHECKPOINT: &str = "bootstrap.checkpoint";
 pub const REMOTE_INDEX_CACHE: &str = "remote-log-index-cache";
 /// The directory of the KRaft metadata log.
 pub const CLUSTER_METADATA_DIR: &str = "__cluster_metadata-0";
-/// A voter's memory inside [`CLUSTER_METADATA_DIR`] ([`crate::meta::QuorumState`]).
+/// A voter's memory inside [`CLUSTER_METADATA_DIR`] ([`crate::state_files::QuorumState`]).
 pub const QUORUM_STATE: &str = "quorum-state";
 
 /// A directory found in a log directory.

@@ -7,9 +7,9 @@ use aplomb_disk_api::{DiskCommand, FileName, ReadPattern};
 use aplomb_model::{Offset, Timestamp};
 use bytes::Bytes;
 
+use super::Log;
 use crate::index::{IndexTail, TimeIndex};
-use crate::log::Log;
-use crate::segment::{FileSuffix, SegmentFile, with_suffix};
+use crate::layout::{FileSuffix, SegmentFile, with_suffix};
 use crate::segments::Segment;
 
 /// What retention wants next.
@@ -49,7 +49,7 @@ impl Log {
         }
         let durable = count.min(self.deletable());
         // An empty log is known to end where it does by the name of its only file.
-        let unnamed = !self.flush.is_named(self.segments.active().base);
+        let unnamed = !self.owed.has_files_of(self.segments.active().base);
         let count = durable.min(self.segments.closed().len() - usize::from(unnamed && durable > 0));
         retention.waits_for_name = count < durable;
         if count == 0 {
@@ -80,7 +80,7 @@ impl Log {
         self.start = start;
         self.producers.on_log_start(start);
         if self.epochs.truncate_from_start(start) {
-            self.flush.on_epochs_changed();
+            self.owed.on_epochs_changed();
         }
         self.tail.release_below(start);
     }
@@ -141,10 +141,10 @@ impl Log {
     /// durable, with all of their indexes, and with a snapshot of the producers at their end, since
     /// recovery can find producers again only in what is there.
     fn deletable(&self) -> usize {
-        let below = self.tail.durable_end().min(self.flush.checkpointed()).min(self.high_watermark);
+        let below = self.tail.durable_end().min(self.owed.checkpointed()).min(self.high_watermark);
         (0..self.segments.closed().len())
             .take_while(|place| self.segments.end_of_closed(*place) <= below)
-            .take_while(|place| !self.flush.is_closing(self.segments.closed()[*place].base))
+            .take_while(|place| !self.owed.is_closing(self.segments.closed()[*place].base))
             .count()
     }
 
@@ -154,7 +154,7 @@ impl Log {
         Some((
             segment.base,
             DiskCommand::Read {
-                file: self.file(SegmentFile::TimeIndex, segment.base),
+                file: self.segments.file(SegmentFile::TimeIndex, segment.base),
                 at: segment.time_index_len.checked_sub(entry)?,
                 len: entry as u32,
                 pattern: ReadPattern::Random,
@@ -166,7 +166,7 @@ impl Log {
         // A name that is missing (an index, a snapshot at the base) is no fault to the disk.
         let exists = |file: &SegmentFile| *file != SegmentFile::TxnIndex || !segment.aborted.is_empty();
         for file in SegmentFile::ALL.into_iter().filter(exists) {
-            let from = self.file(file, segment.base);
+            let from = self.segments.file(file, segment.base);
             let to = FileName::new(with_suffix(from.as_str(), FileSuffix::Deleted));
             out.push((DiskCommand::Rename { from, to: to.clone() }, to));
         }

@@ -15,9 +15,9 @@ use aplomb_model::Offset;
 use aplomb_model::batch::{Batches, Stop};
 use bytes::Bytes;
 
+use super::Log;
 use crate::index::{AbortedTransaction, BatchPosition, SegmentIndexes};
-use crate::log::Log;
-use crate::segment::{LEADER_EPOCH_CHECKPOINT, SegmentFile};
+use crate::layout::{LEADER_EPOCH_CHECKPOINT, SegmentFile};
 use crate::tail::{BatchAt, LogEnd, TailShare};
 
 /// The most batches, and bytes, that are copied in memory at the moment of the change, while producers wait.
@@ -134,7 +134,7 @@ impl Log {
             own.time_index_len = copied.time_index_len;
             own.greatest = copied.greatest.or(own.greatest);
         }
-        self.flush.relocate(segment, recovery_point, snapshots);
+        self.owed.relocate(segment, recovery_point, snapshots);
         self.producers.forget_snapshots();
         let first = self.segments.first_base();
         let older = closed.iter().map(|copied| copied.base).filter(|base| *base < first);
@@ -142,7 +142,7 @@ impl Log {
             .into_iter()
             .chain(older)
             .flat_map(|base| SegmentFile::ALL.into_iter().map(move |kind| (kind, base)));
-        Ok(files.map(|(kind, base)| self.file(kind, base)).collect())
+        Ok(files.map(|(kind, base)| self.segments.file(kind, base)).collect())
     }
 }
 
@@ -216,7 +216,7 @@ impl LogCopy {
             let len = most.max(self.window).min(u32::try_from(on_disk - self.at).unwrap_or(u32::MAX));
             self.asked = len;
             return Ok(CopyStep::Read(DiskCommand::Read {
-                file: log.file(SegmentFile::Log, self.segment),
+                file: log.segments.file(SegmentFile::Log, self.segment),
                 at: self.at,
                 len,
                 pattern: ReadPattern::Sequential,
@@ -310,7 +310,7 @@ impl LogCopy {
         self.snapshots.clear();
         let name = FileName::new(format!("{}/{LEADER_EPOCH_CHECKPOINT}", self.directory));
         let mut snapshots = Vec::new();
-        if let Some(loose) = log.flush.loose_snapshots() {
+        if let Some(loose) = log.owed.loose_snapshots() {
             snapshots.extend(loose);
             snapshots.extend(log.segments.closed().iter().map(|segment| segment.base));
             snapshots.push(log.segments.active().base);

@@ -1,0 +1,71 @@
+//! Transactions as one partition sees them: open, ended by a marker, decided.
+
+use aplomb_model::batch::{BatchHeader, EndTxnMarker, RecordIter};
+use aplomb_model::{Offset, ProducerEpoch, ProducerId, Timestamp};
+
+use crate::index::AbortedTransaction;
+
+/// A transaction marker at its place in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionMarker {
+    /// Whose transaction ends.
+    pub producer: ProducerId,
+    /// The producer's epoch in the marker's batch.
+    pub epoch: ProducerEpoch,
+    /// How it ends, and who decided.
+    pub end: EndTxnMarker,
+    /// The marker's offset. Not looked at by [`ProducerState::check_marker`].
+    pub offset: Offset,
+    /// The marker's timestamp.
+    pub timestamp: Timestamp,
+}
+
+/// A transaction that has ended in this partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompletedTransaction {
+    /// Whose.
+    pub producer: ProducerId,
+    /// Where it began.
+    pub first_offset: Offset,
+    /// The offset of its marker.
+    pub last_offset: Offset,
+    /// Whether its records count.
+    pub committed: bool,
+    /// Up to where the log is decided after it: where the earliest other open transaction begins, or the
+    /// offset after the marker.
+    pub last_stable_offset: Offset,
+}
+
+impl CompletedTransaction {
+    /// The entry for the transaction index; `None` if the transaction was committed.
+    #[must_use]
+    pub fn aborted(&self) -> Option<AbortedTransaction> {
+        (!self.committed).then_some(AbortedTransaction {
+            producer: self.producer,
+            first_offset: self.first_offset,
+            last_offset: self.last_offset,
+            last_stable_offset: self.last_stable_offset,
+        })
+    }
+}
+
+/// A transaction that is not decided yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenTransaction {
+    /// Whose.
+    pub producer: ProducerId,
+    /// Where it began.
+    pub first_offset: Offset,
+    /// When its producer was last heard of.
+    pub last_timestamp: Timestamp,
+}
+
+/// The transaction marker in a control batch, if it is one.
+#[must_use]
+pub fn marker_of(header: &BatchHeader, records: &[u8]) -> Option<EndTxnMarker> {
+    if !header.is_control() || !header.is_transactional() {
+        return None;
+    }
+    let record = RecordIter::new(records, header.count()).next()?.ok()?;
+    EndTxnMarker::from_record(record.key?, record.value?)
+}
