@@ -1,12 +1,15 @@
 //! One broker with its disks, its clock and its clients, all from one seed.
 //!
-//! The broker is the real one: its shards, its logs, its start-up. Disks are those of `aplomb-disk-api::sim`, the tail's memory is on the heap, and
-//! time is virtual, so that thirty seconds of a frozen disk cost nothing. Clients speak the real protocol. Everything that happens follows from a
-//! [`Scenario`]; a scenario that fails is made smaller by [`shrink()`] and kept in a [`Corpus`]. A [`Campaign`] runs many.
+//! The broker is the real one: its shards, its logs, its start-up. Disks are those of
+//! `aplomb-disk-api::sim`, the tail's memory is on the heap, and time is virtual, so that thirty
+//! seconds of a frozen disk cost nothing. Clients speak the real protocol. Everything that happens
+//! follows from a [`Scenario`]; a scenario that fails is made smaller by [`shrink()`] and kept in a
+//! [`Corpus`]. A [`Campaign`] runs many.
 //!
-//! Start reading at `world`. `scenario` is what a seed stands for, `faults` and `outages` what goes wrong, `clients` who asks, `check` what must be
-//! true.
+//! Start reading at `simulation`. `scenario` is what a seed stands for, `faults` and `outages` what
+//! goes wrong, `clients` who asks, `check` what must be true.
 
+mod agenda;
 mod campaign;
 mod check;
 mod clients;
@@ -20,21 +23,21 @@ mod process;
 mod random;
 mod scenario;
 mod shrink;
+mod simulation;
 mod trace;
+mod troubles;
 mod world;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use aplomb_model::Instant;
-
 pub use campaign::{Campaign, Found, Tally};
 pub use corpus::{Corpus, CorpusError};
 pub use keeping::{keeping, told};
 pub use scenario::{NotAScenario, Scenario};
 pub use shrink::shrink;
-use world::World;
+use simulation::Simulation;
 
 /// What the disks of a simulation do with what they were told to sync.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,8 +45,9 @@ pub enum Syncs {
     /// They keep it, as disks do.
     #[default]
     Kept,
-    /// They say that they have, and a power cut takes it all the same. No broker can be safe on such disks: it is a fault that is put there to be
-    /// found, and a simulator that did not find it would be worth nothing.
+    /// They say that they have, and a power cut takes it all the same. No broker can be safe on
+    /// such disks: it is a fault that is put there to be found, and a simulator that did not find
+    /// it would be worth nothing.
     Forgotten,
 }
 
@@ -92,7 +96,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs a scenario. With `lines`, what happened can be read afterwards. A panic of the broker is a failure like others.
+/// Runs a scenario. With `lines`, what happened can be read afterwards. A panic of the broker is a
+/// failure like others.
 #[must_use]
 pub fn run(scenario: &Scenario, lines: bool) -> Outcome {
     run_on(scenario, Syncs::Kept, lines)
@@ -101,28 +106,18 @@ pub fn run(scenario: &Scenario, lines: bool) -> Outcome {
 /// The same on disks that may not keep what they should.
 #[must_use]
 pub fn run_on(scenario: &Scenario, syncs: Syncs, lines: bool) -> Outcome {
-    let mut world = World::new(scenario, syncs, lines);
-    let ended = catch_unwind(AssertUnwindSafe(|| world.run()));
+    let mut simulation = Simulation::new(scenario, syncs, lines);
+    let ended = catch_unwind(AssertUnwindSafe(|| simulation.run()));
     let what = match ended {
         Ok(Ok(())) => None,
         Ok(Err(what)) => Some(what),
         Err(panic) => Some(format!("it panics: {}", words_of(&*panic))),
     };
     if what.is_some() {
-        world.show();
+        simulation.show();
     }
-    let time = world.now.since(Instant::START);
-    let journal = &world.oracle.journal;
-    let summary = Summary {
-        digest: world.trace.digest(),
-        time,
-        acknowledged: journal.acknowledged,
-        read: journal.read,
-        lost: journal.lost,
-        starts: world.outages.restarts,
-        slowest: world.promptness.slowest,
-    };
-    Outcome { failure: what.map(|what| Failure { at: time, what }), summary, lines: world.trace.into_lines() }
+    let (summary, lines) = simulation.into_summary();
+    Outcome { failure: what.map(|what| Failure { at: summary.time, what }), summary, lines }
 }
 
 fn words_of(panic: &(dyn std::any::Any + Send)) -> String {

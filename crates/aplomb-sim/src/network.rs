@@ -1,30 +1,47 @@
-//! Between clients and shards: connections, whose requests and replies keep their order.
+//! The clients and their connections, over which requests and replies keep their order.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_broker::ports::{ConnectionId, Reply, Request, RequestId, ShardId};
+use aplomb_broker::config::SecurityProtocol;
+use aplomb_broker::ports::{ConnectionId, Reply, Request, RequestId, Session, ShardId};
 use aplomb_model::Instant;
 use bytes::Bytes;
 
+use super::agenda::Event;
 use super::check::promptness::Expect;
-use super::clients::{Action, Auditor, Client, of_role};
+use super::clients::{Action, Auditor, Client, Context, of_role};
+use super::process::LISTENER;
 use super::random::Dice;
 use super::scenario::Plan;
-use super::world::{Event, World};
+use super::world::World;
 
 const MS: Duration = Duration::from_millis(1);
+/// How long a frame is under way.
+const LATENCY: Range<Duration> = Duration::from_micros(20)..Duration::from_micros(400);
 /// The auditor's place among the clients.
-pub(crate) const AUDITOR: usize = 0;
+const AUDITOR: usize = 0;
 
-/// A script, or the auditor, of whom the world wants to know more.
-pub(crate) enum Scripted {
+/// Whom a running broker lets in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Door {
+    /// Connections are spread over so many shards.
+    pub(crate) shards: usize,
+    /// Until the auditor is done it comes alone.
+    pub(crate) auditor_only: bool,
+}
+
+/// A script, or the auditor, of which more is asked than of other clients.
+enum Scripted {
     Auditor(Box<Auditor>),
     Client(Box<dyn Client>),
 }
 
 impl Scripted {
-    pub(crate) fn as_mut(&mut self) -> &mut dyn Client {
+    fn as_mut(&mut self) -> &mut dyn Client {
         match self {
             Self::Auditor(auditor) => &mut **auditor,
             Self::Client(client) => client.as_mut(),
@@ -40,85 +57,131 @@ impl Scripted {
 }
 
 /// A client, and how it is connected.
-pub(crate) struct Slot {
-    pub(crate) client: Scripted,
-    pub(crate) dice: Dice,
-    pub(crate) correlation: i32,
-    pub(crate) connection: Option<ConnectionId>,
+struct Slot {
+    client: Scripted,
+    dice: Dice,
+    correlation: i32,
+    connection: Option<ConnectionId>,
     /// When it tries to connect.
-    pub(crate) next_try: Instant,
+    next_try: Instant,
 }
 
-impl Slot {
-    /// The auditor, and the clients of the plan.
-    pub(crate) fn all(plan: &Plan, seed: u64) -> Vec<Self> {
-        let slot =
-            |client, dice| Self { client, dice, correlation: 0, connection: None, next_try: Instant::START };
-        let auditor = slot(Scripted::Auditor(Box::default()), Dice::of(seed, "auditor", 0));
-        let clients = plan.clients.iter().map(|(number, role)| {
-            let mut dice = Dice::of(seed, "client", *number as u64);
-            let client = Scripted::Client(of_role(*role, &mut dice));
-            slot(client, dice)
-        });
-        std::iter::once(auditor).chain(clients).collect()
-    }
-}
-
-/// A connection.
 #[derive(Debug)]
-pub(crate) struct Connection {
+struct Connection {
     slot: usize,
     next_request: u64,
     next_reply: u64,
     /// Replies that wait for those before them.
     ready: BTreeMap<u64, Reply>,
+    /// When the last frame to the broker arrives there, and the last to the client.
     to_broker: Instant,
     to_client: Instant,
     /// The broker has said its last word.
     closing: bool,
 }
 
-impl World {
-    /// Clients that want to connect, or to be woken.
-    pub(crate) fn next_client(&self) -> Option<Instant> {
+/// All clients, the auditor first, and their connections.
+pub(crate) struct Network {
+    slots: Vec<Slot>,
+    connections: BTreeMap<ConnectionId, Connection>,
+    /// Every client is the same user, at home.
+    session: Arc<Session>,
+    next_connection: u64,
+}
+
+impl Network {
+    /// The clients of a plan, and the auditor; none is connected.
+    pub(crate) fn new(plan: &Plan, seed: u64) -> Self {
+        let slot =
+            |client, dice| Slot { client, dice, correlation: 0, connection: None, next_try: Instant::START };
+        let auditor = slot(Scripted::Auditor(Box::default()), Dice::of(seed, "auditor", 0));
+        let clients = plan.clients.iter().map(|(number, role)| {
+            let mut dice = Dice::of(seed, "client", *number as u64);
+            let client = Scripted::Client(of_role(*role, &mut dice));
+            slot(client, dice)
+        });
+        let slots = std::iter::once(auditor).chain(clients).collect();
+        let home = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let session = Arc::new(Session::anonymous(home, LISTENER.into(), SecurityProtocol::Plaintext));
+        Self { slots, connections: BTreeMap::new(), session, next_connection: 0 }
+    }
+
+    /// When the next client wants to connect, or to be woken. `door`: none while no broker listens.
+    pub(crate) fn next_wake(&self, door: Option<Door>) -> Option<Instant> {
         let slots = self.slots.iter().enumerate();
         slots
             .filter_map(|(n, slot)| match slot.connection {
                 Some(_) => slot.client.wake_at(),
-                None => self.may_connect(n).then_some(slot.next_try),
+                None => self.may_connect(n, door).then_some(slot.next_try),
             })
             .min()
     }
 
-    fn may_connect(&self, slot: usize) -> bool {
-        self.process.is_some()
-            && !self.outages.stopping
-            && (slot == AUDITOR || !self.outages.audit_first)
-            && (slot != AUDITOR || !self.is_auditor_done())
+    fn may_connect(&self, slot: usize, door: Option<Door>) -> bool {
+        match door {
+            None => false,
+            Some(_) if slot == AUDITOR => !self.is_auditor_done(),
+            Some(door) => !door.auditor_only,
+        }
+    }
+
+    fn auditor(&self) -> &Auditor {
+        match &self.slots[AUDITOR].client {
+            Scripted::Auditor(auditor) => auditor,
+            Scripted::Client(_) => unreachable!("the first slot is the auditor's"),
+        }
     }
 
     pub(crate) fn is_auditor_done(&self) -> bool {
-        matches!(&self.slots[AUDITOR].client, Scripted::Auditor(auditor) if auditor.done)
+        self.auditor().done
     }
 
-    pub(crate) fn wake_clients(&mut self) {
+    /// The broker is up: a new auditor comes at once, the others a little later.
+    pub(crate) fn broker_is_up(&mut self, now: Instant) {
+        self.slots[AUDITOR].client = Scripted::Auditor(Box::default());
+        for (n, slot) in self.slots.iter_mut().enumerate() {
+            let latest = if n == AUDITOR { MS } else { MS * 100 };
+            slot.next_try = now + slot.dice.time(Duration::ZERO..latest);
+        }
+    }
+
+    /// Whether the auditor wants to come alone for no reason.
+    pub(crate) fn audits_alone_by_chance(&mut self) -> bool {
+        self.slots[AUDITOR].dice.percent(30)
+    }
+
+    /// If the auditor is done and still connected, it leaves and tells how many partitions it could
+    /// not read.
+    pub(crate) fn dismiss_auditor(&mut self, world: &mut World) -> Option<usize> {
+        let id = self.slots[AUDITOR].connection.filter(|_| self.is_auditor_done())?;
+        let unread = self.auditor().unread;
+        world.note("audited", &[unread as u64]);
+        world.agenda.at_process(world.now(), Event::ClosedByClient { connection: id });
+        self.drop_connection(id, world);
+        Some(unread)
+    }
+
+    /// Clients whose time has come connect, or have their turn.
+    pub(crate) fn wake(&mut self, door: Option<Door>, world: &mut World) {
         for n in 0..self.slots.len() {
             let slot = &self.slots[n];
-            match slot.connection {
-                None if self.may_connect(n) && slot.next_try <= self.now => self.connect(n),
-                Some(_) if slot.client.wake_at().is_some_and(|at| at <= self.now) => {
-                    self.trace.event(self.now, "client wakes", &[n as u64]);
-                    self.client_turn(n, |client, ctx| client.on_wake(ctx));
+            match (slot.connection, door) {
+                (None, Some(Door { shards, .. }))
+                    if self.may_connect(n, door) && slot.next_try <= world.now() =>
+                {
+                    self.connect(n, shards, world);
                 }
-                None | Some(_) => {}
+                (Some(_), _) if slot.client.wake_at().is_some_and(|at| at <= world.now()) => {
+                    world.note("client wakes", &[n as u64]);
+                    self.turn(n, world, |client, ctx| client.on_wake(ctx));
+                }
+                (None | Some(_), _) => {}
             }
         }
-        self.after_audit();
     }
 
-    fn connect(&mut self, slot: usize) {
-        let Some(process) = &self.process else { return };
-        let shard = ShardId(self.slots[slot].dice.within(0..process.shards.len() as u64) as u16);
+    fn connect(&mut self, slot: usize, shards: usize, world: &mut World) {
+        let shard = ShardId(self.slots[slot].dice.within(0..shards as u64) as u16);
         let id = ConnectionId { shard, number: self.next_connection };
         self.next_connection += 1;
         let connection = Connection {
@@ -126,18 +189,36 @@ impl World {
             next_request: 0,
             next_reply: 0,
             ready: BTreeMap::new(),
-            to_broker: self.now,
-            to_client: self.now,
+            to_broker: world.now(),
+            to_client: world.now(),
             closing: false,
         };
         self.connections.insert(id, connection);
         self.slots[slot].connection = Some(id);
-        self.trace.event(self.now, "connect", &[slot as u64, shard.0.into(), id.number]);
-        self.client_turn(slot, |client, ctx| client.on_connected(ctx));
+        world.note("connect", &[slot as u64, shard.0.into(), id.number]);
+        self.turn(slot, world, |client, ctx| client.on_connected(ctx));
     }
 
-    /// Carries out what a client wants.
-    pub(crate) fn act(&mut self, slot: usize, actions: Vec<Action>) {
+    /// A client's turn, and what comes of it.
+    fn turn(&mut self, slot: usize, world: &mut World, turn: impl FnOnce(&mut dyn Client, &mut Context<'_>)) {
+        let plan = world.plan.clone();
+        let clocks = (world.now(), world.wall());
+        let Slot { client, dice, correlation, .. } = &mut self.slots[slot];
+        let noting = world.trace.is_read();
+        let mut ctx = Context::new(clocks, dice, &mut world.oracle, &plan, correlation, noting);
+        turn(client.as_mut(), &mut ctx);
+        let (actions, notes) = (ctx.actions, ctx.notes);
+        for note in notes.into_iter().flatten() {
+            world.say(|| format!("client {slot}: {note}"));
+        }
+        self.act(slot, actions, world);
+        for topic in std::mem::take(&mut world.oracle.cluster.gone) {
+            world.oracle.journal.forget(topic);
+        }
+        world.note_appended();
+    }
+
+    fn act(&mut self, slot: usize, actions: Vec<Action>, world: &mut World) {
         for action in actions {
             let Some(id) = self.slots[slot].connection else { return };
             match action {
@@ -145,69 +226,71 @@ impl World {
                     let Some(connection) = self.connections.get_mut(&id) else { continue };
                     let sequence = connection.next_request;
                     connection.next_request += 1;
-                    let delay = self.network.time(Duration::from_micros(20)..Duration::from_micros(400));
-                    connection.to_broker = connection.to_broker.max(self.now + delay);
-                    let when = connection.to_broker;
-                    self.at_process(when, Event::Frame { connection: id, sequence, frame, expect });
+                    let arrives = world.now() + world.agenda.latency(LATENCY);
+                    connection.to_broker = connection.to_broker.max(arrives);
+                    let event = Event::Frame { connection: id, sequence, frame, expect };
+                    world.agenda.at_process(connection.to_broker, event);
                 }
                 Action::Disconnect => {
-                    let when = self.connections.get(&id).map_or(self.now, |connection| connection.to_broker);
-                    self.at_process(when, Event::ClosedByClient { connection: id });
-                    self.drop_connection(id);
+                    let last = self.connections.get(&id).map(|connection| connection.to_broker);
+                    let when = last.unwrap_or(world.now());
+                    world.agenda.at_process(when, Event::ClosedByClient { connection: id });
+                    self.drop_connection(id, world);
                 }
             }
         }
     }
 
-    pub(crate) fn deliver_frame(&mut self, id: ConnectionId, sequence: u64, frame: Bytes, expect: Expect) {
-        // A broker that stops reads no more, and neither does one that has closed the connection.
-        if self.outages.stopping || self.connections.get(&id).is_some_and(|connection| connection.closing) {
-            return;
+    /// A frame arrives at the broker: the request that it is, unless the broker has closed the
+    /// connection and reads no more.
+    pub(crate) fn frame_arrives(
+        &mut self,
+        id: ConnectionId,
+        sequence: u64,
+        frame: Bytes,
+        expect: Expect,
+        world: &mut World,
+    ) -> Option<Request> {
+        let connection = self.connections.get(&id);
+        if connection.is_some_and(|connection| connection.closing) {
+            return None;
         }
         let request = RequestId { connection: id, sequence };
-        self.trace.event(self.now, "request", &[id.number, sequence, frame.len() as u64]);
-        self.trace.say(self.now, || format!("  {expect:?}"));
-        if self.connections.contains_key(&id) {
-            self.promptness.arrives(request, expect, self.now);
+        world.note("request", &[id.number, sequence, frame.len() as u64]);
+        world.say(|| format!("  {expect:?}"));
+        if connection.is_some() {
+            world.promptness.arrives(request, expect, world.agenda.now());
         }
-        let request = Request { id: request, frame, session: Self::session() };
-        self.turn(id.shard, |shard, now, out| shard.on_request(request, now, out));
+        Some(Request { id: request, frame, session: self.session.clone() })
     }
 
     /// A shard answers.
-    pub(crate) fn reply(&mut self, id: RequestId, reply: Reply) {
-        self.trace.event(self.now, "reply", &[id.connection.number, id.sequence]);
-        if !self.connections.contains_key(&id.connection) {
-            return; // the client is gone
-        }
-        let checked = self.promptness.answered(id, self.now);
-        self.oracle.expect(checked);
-        let delay = self.network.time(Duration::from_micros(20)..Duration::from_micros(400));
+    pub(crate) fn reply(&mut self, id: RequestId, reply: Reply, world: &mut World) {
+        world.note("reply", &[id.connection.number, id.sequence]);
+        // Without a connection the client is gone.
         let Some(connection) = self.connections.get_mut(&id.connection) else { return };
+        let checked = world.promptness.answered(id, world.agenda.now());
+        world.oracle.expect(checked);
+        let arrives = world.now() + world.agenda.latency(LATENCY);
         connection.ready.insert(id.sequence, reply);
-        let mut events = Vec::new();
         while let Some(reply) = connection.ready.remove(&connection.next_reply) {
             connection.next_reply += 1;
-            connection.to_client = connection.to_client.max(self.now + delay);
+            connection.to_client = connection.to_client.max(arrives);
             let event = match reply {
                 Reply::Frame { parts: frame, .. } => Event::Answer { connection: id.connection, frame },
                 Reply::Nothing { .. } => continue,
                 Reply::Close { reason } => {
                     connection.closing = true;
-                    let now = self.now;
-                    self.trace
-                        .say(now, || format!("connection {} is closed: {reason:?}", id.connection.number));
+                    world.say(|| format!("connection {} is closed: {reason:?}", id.connection.number));
                     Event::ClosedByBroker { connection: id.connection }
                 }
             };
-            events.push((connection.to_client, event));
-        }
-        for (when, event) in events {
-            self.at_process(when, event);
+            world.agenda.at_process(connection.to_client, event);
         }
     }
 
-    pub(crate) fn deliver_answer(&mut self, id: ConnectionId, frame: &[Bytes]) {
+    /// An answer arrives at its client.
+    pub(crate) fn answer_arrives(&mut self, id: ConnectionId, frame: &[Bytes], world: &mut World) {
         let Some(connection) = self.connections.get(&id) else { return };
         let slot = connection.slot;
         let bytes = Bytes::from(frame.concat());
@@ -216,27 +299,29 @@ impl World {
             (i32::from_be_bytes([a, b, c, d]), i32::from_be_bytes([e, f, g, h]))
         });
         let Some((_, correlation)) = head.filter(|(length, _)| *length as usize + 4 == bytes.len()) else {
-            return self.oracle.violated(format!("a frame of {} bytes says it has {head:?}", bytes.len()));
+            let what = format!("a frame of {} bytes says it has {head:?}", bytes.len());
+            return world.oracle.violated(what);
         };
-        self.trace.event(self.now, "answer", &[slot as u64, correlation as u64, bytes.len() as u64]);
-        self.client_turn(slot, |client, ctx| client.on_answer(correlation, bytes.slice(4..), ctx));
+        world.note("answer", &[slot as u64, correlation as u64, bytes.len() as u64]);
+        self.turn(slot, world, |client, ctx| client.on_answer(correlation, bytes.slice(4..), ctx));
     }
 
     /// A client's connection is gone.
-    pub(crate) fn drop_connection(&mut self, id: ConnectionId) {
+    pub(crate) fn drop_connection(&mut self, id: ConnectionId, world: &mut World) {
         let Some(connection) = self.connections.remove(&id) else { return };
-        self.promptness.closed(id);
+        world.promptness.closed(id);
         let slot = connection.slot;
-        self.trace.event(self.now, "disconnected", &[slot as u64, id.number]);
+        world.note("disconnected", &[slot as u64, id.number]);
         self.slots[slot].connection = None;
-        self.slots[slot].next_try = self.now + self.slots[slot].dice.time(MS..MS * 60);
-        self.client_turn(slot, |client, ctx| client.on_disconnected(ctx));
+        self.slots[slot].next_try = world.now() + self.slots[slot].dice.time(MS..MS * 60);
+        self.turn(slot, world, |client, ctx| client.on_disconnected(ctx));
     }
 
-    pub(crate) fn drop_all_connections(&mut self) {
+    /// The broker is gone, and all connections with it.
+    pub(crate) fn drop_all_connections(&mut self, world: &mut World) {
         for id in self.connections.keys().copied().collect::<Vec<_>>() {
-            self.drop_connection(id);
+            self.drop_connection(id, world);
         }
-        self.promptness.ended();
+        world.promptness.ended();
     }
 }

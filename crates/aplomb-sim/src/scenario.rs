@@ -1,7 +1,8 @@
 //! What a seed stands for: a broker, its disks and topics, the clients, and what goes wrong when.
 //!
-//! A [`Scenario`] is what one writes down; the [`Plan`] is what follows from it. Clients and faults can be left out one by one without changing the
-//! others, which is how a failing scenario is made small.
+//! A [`Scenario`] is what one writes down; the [`Plan`] is what follows from it. Clients and faults
+//! can be left out one by one without changing the others, which is how a failing scenario is made
+//! small.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,9 +19,12 @@ use super::random::Dice;
 const METADATA_SNAPSHOTS: [&str; 3] = ["300", "3000", "20971520"];
 /// Memory for readers: one batch at a time, a few, plenty.
 const FETCH_MEMORY: [&str; 3] = ["0", "5000", "67108864"];
+/// Topics whose names begin so come and go.
+const PASSING: &str = "x";
 const MS: Duration = Duration::from_millis(1);
 
-/// A simulation, as one writes it down: `seed=17`, or `seed=17 millis=2500 without-clients=1,4 without-faults=0`.
+/// A simulation, as one writes it down: `seed=17`, or `seed=17 millis=2500 without-clients=1,4
+/// without-faults=0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
     /// Everything follows from it.
@@ -210,6 +214,16 @@ impl Plan {
 impl TopicPlan {
     fn draw(number: usize, seed: u64) -> Self {
         Self::named(format!("t{number}"), Dice::of(seed, "topic", number as u64))
+    }
+
+    /// The name of a topic that comes and goes.
+    pub(crate) fn passing_name(number: u64) -> String {
+        format!("{PASSING}{number}")
+    }
+
+    /// Whether a topic of this name comes and goes.
+    pub(crate) fn is_passing(name: &str) -> bool {
+        name.starts_with(PASSING)
     }
 
     /// A topic that comes and goes.

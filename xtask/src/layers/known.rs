@@ -37,8 +37,6 @@ pub(super) const CIRCLES: &[Known] = &[
     ("aplomb-log", "tail", &["log_tail", "reading"]),
     ("aplomb-disk", "", &["engine", "housekeeping", "io", "publish", "writer"]),
     ("aplomb-lab", "", &["incidents", "scene", "workload"]),
-    ("aplomb-sim", "", &["network", "outages", "world"]),
-    ("aplomb-sim", "clients", &["admin", "super::Place", "super::all_places"]),
     ("aplomb-server", "", &["metrics", "net", "reactor"]),
     ("aplomb-server", "reactor", &["closing", "super::Reactor"]),
 ];

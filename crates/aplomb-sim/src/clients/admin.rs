@@ -19,9 +19,7 @@ use crate::check::journal::Before;
 use crate::check::{Checked, Oracle};
 use crate::scenario::TopicPlan;
 
-/// Topics whose names begin so come and go.
-pub(super) const PASSING: &str = "x";
-/// How many of those there may be.
+/// How many topics come and go.
 const PASSING_COUNT: u64 = 3;
 /// `ConfigResource.Type.TOPIC`
 const TOPIC: i8 = 2;
@@ -96,7 +94,7 @@ impl Admin {
 
     fn come_or_go(&mut self, ctx: &mut Context<'_>) {
         let number = ctx.dice.within(0..PASSING_COUNT);
-        let name = format!("{PASSING}{number}");
+        let name = TopicPlan::passing_name(number);
         if ctx.oracle.cluster.is_in_doubt(&name) {
             return;
         }

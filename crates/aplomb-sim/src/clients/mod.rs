@@ -21,7 +21,7 @@ use bytes::Bytes;
 use super::check::promptness::Expect;
 use super::check::{Oracle, PartitionId};
 use super::random::Dice;
-use super::scenario::{Plan, Role};
+use super::scenario::{Plan, Role, TopicPlan};
 
 pub(crate) use auditor::Auditor;
 
@@ -146,9 +146,9 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Whether nobody deletes the topic.
+    /// Whether the topic is never deleted.
     pub(crate) fn stays(&self) -> bool {
-        !self.topic.starts_with(admin::PASSING)
+        !TopicPlan::is_passing(&self.topic)
     }
 }
 

@@ -1,0 +1,247 @@
+//! One broker, its clients, and what goes wrong with them, step by step.
+//!
+//! Nothing happens but in [`Simulation::step`], in an order that follows from the seed: what is due
+//! on the disks, then events, then the shards' and the clients' own wake-ups. `network` is what
+//! lies between clients and shards, `outages` the process with all that happens to it.
+
+use std::time::Duration;
+
+use aplomb_broker::Shard;
+use aplomb_broker::ports::{Now, Output, Severity, ShardId};
+use aplomb_disk_api::sim::SimDisk;
+use aplomb_model::Instant;
+
+use super::agenda::{Event, Line};
+use super::network::Network;
+use super::outages::{Next, Outages};
+use super::scenario::Scenario;
+use super::world::World;
+use super::{Summary, Syncs};
+
+/// How often waiting requests are looked at.
+const LOOK: Duration = Duration::from_millis(3);
+/// How long the last audit may take.
+const LAST_AUDIT: Duration = Duration::from_secs(200);
+
+/// A run under way.
+pub(crate) struct Simulation {
+    world: World,
+    network: Network,
+    outages: Outages,
+    next_look: Instant,
+}
+
+impl Simulation {
+    /// A scenario on the kind of disks that `syncs` says. With `lines`, the trace can be read.
+    pub(crate) fn new(scenario: &Scenario, syncs: Syncs, lines: bool) -> Self {
+        let world = World::new(scenario, syncs, lines);
+        let network = Network::new(&world.plan, world.seed);
+        let outages = Outages::new(world.plan.disks);
+        Self { next_look: world.now(), world, network, outages }
+    }
+
+    /// Runs to the end of the plan, then has everything looked at once more. The error is what is
+    /// wrong.
+    pub(crate) fn run(&mut self) -> Result<(), String> {
+        let end = self.world.now() + self.world.plan.length;
+        while self.world.now() < end {
+            self.step(end)?;
+        }
+        self.world.say(|| "the end: everything is looked at once more".to_owned());
+        let next = self.outages.finish(&mut self.world, &mut self.network);
+        self.go_on(next);
+        let limit = self.world.now() + LAST_AUDIT;
+        while !self.outages.is_audited(&self.network) {
+            if self.world.now() >= limit {
+                return Err("the last audit does not come to an end".to_owned());
+            }
+            self.step(limit)?;
+        }
+        Ok(())
+    }
+
+    /// Goes on to the next thing that happens, at the latest to `limit`.
+    fn step(&mut self, limit: Instant) -> Result<(), String> {
+        let next = self.next_moment().unwrap_or(limit).min(limit);
+        self.world.agenda.advance(next)?;
+        self.run_disks();
+        while self.world.oracle.violation().is_none()
+            && let Some(event) = self.world.agenda.take_due()
+        {
+            self.handle(event);
+        }
+        self.wake_shards();
+        self.network.wake(self.outages.door(), &mut self.world);
+        self.outages.after_audit(&mut self.world, &mut self.network);
+        self.look_for_late()?;
+        self.world.oracle.violation().map_or(Ok(()), |wrong| Err(wrong.to_owned()))
+    }
+
+    fn next_moment(&mut self) -> Option<Instant> {
+        let event = self.world.agenda.next();
+        let disks = self.world.disks.iter().filter_map(SimDisk::next_event).min();
+        let client = self.network.next_wake(self.outages.door());
+        let shards = self.outages.process_mut().into_iter().flat_map(|process| &mut process.shards);
+        let shards = shards.filter_map(Shard::wake_at).min();
+        [event, disks, shards, client].into_iter().flatten().min()
+    }
+
+    fn run_disks(&mut self) {
+        let world = &mut self.world;
+        let now = world.now();
+        for (n, disk) in world.disks.iter().enumerate() {
+            if disk.next_event().is_some_and(|at| at <= now) {
+                disk.advance(now);
+                world.trace.event(now, "disk", &[n as u64]);
+            }
+        }
+        let Some(process) = self.outages.process() else { return };
+        for (shard, completion) in process.take_completions() {
+            let when = world.agenda.arrival(Line::Disk(completion.disk.0, shard));
+            world.agenda.at_process(when, Event::Completion { shard, completion });
+        }
+        self.outages.notice_lost_disks(world);
+    }
+
+    fn handle(&mut self, event: Event) {
+        let (world, network, outages) = (&mut self.world, &mut self.network, &mut self.outages);
+        match event {
+            Event::Frame { connection, sequence, frame, expect } => {
+                if outages.is_stopping() {
+                    return; // it reads no more
+                }
+                let request = network.frame_arrives(connection, sequence, frame, expect, world);
+                if let Some(request) = request {
+                    self.turn(connection.shard, |shard, now, out| shard.on_request(request, now, out));
+                }
+            }
+            Event::ClosedByClient { connection } => {
+                world.note("closed", &[connection.number]);
+                self.turn(connection.shard, |shard, now, out| {
+                    shard.on_connection_closed(connection, now, out)
+                });
+            }
+            Event::Answer { connection, frame } => {
+                network.answer_arrives(connection, &frame, world);
+                outages.end_if_stopped(world, network);
+            }
+            Event::ClosedByBroker { connection } => network.drop_connection(connection, world),
+            Event::Message { from, to, message } => {
+                world.note("message", &[from.0.into(), to.0.into()]);
+                self.turn(to, |shard, now, out| shard.on_message(from, message, now, out));
+            }
+            Event::Completion { shard, completion } => {
+                let numbers = [completion.disk.0.into(), shard.0.into(), completion.ticket.0];
+                world.note("completion", &numbers);
+                self.turn(shard, |shard, now, out| shard.on_completion(completion, now, out));
+            }
+            Event::Fault(place) => {
+                let next = outages.strike(place, world, network);
+                self.go_on(next);
+            }
+            Event::Thaw { disk } => outages.thaw(disk, world),
+            Event::Hasten { disk } => outages.hasten(disk, world),
+            Event::GiveUp => outages.kill(world, network),
+            Event::StopDeadline => {
+                world.say(|| "it did not stop in time".to_owned());
+                outages.kill(world, network);
+            }
+            Event::Start => outages.start(world, network),
+        }
+    }
+
+    fn go_on(&mut self, next: Next) {
+        match next {
+            Next::GoOn => {}
+            Next::TellShardsToStop => {
+                for n in 0..self.outages.shards() {
+                    self.turn(ShardId(n as u16), |shard, now, out| shard.begin_stop(now, out));
+                }
+            }
+        }
+    }
+
+    fn wake_shards(&mut self) {
+        for n in 0..self.outages.shards() {
+            let now = self.world.now();
+            let Some(process) = self.outages.process_mut() else { return };
+            if process.shards[n].wake_at().is_some_and(|at| at <= now) {
+                self.world.note("wake", &[n as u64]);
+                self.turn(ShardId(n as u16), |shard, now, out| shard.on_wake(now, out));
+            }
+        }
+    }
+
+    /// A shard has its turn, and what comes of it is carried on; unless the process dies in it.
+    fn turn(&mut self, id: ShardId, turn: impl FnOnce(&mut Shard, Now, &mut Vec<Output>)) {
+        let (world, network, outages) = (&mut self.world, &mut self.network, &mut self.outages);
+        let Some(process) = outages.process_mut() else { return };
+        let mut out = Vec::new();
+        turn(&mut process.shards[usize::from(id.0)], world.clocks(), &mut out);
+        if process.life.is_over() {
+            world.note("killed in its turn", &[id.0.into()]);
+            return outages.kill(world, network);
+        }
+        for output in out {
+            match output {
+                Output::Reply { id, reply } => network.reply(id, reply, world),
+                Output::Send { to, message } => {
+                    let when = world.agenda.arrival(Line::Shards(id, to));
+                    world.agenda.at_process(when, Event::Message { from: id, to, message });
+                }
+                // Connections are not simulated.
+                Output::ConnectionLimits { .. } => {}
+                Output::Event(event) => {
+                    world.say(|| format!("{}: {}", event.room, event.text));
+                    let expected =
+                        event.text.contains("offline") || event.text.contains("metadata cannot be written");
+                    if event.severity == Severity::Error && !expected {
+                        world.oracle.violated(format!("{}: {}", event.room, event.text));
+                    }
+                }
+            }
+        }
+        self.note_tight_shares();
+        self.outages.end_if_stopped(&mut self.world, &mut self.network);
+    }
+
+    fn note_tight_shares(&mut self) {
+        let Some(process) = self.outages.process() else { return };
+        for (disk, share) in process.shares.iter().enumerate() {
+            let stats = share.stats();
+            let room = stats.free + stats.cached;
+            if room < (stats.chunks / 4).max(10) {
+                self.world.promptness.is_tight(disk, self.world.agenda.now());
+            }
+        }
+    }
+
+    fn look_for_late(&mut self) -> Result<(), String> {
+        let now = self.world.now();
+        if now < self.next_look || self.outages.process().is_none() {
+            return Ok(());
+        }
+        self.next_look = now + LOOK;
+        self.world.look_for_late(self.outages.lost())
+    }
+
+    /// Adds to the trace how things stand.
+    pub(crate) fn show(&mut self) {
+        self.outages.show(&mut self.world);
+    }
+
+    /// What was done so far, and the lines of the trace.
+    pub(crate) fn into_summary(self) -> (Summary, Vec<String>) {
+        let journal = &self.world.oracle.journal;
+        let summary = Summary {
+            digest: self.world.trace.digest(),
+            time: self.world.now().since(Instant::START),
+            acknowledged: journal.acknowledged,
+            read: journal.read,
+            lost: journal.lost,
+            starts: self.outages.restarts(),
+            slowest: self.world.promptness.slowest,
+        };
+        (summary, self.world.trace.into_lines())
+    }
+}
