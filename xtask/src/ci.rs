@@ -21,6 +21,7 @@ const STEPS: &[(&str, Step)] = &[
     ("fmt", Step::Cargo(&["fmt", "--all", "--check"], None)),
     ("layers", Step::Chore(crate::layers::run)),
     ("tidy", Step::Chore(|root| crate::tidy::run(root, &[]))),
+    ("deny", Step::Chore(|root| crate::deny::run(root, &[]))),
     ("codegen", Step::Chore(|root| crate::codegen::run(root, &["--check"]))),
     (
         "clippy",

@@ -1,7 +1,8 @@
-//! Chores of the workspace: `cargo xtask ci`, `layers`, `tidy`, `codegen`, `docs`.
+//! Chores of the workspace: `cargo xtask ci`, `layers`, `tidy`, `deny`, `codegen`, `docs`.
 
 mod ci;
 mod codegen;
+mod deny;
 mod docs;
 mod layers;
 mod tidy;
@@ -17,9 +18,10 @@ fn main() -> ExitCode {
         ["codegen", rest @ ..] => codegen::run(root, rest),
         ["docs", rest @ ..] => docs::run(root, rest),
         ["layers"] => layers::run(root),
+        ["deny", rest @ ..] => deny::run(root, rest),
         ["tidy", rest @ ..] => tidy::run(root, rest),
         ["ci", steps @ ..] => ci::run(root, steps),
-        _ => Err("usage: cargo xtask ci [STEP...] | layers | tidy [ARGS] | codegen [ARGS] | docs [--check]"
+        _ => Err("usage: cargo xtask ci [STEP...] | layers | tidy [ARGS] | deny [ARGS] | codegen [ARGS] | docs [--check]"
             .to_owned()),
     };
     match result {
