@@ -1,4 +1,4 @@
-//! Time as a value. Nothing here reads a clock: the reactor does, and passes the result on.
+//! Time as a value. Nothing here reads a clock: the loop does, and passes the result on.
 
 use std::ops::Add;
 use std::time::Duration;

@@ -7,7 +7,7 @@ use aplomb_broker::ports::Now;
 use aplomb_model::{Instant, Timestamp};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Reads both clocks. A reactor does it once for each turn of its loop.
+/// Reads both clocks. A loop does it once a turn.
 #[must_use]
 pub fn now() -> Now {
     Now { instant: instant(), wall: wall() }
@@ -29,7 +29,7 @@ pub fn wall() -> Timestamp {
     Timestamp(at.tv_sec * 1000 + at.tv_nsec / 1_000_000)
 }
 
-#[expect(clippy::disallowed_methods, reason = "the reactor reads the clock")]
+#[expect(clippy::disallowed_methods, reason = "the loop reads the clock")]
 fn read(clock: ClockId) -> Timespec {
     clock_gettime(clock)
 }

@@ -1,4 +1,4 @@
-//! Starts and ends the threads: an acceptor, and a reactor for each shard.
+//! Starts and ends the threads: an acceptor, and a loop for each shard.
 //!
 //! The order of a start: a [`Switchboard`] makes the mailboxes, since disks must know where completions go before the cores that want
 //! them exist; then [`Server::start`] takes the cores, makes the threads, and returns when each of them is under guard and at work.
@@ -13,21 +13,22 @@ use std::time::Duration;
 use aplomb_broker::ports::ShardId;
 use aplomb_disk_api::CompletionSink;
 
+use crate::clock;
+use crate::figures::LoopFigures;
 use crate::guard::{Guard, GuardError};
 use crate::log::Log;
+use crate::loops::acceptor::{Acceptor, AcceptorParts};
+use crate::loops::{Core, Mail, Parts, ShardLoop, StopSignal};
+use crate::mail::{CAPACITY, Inbox, Mailbox, Outbox, Waker, mailbox};
 use crate::metrics::kafka::Kafka;
-use crate::metrics::{BrokerFigures, Health, Metrics, Page};
-use crate::net::acceptor::{Acceptor, AcceptorParts};
+use crate::metrics::{BrokerFigures, Health, Metrics, ServerFigures};
 use crate::net::{Connections, FrameBudget, Listener, NetConfig};
-use crate::reactor::{
-    Core, Inbox, MAILBOX_CAPACITY, Mailbox, Outbox, Parts, Reactor, ReactorStats, StopSignal, Waker, mailbox,
-};
 
 /// The shards' mailboxes, before there are shards.
 #[derive(Debug)]
 pub struct Switchboard {
-    mailboxes: Vec<Arc<Mailbox>>,
-    inboxes: Vec<Inbox>,
+    mailboxes: Vec<Arc<Mailbox<Mail>>>,
+    inboxes: Vec<Inbox<Mail>>,
 }
 
 /// A thread of a server.
@@ -64,8 +65,8 @@ pub struct Server<C> {
     acceptor_stop: Arc<AtomicBool>,
     acceptor_waker: Arc<Waker>,
     stop: Arc<StopSignal>,
-    mailboxes: Vec<Arc<Mailbox>>,
-    observed: Observed,
+    mailboxes: Vec<Arc<Mailbox<Mail>>>,
+    figures: ServerFigures,
 }
 
 /// Why a server does not start.
@@ -79,16 +80,6 @@ pub enum StartError {
     Guard(#[from] GuardError),
 }
 
-/// What metrics are made of.
-#[derive(Clone, Debug)]
-struct Observed {
-    connections: Arc<Connections>,
-    budget: Arc<FrameBudget>,
-    reactors: Vec<Arc<ReactorStats>>,
-    guard: Guard,
-    log: Log,
-}
-
 impl Switchboard {
     /// Mailboxes for so many shards.
     ///
@@ -96,7 +87,7 @@ impl Switchboard {
     /// If the process may not open more descriptors.
     pub fn new(shards: usize) -> std::io::Result<Self> {
         let wakers: Vec<_> = (0..shards).map(|_| Waker::new().map(Arc::new)).collect::<Result<_, _>>()?;
-        let (mailboxes, inboxes) = wakers.into_iter().map(|waker| mailbox(waker, MAILBOX_CAPACITY)).unzip();
+        let (mailboxes, inboxes) = wakers.into_iter().map(|waker| mailbox(waker, CAPACITY)).unzip();
         Ok(Self { mailboxes, inboxes })
     }
 
@@ -132,9 +123,9 @@ impl<C: Core> Server<C> {
         let budget = FrameBudget::new(net.max_frames, inboxes.iter().map(|inbox| Arc::clone(inbox.waker())));
         let stop = Arc::new(StopSignal::new(cores.len()));
         let names = || listeners.iter().map(|listener| Arc::clone(&listener.name));
-        let reactors: Vec<Arc<ReactorStats>> =
-            cores.iter().map(|_| Arc::new(ReactorStats::new(names()))).collect();
-        let observed = Observed { connections, budget, reactors, guard, log };
+        let loops: Vec<Arc<LoopFigures>> =
+            cores.iter().map(|_| Arc::new(LoopFigures::new(names()))).collect();
+        let figures = ServerFigures { connections, budget, loops, guard, log };
 
         let (at_work, news) = channel();
         let mut shards = Vec::with_capacity(cores.len());
@@ -144,37 +135,37 @@ impl<C: Core> Server<C> {
                 shard,
                 core,
                 inbox,
-                outbox: Outbox::new(mailboxes.iter().map(Arc::clone)),
-                budget: Arc::clone(&observed.budget),
+                outbox: Outbox::new(&mailboxes),
+                budget: Arc::clone(&figures.budget),
                 net: net.clone(),
-                limits: Arc::clone(&observed.connections),
+                limits: Arc::clone(&figures.connections),
                 stop: Arc::clone(&stop),
-                stats: Arc::clone(&observed.reactors[index]),
-                log: observed.log.clone(),
+                figures: Arc::clone(&figures.loops[index]),
+                log: figures.log.clone(),
             };
-            let reactor = Reactor::new(parts)?;
+            let shard_loop = ShardLoop::new(parts)?;
             let thread = Starting {
-                guard: observed.guard.clone(),
+                guard: figures.guard.clone(),
                 bells: Arc::clone(&bells),
                 at_work: at_work.clone(),
                 prepare: Arc::clone(&prepare),
             };
-            shards.push(thread.spawn(ServerThread::Shard(shard), move || reactor.run())?);
+            shards.push(thread.spawn(ServerThread::Shard(shard), move || shard_loop.run())?);
         }
         let acceptor_stop = Arc::new(AtomicBool::new(false));
         let acceptor = Acceptor::new(AcceptorParts {
             listeners,
             net,
-            connections: Arc::clone(&observed.connections),
-            outbox: Outbox::new(mailboxes.iter().map(Arc::clone)),
+            connections: Arc::clone(&figures.connections),
+            outbox: Outbox::new(&mailboxes),
             waker: Arc::clone(&acceptor_waker),
             stop: Arc::clone(&acceptor_stop),
-            log: observed.log.clone(),
+            log: figures.log.clone(),
         })?;
-        let thread = Starting { guard: observed.guard.clone(), bells, at_work, prepare };
+        let thread = Starting { guard: figures.guard.clone(), bells, at_work, prepare };
         let acceptor = thread.spawn(ServerThread::Acceptor, move || acceptor.run())?;
 
-        let server = Self { shards, acceptor, acceptor_stop, acceptor_waker, stop, mailboxes, observed };
+        let server = Self { shards, acceptor, acceptor_stop, acceptor_waker, stop, mailboxes, figures };
         let outcome: Result<Vec<()>, GuardError> = news.iter().take(server.shards.len() + 1).collect();
         match outcome {
             Ok(_) => Ok(server),
@@ -190,7 +181,7 @@ impl<C: Core> Server<C> {
     pub fn begin_stop(&self, patience: Duration) {
         self.acceptor_stop.store(true, Ordering::SeqCst);
         self.acceptor_waker.ring();
-        self.stop.request(crate::clock::instant() + patience);
+        self.stop.request(clock::instant() + patience);
         for mailbox in &self.mailboxes {
             mailbox.ring();
         }
@@ -208,16 +199,12 @@ impl<C: Core> Server<C> {
 
     /// Adds what can be seen of the server, and of the cores that it carries, to the metrics.
     pub fn observe(&self, metrics: &Metrics, health: &Health, broker: BrokerFigures) {
-        health.watch(self.observed.reactors.clone());
-        let observed = self.observed.clone();
-        let mut kafka = Kafka::new(
-            broker,
-            observed.reactors.clone(),
-            Arc::clone(&observed.connections),
-            crate::clock::instant(),
-        );
-        metrics.add(move |page| kafka.put_on(page, crate::clock::instant()));
-        metrics.add(move |page| observed.put_on(page));
+        health.watch(self.figures.loops.clone());
+        let figures = self.figures.clone();
+        let mut kafka =
+            Kafka::new(broker, figures.loops.clone(), Arc::clone(&figures.connections), clock::instant());
+        metrics.add(move |page| kafka.put_on(page, clock::instant()));
+        metrics.add(move |page| figures.put_on(page));
     }
 }
 
@@ -249,80 +236,4 @@ impl Starting {
             work()
         })
     }
-}
-
-impl Observed {
-    fn put_on(&self, page: &mut Page) {
-        page.gauge("aplomb_connections", "Connections of clients.", &[], self.connections.total() as f64);
-        page.counter(
-            "aplomb_connections_accepted_total",
-            "Connections accepted since the start.",
-            &[],
-            self.connections.accepted() as u64,
-        );
-        page.counter(
-            "aplomb_connections_refused_total",
-            "Connections refused because their address had too many.",
-            &[],
-            self.connections.refused() as u64,
-        );
-        page.gauge("aplomb_frames_bytes", "Memory of requests in flight.", &[], self.budget.used() as f64);
-        page.gauge("aplomb_frames_limit_bytes", "The bound on it.", &[], self.budget.limit() as f64);
-        page.counter(
-            "aplomb_frames_refusals_total",
-            "Times that a connection was not read from because that memory was used up.",
-            &[],
-            self.budget.refusals() as u64,
-        );
-        for (index, reactor) in self.reactors.iter().enumerate() {
-            let shard = index.to_string();
-            let labels = [("shard", shard.as_str())];
-            page.gauge(
-                "aplomb_shard_connections",
-                "Connections by shard.",
-                &labels,
-                self.connections.of_shard(index) as f64,
-            );
-            page.counter("aplomb_shard_requests_total", "Requests by shard.", &labels, reactor.requests());
-            page.gauge(
-                "aplomb_shard_unwritten_bytes",
-                "Replies that clients have not taken yet.",
-                &labels,
-                reactor.unwritten() as f64,
-            );
-            page.counter("aplomb_shard_turns_total", "Turns of the shard's loop.", &labels, reactor.turns());
-            page.gauge(
-                "aplomb_shard_busy_seconds",
-                "Time the shard was not waiting, since the start.",
-                &labels,
-                seconds(reactor.busy_nanos()),
-            );
-            page.gauge(
-                "aplomb_shard_longest_turn_seconds",
-                "The longest time between two waits since the last look.",
-                &labels,
-                seconds(reactor.take_longest_turn_nanos()),
-            );
-            page.counter(
-                "aplomb_shard_congested_turns_total",
-                "Turns without reading because another shard's mailbox was full.",
-                &labels,
-                reactor.congested_turns(),
-            );
-        }
-        page.counter(
-            "aplomb_guard_violations_total",
-            "System calls of request threads that may wait for a file system.",
-            &[],
-            self.guard.counters().total(),
-        );
-        for (call, count) in self.guard.counters().by_call() {
-            page.counter("aplomb_guard_calls_total", "The same by system call.", &[("call", &call)], count);
-        }
-        page.counter("aplomb_log_dropped_total", "Log lines dropped.", &[], self.log.dropped());
-    }
-}
-
-fn seconds(nanos: u64) -> f64 {
-    Duration::from_nanos(nanos).as_secs_f64()
 }

@@ -37,8 +37,6 @@ pub(super) const CIRCLES: &[Known] = &[
     ("aplomb-log", "tail", &["log_tail", "reading"]),
     ("aplomb-disk", "", &["engine", "housekeeping", "io", "publish", "writer"]),
     ("aplomb-lab", "", &["incidents", "scene", "workload"]),
-    ("aplomb-server", "", &["metrics", "net", "reactor"]),
-    ("aplomb-server", "reactor", &["closing", "super::Reactor"]),
 ];
 
 /// One sentence for each circle that is not known, and for each entry that is not true.

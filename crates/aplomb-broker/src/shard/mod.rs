@@ -190,7 +190,7 @@ impl Shard {
     }
 
     /// Carries out what the turn has left, until nothing is left.
-    fn settle(&mut self, now: Now, out: &mut Vec<Output>) {
+    pub fn settle(&mut self, now: Now, out: &mut Vec<Output>) {
         self.poll_moves(now, out);
         loop {
             self.carry_out_effects(now, out);

@@ -20,7 +20,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use self::supervisor::Protected;
 use crate::log::Log;
-use crate::reactor::Waker;
+use crate::mail::Waker;
 
 /// What becomes of a call that is not on the list (`aplomb.guard`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::notify::{self, Notification};
 use super::{GuardCounters, GuardMode, describe};
 use crate::log::Log;
-use crate::reactor::Waker;
+use crate::mail::Waker;
 
 /// How long the log may take to say why the process ends.
 const LAST_WORDS: Duration = Duration::from_secs(2);

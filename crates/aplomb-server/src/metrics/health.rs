@@ -9,7 +9,7 @@ use std::time::Duration;
 use aplomb_model::Instant;
 
 use super::Page;
-use crate::reactor::ReactorStats;
+use crate::figures::LoopFigures;
 
 /// A loop that has not ended a turn for so long is stuck: when idle it turns every second.
 const STUCK: Duration = Duration::from_secs(10);
@@ -39,7 +39,7 @@ struct Shared {
     phase: AtomicU8,
     loaded: AtomicUsize,
     partitions: AtomicUsize,
-    loops: Mutex<Vec<Arc<ReactorStats>>>,
+    loops: Mutex<Vec<Arc<LoopFigures>>>,
 }
 
 impl Health {
@@ -60,7 +60,7 @@ impl Health {
     }
 
     /// These loops have to turn from now on.
-    pub(crate) fn watch(&self, loops: Vec<Arc<ReactorStats>>) {
+    pub(crate) fn watch(&self, loops: Vec<Arc<LoopFigures>>) {
         *self.0.loops.lock().unwrap_or_else(PoisonError::into_inner) = loops;
     }
 
@@ -98,8 +98,8 @@ impl Health {
             return Ok("stopping".to_owned());
         }
         let loops = self.0.loops.lock().unwrap_or_else(PoisonError::into_inner);
-        for (n, reactor) in loops.iter().enumerate() {
-            let still = reactor.last_turn().map(|at| now.since(at)).filter(|still| *still >= STUCK);
+        for (n, figures) in loops.iter().enumerate() {
+            let still = figures.last_turn().map(|at| now.since(at)).filter(|still| *still >= STUCK);
             if let Some(still) = still {
                 return Err(format!("shard {n} has not turned for {} s", still.as_secs()));
             }
@@ -153,11 +153,11 @@ mod tests {
     fn a_loop_that_stands_still_is_told() {
         let health = Health::default();
         health.enter(Phase::Ready);
-        let stats = Arc::new(ReactorStats::new(std::iter::empty()));
+        let stats = Arc::new(LoopFigures::new(std::iter::empty()));
         health.watch(vec![Arc::clone(&stats)]);
         let at = Instant::from_nanos(1 << 40);
         assert!(health.readiness(at).is_ok(), "it has not begun to turn");
-        stats.on_turn(at, 1, false);
+        stats.on_turn(at, at, false);
         assert!(health.readiness(at + Duration::from_secs(9)).is_ok());
         let said = health.liveness(at + Duration::from_secs(12));
         assert_eq!(said, Err("shard 0 has not turned for 12 s".to_owned()));

@@ -3,16 +3,16 @@
 //! What always holds: whoever counts only adds to an atomic; the page is made and served by a thread of its own ([`http`]).
 
 mod health;
-mod histogram;
 pub mod http;
 pub(crate) mod kafka;
 mod page;
 mod recent;
-pub(crate) mod requests;
+mod server;
 
 pub use health::{Health, Phase};
 pub use kafka::BrokerFigures;
 pub use page::{Kind, Labels, Page, Samples};
+pub(crate) use server::ServerFigures;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use aplomb_broker::ports::ShardId;
 
-use crate::reactor::Waker;
+use crate::mail::Waker;
 
 /// The bound and what is in use of it.
 #[derive(Debug)]
-pub struct FrameBudget {
+pub(crate) struct FrameBudget {
     limit: usize,
     used: AtomicUsize,
     overdrawn: AtomicBool,
@@ -51,14 +51,12 @@ impl FrameBudget {
     }
 
     /// Bytes that frames in flight take.
-    #[must_use]
-    pub fn used(&self) -> usize {
+    pub(crate) fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
     /// The bound, in bytes.
-    #[must_use]
-    pub fn limit(&self) -> usize {
+    pub(crate) fn limit(&self) -> usize {
         self.limit
     }
 
@@ -73,8 +71,7 @@ impl FrameBudget {
     }
 
     /// How often a connection was not read from because the memory was used up.
-    #[must_use]
-    pub fn refusals(&self) -> usize {
+    pub(crate) fn refusals(&self) -> usize {
         self.refusals.load(Ordering::Relaxed)
     }
 

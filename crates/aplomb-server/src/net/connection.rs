@@ -1,8 +1,8 @@
 //! One connection: what it is in the middle of, and whether it may be read from.
 //!
-//! What always holds: requests are handed out in the order in which they came, and no more of them than [`MAX_IN_FLIGHT`] and
-//! [`MAX_UNWRITTEN`] allow; a client that does not read its replies, sends faster than it is answered, or is over its quota, is not
-//! read from. That is all that such a client can do.
+//! What always holds: requests are handed out in the order in which they came, and no more of them
+//! than [`MAX_IN_FLIGHT`] and [`MAX_UNWRITTEN`] allow; a client that does not read its replies, sends
+//! faster than it is answered, or is over its quota, is not read from. That is all that it can do.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -13,12 +13,11 @@ use aplomb_broker::ports::{CloseReason, ConnectionId, Reply, Request, RequestId,
 use aplomb_model::Instant;
 use bytes::Bytes;
 
-use super::frame_reader::{FrameReader, Progress};
+use super::frames::{FrameReader, Progress};
 use super::replies::{Replies, Written};
 use super::transport::Transport;
 use super::{Accepted, Permit, ReadContext};
-use crate::metrics::requests::Exchange;
-use crate::reactor::ReactorStats;
+use crate::figures::{Exchange, LoopFigures};
 
 /// Requests of one connection that are at work or wait for an earlier one's reply.
 pub(crate) const MAX_IN_FLIGHT: usize = 32;
@@ -50,12 +49,18 @@ pub(crate) struct Connection {
     muted_until: Option<Instant>,
     /// Last time that a byte moved.
     active: Instant,
-    /// On the reactor's list of connections to look at.
-    pub(crate) listed: bool,
-    /// Where it is counted.
-    stats: Arc<ReactorStats>,
+    pub(crate) lists: Lists,
+    figures: Arc<LoopFigures>,
     /// Counted among its shard's connections while it lives.
     _permit: Permit,
+}
+
+/// Which of its loop's lists a connection is on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lists {
+    pub(crate) ready: bool,
+    pub(crate) touched: bool,
+    pub(crate) hungry: bool,
 }
 
 /// Why nothing more is read from a connection.
@@ -73,17 +78,33 @@ pub(crate) enum End {
     Idle,
 }
 
+impl End {
+    /// What the client, or a request, did wrong; `None` for an everyday end.
+    pub(crate) fn fault(&self) -> Option<String> {
+        match self {
+            Self::ByClient | Self::Broken | Self::Idle => None,
+            Self::Malformed(why) | Self::ByBroker(CloseReason::Malformed(why)) => Some(why.clone()),
+            Self::ByBroker(CloseReason::Unsupported { api_key, version }) => {
+                Some(format!("version {version} of API {api_key} is not offered here"))
+            }
+            Self::ByBroker(CloseReason::ProduceFailed) => {
+                Some("a produce request failed that wants no acknowledgement".to_owned())
+            }
+        }
+    }
+}
+
 impl Connection {
     /// Takes over an accepted connection.
     pub(crate) fn new(
         id: ConnectionId,
         accepted: Accepted,
         max_frame: usize,
-        stats: Arc<ReactorStats>,
+        figures: Arc<LoopFigures>,
         now: Instant,
     ) -> Self {
         let Accepted { transport, session, permit } = accepted;
-        stats.on_connection(&session.listener);
+        figures.on_connection(&session.listener);
         Self {
             id,
             transport,
@@ -98,8 +119,8 @@ impl Connection {
             end: None,
             muted_until: None,
             active: now,
-            listed: false,
-            stats,
+            lists: Lists::default(),
+            figures,
             _permit: permit,
         }
     }
@@ -138,9 +159,9 @@ impl Connection {
         Some(Request { id, frame, session: Arc::clone(&self.session) })
     }
 
-    /// The shard has done at `at` what it could do at once for a request; it may have made the reply.
-    pub(crate) fn left(&mut self, sequence: u64, at: Instant, answered: bool) {
-        self.replies.left(sequence, at, answered);
+    /// The shard has done by `at` what it could do at once for all requests that were handed out.
+    pub(crate) fn settled(&mut self, at: Instant) {
+        self.replies.settled(at);
     }
 
     /// Reads once, if that may give requests which can be handed out.
@@ -178,7 +199,7 @@ impl Connection {
         if !throttle.is_zero() {
             self.muted_until = self.muted_until.max(Some(at + throttle));
         }
-        self.replies.complete(sequence, reply, at, self.stats.exchanges());
+        self.replies.complete(sequence, reply, at, self.figures.exchanges());
     }
 
     /// Until when no request is taken up, if there is such a time.
@@ -203,7 +224,7 @@ impl Connection {
         self.replies.begin_sending(*clock);
         let written = self.replies.write(&mut self.transport);
         *clock = crate::clock::instant();
-        self.replies.count_sent(*clock, self.stats.exchanges());
+        self.replies.count_sent(*clock, self.figures.exchanges());
         match written {
             Written::All => false,
             Written::Yield => true,
@@ -278,7 +299,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.stats.on_connection_closed(&self.session.listener);
+        self.figures.on_connection_closed(&self.session.listener);
     }
 }
 

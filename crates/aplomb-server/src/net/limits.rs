@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aplomb_broker::ports::ShardId;
 
-use crate::reactor::Waker;
+use crate::mail::Waker;
 
 /// The bounds.
 #[derive(Clone, Debug)]

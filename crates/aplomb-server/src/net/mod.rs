@@ -1,14 +1,13 @@
 //! Listeners and connections.
 //!
-//! What always holds: nothing a client sends or leaves undone makes another client wait or memory grow without bound. Bytes become frames in
-//! [`frame_reader`] under the bound of [`FrameBudget`]; replies leave through [`replies`]; both by a
-//! [`transport`]. A connection's state machine is
-//! [`connection`]; [`acceptor`] takes connections in, within [`limits`], and deals them out to the shards.
+//! What always holds: nothing that a client sends or leaves undone makes another client wait or
+//! memory grow without bound. Bytes become frames in [`frames`] under the bound of [`FrameBudget`];
+//! replies leave through [`replies`]; both by a [`transport`]. A connection's state machine is
+//! [`connection`]; how many connections there may be is in [`limits`].
 
-pub(crate) mod acceptor;
 mod budget;
 pub(crate) mod connection;
-mod frame_reader;
+mod frames;
 mod limits;
 mod replies;
 mod transport;
@@ -19,11 +18,11 @@ use std::time::Duration;
 
 use aplomb_broker::config::SecurityProtocol;
 use aplomb_broker::ports::Session;
-pub use budget::FrameBudget;
-pub(crate) use frame_reader::{ReadContext, SCRATCH};
+pub(crate) use budget::FrameBudget;
+pub(crate) use frames::{ReadContext, SCRATCH};
 pub use limits::ConnectionLimits;
-pub(crate) use limits::{Connections, Permit};
-use transport::Transport;
+pub(crate) use limits::{Connections, Permit, TooMany};
+pub(crate) use transport::Transport;
 
 /// A socket that listens, bound already.
 #[derive(Debug)]

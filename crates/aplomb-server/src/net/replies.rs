@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use smallvec::SmallVec;
 
 use super::transport::Transport;
-use crate::metrics::requests::{Exchange, RequestFigures};
+use crate::figures::{Exchange, RequestFigures};
 
 /// What one `sendmsg` takes (`UIO_MAXIOV`).
 const IOV_MAX: usize = 1024;
@@ -65,11 +65,13 @@ impl Replies {
         self.first + (self.slots.len() as u64 - 1)
     }
 
-    /// The shard has done at `at` what it could do at once for a request; it may have made the reply.
-    pub(crate) fn left(&mut self, sequence: u64, at: Instant, answered: bool) {
-        if let Some(slot) = self.slot(sequence) {
-            slot.exchange.left = at;
-            slot.exchange.answered = answered.then_some(at);
+    /// The shard has done by `at` what it could do at once for all requests that were admitted.
+    pub(crate) fn settled(&mut self, at: Instant) {
+        for slot in self.slots.iter_mut().rev() {
+            if slot.exchange.settled.is_some() {
+                break;
+            }
+            slot.exchange.settled = Some(at);
         }
     }
 
@@ -84,7 +86,7 @@ impl Replies {
         let slot = self.slot(sequence).expect("a reply belongs to a request in flight");
         assert!(slot.reply.is_none(), "a request is answered once");
         slot.reply = Some(reply);
-        slot.exchange.answered.get_or_insert(at);
+        slot.exchange.answered = Some(at);
         while let Some(Slot { exchange, reply }) = self.slots.pop_front_if(|slot| slot.reply.is_some()) {
             let reply = reply.expect("that is why it was taken");
             self.first += 1;
@@ -194,7 +196,7 @@ mod tests {
     use aplomb_broker::ports::ErrorTally;
 
     use super::*;
-    use crate::metrics::requests::{ApiTotals, Stage};
+    use crate::figures::{ApiTotals, Stage};
 
     fn pair() -> (Transport, UnixStream) {
         let (here, there) = UnixStream::pair().expect("a pair of sockets");
@@ -280,8 +282,7 @@ mod tests {
         let at = |millis| Instant::START + Duration::from_millis(millis);
         let mut replies = Replies::default();
         let (small, large) = (replies.admit(exchange()), replies.admit(exchange()));
-        replies.left(small, at(1), true);
-        replies.left(large, at(1), false);
+        replies.settled(at(1));
         replies.complete(small, frame("small"), at(2), &figures);
         let body = Bytes::from(vec![7; 3_000_000]);
         replies.complete(large, made_of(vec![body]), at(4), &figures);

@@ -19,8 +19,8 @@ use aplomb_disk_api::Completion;
 use aplomb_model::Instant;
 use aplomb_server::guard::{Guard, GuardMode};
 use aplomb_server::log::Log;
+use aplomb_server::loops::Core;
 use aplomb_server::net::{ConnectionLimits, Listener, NetConfig};
-use aplomb_server::reactor::Core;
 use aplomb_server::{Server, ServerConfig, Switchboard};
 use bytes::{Bytes, BytesMut};
 
@@ -53,12 +53,15 @@ pub(crate) struct Letters {
     parked: Vec<(RequestId, Bytes)>,
     flood: Option<(RequestId, u64)>,
     timer: Option<(Instant, RequestId)>,
+    /// What is done when the turn is settled.
+    pending: Vec<Output>,
     stopping: bool,
 }
 
 impl Letters {
-    fn act(&mut self, request: Request, now: Now, out: &mut Vec<Output>) {
+    fn act(&mut self, request: Request, now: Now) {
         let id = request.id;
+        let out = &mut self.pending;
         let next = ShardId((self.shard.0 + 1) % self.shards);
         match request.frame.first() {
             // Echo, here or by way of the next shard.
@@ -71,7 +74,7 @@ impl Letters {
             Some(b'p') => self.parked.push((id, request.frame)),
             Some(b'r') => {
                 out.push(Output::Reply { id, reply: echo(&request.frame) });
-                self.answer_parked(out);
+                self.answer_parked();
             }
             // No answer; a big one; one after 20 ms.
             Some(b'n') => {
@@ -108,25 +111,26 @@ impl Letters {
         }
     }
 
-    fn answer_parked(&mut self, out: &mut Vec<Output>) {
-        out.extend(self.parked.drain(..).map(|(id, frame)| Output::Reply { id, reply: echo(&frame) }));
+    fn answer_parked(&mut self) {
+        let replies = self.parked.drain(..).map(|(id, frame)| Output::Reply { id, reply: echo(&frame) });
+        self.pending.extend(replies);
     }
 }
 
 impl Core for Letters {
-    fn on_request(&mut self, request: Request, now: Now, out: &mut Vec<Output>) {
+    fn on_request(&mut self, request: Request, now: Now, _out: &mut Vec<Output>) {
         self.seen.requests.fetch_add(1, Ordering::SeqCst);
-        self.act(request, now, out);
+        self.act(request, now);
     }
 
-    fn on_message(&mut self, _from: ShardId, message: ShardMessage, now: Now, out: &mut Vec<Output>) {
+    fn on_message(&mut self, _from: ShardId, message: ShardMessage, now: Now, _out: &mut Vec<Output>) {
         let ShardMessage::Request(request) = message else { panic!("letters travel as requests") };
         if request.id.connection.shard != self.shard {
-            return self.act(request, now, out);
+            return self.act(request, now);
         }
         let (id, left) = self.flood.take().expect("a flood is under way");
         if left == 1 {
-            out.push(Output::Reply { id, reply: echo(&request.frame) });
+            self.pending.push(Output::Reply { id, reply: echo(&request.frame) });
         } else {
             self.flood = Some((id, left - 1));
         }
@@ -143,19 +147,24 @@ impl Core for Letters {
         self.timer.map(|(at, _)| at)
     }
 
-    fn on_wake(&mut self, now: Now, out: &mut Vec<Output>) {
+    fn on_wake(&mut self, now: Now, _out: &mut Vec<Output>) {
         if let Some((_, id)) = self.timer.take_if(|(at, _)| *at <= now.instant) {
-            out.push(Output::Reply { id, reply: echo(&Bytes::from_static(b"woken")) });
+            let reply = echo(&Bytes::from_static(b"woken"));
+            self.pending.push(Output::Reply { id, reply });
         }
+    }
+
+    fn settle(&mut self, _now: Now, out: &mut Vec<Output>) {
+        out.append(&mut self.pending);
     }
 
     fn is_short_of_memory(&self) -> bool {
         false
     }
 
-    fn begin_stop(&mut self, _now: Now, out: &mut Vec<Output>) {
+    fn begin_stop(&mut self, _now: Now, _out: &mut Vec<Output>) {
         self.stopping = true;
-        self.answer_parked(out);
+        self.answer_parked();
     }
 
     fn is_stopped(&self) -> bool {
@@ -224,6 +233,7 @@ impl Running {
                 parked: Vec::new(),
                 flood: None,
                 timer: None,
+                pending: Vec::new(),
                 stopping: false,
             })
             .collect();

@@ -17,8 +17,8 @@ use aplomb_broker::figures::ShardFigures;
 use aplomb_model::Instant;
 
 use super::Page;
+use crate::figures::LoopFigures;
 use crate::net::Connections;
-use crate::reactor::ReactorStats;
 use network::Network;
 use requests::Requests;
 use topics::Topics;
@@ -47,31 +47,31 @@ pub(crate) struct Kafka {
     requests: Requests,
     network: Network,
     broker: BrokerFigures,
-    reactors: Vec<Arc<ReactorStats>>,
+    loops: Vec<Arc<LoopFigures>>,
     connections: Arc<Connections>,
 }
 
 impl Kafka {
     pub(crate) fn new(
         broker: BrokerFigures,
-        reactors: Vec<Arc<ReactorStats>>,
+        loops: Vec<Arc<LoopFigures>>,
         connections: Arc<Connections>,
         now: Instant,
     ) -> Self {
         Self {
             topics: Topics::default(),
             requests: Requests::new(now),
-            network: Network::new(&reactors, now),
+            network: Network::new(&loops, now),
             broker,
-            reactors,
+            loops,
             connections,
         }
     }
 
     pub(crate) fn put_on(&mut self, page: &mut Page, now: Instant) {
         self.topics.put_on(page, &self.broker);
-        self.requests.put_on(page, &self.reactors, now);
-        self.network.put_on(page, &self.reactors, &self.broker.shards, &self.connections, now);
+        self.requests.put_on(page, &self.loops, now);
+        self.network.put_on(page, &self.loops, &self.broker.shards, &self.connections, now);
     }
 }
 

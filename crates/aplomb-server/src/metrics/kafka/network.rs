@@ -12,8 +12,8 @@ use aplomb_model::Instant;
 use super::super::page::{Kind, Labels, Page};
 use super::super::recent::Recent;
 use super::{RATES, per_sec};
+use crate::figures::LoopFigures;
 use crate::net::Connections;
-use crate::reactor::ReactorStats;
 
 /// What rates are made of, for one shard.
 #[derive(Clone, Debug, Default)]
@@ -31,30 +31,30 @@ pub(super) struct Network {
 }
 
 impl Moment {
-    fn of(reactor: &ReactorStats) -> Self {
-        let listeners = reactor.listeners().iter();
+    fn of(figures: &LoopFigures) -> Self {
+        let listeners = figures.listeners().iter();
         Self {
-            busy_nanos: reactor.busy_nanos(),
-            connections: listeners.map(|listener| (listener.opened(), listener.closed())).collect(),
+            busy_nanos: figures.busy_nanos.get(),
+            connections: listeners.map(|listener| (listener.opened.get(), listener.closed.get())).collect(),
         }
     }
 }
 
 impl Network {
-    pub(super) fn new(reactors: &[Arc<ReactorStats>], now: Instant) -> Self {
-        let then = reactors.iter().map(|reactor| Moment::of(reactor)).collect();
+    pub(super) fn new(loops: &[Arc<LoopFigures>], now: Instant) -> Self {
+        let then = loops.iter().map(|figures| Moment::of(figures)).collect();
         Self { recent: Recent::new(RATES, now, then), start: now }
     }
 
     pub(super) fn put_on(
         &mut self,
         page: &mut Page,
-        reactors: &[Arc<ReactorStats>],
+        loops: &[Arc<LoopFigures>],
         shards: &[Arc<ShardFigures>],
         connections: &Connections,
         now: Instant,
     ) {
-        let current: Vec<Moment> = reactors.iter().map(|reactor| Moment::of(reactor)).collect();
+        let current: Vec<Moment> = loops.iter().map(|figures| Moment::of(figures)).collect();
         let (ago, before) = self.recent.before(now, &current);
         let idle: Vec<f64> = current
             .iter()
@@ -65,7 +65,7 @@ impl Network {
         let busy = current.iter().map(|moment| moment.busy_nanos as f64).sum::<f64>();
         let idle_nanos = (since_start - busy / current.len().max(1) as f64).max(0.0);
         put_idle(page, &idle, idle_nanos);
-        put_connections(page, reactors, connections.congested_nanos(), &current, before, ago);
+        put_connections(page, loops, connections.congested_nanos(), &current, before, ago);
         put_parked(page, shards);
     }
 }
@@ -111,7 +111,7 @@ fn put_idle(page: &mut Page, idle: &[f64], idle_nanos: f64) {
 
 fn put_connections(
     page: &mut Page,
-    reactors: &[Arc<ReactorStats>],
+    loops: &[Arc<LoopFigures>],
     blocked_nanos: u64,
     current: &[Moment],
     before: &[Moment],
@@ -162,10 +162,10 @@ fn put_connections(
     ];
     let seconds = ago.as_secs_f64();
     let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
-    for (n, reactor) in reactors.iter().enumerate() {
+    for (n, figures) in loops.iter().enumerate() {
         let shard = n.to_string();
         for (listener, (now, then)) in
-            reactor.listeners().iter().zip(current[n].connections.iter().zip(&before[n].connections))
+            figures.listeners().iter().zip(current[n].connections.iter().zip(&before[n].connections))
         {
             let (opened, closed) = *now;
             let values = [
@@ -177,14 +177,14 @@ fn put_connections(
             ];
             for ((names, kind, help), value) in FIGURES.into_iter().zip(values) {
                 for (name, loop_label) in names.into_iter().zip(["networkProcessor", "network_processor"]) {
-                    let labels = Labels::new(&[("listener", listener.name()), (loop_label, &shard)]);
+                    let labels = Labels::new(&[("listener", &*listener.name), (loop_label, &shard)]);
                     page.samples(name, kind, help).put(&labels, value);
                 }
             }
         }
     }
     let mut listeners: Vec<&str> =
-        reactors.iter().flat_map(|reactor| reactor.listeners()).map(|listener| listener.name()).collect();
+        loops.iter().flat_map(|figures| figures.listeners()).map(|listener| &*listener.name).collect();
     listeners.sort_unstable();
     listeners.dedup();
     for listener in listeners {

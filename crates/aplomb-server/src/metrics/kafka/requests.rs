@@ -8,12 +8,10 @@ use std::sync::Arc;
 use aplomb_broker::api::SUPPORTED;
 use aplomb_model::Instant;
 
-use super::super::histogram::Distribution;
 use super::super::page::{Kind, Labels, Page};
 use super::super::recent::Recent;
-use super::super::requests::{ApiTotals, Stage};
 use super::{QUANTILES, per_sec};
-use crate::reactor::ReactorStats;
+use crate::figures::{ApiTotals, Distribution, LoopFigures, Stage};
 
 /// What the JMX exporter shows of Apache Kafka's histograms.
 const SHOWN: [(&str, f64); 6] =
@@ -62,13 +60,13 @@ impl Requests {
         Self { recent: Recent::new(QUANTILES, now, vec![ApiTotals::default(); SUPPORTED.len()]) }
     }
 
-    pub(super) fn put_on(&mut self, page: &mut Page, reactors: &[Arc<ReactorStats>], now: Instant) {
+    pub(super) fn put_on(&mut self, page: &mut Page, loops: &[Arc<LoopFigures>], now: Instant) {
         let current: Vec<ApiTotals> = SUPPORTED
             .iter()
             .map(|served| {
                 let mut totals = ApiTotals::default();
-                for reactor in reactors {
-                    reactor.exchanges().add_to(served.key.key(), &mut totals);
+                for figures in loops {
+                    figures.exchanges().add_to(served.key.key(), &mut totals);
                 }
                 totals
             })

@@ -1,23 +1,23 @@
 //! How all shards end together.
 //!
-//! What always holds: a shard leaves only when every shard has finished, so that no message between shards meets a closed door; or when
-//! the deadline has passed, since a disk may never answer again.
+//! What always holds: a shard leaves only when every shard has finished, so that no message between
+//! shards meets a closed door; or when the deadline has passed, since a disk may never answer again.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use aplomb_broker::ports::ShardId;
 use aplomb_model::Instant;
 
-/// The wish to stop, and who has finished.
+/// Whether the shards are to stop, and which of them have finished.
 #[derive(Debug)]
 pub(crate) struct StopSignal {
-    /// Nanoseconds of the monotonic clock; 0 while nobody wants to stop.
+    /// Nanoseconds of the monotonic clock; 0 before a stop is asked for.
     deadline: AtomicU64,
     finished: Vec<AtomicBool>,
 }
 
 impl StopSignal {
-    /// Nobody wants to stop yet.
+    /// No stop is asked for yet.
     pub(crate) fn new(shards: usize) -> Self {
         Self { deadline: AtomicU64::new(0), finished: (0..shards).map(|_| AtomicBool::new(false)).collect() }
     }
@@ -27,7 +27,7 @@ impl StopSignal {
         self.deadline.store(deadline.as_nanos().max(1), Ordering::SeqCst);
     }
 
-    /// By when to finish, if it is to be finished at all.
+    /// By when to finish, if a stop is asked for.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         match self.deadline.load(Ordering::Relaxed) {
             0 => None,
@@ -35,7 +35,7 @@ impl StopSignal {
         }
     }
 
-    /// A shard says whether it has finished, and learns whether all have.
+    /// Notes whether a shard has finished, and says whether all have.
     pub(crate) fn report(&self, shard: ShardId, finished: bool) -> bool {
         self.finished[usize::from(shard.0)].store(finished, Ordering::SeqCst);
         self.finished.iter().all(|shard| shard.load(Ordering::SeqCst))

@@ -1,4 +1,5 @@
-//! What a reactor carries: a state machine that is told what happened and says what it wants done.
+//! What a shard's loop carries: a state machine that is told what happened and says what it wants
+//! done.
 
 use aplomb_broker::Shard;
 use aplomb_broker::message::ShardMessage;
@@ -6,7 +7,8 @@ use aplomb_broker::ports::{ConnectionId, Now, Output, Request, ShardId};
 use aplomb_disk_api::Completion;
 use aplomb_model::Instant;
 
-/// One shard's decisions. Every call gets the time and appends what it wants done to `out`; none of them waits.
+/// One shard's decisions. A turn hands in everything that has come, then settles once. Every call
+/// gets the time and may append to `out` what it wants done; none of them waits.
 pub trait Core: Send + 'static {
     /// A client asks.
     fn on_request(&mut self, request: Request, now: Now, out: &mut Vec<Output>);
@@ -23,13 +25,18 @@ pub trait Core: Send + 'static {
     /// When the core wants to be called even if nothing happens.
     fn wake_at(&mut self) -> Option<Instant>;
 
-    /// That time has come.
+    /// The time that [`Self::wake_at`] asked for has come.
     fn on_wake(&mut self, now: Now, out: &mut Vec<Output>);
+
+    /// Carries out what the turn has left to do. Called once a turn in which anything was handed in,
+    /// after all of it.
+    fn settle(&mut self, now: Now, out: &mut Vec<Output>);
 
     /// Whether requests wait for memory that replies hold.
     fn is_short_of_memory(&self) -> bool;
 
-    /// The process is to end: no more requests will come. The core answers what is parked and finishes with its disks.
+    /// The process is to end: no more requests will come. The core answers what is parked and
+    /// finishes with its disks.
     fn begin_stop(&mut self, now: Now, out: &mut Vec<Output>);
 
     /// Whether the core has finished.
@@ -59,6 +66,10 @@ impl Core for Shard {
 
     fn on_wake(&mut self, now: Now, out: &mut Vec<Output>) {
         Self::on_wake(self, now, out);
+    }
+
+    fn settle(&mut self, now: Now, out: &mut Vec<Output>) {
+        Self::settle(self, now, out);
     }
 
     fn is_short_of_memory(&self) -> bool {

@@ -1,55 +1,51 @@
-//! What a shard has for the others.
+//! What one thread has for all shards.
 //!
-//! What always holds: sending never waits and never loses or reorders. What a full mailbox does not take is kept here, in order, and
-//! goes first when there is room; while something is kept ([`Outbox::is_congested`]) the reactor reads no requests, so that what
-//! is kept stays bounded by what was already on its way.
+//! What always holds: sending never waits, loses or reorders. What a full mailbox does not take is
+//! kept here, in order, and goes first when there is room. While something is kept
+//! ([`Outbox::is_congested`]) a loop reads no requests, so that what is kept stays bounded by what
+//! one turn can send.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use aplomb_broker::ports::ShardId;
 
-use super::mailbox::{Full, Mail, Mailbox};
+use super::mailbox::{Full, Mailbox};
 
-/// The way to all other shards.
+/// The way to all shards.
 #[derive(Debug)]
-pub(crate) struct Outbox {
-    peers: Vec<Peer>,
+pub(crate) struct Outbox<M> {
+    peers: Vec<Peer<M>>,
     kept: usize,
 }
 
 #[derive(Debug)]
-struct Peer {
-    mailbox: Arc<Mailbox>,
-    kept: VecDeque<Mail>,
+struct Peer<M> {
+    mailbox: Arc<Mailbox<M>>,
+    kept: VecDeque<M>,
     /// Mail was posted since the peer was last woken.
     unwoken: bool,
 }
 
-impl Outbox {
+impl<M> Outbox<M> {
     /// An outbox to these mailboxes, the shards' in order.
-    pub(crate) fn new(mailboxes: impl IntoIterator<Item = Arc<Mailbox>>) -> Self {
-        let peers = mailboxes
-            .into_iter()
-            .map(|mailbox| Peer { mailbox, kept: VecDeque::new(), unwoken: false })
-            .collect();
-        Self { peers, kept: 0 }
+    pub(crate) fn new(mailboxes: &[Arc<Mailbox<M>>]) -> Self {
+        let peer = |mailbox| Peer { mailbox, kept: VecDeque::new(), unwoken: false };
+        Self { peers: mailboxes.iter().cloned().map(peer).collect(), kept: 0 }
     }
 
-    /// Sends `mail` to a shard, now or as soon as there is room. The shard is woken by [`Outbox::wake`].
-    pub(crate) fn send(&mut self, to: ShardId, mail: Mail) {
+    /// Sends `mail` to a shard, now or as soon as there is room. The shard is woken by
+    /// [`Outbox::wake`].
+    pub(crate) fn send(&mut self, to: ShardId, mail: M) {
         let peer = &mut self.peers[usize::from(to.0)];
         if !peer.kept.is_empty() {
             peer.kept.push_back(mail);
             self.kept += 1;
             return;
         }
-        match peer.mailbox.post(mail) {
-            Ok(()) => {}
-            Err(Full(mail)) => {
-                peer.kept.push_back(mail);
-                self.kept += 1;
-            }
+        if let Err(Full(mail)) = peer.mailbox.post(mail) {
+            peer.kept.push_back(mail);
+            self.kept += 1;
         }
         peer.unwoken = true;
     }
@@ -68,7 +64,7 @@ impl Outbox {
         }
     }
 
-    /// Whether some shard's mailbox is full and mail for it is kept here.
+    /// Whether mail is kept here because a shard's mailbox is full.
     pub(crate) fn is_congested(&self) -> bool {
         self.kept > 0
     }
@@ -82,7 +78,7 @@ impl Outbox {
         }
     }
 
-    /// Wakes all shards: they may be waiting for something that has just become true here.
+    /// Wakes all shards: they may wait for something that has just become true here.
     pub(crate) fn wake_all(&self) {
         for peer in &self.peers {
             peer.mailbox.wake();
@@ -92,41 +88,32 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use aplomb_broker::ports::{ConnectionId, Reply, RequestId};
-
     use super::super::mailbox::mailbox;
     use super::super::waker::Waker;
     use super::*;
 
     const THERE: ShardId = ShardId(0);
 
-    fn numbered(sequence: u64) -> Mail {
-        let id = RequestId { connection: ConnectionId { shard: THERE, number: 0 }, sequence };
-        Mail::Reply { id, reply: Reply::Nothing { throttle: Duration::ZERO } }
-    }
-
     #[test]
     fn a_full_mailbox_keeps_no_sender_waiting_and_loses_and_reorders_nothing() {
         let (mailbox, mut inbox) = mailbox(Arc::new(Waker::new().expect("an eventfd")), 4);
-        let mut outbox = Outbox::new([mailbox]);
+        let mut outbox = Outbox::new(&[mailbox]);
         for n in 0..10 {
-            outbox.send(THERE, numbered(n));
+            outbox.send(THERE, n);
         }
         assert!(outbox.is_congested());
         assert!(inbox.was_full());
 
         let mut seen = Vec::new();
-        while let Some(Mail::Reply { id, .. }) = inbox.mail() {
-            seen.push(id.sequence);
+        while let Some(n) = inbox.mail() {
+            seen.push(n);
             if seen.len() % 3 == 0 {
                 outbox.retry();
             }
         }
         outbox.retry();
-        while let Some(Mail::Reply { id, .. }) = inbox.mail() {
-            seen.push(id.sequence);
+        while let Some(n) = inbox.mail() {
+            seen.push(n);
         }
         assert_eq!(seen, (0..10).collect::<Vec<_>>());
         assert!(!outbox.is_congested());

@@ -258,7 +258,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
-    use crate::reactor::Waker;
+    use crate::mail::Waker;
 
     const HERE: ShardId = ShardId(0);
     const MAX: usize = 4 << 20;

@@ -1,9 +1,11 @@
 //! How long requests take, stage by stage: one table for each shard, with a row for each API that is served.
 //!
-//! The stages are those of Apache Kafka's `RequestMetrics`. RequestQueue is the time from the turn of the loop that found the frame to the moment the
-//! shard takes it up; Local is what the shard does at once; Remote is all that it then waits for: other shards, records to come,
-//! disks; ResponseQueue lasts until the response is handed to the socket, behind those to earlier requests of the connection; ResponseSend until
-//! the socket has taken it.
+//! The stages are those of Apache Kafka's `RequestMetrics`. RequestQueue is the time from the turn of
+//! the loop that found the frame to the moment the shard takes it up. Local lasts until that turn is
+//! settled: the shard has done what it can do at once, for this request and for what else the turn
+//! holds. Remote is all that the request then waits for: other shards, records to come, disks.
+//! ResponseQueue lasts until the response is handed to the socket, behind those to earlier requests of
+//! the connection; ResponseSend until the socket has taken it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,8 +52,8 @@ pub(crate) struct Exchange {
     pub(crate) arrived: Instant,
     /// The shard took it up.
     pub(crate) begun: Instant,
-    /// The shard had done what it could do at once.
-    pub(crate) left: Instant,
+    /// The turn that took it up was settled.
+    pub(crate) settled: Option<Instant>,
     /// The response was made.
     pub(crate) answered: Option<Instant>,
     /// The first attempt to hand the response to the socket.
@@ -68,7 +70,7 @@ impl Exchange {
             bytes: frame.len(),
             arrived,
             begun,
-            left: begun,
+            settled: None,
             answered: None,
             sending: None,
         }
@@ -77,11 +79,12 @@ impl Exchange {
     /// How long a stage took, if the response was sent at `sent`.
     fn took(&self, stage: Stage, sent: Instant) -> Duration {
         let answered = self.answered.unwrap_or(sent);
+        let settled = self.settled.unwrap_or(answered);
         let sending = self.sending.unwrap_or(sent);
         match stage {
             Stage::RequestQueue => self.begun.since(self.arrived),
-            Stage::Local => self.left.since(self.begun),
-            Stage::Remote => answered.since(self.left),
+            Stage::Local => settled.since(self.begun),
+            Stage::Remote => answered.since(settled),
             Stage::ResponseQueue => sending.since(answered),
             Stage::ResponseSend => sent.since(sending),
             Stage::Total => sent.since(self.arrived),
@@ -209,7 +212,7 @@ mod tests {
     fn a_requests_time_is_shared_out_among_its_stages() {
         let at = |micros| Instant::START + Duration::from_micros(micros);
         let mut exchange = Exchange::new(&[0, 3, 0, 12, 0, 0, 0, 1], at(0), at(10));
-        exchange.left = at(30);
+        exchange.settled = Some(at(30));
         exchange.answered = Some(at(70));
         exchange.sending = Some(at(150));
         let figures = RequestFigures::default();

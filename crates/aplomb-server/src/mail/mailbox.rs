@@ -1,40 +1,26 @@
-//! A shard's mailbox: what other shards, the acceptor and the disks have for it.
+//! A shard's mailbox: two queues, one for mail and one for what disks have completed.
 //!
-//! What always holds: posting never waits. Mail has an end and comes back when the box is full ([`Full`]); completions always fit, since
-//! a disk never has more commands under way than its queues hold. Mail of one sender arrives in the order in which it was posted.
+//! What always holds: mail has an end and comes back when the box is full ([`Full`]); completions
+//! always fit, since a disk never has more commands under way than its queues hold.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 
-use aplomb_broker::message::ShardMessage;
-use aplomb_broker::ports::{Reply, RequestId, ShardId};
 use aplomb_disk_api::{Completion, CompletionSink};
 
 use super::waker::Waker;
-use crate::net::Accepted;
 
-/// How much mail a box holds.
+/// How many pieces of mail a shard's box holds.
 pub(crate) const CAPACITY: usize = 1024;
 
-/// One piece of mail.
-#[derive(Debug)]
-pub(crate) enum Mail {
-    /// A shard speaks to a shard.
-    Message { from: ShardId, message: ShardMessage },
-    /// A reply to a request that came in by a connection of the receiver.
-    Reply { id: RequestId, reply: Reply },
-    /// A connection that the receiver serves from now on.
-    Connection(Box<Accepted>),
-}
-
 /// The box is full; the mail comes back so that its sender can keep it.
-pub(crate) struct Full(pub(crate) Mail);
+pub(super) struct Full<M>(pub(super) M);
 
-/// The side that everybody may post to.
+/// The side that every thread may post to.
 #[derive(Debug)]
-pub struct Mailbox {
-    mail: SyncSender<Mail>,
+pub(crate) struct Mailbox<M> {
+    mail: SyncSender<M>,
     completions: Sender<Completion>,
     waker: Arc<Waker>,
     /// A sender holds mail back because the box was full.
@@ -43,17 +29,17 @@ pub struct Mailbox {
 
 /// The side of the shard that reads it.
 #[derive(Debug)]
-pub(crate) struct Inbox {
-    mail: Receiver<Mail>,
+pub(crate) struct Inbox<M> {
+    mail: Receiver<M>,
     completions: Receiver<Completion>,
-    mailbox: Arc<Mailbox>,
+    mailbox: Arc<Mailbox<M>>,
     /// Taken out to see whether there is something.
-    next_mail: Option<Mail>,
+    next_mail: Option<M>,
     next_completion: Option<Completion>,
 }
 
-/// Makes both sides of a mailbox for `capacity` pieces of mail.
-pub(crate) fn mailbox(waker: Arc<Waker>, capacity: usize) -> (Arc<Mailbox>, Inbox) {
+/// Both sides of a mailbox for `capacity` pieces of mail.
+pub(crate) fn mailbox<M>(waker: Arc<Waker>, capacity: usize) -> (Arc<Mailbox<M>>, Inbox<M>) {
     let (post, mail) = sync_channel(capacity);
     let (complete, completions) = channel();
     let mailbox =
@@ -63,9 +49,10 @@ pub(crate) fn mailbox(waker: Arc<Waker>, capacity: usize) -> (Arc<Mailbox>, Inbo
     (mailbox, inbox)
 }
 
-impl Mailbox {
-    /// Puts `mail` into the box without waking its reader: see [`Mailbox::wake`]. Mail for a shard that has ended is dropped.
-    pub(crate) fn post(&self, mail: Mail) -> Result<(), Full> {
+impl<M> Mailbox<M> {
+    /// Puts `mail` into the box without waking its reader: see [`Mailbox::wake`]. Mail for a shard
+    /// that has ended is dropped.
+    pub(super) fn post(&self, mail: M) -> Result<(), Full<M>> {
         let Err(TrySendError::Full(mail)) = self.mail.try_send(mail) else { return Ok(()) };
         self.held_back.store(true, Ordering::SeqCst);
         // The reader may have emptied the box before it could see the flag.
@@ -76,7 +63,7 @@ impl Mailbox {
     }
 
     /// Lets the reader know that there is mail.
-    pub(crate) fn wake(&self) {
+    pub(super) fn wake(&self) {
         self.waker.wake();
     }
 
@@ -86,18 +73,18 @@ impl Mailbox {
     }
 }
 
-impl CompletionSink for Mailbox {
+impl<M: Send> CompletionSink for Mailbox<M> {
     fn complete(&self, completion: Completion) {
-        // A shard that has ended has nobody left to tell.
+        // A shard that has ended takes no more.
         if self.completions.send(completion).is_ok() {
             self.waker.wake();
         }
     }
 }
 
-impl Inbox {
+impl<M> Inbox<M> {
     /// The next piece of mail.
-    pub(crate) fn mail(&mut self) -> Option<Mail> {
+    pub(crate) fn mail(&mut self) -> Option<M> {
         self.next_mail.take().or_else(|| self.mail.try_recv().ok())
     }
 
@@ -106,19 +93,20 @@ impl Inbox {
         self.next_completion.take().or_else(|| self.completions.try_recv().ok())
     }
 
-    /// Whether there is something.
+    /// Whether anything is there.
     pub(crate) fn has_some(&mut self) -> bool {
         self.next_mail = self.mail();
         self.next_completion = self.completion();
         self.next_mail.is_some() || self.next_completion.is_some()
     }
 
-    /// Whether somebody has found the box full since this was asked last. They want to be woken now that there is room.
+    /// Whether a sender has found the box full since this was asked last. It is to be woken when
+    /// there is room.
     pub(crate) fn was_full(&self) -> bool {
         self.mailbox.held_back.load(Ordering::Relaxed) && self.mailbox.held_back.swap(false, Ordering::SeqCst)
     }
 
-    /// The bell of this shard.
+    /// What wakes the reader.
     pub(crate) fn waker(&self) -> &Arc<Waker> {
         &self.mailbox.waker
     }

@@ -1,7 +1,8 @@
 //! A shard's connections, by number.
 //!
-//! What always holds: a number is given once. Its low bits are the connection's place in the table, the rest counts, so that an event
-//! or a reply for a connection that is gone finds nothing, even when its place has been taken again.
+//! What always holds: a number is given once. Its low bits are the connection's place in the table,
+//! the rest counts, so that an event or a reply for a connection that is gone finds nothing, even
+//! when its place has been taken again.
 
 use aplomb_broker::ports::{ConnectionId, ShardId};
 
@@ -12,7 +13,7 @@ const PLACE_BITS: u32 = 24;
 
 /// All connections of a shard.
 #[derive(Debug)]
-pub(crate) struct ConnectionTable {
+pub(super) struct ConnectionTable {
     shard: ShardId,
     places: Vec<Option<Connection>>,
     free: Vec<usize>,
@@ -20,13 +21,12 @@ pub(crate) struct ConnectionTable {
 }
 
 impl ConnectionTable {
-    /// An empty table.
-    pub(crate) fn new(shard: ShardId) -> Self {
+    pub(super) fn new(shard: ShardId) -> Self {
         Self { shard, places: Vec::new(), free: Vec::new(), serial: 0 }
     }
 
     /// Puts the connection that `make` makes in a free place.
-    pub(crate) fn insert(&mut self, make: impl FnOnce(ConnectionId) -> Connection) -> &mut Connection {
+    pub(super) fn insert(&mut self, make: impl FnOnce(ConnectionId) -> Connection) -> &mut Connection {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
             self.places.len() - 1
@@ -38,19 +38,19 @@ impl ConnectionTable {
     }
 
     /// The connection of this number, unless it is gone.
-    pub(crate) fn get(&mut self, number: u64) -> Option<&mut Connection> {
+    pub(super) fn get(&mut self, number: u64) -> Option<&mut Connection> {
         self.places.get_mut(place(number))?.as_mut().filter(|connection| connection.id().number == number)
     }
 
     /// Takes the connection of this number out.
-    pub(crate) fn remove(&mut self, number: u64) -> Option<Connection> {
+    pub(super) fn remove(&mut self, number: u64) -> Option<Connection> {
         self.get(number)?;
         self.free.push(place(number));
         self.places[place(number)].take()
     }
 
     /// All connections.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Connection> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Connection> {
         self.places.iter().flatten()
     }
 }
