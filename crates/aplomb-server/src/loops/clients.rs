@@ -327,3 +327,89 @@ fn before(now: Instant, ago: Duration) -> Option<Instant> {
     let ago = u64::try_from(ago.as_nanos()).ok()?;
     now.as_nanos().checked_sub(ago).map(Instant::from_nanos)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::os::unix::net::UnixStream;
+
+    use aplomb_broker::config::SecurityProtocol;
+    use aplomb_broker::ports::Session;
+
+    use super::*;
+    use crate::mail::Waker;
+    use crate::net::{ConnectionLimits, Connections, Transport};
+
+    const HERE: ShardId = ShardId(0);
+    const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    const LARGE: i32 = 1 << 20;
+
+    struct Room {
+        clients: Clients,
+        budget: Arc<FrameBudget>,
+        connections: Arc<Connections>,
+        poll: Poll,
+    }
+
+    impl Room {
+        fn new(memory: usize) -> Self {
+            let waker = Arc::new(Waker::new().expect("an eventfd"));
+            let budget = FrameBudget::new(memory, [Arc::clone(&waker)]);
+            let figures = Arc::new(LoopFigures::new(std::iter::empty()));
+            Self {
+                clients: Clients::new(HERE, 1 << 20, None, Arc::clone(&budget), figures),
+                budget,
+                connections: Connections::new(ConnectionLimits::default(), 1, Arc::clone(&waker)),
+                poll: Poll::new(waker).expect("an epoll"),
+            }
+        }
+
+        /// A client that has sent the first `bytes` of a large frame.
+        fn client(&mut self, bytes: usize, now: Instant) -> UnixStream {
+            let (mut there, here) = UnixStream::pair().expect("a pair of sockets");
+            here.set_nonblocking(true).expect("a socket");
+            let (permit, _) = self.connections.admit(HOME).ok().expect("there is no limit");
+            let session = Session::anonymous(HOME, "HERE".into(), SecurityProtocol::Plaintext);
+            let transport = Transport::Plain(here.into());
+            let accepted = Accepted { transport, session: Arc::new(session), permit };
+            let taken = self.clients.take_over(accepted, &self.poll, now);
+            assert!(taken.is_ok(), "it can be watched");
+            there.write_all(&LARGE.to_be_bytes()).expect("the pair's buffer holds that");
+            there.write_all(&vec![0; bytes]).expect("the pair's buffer holds that");
+            there
+        }
+
+        /// The numbers of the connections that are gone after a turn.
+        fn turn(&mut self, now: Instant) -> Vec<u64> {
+            let mut clock = now;
+            self.clients.resume(now);
+            self.clients.serve(now, &mut clock, |_, _| panic!("no frame is complete"));
+            self.clients.finish(now, &mut clock);
+            self.clients.sweep(now, || false);
+            self.clients.take_closed().into_iter().map(|closed| closed.id.number).collect()
+        }
+    }
+
+    #[test]
+    fn who_sends_half_a_frame_is_closed_when_memory_is_short_but_not_who_waits_for_memory() {
+        let mut room = Room::new(40_000);
+        let mut overdraft = room.budget.charge();
+        assert!(room.budget.admits(HERE, 1 << 20, &mut overdraft), "another frame has the overdraft");
+        let now = Instant::START + Duration::from_secs(1);
+        // Number 0 has more for us than there is memory for; the other has sent all that it will.
+        let _waits = room.client(60_000, now);
+        assert!(room.turn(now).is_empty());
+        let _half = room.client(10, now);
+        assert!(room.turn(now).is_empty());
+        assert!(room.clients.are_hungry());
+
+        assert!(room.turn(now + STUCK).is_empty(), "they may take so long");
+        let gone = room.turn(now + 2 * STUCK);
+        assert_eq!(gone.len(), 1);
+        assert_ne!(gone[0], 0, "we do not read from it");
+        drop(overdraft);
+        room.turn(now + 2 * STUCK);
+        assert!(!room.clients.are_hungry(), "it is read from again");
+    }
+}

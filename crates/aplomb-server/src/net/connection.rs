@@ -265,13 +265,13 @@ impl Connection {
 
     /// Whether the connection has moved no byte since `before` though it could have: it waits for its client, not for us.
     pub(crate) fn is_idle_since(&self, before: Instant) -> bool {
-        let waits_for_us = self.replies.in_flight() > 0 || self.muted_until.is_some();
+        let waits_for_us = self.replies.in_flight() > 0 || self.waits_to_be_read();
         self.active < before && (!waits_for_us || self.replies.has_pieces())
     }
 
     /// Whether half a frame has been here since `before` without a byte more.
     pub(crate) fn sends_nothing_since(&self, before: Instant) -> bool {
-        self.active < before && self.reader.is_within_frame() && self.muted_until.is_none()
+        self.active < before && self.reader.is_within_frame() && !self.waits_to_be_read()
     }
 
     /// Whether replies have been here since `before` of which the client took nothing.
@@ -282,6 +282,11 @@ impl Connection {
     /// Bytes of replies that are made and not written.
     pub(crate) fn unwritten(&self) -> usize {
         self.replies.unwritten()
+    }
+
+    /// Whether it is we who do not read, for now.
+    fn waits_to_be_read(&self) -> bool {
+        self.muted_until.is_some() || self.lists.ready || self.lists.hungry
     }
 
     fn has_capacity(&self) -> bool {

@@ -269,7 +269,7 @@ pub(crate) struct Client(pub(crate) TcpStream);
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("the server listens");
-        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a socket");
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket");
         stream.set_write_timeout(Some(Duration::from_secs(30))).expect("a socket");
         Self(stream)
     }
