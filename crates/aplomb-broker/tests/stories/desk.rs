@@ -1,10 +1,13 @@
 //! Requests as such: who answers them, and what becomes of those that nobody can.
 
+use aplomb_broker::api::SUPPORTED;
 use aplomb_model::ErrorCode;
+use aplomb_protocol::messages::{self as m, RequestHeader, ResponseHeader};
+use aplomb_protocol::{ApiKey, Message, Reader, Request, Writer};
 
 use crate::support::{
-    AddPartitions, Batch, Broker, CreateTopic, DeleteTopic, Describe, DescribeProducers, Identity,
-    InitProducerId, Produce, Setup,
+    AddPartitions, Batch, Broker, Client, CreateTopic, DeleteTopic, Describe, DescribeProducers, Identity,
+    InitProducerId, Produce, SECOND, Setup,
 };
 
 #[test]
@@ -35,8 +38,11 @@ fn a_frame_that_is_no_request_closes_its_connection() {
 #[test]
 fn an_api_that_is_not_served_closes_its_connection() {
     let broker = Broker::start();
-    broker.client().send_raw(&request_of(4, 0)).wait_for_close(); // LeaderAndIsr
-    broker.client().send_raw(&request_of(0, 99)).wait_for_close(); // Produce
+    let no_tags = [0];
+    let leader_and_isr = request_of(4, 0);
+    let produce = [request_of(0, 99), no_tags.to_vec()].concat();
+    broker.client().send_raw(&leader_and_isr).wait_for_close();
+    broker.client().send_raw(&produce).wait_for_close();
 }
 
 #[test]
@@ -68,4 +74,87 @@ fn producers_of_a_partition_are_described() {
     }
     let unknown = client.ask(DescribeProducers("payments".into()));
     assert_eq!(unknown, Err(ErrorCode::UnknownTopicOrPartition));
+}
+
+/// Sends a request that asks for nothing in every version that is served; each is answered, and the answer can be read.
+fn sends_nothing<Q: Request>(client: &Client) {
+    for version in Q::KEY.stable_versions().iter() {
+        let mut writer = Writer::new();
+        let header = RequestHeader {
+            request_api_key: Q::KEY.key(),
+            request_api_version: version,
+            correlation_id: 7,
+            client_id: None,
+        };
+        header.encode(&mut writer, Q::KEY.request_header_version(version)).expect("a header");
+        Q::default().encode(&mut writer, version).expect("a request");
+        let asked = client.send_raw(&writer.freeze());
+        if Q::KEY == ApiKey::Produce {
+            asked.wait_for_nothing(); // acks=0
+            continue;
+        }
+        let mut reader = Reader::new(asked.wait_for_bytes());
+        let header = Q::KEY.response_header_version(version);
+        ResponseHeader::decode(&mut reader, header).expect("an answer has a header");
+        let answer = Q::Response::decode(&mut reader, version).and_then(|_| reader.finish());
+        assert_eq!(answer, Ok(()), "{:?} in version {version}", Q::KEY);
+    }
+}
+
+/// One for each API that is served.
+fn requests() -> Vec<(ApiKey, fn(&Client))> {
+    fn one<Q: Request>() -> (ApiKey, fn(&Client)) {
+        (Q::KEY, sends_nothing::<Q>)
+    }
+    vec![
+        one::<m::ProduceRequest>(),
+        one::<m::FetchRequest>(),
+        one::<m::ListOffsetsRequest>(),
+        one::<m::MetadataRequest>(),
+        one::<m::ApiVersionsRequest>(),
+        one::<m::CreateTopicsRequest>(),
+        one::<m::DeleteTopicsRequest>(),
+        one::<m::DeleteRecordsRequest>(),
+        one::<m::InitProducerIdRequest>(),
+        one::<m::OffsetForLeaderEpochRequest>(),
+        one::<m::DescribeConfigsRequest>(),
+        one::<m::AlterConfigsRequest>(),
+        one::<m::AlterReplicaLogDirsRequest>(),
+        one::<m::DescribeLogDirsRequest>(),
+        one::<m::CreatePartitionsRequest>(),
+        one::<m::IncrementalAlterConfigsRequest>(),
+        one::<m::DescribeQuorumRequest>(),
+        one::<m::AlterPartitionReassignmentsRequest>(),
+        one::<m::ListPartitionReassignmentsRequest>(),
+        one::<m::UpdateFeaturesRequest>(),
+        one::<m::DescribeClusterRequest>(),
+        one::<m::DescribeProducersRequest>(),
+        one::<m::ListConfigResourcesRequest>(),
+        one::<m::DescribeTopicPartitionsRequest>(),
+    ]
+}
+
+#[test]
+fn every_api_that_is_advertised_is_answered_in_every_version_by_every_shard() {
+    let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
+    broker.has_topic("orders");
+    broker.advance(2 * SECOND);
+    let advertised: Vec<ApiKey> = SUPPORTED.iter().map(|served| served.key).collect();
+    assert_eq!(requests().iter().map(|(key, _)| *key).collect::<Vec<_>>(), advertised);
+    for (_, send) in requests() {
+        (0..2).for_each(|shard| send(&broker.client_of_shard(shard)));
+    }
+}
+
+#[test]
+fn a_request_that_asks_for_nothing_waits_for_no_disk() {
+    let broker = Broker::of(Setup { shards: 2, disks: 2, ..Setup::default() });
+    broker.has_topic("orders");
+    broker.advance(2 * SECOND);
+    (0..2).for_each(|disk| broker.disk(disk).freeze());
+    let before = broker.wall_ms();
+    for (_, send) in requests() {
+        (0..2).for_each(|shard| send(&broker.client_of_shard(shard)));
+    }
+    assert_eq!(broker.wall_ms(), before, "no time has passed");
 }

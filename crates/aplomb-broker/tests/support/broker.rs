@@ -101,6 +101,11 @@ impl Broker {
         (0..world.disks.len()).filter(|n| has(&world.disks[*n])).collect()
     }
 
+    /// Milliseconds since 1970, by the wall clock.
+    pub(crate) fn wall_ms(&self) -> i64 {
+        self.world.borrow().clocks().wall.0
+    }
+
     /// Lets time pass.
     pub(crate) fn advance(&self, time: Duration) {
         let mut world = self.world.borrow_mut();
