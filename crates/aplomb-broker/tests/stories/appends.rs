@@ -8,8 +8,8 @@ use crate::support::{
     Setup,
 };
 
-/// A broker with a topic "orders" on its second disk, which is frozen, and whose share of the tail is full: the
-/// batch waits.
+/// A broker with a topic "orders" on its second disk, which is frozen, and whose share of the tail
+/// is full: the batch waits.
 fn a_full_share() -> (Broker, Client, Asked<Produce>) {
     let (broker, producer) = a_frozen_disk();
     let batch = fill(&broker, &producer);
@@ -108,7 +108,8 @@ fn with_flush_messages_1_a_batch_that_came_during_a_round_waits_for_the_next() {
     broker.has(CreateTopic::named("orders").with("flush.messages", "1"));
     let producer = broker.client();
     let first = producer.send(Produce::to("orders", "one"));
-    let second = producer.send(Produce::to("orders", "two")); // the round that syncs "one" is under way
+    // The round that syncs "one" is under way.
+    let second = producer.send(Produce::to("orders", "two"));
     assert!(first.is_waiting() && second.is_waiting());
     assert_eq!(first.wait().error, ErrorCode::None);
     assert!(second.is_waiting(), "the round of the first did not cover it");

@@ -1,17 +1,17 @@
-//! Reads of what the tail does not hold any more: records and offsets that a disk has to be asked for.
+//! Reads of what the tail does not hold any more: records and offsets that only a disk has.
 
 use aplomb_disk_api::Lane;
 use aplomb_disk_api::sim::{Fault, SimOperation};
 use aplomb_model::ErrorCode;
 
 use crate::support::{
-    Batch, Broker, CreateTopic, DeleteRecords, DeleteTopic, Fetch, ListOffsets, MS, NEW_YEAR, Produce,
-    SECOND, Setup,
+    Alter, Batch, Broker, CreateTopic, DeleteRecords, DeleteTopic, Fetch, ListOffsets, MS, MoveReplica,
+    NEW_YEAR, Produce, SECOND, Setup,
 };
 
 const LOG: &str = "orders-0/00000000000000000000.log";
 
-/// A broker whose topic "orders" has three batches, of "one", "two" and "three", that only its disk has.
+/// A broker whose topic "orders" has batches "one", "two" and "three" that only its disk has.
 fn of_old_records() -> Broker {
     of_old_records_with(Vec::new())
 }
@@ -136,7 +136,7 @@ fn slow() -> aplomb_disk_api::sim::ServiceTimes {
 fn a_damaged_segment_answers_corrupt_message_and_the_log_says_where() {
     let broker = of_old_records();
     let second_batch = batch_len(&broker);
-    write(&broker, LOG, second_batch, &[0xff; 61]);
+    broker.overwrite(0, LOG, second_batch, &[0xff; 61]);
     let fetched = broker.client().ask(Fetch::from("orders", 1));
     assert_eq!(fetched.refusal(), ErrorCode::CorruptMessage);
     assert!(broker.logs("orders-0: segment 0"));
@@ -147,13 +147,6 @@ fn a_damaged_segment_answers_corrupt_message_and_the_log_says_where() {
 fn batch_len(broker: &Broker) -> u64 {
     let log = broker.disk(0).file(LOG).expect("the segment is there");
     12 + u64::from(u32::from_be_bytes(log[8..12].try_into().expect("four bytes")))
-}
-
-/// Writes into a file behind the broker's back.
-fn write(broker: &Broker, file: &str, at: u64, bytes: &[u8]) {
-    use aplomb_disk_api::StartupDisk;
-    let file = aplomb_disk_api::FileName::new(file);
-    broker.disk(0).write(&file, at, bytes).expect("the disk is well");
 }
 
 #[test]
@@ -177,8 +170,8 @@ fn an_offset_is_found_by_time_in_memory_and_on_the_disk() {
 fn an_offset_is_found_by_time_on_a_damaged_index() {
     let broker = of_old_records();
     let index = LOG.replace(".log", ".timeindex");
-    let len = broker.disk(0).file(&index).expect("the index is there").len();
-    write(&broker, &index, 0, &vec![0xff; len]);
+    let len = broker.len(0, &index) as usize;
+    broker.overwrite(0, &index, 0, &vec![0xff; len]);
     let found = broker.client().ask(ListOffsets::at("orders", NEW_YEAR + 2));
     assert_eq!((found.error, found.offset), (ErrorCode::None, 1));
 }
@@ -187,9 +180,9 @@ fn an_offset_is_found_by_time_on_a_damaged_index() {
 fn records_are_found_on_a_damaged_index() {
     let broker = of_old_records();
     let index = LOG.replace(".log", ".index");
-    let len = broker.disk(0).file(&index).expect("the index is there").len();
+    let len = broker.len(0, &index) as usize;
     assert_ne!(len, 0);
-    write(&broker, &index, 0, &vec![0xff; len]);
+    broker.overwrite(0, &index, 0, &vec![0xff; len]);
     assert_eq!(broker.client().read("orders", 2), ["three"]);
 }
 
@@ -210,4 +203,92 @@ fn a_lookup_by_time_gives_up_on_a_frozen_disk_after_half_a_minute() {
     assert!(lookup.is_waiting());
     broker.advance(MS);
     assert_eq!(lookup.answer().error, ErrorCode::RequestTimedOut);
+}
+
+/// A disk whose reads take so long that anything may happen meanwhile.
+fn very_slow() -> aplomb_disk_api::sim::ServiceTimes {
+    let read = 10 * SECOND..10 * SECOND + MS;
+    aplomb_disk_api::sim::ServiceTimes { read, ..Default::default() }
+}
+
+#[test]
+fn a_cold_read_whose_records_are_deleted_meanwhile_is_out_of_range() {
+    let broker = of_old_records();
+    let client = broker.client();
+    broker.client().ask(Alter::topic("orders", "segment.ms", "1000"));
+    broker.client().ask(Alter::topic("orders", "file.delete.delay.ms", "0"));
+    let of_another_segment = Batch::from("four").at(NEW_YEAR + 60_000);
+    client.ask(Produce::to("orders", of_another_segment));
+    broker.advance(10 * SECOND); // a checkpoint that covers both
+    broker.disk(0).set_service(very_slow());
+    let fetch = client.send(Fetch::from("orders", 0).waiting_for(1, 60 * SECOND));
+    broker.disk(0).set_service(Default::default());
+    assert_eq!(client.ask(DeleteRecords::before("orders", 3)).error, ErrorCode::None);
+    broker.advance(5 * SECOND);
+    assert!(fetch.is_waiting());
+    assert_eq!(broker.disk(0).file(LOG), None);
+    assert_eq!(fetch.wait().refusal(), ErrorCode::OffsetOutOfRange);
+}
+
+#[test]
+fn a_cold_read_goes_on_on_the_disk_that_its_partition_moves_to_meanwhile() {
+    let broker = Broker::on_two_disks();
+    broker.has_on_disk(0, CreateTopic::named("orders").with("file.delete.delay.ms", "0"));
+    let client = broker.client();
+    for n in 1..=3 {
+        client.ask(Produce::to("orders", Batch::from("old").at(NEW_YEAR + n)));
+    }
+    broker.stop();
+    broker.restart();
+    let client = broker.client();
+    broker.disk(0).set_service(very_slow());
+    let fetch = client.send(Fetch::from("orders", 0).waiting_for(1, 60 * SECOND));
+    let lookup = client.send(ListOffsets::at("orders", NEW_YEAR + 2));
+    broker.disk(0).set_service(Default::default());
+    assert_eq!(client.ask(MoveReplica::of("orders", 1)).error, ErrorCode::None);
+    broker.advance(5 * SECOND);
+    assert_eq!(broker.disks_with("orders-0"), [1]);
+    assert!(fetch.is_waiting() && lookup.is_waiting());
+    assert_eq!(fetch.wait().values(), ["old"; 3]);
+    assert_eq!(lookup.wait().offset, 1);
+}
+
+#[test]
+fn a_lookup_by_time_finds_what_went_from_memory_to_the_disk_meanwhile() {
+    let broker = Broker::of(Setup { chunks: 16, ..Setup::default() });
+    broker.has_topic("orders");
+    let client = broker.client();
+    let batch = |n| Produce::to("orders", Batch::of_size(2000).at(NEW_YEAR + n));
+    (0..40).for_each(|n| {
+        client.ask(batch(n));
+    }); // the first of them only the disk has
+    broker.advance(2 * SECOND);
+    broker.disk(0).set_service(very_slow());
+    let lookup = client.send(ListOffsets::at("orders", NEW_YEAR + 39));
+    assert!(lookup.is_waiting(), "the disk is asked first");
+    broker.disk(0).set_service(Default::default());
+    (40..80).for_each(|n| {
+        client.ask(batch(n));
+    });
+    broker.advance(2 * SECOND);
+    assert!(lookup.is_waiting());
+    assert_eq!(lookup.wait().offset, 39);
+}
+
+#[test]
+fn records_that_many_clients_gave_up_on_are_not_kept_for_ever() {
+    let broker = Broker::of(Setup { chunks: 4096, ..Setup::default() });
+    broker.has_topic("orders");
+    (0..20).for_each(|_| {
+        broker.client().ask(Produce::to("orders", Batch::of_size(1_000_000)));
+    });
+    broker.stop();
+    broker.restart();
+    let client = broker.client();
+    for offset in 0..20 {
+        assert_eq!(client.ask(Fetch::from("orders", offset)).offsets(), [offset]);
+    }
+    broker.disk(0).freeze();
+    assert_eq!(client.ask(Fetch::from("orders", 19)).offsets(), [19], "the last ones are");
+    assert_eq!(client.ask(Fetch::from("orders", 0)).offsets(), [0; 0], "the first ones are not");
 }

@@ -33,7 +33,8 @@ fn a_creation_waits_for_a_frozen_metadata_disk_and_data_does_not() {
     assert_eq!(created.wait().error, ErrorCode::None);
 }
 
-/// Sends a request with a timeout of five seconds, with the metadata disk frozen: it is answered then, not earlier.
+/// Sends a request with a timeout of five seconds, with the metadata disk frozen: it is answered
+/// then, not earlier.
 fn times_out<A: Ask>(broker: &Broker, ask: A) -> A::Answer {
     broker.disk(0).freeze();
     let asked: Asked<A> = broker.client().send(ask);
@@ -96,7 +97,8 @@ fn a_change_of_settings_times_out_as_a_forwarded_request_does() {
     broker.has_topic("orders");
     broker.disk(0).freeze();
     let altered = broker.client().send(Alter::topic("orders", "retention.ms", "1000"));
-    broker.advance(61 * SECOND); // the request has no timeout; a forwarding broker gives up after a minute
+    // The request has no timeout; a broker that forwards it gives up after a minute.
+    broker.advance(61 * SECOND);
     assert_eq!(altered.answer().error, ErrorCode::RequestTimedOut);
 }
 
@@ -110,7 +112,8 @@ fn producer_ids_are_given_out_while_the_metadata_disk_is_frozen() {
     assert_ne!(one.id, two.id);
 }
 
-/// Produces to "orders", which is on the metadata disk, until the share of that disk has no more room. The disk is frozen.
+/// Freezes the metadata disk, and produces to "orders", which is on it, until its share has no more
+/// room.
 fn fill_the_metadata_disks_share(broker: &Broker) {
     broker.disk(0).freeze();
     for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! Requests as such: who answers them, and what becomes of those that nobody can.
+//! Requests as such: who answers them, and what becomes of those that are none.
 
 use aplomb_broker::api::SUPPORTED;
 use aplomb_model::ErrorCode;
@@ -76,7 +76,8 @@ fn producers_of_a_partition_are_described() {
     assert_eq!(unknown, Err(ErrorCode::UnknownTopicOrPartition));
 }
 
-/// Sends a request that asks for nothing in every version that is served; each is answered, and the answer can be read.
+/// Sends a request that asks for nothing, in every version that is served: each is answered, and
+/// the answer can be read.
 fn sends_nothing<Q: Request>(client: &Client) {
     for version in Q::KEY.stable_versions().iter() {
         let mut writer = Writer::new();
@@ -101,9 +102,12 @@ fn sends_nothing<Q: Request>(client: &Client) {
     }
 }
 
+/// An API, and what sends its requests.
+type Sends = (ApiKey, fn(&Client));
+
 /// One for each API that is served.
-fn requests() -> Vec<(ApiKey, fn(&Client))> {
-    fn one<Q: Request>() -> (ApiKey, fn(&Client)) {
+fn requests() -> Vec<Sends> {
+    fn one<Q: Request>() -> Sends {
         (Q::KEY, sends_nothing::<Q>)
     }
     vec![

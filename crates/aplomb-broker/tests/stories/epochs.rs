@@ -4,7 +4,8 @@ use aplomb_model::ErrorCode;
 
 use crate::support::{Broker, EndOfEpoch, Fetch, Produce};
 
-/// A broker with a topic "orders" of three records, two of epoch 0, and one of epoch 1, which began with an unclean restart.
+/// A broker with a topic "orders" of three records: two of epoch 0, and one of epoch 1, which began
+/// with an unclean restart.
 fn of_two_epochs() -> Broker {
     let broker = Broker::start();
     broker.has_topic("orders");

@@ -7,7 +7,7 @@ use crate::support::{
     Asked, Batch, Broker, CreateTopic, DeleteRecords, DeleteTopic, Fetch, MS, Produce, SECOND, Setup,
 };
 
-/// A broker with an empty topic "orders" on its second disk, and a fetch that waits there for 100 bytes.
+/// A broker with a topic "orders" on its second disk, and a fetch that waits there for more.
 fn a_waiting_fetch() -> (Broker, Asked<Fetch>) {
     let broker = Broker::on_two_disks();
     broker.has_on_disk(1, CreateTopic::named("orders"));
@@ -109,7 +109,9 @@ fn a_response_has_whole_batches_up_to_its_limit_and_at_least_one() {
     broker.has(CreateTopic::named("orders").partitions(2));
     let client = broker.client();
     for partition in 0..2 {
-        (0..3).for_each(|_| drop(client.ask(Produce::to(("orders", partition), Batch::of_size(1000)))));
+        (0..3).for_each(|_| {
+            client.ask(Produce::to(("orders", partition), Batch::of_size(1000)));
+        });
     }
     let fetch = |max| client.ask(Fetch::from(("orders", 0), 0).and(("orders", 1), 0).at_most(max));
     let counts = |max| fetch(max).partitions.iter().map(|part| part.records.len()).collect::<Vec<_>>();
@@ -206,4 +208,31 @@ fn a_session_that_is_closed_is_gone() {
     let session = consumer.ask(Fetch::of_session(0, 0).and("orders", 0)).session;
     assert_eq!(consumer.ask(Fetch::of_session(session, -1).and("orders", 0)).session, 0);
     assert_eq!(consumer.ask(Fetch::of_session(session, 1)).error, ErrorCode::FetchSessionIdNotFound);
+}
+
+#[test]
+fn a_session_that_has_gone_on_refuses_the_answer_to_its_earlier_request() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    let consumer = broker.client();
+    let session = consumer.ask(Fetch::of_session(0, 0).and("orders", 0)).session;
+    let earlier = consumer.send(Fetch::of_session(session, 1).waiting_for(1, 5 * SECOND));
+    let later = consumer.send(Fetch::of_session(session, 2));
+    assert_eq!(later.answer().error, ErrorCode::None);
+    assert_eq!(earlier.wait().error, ErrorCode::InvalidFetchSessionEpoch);
+}
+
+#[test]
+fn a_client_that_gives_up_keeps_no_other_waiting() {
+    let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
+    broker.has(CreateTopic::named("orders").partitions(2));
+    let fetch = || Fetch::from(("orders", 0), 0).and(("orders", 1), 0).waiting_for(1, 30 * SECOND);
+    for _ in 0..3 {
+        let gone = broker.client();
+        let _never_answered = gone.send(fetch());
+        gone.close();
+    }
+    let waits = broker.client().send(fetch());
+    broker.client().ask(Produce::to(("orders", 1), "one"));
+    assert_eq!(waits.answer().values(), ["one"]);
 }

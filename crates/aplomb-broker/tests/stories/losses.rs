@@ -4,11 +4,12 @@ use aplomb_disk_api::sim::{Fault, SimOperation};
 use aplomb_model::ErrorCode;
 
 use crate::support::{
-    Broker, CreateTopic, Describe, DescribeLogDirs, Fetch, ListOffsets, MoveReplica, Produce, ProduceAll,
-    SECOND, Setup,
+    Broker, CreateTopic, DeleteTopic, Describe, DescribeLogDirs, Fetch, ListOffsets, MoveReplica, Produce,
+    ProduceAll, SECOND, Setup,
 };
 
-/// A broker of two shards that is about to lose its second disk, on which both partitions of "orders" are, of each shard one.
+/// A broker of two shards that is about to lose its second disk, on which the two partitions of
+/// "orders" are, of each shard one.
 fn about_to_lose_a_disk() -> Broker {
     let broker = Broker::of(Setup { shards: 2, disks: 2, ..Setup::default() });
     let client = broker.client();
@@ -125,4 +126,67 @@ fn a_disk_that_is_well_again_serves_after_a_restart() {
     assert_eq!(client.ask(Produce::to("orders", "two")).error, ErrorCode::None);
     assert_eq!(client.ask(Describe("orders")).partitions[0].leader, 1);
     assert_eq!(client.ask(ListOffsets::latest(("orders", 1))).offset, 0);
+}
+
+#[test]
+fn a_topic_of_a_lost_disk_can_be_deleted_and_made_again() {
+    let broker = with_a_lost_disk();
+    let client = broker.client();
+    assert_eq!(client.ask(DeleteTopic::named("orders")).error, ErrorCode::None);
+    broker.has_on_disk(0, CreateTopic::named("orders"));
+    assert_eq!(client.ask(Produce::to("orders", "new")).base, 0);
+    broker.advance(2 * SECOND);
+    assert_eq!(broker.disks_with("orders-0"), [0, 1]);
+
+    broker.kill();
+    broker.restart(); // the disk is well again, and has the old topic's files
+    assert_eq!(broker.client().read("orders", 0), ["new"]);
+    broker.advance(100 * SECOND);
+    assert_eq!(broker.disks_with("orders-0"), [0]);
+}
+
+#[test]
+fn a_disk_that_is_lost_by_a_deletion_keeps_no_name_from_being_used_again() {
+    for operation in [SimOperation::Sync, SimOperation::Rename] {
+        let broker = Broker::of(Setup { shards: 2, disks: 2, ..Setup::default() });
+        broker.has_on_disk(1, CreateTopic::named("orders"));
+        let client = broker.client();
+        client.ask(Produce::to("orders", "old"));
+        broker.advance(2 * SECOND);
+        broker.disk(1).fail(Fault { operation: Some(operation), ..Fault::default() });
+        assert_eq!(client.ask(DeleteTopic::named("orders")).error, ErrorCode::None);
+        broker.advance(2 * SECOND);
+        assert!(broker.disk(1).lost().is_some());
+        broker.has_on_disk(0, CreateTopic::named("orders"));
+        client.ask(Produce::to("orders", "new"));
+        broker.advance(2 * SECOND);
+        assert!(broker.disks_with("orders-0").contains(&0));
+    }
+}
+
+#[test]
+fn a_log_directory_that_cannot_be_had_from_the_start_is_offline() {
+    let broker = Broker::of(Setup { shards: 2, disks: 2, ..Setup::default() });
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    broker.has_on_disk(0, CreateTopic::named("payments"));
+    broker.client().ask(Produce::to("orders", "one"));
+    broker.stop();
+    broker.restart_without_the_last_disk();
+    let client = broker.client();
+    assert_eq!(client.ask(Produce::to("payments", "one")).error, ErrorCode::None);
+    let refused = client.ask(Produce::to("orders", "two"));
+    assert_eq!(refused.error, ErrorCode::KafkaStorageError);
+    assert_eq!(client.ask(Fetch::from("orders", 0)).refusal(), ErrorCode::KafkaStorageError);
+    assert_eq!(client.ask(ListOffsets::latest("orders")).error, ErrorCode::KafkaStorageError);
+    let orders = client.ask(Describe("orders"));
+    assert_eq!((orders.partitions[0].leader, &orders.partitions[0].offline[..]), (-1, &[1][..]));
+    let directories = client.ask(DescribeLogDirs);
+    assert_eq!(directories[1].error, ErrorCode::KafkaStorageError);
+    assert_eq!(client.ask(MoveReplica::of("payments", 1)).error, ErrorCode::KafkaStorageError);
+
+    broker.stop();
+    broker.restart();
+    let client = broker.client();
+    assert_eq!(client.read("orders", 0), ["one"]);
+    assert_eq!(client.ask(Describe("orders")).partitions[0].leader, 1);
 }

@@ -1,11 +1,11 @@
 //! The metadata log: snapshots, and what a start makes of a log that is not whole.
 
-use aplomb_disk_api::{FileName, StartupDisk};
 use aplomb_model::ErrorCode;
 
 use crate::support::{Alter, Broker, CreateTopic, Describe, MS, Produce, SECOND, Setup};
 
 const DIRECTORY: &str = "__cluster_metadata-0/";
+const LOG: &str = "__cluster_metadata-0/00000000000000000000.log";
 
 fn of_many_snapshots() -> Broker {
     let settings = vec![("metadata.log.max.record.bytes.between.snapshots", "500")];
@@ -58,9 +58,7 @@ fn a_metadata_log_that_was_closed_cleanly_and_is_damaged_is_not_started_from() {
     let broker = Broker::start();
     broker.has_topic("orders");
     broker.stop();
-    let name = FileName::new(format!("{DIRECTORY}00000000000000000000.log"));
-    let len = broker.disk(0).file(name.as_str()).expect("the log is there").len();
-    broker.disk(0).write(&name, len as u64 / 2, &[0xff; 20]).expect("the disk is well");
+    broker.overwrite(0, LOG, broker.len(0, LOG) / 2, &[0xff; 20]);
     let reason = broker.refuses_to_start();
     assert!(reason.contains("damaged"), "{reason}");
     assert!(reason.contains("/disk0/__cluster_metadata-0"), "{reason}");
@@ -87,4 +85,32 @@ fn a_decision_that_no_disk_had_never_was_if_the_power_goes() {
     broker.restart();
     let unknown = broker.client().ask(Describe("orders"));
     assert_eq!(unknown.error, ErrorCode::UnknownTopicOrPartition);
+}
+
+#[test]
+fn a_metadata_log_whose_end_is_torn_goes_on_where_it_is_whole() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    broker.has_topic("payments");
+    broker.cut_power();
+    broker.cut_off(0, LOG, 3);
+    broker.restart();
+    assert_eq!(broker.client().ask(Describe("orders")).partitions[0].leader, 1);
+    let torn = broker.client().ask(Describe("payments"));
+    assert_eq!(torn.error, ErrorCode::UnknownTopicOrPartition);
+    broker.has_topic("payments");
+}
+
+#[test]
+fn a_metadata_log_that_is_damaged_before_a_later_leaders_records_is_not_started_from() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    let len = broker.len(0, LOG);
+    broker.kill();
+    broker.restart();
+    broker.advance(SECOND);
+    broker.cut_power();
+    broker.overwrite(0, LOG, len - 40, &[0xff; 20]);
+    let reason = broker.refuses_to_start();
+    assert!(reason.contains("a later leader wrote behind it"), "{reason}");
 }

@@ -1,7 +1,6 @@
 //! Partitions that move from one log directory to another.
 
 use aplomb_disk_api::sim::{Fault, ServiceTimes, SimOperation};
-use aplomb_disk_api::{FileName, StartupDisk};
 use aplomb_model::ErrorCode;
 
 use crate::support::{
@@ -9,8 +8,8 @@ use crate::support::{
     InitProducerId, ListOffsets, MS, MoveReplica, NEW_YEAR, Produce, SECOND, Setup,
 };
 
-/// A broker with a topic "orders" on its first disk that begins to move to the second, which is slow: the move
-/// is under way.
+/// A broker with a topic "orders" on its first disk that begins to move to the second, which is
+/// slow: the move is under way.
 fn a_move() -> Broker {
     let broker = Broker::on_two_disks();
     broker.has_on_disk(0, CreateTopic::named("orders"));
@@ -82,8 +81,7 @@ fn a_topic_deleted_in_mid_move_leaves_nothing_on_either_disk() {
     let broker = a_move();
     assert_eq!(broker.client().ask(DeleteTopic::named("orders")).error, ErrorCode::None);
     broker.advance(200 * SECOND); // file.delete.delay.ms, and what slow commands take
-    let left: Vec<String> = (0..2).flat_map(|disk| broker.disk(disk).image().into_keys()).collect();
-    assert_eq!(left.iter().find(|file| file.contains("orders")), None);
+    (0..2).for_each(|disk| assert_eq!(broker.file_with(disk, "orders"), None));
 }
 
 #[test]
@@ -96,13 +94,15 @@ fn a_partition_is_told_to_stay_in_mid_move() {
     assert_eq!(broker.client().ask(Produce::to("orders", "four")).base, 3);
 }
 
-/// A broker of two shards with a topic "orders" of eight partitions on its first disk: each has several segments, the
-/// state of a producer, and only its end in memory.
+/// A broker of two shards with a topic "orders" of eight partitions on its first disk. Each has
+/// several segments, the state of a producer, and only its end in memory.
 fn of_large_partitions(settings: Vec<(&'static str, &'static str)>) -> (Broker, Vec<String>) {
     let setup = Setup { shards: 2, disks: 2, chunks: 128, settings, ..Setup::default() };
     let broker = Broker::of(setup);
     let client = broker.client();
-    (0..8).for_each(|partition| drop(client.ask(MoveReplica::of(("orders", partition), 0))));
+    (0..8).for_each(|partition| {
+        client.ask(MoveReplica::of(("orders", partition), 0));
+    });
     broker.has(CreateTopic::named("orders").partitions(8).with("segment.ms", "1000"));
     let producer = client.ask(InitProducerId);
     let values: Vec<String> = (0..20).map(|n| format!("{n}-{}", "x".repeat(5000))).collect();
@@ -168,8 +168,7 @@ fn moves_that_are_called_back_leave_no_copy() {
     move_all(&broker, 0);
     broker.advance(100 * SECOND);
     assert_eq!(places(&broker), vec![[0]; 8]);
-    let copy = broker.disk(1).image().into_keys().find(|file| file.contains("orders"));
-    assert_eq!(copy, None);
+    assert_eq!(broker.file_with(1, "orders"), None);
     (0..8).for_each(|partition| assert_eq!(broker.client().read(("orders", partition), 0), values));
 }
 
@@ -253,8 +252,7 @@ fn records_deleted_in_mid_move_are_gone_on_the_new_disk() {
 #[test]
 fn a_damaged_partition_does_not_move() {
     let (broker, _) = of_large_partitions(Vec::new());
-    let segment = FileName::new("orders-0/00000000000000000000.log");
-    broker.disk(0).write(&segment, 100, &[0xff; 6000]).expect("the disk is well");
+    broker.overwrite(0, "orders-0/00000000000000000000.log", 100, &[0xff; 6000]);
     assert_eq!(broker.client().ask(MoveReplica::of("orders", 1)).error, ErrorCode::None);
     broker.advance(30 * SECOND);
     assert_eq!(broker.disks_with("orders-0"), [0]);
@@ -268,7 +266,9 @@ fn a_target_lost_after_the_change_loses_nothing() {
         let broker = Broker::on_two_disks();
         broker.has_on_disk(0, CreateTopic::named("orders"));
         let client = broker.client();
-        ["one", "two"].into_iter().for_each(|value| drop(client.ask(Produce::to("orders", value))));
+        ["one", "two"].into_iter().for_each(|value| {
+            client.ask(Produce::to("orders", value));
+        });
         broker.advance(2 * SECOND);
         assert_eq!(client.ask(MoveReplica::of("orders", 1)).error, ErrorCode::None);
         broker.advance(delay * MS);
@@ -297,4 +297,75 @@ fn what_cannot_move_is_refused() {
     broker.advance(2 * SECOND);
     assert_eq!(error(MoveReplica::of("payments", 1)), ErrorCode::KafkaStorageError);
     assert_eq!(error(MoveReplica::of("orders", 0)), ErrorCode::KafkaStorageError);
+}
+
+/// A broker with the metadata log on its first disk, and a topic "orders" on its third, of which
+/// the metadata says that it is on the second: the metadata disk froze in mid-move.
+fn moved_without_metadata() -> Broker {
+    let broker = Broker::of(Setup { disks: 3, shards: 2, ..Setup::default() });
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    broker.client().ask(Produce::to("orders", "one"));
+    broker.advance(2 * SECOND);
+    broker.client().ask(MoveReplica::of("orders", 2));
+    while !broker.disks_with("orders-0").contains(&2) {
+        broker.advance(MS / 10);
+    }
+    broker.disk(0).freeze();
+    broker.advance(2 * SECOND);
+    assert_eq!(broker.client().ask(Produce::to("orders", "two")).error, ErrorCode::None);
+    broker.advance(2 * SECOND);
+    assert_eq!(broker.disks_with("orders-0"), [1, 2]);
+    broker
+}
+
+#[test]
+fn a_move_keeps_the_old_files_until_the_metadata_says_where_the_new_ones_are() {
+    let broker = moved_without_metadata();
+    broker.disk(0).thaw();
+    broker.advance(20 * SECOND);
+    assert_eq!(broker.disks_with("orders-0"), [2]);
+    assert_eq!(broker.client().read("orders", 0), ["one", "two"]);
+}
+
+#[test]
+fn of_two_directories_of_a_partition_the_one_that_reaches_further_is_the_log() {
+    let broker = moved_without_metadata();
+    broker.cut_power();
+    broker.restart();
+    assert_eq!(broker.client().read("orders", 0), ["one", "two"]);
+    broker.advance(100 * SECOND);
+    assert_eq!(broker.disks_with("orders-0"), [2]);
+    broker.kill();
+    broker.restart();
+    assert_eq!(broker.client().read("orders", 0), ["one", "two"]);
+}
+
+#[test]
+fn a_topic_deleted_while_it_has_two_directories_leaves_none() {
+    let broker = moved_without_metadata();
+    let deleted = broker.client().send(DeleteTopic::named("orders"));
+    broker.disk(0).thaw();
+    assert_eq!(deleted.wait().error, ErrorCode::None);
+    broker.advance(100 * SECOND);
+    for disk in 0..3 {
+        assert_eq!(broker.file_with(disk, "orders"), None);
+    }
+}
+
+#[test]
+fn more_moves_than_copy_at_once_take_their_turns() {
+    let broker = Broker::on_two_disks();
+    let client = broker.client();
+    (0..8).for_each(|partition| {
+        client.ask(MoveReplica::of(("orders", partition), 0));
+    });
+    broker.has(CreateTopic::named("orders").partitions(8));
+    for partition in 0..8 {
+        client.ask(Produce::to(("orders", partition), "one"));
+    }
+    broker.advance(2 * SECOND);
+    move_all(&broker, 1);
+    broker.advance(10 * SECOND);
+    assert_eq!(places(&broker), vec![[1]; 8]);
+    (0..8).for_each(|partition| assert_eq!(client.read(("orders", partition), 0), ["one"]));
 }

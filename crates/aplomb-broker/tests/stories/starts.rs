@@ -1,9 +1,10 @@
 //! What a start finds in log directories, and makes of it.
 
-use aplomb_disk_api::{FileName, StartupDisk};
 use aplomb_model::ErrorCode;
 
-use crate::support::{Broker, CreateTopic, MoveReplica, Produce, SECOND};
+use crate::support::{Broker, CreateTopic, DeleteTopic, MS, MoveReplica, Produce, SECOND};
+
+const METADATA_OF_ANOTHER: &str = "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAKg";
 
 #[test]
 fn a_partition_without_a_directory_is_new() {
@@ -22,16 +23,11 @@ fn a_partition_without_a_directory_is_new() {
 fn a_directory_of_no_topic_is_put_aside_and_nothing_in_it_is_touched() {
     let broker = Broker::start();
     broker.stop();
-    let file = FileName::new("payments-0/00000000000000000000.log");
-    let metadata = aplomb_disk_api::SmallFile {
-        name: FileName::new("payments-0/partition.metadata"),
-        content: "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAKg".into(),
-    };
-    broker.disk(0).publish(&[metadata]).expect("the disk is well");
-    broker.disk(0).write(&file, 0, b"somebody's records").expect("the disk is well");
+    broker.put(0, "payments-0/partition.metadata", METADATA_OF_ANOTHER);
+    broker.put(0, "payments-0/00000000000000000000.log", "records of another cluster");
     broker.restart();
     let files = broker.disk(0).image();
-    let stray = files.iter().find(|(_, content)| &content[..] == b"somebody's records");
+    let stray = files.iter().find(|(_, content)| &content[..] == b"records of another cluster");
     let (name, _) = stray.expect("the file is still there");
     assert!(name.starts_with("payments-0.") && name.contains("-stray/"), "{name}");
 }
@@ -42,17 +38,13 @@ fn a_directory_of_an_older_topic_of_the_name_is_put_aside() {
     broker.has_topic("orders");
     broker.client().ask(Produce::to("orders", "one"));
     broker.stop();
-    let metadata = aplomb_disk_api::SmallFile {
-        name: FileName::new("orders-0/partition.metadata"),
-        content: "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAKg".into(),
-    };
-    broker.disk(0).publish(&[metadata]).expect("the disk is well");
+    broker.put(0, "orders-0/partition.metadata", METADATA_OF_ANOTHER);
     broker.restart();
     let client = broker.client();
     assert_eq!(client.read("orders", 0), [""; 0]);
     assert_eq!(client.ask(Produce::to("orders", "new")).base, 0);
     broker.advance(2 * SECOND);
-    assert!(broker.disk(0).image().keys().any(|file| file.contains("-stray/")));
+    assert_ne!(broker.file_with(0, "-stray/"), None);
 }
 
 #[test]
@@ -61,13 +53,13 @@ fn directories_that_were_to_be_deleted_are() {
     broker.has_topic("orders");
     broker.client().ask(Produce::to("orders", "one"));
     broker.advance(2 * SECOND);
-    broker.client().ask(crate::support::DeleteTopic::named("orders"));
+    broker.client().ask(DeleteTopic::named("orders"));
     broker.advance(SECOND);
     broker.kill(); // long before log.segment.delete.delay.ms
-    assert!(broker.disk(0).image().keys().any(|file| file.contains("-delete/")));
+    assert_ne!(broker.file_with(0, "-delete/"), None);
     broker.restart();
     broker.advance(SECOND);
-    assert!(!broker.disk(0).image().keys().any(|file| file.contains("orders")));
+    assert_eq!(broker.file_with(0, "orders"), None);
 }
 
 #[test]
@@ -82,7 +74,7 @@ fn a_move_that_was_interrupted_begins_anew() {
         }
         broker.advance(2 * SECOND);
         assert_eq!(client.ask(MoveReplica::of("orders", 1)).error, ErrorCode::None);
-        broker.advance(delay * crate::support::MS);
+        broker.advance(delay * MS);
         broker.kill();
         broker.restart();
         assert_eq!(broker.client().read("orders", 0), values, "killed after {delay} ms");
@@ -97,12 +89,12 @@ fn a_log_whose_end_is_torn_goes_on_where_it_is_whole() {
     let broker = Broker::start();
     broker.has_topic("orders");
     let client = broker.client();
-    ["one", "two"].into_iter().for_each(|value| drop(client.ask(Produce::to("orders", value))));
+    ["one", "two"].into_iter().for_each(|value| {
+        client.ask(Produce::to("orders", value));
+    });
     broker.advance(2 * SECOND);
     broker.cut_power();
-    let name = FileName::new("orders-0/00000000000000000000.log");
-    let len = broker.disk(0).file(name.as_str()).expect("the log is there").len();
-    broker.disk(0).truncate(&name, len as u64 - 3).expect("the disk is well");
+    broker.cut_off(0, "orders-0/00000000000000000000.log", 3);
     broker.restart();
     assert_eq!(broker.client().read("orders", 0), ["one"]);
     assert_eq!(broker.client().ask(Produce::to("orders", "again")).base, 1);

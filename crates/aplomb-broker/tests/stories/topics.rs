@@ -1,5 +1,7 @@
 //! Topics: how they go, come back under the same name, shrink, and change their settings.
 
+use std::time::Duration;
+
 use aplomb_model::ErrorCode;
 
 use crate::support::{
@@ -81,7 +83,8 @@ fn old_segments_are_deleted_when_their_time_has_come() {
     let client = broker.client();
     client.ask(Produce::to("orders", Batch::from("old").at(NEW_YEAR)));
     broker.advance(2 * SECOND);
-    client.ask(Produce::to("orders", Batch::from("new").at(NEW_YEAR + 100_000))); // of another segment
+    let of_another_segment = Batch::from("new").at(NEW_YEAR + 100_000);
+    client.ask(Produce::to("orders", of_another_segment));
     broker.advance(50 * SECOND);
     assert_eq!(client.ask(ListOffsets::at("orders", -2)).offset, 0);
 
@@ -119,7 +122,7 @@ fn records_that_were_deleted_stay_deleted_after_kill_9() {
     }
     assert_eq!(client.ask(DeleteRecords::before("orders", 7)).error, ErrorCode::OffsetOutOfRange);
     assert_eq!(client.ask(DeleteRecords::before("orders", 2)).error, ErrorCode::None);
-    broker.advance(10 * SECOND); // the checkpoint of log starts is written within aplomb.recovery.point.interval.ms
+    broker.advance(10 * SECOND); // aplomb.recovery.point.interval.ms, twice
     broker.kill();
     broker.restart();
     assert_eq!(broker.client().ask(ListOffsets::at("orders", -2)).offset, 2);
@@ -191,4 +194,60 @@ fn a_setting_that_cannot_be_is_refused() {
     assert_eq!(refused.error, ErrorCode::InvalidConfig);
     broker.advance(MS);
     assert!(refused.message.is_some_and(|message| message.contains("retention.ms")));
+}
+
+#[test]
+fn a_name_that_is_used_again_and_again_has_the_last_topics_records() {
+    for shards in [1, 3] {
+        let mail_takes = if shards == 1 { Duration::ZERO } else { MS };
+        let broker = Broker::of(Setup { shards, disks: 2, mail_takes, ..Setup::default() });
+        let client = broker.client();
+        for round in 0..4 {
+            (0..2).for_each(|disk| broker.disk(disk).thaw());
+            broker.has(CreateTopic::named("orders").partitions(6));
+            for partition in 0..6 {
+                assert_eq!(client.ask(Produce::to(("orders", partition), &*format!("{round}"))).base, 0);
+            }
+            broker.advance(round * 10 * MS);
+            broker.disk(1).freeze(); // so that names are not free for a while
+            assert_eq!(client.ask(DeleteTopic::named("orders")).error, ErrorCode::None);
+        }
+        broker.has(CreateTopic::named("orders").partitions(6));
+        client.ask(Produce::to("orders", "last"));
+        broker.disk(1).thaw();
+        broker.advance(100 * SECOND);
+        broker.kill();
+        broker.restart();
+        assert_eq!(broker.client().read("orders", 0), ["last"]);
+        (1..6).for_each(|partition| assert_eq!(broker.client().read(("orders", partition), 0), [""; 0]));
+        assert_eq!(files_with(&broker, "-delete"), [""; 0]);
+    }
+}
+
+#[test]
+fn a_segment_of_before_the_start_is_deleted_when_its_time_has_come() {
+    let settings = vec![("log.retention.check.interval.ms", "1000")];
+    let broker = Broker::of(Setup { settings, ..Setup::default() });
+    broker.has(CreateTopic::named("orders").with("retention.ms", "60000").with("segment.ms", "1000"));
+    let client = broker.client();
+    client.ask(Produce::to("orders", Batch::from("old").at(NEW_YEAR)));
+    let of_another_segment = Batch::from("new").at(NEW_YEAR + 100_000);
+    client.ask(Produce::to("orders", of_another_segment));
+    broker.stop();
+    broker.restart();
+    broker.advance(40 * SECOND);
+    let client = broker.client();
+    assert_eq!(client.ask(ListOffsets::at("orders", -2)).offset, 0);
+    broker.advance(60 * SECOND);
+    assert_eq!(client.ask(ListOffsets::at("orders", -2)).offset, 1);
+}
+
+#[test]
+fn limits_of_connections_change_at_run_time() {
+    let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
+    assert_eq!(broker.connection_limits(), None);
+    let client = broker.client_of_shard(1);
+    assert_eq!(client.ask(Alter::brokers("max.connections", "100")).error, ErrorCode::None);
+    assert_eq!(client.ask(Alter::brokers("max.connections.per.ip", "7")).error, ErrorCode::None);
+    assert_eq!(broker.connection_limits(), Some((100, 7)));
 }

@@ -52,8 +52,9 @@ impl Broker {
     }
 
     pub(crate) fn of(setup: Setup) -> Self {
+        let disks = setup.disks;
         let mut world = World::new(setup);
-        world.start().expect("a broker starts on empty disks");
+        world.start(disks).expect("a broker starts on empty disks");
         let broker = Self { world: Rc::new(RefCell::new(world)) };
         broker.advance(super::SECOND); // what a start leaves to do is done
         broker
@@ -113,6 +114,11 @@ impl Broker {
         while world.step_to(end) {}
     }
 
+    /// How many connections there may be, in all and from one address, if that was changed.
+    pub(crate) fn connection_limits(&self) -> Option<(u32, u32)> {
+        self.world.borrow().limits
+    }
+
     /// Whether a line of the log has these words.
     pub(crate) fn logs(&self, words: &str) -> bool {
         self.world.borrow().events.iter().any(|event| event.text.contains(words))
@@ -154,11 +160,22 @@ impl Broker {
 
     /// Tries to start again on what the last process left, and says why it does not.
     pub(crate) fn refuses_to_start(&self) -> String {
-        self.world.borrow_mut().start().expect_err("a reason not to start")
+        let mut world = self.world.borrow_mut();
+        let disks = world.disks.len();
+        world.start(disks).expect_err("a reason not to start")
     }
 
     /// Starts again, on what the last process left.
     pub(crate) fn restart(&self) {
-        self.world.borrow_mut().start().expect("the broker starts again");
+        let mut world = self.world.borrow_mut();
+        let disks = world.disks.len();
+        world.start(disks).expect("the broker starts again");
+    }
+
+    /// Starts again without the last disk, which cannot be had.
+    pub(crate) fn restart_without_the_last_disk(&self) {
+        let mut world = self.world.borrow_mut();
+        let disks = world.disks.len() - 1;
+        world.start(disks).expect("the broker starts again");
     }
 }

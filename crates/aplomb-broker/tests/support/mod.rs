@@ -1,13 +1,15 @@
 //! One broker on simulated disks and a virtual clock, driven by a test as a script.
 //!
-//! A [`Broker`] is started, asked by [`Client`]s, and time passes because the test says so: a client that
-//! waits for an answer lets it pass, and so does [`Broker::advance`]. Nothing here looks inside the broker:
-//! requests go in and answers come out as bytes, and disks are looked at as an operator would, by file.
+//! A [`Broker`] is started, asked by [`Client`]s, and time passes because the test says so: a
+//! client that waits for an answer lets it pass, and so does [`Broker::advance`]. Nothing here
+//! looks inside the broker: requests go in and answers come out as bytes, and disks are looked at
+//! as an operator would, by file.
 //!
 //! `process` is the only file that knows how shards are begun and driven.
 
 mod broker;
 mod client;
+mod files;
 mod process;
 mod requests;
 mod world;

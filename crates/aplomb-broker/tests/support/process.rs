@@ -41,6 +41,8 @@ impl CompletionSink for Sink {
 /// What a process is started on.
 pub(super) struct Ground<'a> {
     pub(super) disks: &'a [SimDisk],
+    /// Log directories that the settings name and whose disks cannot be had.
+    pub(super) lost: Vec<String>,
     pub(super) properties: &'a Properties,
     pub(super) shards: u16,
     /// Chunks of the tail, for each disk.
@@ -56,9 +58,14 @@ pub(super) struct Ground<'a> {
 pub(super) enum Said {
     Reply(RequestId, Reply),
     Event(Event),
+    /// How many connections there may be.
+    Limits {
+        total: u32,
+        per_ip: u32,
+    },
 }
 
-/// A message on its way. All take the same time, so they arrive in the order in which they were sent.
+/// A message on its way. All take the same time, so that they arrive in their order.
 struct Mail {
     arrives: Instant,
     from: ShardId,
@@ -86,7 +93,8 @@ fn directory_id(disk: usize) -> DirectoryId {
 }
 
 impl Process {
-    /// Starts on the disks, and on the tail that an earlier process left; the error is the reason not to.
+    /// Starts on the disks, and on the tail that an earlier process left. The error is the reason
+    /// not to.
     pub(super) fn start(ground: &Ground<'_>, memory: Option<ArenaMemory>) -> Result<Self, String> {
         let old = memory.map(|memory| OldTail::open(memory).expect("a tail that was whole can be opened"));
         let (surveyed, found) = survey_and_restore(ground, old.as_ref())?;
@@ -117,7 +125,7 @@ impl Process {
             metadata_directory: ids[0],
         };
         let ready = load(LoadInput {
-            lost: Vec::new(),
+            lost: ground.lost.clone(),
             config: Arc::new(config),
             node,
             directories: surveyed,
@@ -197,7 +205,8 @@ impl Process {
         std::mem::take(&mut self.said)
     }
 
-    /// The tail's memory as the next process finds it, if it has to; `killed`: it had no chance to clear it.
+    /// The tail's memory as the next process finds it, if it has to.
+    /// `killed`: the process had no chance to clear it.
     pub(super) fn into_memory(self, killed: bool) -> Option<ArenaMemory> {
         let needed = killed || self.shards.iter().any(Shard::needs_tail);
         needed.then(|| self.shares[0].arena().image().expect("an arena with a switch has an image"))
@@ -214,13 +223,16 @@ impl Process {
                     self.messages.push_back(Mail { arrives, from: id, to, message });
                 }
                 Output::Event(event) => self.said.push(Said::Event(event)),
-                Output::ConnectionLimits { .. } => {} // connections are numbers here
+                Output::ConnectionLimits { total, per_ip, .. } => {
+                    self.said.push(Said::Limits { total, per_ip });
+                }
             }
         }
     }
 }
 
-/// The order that the program keeps: survey, write back the old tail's metadata, read it, write back the rest.
+/// In the order that the program keeps: survey, write back the old tail's metadata, read it, write
+/// back the rest.
 fn survey_and_restore(
     ground: &Ground<'_>,
     old: Option<&OldTail>,
@@ -228,8 +240,8 @@ fn survey_and_restore(
     let said = |error: &dyn std::fmt::Display| error.to_string();
     let mut surveyed = Vec::new();
     for (n, disk) in ground.disks.iter().enumerate() {
-        let disk: Arc<dyn StartupDisk> = Arc::new(disk.clone());
-        let directory = Directory { index: DiskIndex(n as u16), id: directory_id(n), path: path_of(n), disk };
+        let (id, path, disk) = (directory_id(n), path_of(n), Arc::new(disk.clone()));
+        let directory = Directory { index: DiskIndex(n as u16), id, path, disk };
         surveyed.push(survey(directory).map_err(|error| said(&error))?);
     }
     let disks: Vec<(DirectoryId, &dyn StartupDisk)> =

@@ -1,4 +1,5 @@
-//! The clock, the disks, the process and what it has answered. Nothing happens but in [`World::step_to`].
+//! The clock, the disks, the process and what it has answered.
+//! Nothing happens but in [`World::step_to`].
 
 use std::collections::BTreeMap;
 
@@ -22,6 +23,8 @@ pub(super) struct World {
     pub(super) now: Instant,
     pub(super) disks: Vec<SimDisk>,
     pub(super) events: Vec<Event>,
+    /// How many connections there may be, in all and from one address, since that was changed.
+    pub(super) limits: Option<(u32, u32)>,
     /// Answers that no client has read yet. Their bytes take the broker's memory until then.
     replies: BTreeMap<RequestId, Reply>,
     process: Option<Process>,
@@ -55,6 +58,7 @@ impl World {
             now: Instant::START + super::SECOND,
             disks: (0..setup.disks).map(disk).collect(),
             events: Vec::new(),
+            limits: None,
             replies: BTreeMap::new(),
             process: None,
             memory: None,
@@ -71,11 +75,13 @@ impl World {
         Now { instant: self.now, wall: Timestamp(WALL_START + elapsed) }
     }
 
-    pub(super) fn start(&mut self) -> Result<(), String> {
+    /// Starts on the first `disks` disks; the others cannot be had.
+    pub(super) fn start(&mut self, disks: usize) -> Result<(), String> {
         assert!(self.process.is_none(), "the broker is up");
         self.starts += 1;
         let ground = Ground {
-            disks: &self.disks,
+            disks: &self.disks[..disks],
+            lost: (disks..self.disks.len()).map(path_of).collect(),
             properties: &self.properties,
             shards: self.setup.shards,
             chunks: self.setup.chunks,
@@ -144,7 +150,7 @@ impl World {
         self.replies.remove(&id)
     }
 
-    /// Goes on to the next thing that happens, at the latest to `limit`. False if nothing did by then.
+    /// Goes on to the next thing that happens, at the latest to `limit`; false if nothing does.
     pub(super) fn step_to(&mut self, limit: Instant) -> bool {
         let disks = self.disks.iter().filter_map(SimDisk::next_event).min();
         let shards = self.process.as_mut().and_then(Process::wake_at);
@@ -165,6 +171,7 @@ impl World {
             for said in process.take_said() {
                 match said {
                     Said::Event(event) => self.events.push(event),
+                    Said::Limits { total, per_ip } => self.limits = Some((total, per_ip)),
                     Said::Reply(id, reply) => {
                         let before = self.replies.insert(id, reply);
                         assert!(before.is_none(), "{id:?} is answered twice");
