@@ -63,16 +63,32 @@ pub enum Lane {
     Read,
     /// Whatever may take long: deletions, renames, checkpoints.
     Housekeeping,
+    /// Work on the disk's own threads: [`crate::DiskJob`]s, and no command.
+    Job,
 }
 
 impl Lane {
+    /// How many there are.
+    pub const COUNT: usize = Self::ALL.len();
+
     /// All lanes, in the order of their index.
-    pub const ALL: [Self; 3] = [Self::Write, Self::Read, Self::Housekeeping];
+    pub const ALL: [Self; 4] = [Self::Write, Self::Read, Self::Housekeeping, Self::Job];
 
     /// The lane's place in [`Lane::ALL`].
     #[must_use]
     pub const fn index(self) -> usize {
         self as usize
+    }
+
+    /// Its name on the pages for operators.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Read => "read",
+            Self::Housekeeping => "housekeeping",
+            Self::Job => "job",
+        }
     }
 }
 

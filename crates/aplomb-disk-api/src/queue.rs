@@ -2,7 +2,7 @@
 
 use aplomb_model::Instant;
 
-use crate::{Completion, DiskCommand, DiskIndex, Ticket};
+use crate::{Completion, DiskCommand, DiskIndex, DiskJob, Ticket};
 
 /// The lane's queue is full; the command comes back so that its owner can keep it.
 #[derive(Debug)]
@@ -19,6 +19,16 @@ pub trait DiskQueue: Send {
     /// # Errors
     /// [`QueueFull`], with the command.
     fn try_submit(&mut self, command: DiskCommand, now: Instant) -> Result<Ticket, QueueFull<DiskCommand>>;
+
+    /// Hands a job over, or gives it back when [`crate::Lane::Job`] is full. As prompt as [`DiskQueue::try_submit`].
+    ///
+    /// # Errors
+    /// [`QueueFull`], with the job.
+    fn try_submit_job(
+        &mut self,
+        job: Box<dyn DiskJob>,
+        now: Instant,
+    ) -> Result<Ticket, QueueFull<Box<dyn DiskJob>>>;
 }
 
 /// Where completions go: a shard's mailbox. Called from the disk's threads; must not wait.

@@ -42,7 +42,7 @@ impl Default for LaneStats {
 /// Counters of one disk.
 #[derive(Debug, Default)]
 pub struct DiskStats {
-    lanes: [LaneStats; 3],
+    lanes: [LaneStats; Lane::COUNT],
     syncs: AtomicU64,
 }
 
@@ -64,7 +64,7 @@ impl DiskStats {
         self.syncs.load(Ordering::Relaxed)
     }
 
-    /// When the longest-waiting command of any lane was handed over.
+    /// Since when the disk owes an answer: the oldest of all lanes.
     #[must_use]
     pub fn oldest(&self) -> Option<Instant> {
         self.lanes.iter().filter_map(LaneStats::oldest).min()
@@ -92,7 +92,8 @@ impl LaneStats {
         self.oldest.store(oldest.map_or(0, |at| at.as_nanos().max(1)), Ordering::Relaxed);
     }
 
-    /// When the oldest outstanding command was handed over.
+    /// When the oldest outstanding command was handed over. In the lane of jobs, which wait for each other and compute: when
+    /// the call of one was made that has not returned for the longest time.
     #[must_use]
     pub fn oldest(&self) -> Option<Instant> {
         match self.oldest.load(Ordering::Relaxed) {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use aplomb_disk_api::sim::{Fault, ServiceTimes, SimDisk, SimOperation, SimOptions, SimQueue};
 use aplomb_disk_api::{
-    Completion, CompletionSink, DiskCommand, DiskError, DiskIndex, DiskQueue, Done, FileName, Lane,
-    ReadPattern, SmallFile, StartupDisk,
+    Completion, CompletionSink, DiskCommand, DiskError, DiskIndex, DiskJob, DiskQueue, Done, FileName,
+    JobStep, Lane, PatientDisk, ReadPattern, SmallFile,
 };
 use aplomb_model::Instant;
 use bytes::Bytes;
@@ -61,7 +61,7 @@ fn a_frozen_disk_answers_nothing_and_its_age_grows_until_it_thaws() {
     assert_eq!(disk.next_event(), None);
     disk.thaw();
     disk.advance(at(30_005));
-    assert_eq!(letters.results(), [Ok(Done::Done), Ok(Done::Done)]);
+    assert_eq!(letters.results(), [Ok(Done::Nothing), Ok(Done::Nothing)]);
     assert_eq!(disk.stats().oldest(), None);
 }
 
@@ -104,7 +104,7 @@ fn a_full_disk_is_a_lost_disk() {
     submit(&mut queue, write("file", 8, "12345678"), at(0));
     disk.advance(at(10));
     let results = letters.results();
-    assert_eq!(results[0], Ok(Done::Done));
+    assert_eq!(results[0], Ok(Done::Nothing));
     assert!(matches!(&results[1], Err(DiskError::Failed { reason, .. }) if reason.contains("No space")));
     assert!(disk.file("file").expect("it was made").len() <= 10);
 }
@@ -196,4 +196,93 @@ fn start_up_sees_the_files_that_the_queues_wrote() {
     disk.remove(&directory).expect("the disk is well");
     assert!(matches!(disk.list(Some(&directory)), Err(DiskError::NotFound { .. })));
     assert_eq!(disk.list(None), Ok(Vec::new()));
+}
+
+/// A job that writes one byte a step, `steps` of them, and then says how many it wrote.
+fn writer(file: &'static str, steps: u64) -> Box<dyn DiskJob> {
+    let mut at = 0;
+    Box::new(move |disk: &dyn PatientDisk| {
+        disk.write(&FileName::new(file), at, b"x")?;
+        at += 1;
+        Ok(if at < steps { JobStep::Again } else { JobStep::done(at) })
+    })
+}
+
+#[test]
+fn a_frozen_disk_takes_no_step_and_its_age_is_that_of_the_step() {
+    let (disk, letters, mut queue) = disk(6);
+    queue.try_submit_job(writer("file", 1000), at(0)).expect("there is room");
+    disk.advance(at(20));
+    let before = disk.file("file").expect("it was begun").len();
+    assert!((10..1000).contains(&before), "{before} steps in 20 ms");
+    disk.freeze();
+    disk.advance(at(30_000));
+    assert_eq!(disk.file("file").expect("it was begun").len(), before);
+    let oldest = disk.stats().oldest().expect("a step hangs");
+    assert!(at(15) <= oldest && oldest <= at(20), "{oldest:?}");
+    disk.thaw();
+    disk.advance(at(40_000));
+    let results = letters.results();
+    let [Ok(Done::Job(outcome))] = results.as_slice() else { panic!("{results:?}") };
+    assert_eq!(outcome.take(), Some(1000_u64));
+}
+
+#[test]
+fn bytes_that_a_job_moves_take_their_time() {
+    let (disk, letters, mut queue) = disk(7);
+    disk.set_service(ServiceTimes { bytes_per_second: 1_000_000, ..ServiceTimes::default() });
+    let job = |disk: &dyn PatientDisk| {
+        disk.write(&FileName::new("file"), 0, &[7; 500_000])?;
+        Ok(JobStep::done(()))
+    };
+    queue.try_submit_job(Box::new(job), at(0)).expect("there is room");
+    disk.advance(at(500));
+    assert_eq!(letters.results().len(), 0);
+    disk.advance(at(502));
+    assert_eq!(letters.results().len(), 1);
+    assert_eq!(disk.stats().lane(Lane::Job).bytes(), 500_000);
+}
+
+#[test]
+fn a_job_is_struck_by_faults_like_any_command() {
+    let (disk, letters, mut queue) = disk(8);
+    disk.fail(Fault { operation: Some(SimOperation::Write), name: Some("file".into()), after: 3 });
+    queue.try_submit_job(writer("file", 1000), at(0)).expect("there is room");
+    queue.try_submit_job(writer("other", 1000), at(0)).expect("there is room");
+    disk.advance(at(1000));
+    let results = letters.results();
+    assert!(matches!(&results[0], Err(DiskError::Failed { what, .. }) if &**what == "write file"));
+    assert_eq!(results[1..], [Err(DiskError::Offline)]);
+    assert!(disk.lost().is_some());
+}
+
+#[test]
+fn a_process_that_is_killed_leaves_what_its_jobs_steps_had_done_and_perhaps_a_part_of_one() {
+    let mut lengths = std::collections::BTreeSet::new();
+    for seed in 0..60 {
+        let (disk, letters, mut queue) = disk(seed);
+        disk.set_service(ServiceTimes {
+            job_step: Duration::from_millis(1)..Duration::from_millis(2),
+            ..ServiceTimes::default()
+        });
+        let mut step = 0;
+        let job = move |disk: &dyn PatientDisk| {
+            for at in 0..5 {
+                disk.write(&FileName::new("file"), step * 5 + at, b"x")?;
+            }
+            step += 1;
+            Ok(JobStep::Again)
+        };
+        queue.try_submit_job(Box::new(job), at(0)).expect("there is room");
+        disk.advance(at(2));
+        let before = disk.file("file").expect("it was begun").len();
+        disk.process_killed();
+        let left = disk.file("file").expect("it was begun").len();
+        assert!((before..=before + 5).contains(&left), "seed {seed}: {left} after {before}");
+        lengths.insert(left - before);
+        disk.advance(at(1000));
+        assert_eq!(disk.file("file").expect("it is there").len(), left, "a dead process went on");
+        assert_eq!(letters.results().len(), 0);
+    }
+    assert_eq!(lengths.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
 }

@@ -1,36 +1,28 @@
 //! One disk's engine: its threads, from opening to stopping.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use aplomb_disk_api::stats::DiskStats;
-use aplomb_disk_api::{CompletionSink, DiskCommand, DiskHealth, DiskIndex, DiskQueue, QueueFull, Ticket};
+use aplomb_disk_api::{
+    CompletionSink, DiskCommand, DiskHealth, DiskIndex, DiskJob, DiskQueue, Lane, QueueFull, Ticket,
+};
 use aplomb_model::Instant;
 
+use crate::errors::EngineError;
 use crate::files::{self, Files};
 use crate::housekeeping::{Housekeeper, Slices};
-use crate::io::{backend, choose};
-use crate::lanes::{Lanes, OnLoss};
+use crate::io::{EngineKind, backend, choose};
+use crate::jobs::{Calls, JobDisk, JobThread};
+use crate::lanes::{Lanes, OnLoss, Work};
+use crate::patient::RealPatientDisk;
 use crate::readahead::Bounds;
 use crate::readers::{Fetcher, Reader, Windows};
 use crate::urgency::Urgency;
 use crate::writer::Writer;
-
-/// How bytes get onto the disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EngineKind {
-    /// io_uring if the kernel has it and allows it, plain calls otherwise.
-    #[default]
-    Auto,
-    /// io_uring, or an error.
-    IoUring,
-    /// Plain calls.
-    Threads,
-}
 
 /// Settings of an engine.
 #[derive(Clone)]
@@ -43,6 +35,8 @@ pub struct EngineOptions {
     pub readers: usize,
     /// Threads that fetch for streams, ahead or on demand.
     pub fetchers: usize,
+    /// Threads for jobs.
+    pub job_threads: usize,
     /// Bytes of a window of the read-ahead.
     pub window_bytes: u64,
     /// Windows fetched ahead of a stream, at most.
@@ -68,6 +62,7 @@ impl Default for EngineOptions {
             queue_depth: 4096,
             readers: 8,
             fetchers: 8,
+            job_threads: 2,
             window_bytes: 1 << 20,
             windows_ahead: 8,
             readahead_budget: 32 << 20,
@@ -78,31 +73,6 @@ impl Default for EngineOptions {
             on_loss: None,
         }
     }
-}
-
-/// An engine that could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// The log directory cannot be opened.
-    #[error("{} cannot be opened: {source}", path.display())]
-    Directory {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// io_uring was asked for and is not to be had.
-    #[error("io_uring is not available: {source}")]
-    IoUring {
-        /// Why.
-        source: io::Error,
-    },
-    /// A thread could not be started.
-    #[error("a disk thread cannot be started: {source}")]
-    Thread {
-        /// Why.
-        source: io::Error,
-    },
 }
 
 /// An engine that did not stop in time: threads of it still wait for the disk.
@@ -166,13 +136,14 @@ impl DiskEngine {
             syncfs_above: options.syncfs_above,
         };
         engine.start("writer", Urgency::Normal, move || writer.run())?;
+        let slices = Slices { bytes: options.slice_bytes.max(1 << 20), pause: options.slice_pause, hurry };
         let housekeeper = Housekeeper {
             lanes: Arc::clone(&lanes),
             files: Arc::clone(&files),
             windows: Arc::clone(&windows),
             backend: backend(kind)?,
             syncfs_above: options.syncfs_above,
-            slices: Slices { bytes: options.slice_bytes.max(1 << 20), pause: options.slice_pause, hurry },
+            slices: slices.clone(),
         };
         engine.start("keeper", Urgency::InterruptsNobody, move || housekeeper.run())?;
         let working = Arc::new(AtomicUsize::new(readers));
@@ -192,6 +163,17 @@ impl DiskEngine {
                 windows: Arc::clone(&windows),
             };
             engine.start("fetcher", Urgency::InterruptsNobody, move || fetcher.run())?;
+        }
+        let calls = Arc::new(Calls::new(Arc::clone(lanes.stats())));
+        for _ in 0..options.job_threads.max(1) {
+            let disk = JobDisk::new(
+                RealPatientDisk::on(Arc::clone(&files), Arc::clone(lanes.stats()), slices.clone()),
+                Arc::clone(&lanes),
+                Arc::clone(&windows),
+                Arc::clone(&calls),
+            );
+            let thread = JobThread { lanes: Arc::clone(&lanes), disk };
+            engine.start("job", Urgency::InterruptsNobody, move || thread.run())?;
         }
         engine.start("undertaker", Urgency::Normal, move || {
             lanes.bury(|| windows.abandon().into_iter().for_each(|job| lanes.complete_offline(job)));
@@ -226,14 +208,15 @@ impl DiskEngine {
         self.kind
     }
 
-    /// Closes the queues (they give every further command back), carries out what they hold and ends the threads. Waits, but not
-    /// beyond `deadline`: commands that nobody has begun by then end `Offline`, those that hang in the kernel end when it lets them.
+    /// Closes the queues (they give everything further back), carries out the commands that they hold and ends the threads. Jobs
+    /// end `Offline` at their next call or step. Waits, but not beyond `deadline`: commands that were not begun by then end
+    /// `Offline`, those that hang in the kernel end when it lets them.
     ///
     /// # Errors
     /// [`StopError`] if threads still hang in the kernel at the deadline.
     pub fn stop(mut self, deadline: Duration) -> Result<(), StopError> {
-        self.lanes.close();
         self.hurry.store(true, Ordering::Relaxed);
+        self.lanes.close();
         let count = self.alive.count.lock().expect("nothing in the count's code panics");
         let (count, _) = self
             .alive
@@ -299,15 +282,29 @@ struct Entrance {
     next: u64,
 }
 
+impl Entrance {
+    fn submit<W: Into<Work>>(&mut self, lane: Lane, work: W, now: Instant) -> Result<Ticket, QueueFull<W>> {
+        let ticket = Ticket(self.next);
+        self.lanes.submit(lane, work, ticket, &self.sink, now)?;
+        self.next += 1;
+        Ok(ticket)
+    }
+}
+
 impl DiskQueue for Entrance {
     fn disk(&self) -> DiskIndex {
         self.lanes.disk()
     }
 
     fn try_submit(&mut self, command: DiskCommand, now: Instant) -> Result<Ticket, QueueFull<DiskCommand>> {
-        let ticket = Ticket(self.next);
-        self.lanes.submit(command, ticket, &self.sink, now)?;
-        self.next += 1;
-        Ok(ticket)
+        self.submit(command.lane(), command, now)
+    }
+
+    fn try_submit_job(
+        &mut self,
+        job: Box<dyn DiskJob>,
+        now: Instant,
+    ) -> Result<Ticket, QueueFull<Box<dyn DiskJob>>> {
+        self.submit(Lane::Job, job, now)
     }
 }

@@ -1,9 +1,35 @@
-//! What the operating system said, as the disk's API says it.
+//! What the operating system said, as the disk's API and an engine's opening say it.
 
 use std::io;
+use std::path::PathBuf;
 
 use aplomb_disk_api::DiskError;
 use rustix::io::Errno;
+
+/// An engine that could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The log directory cannot be opened.
+    #[error("{} cannot be opened: {source}", path.display())]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// io_uring was asked for and is not to be had.
+    #[error("io_uring is not available: {source}")]
+    IoUring {
+        /// Why.
+        source: io::Error,
+    },
+    /// A thread could not be started.
+    #[error("a disk thread cannot be started: {source}")]
+    Thread {
+        /// Why.
+        source: io::Error,
+    },
+}
 
 /// The error of an operation on a name. A missing name is an answer; everything else is the disk's failure.
 pub(crate) fn disk_error(what: &str, name: &str, error: &io::Error) -> DiskError {

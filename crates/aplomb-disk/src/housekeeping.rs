@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use crate::errors::{disk_error, is_absent, uninterrupted};
 use crate::files::Files;
 use crate::io::Backend;
-use crate::lanes::{Job, Lanes};
+use crate::lanes::{Accepted, Lanes, Work};
 use crate::publish::{Publisher, sync_names};
 use crate::readers::Windows;
 use crate::writer::carry_out_publications;
@@ -29,12 +29,13 @@ pub(crate) struct Housekeeper {
     pub(crate) lanes: Arc<Lanes>,
     pub(crate) files: Arc<Files>,
     pub(crate) windows: Arc<Windows>,
-    pub(crate) backend: Box<dyn Backend<Job>>,
+    pub(crate) backend: Box<dyn Backend<Accepted>>,
     pub(crate) syncfs_above: usize,
     pub(crate) slices: Slices,
 }
 
 /// How large files are freed.
+#[derive(Clone)]
 pub(crate) struct Slices {
     /// Bytes freed at once.
     pub(crate) bytes: u64,
@@ -50,7 +51,7 @@ impl Housekeeper {
         while let Some(batch) = self.lanes.take_all(Lane::Housekeeping) {
             let mut publications = Vec::new();
             for job in batch {
-                if matches!(job.command, DiskCommand::Publish { .. }) {
+                if matches!(job.work, Work::Command(DiskCommand::Publish { .. })) {
                     publications.push(job);
                 } else {
                     self.publish(std::mem::take(&mut publications));
@@ -61,7 +62,7 @@ impl Housekeeper {
         }
     }
 
-    fn publish(&mut self, jobs: Vec<Job>) {
+    fn publish(&mut self, jobs: Vec<Accepted>) {
         let publisher = Publisher {
             files: &self.files,
             syncs: &mut *self.backend,
@@ -71,19 +72,19 @@ impl Housekeeper {
         carry_out_publications(&self.lanes, &self.windows, publisher, jobs);
     }
 
-    fn carry_out(&self, job: Job) {
+    fn carry_out(&self, job: Accepted) {
         if self.lanes.lost().is_some() {
             return self.lanes.complete_offline(job);
         }
-        let result = match &job.command {
-            DiskCommand::Rename { from, to } => self.rename(from, to),
-            DiskCommand::DeleteFiles { files } => {
-                files.iter().try_for_each(|file| self.delete_file(file.as_str())).map(|()| Done::Done)
+        let result = match &job.work {
+            Work::Command(DiskCommand::Rename { from, to }) => self.rename(from, to),
+            Work::Command(DiskCommand::DeleteFiles { files }) => {
+                files.iter().try_for_each(|file| self.delete_file(file.as_str())).map(|()| Done::Nothing)
             }
-            DiskCommand::DeleteDirectory { directory } => {
-                self.delete_directory(directory.as_str()).map(|()| Done::Done)
+            Work::Command(DiskCommand::DeleteDirectory { directory }) => {
+                self.delete_directory(directory.as_str()).map(|()| Done::Nothing)
             }
-            DiskCommand::Space => self.space(),
+            Work::Command(DiskCommand::Space) => self.space(),
             other => panic!("{other:?} does not stand in the housekeeping lane"),
         };
         self.lanes.complete(job, result);
@@ -100,7 +101,7 @@ impl Housekeeper {
         self.files.unsettle(from.parent());
         self.files.unsettle(to.parent());
         sync_names(&self.files, [from, to].into_iter(), self.syncfs_above, self.lanes.stats())?;
-        Ok(Done::Done)
+        Ok(Done::Nothing)
     }
 
     fn delete_file(&self, name: &str) -> Result<(), DiskError> {

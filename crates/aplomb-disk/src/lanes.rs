@@ -8,11 +8,12 @@
 //! ([`Lanes::bury`]) if it is not.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 
 use aplomb_disk_api::stats::DiskStats;
 use aplomb_disk_api::{
-    Completion, CompletionSink, DiskCommand, DiskError, DiskIndex, Done, Lane, QueueFull, Ticket,
+    Completion, CompletionSink, DiskCommand, DiskError, DiskIndex, DiskJob, Done, Lane, QueueFull, Ticket,
 };
 use aplomb_model::Instant;
 
@@ -21,9 +22,45 @@ use crate::clock;
 /// Called once, with the first error, when a disk is lost.
 pub type OnLoss = Arc<dyn Fn(DiskIndex, &str) + Send + Sync>;
 
-/// An accepted command. It, and the bytes it lent, lives until its completion is delivered.
-pub(crate) struct Job {
-    pub(crate) command: DiskCommand,
+/// What a lane takes in.
+pub(crate) enum Work {
+    Command(DiskCommand),
+    Job(Box<dyn DiskJob>),
+}
+
+impl Work {
+    fn lane(&self) -> Lane {
+        match self {
+            Self::Command(command) => command.lane(),
+            Self::Job(_) => Lane::Job,
+        }
+    }
+}
+
+impl From<DiskCommand> for Work {
+    fn from(command: DiskCommand) -> Self {
+        Self::Command(command)
+    }
+}
+
+impl From<Box<dyn DiskJob>> for Work {
+    fn from(job: Box<dyn DiskJob>) -> Self {
+        Self::Job(job)
+    }
+}
+
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(command) => command.fmt(f),
+            Self::Job(job) => job.fmt(f),
+        }
+    }
+}
+
+/// An accepted command or job. It, and the bytes it lent, lives until its completion is delivered.
+pub(crate) struct Accepted {
+    pub(crate) work: Work,
     ticket: Ticket,
     sink: Arc<dyn CompletionSink>,
     submitted: Instant,
@@ -34,7 +71,7 @@ pub(crate) struct Job {
 pub(crate) struct Lanes {
     disk: DiskIndex,
     depth: usize,
-    lanes: [LaneQueue; 3],
+    lanes: [LaneQueue; Lane::COUNT],
     stats: Arc<DiskStats>,
     lost: OnceLock<Arc<str>>,
     on_loss: Option<OnLoss>,
@@ -49,7 +86,7 @@ struct LaneQueue {
 
 #[derive(Default)]
 struct LaneState {
-    waiting: VecDeque<Job>,
+    waiting: VecDeque<Accepted>,
     /// When each command without a completion was submitted, in order of arrival.
     outstanding: BTreeMap<u64, Instant>,
     arrived: u64,
@@ -90,28 +127,28 @@ impl Lanes {
         self.lost.get()
     }
 
-    /// Takes a command in, or gives it back.
-    pub(crate) fn submit(
+    /// Takes a command or a job in, or gives it back.
+    pub(crate) fn submit<W: Into<Work>>(
         &self,
-        command: DiskCommand,
+        lane: Lane,
+        work: W,
         ticket: Ticket,
         sink: &Arc<dyn CompletionSink>,
         now: Instant,
-    ) -> Result<(), QueueFull<DiskCommand>> {
-        let lane = command.lane();
+    ) -> Result<(), QueueFull<W>> {
         let queue = &self.lanes[lane.index()];
         let mut state = queue.lock();
         let lost = self.lost().is_some();
         if state.closed || (!lost && state.outstanding.len() >= self.depth) {
-            return Err(QueueFull(command));
+            return Err(QueueFull(work));
         }
         let sequence = state.arrived;
         state.arrived += 1;
         state.outstanding.insert(sequence, now);
         self.stats.lane(lane).on_submit();
-        self.stats.lane(lane).set_oldest(state.oldest());
+        self.note_oldest(lane, &state);
         let sink = Arc::clone(sink);
-        state.waiting.push_back(Job { command, ticket, sink, submitted: now, sequence });
+        state.waiting.push_back(Accepted { work: work.into(), ticket, sink, submitted: now, sequence });
         drop(state);
         queue.wake.notify_one();
         if lost {
@@ -121,16 +158,16 @@ impl Lanes {
     }
 
     /// Everything that waits in a lane; waits for the first. However much it is, the lock is held for a moment. `None` when the lane is closed and empty.
-    pub(crate) fn take_all(&self, lane: Lane) -> Option<Vec<Job>> {
+    pub(crate) fn take_all(&self, lane: Lane) -> Option<Vec<Accepted>> {
         self.take(lane, std::mem::take).map(Vec::from)
     }
 
     /// The next command of a lane; waits for it. `None` when the lane is closed and empty.
-    pub(crate) fn take_one(&self, lane: Lane) -> Option<Job> {
+    pub(crate) fn take_one(&self, lane: Lane) -> Option<Accepted> {
         self.take(lane, |waiting| waiting.pop_front().expect("it is not empty"))
     }
 
-    fn take<T>(&self, lane: Lane, take: impl FnOnce(&mut VecDeque<Job>) -> T) -> Option<T> {
+    fn take<T>(&self, lane: Lane, take: impl FnOnce(&mut VecDeque<Accepted>) -> T) -> Option<T> {
         let queue = &self.lanes[lane.index()];
         let mut state = queue.lock();
         while state.waiting.is_empty() {
@@ -144,28 +181,42 @@ impl Lanes {
 
     /// Delivers a completion. An error that is not the command's own (see [`DiskError::is_loss`]) loses the disk first, so that
     /// its owner cannot see the error of a disk that still takes itself for well.
-    pub(crate) fn complete(&self, job: Job, result: Result<Done, DiskError>) {
-        if let Err(error @ DiskError::Failed { .. }) = &result {
-            self.lose(&error.to_string());
-        }
-        let bytes = match (&job.command, &result) {
-            (DiskCommand::Write { data, .. }, Ok(_)) => data.iter().map(|part| part.len() as u64).sum(),
+    pub(crate) fn complete(&self, accepted: Accepted, result: Result<Done, DiskError>) {
+        let bytes = match (&accepted.work, &result) {
+            (Work::Command(DiskCommand::Write { data, .. }), Ok(_)) => {
+                data.iter().map(|part| part.len() as u64).sum()
+            }
             (_, Ok(Done::Read(bytes))) => bytes.len() as u64,
             (_, _) => 0,
         };
-        let lane = job.command.lane();
-        let mut state = self.lanes[lane.index()].lock();
-        let known = state.outstanding.remove(&job.sequence);
-        assert!(known.is_some(), "a command was completed twice: {:?}", job.ticket);
-        self.stats.lane(lane).set_oldest(state.oldest());
-        self.stats.lane(lane).on_complete(clock::now().since(job.submitted), bytes);
-        drop(state);
-        job.sink.complete(Completion { disk: self.disk, ticket: job.ticket, result });
+        self.complete_counted(accepted, result, bytes);
     }
 
-    /// Ends a command that a lost disk will not carry out.
-    pub(crate) fn complete_offline(&self, job: Job) {
-        self.complete(job, Err(DiskError::Offline));
+    /// The same for one that has moved so many bytes.
+    pub(crate) fn complete_counted(&self, accepted: Accepted, result: Result<Done, DiskError>, bytes: u64) {
+        if let Err(error @ DiskError::Failed { .. }) = &result {
+            self.lose(&error.to_string());
+        }
+        let lane = accepted.work.lane();
+        let mut state = self.lanes[lane.index()].lock();
+        let known = state.outstanding.remove(&accepted.sequence);
+        assert!(known.is_some(), "a command was completed twice: {:?}", accepted.ticket);
+        self.note_oldest(lane, &state);
+        self.stats.lane(lane).on_complete(clock::now().since(accepted.submitted), bytes);
+        drop(state);
+        accepted.sink.complete(Completion { disk: self.disk, ticket: accepted.ticket, result });
+    }
+
+    /// Ends what a lost disk will not carry out.
+    pub(crate) fn complete_offline(&self, accepted: Accepted) {
+        self.complete(accepted, Err(DiskError::Offline));
+    }
+
+    /// The age of the lane of jobs is that of their calls, and said by them.
+    fn note_oldest(&self, lane: Lane, state: &LaneState) {
+        if lane != Lane::Job {
+            self.stats.lane(lane).set_oldest(state.oldest());
+        }
     }
 
     /// The first error ends the disk; later ones add nothing.
@@ -185,6 +236,11 @@ impl Lanes {
             queue.wake.notify_all();
         }
         self.ring(|alarm| alarm.closed = true);
+    }
+
+    /// Whether a lane takes nothing any more.
+    pub(crate) fn is_closed(&self, lane: Lane) -> bool {
+        self.lanes[lane.index()].lock().closed
     }
 
     /// The undertaker's life: once the disk is lost, it ends what waits in the lanes, so that nothing waits for a thread that may never
@@ -212,8 +268,8 @@ impl Lanes {
     /// Ends all commands that nobody works on.
     pub(crate) fn end_waiting(&self) {
         for queue in &self.lanes {
-            let waiting: Vec<Job> = queue.lock().waiting.drain(..).collect();
-            waiting.into_iter().for_each(|job| self.complete_offline(job));
+            let waiting: Vec<Accepted> = queue.lock().waiting.drain(..).collect();
+            waiting.into_iter().for_each(|accepted| self.complete_offline(accepted));
         }
     }
 

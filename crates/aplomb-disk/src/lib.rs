@@ -2,7 +2,7 @@
 //!
 //! Start at [`engine`]: [`DiskEngine`] owns a disk's threads and gives each shard its [`aplomb_disk_api::DiskQueue`]. Commands stand in
 //! `lanes`; `writer`, `readers` and `housekeeping` carry them out, each on threads of its own, through `io` (io_uring or plain
-//! calls) on the descriptors of `files`. Beside the engine stand what start-up needs: [`startup`] for loading logs, [`lock`] for the log
+//! calls) on the descriptors of `files`. Beside the engine stand what start-up needs: [`patient`] for loading logs, [`lock`] for the log
 //! directory, [`memory`] for the tail's pages, [`clock`].
 //!
 //! Always holds: no thread of another crate is made to wait for a file by anything here, except by the functions that
@@ -15,19 +15,22 @@ mod errors;
 mod files;
 mod housekeeping;
 mod io;
+mod jobs;
 mod lanes;
 pub mod lock;
 pub mod memory;
+pub mod patient;
 mod publish;
 mod readahead;
 mod readers;
-pub mod startup;
 mod steps;
 mod urgency;
 mod writer;
 
-pub use engine::{DiskEngine, EngineError, EngineKind, EngineOptions, StopError};
+pub use engine::{DiskEngine, EngineOptions, StopError};
+pub use errors::EngineError;
+pub use io::EngineKind;
 pub use lanes::OnLoss;
 pub use lock::{DirectoryLock, LockError};
 pub use memory::{MappedFile, MemoryError};
-pub use startup::RealStartupDisk;
+pub use patient::RealPatientDisk;

@@ -17,7 +17,7 @@ use rustix::fs::Advice;
 use crate::cached::read_cached;
 use crate::errors::disk_error;
 use crate::files::{Files, OpenFile};
-use crate::lanes::{Job, Lanes};
+use crate::lanes::{Accepted, Lanes, Work};
 use crate::readahead::{Bounds, Order, Readahead};
 use crate::steps::{self, Patience};
 
@@ -31,7 +31,7 @@ pub(crate) struct Windows {
 }
 
 struct State {
-    readahead: Readahead<Job>,
+    readahead: Readahead<Accepted>,
     /// Fetches ahead that are under way.
     ahead: usize,
     /// How many of them there may be.
@@ -58,7 +58,7 @@ impl Windows {
     }
 
     /// Gives up all reads that wait for a window.
-    pub(crate) fn abandon(&self) -> Vec<Job> {
+    pub(crate) fn abandon(&self) -> Vec<Accepted> {
         self.lock().readahead.abandon()
     }
 
@@ -106,12 +106,12 @@ impl Reader {
         }
     }
 
-    fn read(&self, job: Job) {
+    fn read(&self, job: Accepted) {
         if self.lanes.lost().is_some() {
             return self.lanes.complete_offline(job);
         }
-        let DiskCommand::Read { file, at, len, pattern } = &job.command else {
-            panic!("{:?} does not stand in the read lane", job.command)
+        let Work::Command(DiskCommand::Read { file, at, len, pattern }) = &job.work else {
+            panic!("{:?} does not stand in the read lane", job.work)
         };
         let (file, at, len) = (file.clone(), *at, u64::from(*len));
         let mut windows = self.windows.lock();

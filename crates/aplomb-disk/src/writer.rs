@@ -12,7 +12,7 @@ use bytes::Bytes;
 use crate::errors::{disk_error, is_absent, uninterrupted};
 use crate::files::Files;
 use crate::io::{Backend, FileRun, RunEnd, Write};
-use crate::lanes::{Job, Lanes};
+use crate::lanes::{Accepted, Lanes, Work};
 use crate::publish::{Publisher, sync_failed, sync_names};
 use crate::readers::Windows;
 
@@ -21,19 +21,19 @@ pub(crate) struct Writer {
     pub(crate) lanes: Arc<Lanes>,
     pub(crate) files: Arc<Files>,
     pub(crate) windows: Arc<Windows>,
-    pub(crate) backend: Box<dyn Backend<Job>>,
+    pub(crate) backend: Box<dyn Backend<Accepted>>,
     pub(crate) syncfs_above: usize,
 }
 
 /// Commands that are carried out together.
 enum Step {
-    Writes(Vec<Job>),
-    Syncs(Vec<Job>),
-    Publications(Vec<Job>),
-    Truncation(Job),
+    Writes(Vec<Accepted>),
+    Syncs(Vec<Accepted>),
+    Publications(Vec<Accepted>),
+    Truncation(Accepted),
 }
 
-impl Write for Job {
+impl Write for Accepted {
     fn at(&self) -> u64 {
         self.write().1
     }
@@ -43,10 +43,10 @@ impl Write for Job {
     }
 }
 
-impl Job {
+impl Accepted {
     fn write(&self) -> (&FileName, u64, &[Bytes]) {
-        match &self.command {
-            DiskCommand::Write { file, at, data } => (file, *at, data),
+        match &self.work {
+            Work::Command(DiskCommand::Write { file, at, data }) => (file, *at, data),
             other => panic!("only writes are joined, not {other:?}"),
         }
     }
@@ -76,8 +76,8 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, jobs: Vec<Job>) {
-        let mut by_file: BTreeMap<FileName, Vec<Job>> = BTreeMap::new();
+    fn write(&mut self, jobs: Vec<Accepted>) {
+        let mut by_file: BTreeMap<FileName, Vec<Accepted>> = BTreeMap::new();
         for job in jobs {
             by_file.entry(job.write().0.clone()).or_default().push(job);
         }
@@ -105,7 +105,7 @@ impl Writer {
             });
             windows.changed(name, changed);
             match end {
-                RunEnd::Done => run.writes.into_iter().for_each(|job| lanes.complete(job, Ok(Done::Done))),
+                RunEnd::Done => run.writes.into_iter().for_each(|job| lanes.complete(job, Ok(Done::Nothing))),
                 RunEnd::Skipped => run.writes.into_iter().for_each(|job| lanes.complete_offline(job)),
                 RunEnd::Failed(error) => {
                     let error = disk_error("write", name.as_str(), &error);
@@ -116,21 +116,21 @@ impl Writer {
     }
 
     /// One group commit. It covers everything that was written before, whoever asked.
-    fn sync(&mut self, jobs: Vec<Job>) {
+    fn sync(&mut self, jobs: Vec<Accepted>) {
         if self.lanes.lost().is_some() {
             return jobs.into_iter().for_each(|job| self.lanes.complete_offline(job));
         }
         match self.sync_files(&jobs) {
-            Ok(()) => jobs.into_iter().for_each(|job| self.lanes.complete(job, Ok(Done::Done))),
+            Ok(()) => jobs.into_iter().for_each(|job| self.lanes.complete(job, Ok(Done::Nothing))),
             Err(error) => self.fail(jobs, &error),
         }
     }
 
-    fn sync_files(&mut self, jobs: &[Job]) -> Result<(), DiskError> {
+    fn sync_files(&mut self, jobs: &[Accepted]) -> Result<(), DiskError> {
         let mut names: Vec<&FileName> = jobs
             .iter()
-            .flat_map(|job| match &job.command {
-                DiskCommand::Sync { files } => files.iter(),
+            .flat_map(|job| match &job.work {
+                Work::Command(DiskCommand::Sync { files }) => files.iter(),
                 other => panic!("only syncs are grouped, not {other:?}"),
             })
             .collect();
@@ -159,41 +159,42 @@ impl Writer {
         sync_names(&self.files, open.iter().map(|file| file.name()), self.syncfs_above, stats)
     }
 
-    fn truncate(&mut self, job: Job) {
+    fn truncate(&mut self, job: Accepted) {
         if self.lanes.lost().is_some() {
             return self.lanes.complete_offline(job);
         }
-        let DiskCommand::Truncate { file: name, len } = &job.command else {
-            panic!("only truncations cut, not {:?}", job.command)
+        let Work::Command(DiskCommand::Truncate { file: name, len }) = &job.work else {
+            panic!("only truncations cut, not {:?}", job.work)
         };
         let cut =
             self.files.existing(name).and_then(|file| uninterrupted(|| rustix::fs::ftruncate(&*file, *len)));
         self.windows.changed(name, std::iter::once(*len..u64::MAX));
-        let result = cut.map(|()| Done::Done).map_err(|error| disk_error("truncate", name.as_str(), &error));
+        let result =
+            cut.map(|()| Done::Nothing).map_err(|error| disk_error("truncate", name.as_str(), &error));
         self.lanes.complete(job, result);
     }
 
-    fn fail(&self, jobs: Vec<Job>, error: &DiskError) {
+    fn fail(&self, jobs: Vec<Accepted>, error: &DiskError) {
         jobs.into_iter().for_each(|job| self.lanes.complete(job, Err(error.clone())));
     }
 }
 
 /// Puts a batch into an order that needs few operations.
-fn plan(batch: Vec<Job>) -> Vec<Step> {
+fn plan(batch: Vec<Accepted>) -> Vec<Step> {
     let mut steps = Vec::new();
     let (mut writes, mut syncs) = (Vec::new(), Vec::new());
     for job in batch {
-        match &job.command {
-            DiskCommand::Write { .. } => writes.push(job),
-            DiskCommand::Sync { .. } => syncs.push(job),
-            DiskCommand::Publish { .. } => {
+        match &job.work {
+            Work::Command(DiskCommand::Write { .. }) => writes.push(job),
+            Work::Command(DiskCommand::Sync { .. }) => syncs.push(job),
+            Work::Command(DiskCommand::Publish { .. }) => {
                 flush(&mut steps, &mut writes, &mut syncs);
                 match steps.last_mut() {
                     Some(Step::Publications(jobs)) => jobs.push(job),
                     _ => steps.push(Step::Publications(vec![job])),
                 }
             }
-            DiskCommand::Truncate { .. } => {
+            Work::Command(DiskCommand::Truncate { .. }) => {
                 flush(&mut steps, &mut writes, &mut syncs);
                 steps.push(Step::Truncation(job));
             }
@@ -204,7 +205,7 @@ fn plan(batch: Vec<Job>) -> Vec<Step> {
     steps
 }
 
-fn flush(steps: &mut Vec<Step>, writes: &mut Vec<Job>, syncs: &mut Vec<Job>) {
+fn flush(steps: &mut Vec<Step>, writes: &mut Vec<Accepted>, syncs: &mut Vec<Accepted>) {
     if !writes.is_empty() {
         steps.push(Step::Writes(std::mem::take(writes)));
     }
@@ -218,21 +219,21 @@ pub(crate) fn carry_out_publications(
     lanes: &Lanes,
     windows: &Windows,
     mut publisher: Publisher<'_>,
-    jobs: Vec<Job>,
+    jobs: Vec<Accepted>,
 ) {
     if lanes.lost().is_some() {
         return jobs.into_iter().for_each(|job| lanes.complete_offline(job));
     }
     let wanted: Vec<&SmallFile> = jobs
         .iter()
-        .flat_map(|job| match &job.command {
-            DiskCommand::Publish { files, .. } => files.iter(),
+        .flat_map(|job| match &job.work {
+            Work::Command(DiskCommand::Publish { files, .. }) => files.iter(),
             other => panic!("only publications are published, not {other:?}"),
         })
         .collect();
     let result = publisher.publish(&wanted);
     wanted.iter().for_each(|file| windows.forget(file.name.as_str()));
-    jobs.into_iter().for_each(|job| lanes.complete(job, result.clone().map(|()| Done::Done)));
+    jobs.into_iter().for_each(|job| lanes.complete(job, result.clone().map(|()| Done::Nothing)));
 }
 
 #[cfg(test)]
@@ -272,7 +273,8 @@ mod tests {
         let letters = Arc::new(Letters::default());
         let sink = Arc::clone(&letters) as Arc<dyn CompletionSink>;
         for (ticket, command) in (0..).zip(commands) {
-            lanes.submit(command, Ticket(ticket), &sink, crate::clock::now()).expect("there is room");
+            let now = crate::clock::now();
+            lanes.submit(command.lane(), command, Ticket(ticket), &sink, now).expect("there is room");
         }
         lanes.close();
         (lanes, letters)
@@ -291,7 +293,7 @@ mod tests {
         };
         writer.run();
         let letters = letters.0.lock().expect("one thread");
-        assert!(letters.iter().all(|letter| letter.result == Ok(Done::Done)), "{letters:?}");
+        assert!(letters.iter().all(|letter| letter.result == Ok(Done::Nothing)), "{letters:?}");
         assert_eq!(letters.len(), count);
         lanes.stats().syncs()
     }

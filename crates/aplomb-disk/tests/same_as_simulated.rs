@@ -6,11 +6,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aplomb_disk::{DiskEngine, EngineKind, EngineOptions, RealStartupDisk, clock};
+use aplomb_disk::{DiskEngine, EngineKind, EngineOptions, RealPatientDisk, clock};
 use aplomb_disk_api::sim::{SimDisk, SimOptions};
 use aplomb_disk_api::{
     Completion, CompletionSink, DiskCommand, DiskError, DiskIndex, DiskQueue, Done, EntryKind, FileName,
-    Lane, ReadPattern, SmallFile, StartupDisk,
+    Lane, PatientDisk, ReadPattern, SmallFile,
 };
 use aplomb_model::Instant;
 use bytes::Bytes;
@@ -83,7 +83,7 @@ fn command(dice: &mut Dice) -> DiskCommand {
 }
 
 /// What start-up finds: every file's content, every directory.
-fn image(disk: &dyn StartupDisk) -> BTreeMap<String, Option<Bytes>> {
+fn image(disk: &dyn PatientDisk) -> BTreeMap<String, Option<Bytes>> {
     let mut found = BTreeMap::new();
     let mut open: Vec<Option<FileName>> = vec![None];
     while let Some(directory) = open.pop() {
@@ -151,7 +151,7 @@ fn compare(kind: EngineKind, seed: u64, directory: &Path) -> usize {
             return number;
         }
     }
-    let found = image(&RealStartupDisk::open(directory).expect("it opens"));
+    let found = image(&RealPatientDisk::open(directory).expect("it opens"));
     assert!(found == image(&simulated_disk), "seed {seed}: the files differ");
     400
 }

@@ -141,7 +141,7 @@ fn a_stop_does_not_wait_for_a_frozen_disk_beyond_its_deadline() {
     assert_eq!(letters.wait(2)[1], Err(DiskError::Offline));
     assert!(queue.try_submit(write("0.log", 0, "late"), clock::now()).is_err());
     mounted.thaw();
-    assert_eq!(letters.wait(3)[2], Ok(Done::Done));
+    assert_eq!(letters.wait(3)[2], Ok(Done::Nothing));
 }
 
 /// Options of an engine that notes its loss, and the notes.

@@ -104,13 +104,13 @@ fn readers_below_the_frontier_get_what_was_written_there() {
                         // Told before it happens, so that readers do not expect the old bytes.
                         known.lock().expect("nobody panics here").insert(number, (life + 1, 0));
                         let files = vec![segment(number)];
-                        assert_eq!(owner.ask(DiskCommand::DeleteFiles { files }), Ok(Done::Done));
+                        assert_eq!(owner.ask(DiskCommand::DeleteFiles { files }), Ok(Done::Nothing));
                         continue;
                     }
                     let end = frontier + 20_000 + round * 331;
                     let data = vec![Bytes::from(content(number, life, frontier..end))];
                     let command = DiskCommand::Write { file: segment(number), at: frontier, data };
-                    assert_eq!(owner.ask(command), Ok(Done::Done));
+                    assert_eq!(owner.ask(command), Ok(Done::Nothing));
                     known.lock().expect("nobody panics here").insert(number, (life, end));
                 }
             });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aplomb_disk_api::sim::{SimDisk, SimOptions};
-use aplomb_disk_api::{DiskCommand, DiskError, DiskIndex, FileName, SmallFile, StartupDisk};
+use aplomb_disk_api::{DiskCommand, DiskError, DiskIndex, FileName, PatientDisk, SmallFile};
 use aplomb_log::future::{CopyStep, LogCopy};
 use aplomb_log::index::IndexLimits;
 use aplomb_log::layout::SegmentFile;

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use aplomb_disk_api::sim::{SimDisk, SimOptions, SimQueue};
 use aplomb_disk_api::{
-    Completion, CompletionSink, DiskCommand, DiskIndex, DiskQueue, Done, FileName, Lane, SmallFile,
-    StartupDisk,
+    Completion, CompletionSink, DiskCommand, DiskIndex, DiskQueue, Done, FileName, Lane, PatientDisk,
+    SmallFile,
 };
 use aplomb_log::Owed;
 use aplomb_log::cold::{ColdRead, ColdStep, TimeAnswer, TimeStep, TimeWanted};

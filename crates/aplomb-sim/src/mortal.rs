@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use aplomb_disk_api::sim::SimDisk;
 use aplomb_disk_api::{
-    DiskCommand, DiskError, DiskIndex, DiskQueue, Entry, FileName, QueueFull, SmallFile, StartupDisk, Ticket,
+    DiskCommand, DiskError, DiskIndex, DiskJob, DiskQueue, Entry, FileName, PatientDisk, QueueFull,
+    SmallFile, Ticket,
 };
 use aplomb_log::tail::CrashSwitch;
 use aplomb_model::Instant;
@@ -85,7 +86,7 @@ impl MortalDisk {
     }
 }
 
-impl StartupDisk for MortalDisk {
+impl PatientDisk for MortalDisk {
     fn list(&self, directory: Option<&FileName>) -> Result<Vec<Entry>, DiskError> {
         self.step(|| self.disk.list(directory), || Ok(()))
     }
@@ -146,5 +147,16 @@ impl DiskQueue for MortalQueue {
             return Err(QueueFull(command));
         }
         self.queue.try_submit(command, now)
+    }
+
+    fn try_submit_job(
+        &mut self,
+        job: Box<dyn DiskJob>,
+        now: Instant,
+    ) -> Result<Ticket, QueueFull<Box<dyn DiskJob>>> {
+        if self.life.is_over() {
+            return Err(QueueFull(job));
+        }
+        self.queue.try_submit_job(job, now)
     }
 }

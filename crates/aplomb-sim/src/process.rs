@@ -15,7 +15,7 @@ use aplomb_broker::startup::{
     Directory, Job, LoadInput, MetadataFound, Ready, StartError, Surveyed, load, survey,
 };
 use aplomb_disk_api::sim::SimDisk;
-use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue, StartupDisk};
+use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue, PatientDisk};
 use aplomb_log::recovery::restore::{RestoreError, Wanted, restore};
 use aplomb_log::tail::{ArenaMemory, OldTail, TailShare, UnreadableReason, open_shares};
 use aplomb_model::{BrokerId, DirectoryId, Uuid};
@@ -178,7 +178,7 @@ impl Shape<'_> {
         };
         let surveyed: Vec<Surveyed> =
             self.disks.iter().enumerate().map(|disk| survey(directory(disk))).collect::<Result<_, _>>()?;
-        let disks: Vec<(DirectoryId, &dyn StartupDisk)> =
+        let disks: Vec<(DirectoryId, &dyn PatientDisk)> =
             surveyed.iter().map(|one| (one.directory.id, &*one.directory.disk)).collect();
         let mut unique = || Uuid(self.dice.bytes());
         if let Some(old) = old {

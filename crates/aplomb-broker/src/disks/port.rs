@@ -17,8 +17,8 @@ pub(crate) struct DiskPort<P> {
     queue: Box<dyn DiskQueue>,
     outstanding: HashMap<Ticket, (Lane, P)>,
     /// How many of those are in each lane.
-    in_lane: [usize; 3],
-    waiting: [VecDeque<(DiskCommand, P)>; 3],
+    in_lane: [usize; Lane::COUNT],
+    waiting: [VecDeque<(DiskCommand, P)>; Lane::COUNT],
     tried: Instant,
 }
 
@@ -28,7 +28,7 @@ impl<P> DiskPort<P> {
         Self {
             queue,
             outstanding: HashMap::new(),
-            in_lane: [0; 3],
+            in_lane: [0; Lane::COUNT],
             waiting: Default::default(),
             tried: Instant::START,
         }
@@ -95,7 +95,7 @@ impl<P> DiskPort<P> {
 
 #[cfg(test)]
 mod tests {
-    use aplomb_disk_api::FileName;
+    use aplomb_disk_api::{DiskJob, FileName};
 
     use super::*;
 
@@ -119,6 +119,14 @@ mod tests {
             let mut taken = self.taken.lock().expect("not poisoned");
             taken.push(command);
             Ok(Ticket(taken.len() as u64))
+        }
+
+        fn try_submit_job(
+            &mut self,
+            job: Box<dyn DiskJob>,
+            _: Instant,
+        ) -> Result<Ticket, QueueFull<Box<dyn DiskJob>>> {
+            Err(QueueFull(job))
         }
     }
 

@@ -1,7 +1,7 @@
 //! Taking the lead of a cluster of one: the first batches of this process's epoch go into the metadata log, and are durable, before anything
 //! is built on them.
 
-use aplomb_disk_api::{DiskCommand, DiskError, FileName, SmallFile, StartupDisk};
+use aplomb_disk_api::{DiskCommand, DiskError, FileName, PatientDisk, SmallFile};
 use aplomb_log::Log;
 use aplomb_log::layout::top_level::{CLUSTER_METADATA_DIR, QUORUM_STATE};
 use aplomb_log::state_files::{QuorumState, QuorumStateFormat};
@@ -128,7 +128,7 @@ impl Writer<'_> {
 }
 
 /// Makes everything in a log durable, waiting for the disk.
-fn flush_now(log: &mut Log, disk: &dyn StartupDisk) -> Result<(), DiskError> {
+fn flush_now(log: &mut Log, disk: &dyn PatientDisk) -> Result<(), DiskError> {
     let mut commands = Vec::new();
     log.take_writes(&mut commands);
     for command in commands {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aplomb_disk_api::{DiskError, DiskIndex, FileName, StartupDisk};
+use aplomb_disk_api::{DiskError, DiskIndex, FileName, PatientDisk};
 use aplomb_log::checkpoint::parse_offsets;
 use aplomb_log::layout::top_level;
 use aplomb_log::state_files::CleanShutdown;
@@ -24,7 +24,7 @@ pub struct Directory {
     /// Its path, for messages.
     pub path: String,
     /// Its files.
-    pub disk: Arc<dyn StartupDisk>,
+    pub disk: Arc<dyn PatientDisk>,
 }
 
 /// What a log directory says of itself.

@@ -1,6 +1,6 @@
 //! Files behind the broker's back: what an operator, another program or a bad sector does to them.
 
-use aplomb_disk_api::{FileName, SmallFile, StartupDisk};
+use aplomb_disk_api::{FileName, PatientDisk, SmallFile};
 use bytes::Bytes;
 
 use super::broker::Broker;

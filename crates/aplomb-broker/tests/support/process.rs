@@ -13,7 +13,7 @@ use aplomb_broker::metadata::Endpoint;
 use aplomb_broker::ports::{ConnectionId, Event, Now, Output, Reply, Request, RequestId, Session, ShardId};
 use aplomb_broker::startup::{Directory, Job, LoadInput, MetadataFound, Surveyed, load, survey};
 use aplomb_disk_api::sim::SimDisk;
-use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue, StartupDisk};
+use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue, PatientDisk};
 use aplomb_log::recovery::restore::{Wanted, restore};
 use aplomb_log::tail::{ArenaMemory, CrashSwitch, OldTail, TailShare, open_shares};
 use aplomb_model::{BrokerId, DirectoryId, Instant, Uuid};
@@ -244,7 +244,7 @@ fn survey_and_restore(
         let directory = Directory { index: DiskIndex(n as u16), id, path, disk };
         surveyed.push(survey(directory).map_err(|error| said(&error))?);
     }
-    let disks: Vec<(DirectoryId, &dyn StartupDisk)> =
+    let disks: Vec<(DirectoryId, &dyn PatientDisk)> =
         surveyed.iter().map(|one: &Surveyed| (one.directory.id, &*one.directory.disk)).collect();
     let mut random = random(ground.start ^ 0x0123_4567);
     let mut unique = || Uuid(random());

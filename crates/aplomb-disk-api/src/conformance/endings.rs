@@ -120,7 +120,7 @@ pub fn after_a_loss_everything_ends_offline(harness: &mut impl Harness) {
     }
     for ticket in behind {
         let result = owner.wait(harness, ticket);
-        assert!(matches!(result, Err(DiskError::Offline) | Ok(Done::Done)), "{result:?}");
+        assert!(matches!(result, Err(DiskError::Offline) | Ok(Done::Nothing)), "{result:?}");
     }
     let before = harness.files();
     let mut late = Owner::new(harness);

@@ -1,10 +1,11 @@
 //! What every disk promises: one suite, run on the simulated and the real.
 //!
 //! A disk joins by implementing [`Harness`] and naming it in [`disk_conformance!`](crate::disk_conformance), which makes one test
-//! of each promise. The promises are in [`order`] (what a lane guarantees), [`names`] (publish, rename, delete), [`reads`] and
-//! [`endings`] (full queues, losses, stops: every command ends once). Nothing here knows which disk it is talking to.
+//! of each promise. The promises are in [`order`] (what a lane guarantees), [`names`] (publish, rename, delete), [`reads`],
+//! [`jobs`] and [`endings`] (full queues, losses, stops: every command ends once). Nothing here knows which disk it is talking to.
 
 pub mod endings;
+pub mod jobs;
 pub mod names;
 pub mod order;
 pub mod reads;
@@ -17,7 +18,7 @@ use bytes::Bytes;
 
 use crate::stats::DiskStats;
 use crate::{
-    Completion, CompletionSink, DiskCommand, DiskError, DiskQueue, Done, FileName, Lane, QueueFull,
+    Completion, CompletionSink, DiskCommand, DiskError, DiskJob, DiskQueue, Done, FileName, Lane, QueueFull,
     SmallFile, Ticket,
 };
 
@@ -80,6 +81,15 @@ macro_rules! disk_conformance {
             endings: a_stop_carries_out_what_was_accepted,
             endings: an_idle_disk_has_nothing_outstanding,
             endings: the_disk_says_how_much_room_it_has,
+            jobs: a_job_does_what_its_calls_say_and_gives_its_outcome_back,
+            jobs: a_job_is_stepped_until_it_is_done_and_ends_once,
+            jobs: a_job_holds_up_no_command,
+            jobs: a_full_lane_gives_the_job_back,
+            jobs: commands_see_what_a_job_changed,
+            jobs: a_job_that_does_not_find_a_file_loses_nothing,
+            jobs: an_error_that_a_job_keeps_to_itself_loses_the_disk,
+            jobs: a_lost_disk_ends_its_jobs,
+            jobs: a_job_that_fails_loses_the_disk,
         }
     };
     (@each $fresh:expr; $($room:ident: $promise:ident,)+) => {
@@ -147,6 +157,36 @@ impl Owner {
         panic!("the disk took no command any more: {command:?}");
     }
 
+    pub(crate) fn try_submit_job(
+        &mut self,
+        harness: &impl Harness,
+        job: Box<dyn DiskJob>,
+    ) -> Result<Ticket, QueueFull<Box<dyn DiskJob>>> {
+        self.queue.try_submit_job(job, harness.now())
+    }
+
+    /// Submits a job, waiting for room if need be.
+    pub(crate) fn submit_job(&mut self, harness: &mut impl Harness, mut job: Box<dyn DiskJob>) -> Ticket {
+        for _ in 0..PATIENCE {
+            match self.try_submit_job(harness, job) {
+                Ok(ticket) => return ticket,
+                Err(QueueFull(back)) => job = back,
+            }
+            harness.turn();
+        }
+        panic!("the disk took no job any more");
+    }
+
+    /// Submits a job and waits for its end.
+    pub(crate) fn ask_job(
+        &mut self,
+        harness: &mut impl Harness,
+        job: Box<dyn DiskJob>,
+    ) -> Result<Done, DiskError> {
+        let ticket = self.submit_job(harness, job);
+        self.wait(harness, ticket)
+    }
+
     /// Waits for one completion.
     pub(crate) fn wait(&self, harness: &mut impl Harness, ticket: Ticket) -> Result<Done, DiskError> {
         for _ in 0..PATIENCE {
@@ -161,7 +201,7 @@ impl Owner {
     /// Waits for all of them; each must have been carried out.
     pub(crate) fn wait_done(&self, harness: &mut impl Harness, tickets: &[Ticket]) {
         for ticket in tickets {
-            assert_eq!(self.wait(harness, *ticket), Ok(Done::Done), "{ticket:?}");
+            assert_eq!(self.wait(harness, *ticket), Ok(Done::Nothing), "{ticket:?}");
         }
     }
 
@@ -178,7 +218,7 @@ impl Owner {
     /// Submits and waits for a command that must succeed.
     pub(crate) fn must(&mut self, harness: &mut impl Harness, command: DiskCommand) {
         let words = format!("{command:?}");
-        assert_eq!(self.ask(harness, command), Ok(Done::Done), "{words:.200}");
+        assert_eq!(self.ask(harness, command), Ok(Done::Nothing), "{words:.200}");
     }
 }
 

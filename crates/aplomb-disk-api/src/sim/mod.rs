@@ -1,7 +1,7 @@
 //! A deterministic disk that freezes, tears and forgets, by seed.
 //!
-//! [`SimDisk`] is both the queues of a running broker ([`SimDisk::queue`]) and what start-up reads ([`StartupDisk`]), over one tree of
-//! files. Time is virtual: nothing happens between two calls of [`SimDisk::advance`], which carries out what is due and
+//! [`SimDisk`] is both the queues of a running broker ([`SimDisk::queue`]) and what its jobs and its start use
+//! ([`PatientDisk`]), over one tree of files. Time is virtual: nothing happens between two calls of [`SimDisk::advance`], which carries out what is due and
 //! delivers the completions, always in the same order for the same seed and the same calls. The test says what goes wrong: see
 //! [`SimDisk::freeze`], [`SimDisk::fail`], [`SimDisk::process_killed`] and [`SimDisk::power_cut`].
 //!
@@ -23,10 +23,10 @@ pub use options::{Fault, ServiceTimes, SimOperation, SimOptions};
 
 use crate::stats::DiskStats;
 use crate::{
-    CompletionSink, DiskCommand, DiskError, DiskIndex, DiskQueue, Entry, EntryKind, FileName, QueueFull,
-    SmallFile, StartupDisk, Ticket,
+    CompletionSink, DiskCommand, DiskError, DiskIndex, DiskJob, DiskQueue, Entry, EntryKind, FileName, Lane,
+    PatientDisk, QueueFull, SmallFile, Ticket,
 };
-use schedule::Schedule;
+use schedule::{Schedule, Work};
 use tree::{Kind, Tree};
 use world::{Step, World};
 
@@ -58,6 +58,8 @@ impl SimDisk {
             capacity: options.capacity,
             keeps_what_is_synced: options.keeps_what_is_synced,
             wall_ms: options.wall_start_ms,
+            moved: 0,
+            operations_left: None,
         };
         let stats = Arc::new(DiskStats::default());
         let schedule = Schedule::new(&options, Arc::clone(&stats), Instant::START);
@@ -74,11 +76,17 @@ impl SimDisk {
 
     /// Carries out what is due by `now` and delivers the completions, in order. Time never goes back.
     pub fn advance(&self, now: Instant) {
-        let ended = {
+        let mut ended = Vec::new();
+        loop {
             let mut state = self.lock();
             let State { world, schedule, options, .. } = &mut *state;
-            schedule.advance(now, world, options)
-        };
+            let Some(mut due) = schedule.advance(now, world, options, &mut ended) else { break };
+            drop(state);
+            let result = due.step(self);
+            let mut state = self.lock();
+            let State { world, schedule, options, .. } = &mut *state;
+            schedule.stepped(due, result, world, options, &mut ended);
+        }
         // Outside the lock: a sink may submit again.
         ended.into_iter().for_each(|end| end.deliver(self.index));
     }
@@ -127,20 +135,34 @@ impl SimDisk {
     /// The process dies. Of what its queues held, some has happened, in an order that the lanes allow; all that was executed
     /// stays. No completion is delivered any more, and its entrances are dead.
     pub fn process_killed(&self) {
-        let mut state = self.lock();
-        let State { world, schedule, .. } = &mut *state;
-        schedule.die(world);
+        let mut state = self.die();
         state.restart();
     }
 
     /// The power goes, and with it what was not synced: all of it, some of it, or single sectors, by seed. Names that were not made
     /// durable are the old or the new ones.
     pub fn power_cut(&self) {
+        let mut state = self.die();
+        let World { tree, random, .. } = &mut state.world;
+        tree.power_cut(random);
+        state.restart();
+    }
+
+    /// The process dies in the middle of what it does.
+    fn die(&self) -> MutexGuard<'_, State> {
+        let jobs = self.lock().schedule.take_jobs_at_work();
+        for mut job in jobs {
+            let mut state = self.lock();
+            state.world.operations_left = Some(state.world.random.within(0..8));
+            drop(state);
+            // Whether the step succeeded is of no interest to the dead.
+            let _ = job.step(self);
+        }
         let mut state = self.lock();
         let State { world, schedule, .. } = &mut *state;
+        world.operations_left = None;
         schedule.die(world);
-        world.tree.power_cut(&mut world.random);
-        state.restart();
+        state
     }
 
     /// Counters, as a real engine keeps them.
@@ -177,12 +199,12 @@ impl SimDisk {
             .expect("a simulated disk's lock is never poisoned: its code does not panic half-way")
     }
 
-    /// Runs steps for start-up, which sees the same losses as the queues.
+    /// Runs steps for a caller that waits; it sees the same losses as the queues.
     fn steps(&self, plan: impl FnOnce(&World) -> Vec<Step>) -> Result<(), DiskError> {
-        self.startup(|world| plan(world).into_iter().try_for_each(|step| world.run(step)))
+        self.call(|world| plan(world).into_iter().try_for_each(|step| world.run(step)))
     }
 
-    fn startup<T>(&self, call: impl FnOnce(&mut World) -> Result<T, DiskError>) -> Result<T, DiskError> {
+    fn call<T>(&self, call: impl FnOnce(&mut World) -> Result<T, DiskError>) -> Result<T, DiskError> {
         let mut state = self.lock();
         if state.schedule.lost.is_some() {
             return Err(DiskError::Offline);
@@ -196,6 +218,14 @@ impl SimDisk {
 }
 
 impl State {
+    fn accept(&mut self, work: Work, next: &mut u64, sink: &Arc<dyn CompletionSink>, now: Instant) -> Ticket {
+        let ticket = Ticket(*next);
+        *next += 1;
+        let Self { world, schedule, options, .. } = self;
+        schedule.accept(work, ticket, sink, now, world, options);
+        ticket
+    }
+
     fn restart(&mut self) {
         self.process += 1;
         self.stats = Arc::new(DiskStats::default());
@@ -221,17 +251,31 @@ impl DiskQueue for SimQueue {
     fn try_submit(&mut self, command: DiskCommand, now: Instant) -> Result<Ticket, QueueFull<DiskCommand>> {
         let mut state = self.disk.lock();
         assert_eq!(state.process, self.process, "a dead process submitted {command:?}");
-        let State { world, schedule, options, .. } = &mut *state;
-        let ticket = Ticket(self.next);
-        schedule.submit(command, ticket, &self.sink, now, world, options)?;
-        self.next += 1;
-        Ok(ticket)
+        if !state.schedule.has_room(command.lane(), &state.options) {
+            return Err(QueueFull(command));
+        }
+        Ok(state.accept(Work::Command(command), &mut self.next, &self.sink, now))
+    }
+
+    /// # Panics
+    /// If the process that the entrance belonged to was killed.
+    fn try_submit_job(
+        &mut self,
+        job: Box<dyn DiskJob>,
+        now: Instant,
+    ) -> Result<Ticket, QueueFull<Box<dyn DiskJob>>> {
+        let mut state = self.disk.lock();
+        assert_eq!(state.process, self.process, "a dead process submitted a job");
+        if !state.schedule.has_room(Lane::Job, &state.options) {
+            return Err(QueueFull(job));
+        }
+        Ok(state.accept(Work::job(job), &mut self.next, &self.sink, now))
     }
 }
 
-impl StartupDisk for SimDisk {
+impl PatientDisk for SimDisk {
     fn list(&self, directory: Option<&FileName>) -> Result<Vec<Entry>, DiskError> {
-        let names = self.startup(|world| world.list(directory))?;
+        let names = self.call(|world| world.list(directory))?;
         let entry = |(name, kind)| Entry {
             name,
             kind: match kind {
@@ -243,11 +287,18 @@ impl StartupDisk for SimDisk {
     }
 
     fn read(&self, file: &FileName, at: u64, len: usize) -> Result<Bytes, DiskError> {
-        self.startup(|world| world.read(file, at, len))
+        self.call(|world| {
+            let bytes = world.read(file, at, len)?;
+            world.moved += bytes.len() as u64;
+            Ok(bytes)
+        })
     }
 
     fn write(&self, file: &FileName, at: u64, data: &[u8]) -> Result<(), DiskError> {
-        self.steps(|_| vec![Step::Write { file: file.as_str().to_owned(), at, data: data.to_vec() }])
+        self.call(|world| {
+            world.moved += data.len() as u64;
+            world.run(Step::Write { file: file.as_str().to_owned(), at, data: data.to_vec() })
+        })
     }
 
     fn truncate(&self, file: &FileName, len: u64) -> Result<(), DiskError> {

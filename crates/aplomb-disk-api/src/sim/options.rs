@@ -14,6 +14,8 @@ pub struct ServiceTimes {
     pub read: Range<Duration>,
     /// A rename, a deletion, a look at the free space.
     pub housekeeping: Range<Duration>,
+    /// One step of a job, besides the bytes that it moves.
+    pub job_step: Range<Duration>,
     /// Throughput of reads and writes.
     pub bytes_per_second: u64,
 }
@@ -27,6 +29,7 @@ impl Default for ServiceTimes {
             sync: micros(200, 2_000),
             read: micros(80, 200),
             housekeeping: micros(50, 500),
+            job_step: micros(100, 1_000),
             bytes_per_second: 500_000_000,
         }
     }
@@ -36,7 +39,8 @@ impl ServiceTimes {
     /// The same disk, `extra` slower for each thing it does.
     #[must_use]
     pub fn slower_by(mut self, extra: Duration) -> Self {
-        for range in [&mut self.write, &mut self.sync, &mut self.read, &mut self.housekeeping] {
+        let Self { write, sync, read, housekeeping, job_step, .. } = &mut self;
+        for range in [write, sync, read, housekeeping, job_step] {
             *range = range.start + extra..range.end + extra;
         }
         self
@@ -52,6 +56,8 @@ pub struct SimOptions {
     pub lane_depth: usize,
     /// Reads at work at the same time.
     pub readers: usize,
+    /// Jobs at work at the same time.
+    pub job_threads: usize,
     /// How long things take.
     pub service: ServiceTimes,
     /// Bytes that fit.
@@ -70,6 +76,7 @@ impl Default for SimOptions {
             seed: 0,
             lane_depth: 1024,
             readers: 4,
+            job_threads: 2,
             service: ServiceTimes::default(),
             capacity: 1 << 40,
             keeps_what_is_synced: true,

@@ -35,6 +35,10 @@ pub(super) struct World {
     pub(super) capacity: u64,
     pub(super) keeps_what_is_synced: bool,
     pub(super) wall_ms: i64,
+    /// Bytes that were read and written through calls that wait.
+    pub(super) moved: u64,
+    /// Operations that a dying process still gets done; `None` for one that lives.
+    pub(super) operations_left: Option<u64>,
 }
 
 impl World {
@@ -50,7 +54,7 @@ impl World {
                 for step in self.steps(command) {
                     self.run(step)?;
                 }
-                Ok(Done::Done)
+                Ok(Done::Nothing)
             }
         }
     }
@@ -221,6 +225,9 @@ impl World {
     /// Writes at a place, or (`None`) instead of everything that is there. A disk that fails or is full may have taken some of it.
     fn write(&mut self, file: &str, at: Option<u64>, mut data: Vec<u8>) -> Result<(), DiskError> {
         let struck = self.chance(SimOperation::Write, file);
+        if struck == Err(DiskError::Offline) {
+            return struck;
+        }
         self.tree.create_file(file).map_err(|refusal| named("write", file, refusal))?;
         let content = self.tree.content_mut(file).map_err(|refusal| named("write", file, refusal))?;
         if at.is_none() && content.len() > 0 {
@@ -246,8 +253,13 @@ impl World {
         result
     }
 
-    /// Lets a fault strike.
+    /// Lets a fault strike, and the process die.
     fn chance(&mut self, operation: SimOperation, name: &str) -> Result<(), DiskError> {
+        match &mut self.operations_left {
+            Some(0) => return Err(DiskError::Offline),
+            Some(left) => *left -= 1,
+            None => {}
+        }
         match self.faults.iter_mut().position(|fault| fault.strikes(operation, name)) {
             None => Ok(()),
             Some(struck) => {

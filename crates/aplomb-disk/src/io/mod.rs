@@ -12,9 +12,21 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::errors::EngineError;
 use crate::files::OpenFile;
-use crate::{EngineError, EngineKind};
 pub(crate) use cursor::Cursor;
+
+/// How bytes get onto the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineKind {
+    /// io_uring if the kernel has it and allows it, plain calls otherwise.
+    #[default]
+    Auto,
+    /// io_uring, or an error.
+    IoUring,
+    /// Plain calls.
+    Threads,
+}
 
 /// Writes of one file in the order of their submission.
 pub(crate) struct FileRun<W> {

@@ -4,7 +4,7 @@
 //! recovery point and its log start would hide, or cost, records. So a name is taken out of the files before a directory of
 //! that name is made.
 
-use aplomb_disk_api::{DiskError, FileName, SmallFile, StartupDisk};
+use aplomb_disk_api::{DiskError, FileName, PatientDisk, SmallFile};
 use aplomb_model::TopicPartition;
 
 use crate::checkpoint::{CheckpointError, encode_offsets, parse_offsets};
@@ -34,7 +34,7 @@ pub enum ForgetError {
 /// # Errors
 /// [`ForgetError`]: a file cannot be read.
 pub fn without(
-    disk: &dyn StartupDisk,
+    disk: &dyn PatientDisk,
     gone: &dyn Fn(&TopicPartition) -> bool,
 ) -> Result<Vec<SmallFile>, ForgetError> {
     let mut changed = Vec::new();

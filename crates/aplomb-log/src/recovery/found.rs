@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aplomb_disk_api::{DiskError, Entry, EntryKind, FileName, StartupDisk};
+use aplomb_disk_api::{DiskError, Entry, EntryKind, FileName, PatientDisk};
 use aplomb_model::{Offset, Timestamp};
 
 use super::scan::scan_segment;
@@ -28,7 +28,7 @@ pub(super) struct Found {
 
 impl Found {
     /// Looks, tidies up, and looks again if that changed anything.
-    pub(super) fn look(disk: &dyn StartupDisk, directory: &str) -> Result<Self, DiskError> {
+    pub(super) fn look(disk: &dyn PatientDisk, directory: &str) -> Result<Self, DiskError> {
         let name = FileName::new(directory);
         let entries = disk.list(Some(&name))?;
         if tidy(disk, directory, &entries)? {
@@ -78,7 +78,7 @@ impl Found {
 
 /// Deletes what was to be deleted, finishes compactions that had got as far as `.swap`, and removes indexes without a log. True if
 /// anything was changed.
-fn tidy(disk: &dyn StartupDisk, directory: &str, entries: &[Entry]) -> Result<bool, DiskError> {
+fn tidy(disk: &dyn PatientDisk, directory: &str, entries: &[Entry]) -> Result<bool, DiskError> {
     let file = |name: &str| FileName::new(format!("{directory}/{name}"));
     let parsed =
         || entries.iter().filter_map(|e| SegmentFile::parse(&e.name).map(|(kind, at, s)| (e, kind, at, s)));
@@ -114,7 +114,7 @@ fn tidy(disk: &dyn StartupDisk, directory: &str, entries: &[Entry]) -> Result<bo
 }
 
 fn finish_swaps(
-    disk: &dyn StartupDisk,
+    disk: &dyn PatientDisk,
     directory: &str,
     entries: &[Entry],
     first_cleaned: Option<Offset>,

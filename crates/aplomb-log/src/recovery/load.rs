@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use aplomb_disk_api::{DiskError, FileName, StartupDisk};
+use aplomb_disk_api::{DiskError, FileName, PatientDisk};
 use aplomb_model::{Offset, PartitionIndex, Timestamp, TopicId};
 
 use super::found::Found;
@@ -78,7 +78,7 @@ pub enum LoadError {
 ///
 /// # Errors
 /// [`LoadError`]: the log directory is not usable.
-pub fn load(disk: &dyn StartupDisk, request: &LoadRequest) -> Result<Loaded, LoadError> {
+pub fn load(disk: &dyn PatientDisk, request: &LoadRequest) -> Result<Loaded, LoadError> {
     let mut report = LoadReport::default();
     let mut newest_snapshot = Offset::new(i64::MAX as u64);
     loop {
@@ -99,7 +99,7 @@ enum Outcome {
 
 /// A log that is being loaded.
 pub(super) struct Loader<'a> {
-    pub(super) disk: &'a dyn StartupDisk,
+    pub(super) disk: &'a dyn PatientDisk,
     pub(super) request: &'a LoadRequest,
     pub(super) found: Found,
     pub(super) report: &'a mut LoadReport,
@@ -112,7 +112,7 @@ pub(super) struct Loader<'a> {
 
 impl<'a> Loader<'a> {
     fn new(
-        disk: &'a dyn StartupDisk,
+        disk: &'a dyn PatientDisk,
         request: &'a LoadRequest,
         found: Found,
         report: &'a mut LoadReport,

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use aplomb_disk_api::{DiskError, Entry, EntryKind, FileName, SmallFile, StartupDisk};
+use aplomb_disk_api::{DiskError, Entry, EntryKind, FileName, PatientDisk, SmallFile};
 use aplomb_model::{DirectoryId, Offset, TopicId, TopicPartition, Uuid};
 use bytes::Bytes;
 
@@ -17,7 +17,7 @@ use crate::state_files::{PartitionMetadata, PartitionMetadataError};
 use crate::tail::{OldPartition, Recovered, Run};
 
 /// The log directories, by id.
-pub type Disks<'a> = [(DirectoryId, &'a dyn StartupDisk)];
+pub type Disks<'a> = [(DirectoryId, &'a dyn PatientDisk)];
 
 /// Which partitions' bytes are written.
 pub enum Wanted<'a> {
@@ -127,7 +127,7 @@ fn claimed(file: &SmallFile) -> Option<TopicPartition> {
 /// Sees to it that the directory is the partition's own: a deleted topic of the same name may have left its files. Gives the file that
 /// makes it so, if it has to be made.
 fn claim(
-    disk: &dyn StartupDisk,
+    disk: &dyn PatientDisk,
     name: &str,
     partition: &OldPartition<'_>,
     unique: &mut dyn FnMut() -> Uuid,
@@ -153,7 +153,7 @@ fn claim(
 
 /// One partition on its way into its files.
 struct OnePartition<'a> {
-    disk: &'a dyn StartupDisk,
+    disk: &'a dyn PatientDisk,
     name: &'a str,
     restored: &'a mut Restored,
     files: Vec<FileName>,
@@ -410,7 +410,7 @@ mod tests {
         story.append("one");
         let image = story.share.arena().image().expect("there is a switch");
         let old = OldTail::open(image).expect("an arena");
-        let other = [(Uuid::from_u128(5 << 100), &story.disk as &dyn StartupDisk)];
+        let other = [(Uuid::from_u128(5 << 100), &story.disk as &dyn PatientDisk)];
         let result = restore(&old.recover(), &other, &Wanted::Topics(&orders), &mut || Uuid::ONE);
         assert!(matches!(result, Err(RestoreError::UnknownDirectory { directory: DISK, .. })), "{result:?}");
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use aplomb_disk_api::{DiskError, FileName, StartupDisk};
+use aplomb_disk_api::{DiskError, FileName, PatientDisk};
 use aplomb_model::batch::{BatchView, Batches, Stop};
 
 /// How much is read at once.
@@ -28,7 +28,7 @@ pub(super) struct ScannedBatch<'a> {
 /// Visits the batches in a range of a file, with or without computing their checksums. The visitor ends the walk before a batch by
 /// answering false; that counts as damage only to the caller.
 pub(super) fn scan_segment(
-    disk: &dyn StartupDisk,
+    disk: &dyn PatientDisk,
     file: &FileName,
     range: Range<u64>,
     checked: bool,

@@ -1,6 +1,6 @@
 //! Where reading begins: after which entry of which index, and from which producer snapshot on.
 
-use aplomb_disk_api::{DiskError, FileName, StartupDisk};
+use aplomb_disk_api::{DiskError, FileName, PatientDisk};
 use aplomb_model::Offset;
 
 use super::found::FoundSegment;
@@ -18,7 +18,7 @@ pub(super) enum Believe {
 
 /// Finds the last believable entries of a segment's indexes. Whatever cannot be read is as good as missing.
 pub(super) fn resume_from(
-    disk: &dyn StartupDisk,
+    disk: &dyn PatientDisk,
     file: &impl Fn(SegmentFile) -> FileName,
     base: Offset,
     segment: &FoundSegment,
@@ -47,7 +47,7 @@ pub(super) fn resume_from(
 }
 
 fn last_offset_entry(
-    disk: &dyn StartupDisk,
+    disk: &dyn PatientDisk,
     file: &FileName,
     base: Offset,
     len: u64,
@@ -68,7 +68,7 @@ fn last_offset_entry(
 }
 
 fn offset_entries_below(
-    disk: &dyn StartupDisk,
+    disk: &dyn PatientDisk,
     file: &FileName,
     base: Offset,
     len: u64,
@@ -87,7 +87,7 @@ fn offset_entries_below(
 
 /// The time entries that go with offset entries up to `last`; `Some` of none where there is none.
 fn time_entries_upto(
-    disk: &dyn StartupDisk,
+    disk: &dyn PatientDisk,
     file: &FileName,
     base: Offset,
     len: u64,

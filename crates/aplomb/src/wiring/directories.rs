@@ -11,8 +11,8 @@ use std::time::Duration;
 use aplomb_broker::startup::{Directory, Examined, Refusal, examine};
 use aplomb_disk::EngineError;
 use aplomb_disk::lock::{DirectoryLock, LOCK_FILE, LockError};
-use aplomb_disk::startup::RealStartupDisk;
-use aplomb_disk_api::{DiskError, DiskIndex, FileName, SmallFile, StartupDisk};
+use aplomb_disk::patient::RealPatientDisk;
+use aplomb_disk_api::{DiskError, DiskIndex, FileName, PatientDisk, SmallFile};
 use aplomb_log::layout::top_level::META_PROPERTIES;
 use aplomb_log::state_files::{MetaProperties, MetaPropertiesError, MetaVersion};
 use aplomb_model::{BrokerId, DirectoryId, Uuid};
@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct LogDirectory {
     pub(crate) path: PathBuf,
     pub(crate) id: DirectoryId,
-    pub(crate) disk: Arc<RealStartupDisk>,
+    pub(crate) disk: Arc<RealPatientDisk>,
     _lock: DirectoryLock,
 }
 
@@ -132,7 +132,7 @@ struct Found {
 /// One that exists.
 struct There {
     lock: DirectoryLock,
-    disk: Arc<RealStartupDisk>,
+    disk: Arc<RealPatientDisk>,
     identity: Option<MetaProperties>,
 }
 
@@ -380,7 +380,7 @@ impl There {
     fn look(path: &Path) -> Result<Self, DirectoryError> {
         let lock =
             patiently(|| DirectoryLock::acquire(path), |error| matches!(error, LockError::InUse { .. }))?;
-        let disk = RealStartupDisk::open(path)?;
+        let disk = RealPatientDisk::open(path)?;
         let failed = |error| DirectoryError::Disk { path: path.to_owned(), error };
         let identity = match disk.read(&FileName::new(META_PROPERTIES), 0, 1 << 20) {
             Ok(bytes) => Some(

@@ -36,6 +36,7 @@ impl Disks {
                     DiskEngineChoice::IoUring => EngineKind::IoUring,
                     DiskEngineChoice::Threads => EngineKind::Threads,
                 },
+                job_threads: usize::try_from(storage.recovery_threads).unwrap_or(1),
                 readahead_budget: storage.readahead.0,
                 on_loss: Some(on_loss(&directory.path, log.clone())),
                 ..EngineOptions::default()

@@ -42,8 +42,8 @@ impl Watched {
             &[directory],
             self.stats.syncs(),
         );
-        for (lane, name) in Lane::ALL.into_iter().zip(["write", "read", "housekeeping"]) {
-            let labels = [directory, ("lane", name)];
+        for lane in Lane::ALL {
+            let labels = [directory, ("lane", lane.name())];
             let lane = self.stats.lane(lane);
             page.gauge(
                 "aplomb_disk_lane_age_seconds",

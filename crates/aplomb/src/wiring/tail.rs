@@ -18,7 +18,7 @@ use std::sync::Arc;
 use aplomb_broker::config::StorageConfig;
 use aplomb_broker::startup::Directory;
 use aplomb_disk::memory::{MappedFile, MemoryError};
-use aplomb_disk_api::StartupDisk;
+use aplomb_disk_api::PatientDisk;
 use aplomb_log::recovery::forget::ForgetError;
 use aplomb_log::recovery::restore::{RestoreError, Restored, Wanted, restore};
 use aplomb_log::tail::{
@@ -164,7 +164,7 @@ impl OldTails {
             let Content::Tail(tail) = &old.content else { continue };
             let mut recovered = tail.recover();
             recovered.partitions.retain(|partition| partition.directory == directory.id);
-            let disks = [(directory.id, &*directory.disk as &dyn StartupDisk)];
+            let disks = [(directory.id, &*directory.disk as &dyn PatientDisk)];
             let Restored { partitions, bytes, remarks } =
                 restore(&recovered, &disks, wanted, &mut || draw(&mut chance)).map_err(|error| {
                     TailError::Restore { path: old.path.clone(), directory: directory.path.clone(), error }
@@ -334,7 +334,7 @@ fn warn_of_swapping(why: &str, log: &Log) {
     log.warn("wiring/tail", text);
 }
 
-fn recorded(path: &Path, disk: &dyn StartupDisk) -> Result<Option<PathBuf>, TailError> {
+fn recorded(path: &Path, disk: &dyn PatientDisk) -> Result<Option<PathBuf>, TailError> {
     tail_record::read(disk).map_err(|error| TailError::Record { directory: path.to_owned(), error })
 }
 

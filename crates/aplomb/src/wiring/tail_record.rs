@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use aplomb_disk_api::{DiskError, FileName, SmallFile, StartupDisk};
+use aplomb_disk_api::{DiskError, FileName, PatientDisk, SmallFile};
 use aplomb_log::state_files::{MalformedEscape, PropertiesText};
 use bytes::Bytes;
 
@@ -26,7 +26,7 @@ pub(crate) enum RecordError {
 }
 
 /// Where the tail of the run before is, if there was one with a file.
-pub(super) fn read(disk: &dyn StartupDisk) -> Result<Option<PathBuf>, RecordError> {
+pub(super) fn read(disk: &dyn PatientDisk) -> Result<Option<PathBuf>, RecordError> {
     let bytes = match disk.read(&FileName::new(TAIL_RECORD), 0, 1 << 16) {
         Ok(bytes) => bytes,
         Err(DiskError::NotFound { .. }) => return Ok(None),
@@ -40,7 +40,7 @@ pub(super) fn read(disk: &dyn StartupDisk) -> Result<Option<PathBuf>, RecordErro
 }
 
 /// Says where the tail is from now on; `None` if it has no file. Durable on return.
-pub(super) fn write(disk: &dyn StartupDisk, path: Option<&Path>) -> Result<(), RecordError> {
+pub(super) fn write(disk: &dyn PatientDisk, path: Option<&Path>) -> Result<(), RecordError> {
     let name = FileName::new(TAIL_RECORD);
     let Some(path) = path else { return Ok(remove(disk)?) };
     let mut text = PropertiesText::default();
@@ -50,7 +50,7 @@ pub(super) fn write(disk: &dyn StartupDisk, path: Option<&Path>) -> Result<(), R
 }
 
 /// Forgets that there ever was a tail. Durable on return.
-pub(super) fn remove(disk: &dyn StartupDisk) -> Result<(), DiskError> {
+pub(super) fn remove(disk: &dyn PatientDisk) -> Result<(), DiskError> {
     let name = FileName::new(TAIL_RECORD);
     disk.remove(&name)?;
     disk.sync(&[name])
@@ -58,14 +58,14 @@ pub(super) fn remove(disk: &dyn StartupDisk) -> Result<(), DiskError> {
 
 #[cfg(test)]
 mod tests {
-    use aplomb_disk::startup::RealStartupDisk;
+    use aplomb_disk::patient::RealPatientDisk;
 
     use super::*;
 
     #[test]
     fn what_was_written_is_read_back() {
         let directory = tempfile::tempdir().expect("a directory for the test");
-        let disk = RealStartupDisk::open(directory.path()).expect("it is there");
+        let disk = RealPatientDisk::open(directory.path()).expect("it is there");
         assert_eq!(read(&disk).expect("nothing is wrong"), None);
         let path = Path::new("/dev/shm/a b=c.tail");
         write(&disk, Some(path)).expect("it can be written");
@@ -78,7 +78,7 @@ mod tests {
     fn a_later_version_is_refused() {
         let directory = tempfile::tempdir().expect("a directory for the test");
         std::fs::write(directory.path().join(TAIL_RECORD), "version=2\n").expect("it can be written");
-        let disk = RealStartupDisk::open(directory.path()).expect("it is there");
+        let disk = RealPatientDisk::open(directory.path()).expect("it is there");
         assert!(matches!(read(&disk), Err(RecordError::Version(version)) if version == "2"));
     }
 }

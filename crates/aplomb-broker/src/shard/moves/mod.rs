@@ -325,7 +325,7 @@ impl Shard {
         match result {
             Ok(Done::Read(bytes)) => m.read = Some(Some(bytes)),
             Err(DiskError::NotFound { .. }) => m.read = Some(None),
-            Ok(Done::Done | Done::Space { .. }) | Err(_) => {}
+            Ok(Done::Nothing | Done::Space { .. } | Done::Job(_)) | Err(_) => {}
         }
     }
 

@@ -1,16 +1,15 @@
-//! The real disk as start-up and recovery see it: plain calls that wait, from several loader threads at once.
+//! The real disk for threads that may wait: plain calls, from several threads at once.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use aplomb_disk_api::stats::DiskStats;
-use aplomb_disk_api::{DiskError, Entry, EntryKind, FileName, SmallFile, StartupDisk};
+use aplomb_disk_api::{DiskError, Entry, EntryKind, FileName, PatientDisk, SmallFile};
 use bytes::Bytes;
 use rustix::fs::{AtFlags, FileType};
 
-use crate::EngineError;
-use crate::errors::{disk_error, is_absent, uninterrupted};
+use crate::errors::{EngineError, disk_error, is_absent, uninterrupted};
 use crate::files::{self, Files};
 use crate::housekeeping::{Slices, delete_directory, delete_file, list};
 use crate::io::plain_syncs;
@@ -20,14 +19,14 @@ use crate::readers::read;
 /// With more files than this to sync at once, the whole file system is synced instead.
 const SYNCFS_ABOVE: usize = 64;
 
-/// A log directory before the first request and after the last.
-pub struct RealStartupDisk {
-    files: Files,
-    /// Start-up has no audience; the shared code counts its syncs all the same.
+/// A log directory before the first request and after the last; in between, the calls of jobs.
+pub struct RealPatientDisk {
+    files: Arc<Files>,
     stats: Arc<DiskStats>,
+    slices: Slices,
 }
 
-impl RealStartupDisk {
+impl RealPatientDisk {
     /// Opens a log directory.
     ///
     /// # Errors
@@ -35,7 +34,14 @@ impl RealStartupDisk {
     pub fn open(directory: &Path) -> Result<Self, EngineError> {
         let files = Files::open(directory, files::default_limit())
             .map_err(|source| EngineError::Directory { path: directory.to_owned(), source })?;
-        Ok(Self { files, stats: Arc::default() })
+        // Nothing is being served, so nothing needs pauses.
+        let slices = Slices { bytes: u64::MAX, pause: Duration::ZERO, hurry: Arc::default() };
+        Ok(Self::on(Arc::new(files), Arc::default(), slices))
+    }
+
+    /// The files of an engine.
+    pub(crate) fn on(files: Arc<Files>, stats: Arc<DiskStats>, slices: Slices) -> Self {
+        Self { files, stats, slices }
     }
 
     fn entry(&self, prefix: &str, name: String, kind: FileType) -> std::io::Result<Option<Entry>> {
@@ -62,7 +68,7 @@ impl RealStartupDisk {
     }
 }
 
-impl StartupDisk for RealStartupDisk {
+impl PatientDisk for RealPatientDisk {
     fn list(&self, directory: Option<&FileName>) -> Result<Vec<Entry>, DiskError> {
         let name = directory.map_or(".", FileName::as_str);
         let prefix = directory.map_or(String::new(), |directory| format!("{directory}/"));
@@ -98,13 +104,11 @@ impl StartupDisk for RealStartupDisk {
         let failed = |error: &std::io::Error| disk_error("delete", name.as_str(), error);
         let found =
             uninterrupted(|| rustix::fs::statat(self.files.root(), name.as_str(), AtFlags::SYMLINK_NOFOLLOW));
-        // Nobody is being served, so nobody needs pauses.
-        let slices = Slices { bytes: u64::MAX, pause: Duration::ZERO, hurry: Arc::default() };
         let removed = match found {
             Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {
-                delete_directory(&self.files, name.as_str(), &slices)
+                delete_directory(&self.files, name.as_str(), &self.slices)
             }
-            Ok(_) => delete_file(&self.files, name.as_str(), &slices),
+            Ok(_) => delete_file(&self.files, name.as_str(), &self.slices),
             Err(error) if is_absent(&error) => Ok(()),
             Err(error) => Err(error),
         };
@@ -137,6 +141,7 @@ impl StartupDisk for RealStartupDisk {
 
     fn sync(&self, files: &[FileName]) -> Result<(), DiskError> {
         if files.len() > SYNCFS_ABOVE {
+            self.stats.on_sync();
             return self.files.sync_file_system().map_err(|error| sync_failed(&self.files, &error));
         }
         let mut open = Vec::with_capacity(files.len());
@@ -147,6 +152,7 @@ impl StartupDisk for RealStartupDisk {
                 Err(error) => return Err(disk_error("open", name.as_str(), &error)),
             }
         }
+        open.iter().for_each(|_| self.stats.on_sync());
         let synced = plain_syncs().sync(&open);
         synced.map_err(|failed| disk_error("sync", failed.file.name().as_str(), &failed.error))?;
         sync_names(&self.files, files.iter(), SYNCFS_ABOVE, &self.stats)
@@ -164,7 +170,7 @@ mod tests {
     #[test]
     fn what_was_published_and_written_is_listed_read_renamed_and_removed() {
         let directory = tempfile::tempdir().expect("a directory for the test");
-        let disk = RealStartupDisk::open(directory.path()).expect("it is there");
+        let disk = RealPatientDisk::open(directory.path()).expect("it is there");
         let metadata = SmallFile {
             name: name("orders-3/partition.metadata"),
             content: Bytes::from_static(b"version: 0"),
@@ -202,7 +208,7 @@ mod tests {
     #[test]
     fn several_loaders_work_at_once_and_many_files_are_synced_together() {
         let directory = tempfile::tempdir().expect("a directory for the test");
-        let disk = RealStartupDisk::open(directory.path()).expect("it is there");
+        let disk = RealPatientDisk::open(directory.path()).expect("it is there");
         std::thread::scope(|threads| {
             for loader in 0..4 {
                 let disk = &disk;

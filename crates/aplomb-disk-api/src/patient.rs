@@ -1,6 +1,7 @@
-//! The disk as start-up and recovery see it: one call after the other, each of which may wait.
+//! The disk for threads that may wait: one call after the other.
 //!
-//! Only the threads that load logs before the first request, and those that close them after the last one, hold a [`StartupDisk`].
+//! The threads that start a broker and end it hold a [`PatientDisk`], and so does a [`crate::DiskJob`], on the disk's own
+//! threads. No thread that carries requests does.
 
 use bytes::Bytes;
 
@@ -29,8 +30,8 @@ pub struct Entry {
     pub kind: EntryKind,
 }
 
-/// Plain, waiting access to one log directory. Shared by the threads that load its partitions.
-pub trait StartupDisk: Send + Sync {
+/// Plain, waiting access to one log directory. Threads share it.
+pub trait PatientDisk: Send + Sync {
     /// The entries of a directory (`None`: the log directory itself), sorted by name.
     ///
     /// # Errors
