@@ -1,16 +1,19 @@
 //! Commands: what a log, or a broker, can ask of a disk.
 //!
-//! Each command belongs to a [`Lane`]. A disk has one queue a lane and carries the lanes out independently of each other, so that a
-//! slow deletion never holds up a write. Order holds **within** a lane, in these words: the effects of a command are visible to every later
-//! command of the same lane, and a [`DiskCommand::Sync`] covers every write that was submitted to its lane before it. Completions may
-//! come in any order. Across lanes nothing is promised: who needs an order waits for the completion.
+//! Each command belongs to a [`Lane`]. A disk has one queue a lane and carries the lanes out
+//! independently of each other, so that a slow deletion never holds up a write. Order holds
+//! **within** a lane, in these words: the effects of a command are visible to every later command
+//! of the same lane, and a [`DiskCommand::Sync`] covers every write that was submitted to its lane
+//! before it. Completions may come in any order. Across lanes nothing is promised: who needs an
+//! order waits for the completion.
 
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-/// A file or directory by its name below the log directory, `orders-3/00000000000000000000.log`. Cheap to clone.
+/// A file or directory by its name below the log directory, `orders-3/00000000000000000000.log`.
+/// Cheap to clone.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileName(Arc<str>);
 
@@ -113,41 +116,46 @@ pub struct SmallFile {
 /// One thing that a disk is told to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskCommand {
-    /// Writes `data`, joined, at byte `at` of `file`; makes the file (not its directory) if it is missing. Lane: write.
+    /// Writes `data`, joined, at byte `at` of `file`; makes the file (not its directory) if it is
+    /// missing. Lane: write.
     ///
-    /// A disk joins neighbouring writes of one file into one. The bytes need not survive a power cut before a sync.
+    /// A disk joins neighbouring writes of one file into one. The bytes need not survive a power
+    /// cut before a sync.
     Write {
-        /// The file.
+        /// The file to write to; its directory must exist.
         file: FileName,
         /// Where the first byte goes.
         at: u64,
         /// The bytes, in order. They stay alive until the completion.
         data: Vec<Bytes>,
     },
-    /// Makes everything that was written to these files by earlier commands of this lane survive a power cut, their names
-    /// included. A file that does not exist (any more) is passed over. Lane: write.
+    /// Makes everything that was written to these files by earlier commands of this lane survive a
+    /// power cut, their names included. A file that does not exist (any more) is passed over. Lane:
+    /// write.
     Sync {
-        /// The files.
+        /// The files whose bytes and names are meant, in any order.
         files: Vec<FileName>,
     },
-    /// Replaces each file by new content, each one atomically (temporary file, sync, rename, directory sync), all of them durable at the
-    /// completion. The syncs of one command, and of neighbouring ones, are grouped. Lane: as said.
+    /// Replaces each file by new content, each one atomically (temporary file, sync, rename,
+    /// directory sync), all of them durable at the completion. The syncs of one command, and of
+    /// neighbouring ones, are grouped. Lane: as said.
     Publish {
         /// The files, published in this order.
         files: Vec<SmallFile>,
         /// `Lane::Write` when later writes must find the files, `Lane::Housekeeping` otherwise.
         lane: Lane,
     },
-    /// Cuts `file` to `len` bytes. Lane: write, so that it stands in line with the appends around it.
+    /// Cuts `file` to `len` bytes. Lane: write, so that it stands in line with the appends around
+    /// it.
     Truncate {
-        /// The file.
+        /// The file to cut; it must exist.
         file: FileName,
         /// Its new length, not above the present one.
         len: u64,
     },
     /// Reads up to `len` bytes from byte `at` on; fewer at the end of the file. Lane: read.
     Read {
-        /// The file.
+        /// The file to read from; it must exist.
         file: FileName,
         /// Where the first byte is.
         at: u64,
@@ -156,22 +164,24 @@ pub enum DiskCommand {
         /// Whether to read ahead.
         pattern: ReadPattern,
     },
-    /// Renames a file or a directory and makes the new name durable. A name that does not exist is an error. Lane: housekeeping.
+    /// Renames a file or a directory and makes the new name durable. A name that does not exist is
+    /// an error. Lane: housekeeping.
     Rename {
-        /// The present name.
+        /// The name that it has now.
         from: FileName,
-        /// The new name.
+        /// The name that it gets, in a directory that exists.
         to: FileName,
     },
-    /// Deletes files, large ones in slices. A file that does not exist is passed over. Lane: housekeeping.
+    /// Deletes files, large ones in slices. A file that does not exist is passed over. Lane:
+    /// housekeeping.
     DeleteFiles {
-        /// The files.
+        /// The files to delete, in any order.
         files: Vec<FileName>,
     },
-    /// Deletes a directory and the files in it, large ones in slices. A directory that does not exist is passed over. Lane:
-    /// housekeeping.
+    /// Deletes a directory and the files in it, large ones in slices. A directory that does not
+    /// exist is passed over. Lane: housekeeping.
     DeleteDirectory {
-        /// The directory.
+        /// The directory to delete.
         directory: FileName,
     },
     /// Asks how much room the disk has (`statvfs`). Lane: housekeeping.

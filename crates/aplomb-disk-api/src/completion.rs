@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::{DiskError, DiskIndex, JobOutcome};
 
-/// Names a submitted command to whoever submitted it. Unique per queue handle; never reused.
+/// Names a submitted command to its owner. Unique per queue handle; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 

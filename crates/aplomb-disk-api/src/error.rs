@@ -11,7 +11,8 @@ pub enum DiskError {
         /// The file or directory.
         name: Arc<str>,
     },
-    /// The disk could not do it: an I/O error, a full disk, a read-only file system. The disk counts as lost from then on.
+    /// The disk could not do it: an I/O error, a full disk, a read-only file system. The disk
+    /// counts as lost from then on.
     #[error("{what} failed: {reason}")]
     Failed {
         /// The operation and the file.
@@ -19,8 +20,8 @@ pub enum DiskError {
         /// The operating system's words.
         reason: Arc<str>,
     },
-    /// The disk was lost before this command's turn came, and nothing was done; or before a job's last step, or it was
-    /// stopped then.
+    /// The disk was lost before this command's turn came, and nothing was done; or before a job's
+    /// last step, or it was stopped then.
     #[error("the log directory is offline")]
     Offline,
 }

@@ -22,8 +22,9 @@ use crate::{DiskError, PatientDisk};
 
 /// A piece of work for a disk's own threads.
 pub trait DiskJob: Send {
-    /// Does a part of the work that takes a healthy disk some milliseconds. The disk notices between
-    /// two steps that it was lost or is to stop, and so do the calls of a step: they end `Offline`.
+    /// Does a part of the work that takes a healthy disk some milliseconds. The disk notices
+    /// between two steps that it was lost or is to stop, and so do the calls of a step: they end
+    /// `Offline`.
     ///
     /// # Errors
     /// The job ends with the error.

@@ -1,9 +1,9 @@
 //! What can be asked of a disk, and how each command may end. No file in sight.
 //!
-//! A log directory is one **disk** to us. Commands go into bounded queues ([`queue`]) and come back as
-//! completions ([`completion`]); nothing here waits. Jobs ([`job`]) are work for the disk's own threads, which may
-//! wait: they use [`patient`], as start-up does. The real engine is `aplomb-disk`, the deterministic one is [`sim`];
-//! both keep the promises of [`conformance`].
+//! A log directory is one **disk** to us. Commands go into bounded queues ([`queue`]) and come back
+//! as completions ([`completion`]); nothing here waits. Jobs ([`job`]) are work for the disk's own
+//! threads, which may wait: they use [`patient`], as start-up does. The real engine is
+//! `aplomb-disk`, the deterministic one is [`sim`]; both keep the promises of [`conformance`].
 
 pub mod command;
 pub mod completion;

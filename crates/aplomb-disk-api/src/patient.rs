@@ -1,7 +1,7 @@
 //! The disk for threads that may wait: one call after the other.
 //!
-//! The threads that start a broker and end it hold a [`PatientDisk`], and so does a [`crate::DiskJob`], on the disk's own
-//! threads. No thread that carries requests does.
+//! The threads that start a broker and end it hold a [`PatientDisk`], and so does a
+//! [`crate::DiskJob`], on the disk's own threads. No thread that carries requests does.
 
 use bytes::Bytes;
 
@@ -17,7 +17,7 @@ pub enum EntryKind {
         /// Modification time.
         modified_ms: i64,
     },
-    /// A directory.
+    /// A directory, whatever is in it.
     Directory,
 }
 
@@ -68,13 +68,15 @@ pub trait PatientDisk: Send + Sync {
     /// See [`DiskError`].
     fn rename(&self, from: &FileName, to: &FileName) -> Result<(), DiskError>;
 
-    /// Replaces files by new content, each atomically, all durable on return; makes missing directories.
+    /// Replaces files by new content, each atomically, all durable on return; makes missing
+    /// directories.
     ///
     /// # Errors
     /// See [`DiskError`].
     fn publish(&self, files: &[SmallFile]) -> Result<(), DiskError>;
 
-    /// Makes the files' content and names survive a power cut. With very many files, one sync of the whole file system.
+    /// Makes the files' content and names survive a power cut. With very many files, one sync of
+    /// the whole file system.
     ///
     /// # Errors
     /// See [`DiskError`].

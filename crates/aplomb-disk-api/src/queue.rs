@@ -13,14 +13,15 @@ pub trait DiskQueue: Send {
     /// The disk behind the queue.
     fn disk(&self) -> DiskIndex;
 
-    /// Hands a command over, or gives it back when the lane is full. Never waits, never touches a file. A lost disk accepts
-    /// everything and completes it with [`crate::DiskError::Offline`].
+    /// Hands a command over, or gives it back when the lane is full. Never waits, never touches a
+    /// file. A lost disk accepts everything and completes it with [`crate::DiskError::Offline`].
     ///
     /// # Errors
     /// [`QueueFull`], with the command.
     fn try_submit(&mut self, command: DiskCommand, now: Instant) -> Result<Ticket, QueueFull<DiskCommand>>;
 
-    /// Hands a job over, or gives it back when [`crate::Lane::Job`] is full. As prompt as [`DiskQueue::try_submit`].
+    /// Hands a job over, or gives it back when [`crate::Lane::Job`] is full. As prompt as
+    /// [`DiskQueue::try_submit`].
     ///
     /// # Errors
     /// [`QueueFull`], with the job.

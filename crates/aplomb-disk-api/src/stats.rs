@@ -1,6 +1,6 @@
 //! What can be seen of a disk from outside, without asking it: shared counters.
 //!
-//! The engine writes them, anybody reads them. Times are nanoseconds of the monotonic clock.
+//! The engine writes them, the pages for operators and the watch over stalls read them. Times are nanoseconds of the monotonic clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -92,8 +92,9 @@ impl LaneStats {
         self.oldest.store(oldest.map_or(0, |at| at.as_nanos().max(1)), Ordering::Relaxed);
     }
 
-    /// When the oldest outstanding command was handed over. In the lane of jobs, which wait for each other and compute: when
-    /// the call of one was made that has not returned for the longest time.
+    /// When the oldest outstanding command was handed over. In the lane of jobs, which wait for
+    /// each other and compute: when the call of one was made that has not returned for the longest
+    /// time.
     #[must_use]
     pub fn oldest(&self) -> Option<Instant> {
         match self.oldest.load(Ordering::Relaxed) {

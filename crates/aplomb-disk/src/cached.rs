@@ -1,6 +1,7 @@
 //! Reads of what is in the page cache, and of nothing else.
 //!
-//! Always holds: no thread waits for the device here. What the kernel does not have is `None`, and the caller takes another way.
+//! Always holds: no thread waits for the device here. What the kernel does not have is `None`, and
+//! the caller takes another way.
 
 use std::os::fd::AsFd;
 
@@ -8,7 +9,8 @@ use bytes::Bytes;
 
 use crate::steps::{self, Patience};
 
-/// Reads `len` bytes at `at` if all of them are in the page cache; a file that ends earlier has not got them.
+/// Reads `len` bytes at `at` if all of them are in the page cache; a file that ends earlier has not
+/// got them.
 pub(crate) fn read_cached(file: impl AsFd, at: u64, len: u64) -> Option<Bytes> {
     let len = usize::try_from(len).ok()?;
     let mut bytes = Vec::with_capacity(len);

@@ -1,4 +1,5 @@
-//! The machine's monotonic clock, as the model counts it. Disk threads may look at it; request threads are told.
+//! The machine's monotonic clock, as the model counts it. Disk threads may look at it; request
+//! threads are told.
 
 use aplomb_model::Instant;
 use rustix::time::{ClockId, clock_gettime};

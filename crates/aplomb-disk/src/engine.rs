@@ -29,13 +29,14 @@ use crate::writer::Writer;
 pub struct EngineOptions {
     /// How bytes get onto the disk.
     pub engine: EngineKind,
-    /// Commands that a lane holds, waiting or at work, before it gives them back. All owners share it.
+    /// Commands that a lane holds, waiting or at work, before it gives them back. All owners share
+    /// it.
     pub queue_depth: usize,
     /// Threads for lookups.
     pub readers: usize,
     /// Threads that fetch for streams, ahead or on demand.
     pub fetchers: usize,
-    /// Threads for jobs.
+    /// Threads that carry out jobs, one job each at a time.
     pub job_threads: usize,
     /// Bytes of a window of the read-ahead.
     pub window_bytes: u64,
@@ -47,7 +48,8 @@ pub struct EngineOptions {
     pub slice_bytes: u64,
     /// The pause between two slices.
     pub slice_pause: Duration,
-    /// With more files (or directories) than this to sync at once, the whole file system is synced instead.
+    /// With more files (or directories) than this to sync at once, the whole file system is synced
+    /// instead.
     pub syncfs_above: usize,
     /// Descriptors kept open; `None`: an eighth of what the process may have.
     pub open_files: Option<usize>,
@@ -83,7 +85,8 @@ pub struct StopError {
     pub threads: usize,
 }
 
-/// The engine of one log directory. Dropping it closes the queues; its threads finish what is queued and end by themselves.
+/// The engine of one log directory. Dropping it closes the queues; its threads finish what is
+/// queued and end by themselves.
 pub struct DiskEngine {
     lanes: Arc<Lanes>,
     windows: Arc<Windows>,
@@ -145,7 +148,7 @@ impl DiskEngine {
             syncfs_above: options.syncfs_above,
             slices: slices.clone(),
         };
-        engine.start("keeper", Urgency::InterruptsNobody, move || housekeeper.run())?;
+        engine.start("keeper", Urgency::Background, move || housekeeper.run())?;
         let working = Arc::new(AtomicUsize::new(readers));
         for _ in 0..readers {
             let reader = Reader {
@@ -154,7 +157,7 @@ impl DiskEngine {
                 windows: Arc::clone(&windows),
                 working: Arc::clone(&working),
             };
-            engine.start("reader", Urgency::InterruptsNobody, move || reader.run())?;
+            engine.start("reader", Urgency::Background, move || reader.run())?;
         }
         for _ in 0..fetchers {
             let fetcher = Fetcher {
@@ -162,7 +165,7 @@ impl DiskEngine {
                 files: Arc::clone(&files),
                 windows: Arc::clone(&windows),
             };
-            engine.start("fetcher", Urgency::InterruptsNobody, move || fetcher.run())?;
+            engine.start("fetcher", Urgency::Background, move || fetcher.run())?;
         }
         let calls = Arc::new(Calls::new(Arc::clone(lanes.stats())));
         for _ in 0..options.job_threads.max(1) {
@@ -173,10 +176,10 @@ impl DiskEngine {
                 Arc::clone(&calls),
             );
             let thread = JobThread { lanes: Arc::clone(&lanes), disk };
-            engine.start("job", Urgency::InterruptsNobody, move || thread.run())?;
+            engine.start("job", Urgency::Background, move || thread.run())?;
         }
-        engine.start("undertaker", Urgency::Normal, move || {
-            lanes.bury(|| windows.abandon().into_iter().for_each(|job| lanes.complete_offline(job)));
+        engine.start("loss", Urgency::Normal, move || {
+            lanes.end_on_loss(|| windows.abandon().into_iter().for_each(|job| lanes.complete_offline(job)));
         })?;
         Ok(engine)
     }
@@ -208,9 +211,10 @@ impl DiskEngine {
         self.kind
     }
 
-    /// Closes the queues (they give everything further back), carries out the commands that they hold and ends the threads. Jobs
-    /// end `Offline` at their next call or step. Waits, but not beyond `deadline`: commands that were not begun by then end
-    /// `Offline`, those that hang in the kernel end when it lets them.
+    /// Closes the queues (they give everything further back), carries out the commands that they
+    /// hold and ends the threads. Jobs end `Offline` at their next call or step. Waits, but not
+    /// beyond `deadline`: commands that were not begun by then end `Offline`, those that hang in
+    /// the kernel end when it lets them.
     ///
     /// # Errors
     /// [`StopError`] if threads still hang in the kernel at the deadline.

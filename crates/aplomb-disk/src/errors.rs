@@ -12,26 +12,27 @@ pub enum EngineError {
     /// The log directory cannot be opened.
     #[error("{} cannot be opened: {source}", path.display())]
     Directory {
-        /// Which.
+        /// The log directory's path.
         path: PathBuf,
-        /// Why.
+        /// What the operating system said.
         source: io::Error,
     },
     /// io_uring was asked for and is not to be had.
     #[error("io_uring is not available: {source}")]
     IoUring {
-        /// Why.
+        /// What the operating system said.
         source: io::Error,
     },
     /// A thread could not be started.
     #[error("a disk thread cannot be started: {source}")]
     Thread {
-        /// Why.
+        /// What the operating system said.
         source: io::Error,
     },
 }
 
-/// The error of an operation on a name. A missing name is an answer; everything else is the disk's failure.
+/// The error of an operation on a name. A missing name is an answer; everything else is the disk's
+/// failure.
 pub(crate) fn disk_error(what: &str, name: &str, error: &io::Error) -> DiskError {
     if error.kind() == io::ErrorKind::NotFound {
         DiskError::NotFound { name: name.into() }
@@ -40,12 +41,14 @@ pub(crate) fn disk_error(what: &str, name: &str, error: &io::Error) -> DiskError
     }
 }
 
-/// Whether the error says that there is no such file: it is missing, or something on its way is not a directory.
+/// Whether the error says that there is no such file: it is missing, or something on its way is not
+/// a directory.
 pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Whether the process or the machine has run out of something that others may give back: descriptors, memory.
+/// Whether the process or the machine has run out of something that others may give back:
+/// descriptors, memory.
 pub(crate) fn is_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM))
 }

@@ -1,9 +1,11 @@
 //! Names to descriptors: a bounded cache of open files, shared by the lanes of one disk.
 //!
-//! Always holds: a name that was renamed or deleted is not answered from the cache any more once [`Files::forget`] has returned,
-//! not even by an open that was under way meanwhile. Whoever still holds the [`OpenFile`] works on the file it was.
+//! Always holds: a name that was renamed or deleted is not answered from the cache any more once
+//! [`Files::forget`] has returned, not even by an open that was under way meanwhile. A thread that
+//! still holds the [`OpenFile`] works on the file it was.
 //!
-//! It also remembers in which directories all names are known to be durable, so that a sync pays for a new name once.
+//! It also remembers in which directories all names are known to be durable, so that a sync pays
+//! for a new name once.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -22,7 +24,7 @@ use crate::errors::{is_absent, is_shortage, uninterrupted};
 const SHORTAGE_ATTEMPTS: u32 = 200;
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
 
-/// An open file. The descriptor is closed when nobody uses it any more.
+/// An open file. The descriptor is closed by its last user.
 #[derive(Debug)]
 pub(crate) struct OpenFile {
     descriptor: OwnedFd,
@@ -118,7 +120,8 @@ impl Files {
         }
     }
 
-    /// Drops what is known about a name and everything below it. Descriptors in use are closed by their last user.
+    /// Drops what is known about a name and everything below it. Descriptors in use are closed by
+    /// their last user.
     pub(crate) fn forget(&self, name: &str) {
         let below = format!("{name}/")..format!("{name}0"); // '0' comes right after '/'
         let mut table = self.table();
@@ -135,7 +138,8 @@ impl Files {
         drop(closed);
     }
 
-    /// A directory has got, or lost, a name. To be called after the change, so that a sync under way does not count as covering it.
+    /// A directory has got, or lost, a name. To be called after the change, so that a sync under
+    /// way does not count as covering it.
     pub(crate) fn unsettle(&self, directory: Option<&str>) {
         let mut table = self.table();
         match table.names.get_mut(directory.unwrap_or("")) {
@@ -144,7 +148,8 @@ impl Files {
         }
     }
 
-    /// The directories on the way to these files whose names are not known to be durable, each with a mark for [`Files::settle`].
+    /// The directories on the way to these files whose names are not known to be durable, each with
+    /// a mark for [`Files::settle`].
     pub(crate) fn unsettled<'a>(&self, files: impl Iterator<Item = &'a FileName>) -> BTreeMap<String, u64> {
         let mut table = self.table();
         let mut unsettled = BTreeMap::new();
@@ -168,7 +173,8 @@ impl Files {
         }
     }
 
-    /// Makes the names in a directory durable. A directory that is gone is passed over: its names went with it.
+    /// Makes the names in a directory durable. A directory that is gone is passed over: its names
+    /// went with it.
     pub(crate) fn sync_directory(&self, directory: &str) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let name = if directory.is_empty() { "." } else { directory };
@@ -184,8 +190,8 @@ impl Files {
         uninterrupted(|| rustix::fs::syncfs(&self.root))
     }
 
-    /// Opens a name. When the process has run out of descriptors or memory, which is not the disk's fault, our own descriptors are
-    /// given up and the call waits for better times, for a while.
+    /// Opens a name. When the process has run out of descriptors or memory, which is not the disk's
+    /// fault, our own descriptors are given up and the call waits for better times, for a while.
     pub(crate) fn open_descriptor(&self, name: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
         let path = CString::new(name).map_err(io::Error::from)?;
         let mut patience = SHORTAGE_ATTEMPTS;
@@ -215,13 +221,15 @@ impl Files {
         };
         let flags = OFlags::RDWR | OFlags::CLOEXEC | create;
         let descriptor = self.open_descriptor(name.as_str(), flags, Mode::from_raw_mode(0o644))?;
-        // We know better than the kernel what comes next; its guesses would fetch bytes around every lookup. A hint: errors are nothing.
+        // We know better than the kernel what comes next; its guesses would fetch bytes around
+        // every lookup. A hint: errors are nothing.
         let _ = rustix::fs::fadvise(&descriptor, 0, None, Advice::Random);
         let file = Arc::new(OpenFile::new(descriptor, name.clone()));
         Ok(self.keep(file, forgotten))
     }
 
-    /// Puts a freshly opened file into the cache, unless names changed meanwhile. Gives back the one to use.
+    /// Puts a freshly opened file into the cache, unless names changed meanwhile. Gives back the
+    /// one to use.
     fn keep(&self, file: Arc<OpenFile>, forgotten: u64) -> Arc<OpenFile> {
         let mut table = self.table();
         if table.forgotten != forgotten {
@@ -249,7 +257,8 @@ impl Files {
     }
 }
 
-/// The descriptors that one disk may keep: an eighth of what the process may have, so that several disks and all connections fit.
+/// The descriptors that one disk may keep: an eighth of what the process may have, so that several
+/// disks and all connections fit.
 pub(crate) fn default_limit() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     usize::try_from(limit.map_or(8192, |limit| limit / 8)).unwrap_or(8192).clamp(16, 8192)

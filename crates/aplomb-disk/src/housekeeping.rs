@@ -1,7 +1,7 @@
 //! The housekeeping lane's thread: renames, deletions, publications, and how much room there is.
 //!
-//! A deleted name is gone at once; the blocks of a large file follow in slices, so that the file system's journal never has to
-//! free gigabytes in one transaction while appends wait for it.
+//! A deleted name is gone at once; the blocks of a large file follow in slices, so that the file
+//! system's journal never has to free gigabytes in one transaction while appends wait for it.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -20,8 +20,8 @@ use crate::publish::{Publisher, sync_names};
 use crate::readers::Windows;
 use crate::writer::carry_out_publications;
 
-/// How often a directory may be found with new files in it after it was emptied: a write to a partition that is being
-/// deleted may still be on its way.
+/// How often a directory may be found with new files in it after it was emptied: a write to a
+/// partition that is being deleted may still be on its way.
 const EMPTYINGS: usize = 16;
 
 /// The thread's belongings.

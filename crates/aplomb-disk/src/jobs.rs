@@ -1,7 +1,8 @@
 //! The job lane's threads: each takes one job and carries it out from its first step to its last.
 //!
-//! A job's calls use the engine's descriptors and windows, so that the other lanes see what it changed. They end `Offline`
-//! as soon as the disk is lost or the engine stops: a step that would take minutes ends with its next call.
+//! A job's calls use the engine's descriptors and windows, so that the other lanes see what it
+//! changed. They end `Offline` as soon as the disk is lost or the engine stops: a step that would
+//! take minutes ends with its next call.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -148,8 +149,8 @@ impl PatientDisk for JobDisk {
     }
 }
 
-/// The calls of jobs that have not returned. The oldest one's age stands in the lane's counters: a job that waits for another
-/// one, or computes, says nothing about the disk.
+/// The calls of jobs that have not returned. The oldest one's age stands in the lane's counters: a
+/// job that waits for another one, or computes, says nothing about the disk.
 pub(crate) struct Calls {
     stats: Arc<DiskStats>,
     under_way: Mutex<(u64, BTreeMap<u64, Instant>)>,

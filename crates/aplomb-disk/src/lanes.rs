@@ -1,11 +1,13 @@
-//! The queues between the request path and the disk's threads: one a lane, bounded, shared by all owners.
+//! The queues between the request path and the disk's threads: one a lane, bounded, shared by all
+//! owners.
 //!
-//! Always holds: a lane's lock is held for pushes and pops only, never across a system call that touches a file; an accepted command
-//! is counted as outstanding until its completion is about to be delivered; the oldest outstanding command's time of
-//! submission stands in the disk's counters, so that its age can be read while every thread of the disk hangs.
+//! Always holds: a lane's lock is held for pushes and pops only, never across a system call that
+//! touches a file; an accepted command is counted as outstanding until its completion is about to
+//! be delivered; the oldest outstanding command's time of submission stands in the disk's counters,
+//! so that its age can be read while every thread of the disk hangs.
 //!
-//! A lost disk takes everything and ends it `Offline`: the lane's thread does that if it is free, the undertaker
-//! ([`Lanes::bury`]) if it is not.
+//! A lost disk takes everything and ends it `Offline`: the lane's thread does that if it is free,
+//! the loss thread ([`Lanes::end_on_loss`]) if it is not.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -75,7 +77,7 @@ pub(crate) struct Lanes {
     stats: Arc<DiskStats>,
     lost: OnceLock<Arc<str>>,
     on_loss: Option<OnLoss>,
-    undertaker: (Mutex<Alarm>, Condvar),
+    loss_thread: (Mutex<Alarm>, Condvar),
 }
 
 #[derive(Default)]
@@ -93,7 +95,7 @@ struct LaneState {
     closed: bool,
 }
 
-/// What the undertaker waits for.
+/// What the loss thread waits for.
 #[derive(Default)]
 struct Alarm {
     /// The disk was lost, or a lost disk took a command.
@@ -110,7 +112,7 @@ impl Lanes {
             stats: Arc::default(),
             lost: OnceLock::new(),
             on_loss,
-            undertaker: (Mutex::default(), Condvar::new()),
+            loss_thread: (Mutex::default(), Condvar::new()),
         }
     }
 
@@ -157,7 +159,8 @@ impl Lanes {
         Ok(())
     }
 
-    /// Everything that waits in a lane; waits for the first. However much it is, the lock is held for a moment. `None` when the lane is closed and empty.
+    /// Everything that waits in a lane; waits for the first. However much it is, the lock is held
+    /// for a moment. `None` when the lane is closed and empty.
     pub(crate) fn take_all(&self, lane: Lane) -> Option<Vec<Accepted>> {
         self.take(lane, std::mem::take).map(Vec::from)
     }
@@ -179,8 +182,9 @@ impl Lanes {
         Some(take(&mut state.waiting))
     }
 
-    /// Delivers a completion. An error that is not the command's own (see [`DiskError::is_loss`]) loses the disk first, so that
-    /// its owner cannot see the error of a disk that still takes itself for well.
+    /// Delivers a completion. An error that is not the command's own (see [`DiskError::is_loss`])
+    /// loses the disk first, so that its owner cannot see the error of a disk that still takes
+    /// itself for well.
     pub(crate) fn complete(&self, accepted: Accepted, result: Result<Done, DiskError>) {
         let bytes = match (&accepted.work, &result) {
             (Work::Command(DiskCommand::Write { data, .. }), Ok(_)) => {
@@ -243,10 +247,11 @@ impl Lanes {
         self.lanes[lane.index()].lock().closed
     }
 
-    /// The undertaker's life: once the disk is lost, it ends what waits in the lanes, so that nothing waits for a thread that may never
-    /// come back from the kernel. `end_others` does the same for what waits elsewhere. Returns when the lanes are closed.
-    pub(crate) fn bury(&self, end_others: impl Fn()) {
-        let (alarm, bell) = &self.undertaker;
+    /// The loss thread's life: once the disk is lost, it ends what waits in the lanes, so that
+    /// nothing waits for a thread that may never come back from the kernel. `end_others` does the
+    /// same for what waits elsewhere. Returns when the lanes are closed.
+    pub(crate) fn end_on_loss(&self, end_others: impl Fn()) {
+        let (alarm, bell) = &self.loss_thread;
         loop {
             let asleep = alarm.lock().expect("nothing in the alarm's code panics");
             let mut woken = bell
@@ -265,7 +270,7 @@ impl Lanes {
         }
     }
 
-    /// Ends all commands that nobody works on.
+    /// Ends everything that was not begun.
     pub(crate) fn end_waiting(&self) {
         for queue in &self.lanes {
             let waiting: Vec<Accepted> = queue.lock().waiting.drain(..).collect();
@@ -274,7 +279,7 @@ impl Lanes {
     }
 
     fn ring(&self, change: impl FnOnce(&mut Alarm)) {
-        let (alarm, bell) = &self.undertaker;
+        let (alarm, bell) = &self.loss_thread;
         change(&mut alarm.lock().expect("nothing in the alarm's code panics"));
         bell.notify_all();
     }
@@ -287,8 +292,8 @@ impl LaneQueue {
 }
 
 impl LaneState {
-    /// Owners have clocks of their own, a little apart, so the first to arrive need not be the first to be handed over; it is
-    /// close enough for an age.
+    /// Owners have clocks of their own, a little apart, so the first to arrive need not be the
+    /// first to be handed over; it is close enough for an age.
     fn oldest(&self) -> Option<Instant> {
         self.outstanding.first_key_value().map(|(_, submitted)| *submitted)
     }

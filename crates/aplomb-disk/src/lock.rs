@@ -1,8 +1,9 @@
-//! The lock on a log directory: `.lock`, as Apache Kafka takes it, so that it and we exclude each other.
+//! The lock on a log directory: `.lock`, as Apache Kafka takes it, so that it and we exclude each
+//! other.
 //!
-//! Java's `FileChannel.tryLock` is `fcntl(F_SETLK)` with a write lock over the whole file. Ours is an open-file-description lock, which
-//! the kernel holds against those of other processes and against our own second attempt, and which no other descriptor's close can
-//! undo.
+//! Java's `FileChannel.tryLock` is `fcntl(F_SETLK)` with a write lock over the whole file. Ours is
+//! an open-file-description lock, which the kernel holds against those of other processes and
+//! against our own second attempt, and which no other descriptor's close can undo.
 #![expect(unsafe_code, reason = "open-file-description locks have no safe wrapper")]
 
 use std::io;
@@ -30,7 +31,7 @@ pub enum LockError {
     Io {
         /// The log directory.
         path: PathBuf,
-        /// Why.
+        /// What the operating system said.
         source: io::Error,
     },
 }
@@ -42,10 +43,11 @@ pub struct DirectoryLock {
 }
 
 impl DirectoryLock {
-    /// Takes the lock, or fails at once. The file stays when the lock is given up, as Apache Kafka leaves it.
+    /// Takes the lock, or fails at once. The file stays when the lock is given up, as Apache Kafka
+    /// leaves it.
     ///
     /// # Errors
-    /// [`LockError::InUse`] if somebody else has it.
+    /// [`LockError::InUse`] if another broker has it.
     pub fn acquire(directory: &Path) -> Result<Self, LockError> {
         let failed = |source| LockError::Io { path: directory.to_owned(), source };
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
@@ -60,7 +62,7 @@ impl DirectoryLock {
     }
 }
 
-/// Locks a whole file against everybody else, without waiting. False if somebody else has it.
+/// Locks a whole file against all other descriptors, without waiting. False if one of them has it.
 pub(crate) fn lock_exclusively(file: impl AsFd) -> io::Result<bool> {
     let whole = libc::flock {
         l_type: libc::F_WRLCK as libc::c_short,

@@ -1,8 +1,9 @@
 //! Memory for the tail: a file on tmpfs, mapped, faulted in and locked, or anonymous pages.
 //!
-//! Always holds: a file's room is allocated before [`MappedFile::open`] returns (a full tmpfs is an error now, not a signal later), the file
-//! is locked against other processes, and neither the file nor the mapping ever shrinks. New memory is faulted in piece by piece, by
-//! [`MappedFile::fault_in`], since that takes a while for all of it: nobody uses a piece before.
+//! Always holds: a file's room is allocated before [`MappedFile::open`] returns (a full tmpfs is an
+//! error now, not a signal later), the file is locked against other processes, and neither the file
+//! nor the mapping ever shrinks. New memory is faulted in piece by piece, by
+//! [`MappedFile::fault_in`], since that takes a while for all of it: no piece is used before.
 #![expect(unsafe_code, reason = "mapping memory is the point")]
 
 use std::io;
@@ -66,7 +67,8 @@ pub enum MemoryError {
     },
 }
 
-/// Mapped memory. It is unmapped, and the file unlocked, when this is dropped; the file stays until [`MappedFile::unlink`].
+/// Mapped memory. It is unmapped, and the file unlocked, when this is dropped; the file stays until
+/// [`MappedFile::unlink`].
 #[derive(Debug)]
 pub struct MappedFile {
     start: NonNull<u8>,
@@ -75,16 +77,16 @@ pub struct MappedFile {
     file: Option<(OwnedFd, PathBuf)>,
 }
 
-// SAFETY: the mapping belongs to this value and stays in its place for all threads; what is written there is the holder's affair,
-// since only raw pointers are given out.
+// SAFETY: the mapping belongs to this value and stays in its place for all threads; what is written
+// there is the holder's affair, since only raw pointers are given out.
 unsafe impl Send for MappedFile {}
 
 // SAFETY: as above; no method of a shared reference touches the mapped bytes.
 unsafe impl Sync for MappedFile {}
 
 impl MappedFile {
-    /// Opens, or makes, a file of `len` bytes on a tmpfs and maps it. A file that exists keeps its length, whatever `len` says, so that
-    /// it can be drained, and is faulted in.
+    /// Opens, or makes, a file of `len` bytes on a tmpfs and maps it. A file that exists keeps its
+    /// length, whatever `len` says, so that it can be drained, and is faulted in.
     ///
     /// # Errors
     /// See [`MemoryError`].
@@ -98,7 +100,7 @@ impl MappedFile {
         uninterrupted(|| rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, len)).map_err(
             |source| {
                 if !existing {
-                    // What was just made is of no use to anybody.
+                    // What was just made is of no use.
                     let _ = rustix::fs::unlink(path);
                 }
                 match source.kind() {
@@ -149,8 +151,9 @@ impl MappedFile {
         self.existing
     }
 
-    /// Puts pages behind a range of the memory and locks them there; waits meanwhile. Gives the reason if they could not be locked: the
-    /// kernel may then swap them out, and touching them would wait for a disk.
+    /// Puts pages behind a range of the memory and locks them there; waits meanwhile. Gives the
+    /// reason if they could not be locked: the kernel may then swap them out, and touching them
+    /// would wait for a disk.
     ///
     /// # Errors
     /// There is no memory for them.
@@ -163,7 +166,8 @@ impl MappedFile {
         let len = range.end - begin;
         // SAFETY: the range is within the mapping, whose bytes stay what they are.
         let start = unsafe { self.start.as_ptr().add(begin) };
-        // SAFETY: as above. A kernel before 5.14 does not know the advice; there, locking has to do.
+        // SAFETY: as above. A kernel before 5.14 does not know the advice; there, locking has to
+        // do.
         unsafe { rustix::mm::madvise(start.cast(), len, Advice::LinuxPopulateWrite) }
             .or_else(|error| if error == rustix::io::Errno::INVAL { Ok(()) } else { Err(error) })?;
         // SAFETY: as above.
@@ -194,8 +198,8 @@ impl MappedFile {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: the kernel chooses a place that nothing else uses; the file was allocated to its full length and is never cut, so
-        // no page of the mapping is beyond its end.
+        // SAFETY: the kernel chooses a place that nothing else uses; the file was allocated to its
+        // full length and is never cut, so no page of the mapping is beyond its end.
         let start = unsafe {
             match file {
                 Some(file) => rustix::mm::mmap(null_mut(), len, access, MapFlags::SHARED, file, 0),
@@ -209,7 +213,8 @@ impl MappedFile {
 
 impl Drop for MappedFile {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `map`, is this value's own, and nobody may use its pointers after the value.
+        // SAFETY: the mapping was made by `map`, is this value's own, and its pointers may not
+        // be used after the value.
         let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len) };
         assert!(unmapped.is_ok(), "our own mapping is there to be unmapped");
     }
@@ -226,7 +231,8 @@ fn open_and_lock(path: &Path) -> Result<(OwnedFd, u64), MemoryError> {
         }
         let ours =
             uninterrupted(|| rustix::fs::fstat(&file)).map_err(|source| failed("stat", path, source))?;
-        // Its last owner may have unlinked it between our two calls; then it is nobody's file, and the name is free.
+        // Its last owner may have unlinked it between our two calls; then it has no owner, and
+        // the name is free.
         match uninterrupted(|| rustix::fs::stat(path)) {
             Ok(named) if (named.st_dev, named.st_ino) == (ours.st_dev, ours.st_ino) => {
                 return Ok((file, ours.st_size.unsigned_abs()));
@@ -274,7 +280,7 @@ mod tests {
     }
 
     fn bytes(mapped: &mut MappedFile) -> &mut [u8] {
-        // SAFETY: the pages are there, and the borrow keeps everybody else of this process away from them.
+        // SAFETY: the pages are there, and the borrow keeps every other thread away from them.
         unsafe { std::slice::from_raw_parts_mut(mapped.as_ptr().as_ptr(), mapped.len()) }
     }
 

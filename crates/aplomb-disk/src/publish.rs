@@ -1,7 +1,9 @@
-//! Replacing files as a whole: temporary files, one round of syncs, renames, one round of directory syncs.
+//! Replacing files as a whole: temporary files, one round of syncs, renames, one round of directory
+//! syncs.
 //!
-//! Used by both lanes and at start-up. The temporary name is Apache Kafka's (`<name>.tmp`), so that it knows our leftovers and we know
-//! its own. One file is to be published through one lane only: two publications of it at once would share that name.
+//! Used by both lanes and at start-up. The temporary name is Apache Kafka's (`<name>.tmp`), so that
+//! it knows our leftovers and we know its own. One file is to be published through one lane only:
+//! two publications of it at once would share that name.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -31,8 +33,8 @@ pub(crate) struct Publisher<'a> {
 }
 
 impl Publisher<'_> {
-    /// Publishes files. A name that comes twice begins a new round, so that the order of the files is also the order in which they
-    /// appear.
+    /// Publishes files. A name that comes twice begins a new round, so that the order of the files
+    /// is also the order in which they appear.
     pub(crate) fn publish(&mut self, wanted: &[&SmallFile]) -> Result<(), DiskError> {
         let mut rest = wanted;
         while !rest.is_empty() {

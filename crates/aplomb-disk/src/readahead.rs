@@ -1,12 +1,14 @@
 //! What to fetch before it is asked for: a pure state machine.
 //!
-//! A file is fetched in windows. A read that follows the one before it is a stream, and the further a stream has come, the more
-//! windows are fetched ahead of it, all at the same time: a disk that takes 20 ms for anything still gives 8 MiB in 20 ms.
-//! Fetched windows are kept within a budget of bytes for the whole disk.
+//! A file is fetched in windows. A read that follows the one before it is a stream, and the further
+//! a stream has come, the more windows are fetched ahead of it, all at the same time: a disk that
+//! takes 20 ms for anything still gives 8 MiB in 20 ms. Fetched windows are kept within a budget of
+//! bytes for the whole disk.
 //!
-//! Always holds: a read never gets bytes that were replaced, cut off or deleted before it was submitted. Every change of a file
-//! removes the windows that it touches and detaches fetches under way: they answer whoever waited already, nobody later. A window that
-//! ended with the file is used only for what it has.
+//! Always holds: a read never gets bytes that were replaced, cut off or deleted before it was
+//! submitted. Every change of a file removes the windows that it touches and detaches fetches under
+//! way: they answer the reads that waited already, no later ones. A window that ended with the file is used
+//! only for what it has.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
@@ -40,7 +42,7 @@ pub(crate) struct Order {
     pub(crate) file: FileName,
     pub(crate) at: u64,
     pub(crate) len: u64,
-    /// Whether somebody waits for it.
+    /// Whether a read waits for it.
     pub(crate) wanted: bool,
 }
 
@@ -52,10 +54,12 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// One piece of memory; copied if they were several. Apart from the state machine, whose lock others wait for.
+    /// One piece of memory; copied if they were several. Apart from the state machine, whose lock
+    /// others wait for.
     pub(crate) fn join(self) -> Bytes {
         match self.pieces.as_slice() {
-            // A small piece must not keep a large window in memory after the budget has let go of it.
+            // A small piece must not keep a large window in memory after the budget has let go of
+            // it.
             [piece] if (piece.len() as u64) * 2 >= self.window => piece.clone(),
             pieces => steps::join(pieces),
         }
@@ -100,7 +104,8 @@ struct Fetch {
     passed: bool,
     begun: bool,
     detached: bool,
-    /// The file was written behind this window since the fetch was begun, so it may not end any more where the fetch finds its end.
+    /// The file was written behind this window since the fetch was begun, so it may not end any
+    /// more where the fetch finds its end.
     grown: bool,
 }
 
@@ -133,14 +138,15 @@ impl<R> Readahead<R> {
         self.bounds.window * self.bounds.ahead
     }
 
-    /// Whether windows of this range are here or on their way: then [`Readahead::read`] is the way to it, and keeps its stream going.
+    /// Whether windows of this range are here or on their way: then [`Readahead::read`] is the way
+    /// to it, and keeps its stream going.
     pub(crate) fn knows(&self, file: &FileName, at: u64, len: u64) -> bool {
         let (first, end) = (at / self.bounds.window, at.saturating_add(len).div_ceil(self.bounds.window));
         self.windows.get(file).is_some_and(|windows| windows.range(first..end).next().is_some())
     }
 
-    /// Reads `len` bytes (more than none, at most [`Readahead::longest`]). Answers at once if they are here; otherwise the answer comes
-    /// out of [`Readahead::fetched`].
+    /// Reads `len` bytes (more than none, at most [`Readahead::longest`]). Answers at once if they
+    /// are here; otherwise the answer comes out of [`Readahead::fetched`].
     pub(crate) fn read(&mut self, reader: R, file: &FileName, at: u64, len: u64) -> Option<(R, Pieces)> {
         assert!(0 < len && len <= self.longest(), "a read of {len} bytes does not go through windows");
         self.tick += 1;
@@ -194,7 +200,8 @@ impl<R> Readahead<R> {
         self.wanted.len() + self.ahead.len()
     }
 
-    /// A window has come, short or empty at the end of its file, or has not. Gives the reads that end with it.
+    /// A window has come, short or empty at the end of its file, or has not. Gives the reads that
+    /// end with it.
     pub(crate) fn fetched(
         &mut self,
         id: u64,
@@ -284,7 +291,8 @@ impl<R> Readahead<R> {
         self.reads.drain().map(|(_, read)| read.reader).collect()
     }
 
-    /// The window's bytes, if it is here and has all that the file could have had of it up to `end`.
+    /// The window's bytes, if it is here and has all that the file could have had of it up to
+    /// `end`.
     fn ready(&mut self, file: &FileName, index: u64, end: u64) -> Option<Bytes> {
         let window = self.bounds.window;
         let tick = self.tick;
@@ -379,7 +387,8 @@ impl<R> Readahead<R> {
         }
     }
 
-    /// The window that is needed least: one that a stream has passed, else the one that was not used for the longest time.
+    /// The window that is needed least: one that a stream has passed, else the one that was not
+    /// used for the longest time.
     fn oldest(&self) -> Option<(FileName, u64, u64, bool)> {
         let all = self.windows.iter().flat_map(|(file, windows)| {
             windows.iter().filter_map(move |(index, window)| match window {

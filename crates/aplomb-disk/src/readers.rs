@@ -1,8 +1,10 @@
 //! The read lane's threads: readers take commands, fetchers bring windows.
 //!
-//! A lookup is read by the reader that took it, and so is a stream's read if the page cache has all of it: that saves a copy. Otherwise it
-//! is answered from the windows of [`Readahead`], or waits there (no thread waits with it) until a fetcher has brought what is missing.
-//! Fetchers serve waiting reads before they fetch ahead, and one of them is always free for those. All of them let request threads go first: see `urgency` and `steps`.
+//! A lookup is read by the reader that took it, and so is a stream's read if the page cache has all
+//! of it: that saves a copy. Otherwise it is answered from the windows of [`Readahead`], or waits
+//! there (no thread waits with it) until a fetcher has brought what is missing. Fetchers serve
+//! waiting reads before they fetch ahead, and one of them is always free for those. All of them let
+//! request threads go first: see `urgency` and `steps`.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -21,7 +23,8 @@ use crate::lanes::{Accepted, Lanes, Work};
 use crate::readahead::{Bounds, Order, Readahead};
 use crate::steps::{self, Patience};
 
-/// How much the kernel is asked for at a time; it cuts larger requests down to its own read-ahead, which may be this small.
+/// How much the kernel is asked for at a time; it cuts larger requests down to its own read-ahead,
+/// which may be this small.
 const KERNEL_STEP: u64 = 128 << 10;
 
 /// The windows of one disk, shared by its threads.
@@ -46,13 +49,15 @@ impl Windows {
         Self { state: Mutex::new(state), wake: Condvar::new() }
     }
 
-    /// Bytes of a file were written or cut off. To be called after the change and before its completion.
+    /// Bytes of a file were written or cut off. To be called after the change and before its
+    /// completion.
     pub(crate) fn changed(&self, file: &FileName, ranges: impl Iterator<Item = Range<u64>>) {
         let mut state = self.lock();
         ranges.for_each(|range| state.readahead.changed(file, range));
     }
 
-    /// A name stands for something else now. To be called after the change and before its completion.
+    /// A name stands for something else now. To be called after the change and before its
+    /// completion.
     pub(crate) fn forget(&self, name: &str) {
         self.lock().readahead.forget(name);
     }
@@ -68,7 +73,8 @@ impl Windows {
         self.wake.notify_all();
     }
 
-    /// The next window to fetch; waits for one. `None` when no read can come any more and none waits.
+    /// The next window to fetch; waits for one. `None` when no read can come any more and none
+    /// waits.
     fn next_order(&self) -> Option<Order> {
         let mut state = self.lock();
         loop {
@@ -155,7 +161,7 @@ pub(crate) struct Fetcher {
 }
 
 impl Fetcher {
-    /// Works until the windows are closed and nobody waits for one.
+    /// Works until the windows are closed and no read waits for one.
     pub(crate) fn run(self) {
         while let Some(order) = self.windows.next_order() {
             let result =
@@ -172,7 +178,8 @@ impl Fetcher {
             for (job, result) in ended {
                 self.lanes.complete(job, result.map(|pieces| Done::Read(pieces.join())));
             }
-            // After its readers have heard of it, so that they hear this; and nobody may have been waiting for the window.
+            // After its readers have heard of it, so that they hear this; and perhaps no read was
+            // waiting for the window.
             if let Err(error @ DiskError::Failed { .. }) = &result {
                 self.lanes.lose(&error.to_string());
             }
@@ -192,7 +199,8 @@ pub(crate) fn read(files: &Files, name: &FileName, at: u64, len: u64) -> Result<
     bytes.map_err(|error| disk_error("read", name.as_str(), &error))
 }
 
-/// Reads what is there of a range. `hurry`: all of it is requested from the device before the first byte is waited for.
+/// Reads what is there of a range. `hurry`: all of it is requested from the device before the first
+/// byte is waited for.
 fn read_at(file: &OpenFile, at: u64, len: u64, hurry: bool) -> io::Result<Bytes> {
     // No more memory than the file has bytes, whatever was asked for.
     let len = len.min(file.len()?.saturating_sub(at));

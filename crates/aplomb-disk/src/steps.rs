@@ -1,9 +1,13 @@
 //! Copying in small steps, with others let in between.
 //!
-//! The kernel takes a processor from a thread at a tick, which may be 4 ms away, and a request that comes a moment after the last one waits for as long, whatever its thread's priority. So nobody
-//! here copies more than a step before it lets others run who are ready. `aplomb lab run inode-lock` shows it: on two processors, with a consumer that takes 100 MB/s of
-//! old records, 99 of 100 records of producers took 2.9 to 3.3 ms without steps and 2.2 to 2.4 ms with them (1.6 ms without that consumer; medians of the seconds). A step is a compromise: letting others run puts a thread behind
-//! them for a while, so that smaller ones starve a reader on a machine whose processors are all busy.
+//! The kernel takes a processor from a thread at a tick, which may be 4 ms away, and a request that
+//! comes a moment after the last one waits for as long, whatever its thread's priority. So no thread
+//! of this crate copies more than a step before it lets ready ones run. `aplomb lab run
+//! inode-lock` shows it: on two processors, with a consumer that takes 100 MB/s of old records, 99
+//! of 100 records of producers took 2.9 to 3.3 ms without steps and 2.2 to 2.4 ms with them (1.6 ms
+//! without that consumer; medians of the seconds). A step is a compromise: letting others run puts
+//! a thread behind them for a while, so that smaller ones starve a reader on a machine whose
+//! processors are all busy.
 #![expect(
     unsafe_code,
     reason = "a read into memory that nobody has filled yet has no safe wrapper with flags"
@@ -23,11 +27,13 @@ pub(crate) const STEP: usize = 256 << 10;
 pub(crate) enum Patience {
     /// It does.
     Waits,
-    /// It ends where it would have to: `RWF_NOWAIT` (preadv2(2), Linux 4.14). A file system that does not know the flag says so.
+    /// It ends where it would have to: `RWF_NOWAIT` (preadv2(2), Linux 4.14). A file system that
+    /// does not know the flag says so.
     None,
 }
 
-/// Reads a step of what `bytes` has not got of its first `len` bytes, which stand at `at` in the file; gives the number of bytes, none at the file's end.
+/// Reads a step of what `bytes` has not got of its first `len` bytes, which stand at `at` in the
+/// file; gives the number of bytes, none at the file's end.
 ///
 /// # Errors
 /// Those of preadv2(2).
@@ -48,7 +54,8 @@ pub(crate) fn read(
         Patience::Waits => 0,
         Patience::None => libc::RWF_NOWAIT,
     };
-    // SAFETY: the kernel writes at most `missing` bytes to where `bytes` has room for them, and nobody else knows that room.
+    // SAFETY: the kernel writes at most `missing` bytes to where `bytes` has room for them, and
+    // no other thread knows that room.
     let read = unsafe { libc::preadv2(file.as_fd().as_raw_fd(), &raw const vector, 1, place, flags) };
     let read = usize::try_from(read).map_err(|_| io::Error::last_os_error())?;
     // SAFETY: the kernel has just written so many.
@@ -67,7 +74,7 @@ pub(crate) fn join(pieces: &[Bytes]) -> Bytes {
     joined.freeze()
 }
 
-/// Whoever is ready runs first.
+/// A thread that is ready runs first.
 pub(crate) fn let_others_in() {
     thread::yield_now();
 }

@@ -1,8 +1,11 @@
 //! Which of a disk's threads may interrupt those that answer requests.
 //!
-//! Where processors are few, the threads of a disk run on those on which requests are answered. When a device has brought eight windows eight of them wake together, and a scheduler that is
-//! fair lets each interrupt a request thread that was busy for a moment. Those that carry a lagging consumer's megabytes do not: they wait until a processor is free, or until its tick.
-//! What they do then is in `steps`. They keep their priority: with a lower one two busy processors were enough to bring a reader of old records down to a fortieth of what it had.
+//! Where processors are few, the threads of a disk run on those on which requests are answered.
+//! When a device has brought eight windows eight of them wake together, and a scheduler that is
+//! fair lets each interrupt a request thread that was busy for a moment. Those that carry a lagging
+//! consumer's megabytes do not: they wait until a processor is free, or until its tick. What they
+//! do then is in `steps`. They keep their priority: with a lower one two busy processors were
+//! enough to bring a reader of old records down to a fortieth of what it had.
 #![expect(unsafe_code, reason = "a thread's scheduling policy has no safe wrapper")]
 
 /// How a thread stands to those that answer requests.
@@ -10,8 +13,8 @@
 pub(crate) enum Urgency {
     /// As they are: they wait for it when the tail is full.
     Normal,
-    /// It interrupts nobody when it wakes: `SCHED_BATCH` (sched(7)).
-    InterruptsNobody,
+    /// It interrupts no other thread when it wakes: `SCHED_BATCH` (sched(7)).
+    Background,
 }
 
 impl Urgency {
@@ -43,7 +46,7 @@ mod tests {
         };
         // SAFETY: 0 is the calling thread.
         let ours = unsafe { libc::sched_getscheduler(0) };
-        assert_eq!(policy(Urgency::InterruptsNobody), libc::SCHED_BATCH);
+        assert_eq!(policy(Urgency::Background), libc::SCHED_BATCH);
         assert_eq!(policy(Urgency::Normal), ours);
     }
 }

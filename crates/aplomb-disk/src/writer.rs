@@ -1,7 +1,9 @@
-//! The write lane's thread: everything that is queued, in as few and as large operations as its order allows.
+//! The write lane's thread: everything that is queued, in as few and as large operations as its
+//! order allows.
 //!
-//! Between two barriers (a truncation, a publication) all writes come first, joined by file, then all syncs as one group commit. That
-//! reorders a write only before syncs of other writes, which may cover more than they have to, never less.
+//! Between two barriers (a truncation, a publication) all writes come first, joined by file, then
+//! all syncs as one group commit. That reorders a write only before syncs of other writes, which
+//! may cover more than they have to, never less.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -115,7 +117,7 @@ impl Writer {
         });
     }
 
-    /// One group commit. It covers everything that was written before, whoever asked.
+    /// One group commit. It covers everything that was written before, by any owner.
     fn sync(&mut self, jobs: Vec<Accepted>) {
         if self.lanes.lost().is_some() {
             return jobs.into_iter().for_each(|job| self.lanes.complete_offline(job));

@@ -1,5 +1,5 @@
-//! A process that is killed in the middle of its work leaves what the contract says: of each file a beginning, of each publication the
-//! old or the new.
+//! A process that is killed in the middle of its work leaves what the contract says: of each file a
+//! beginning, of each publication the old or the new.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;

@@ -1,4 +1,5 @@
-//! The lock on a log directory, against other processes: one of ours, and a JVM as Apache Kafka would use it.
+//! The lock on a log directory, against other processes: one of ours, and a JVM as Apache Kafka
+//! would use it.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -8,7 +9,8 @@ use aplomb_disk::{DirectoryLock, LockError, MappedFile, MemoryError};
 
 const DIRECTORY: &str = "APLOMB_TEST_LOCKED_DIRECTORY";
 
-/// Not a test by itself: the body of the other process, which another test starts with the directory to lock.
+/// Not a test by itself: the body of the other process, which another test starts with the
+/// directory to lock.
 #[test]
 fn another_process() {
     let Some(directory) = std::env::var_os(DIRECTORY) else { return };
@@ -29,7 +31,8 @@ fn start(command: &mut Command, answers: &[&str]) -> Option<(Child, String)> {
     };
     let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
     let answer = output.by_ref().lines().map_while(Result::ok).find(|line| answers.contains(&line.as_str()));
-    child.stdout = Some(output.into_inner()); // closed only with the process, which may have more to say
+    // Closed only with the process, which may have more to say.
+    child.stdout = Some(output.into_inner());
     Some((child, answer.expect("the process answers")))
 }
 

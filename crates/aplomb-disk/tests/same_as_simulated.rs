@@ -1,4 +1,5 @@
-//! The simulated disk and the real ones, told the same, do the same: what is shown on the simulated one holds on the real.
+//! The simulated disk and the real ones, told the same, do the same: what is shown on the simulated
+//! one holds on the real.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -112,12 +113,14 @@ fn meaning(result: &Result<Done, DiskError>) -> Result<Done, &'static str> {
     match result {
         Ok(done) => Ok(done.clone()),
         Err(DiskError::NotFound { .. }) => Err("not found"),
-        // A fetch ahead of a read may have met the same failure first; then the read finds the disk lost already.
+        // A fetch ahead of a read may have met the same failure first; then the read finds the disk
+        // lost already.
         Err(DiskError::Failed { .. } | DiskError::Offline) => Err("lost"),
     }
 }
 
-/// Runs one history on both; gives how many commands it had before the disks were lost, if they were.
+/// Runs one history on both; gives how many commands it had before the disks were lost, if they
+/// were.
 fn compare(kind: EngineKind, seed: u64, directory: &Path) -> usize {
     let options = EngineOptions {
         engine: kind,

@@ -1,4 +1,5 @@
-//! Real file systems that freeze, fill up and fail. Needs the right to mount; without it, each test says that it was skipped.
+//! Real file systems that freeze, fill up and fail. Needs the right to mount; without it, each test
+//! says that it was skipped.
 
 #[path = "support/mount.rs"]
 mod mount;
@@ -180,8 +181,8 @@ fn a_full_disk_is_lost_and_says_so_once() {
     assert!(losses[0].starts_with("3: write 0.log failed: No space left"), "{losses:?}");
 }
 
-/// An ext4 that takes its device for larger than it is: the device's backing file lies on a tmpfs that fills up, and then the writes that
-/// the kernel had promised fail.
+/// An ext4 that takes its device for larger than it is: the device's backing file lies on a tmpfs
+/// that fills up, and then the writes that the kernel had promised fail.
 #[test]
 fn an_error_of_the_device_is_found_by_the_sync_and_loses_the_disk() {
     let Some(backing) = Mounted::tmpfs(12 << 20) else { return };

@@ -75,8 +75,9 @@ fn evict(path: &Path) {
     }
 }
 
-/// A writer appends, deletes a segment now and then and writes it anew; readers read what is below the frontier. Whatever they get
-/// belongs to one life of the segment, the one they know or, if it ended meanwhile, another or none.
+/// A writer appends, deletes a segment now and then and writes it anew; readers read what is below
+/// the frontier. Whatever they get belongs to one life of the segment, the one they know or, if it
+/// ended meanwhile, another or none.
 #[test]
 fn readers_below_the_frontier_get_what_was_written_there() {
     const SEGMENTS: u64 = 3;

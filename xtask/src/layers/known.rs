@@ -35,7 +35,6 @@ pub(super) const CIRCLES: &[Known] = &[
     ("aplomb-broker", "startup", &["metadata", "super::StartError", "survey"]),
     ("aplomb-log", "recovery", &["load", "producers", "segment"]),
     ("aplomb-log", "tail", &["log_tail", "reading"]),
-    ("aplomb-disk", "", &["engine", "housekeeping", "io", "publish", "writer"]),
     ("aplomb-lab", "", &["incidents", "scene", "workload"]),
 ];
 

@@ -33,7 +33,8 @@ pub fn a_full_lane_gives_the_command_back(harness: &mut impl Harness) {
     owner.wait_done(harness, &[again]);
 }
 
-/// Two owners, all lanes, interleaved: each gets exactly one letter a command, and none of the other's.
+/// Two owners, all lanes, interleaved: each gets exactly one letter a command, and none of the
+/// other's.
 pub fn each_owner_hears_of_its_own_commands_once(harness: &mut impl Harness) {
     let mut owners = [Owner::new(harness), Owner::new(harness)];
     let mut tickets = [Vec::new(), Vec::new()];
@@ -84,7 +85,8 @@ impl Drop for Lent {
     }
 }
 
-/// The memory of a write belongs to the disk until the completion is delivered; then the disk lets go of it.
+/// The memory of a write belongs to the disk until the completion is delivered; then the disk lets
+/// go of it.
 pub fn lent_bytes_live_until_the_completion_and_not_much_longer(harness: &mut impl Harness) {
     const ALIVE: usize = usize::MAX;
     for round in 0..20 {

@@ -11,10 +11,10 @@ use crate::{
     Ticket,
 };
 
-type Step = Result<JobStep, DiskError>;
+type StepResult = Result<JobStep, DiskError>;
 
 /// A job of one step.
-fn once(work: impl FnOnce(&dyn PatientDisk) -> Step + Send + 'static) -> Box<dyn DiskJob> {
+fn once(work: impl FnOnce(&dyn PatientDisk) -> StepResult + Send + 'static) -> Box<dyn DiskJob> {
     let mut work = Some(work);
     Box::new(move |disk: &dyn PatientDisk| work.take().expect("its first step was its last")(disk))
 }
@@ -97,7 +97,8 @@ pub fn a_job_is_stepped_until_it_is_done_and_ends_once(harness: &mut impl Harnes
     assert_eq!(lane.oldest(), None);
 }
 
-/// However long a job takes, and however many wait behind it, the other lanes go on, and the disk is not taken for slow.
+/// However long a job takes, and however many wait behind it, the other lanes go on, and the disk
+/// is not taken for slow.
 pub fn a_job_holds_up_no_command(harness: &mut impl Harness) {
     let mut owner = Owner::new(harness);
     let released = Arc::new(AtomicBool::new(false));
@@ -122,7 +123,8 @@ pub fn a_job_holds_up_no_command(harness: &mut impl Harness) {
     }
 }
 
-/// The lane of jobs has an end as well; what does not fit comes back, and what was taken is carried out.
+/// The lane of jobs has an end as well; what does not fit comes back, and what was taken is carried
+/// out.
 pub fn a_full_lane_gives_the_job_back(harness: &mut impl Harness) {
     let mut owner = Owner::new(harness);
     let released = Arc::new(AtomicBool::new(false));

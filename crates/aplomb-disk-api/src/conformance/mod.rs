@@ -1,8 +1,10 @@
 //! What every disk promises: one suite, run on the simulated and the real.
 //!
-//! A disk joins by implementing [`Harness`] and naming it in [`disk_conformance!`](crate::disk_conformance), which makes one test
-//! of each promise. The promises are in [`order`] (what a lane guarantees), [`names`] (publish, rename, delete), [`reads`],
-//! [`jobs`] and [`endings`] (full queues, losses, stops: every command ends once). Nothing here knows which disk it is talking to.
+//! A disk joins by implementing [`Harness`] and naming it in
+//! [`disk_conformance!`](crate::disk_conformance), which makes one test of each promise. The
+//! promises are in [`order`] (what a lane guarantees), [`names`] (publish, rename, delete),
+//! [`reads`], [`jobs`] and [`endings`] (full queues, losses, stops: every command ends once).
+//! Nothing here knows which disk it is talking to.
 
 pub mod endings;
 pub mod jobs;
@@ -27,7 +29,8 @@ const PATIENCE: usize = 20_000;
 
 /// A disk under test, empty when the test begins.
 pub trait Harness {
-    /// An entrance to the disk. Full lanes are tested: a lane should hold some tens or hundreds of commands, not more.
+    /// An entrance to the disk. Full lanes are tested: a lane should hold some tens or hundreds of
+    /// commands, not more.
     fn queue(&mut self, sink: Arc<dyn CompletionSink>) -> Box<dyn DiskQueue>;
 
     /// The clock.
@@ -39,8 +42,8 @@ pub trait Harness {
     /// Ends the disk's process in good order: what was accepted is carried out and completed.
     fn stop(&mut self);
 
-    /// Ends the disk's process as badly as the harness can, a power cut if possible, and starts another one on the same files.
-    /// Earlier entrances are dead.
+    /// Ends the disk's process as badly as the harness can, a power cut if possible, and starts
+    /// another one on the same files. Earlier entrances are dead.
     fn crash(&mut self);
 
     /// Every file and its content, read without the disk's help.

@@ -9,7 +9,8 @@ fn rename(from: &str, to: &str) -> DiskCommand {
     DiskCommand::Rename { from: name(from), to: name(to) }
 }
 
-/// A publication makes directories and files, replaces old content whatever its length, and leaves nothing else behind.
+/// A publication makes directories and files, replaces old content whatever its length, and leaves
+/// nothing else behind.
 pub fn a_publication_replaces_files_as_a_whole(harness: &mut impl Harness) {
     let mut owner = Owner::new(harness);
     for lane in [Lane::Write, Lane::Housekeeping] {

@@ -1,4 +1,5 @@
-//! What a lane guarantees: effects in order, writes joined without a seam, syncs that cover what came before.
+//! What a lane guarantees: effects in order, writes joined without a seam, syncs that cover what
+//! came before.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ pub fn a_write_makes_the_file_and_later_ones_build_on_it(harness: &mut impl Harn
     assert_eq!(harness.files()["plain"].as_ref(), b"temperature=21.5\0\0\0\0late");
 }
 
-/// Two hundred overlapping writes and truncations, handed over without waiting, leave what they would leave one after the other.
+/// Two hundred overlapping writes and truncations, handed over without waiting, leave what they
+/// would leave one after the other.
 pub fn overlapping_writes_and_truncations_take_effect_in_order(harness: &mut impl Harness) {
     let mut owner = Owner::new(harness);
     let mut below = dice(0x5eed);
@@ -54,7 +56,8 @@ pub fn many_parts_become_one_write(harness: &mut impl Harness) {
     assert!(harness.files()["parts"] == whole);
 }
 
-/// Whatever was handed to the lane before a sync, by anybody, survives a crash after it: bytes and name.
+/// What any owner handed to the lane before a sync survives a crash after it: bytes and
+/// name.
 pub fn a_sync_covers_every_earlier_write(harness: &mut impl Harness) {
     let mut owner = Owner::new(harness);
     let mut other = Owner::new(harness);

@@ -93,7 +93,8 @@ pub fn a_read_sees_what_was_appended_after_an_earlier_one(harness: &mut impl Har
     }
 }
 
-/// Bytes that were read, and perhaps kept, are not served again once they were cut off and written anew.
+/// Bytes that were read, and perhaps kept, are not served again once they were cut off and written
+/// anew.
 pub fn a_read_sees_what_replaced_the_bytes_read_earlier(harness: &mut impl Harness) {
     const LEN: usize = 2_500_000;
     let mut owner = Owner::new(harness);

@@ -1,7 +1,8 @@
 //! One file's bytes, and which of them a power cut would forget.
 //!
-//! The content is what a reader sees. Every change since the last sync is kept in order, with what it replaced, so that a power
-//! cut can take all of them back and let each one happen again, or not, or in part.
+//! The content is what a reader sees. Every change since the last sync is kept in order, with what
+//! it replaced, so that a power cut can take all of them back and let each one happen again, or
+//! not, or in part.
 
 use aplomb_model::SplitMix64;
 
@@ -68,8 +69,9 @@ impl Content {
         bytes
     }
 
-    /// The power goes. Unsynced changes all survive, all vanish, survive up to some point, or each takes its own chance, writes
-    /// sector by sector: the kernel writes back when and in the order it likes.
+    /// The power goes. Unsynced changes all survive, all vanish, survive up to some point, or each
+    /// takes its own chance, writes sector by sector: the kernel writes back when and in the order
+    /// it likes.
     pub(super) fn power_cut(&mut self, random: &mut SplitMix64) {
         self.bytes = self.durable();
         let changes = std::mem::take(&mut self.unsynced);

@@ -1,11 +1,14 @@
 //! A deterministic disk that freezes, tears and forgets, by seed.
 //!
-//! [`SimDisk`] is both the queues of a running broker ([`SimDisk::queue`]) and what its jobs and its start use
-//! ([`PatientDisk`]), over one tree of files. Time is virtual: nothing happens between two calls of [`SimDisk::advance`], which carries out what is due and
-//! delivers the completions, always in the same order for the same seed and the same calls. The test says what goes wrong: see
-//! [`SimDisk::freeze`], [`SimDisk::fail`], [`SimDisk::process_killed`] and [`SimDisk::power_cut`].
+//! [`SimDisk`] is both the queues of a running broker ([`SimDisk::queue`]) and what its jobs and
+//! its start use ([`PatientDisk`]), over one tree of files. Time is virtual: nothing happens
+//! between two calls of [`SimDisk::advance`], which carries out what is due and delivers the
+//! completions, always in the same order for the same seed and the same calls. The test says what
+//! goes wrong: see [`SimDisk::freeze`], [`SimDisk::fail`], [`SimDisk::process_killed`] and
+//! [`SimDisk::power_cut`].
 //!
-//! `schedule` decides when a command ends, `world` what it does, `tree` and `content` what of that a power cut forgets.
+//! `schedule` decides when a command ends, `world` what it does, `tree` and `content` what of that
+//! a power cut forgets.
 
 mod content;
 mod options;
@@ -74,7 +77,8 @@ impl SimDisk {
         SimQueue { disk: self.clone(), sink, process, next: 0 }
     }
 
-    /// Carries out what is due by `now` and delivers the completions, in order. Time never goes back.
+    /// Carries out what is due by `now` and delivers the completions, in order. Time never goes
+    /// back.
     pub fn advance(&self, now: Instant) {
         let mut ended = Vec::new();
         loop {
@@ -115,7 +119,8 @@ impl SimDisk {
         self.lock().options.service = service;
     }
 
-    /// Changes how much fits. A write beyond it fails and the disk is lost, as with a real `ENOSPC`.
+    /// Changes how much fits. A write beyond it fails and the disk is lost, as with a real
+    /// `ENOSPC`.
     pub fn set_capacity(&self, bytes: u64) {
         self.lock().world.capacity = bytes;
     }
@@ -125,22 +130,24 @@ impl SimDisk {
         self.lock().world.faults.push(fault);
     }
 
-    /// The first error, if the disk is lost to this process. A new process ([`SimDisk::process_killed`], [`SimDisk::power_cut`])
-    /// finds it working again, unless something goes wrong again.
+    /// The first error, if the disk is lost to this process. A new process
+    /// ([`SimDisk::process_killed`], [`SimDisk::power_cut`]) finds it working again, unless
+    /// something goes wrong again.
     #[must_use]
     pub fn lost(&self) -> Option<Arc<str>> {
         self.lock().schedule.lost.clone()
     }
 
-    /// The process dies. Of what its queues held, some has happened, in an order that the lanes allow; all that was executed
-    /// stays. No completion is delivered any more, and its entrances are dead.
+    /// The process dies. Of what its queues held, some has happened, in an order that the lanes
+    /// allow; all that was executed stays. No completion is delivered any more, and its entrances
+    /// are dead.
     pub fn process_killed(&self) {
         let mut state = self.die();
         state.restart();
     }
 
-    /// The power goes, and with it what was not synced: all of it, some of it, or single sectors, by seed. Names that were not made
-    /// durable are the old or the new ones.
+    /// The power goes, and with it what was not synced: all of it, some of it, or single sectors,
+    /// by seed. Names that were not made durable are the old or the new ones.
     pub fn power_cut(&self) {
         let mut state = self.die();
         let World { tree, random, .. } = &mut state.world;

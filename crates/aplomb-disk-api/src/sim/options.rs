@@ -10,7 +10,7 @@ pub struct ServiceTimes {
     pub write: Range<Duration>,
     /// A run of neighbouring syncs, or of publications.
     pub sync: Range<Duration>,
-    /// One read.
+    /// One read, besides its bytes.
     pub read: Range<Duration>,
     /// A rename, a deletion, a look at the free space.
     pub housekeeping: Range<Duration>,
@@ -52,7 +52,8 @@ impl ServiceTimes {
 pub struct SimOptions {
     /// Everything that happens by chance follows from it.
     pub seed: u64,
-    /// Commands that a lane holds, waiting or at work, before it gives them back. Shared by all owners.
+    /// Commands that a lane holds, waiting or at work, before it gives them back. Shared by all
+    /// owners.
     pub lane_depth: usize,
     /// Reads at work at the same time.
     pub readers: usize,
@@ -62,11 +63,11 @@ pub struct SimOptions {
     pub service: ServiceTimes,
     /// Bytes that fit.
     pub capacity: u64,
-    /// Whether what was synced survives a power cut. A disk that says so and does not do it keeps no promise of a disk: it is there to show
-    /// that whoever looks for lost records finds them.
+    /// Whether what was synced survives a power cut. A disk that says so and does not do it keeps
+    /// no promise of a disk: it is there to show that a search for lost records finds them.
     pub keeps_what_is_synced: bool,
-    /// What the wall clock says when the monotonic clock is at its start, in milliseconds since 1970: modification times are
-    /// counted from here.
+    /// What the wall clock says when the monotonic clock is at its start, in milliseconds since
+    /// 1970: modification times are counted from here.
     pub wall_start_ms: i64,
 }
 

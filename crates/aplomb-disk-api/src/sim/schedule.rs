@@ -1,8 +1,9 @@
 //! When commands and jobs start and end: the lanes in virtual time.
 //!
-//! A lane carries neighbouring commands of one kind out together (writes are joined, syncs are one group commit), as the
-//! real engine does. The read lane has several readers, so reads overtake each other. An effect happens when its command
-//! ends; that of a job's step when the time of the step is over.
+//! A lane carries neighbouring commands of one kind out together (writes are joined, syncs are one
+//! group commit), as the real engine does. The read lane has several readers, so reads overtake
+//! each other. An effect happens when its command ends; that of a job's step when the time of the
+//! step is over.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -109,10 +110,10 @@ impl LaneQueue {
     /// The next commands to be carried out together.
     fn take_batch(&mut self) -> Vec<Accepted> {
         let Some(first) = self.waiting.front() else { return Vec::new() };
-        let joins = Kind::of(&first.work);
+        let joins = Joins::of(&first.work);
         let count = match joins {
-            Kind::Alone => 1,
-            _ => self.waiting.iter().take_while(|accepted| Kind::of(&accepted.work) == joins).count(),
+            Joins::Alone => 1,
+            _ => self.waiting.iter().take_while(|accepted| Joins::of(&accepted.work) == joins).count(),
         };
         self.waiting.drain(..count).collect()
     }
@@ -120,14 +121,14 @@ impl LaneQueue {
 
 /// Which commands can be carried out together.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Joins {
     Writes,
     Syncs,
     Publications,
     Alone,
 }
 
-impl Kind {
+impl Joins {
     fn of(work: &Work) -> Self {
         match work {
             Work::Command(DiskCommand::Write { .. }) => Self::Writes,
@@ -205,8 +206,8 @@ impl Schedule {
         if self.frozen { None } else { ends.min().map(|end| end.max(self.now)) }
     }
 
-    /// Carries out what is due by `now`, up to the next step of a job: the caller takes that, says so to
-    /// [`Schedule::stepped`] and comes back.
+    /// Carries out what is due by `now`, up to the next step of a job: the caller takes that, says
+    /// so to [`Schedule::stepped`] and comes back.
     pub(super) fn advance(
         &mut self,
         now: Instant,
@@ -312,8 +313,9 @@ impl Schedule {
         works.filter_map(unfinished).collect()
     }
 
-    /// The process dies: in each lane of commands some of what is left happens. Writes to different files are carried out side
-    /// by side, so each file is cut somewhere else; everything else stands in line.
+    /// The process dies: in each lane of commands some of what is left happens. Writes to different
+    /// files are carried out side by side, so each file is cut somewhere else; everything else
+    /// stands in line.
     pub(super) fn die(&mut self, world: &mut World) {
         for queue in std::mem::take(&mut self.lanes) {
             let at_work = queue.at_work.into_iter().flat_map(|batch| batch.accepted);

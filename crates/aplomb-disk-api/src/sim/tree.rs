@@ -1,8 +1,9 @@
 //! Names and files as a kernel would show them, and as the disk would have them after a power cut.
 //!
-//! A directory has the entries that processes see and the entries that are durable. Changes of names since the last sync are
-//! kept in order; a sync of a directory makes its changes durable together with every earlier change that they depend on.
-//! After a power cut each directory has a prefix of its changes, and a rename between two has happened in both or in neither.
+//! A directory has the entries that processes see and the entries that are durable. Changes of
+//! names since the last sync are kept in order; a sync of a directory makes its changes durable
+//! together with every earlier change that they depend on. After a power cut each directory has a
+//! prefix of its changes, and a rename between two has happened in both or in neither.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -223,7 +224,8 @@ impl Tree {
             wanted.insert(self.directory(Some(name))?);
             at = name.rsplit_once('/').map(|(parent, _)| parent);
         }
-        // A change of a wanted directory needs the earlier changes of the other directory that it touches.
+        // A change of a wanted directory needs the earlier changes of the other directory that it
+        // touches.
         loop {
             let before = wanted.len();
             for change in &self.unsettled {
@@ -252,7 +254,8 @@ impl Tree {
     /// The power goes and comes back.
     pub(super) fn power_cut(&mut self, random: &mut SplitMix64) {
         let changes = std::mem::take(&mut self.unsettled);
-        // Each directory stops at some change of its own; what touches a stopped directory did not happen.
+        // Each directory stops at some change of its own; what touches a stopped directory did not
+        // happen.
         let mut left: BTreeMap<Inode, u64> = BTreeMap::new();
         for directory in changes.iter().flat_map(NameChange::directories).collect::<BTreeSet<_>>() {
             let count =

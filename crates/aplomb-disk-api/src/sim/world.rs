@@ -1,7 +1,8 @@
-//! What commands do to the tree, one file operation after the other, and how each of those may fail.
+//! What commands do to the tree, one file operation after the other, and how each of those may
+//! fail.
 //!
-//! A command becomes a list of [`Step`]s. A process that dies in the middle of a command has done some of them: that is why a
-//! publication or a deletion is not one operation here.
+//! A command becomes a list of [`Step`]s. A process that dies in the middle of a command has done
+//! some of them: that is why a publication or a deletion is not one operation here.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +43,8 @@ pub(super) struct World {
 }
 
 impl World {
-    /// Carries a command out. What it returns is its completion; the caller draws the conclusion from a loss.
+    /// Carries a command out. What it returns is its completion; the caller draws the conclusion
+    /// from a loss.
     pub(super) fn execute(&mut self, command: &DiskCommand) -> Result<Done, DiskError> {
         match command {
             DiskCommand::Read { file, at, len, .. } => self.read(file, *at, *len as usize).map(Done::Read),
@@ -59,7 +61,8 @@ impl World {
         }
     }
 
-    /// The process dies while `command` is at work: some of its steps happen, and perhaps the beginning of a write.
+    /// The process dies while `command` is at work: some of its steps happen, and perhaps the
+    /// beginning of a write.
     pub(super) fn execute_in_part(&mut self, command: &DiskCommand) {
         let steps = self.steps(command);
         let whole = self.random.within(0..steps.len() as u64 + 1);
@@ -73,7 +76,7 @@ impl World {
                     _ => return,
                 }
             }
-            // An error has nobody left to report to.
+            // There is no owner left to report an error to.
             if self.run(step).is_err() || position == whole {
                 return;
             }
@@ -126,7 +129,8 @@ impl World {
         there.flat_map(|file| [Step::SyncContent(text(file)), Step::SyncNames(parent(file))]).collect()
     }
 
-    /// Rounds of temporary files, syncs, renames and directory syncs. A name that comes twice begins a new round.
+    /// Rounds of temporary files, syncs, renames and directory syncs. A name that comes twice
+    /// begins a new round.
     pub(super) fn publish_steps(&self, files: &[SmallFile]) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut rest = files;
@@ -222,7 +226,8 @@ impl World {
         }
     }
 
-    /// Writes at a place, or (`None`) instead of everything that is there. A disk that fails or is full may have taken some of it.
+    /// Writes at a place, or (`None`) instead of everything that is there. A disk that fails or is
+    /// full may have taken some of it.
     fn write(&mut self, file: &str, at: Option<u64>, mut data: Vec<u8>) -> Result<(), DiskError> {
         let struck = self.chance(SimOperation::Write, file);
         if struck == Err(DiskError::Offline) {

@@ -1,7 +1,10 @@
-//! Cuts the writes of a file into vectored writes, and keeps the place when the kernel takes less than it was given.
+//! Cuts the writes of a file into vectored writes, and keeps the place when the kernel takes less
+//! than it was given.
 //!
-//! A call has a step's bytes at most: what a disk has held up for seconds is written at once when it is back, and the kernel lets nobody else have the processor in the middle of a call.
-//! `aplomb lab run long-freeze` shows it: in the second in which the disk was back after 20 s, the p99.9 of producers was 12 ms with calls of 4 MiB (5 ms each) and 3 ms with steps.
+//! A call has a step's bytes at most: what a disk has held up for seconds is written at once when
+//! it is back, and the kernel gives the processor to no other thread in the middle of a call. `aplomb
+//! lab run long-freeze` shows it: in the second in which the disk was back after 20 s, the p99.9 of
+//! producers was 12 ms with calls of 4 MiB (5 ms each) and 3 ms with steps.
 
 use std::io::IoSlice;
 
@@ -22,7 +25,8 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// What to write next: the place, and as many parts as lie there side by side. Nothing when all is done.
+    /// What to write next: the place, and as many parts as lie there side by side. Nothing when all
+    /// is done.
     pub(crate) fn span<'a, W: Write>(&self, writes: &'a [W]) -> Option<(u64, Vec<IoSlice<'a>>)> {
         let mut parts = Vec::new();
         let mut start = 0;

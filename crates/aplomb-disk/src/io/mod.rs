@@ -1,7 +1,8 @@
 //! How bytes get onto a disk: one trait, two engines.
 //!
-//! [`threads`] uses plain system calls, [`uring`] keeps many in flight through io_uring. Both carry out a [`FileRun`], the
-//! neighbouring writes of one file, as few vectored writes as the kernel allows, in order; [`cursor`] cuts them.
+//! [`threads`] uses plain system calls, [`uring`] keeps many in flight through io_uring. Both carry
+//! out a [`FileRun`], the neighbouring writes of one file, as few vectored writes as the kernel
+//! allows, in order; [`cursor`] cuts them.
 
 mod cursor;
 mod threads;
@@ -55,13 +56,15 @@ pub(crate) enum RunEnd {
 
 /// A way to sync.
 pub(crate) trait Syncs: Send {
-    /// Makes the content of all these files durable. When it returns, nothing is under way any more, also after an error.
+    /// Makes the content of all these files durable. When it returns, nothing is under way any
+    /// more, also after an error.
     fn sync(&mut self, files: &[Arc<OpenFile>]) -> Result<(), SyncFailed>;
 }
 
 /// A way to write and to sync.
 pub(crate) trait Backend<W>: Syncs {
-    /// Carries out the runs, perhaps several at once, and reports each as soon as it ends. Once one has failed, no other is begun.
+    /// Carries out the runs, perhaps several at once, and reports each as soon as it ends. Once one
+    /// has failed, no other is begun.
     fn write(&mut self, runs: Vec<FileRun<W>>, ended: &mut dyn FnMut(FileRun<W>, RunEnd));
 }
 

@@ -1,7 +1,9 @@
-//! Plain system calls: writes one after the other on the calling thread, syncs of several files side by side.
+//! Plain system calls: writes one after the other on the calling thread, syncs of several files
+//! side by side.
 //!
-//! Syncs are worth helpers: a disk merges the flushes that it is asked for at the same time, and a journal commits for all of them.
-//! This is the engine of containers, whose default seccomp profiles forbid io_uring.
+//! Syncs are worth helpers: a disk merges the flushes that it is asked for at the same time, and a
+//! journal commits for all of them. This is the engine of containers, whose default seccomp
+//! profiles forbid io_uring.
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -80,7 +82,8 @@ impl Threads {
 /// A helper's life.
 fn help(tasks: &Mutex<Receiver<Task>>) {
     loop {
-        // The lock is held while waiting, by one helper at a time; a task is taken as soon as it comes.
+        // The lock is held while waiting, by one helper at a time; a task is taken as soon as it
+        // comes.
         let task = tasks.lock().expect("nothing in here panics").recv();
         let Ok(Task { file, report }) = task else { return };
         report.send(sync_file(&file)).expect("whoever asked waits for all reports");

@@ -1,7 +1,8 @@
 //! io_uring: the runs of different files, and the syncs of a group, are in flight at the same time.
 //!
-//! Always holds: while the kernel may look at an operation's memory (its vector, its bytes, its descriptor), the operation's slot
-//! owns that memory; a slot is emptied only after its completion was reaped, and leaked if this thread panics before.
+//! Always holds: while the kernel may look at an operation's memory (its vector, its bytes, its
+//! descriptor), the operation's slot owns that memory; a slot is emptied only after its completion
+//! was reaped, and leaked if this thread panics before.
 #![expect(unsafe_code, reason = "io_uring shares memory with the kernel")]
 
 use std::collections::VecDeque;
@@ -31,7 +32,8 @@ impl Uring {
     /// Sets a ring up.
     ///
     /// # Errors
-    /// If the kernel has none, forbids it (`kernel.io_uring_disabled`, seccomp), or does not know our operations.
+    /// If the kernel has none, forbids it (`kernel.io_uring_disabled`, seccomp), or does not know
+    /// our operations.
     pub(super) fn new() -> io::Result<Self> {
         let ring = IoUring::new(DEPTH)?;
         let mut known = Probe::new();
@@ -53,13 +55,15 @@ impl Uring {
         assert!(pushed.is_ok(), "no more operations are in flight than the ring has room for");
     }
 
-    /// Submits what was pushed, waits for at least one completion, and gives all: the slot, and the kernel's result.
+    /// Submits what was pushed, waits for at least one completion, and gives all: the slot, and the
+    /// kernel's result.
     fn reap(&mut self) -> Vec<(usize, io::Result<usize>)> {
         loop {
             match self.ring.submit_and_wait(1) {
                 Ok(_) => {}
                 Err(error) if is_passing(&error) => {}
-                // The ring itself is broken. The thread ends; its slots leak what the kernel may still look at.
+                // The ring itself is broken. The thread ends; its slots leak what the kernel may
+                // still look at.
                 Err(error) => panic!("io_uring_enter failed: {error}"),
             }
             let reaped: Vec<_> = self
@@ -78,7 +82,8 @@ impl Uring {
     }
 }
 
-/// Conditions that pass by themselves: a signal, too little memory for now, completions to be reaped first.
+/// Conditions that pass by themselves: a signal, too little memory for now, completions to be
+/// reaped first.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY))
 }
@@ -90,7 +95,8 @@ struct Active<W> {
     vector: Vec<libc::iovec>,
 }
 
-// SAFETY: the vector's pointers lead into `run`'s bytes, which move with it and are themselves `Send`.
+// SAFETY: the vector's pointers lead into `run`'s bytes, which move with it and are themselves
+// `Send`.
 unsafe impl<W: Write> Send for Active<W> {}
 
 /// What the kernel may be looking at. Leaks it when dropped in the middle, which only a panic does.
@@ -147,7 +153,8 @@ impl<W: Write> Backend<W> for Uring {
                     .offset(at)
                     .build()
                     .user_data(slot as u64);
-                // SAFETY: the slot keeps the vector, the bytes and the file until the completion was reaped.
+                // SAFETY: the slot keeps the vector, the bytes and the file until the completion
+                // was reaped.
                 unsafe { self.push(&entry) };
             }
             if slots.all_free() {

@@ -14,7 +14,7 @@ fn name(name: &str) -> FileName {
     FileName::new(name)
 }
 
-/// Bytes of a file that nobody changes.
+/// Bytes of a file that never changes.
 fn steady(order: &Order, len: u64) -> Result<Bytes, DiskError> {
     Ok((order.at.min(len)..(order.at + order.len).min(len)).map(|at| at as u8).collect())
 }
@@ -111,8 +111,8 @@ fn an_error_ends_every_read_that_waits_for_the_window() {
     assert_eq!(readahead.fetched(other.id, &steady(&other, 1 << 20)), []);
 }
 
-/// A disk that takes 20 ms for whatever it is asked, six things at a time, is no reason for a consumer that catches up to
-/// wait for each of its reads: that would be 52 MB/s.
+/// A disk that takes 20 ms for whatever it is asked, six things at a time, is no reason for a
+/// consumer that catches up to wait for each of its reads: that would be 52 MB/s.
 #[test]
 fn a_stream_outruns_a_disk_that_takes_its_time() {
     const MIB: u64 = 1 << 20;
@@ -149,7 +149,8 @@ struct Model {
     /// How often each file was changed.
     changes: BTreeMap<&'static str, u64>,
     under_way: Vec<(Order, Option<Result<Bytes, DiskError>>)>,
-    /// Reads by number: file, place, length, and the changes the file had seen when it was submitted.
+    /// Reads by number: file, place, length, and the changes the file had seen when it was
+    /// submitted.
     reads: Vec<(&'static str, u64, u64, u64)>,
     checked: usize,
     stamp: u8,

@@ -1,4 +1,5 @@
-//! A real engine as the conformance suite and the other tests want it: a temporary directory, small bounds.
+//! A real engine as the conformance suite and the other tests want it: a temporary directory, small
+//! bounds.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -66,7 +67,8 @@ impl Harness for Real {
         self.engine.take().expect("it was not stopped").stop(DEADLINE).expect("the disk is well");
     }
 
-    /// A process cannot be killed from within; the next best is to end it without waiting for anything but its threads.
+    /// A process cannot be killed from within; the next best is to end it without waiting for
+    /// anything but its threads.
     fn crash(&mut self) {
         self.stop();
         let engine = DiskEngine::open(DiskIndex(0), self.directory.path(), self.options.clone());

@@ -12,7 +12,8 @@ pub(crate) struct Mounted {
 }
 
 impl Mounted {
-    /// An empty tmpfs of so many bytes. `None`, with a word on the standard error, for those who may not.
+    /// An empty tmpfs of so many bytes. `None`, with a word on the standard error, for those who
+    /// may not.
     pub(crate) fn tmpfs(bytes: u64) -> Option<Self> {
         let directory = tempfile::tempdir().expect("a directory for the test");
         let path = directory.path().join("mounted");
@@ -53,7 +54,8 @@ impl Mounted {
         }
     }
 
-    /// The file system takes its device for dead (`EXT4_IOC_SHUTDOWN`, at once): every change fails from now on.
+    /// The file system takes its device for dead (`EXT4_IOC_SHUTDOWN`, at once): every change fails
+    /// from now on.
     pub(crate) fn give_up(&self) -> Option<()> {
         let script = "import fcntl, os, struct, sys\n\
             fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587D, struct.pack('I', 2))";
