@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use aplomb_model::ErrorCode;
-use aplomb_protocol::frame::{FrameSplitter, encode_request};
+use aplomb_protocol::frame::{FrameCutter, encode_request};
 use aplomb_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
 use aplomb_protocol::messages::{CreateTopicsRequest, CreateTopicsResponse, MetadataResponse};
 use aplomb_protocol::{Message, Request};
@@ -65,7 +65,7 @@ pub(crate) fn prepare(spec: &Spec) -> Result<TopicView, BenchError> {
 pub struct Asker {
     address: String,
     socket: TcpStream,
-    splitter: FrameSplitter,
+    cutter: FrameCutter,
     versions: Versions,
     client_id: String,
 }
@@ -97,7 +97,7 @@ impl Asker {
                     let mut broker = Self {
                         address: address.to_owned(),
                         socket,
-                        splitter: FrameSplitter::new(LARGEST_FRAME),
+                        cutter: FrameCutter::new(LARGEST_FRAME),
                         versions: Versions::default(),
                         client_id: client_id.to_owned(),
                     };
@@ -157,16 +157,18 @@ impl Asker {
         self.socket.write_all(&frame).map_err(|error| self.failed(error))?;
         let mut buffer = [0; 16 * 1024];
         loop {
-            let next = self.splitter.next_frame();
-            let next = next.map_err(|e| self.failed(io::Error::new(io::ErrorKind::InvalidData, e)))?;
-            match next {
-                Some(frame) if frame.len() >= 4 => return Ok(frame.slice(4..)),
+            let len = self.socket.read(&mut buffer).map_err(|error| self.failed(error))?;
+            if len == 0 {
+                return Err(self.failed(io::ErrorKind::UnexpectedEof.into()));
+            }
+            let mut bytes = &buffer[..len];
+            let frame = self.cutter.next_frame(&mut bytes);
+            match frame.map_err(|e| self.failed(io::Error::new(io::ErrorKind::InvalidData, e)))? {
+                Some(frame) if frame.len() >= 4 && bytes.is_empty() => {
+                    return Ok(Bytes::from(frame).slice(4..));
+                }
                 Some(_) => return Err(self.failed(io::ErrorKind::InvalidData.into())),
                 None => {}
-            }
-            match self.socket.read(&mut buffer).map_err(|error| self.failed(error))? {
-                0 => return Err(self.failed(io::ErrorKind::UnexpectedEof.into())),
-                len => self.splitter.push(&buffer[..len]),
             }
         }
     }

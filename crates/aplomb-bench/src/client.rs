@@ -72,7 +72,7 @@ struct Link {
 #[derive(Debug)]
 enum LinkState {
     Down { until: Instant },
-    Up { connection: Connection<Asked>, versions: Option<Versions> },
+    Up { connection: Box<Connection<Asked>>, versions: Option<Versions> },
 }
 
 /// Whether the metadata are to be asked for.
@@ -484,7 +484,7 @@ impl Link {
             None => self.address.to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?,
         };
         self.resolved = Some(address);
-        let mut connection = Connection::open(address)?;
+        let mut connection = Box::new(Connection::open(address)?);
         watch.watch(connection.fd(), number)?;
         let request = versions_request();
         send(&mut connection, &request, FIRST_ASKED, &habits.client_id, Asked::Versions, true, now)?;

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use aplomb_model::Instant;
-use aplomb_protocol::frame::FrameSplitter;
+use aplomb_protocol::frame::FrameCutter;
 use bytes::Bytes;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
@@ -24,8 +24,10 @@ const SLICES: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Connection<T> {
     socket: TcpStream,
-    splitter: FrameSplitter,
+    cutter: FrameCutter,
     buffer: Vec<u8>,
+    /// Responses that have arrived, oldest first.
+    frames: VecDeque<Bytes>,
     out: VecDeque<Bytes>,
     /// Bytes that were handed to [`Self::send`], and how many of them the socket took.
     queued: u64,
@@ -68,8 +70,9 @@ impl<T> Connection<T> {
         socket.set_nodelay(true)?;
         Ok(Self {
             socket,
-            splitter: FrameSplitter::new(LARGEST_FRAME),
+            cutter: FrameCutter::new(LARGEST_FRAME),
             buffer: vec![0; READ_SIZE],
+            frames: VecDeque::new(),
             out: VecDeque::new(),
             queued: 0,
             written: 0,
@@ -150,7 +153,10 @@ impl<T> Connection<T> {
             match self.socket.read(&mut self.buffer) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(len) => {
-                    self.splitter.push(&self.buffer[..len]);
+                    let mut bytes = &self.buffer[..len];
+                    while let Some(frame) = self.cutter.next_frame(&mut bytes).map_err(malformed)? {
+                        self.frames.push_back(frame.into());
+                    }
                     if len < self.buffer.len() {
                         return Ok(());
                     }
@@ -175,9 +181,7 @@ impl<T> Connection<T> {
             }
             return Ok(self.waiting.pop_front().map(|first| Came::Sent(first.what)));
         }
-        let malformed = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
-        let frame = self.splitter.next_frame().map_err(|error| malformed(&error.to_string()))?;
-        let Some(frame) = frame else { return Ok(None) };
+        let Some(frame) = self.frames.pop_front() else { return Ok(None) };
         let number = frame.first_chunk().map(|raw| i32::from_be_bytes(*raw));
         if number != Some(first.correlation) {
             return Err(malformed("an answer to another request"));
@@ -185,4 +189,8 @@ impl<T> Connection<T> {
         let first = self.waiting.pop_front().expect("it was looked at above");
         Ok(Some(Came::Answer(first.what, frame.slice(4..))))
     }
+}
+
+fn malformed(what: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
 }

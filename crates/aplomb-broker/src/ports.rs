@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use aplomb_model::{Instant, Timestamp};
 pub use aplomb_protocol::ErrorTally;
+pub use aplomb_protocol::frame::{FrameCutter, FrameError, peek};
 use bytes::Bytes;
 
 use crate::config::SecurityProtocol;

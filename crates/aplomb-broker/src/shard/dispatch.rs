@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aplomb_protocol::frame::RequestHead;
+use aplomb_protocol::frame::{RequestHead, peek};
 use aplomb_protocol::hot::fetch_request::FetchBody;
 use aplomb_protocol::hot::produce_request::ProduceBody;
 use aplomb_protocol::messages as m;
@@ -227,10 +227,4 @@ const fn is_controllers(api: ApiKey) -> bool {
             | ApiKey::UpdateFeatures
             | ApiKey::DescribeQuorum
     )
-}
-
-/// API key and version of a frame, as far as they are there: for the log.
-fn peek(frame: &[u8]) -> (i16, i16) {
-    let at = |at: usize| frame.get(at..at + 2).map_or(-1, |raw| i16::from_be_bytes([raw[0], raw[1]]));
-    (at(0), at(2))
 }

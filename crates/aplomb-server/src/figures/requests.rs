@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aplomb_broker::api::SUPPORTED;
-use aplomb_broker::ports::ErrorTally;
+use aplomb_broker::ports::{ErrorTally, peek};
 use aplomb_model::{ErrorCode, Instant};
 
 use super::histogram::{Distribution, Histogram};
@@ -63,10 +63,10 @@ pub(crate) struct Exchange {
 impl Exchange {
     /// Begins with a frame that arrived at `arrived` and is taken up at `begun`.
     pub(crate) fn new(frame: &[u8], arrived: Instant, begun: Instant) -> Self {
-        let at = |at: usize| frame.get(at..at + 2).map_or(-1, |raw| i16::from_be_bytes([raw[0], raw[1]]));
+        let (api_key, version) = peek(frame);
         Self {
-            api_key: at(0),
-            version: at(2),
+            api_key,
+            version,
             bytes: frame.len(),
             arrived,
             begun,

@@ -132,20 +132,26 @@ impl Charge {
         self.budget.used.fetch_add(bytes, Ordering::SeqCst);
     }
 
-    /// A charge of its own for `bytes`, which takes the overdraft along if there is one: the frame that it belongs to is the one that
-    /// exceeds the limit.
-    pub(crate) fn split(&mut self, bytes: usize) -> Self {
-        let mut charge = self.budget.charge();
-        charge.add(bytes);
-        charge.overdraft = self.overdraft.take();
-        charge
+    /// Charges as much more as makes it `bytes`, unless it is that much already.
+    pub(crate) fn grow_to(&mut self, bytes: usize) {
+        if bytes > self.bytes {
+            self.add(bytes - self.bytes);
+        }
+    }
+
+    /// An empty charge that takes the overdraft along, if there is one: the frame that it is for is the
+    /// one that exceeds the limit.
+    pub(crate) fn split(&mut self) -> Self {
+        Self { budget: Arc::clone(&self.budget), bytes: 0, overdraft: self.overdraft.take() }
     }
 }
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        self.budget.used.fetch_sub(self.bytes, Ordering::SeqCst);
-        self.budget.wake_waiting();
+        if self.bytes > 0 {
+            self.budget.used.fetch_sub(self.bytes, Ordering::SeqCst);
+            self.budget.wake_waiting();
+        }
     }
 }
 

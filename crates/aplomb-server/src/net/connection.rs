@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use aplomb_broker::ports::{CloseReason, ConnectionId, Reply, Request, RequestId, Session};
+use aplomb_broker::ports::{CloseReason, ConnectionId, FrameError, Reply, Request, RequestId, Session};
 use aplomb_model::Instant;
 use bytes::Bytes;
 
@@ -189,7 +189,11 @@ impl Connection {
             Progress::NoMemory => ReadOutcome::NoMemory,
             Progress::End => self.ended(End::ByClient),
             Progress::Broken(_) => self.ended(End::Broken),
-            Progress::Malformed(error) => self.ended(End::Malformed(error.to_string())),
+            Progress::Malformed(error) => {
+                let is_large = matches!(error, FrameError::TooLarge { .. });
+                let key = if is_large { " (socket.request.max.bytes)" } else { "" };
+                self.ended(End::Malformed(format!("{error}{key}")))
+            }
         }
     }
 

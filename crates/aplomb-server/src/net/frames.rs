@@ -1,14 +1,14 @@
-//! From a socket's bytes to frames: a length of four bytes, then as many bytes.
+//! From a connection's bytes to frames.
 //!
-//! What always holds: each frame ends up in one buffer of its own, charged to the [`FrameBudget`] until its last slice is dropped. A buffer
-//! grows as bytes really arrive, so a lying length costs its sender more than us. Small frames are cut out of one read of the
-//! shard's scratch buffer (a copy of a few kilobytes is cheaper than a system call); the rest of a large one is read straight into
-//! its buffer.
+//! What always holds: each frame ends up in one buffer of its own, charged to the [`FrameBudget`] until
+//! its last slice is dropped. Small frames are cut out of one read of the shard's scratch buffer (a copy
+//! of a few kilobytes is cheaper than a system call); the rest of a large one is read straight into its
+//! buffer.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use aplomb_broker::ports::ShardId;
+use aplomb_broker::ports::{FrameCutter, FrameError, ShardId};
 use bytes::Bytes;
 use rustix::io::Errno;
 
@@ -18,23 +18,12 @@ use super::transport::{Moved, Transport};
 /// A shard's buffer for what a socket has to say, in bytes.
 pub(crate) const SCRATCH: usize = 32 * 1024;
 
-/// What a large frame's buffer begins with, in bytes, before any more of it has arrived.
-const FIRST_ROOM: usize = 32 * 1024;
-
 /// What a frame costs besides its bytes, in bytes: tiny frames are not free.
 const OVERHEAD: usize = 128;
 
-/// Below so many missing bytes the rest of a frame is read through the scratch buffer, along with what follows it.
+/// Below so many missing bytes the rest of a frame is read through the scratch buffer, along with what
+/// follows it.
 const DIRECT: usize = 8 * 1024;
-
-/// Why a connection cannot be read any further.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum FrameError {
-    #[error("a frame of {0} bytes was announced")]
-    Negative(i32),
-    #[error("a frame of {length} bytes was announced; socket.request.max.bytes is {max}")]
-    TooLarge { length: usize, max: usize },
-}
 
 /// What a read came to.
 #[derive(Debug, PartialEq, Eq)]
@@ -74,21 +63,12 @@ pub(crate) struct ReadContext<'a> {
     pub(crate) scratch: &'a mut Vec<u8>,
 }
 
-/// One connection's place in its stream of frames.
+/// One connection's frames, as they arrive.
 #[derive(Debug)]
 pub(crate) struct FrameReader {
-    max: usize,
-    head: [u8; 4],
-    head_len: usize,
-    partial: Option<Partial>,
-}
-
-/// A frame that has not arrived in full.
-#[derive(Debug)]
-struct Partial {
-    bytes: Vec<u8>,
-    length: usize,
-    charge: Charge,
+    cutter: FrameCutter,
+    /// What the frame at hand takes.
+    charge: Option<Charge>,
 }
 
 /// A whole frame, with the memory that it is charged.
@@ -104,14 +84,15 @@ impl AsRef<[u8]> for Frame {
 }
 
 impl FrameReader {
-    /// A reader at the start of a stream whose frames have up to `max` bytes (`socket.request.max.bytes`).
+    /// A reader at the start of a stream whose frames have up to `max` bytes
+    /// (`socket.request.max.bytes`).
     pub(crate) fn new(max: usize) -> Self {
-        Self { max, head: [0; 4], head_len: 0, partial: None }
+        Self { cutter: FrameCutter::new(max), charge: None }
     }
 
     /// Whether the stream stands within a frame.
     pub(crate) fn is_within_frame(&self) -> bool {
-        self.partial.is_some() || self.head_len > 0
+        self.cutter.held() > 0
     }
 
     /// Reads once and appends the frames that are complete to `frames`.
@@ -121,7 +102,7 @@ impl FrameReader {
         context: &mut ReadContext<'_>,
         frames: &mut VecDeque<Bytes>,
     ) -> Progress {
-        if self.partial.as_ref().is_some_and(|partial| partial.missing() >= DIRECT) {
+        if self.cutter.partial().is_some_and(|partial| partial.missing() >= DIRECT) {
             self.read_directly(transport, context, frames)
         } else {
             self.read_through_scratch(transport, context, frames)
@@ -135,7 +116,7 @@ impl FrameReader {
         frames: &mut VecDeque<Bytes>,
     ) -> Progress {
         let mut charge = context.budget.charge();
-        if self.partial.is_none() && !context.budget.admits(context.shard, 0, &mut charge) {
+        if self.charge.is_none() && !context.budget.admits(context.shard, 0, &mut charge) {
             return Progress::NoMemory;
         }
         context.scratch.clear();
@@ -149,106 +130,46 @@ impl FrameReader {
         context: &mut ReadContext<'_>,
         frames: &mut VecDeque<Bytes>,
     ) -> Progress {
-        let partial = self.partial.as_mut().expect("a partial frame is why we are here");
-        if !partial.make_room(context) {
-            return Progress::NoMemory;
+        let partial = self.cutter.partial().expect("a frame at hand is why we are here");
+        let charge = self.charge.as_mut().expect("the frame at hand is charged");
+        let growth = partial.growth();
+        if growth > 0 {
+            if !context.budget.admits(context.shard, growth, charge) {
+                return Progress::NoMemory;
+            }
+            partial.grow(growth);
+            charge.grow_to(partial.capacity() + OVERHEAD);
         }
-        let progress = Progress::of(transport.receive(&mut partial.bytes));
-        self.finish_direct(frames).map_or_else(Progress::Malformed, |()| progress)
+        let progress = Progress::of(transport.receive(partial.buffer()));
+        let Some((frame, beyond)) = self.cutter.take_filled() else { return progress };
+        let mut next = context.budget.charge();
+        self.push(frame, &mut next, frames);
+        self.take(&beyond, next, frames).map_or_else(Progress::Malformed, |()| progress)
     }
 
-    /// Looks whether the partial frame is complete. Its buffer may be larger than the frame and then holds the start of the next.
-    fn finish_direct(&mut self, frames: &mut VecDeque<Bytes>) -> Result<(), FrameError> {
-        let Some(mut partial) = self.partial.take_if(|partial| partial.bytes.len() >= partial.length) else {
-            return Ok(());
-        };
-        let beyond = partial.bytes.split_off(partial.length);
-        let rest = partial.charge.split(0);
-        frames.push_back(partial.into_frame());
-        self.take(&beyond, rest, frames)
-    }
-
-    /// Cuts `bytes`, the next of the stream, into frames. `charge` is what a first new frame starts from: it may have the overdraft.
+    /// Cuts `bytes`, the next of the stream, into frames. `first` is what a first new frame is charged
+    /// to: it may have the overdraft.
     fn take(
         &mut self,
         mut bytes: &[u8],
-        mut charge: Charge,
+        mut first: Charge,
         frames: &mut VecDeque<Bytes>,
     ) -> Result<(), FrameError> {
-        while !bytes.is_empty() {
-            if let Some(mut partial) = self.partial.take() {
-                let (now, later) = bytes.split_at(bytes.len().min(partial.missing()));
-                partial.append(now);
-                bytes = later;
-                if partial.missing() == 0 {
-                    frames.push_back(partial.into_frame());
-                } else {
-                    self.partial = Some(partial);
-                }
-                continue;
-            }
-            let (now, later) = bytes.split_at(bytes.len().min(4 - self.head_len));
-            self.head[self.head_len..self.head_len + now.len()].copy_from_slice(now);
-            self.head_len += now.len();
-            bytes = later;
-            if self.head_len == 4 {
-                self.head_len = 0;
-                let length = self.announced()?;
-                let room = length.min(bytes.len().max(FIRST_ROOM));
-                let partial = Partial {
-                    bytes: Vec::with_capacity(room),
-                    length,
-                    charge: charge.split(room + OVERHEAD),
-                };
-                if length == 0 {
-                    frames.push_back(partial.into_frame());
-                } else {
-                    self.partial = Some(partial);
-                }
-            }
+        while let Some(frame) = self.cutter.next_frame(&mut bytes)? {
+            self.push(frame, &mut first, frames);
+        }
+        if let Some(partial) = self.cutter.partial() {
+            // The bytes are here already, and few: they are charged even if they exceed the limit.
+            let charge = self.charge.get_or_insert_with(|| first.split());
+            charge.grow_to(partial.capacity() + OVERHEAD);
         }
         Ok(())
     }
 
-    fn announced(&self) -> Result<usize, FrameError> {
-        let length = i32::from_be_bytes(self.head);
-        let Ok(length) = usize::try_from(length) else { return Err(FrameError::Negative(length)) };
-        if length > self.max {
-            return Err(FrameError::TooLarge { length, max: self.max });
-        }
-        Ok(length)
-    }
-}
-
-impl Partial {
-    fn missing(&self) -> usize {
-        self.length - self.bytes.len()
-    }
-
-    /// Appends bytes that have arrived, in memory that is charged even if it exceeds the limit: they are here already, and few.
-    fn append(&mut self, bytes: &[u8]) {
-        let before = self.bytes.capacity();
-        self.bytes.extend_from_slice(bytes);
-        self.charge.add(self.bytes.capacity() - before);
-    }
-
-    /// Doubles a full buffer, up to the frame's length. False if memory for frames is used up.
-    fn make_room(&mut self, context: &mut ReadContext<'_>) -> bool {
-        let capacity = self.bytes.capacity();
-        if self.bytes.len() < capacity {
-            return true;
-        }
-        let more = self.missing().min(capacity.max(FIRST_ROOM));
-        if !context.budget.admits(context.shard, more, &mut self.charge) {
-            return false;
-        }
-        self.bytes.reserve_exact(more);
-        self.charge.add(self.bytes.capacity() - capacity);
-        true
-    }
-
-    fn into_frame(self) -> Bytes {
-        Bytes::from_owner(Frame { bytes: self.bytes, _charge: self.charge })
+    fn push(&mut self, frame: Vec<u8>, first: &mut Charge, frames: &mut VecDeque<Bytes>) {
+        let mut charge = self.charge.take().unwrap_or_else(|| first.split());
+        charge.grow_to(frame.capacity() + OVERHEAD);
+        frames.push_back(Bytes::from_owner(Frame { bytes: frame, _charge: charge }));
     }
 }
 
@@ -332,7 +253,7 @@ mod tests {
         assert_eq!(end, Progress::Malformed(FrameError::Negative(-2)));
         let too_long = u32::try_from(MAX + 1).expect("a small number").to_be_bytes();
         let (_, end) = read_all(&too_long, 4, &budget);
-        assert_eq!(end, Progress::Malformed(FrameError::TooLarge { length: MAX + 1, max: MAX }));
+        assert_eq!(end, Progress::Malformed(FrameError::TooLarge { length: MAX + 1, limit: MAX }));
     }
 
     #[test]
@@ -347,7 +268,7 @@ mod tests {
         let mut frames = VecDeque::new();
         assert_eq!(reader.read(&mut here, &mut context, &mut frames), Progress::Drained);
         assert!(reader.is_within_frame());
-        assert!(budget.used() <= FIRST_ROOM + OVERHEAD, "{}", budget.used());
+        assert!(budget.used() <= SCRATCH + OVERHEAD, "{}", budget.used());
     }
 
     #[test]
