@@ -1,10 +1,13 @@
 //! The high watermark of a log: the leader moves it, an append does not, and nothing is deleted above it.
 
 use aplomb_disk_api::{FileName, SmallFile};
+use aplomb_log::producers::MarkerEpochRule;
 use aplomb_log::tail::{ArenaMemory, open_shares};
 use aplomb_log::{Log, LogConfig};
-use aplomb_model::batch::{AppendBytes, BatchBuilder, BatchHeader, HEADER_SIZE};
-use aplomb_model::{LeaderEpoch, Offset, PartitionIndex, Timestamp, Uuid};
+use aplomb_model::batch::{AppendBytes, BatchBuilder, BatchHeader, EndTxnMarker, HEADER_SIZE, ProducerStamp};
+use aplomb_model::{
+    ErrorCode, LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, Uuid,
+};
 use bytes::Bytes;
 
 const NOW: Timestamp = Timestamp(1_000_000);
@@ -47,6 +50,33 @@ fn an_append_leaves_it_to_the_leader() {
     log.advance_high_watermark(Offset::new(2));
     log.advance_high_watermark(Offset::new(3));
     assert_eq!(log.high_watermark(), log.end());
+}
+
+#[test]
+fn a_transaction_is_stable_once_its_marker_is_below_it() {
+    let mut log = log();
+    let id = ProducerId::from_wire(7).expect("an id");
+    let stamp = ProducerStamp { id, epoch: ProducerEpoch(2), base_sequence: 0 };
+    let mut builder = BatchBuilder::new(Offset::ZERO).producer(stamp).transactional();
+    builder.append(NOW, None, Some(b"value"), &[]);
+    let bytes = builder.build();
+    let header = BatchHeader::parse(&bytes).expect("a batch");
+    log.append_own(header, &bytes[HEADER_SIZE..], LeaderEpoch::ZERO, NOW).expect("there is room");
+    let end = |log: &mut Log, epoch, coordinator_epoch| {
+        let marker = EndTxnMarker { committed: true, coordinator_epoch };
+        let rule = MarkerEpochRule::NotBelow;
+        log.append_marker((id, ProducerEpoch(epoch)), marker, rule, LeaderEpoch::ZERO, NOW)
+    };
+    let late = end(&mut log, 1, 5).expect_err("it is of an older incarnation");
+    assert_eq!(ErrorCode::from(&late), ErrorCode::InvalidProducerEpoch);
+    assert_eq!(end(&mut log, 2, 5).expect("it is in time").base, Offset::new(1));
+    log.advance_high_watermark(Offset::new(1));
+    assert_eq!(log.last_stable_offset(), Offset::ZERO, "the marker is not replicated");
+    log.advance_high_watermark(Offset::new(2));
+    assert_eq!(log.last_stable_offset(), Offset::new(2));
+    let fenced = end(&mut log, 2, 4).expect_err("another coordinator has taken over");
+    assert_eq!(ErrorCode::from(&fenced), ErrorCode::TransactionCoordinatorFenced);
+    assert_eq!(log.end(), Offset::new(2), "what is refused changes nothing");
 }
 
 #[test]

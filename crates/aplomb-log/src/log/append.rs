@@ -3,12 +3,15 @@
 //! An append is whole or not at all: what can refuse it comes before the first change, but that a
 //! full segment may have been closed.
 
-use aplomb_model::batch::{AppendBytes, BatchHeader, HEADER_SIZE};
-use aplomb_model::{ByteCount, ErrorCode, LeaderEpoch, Offset, Timestamp};
+use aplomb_model::batch::{AppendBytes, BatchHeader, EndTxnMarker, HEADER_SIZE};
+use aplomb_model::{ByteCount, ErrorCode, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 
 use super::Log;
 use crate::index::{BatchPosition, SegmentIndexes};
-use crate::producers::{Admission, AppendOrigin, ProducerBatch, SequenceError, marker_of};
+use crate::producers::{
+    Admission, AppendOrigin, MarkerEpochRule, MarkerError, ProducerBatch, SequenceError, TransactionMarker,
+    marker_of,
+};
 use crate::segments::ActiveSegment;
 use crate::tail::{TailBatch, TailFull};
 
@@ -48,7 +51,10 @@ pub enum AppendError {
         /// What has the limit.
         what: &'static str,
     },
-    /// A transaction that nobody coordinates.
+    /// A transaction marker that came too late.
+    #[error(transparent)]
+    Marker(#[from] MarkerError),
+    /// A batch of a transaction, which no coordinator could end.
     #[error("transactional batches need a transaction coordinator, which this broker does not have")]
     Transactional,
 }
@@ -57,6 +63,7 @@ impl From<&AppendError> for ErrorCode {
     fn from(error: &AppendError) -> Self {
         match error {
             AppendError::Sequence(error) => error.into(),
+            AppendError::Marker(error) => error.into(),
             AppendError::TailFull { .. } => Self::RequestTimedOut, // the client retries here
             AppendError::TooLarge { what: TAIL, .. } => Self::MessageTooLarge,
             AppendError::TooLarge { .. } => Self::RecordListTooLarge,
@@ -90,6 +97,27 @@ impl Log {
         header.stamp_base_offset(self.end());
         header.stamp_leader_epoch(epoch);
         self.append_stamped(&header, &records, now)
+    }
+
+    /// Admits the marker that ends a producer's transaction, as its coordinator decided.
+    ///
+    /// # Errors
+    /// [`AppendError::Marker`] if the producer or its coordinator has gone on since, and as for
+    /// [`Self::append_own`].
+    pub fn append_marker(
+        &mut self,
+        producer: (ProducerId, ProducerEpoch),
+        end: EndTxnMarker,
+        rule: MarkerEpochRule,
+        epoch: LeaderEpoch,
+        now: Timestamp,
+    ) -> Result<Appended, AppendError> {
+        let (offset, timestamp) = (self.end(), now);
+        let marker = TransactionMarker { producer: producer.0, epoch: producer.1, end, offset, timestamp };
+        self.producers.check_marker(&marker, rule)?;
+        let batch = end.to_batch(offset, epoch, producer, now);
+        let header = BatchHeader::parse(&batch).expect("a marker's batch is one");
+        self.append_stamped(&header, &batch[HEADER_SIZE..], now)
     }
 
     /// Admits a batch that this broker made, control batches included, at the log's end.
