@@ -123,6 +123,15 @@ impl Segments {
         self.closed.partition_point(|segment| segment.base <= offset).checked_sub(1)
     }
 
+    /// The base of the segment whose range holds `offset`; `None` if that lies before the first.
+    #[must_use]
+    pub fn base_holding(&self, offset: Offset) -> Option<Offset> {
+        if offset >= self.active.base {
+            return Some(self.active.base);
+        }
+        self.closed_holding(offset).map(|place| self.closed[place].base)
+    }
+
     /// Where the segment after the closed one at `place` begins.
     #[must_use]
     pub fn end_of_closed(&self, place: usize) -> Offset {

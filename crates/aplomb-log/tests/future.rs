@@ -117,6 +117,7 @@ impl Story {
             clean: false,
             recovery_point: Offset::ZERO,
             log_start,
+            high_watermark: None,
             share: Arc::clone(&self.shares[disk]),
             now: Timestamp(6000),
         };

@@ -33,8 +33,6 @@ pub(super) const CIRCLES: &[Known] = &[
     ),
     ("aplomb-broker", "shard/moves", &["ending", "steps", "super::Shard"]),
     ("aplomb-broker", "startup", &["metadata", "super::StartError", "survey"]),
-    ("aplomb-log", "recovery", &["load", "producers", "segment"]),
-    ("aplomb-log", "tail", &["log_tail", "reading"]),
     ("aplomb-lab", "", &["incidents", "scene", "workload"]),
 ];
 

@@ -349,6 +349,7 @@ impl Open {
             clean: surveyed.clean.is_some(),
             recovery_point: offsets.recovery_points.remove(&self.name).unwrap_or(Offset::ZERO),
             log_start: offsets.log_starts.remove(&self.name).unwrap_or(Offset::ZERO),
+            high_watermark: None,
             share,
             now: self.now,
         };
@@ -430,6 +431,7 @@ fn load_metadata_log(input: &LoadInput<'_>) -> Result<(Log, Vec<String>), StartE
         // It keeps no recovery point: it is read wholly anyway.
         recovery_point: Offset::ZERO,
         log_start: Offset::ZERO,
+        high_watermark: None,
         share,
         now: input.now,
     };

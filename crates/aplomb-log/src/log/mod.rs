@@ -71,6 +71,9 @@ pub struct LogParts {
     pub epochs: LeaderEpochs,
     /// The log start offset.
     pub start: Offset,
+    /// The high watermark, to be bounded by the log; `None`: the log end offset, as in a cluster of
+    /// one.
+    pub high_watermark: Option<Offset>,
     /// Everything below is durable, with its indexes and producer state.
     pub recovery_point: Offset,
     /// What the disk still has to be asked for.
@@ -84,15 +87,15 @@ impl Log {
     /// If the parts contradict each other.
     #[must_use]
     pub fn new(parts: LogParts) -> Self {
-        let LogParts { config, segments, tail, mut producers, epochs, start, recovery_point, mut owed } =
-            parts;
+        let LogParts { config, segments, tail, mut producers, epochs, start, mut owed, .. } = parts;
         let end = tail.end();
         assert_eq!(end.segment_base, segments.active().base, "the tail goes on where the files end");
         assert_eq!(end.at, segments.active().size, "the tail goes on where the files end");
         assert!(start <= end.offset, "a log does not start behind its end");
-        owed.begin_at(recovery_point.min(end.offset));
-        // Transactions whose markers were read again are decided: these are below the high watermark.
-        producers.on_high_watermark(end.offset);
+        owed.begin_at(parts.recovery_point.min(end.offset));
+        let high_watermark = parts.high_watermark.unwrap_or(end.offset).clamp(start, end.offset);
+        // Transactions are decided whose markers were read again and lie below the high watermark.
+        producers.on_high_watermark(high_watermark);
         Self {
             config,
             segments,
@@ -100,7 +103,7 @@ impl Log {
             producers,
             epochs,
             start,
-            high_watermark: end.offset,
+            high_watermark,
             readers: ReaderPositions::default(),
             owed,
         }
@@ -126,6 +129,7 @@ impl Log {
             producers: ProducerState::starting_at(base),
             epochs: LeaderEpochs::default(),
             start: base,
+            high_watermark: None,
             recovery_point: base,
             owed: Owed::by_new_partition(metadata),
             config,
@@ -217,6 +221,11 @@ impl Log {
     #[must_use]
     pub fn tail(&self) -> &LogTail {
         &self.tail
+    }
+
+    /// Takes the log apart: its settings and its tail are left, the files are what they are.
+    pub(crate) fn into_tail(self) -> (LogConfig, LogTail) {
+        (self.config, self.tail)
     }
 
     /// Releases up to `chunks` chunks of memory that the disk has, oldest first. Returns how many.

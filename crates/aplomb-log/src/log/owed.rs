@@ -163,6 +163,17 @@ impl Owed {
         self.recovery_point < self.checkpointed
     }
 
+    /// Whether the disk has all of a log that ends at `end`, with its indexes and its state.
+    pub(super) fn is_settled_at(&self, end: Offset) -> bool {
+        self.checkpointed == end
+            && !self.needs_sync()
+            && !self.epochs_changed
+            && self.snapshots.is_empty()
+            && self.closed_writes.is_empty()
+            && self.unsynced_indexes.is_empty()
+            && self.closing.is_empty()
+    }
+
     pub(super) fn on_append(&mut self) {
         self.appended = true;
     }

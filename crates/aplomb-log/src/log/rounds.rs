@@ -58,6 +58,12 @@ impl Log {
         self.owed.needs_checkpoint(self.end())
     }
 
+    /// Whether a checkpoint has covered all of the log, so that its files alone are the log.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.durable_end() == self.end() && self.owed.is_settled_at(self.end())
+    }
+
     /// Takes the files that a round of syncs has to cover. [`Self::take_writes`] comes before, and
     /// its commands go before the sync.
     pub fn begin_sync(&mut self) -> SyncPart {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aplomb_model::Offset;
 
-use super::load::{LoadError, Loader};
+use super::loader::{LoadError, Loader};
 use super::scan::{ScannedBatch, scan_segment};
 use super::start::Believe;
 use crate::index::ResumeFrom;

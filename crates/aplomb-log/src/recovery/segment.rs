@@ -4,7 +4,7 @@ use aplomb_model::Offset;
 use aplomb_model::batch::{BatchHeader, HEADER_SIZE};
 
 use super::found::FoundSegment;
-use super::load::{LoadError, Loader};
+use super::loader::{LoadError, Loader};
 use super::producers::feed;
 use super::scan::{ScannedBatch, scan_segment};
 use crate::index::{

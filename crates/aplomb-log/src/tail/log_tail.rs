@@ -42,16 +42,16 @@ pub struct LogTail {
     pub(super) partition: PartitionIndex,
     pub(super) chunks: VecDeque<HeldChunk>,
     /// The right to append to the last chunk. `None` if it is full, cut, or of an earlier segment.
-    writer: Option<WriteEnd>,
+    pub(super) writer: Option<WriteEnd>,
     /// How many chunks, from the oldest on, are wholly durable.
-    durable_chunks: usize,
+    pub(super) durable_chunks: usize,
     pub(super) end: LogEnd,
     /// How the segment before ended, if this tail rolled it. The next start needs it: the disk may not have heard of a truncation
     /// of that segment.
-    previous: Option<SegmentEnd>,
+    pub(super) previous: Option<SegmentEnd>,
     pub(super) taken: Offset,
-    written: Offset,
-    durable: Offset,
+    pub(super) written: Offset,
+    pub(super) durable: Offset,
 }
 
 impl LogTail {
@@ -102,6 +102,18 @@ impl LogTail {
     #[must_use]
     pub fn durable_end(&self) -> Offset {
         self.durable
+    }
+
+    /// Whose log it is, with [`LogTail::partition`].
+    #[must_use]
+    pub fn topic(&self) -> TopicId {
+        self.topic
+    }
+
+    /// The partition's number in its topic.
+    #[must_use]
+    pub fn partition(&self) -> PartitionIndex {
+        self.partition
     }
 
     /// The disk's share that the memory comes from.
@@ -216,45 +228,6 @@ impl LogTail {
         let gone =
             self.chunks.iter().take(self.durable_chunks).take_while(|held| held.until <= offset).count();
         self.evict(gone);
-    }
-
-    /// Cuts the log off, so that it ends at `offset`, and returns where that is. A batch that reaches `offset` goes wholly, as
-    /// in Apache Kafka; the frontiers come down with it. `None`, and nothing is changed, if the tail does not reach down to where
-    /// the log would end: the caller finds the place in the files and calls [`LogTail::clear`].
-    pub fn truncate_to(&mut self, offset: Offset) -> Option<LogEnd> {
-        if offset >= self.end.offset {
-            return Some(self.end);
-        }
-        let SegmentEnd { segment_base, at } = self.place_of_cut(offset)?;
-        if segment_base != self.end.segment_base {
-            let held = self.chunks.iter().find(|held| held.segment_base == segment_base);
-            self.previous = held.expect("an earlier segment is known by its chunks").previous;
-        }
-        let behind = |held: &HeldChunk| {
-            held.segment_base > segment_base || held.segment_base == segment_base && held.starts_at() >= at
-        };
-        self.writer = None;
-        while let Some(newest) = self.chunks.pop_back_if(|held| behind(held)) {
-            self.release(&newest);
-        }
-        if let Some(last) = self.chunks.back_mut()
-            && last.segment_base == segment_base
-            && last.ends_at() > at
-        {
-            let waiting = last.waiting();
-            self.share.forget_batches(last.cut(at));
-            self.share.remove_waiting(waiting - last.waiting());
-        }
-        self.end = LogEnd { segment_base, at, offset };
-        self.taken = self.taken.min(offset);
-        self.written = self.written.min(offset);
-        self.durable = self.durable.min(offset);
-        while self.durable_chunks > self.chunks.len() {
-            self.durable_chunks -= 1;
-            self.share.on_uncached();
-        }
-        self.note_durable();
-        Some(self.end)
     }
 
     /// Releases everything, durable or not, and goes on at `end`.
@@ -395,23 +368,8 @@ impl LogTail {
         }
     }
 
-    /// Where the log ends when it is cut off at `offset`, which lies below its end.
-    fn place_of_cut(&self, offset: Offset) -> Option<SegmentEnd> {
-        if offset < self.start_offset() {
-            return None;
-        }
-        let cut = self.batch_at(offset).map(|cut| SegmentEnd { segment_base: cut.segment_base, at: cut.at });
-        let place = cut.unwrap_or(SegmentEnd { segment_base: self.end.segment_base, at: self.end.at });
-        if place.segment_base <= offset {
-            return Some(place);
-        }
-        // Between two segments: the later one goes with the cut.
-        let earlier = self.chunks.iter().rev().find(|held| held.segment_base <= offset)?;
-        Some(SegmentEnd { segment_base: earlier.segment_base, at: earlier.ends_at() })
-    }
-
     /// Moves the count of durable chunks, and what their headers say, up to the durable frontier.
-    fn note_durable(&mut self) {
+    pub(super) fn note_durable(&mut self) {
         while let Some(held) = self.chunks.get_mut(self.durable_chunks) {
             let durable = held.durable_below(self.durable);
             if durable > held.durable {
@@ -430,7 +388,7 @@ impl LogTail {
         (self.taken, self.written, self.durable) = (end, end, end);
     }
 
-    fn release(&self, held: &HeldChunk) {
+    pub(super) fn release(&self, held: &HeldChunk) {
         held.chunk.release();
         self.share.remove_waiting(held.waiting());
         self.share.forget_batches(held.entries.len());

@@ -23,6 +23,7 @@ mod log_tail;
 mod reading;
 mod reserve;
 mod share;
+mod truncate;
 
 pub use arena::{Arena, ArenaMemory};
 pub use crash::CrashSwitch;

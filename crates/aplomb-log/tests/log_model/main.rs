@@ -1,8 +1,11 @@
 //! A log on a simulated disk against the simplest thing that could be true: a vector of batches.
 //!
-//! Random histories of appends, syncs, checkpoints, reads from memory and from files, lookups by time, retention, power cuts and
-//! restarts. After each step the log must agree with the vector; after a power cut it must be a prefix of it that holds everything that was
-//! reported durable.
+//! Random histories of appends, syncs, checkpoints, reads from memory and from files, lookups by
+//! time, retention, truncations, power cuts and restarts. After each step the log must agree with the
+//! vector; after a power cut it must be a prefix of it that holds everything that was reported
+//! durable.
+
+mod dying_disk;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -13,20 +16,18 @@ use aplomb_disk_api::{
     Completion, CompletionSink, DiskCommand, DiskIndex, DiskQueue, Done, FileName, Lane, PatientDisk,
     SmallFile,
 };
-use aplomb_log::Owed;
 use aplomb_log::cold::{ColdRead, ColdStep, TimeAnswer, TimeStep, TimeWanted};
-use aplomb_log::index::{IndexLimits, SegmentIndexes};
-use aplomb_log::producers::ProducerState;
+use aplomb_log::index::IndexLimits;
 use aplomb_log::recovery::{LoadReport, LoadRequest, load};
-use aplomb_log::segments::{ActiveSegment, Segments};
-use aplomb_log::tail::{ArenaMemory, LogEnd, LogTail, TailShare, open_shares};
-use aplomb_log::{Fetched, TimeFound};
-use aplomb_log::{Log, LogConfig, LogParts};
+use aplomb_log::tail::{ArenaMemory, TailShare, open_shares};
+use aplomb_log::{Fetched, Log, LogConfig, TimeFound};
 use aplomb_model::batch::{AppendBytes, BatchBuilder, BatchHeader, Batches, HEADER_SIZE, ProducerStamp};
 use aplomb_model::{
     Instant, LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, SplitMix64, Timestamp, Uuid,
 };
 use bytes::Bytes;
+
+use self::dying_disk::DyingDisk;
 
 const DIRECTORY: &str = "orders-3";
 const EPOCH: LeaderEpoch = LeaderEpoch::new(4);
@@ -62,7 +63,9 @@ struct Lab {
     /// Every batch from the log start on: its base offset, its bytes as stored, its timestamp.
     model: VecDeque<(Offset, Vec<u8>, i64)>,
     durable: Offset,
+    /// What the checkpoint files say.
     recovery_point: Offset,
+    log_start: Offset,
     sequences: [i32; 3],
     clock: i64,
 }
@@ -80,29 +83,25 @@ fn share() -> Arc<TailShare> {
     open_shares(ArenaMemory::heap(1 << 20), 4096, &[Uuid::ONE], 1, None).expect("it fits").remove(0)
 }
 
+fn empty_log(share: &Arc<TailShare>) -> Log {
+    let metadata = SmallFile {
+        name: FileName::new(format!("{DIRECTORY}/partition.metadata")),
+        content: Bytes::from_static(b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg"),
+    };
+    Log::empty(DIRECTORY, Uuid::TWO, PartitionIndex(3), config(), share.clone(), metadata, Timestamp(0))
+}
+
+fn last_offset(stored: &[u8]) -> Offset {
+    BatchHeader::parse(stored).expect("ours").last_offset()
+}
+
 impl Lab {
     fn new(seed: u64) -> Self {
         let disk = SimDisk::new(DiskIndex(0), SimOptions { seed, ..SimOptions::default() });
         let inbox = Arc::new(Inbox(Mutex::default()));
         let queue = disk.queue(inbox.clone());
         let share = share();
-        let metadata = SmallFile {
-            name: FileName::new(format!("{DIRECTORY}/partition.metadata")),
-            content: Bytes::from_static(b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg"),
-        };
-        let end = LogEnd { segment_base: Offset::ZERO, at: 0, offset: Offset::ZERO };
-        let indexes = SegmentIndexes::new(Offset::ZERO, config().indexes);
-        let active = ActiveSegment::empty(Offset::ZERO, indexes, Timestamp(0));
-        let log = Log::new(LogParts {
-            config: config(),
-            segments: Segments::new(DIRECTORY, VecDeque::new(), active),
-            tail: LogTail::new(share.clone(), Uuid::TWO, PartitionIndex(3), end),
-            producers: ProducerState::starting_at(Offset::ZERO),
-            epochs: Default::default(),
-            start: Offset::ZERO,
-            recovery_point: Offset::ZERO,
-            owed: Owed::by_new_partition(metadata),
-        });
+        let log = empty_log(&share);
         Self {
             rng: Rng(SplitMix64::new(seed)),
             disk,
@@ -114,6 +113,7 @@ impl Lab {
             model: VecDeque::new(),
             durable: Offset::ZERO,
             recovery_point: Offset::ZERO,
+            log_start: Offset::ZERO,
             sequences: [0; 3],
             clock: 1_000_000,
         }
@@ -270,6 +270,7 @@ impl Lab {
         let start = self.log.start();
         let to = Offset::new(start.get() + self.rng.below(end.distance_from(start) + 1));
         self.log.raise_start(to);
+        self.log_start = self.log.start();
         let retention = self.log.apply_retention(Timestamp(self.clock));
         for (rename, doomed) in retention.doomed {
             match self.run(rename) {
@@ -290,6 +291,36 @@ impl Lab {
         }
     }
 
+    fn truncate(&mut self) {
+        while !self.log.is_settled() {
+            self.flush(true);
+        }
+        let (start, end, visible) = (self.log.start(), self.log.end(), self.log.high_watermark());
+        let lowest = Offset::new(start.get().saturating_sub(3));
+        let to = Offset::new(lowest.get() + self.rng.below(end.distance_from(lowest).max(1)));
+        if to == end {
+            return;
+        }
+        let log = std::mem::replace(&mut self.log, empty_log(&self.share));
+        let truncation = log.truncate_to(to, Timestamp(self.clock));
+        (self.recovery_point, self.log_start) = (truncation.recovery_point(), truncation.log_start());
+        let stays = self.model.iter().take_while(|(_, stored, _)| last_offset(stored) < to).count();
+        let last = stays.checked_sub(1).map(|last| last_offset(&self.model[last].1).next());
+        let expected = if to <= start { to } else { last.unwrap_or(start) };
+        self.durable = self.durable.min(expected);
+        let dies = to > start && self.rng.below(2) == 0;
+        let changes = if dies { self.rng.below(12) } else { u64::MAX };
+        let Ok(loaded) = truncation.run(&DyingDisk::after(changes, &self.disk)) else {
+            self.power_cut();
+            return;
+        };
+        self.log = loaded.log;
+        self.model.truncate(stays);
+        assert_eq!((self.log.start(), self.log.end()), (start.min(to), expected), "cut from {end} to {to}");
+        assert_eq!(self.log.high_watermark(), visible.clamp(self.log.start(), expected));
+        self.resume_sequences();
+    }
+
     fn reload(&mut self, clean: bool) -> LoadReport {
         self.inbox.0.lock().expect("not poisoned").clear();
         self.queue = self.disk.queue(self.inbox.clone());
@@ -301,7 +332,8 @@ impl Lab {
             config: config(),
             clean,
             recovery_point: self.recovery_point,
-            log_start: self.log.start(),
+            log_start: self.log_start,
+            high_watermark: None,
             share: self.share.clone(),
             now: Timestamp(self.clock),
         };
@@ -400,7 +432,8 @@ fn story(seed: u64) {
             70..86 => lab.read(),
             86..94 => lab.find_time(),
             94..96 => lab.delete_records(),
-            96..98 => lab.power_cut(),
+            96 => lab.truncate(),
+            97 => lab.power_cut(),
             98 => lab.clean_stop(),
             _ => lab.check_files(),
         }
@@ -409,7 +442,7 @@ fn story(seed: u64) {
 
 #[test]
 fn a_log_is_what_was_appended_to_it() {
-    for seed in 0..150 {
+    for seed in 0..200 {
         let result = std::panic::catch_unwind(|| story(seed));
         assert!(result.is_ok(), "seed {seed} tells a wrong story");
     }

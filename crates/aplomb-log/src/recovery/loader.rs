@@ -1,0 +1,121 @@
+//! A log that is being loaded: what was asked for, what was found, and what has come of it so far.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use aplomb_disk_api::{DiskError, FileName, PatientDisk};
+use aplomb_model::{Offset, PartitionIndex, Timestamp, TopicId};
+
+use super::found::Found;
+use super::start::{Believe, resume_from};
+use crate::config::LogConfig;
+use crate::epochs::LeaderEpochs;
+use crate::index::ResumeFrom;
+use crate::layout::{LEADER_EPOCH_CHECKPOINT, SegmentFile};
+use crate::segments::Segment;
+use crate::tail::TailShare;
+
+/// What is known of a partition before its files are looked at.
+#[derive(Clone, Debug)]
+pub struct LoadRequest {
+    /// The partition's directory.
+    pub directory: String,
+    /// The topic.
+    pub topic: TopicId,
+    /// The partition.
+    pub partition: PartitionIndex,
+    /// The settings.
+    pub config: LogConfig,
+    /// Whether the log directory was closed cleanly.
+    pub clean: bool,
+    /// From the checkpoint file; zero if it does not name the partition.
+    pub recovery_point: Offset,
+    /// From the checkpoint file; zero if it does not name the partition.
+    pub log_start: Offset,
+    /// `None`: the leader is the only replica, and has all of the log.
+    pub high_watermark: Option<Offset>,
+    /// Where the log's tail takes its memory.
+    pub share: Arc<TailShare>,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// What was done to get a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadReport {
+    /// Bytes of `.log` files that were read.
+    pub bytes_read: u64,
+    /// Things worth a line in the broker's log.
+    pub remarks: Vec<String>,
+}
+
+/// Why there is no log.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// The disk.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// A file that cannot be replaced by looking at others.
+    #[error("{file} cannot be read: {reason}")]
+    Unreadable {
+        /// The file.
+        file: FileName,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A log that is being loaded.
+pub(super) struct Loader<'a> {
+    pub(super) disk: &'a dyn PatientDisk,
+    pub(super) request: &'a LoadRequest,
+    pub(super) found: Found,
+    pub(super) report: &'a mut LoadReport,
+    pub(super) epochs: LeaderEpochs,
+    pub(super) epochs_changed: bool,
+    pub(super) closed: VecDeque<Segment>,
+    pub(super) touched_logs: Vec<Offset>,
+    pub(super) touched_indexes: Vec<(Offset, SegmentFile)>,
+}
+
+impl<'a> Loader<'a> {
+    pub(super) fn new(
+        disk: &'a dyn PatientDisk,
+        request: &'a LoadRequest,
+        found: Found,
+        report: &'a mut LoadReport,
+    ) -> Result<Self, LoadError> {
+        let mut epochs = LeaderEpochs::default();
+        let mut epochs_changed = false;
+        if found.has_epochs {
+            let file = FileName::new(format!("{}/{LEADER_EPOCH_CHECKPOINT}", request.directory));
+            let text = disk.read(&file, 0, 64 << 20)?;
+            match LeaderEpochs::parse(&text) {
+                Ok(parsed) => epochs = parsed,
+                // Torn by a power cut of a broker that did not sync it: batches carry their epochs as well.
+                Err(_) if text.is_empty() => epochs_changed = true,
+                Err(error) => return Err(LoadError::Unreadable { file, reason: error.to_string() }),
+            }
+        }
+        Ok(Self {
+            disk,
+            request,
+            found,
+            report,
+            epochs,
+            epochs_changed,
+            closed: VecDeque::new(),
+            touched_logs: Vec::new(),
+            touched_indexes: Vec::new(),
+        })
+    }
+
+    pub(super) fn resume(&self, base: Offset, believe: Believe) -> Result<ResumeFrom, LoadError> {
+        let file = |kind| self.file(kind, base);
+        Ok(resume_from(self.disk, &file, base, &self.found.segments[&base], believe)?)
+    }
+
+    pub(super) fn file(&self, kind: SegmentFile, base: Offset) -> FileName {
+        FileName::new(format!("{}/{}", self.request.directory, kind.name(base)))
+    }
+}
