@@ -89,7 +89,13 @@ impl LaneStats {
 
     /// The engine says when its oldest outstanding command was handed over.
     pub fn set_oldest(&self, oldest: Option<Instant>) {
-        self.oldest.store(oldest.map_or(0, |at| at.as_nanos().max(1)), Ordering::Relaxed);
+        self.oldest.store(as_number(oldest), Ordering::SeqCst);
+    }
+
+    /// The same for a command of which it is not known whether it is the oldest: what stands here
+    /// already is older.
+    pub fn offer_oldest(&self, at: Instant) {
+        let _ = self.oldest.compare_exchange(0, as_number(Some(at)), Ordering::SeqCst, Ordering::SeqCst);
     }
 
     /// When the oldest outstanding command was handed over. In the lane of jobs, which wait for
@@ -130,6 +136,11 @@ impl LaneStats {
     }
 }
 
+/// Nanoseconds; 0 for none.
+fn as_number(at: Option<Instant>) -> u64 {
+    at.map_or(0, |at| at.as_nanos().max(1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,5 +153,17 @@ mod tests {
         let (bound, count) = stats.service_times().find(|(_, count)| *count > 0).expect("one was counted");
         assert_eq!((bound, count), (Duration::from_micros(1024), 1));
         assert_eq!(stats.depth(), 0);
+    }
+
+    #[test]
+    fn what_is_offered_does_not_replace_what_is_older() {
+        let stats = LaneStats::default();
+        let at = |seconds| Instant::START + Duration::from_secs(seconds);
+        stats.offer_oldest(at(1));
+        stats.offer_oldest(at(2));
+        assert_eq!(stats.oldest(), Some(at(1)));
+        stats.set_oldest(None);
+        stats.offer_oldest(at(3));
+        assert_eq!(stats.oldest(), Some(at(3)));
     }
 }

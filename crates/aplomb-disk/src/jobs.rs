@@ -16,7 +16,8 @@ use aplomb_model::Instant;
 use bytes::Bytes;
 
 use crate::clock;
-use crate::lanes::{Lanes, Work};
+use crate::lane::Work;
+use crate::lanes::Lanes;
 use crate::patient::RealPatientDisk;
 use crate::readers::Windows;
 use crate::steps;
@@ -81,7 +82,7 @@ impl JobDisk {
 
     /// Whether there is still a disk for jobs.
     fn check(&self) -> Result<(), DiskError> {
-        let over = self.lanes.lost().is_some() || self.lanes.is_closed(Lane::Job);
+        let over = self.lanes.lost().is_some() || self.lanes.is_closed();
         if over { Err(DiskError::Offline) } else { Ok(()) }
     }
 

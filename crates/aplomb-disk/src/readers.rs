@@ -19,7 +19,8 @@ use rustix::fs::Advice;
 use crate::cached::read_cached;
 use crate::errors::disk_error;
 use crate::files::{Files, OpenFile};
-use crate::lanes::{Accepted, Lanes, Work};
+use crate::lane::{Accepted, Work};
+use crate::lanes::Lanes;
 use crate::readahead::{Bounds, Order, Readahead};
 use crate::steps::{self, Patience};
 

@@ -14,7 +14,8 @@ use bytes::Bytes;
 use crate::errors::{disk_error, is_absent, uninterrupted};
 use crate::files::Files;
 use crate::io::{Backend, FileRun, RunEnd, Write};
-use crate::lanes::{Accepted, Lanes, Work};
+use crate::lane::{Accepted, Work};
+use crate::lanes::Lanes;
 use crate::publish::{Publisher, sync_failed, sync_names};
 use crate::readers::Windows;
 
