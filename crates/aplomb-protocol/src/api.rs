@@ -1,4 +1,5 @@
-//! What can be asked of an [`ApiKey`]: its versions, its headers, who serves it. The table itself is generated.
+//! What can be asked of an [`ApiKey`]: its versions, its headers, who serves it. The table itself
+//! is generated.
 
 use std::fmt;
 
@@ -13,12 +14,12 @@ pub(crate) struct Facts {
     pub(crate) listeners: Listeners,
 }
 
-/// Who serves an API.
+/// Which kinds of listeners serve an API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listeners {
-    /// A broker's listeners.
+    /// Those that clients of a broker come in by.
     pub broker: bool,
-    /// A controller's.
+    /// Those of a controller of the quorum.
     pub controller: bool,
 }
 
@@ -69,8 +70,9 @@ impl ApiKey {
         if self.is_flexible(version) { 2 } else { 1 }
     }
 
-    /// The version of the header in front of a response of this version. A client that asks for the versions does not
-    /// know them yet, so the answer to `ApiVersions` keeps the oldest header (KIP-511).
+    /// The version of the header in front of a response of this version. A client that asks for the
+    /// versions does not know them yet, so the answer to `ApiVersions` keeps the oldest header
+    /// (KIP-511).
     #[must_use]
     pub const fn response_header_version(self, version: i16) -> i16 {
         match self {
@@ -80,8 +82,8 @@ impl ApiKey {
         }
     }
 
-    /// Whether a broker passes the request on to the active controller, in an Envelope (`forwardable` in Kafka's
-    /// `ApiKeys`; not in the schemas).
+    /// Whether a broker passes the request on to the active controller, in an Envelope
+    /// (`forwardable` in Kafka's `ApiKeys`; not in the schemas).
     #[must_use]
     pub const fn is_forwardable(self) -> bool {
         matches!(

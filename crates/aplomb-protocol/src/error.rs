@@ -1,5 +1,5 @@
-//! What can be wrong with bytes from outside ([`DecodeError`]) and with a message that ought to become bytes
-//! ([`EncodeError`]). Both are plain values: a hostile peer cannot make them allocate.
+//! What can be wrong with bytes from outside ([`DecodeError`]) and with a message that ought to
+//! become bytes ([`EncodeError`]). Both are plain values: a hostile peer cannot make them allocate.
 
 /// Bytes that are not the message they claim to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

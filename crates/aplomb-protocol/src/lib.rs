@@ -1,11 +1,12 @@
 //! The wire: bytes to requests, responses to bytes.
 //!
-//! What always holds: decoding never panics and never allocates more than the bytes present justify;
-//! records are slices of the frame they came in and are never copied; whatever is encoded is, byte for byte,
-//! what Apache Kafka 4.4.0 would have written.
+//! What always holds: decoding never panics and never allocates more than the bytes present
+//! justify; records are slices of the frame they came in and are never copied; whatever is encoded
+//! is, byte for byte, what Apache Kafka 4.4.0 would have written.
 //!
-//! Start at [`request`] (a frame becomes a request), then [`messages`] (every message, generated from `schema/` by
-//! `cargo xtask codegen`), then [`hot`] (Produce and Fetch, by hand, on the same primitives).
+//! Start at [`request`] (a frame becomes a request), then [`messages`] (every message, generated
+//! from `schema/` by `cargo xtask codegen`), then [`hot`] (Produce and Fetch, by hand, on the same
+//! primitives).
 
 mod api;
 mod error;

@@ -52,17 +52,19 @@ pub trait Message: Sized + Default + Clone + PartialEq + fmt::Debug {
     /// The first version with compact lengths and tagged fields, if any has them.
     const FLEXIBLE_FROM: Option<i16>;
 
-    /// Reads one message. Fields that `version` lacks get the schema's default. Tagged fields that nobody knows
-    /// are skipped. Bytes behind the message are left in the reader.
+    /// Reads one message. Fields that `version` lacks get the schema's default. Unknown
+    /// tagged fields are skipped. Bytes behind the message are left in the reader.
     ///
     /// # Errors
-    /// [`DecodeError::UnsupportedVersion`] outside of [`Self::VERSIONS`], any other when the bytes are not the message.
+    /// [`DecodeError::UnsupportedVersion`] outside of [`Self::VERSIONS`], any other when
+    /// the bytes are not the message.
     fn decode(r: &mut Reader, version: i16) -> Result<Self, DecodeError>;
 
     /// Writes the message.
     ///
     /// # Errors
-    /// When the version does not exist or cannot express the message. What was written until then stays in the writer.
+    /// When the version does not exist or cannot express the message. What was written
+    /// until then stays in the writer.
     fn encode(&self, w: &mut Writer, version: i16) -> Result<(), EncodeError>;
 
     /// Reads a message that fills `bytes`.
@@ -95,7 +97,8 @@ pub trait Request: Message {
     type Response: Message;
 }
 
-/// A message whose type is known at run time only: for tests, fuzzing and tools. [`crate::messages::ALL`] lists them.
+/// A message whose type is known at run time only: for tests, fuzzing and tools.
+/// [`crate::messages::ALL`] lists them.
 #[derive(Clone, Copy, Debug)]
 pub struct Codec {
     /// See [`Message::NAME`].

@@ -1,5 +1,6 @@
-//! Records of the metadata log in their frame: the value of a record in `__cluster_metadata` is an unsigned varint
-//! frame version (1), the record's type and version as unsigned varints, and the message.
+//! Records of the metadata log in their frame: the value of a record in `__cluster_metadata` is an
+//! unsigned varint frame version (1), the record's type and version as unsigned varints, and the
+//! message.
 
 use bytes::Bytes;
 

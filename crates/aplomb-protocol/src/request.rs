@@ -4,7 +4,8 @@ use bytes::Bytes;
 
 use crate::{AnyRequest, AnyResponse, ApiKey, DecodeError, Reader, Request};
 
-/// Reads the body of a request that one knows the type of. `body` reads behind the header; nothing may be left over.
+/// Reads the body of a request that one knows the type of. `body` reads behind the header; nothing
+/// may be left over.
 ///
 /// # Errors
 /// Those of the message, and [`DecodeError::TrailingBytes`].

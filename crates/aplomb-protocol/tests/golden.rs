@@ -1,5 +1,6 @@
-//! Our codecs against Apache Kafka's own: `tests/golden/` holds what its generated classes make of every message in use
-//! in every version, and `tests/oracle/golden.sh` (from the root) writes it anew.
+//! Our codecs against Apache Kafka's own: `tests/golden/` holds what its generated classes make of
+//! every message in use in every version, and `tests/oracle/golden.sh` (from the root) writes it
+//! anew.
 
 #![expect(clippy::disallowed_methods, reason = "golden files are read from the source tree")]
 
@@ -73,8 +74,8 @@ fn every_message_reads_as_what_kafka_reads() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The names and values in what Rust or Java prints for a message, without what tells the two apart. Byte strings are
-/// empty in the cases that are compared so.
+/// The names and values in what Rust or Java prints for a message, without what tells the two
+/// apart. Byte strings are empty in the cases that are compared so.
 fn words(shown: &str) -> Vec<String> {
     let shown = shown.replace("b\"\"", "");
     let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');

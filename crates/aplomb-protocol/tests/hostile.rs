@@ -1,5 +1,5 @@
-//! Frames that nobody honest sends. Decoders answer with an error, never with a panic, and never take memory that the
-//! bytes present do not justify: this test's allocator keeps count.
+//! Frames that no honest client sends. Decoders answer with an error, never with a panic, and never
+//! take memory that the bytes present do not justify: this test's allocator keeps count.
 #![expect(unsafe_code, reason = "an allocator that counts is the only witness of what decoding allocates")]
 #![expect(clippy::disallowed_methods, reason = "golden files are read from the source tree")]
 
@@ -165,7 +165,8 @@ fn a_large_frame_of_small_elements_ends_at_its_allowance() {
 
 #[test]
 fn a_large_frame_is_read_within_its_allowance_where_the_elements_are_honest() {
-    // Topics with one-letter names and no partitions: seven bytes each, behind a head of 17 bytes and a count.
+    // Topics with one-letter names and no partitions: seven bytes each, behind a head of 17 bytes
+    // and a count.
     const TOPICS: usize = 1 << 20;
     let mut frame = vec![0; 21 + 7 * TOPICS];
     frame[17..21].copy_from_slice(&(TOPICS as i32).to_be_bytes());

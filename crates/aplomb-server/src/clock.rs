@@ -1,7 +1,8 @@
-//! The clocks. Nothing else on the request path reads one: cores are told the time, and this file is where it comes from.
+//! The clocks. Nothing else on the request path reads one: cores are told the time, and this file
+//! is where it comes from.
 //!
-//! What always holds: [`Now::instant`] is the kernel's `CLOCK_MONOTONIC` in nanoseconds, the clock that the disks' threads and
-//! their counters use too, so that the two can be compared.
+//! What always holds: [`Now::instant`] is the kernel's `CLOCK_MONOTONIC` in nanoseconds, the clock
+//! that the disks' threads and their counters use too, so that the two can be compared.
 
 use aplomb_broker::ports::Now;
 use aplomb_model::{Instant, Timestamp};

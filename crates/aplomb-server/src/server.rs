@@ -1,7 +1,8 @@
 //! Starts and ends the threads: an acceptor, and a loop for each shard.
 //!
-//! The order of a start: a [`Switchboard`] makes the mailboxes, since disks must know where completions go before the cores that want
-//! them exist; then [`Server::start`] takes the cores, makes the threads, and returns when each of them is under guard and at work.
+//! The order of a start: a [`Switchboard`] makes the mailboxes, since disks must know where
+//! completions go before the cores that want them exist; then [`Server::start`] takes the cores,
+//! makes the threads, and returns when each of them is under guard and at work.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -170,14 +171,15 @@ impl<C: Core> Server<C> {
         match outcome {
             Ok(_) => Ok(server),
             Err(error) => {
-                // Whoever did start is told to end, and is not waited for: the process will.
+                // Threads that did start are told to end, and are not waited for: the process ends.
                 server.begin_stop(Duration::ZERO);
                 Err(error.into())
             }
         }
     }
 
-    /// Closes the listeners and asks all shards to finish within `patience`. [`Server::join`] waits for it.
+    /// Closes the listeners and asks all shards to finish within `patience`. [`Server::join`] waits
+    /// for it.
     pub fn begin_stop(&self, patience: Duration) {
         self.acceptor_stop.store(true, Ordering::SeqCst);
         self.acceptor_waker.ring();
@@ -217,7 +219,8 @@ struct Starting {
 }
 
 impl Starting {
-    /// Makes the thread, which runs `work` once it is prepared and under guard; `None` of it if it cannot be guarded.
+    /// Makes the thread, which runs `work` once it is prepared and under guard; `None` of it if it
+    /// cannot be guarded.
     fn spawn<T: Send + 'static>(
         self,
         which: ServerThread,

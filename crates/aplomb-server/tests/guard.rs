@@ -1,4 +1,5 @@
-//! The guard and the panic hook end processes, so each story runs in a child: this program again, told which part to play.
+//! The guard and the panic hook end processes, so each story runs in a child: this program again,
+//! told which part to play.
 
 mod support;
 

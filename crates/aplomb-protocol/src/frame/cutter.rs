@@ -1,9 +1,9 @@
 //! From a stream's bytes to frames.
 //!
-//! What always holds: each frame ends up in a buffer of its own, which grows as bytes really arrive,
-//! so a lying length costs its sender more than us. A cutter knows no socket: small frames are cut
-//! out of bytes that were read elsewhere, the rest of a large one is read straight into its buffer
-//! ([`FrameCutter::partial`]).
+//! What always holds: each frame ends up in a buffer of its own, which grows as bytes really
+//! arrive, so a lying length costs its sender more than us. A cutter knows no socket: small frames
+//! are cut out of bytes that were read elsewhere, the rest of a large one is read straight into its
+//! buffer ([`FrameCutter::partial`]).
 
 use super::LENGTH;
 
@@ -44,8 +44,8 @@ pub struct PartialFrame {
 }
 
 impl FrameCutter {
-    /// A cutter at the start of a stream whose frames have up to `limit` bytes, the length itself not
-    /// counted.
+    /// A cutter at the start of a stream whose frames have up to `limit` bytes, the length itself
+    /// not counted.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self { limit, head: [0; LENGTH], head_len: 0, partial: None }
@@ -111,8 +111,8 @@ impl PartialFrame {
         self.bytes.capacity()
     }
 
-    /// How much the buffer has to grow before more can be read into it: by as much as it has, at the
-    /// most to the frame's end; by nothing while it is not full.
+    /// How much the buffer has to grow before more can be read into it: by as much as it has, at
+    /// the most to the frame's end; by nothing while it is not full.
     #[must_use]
     pub fn growth(&self) -> usize {
         if self.bytes.len() < self.bytes.capacity() {

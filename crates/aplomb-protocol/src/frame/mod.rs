@@ -1,6 +1,6 @@
-//! Frames: on a connection, every request and every response is preceded by its length, a big-endian
-//! int32. [`FrameCutter`] takes a stream apart; [`RequestHead`] and [`ResponseFrame`] are what stands
-//! at a frame's beginning.
+//! Frames: on a connection, every request and every response is preceded by its length, a
+//! big-endian int32. [`FrameCutter`] takes a stream apart; [`RequestHead`] and [`ResponseFrame`]
+//! are what stands at a frame's beginning.
 
 mod cutter;
 mod request;

@@ -16,7 +16,7 @@ pub fn peek(frame: &[u8]) -> (i16, i16) {
 /// What a request says before its body, whichever API it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestHead {
-    /// The API.
+    /// Which request it is.
     pub api: ApiKey,
     /// The version the body is in. The API need not have it: ask [`ApiKey::versions`].
     pub version: i16,
@@ -30,10 +30,11 @@ impl RequestHead {
     /// Reads the header off the front of a frame and leaves the reader at the body.
     ///
     /// # Errors
-    /// [`DecodeError::UnknownApiKey`] for a key that no API has, any other when the header is broken. Kafka closes
-    /// the connection in both cases.
+    /// [`DecodeError::UnknownApiKey`] for a key that no API has, any other when the header
+    /// is broken. Kafka closes the connection in both cases.
     pub fn decode(frame: &mut Reader) -> Result<Self, DecodeError> {
-        // The header's own version depends on the first two of its fields, so these are looked at first.
+        // The header's own version depends on the first two of its fields, so these are looked at
+        // first.
         let mut ahead = frame.clone();
         let key = ahead.i16()?;
         let version = ahead.i16()?;

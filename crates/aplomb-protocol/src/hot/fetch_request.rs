@@ -1,5 +1,5 @@
-//! Fetch requests in the compact form that a fetch session keeps: one flat list of partitions, each pointing to its
-//! topic.
+//! Fetch requests in the compact form that a fetch session keeps: one flat list of partitions, each
+//! pointing to its topic.
 
 use std::sync::Arc;
 
@@ -9,8 +9,9 @@ use crate::messages::FetchRequest;
 use crate::messages::fetch_request::ReplicaState;
 use crate::{ApiKey, DecodeError, Message as _, Reader};
 
-/// A fetch request. Of the fields that only the metadata partition's voters use, `ReplicaDirectoryId` and
-/// `HighWatermark` of a partition are read and left out; who needs them takes the generated `FetchRequest`.
+/// A fetch request. Of the fields that only the metadata partition's voters use,
+/// `ReplicaDirectoryId` and `HighWatermark` of a partition are read and left out; who needs them
+/// takes the generated `FetchRequest`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FetchBody {
     /// The version it came in.
@@ -65,7 +66,7 @@ pub struct FetchPartition {
 /// Partitions of one topic that leave the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForgottenPartitions {
-    /// The topic.
+    /// Their topic, as the request names it.
     pub topic: TopicKey,
     /// The numbers of the partitions.
     pub partitions: Vec<i32>,

@@ -1,5 +1,5 @@
-//! Fetch responses as a list of segments: everything but records is written into one buffer, and at the end that buffer
-//! is cut where records belong. Records are handed on as the slices they are.
+//! Fetch responses as a list of segments: everything but records is written into one buffer, and at
+//! the end that buffer is cut where records belong. Records are handed on as the slices they are.
 
 use bytes::Bytes;
 
@@ -35,7 +35,8 @@ pub struct FetchedPartition<'a> {
     pub aborted_transactions: Option<&'a [AbortedTransaction]>,
     /// The replica to read from instead, or -1. Version 11 and above.
     pub preferred_read_replica: i32,
-    /// The records, in slices that are joined in this order. Kafka sends an empty list rather than null.
+    /// The records, in slices that are joined in this order. Kafka sends an empty list rather than
+    /// null.
     pub records: Option<&'a [Bytes]>,
 }
 
@@ -117,7 +118,8 @@ impl FetchResponseWriter {
     /// Opens the response to a request of `version`.
     ///
     /// # Errors
-    /// [`EncodeError::UnsupportedVersion`]; [`EncodeError::FieldNotInVersion`] for a session below version 7.
+    /// [`EncodeError::UnsupportedVersion`]; [`EncodeError::FieldNotInVersion`] for a
+    /// session below version 7.
     pub fn new(version: i16, correlation_id: i32, head: FetchResponseHead) -> Result<Self, EncodeError> {
         if !FetchResponse::VERSIONS.contains(version) {
             return Err(EncodeError::UnsupportedVersion { message: FetchResponse::NAME, version });
@@ -164,7 +166,8 @@ impl FetchResponseWriter {
     /// Adds a partition to the topic begun last.
     ///
     /// # Errors
-    /// [`EncodeError::FieldNotInVersion`] when this version cannot say it; otherwise when something is too long.
+    /// [`EncodeError::FieldNotInVersion`] when this version cannot say it; otherwise when
+    /// something is too long.
     ///
     /// # Panics
     /// Before the first topic.
@@ -211,11 +214,12 @@ impl FetchResponseWriter {
         self.frame.writer().take_errors()
     }
 
-    /// Ends the response: the segments of its frame, length first, in the order in which they go to the socket.
-    /// `endpoints` tells where the leaders that were named are; version 16 and above.
+    /// Ends the response: the segments of its frame, length first, in the order in which they go to
+    /// the socket. `endpoints` tells where the leaders that were named are; version 16 and above.
     ///
     /// # Errors
-    /// [`EncodeError::FieldNotInVersion`] for endpoints below version 16; otherwise when something is too long.
+    /// [`EncodeError::FieldNotInVersion`] for endpoints below version 16; otherwise when
+    /// something is too long.
     pub fn finish(mut self, endpoints: &[NodeEndpoint]) -> Result<Vec<Bytes>, EncodeError> {
         self.close_topic()?;
         let version = self.version;

@@ -1,10 +1,11 @@
-//! Produce and Fetch by hand, on the same primitives as the generated codecs and byte for byte like them
-//! (`tests/hot.rs` compares the two in every version).
+//! Produce and Fetch by hand, on the same primitives as the generated codecs and byte for byte like
+//! them (`tests/hot_produce.rs` and `tests/hot_fetch.rs` compare them in every version).
 //!
-//! What always holds here: no object per record, no allocation per partition that could be avoided, no copy of record
-//! bytes in either direction.
+//! What always holds here: no object per record, no allocation per partition that could be avoided,
+//! no copy of record bytes in either direction.
 //!
-//! [`produce_request`] and [`fetch_request`] read, [`produce_response`] and [`fetch_response`] write.
+//! [`produce_request`] and [`fetch_request`] read, [`produce_response`] and [`fetch_response`]
+//! write.
 
 pub mod fetch_request;
 pub mod fetch_response;

@@ -1,7 +1,8 @@
 //! Produce requests, read in place.
 //!
-//! [`ProduceBody::decode`] walks the whole request once and keeps nothing but its head; [`ProduceBody::partitions`]
-//! walks it again and hands out slices of the frame. The second walk cannot fail, because the first did not.
+//! [`ProduceBody::decode`] walks the whole request once and keeps nothing but its head;
+//! [`ProduceBody::partitions`] walks it again and hands out slices of the frame. The second walk
+//! cannot fail, because the first did not.
 
 use aplomb_model::Uuid;
 use bytes::Bytes;
@@ -18,7 +19,8 @@ pub struct ProduceBody {
     pub version: i16,
     /// The transactional id; `None` outside of transactions.
     pub transactional_id: Option<String>,
-    /// How many acknowledgements the producer waits for: 0, 1, or -1 for all in-sync replicas. Not checked here.
+    /// How many acknowledgements the producer waits for: 0, 1, or -1 for all in-sync replicas. Not
+    /// checked here.
     pub acks: i16,
     /// How long it waits for them, in milliseconds. Not checked here.
     pub timeout_ms: i32,

@@ -1,6 +1,7 @@
 //! Produce responses, written partition by partition.
 //!
-//! Nobody has to know beforehand how many topics and partitions there will be: the counts are filled in at the end.
+//! The numbers of topics and partitions need not be known beforehand: counts are filled in at the
+//! end.
 
 use bytes::Bytes;
 
@@ -92,7 +93,8 @@ impl ProduceResponseWriter {
     /// Adds a partition to the topic begun last.
     ///
     /// # Errors
-    /// [`EncodeError::FieldNotInVersion`] for a leader below version 10; otherwise when something is too long.
+    /// [`EncodeError::FieldNotInVersion`] for a leader below version 10; otherwise when
+    /// something is too long.
     ///
     /// # Panics
     /// Before the first topic.
@@ -132,10 +134,12 @@ impl ProduceResponseWriter {
         self.frame.writer().take_errors()
     }
 
-    /// Ends the response. `endpoints` tells where the leaders that were named are; version 10 and above.
+    /// Ends the response. `endpoints` tells where the leaders that were named are; version 10 and
+    /// above.
     ///
     /// # Errors
-    /// [`EncodeError::FieldNotInVersion`] for endpoints below version 10; otherwise when something is too long.
+    /// [`EncodeError::FieldNotInVersion`] for endpoints below version 10; otherwise when
+    /// something is too long.
     pub fn finish(mut self, throttle_time_ms: i32, endpoints: &[NodeEndpoint]) -> Result<Bytes, EncodeError> {
         self.close_topic()?;
         let version = self.version;

@@ -1,4 +1,5 @@
-//! How Produce and Fetch name a topic: by its name up to version 12 of either, by its id from version 13 (KIP-516).
+//! How Produce and Fetch name a topic: by its name up to version 12 of either, by its id from
+//! version 13 (KIP-516).
 
 use std::sync::Arc;
 
@@ -12,18 +13,18 @@ pub(super) const IDS_FROM: i16 = 13;
 /// A topic, as one message names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TopicRef<'a> {
-    /// By name.
+    /// Up to version 12.
     Name(&'a str),
-    /// By id.
+    /// From version 13 on.
     Id(TopicId),
 }
 
 /// A topic, kept beyond the message that named it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TopicKey {
-    /// By name.
+    /// Up to version 12.
     Name(Arc<str>),
-    /// By id.
+    /// From version 13 on.
     Id(TopicId),
 }
 

@@ -1,8 +1,8 @@
 //! Arrays, in both directions.
 //!
-//! A count is compared with the bytes that are left, a vector starts small and grows with what was really read, and all
-//! vectors of a frame together stay within an allowance, because an element of one byte on the wire can be a struct of a
-//! hundred here.
+//! A count is compared with the bytes that are left, a vector starts small and grows with what was
+//! really read, and all vectors of a frame together stay within an allowance, because an element of
+//! one byte on the wire can be a struct of a hundred here.
 
 use super::reader::Reader;
 use super::writer::{Writer, varint};
@@ -11,8 +11,8 @@ use crate::{DecodeError, EncodeError};
 /// A vector's first allocation is at most this, in bytes, whatever count was announced.
 const FIRST_ALLOCATION: usize = 4096;
 
-/// What the vectors of a frame may take together, in bytes: this, and [`ALLOWANCE_PER_BYTE`] for each byte of the frame.
-/// An honest request's structs take a few times its bytes.
+/// What the vectors of a frame may take together, in bytes: this, and [`ALLOWANCE_PER_BYTE`] for
+/// each byte of the frame. An honest request's structs take a few times its bytes.
 const ALLOWANCE: usize = 16 << 20;
 
 /// See [`ALLOWANCE`].
@@ -129,8 +129,8 @@ impl Writer {
         OpenCount { at, flexible }
     }
 
-    /// Fills the place in. Everything that was written behind it moves on by the number of bytes returned: none, unless
-    /// a compact count is over 126.
+    /// Fills the place in. Everything that was written behind it moves on by the number of bytes
+    /// returned: none, unless a compact count is over 126.
     ///
     /// # Errors
     /// [`EncodeError::TooLong`].

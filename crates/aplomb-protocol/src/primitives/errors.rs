@@ -1,4 +1,5 @@
-//! Error codes are counted as they are written: what a response says is known once it is bytes, without asking every message for it.
+//! Error codes are counted as they are written: what a response says is known once it is bytes,
+//! without asking every message for it.
 
 /// How often each error code is in a response, "none" included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

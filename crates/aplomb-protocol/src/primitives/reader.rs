@@ -1,7 +1,8 @@
 //! Reads values off the front of a frame.
 //!
-//! Nothing is believed: every length is compared with the bytes that are left before anything is allocated. Bytes and
-//! records are slices of the frame. Arrays are in `arrays`, tagged fields in `tags`.
+//! Nothing is believed: every length is compared with the bytes that are left before anything is
+//! allocated. Bytes and records are slices of the frame. Arrays are in `arrays`, tagged fields in
+//! `tags`.
 
 use std::ops::Range;
 

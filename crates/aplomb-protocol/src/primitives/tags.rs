@@ -1,8 +1,8 @@
 //! Tagged fields: the section at the end of every struct of a flexible version (KIP-482).
 //!
-//! A section is a count, then for each field its tag, its size and its value. Fields that nobody knows are passed over.
-//! When writing, a field's value is written first and its size is slipped in before it: no second pass over the
-//! message, no buffer beside the writer's.
+//! A section is a count, then for each field its tag, its size and its value. Unknown fields are
+//! passed over. When writing, a field's value is written first and its size is slipped in before
+//! it: no second pass over the message, no buffer beside the writer's.
 
 use super::reader::Reader;
 use super::writer::{Writer, varint};
@@ -12,7 +12,8 @@ use crate::{DecodeError, EncodeError};
 #[must_use]
 pub struct OuterEnd(usize);
 
-/// An open section of tagged fields. Their count, which is below 128 in every schema, is kept in one byte.
+/// An open section of tagged fields. Their count, which is below 128 in every schema, is kept in
+/// one byte.
 #[derive(Debug)]
 #[must_use]
 pub struct Tags {
@@ -31,7 +32,8 @@ impl Reader {
         if self.uvarint()? == 0 { Ok(None) } else { value(self).map(Some) }
     }
 
-    /// How many tagged fields follow. Each takes at least two bytes, so more than are left is an error.
+    /// How many tagged fields follow. Each takes at least two bytes, so more than are left is an
+    /// error.
     ///
     /// # Errors
     /// [`DecodeError::CountTooLarge`].
@@ -44,7 +46,8 @@ impl Reader {
         Ok(count)
     }
 
-    /// Enters a tagged field: returns its tag, and limits reading to its bytes until [`Self::leave_tag`].
+    /// Enters a tagged field: returns its tag, and limits reading to its bytes until
+    /// [`Self::leave_tag`].
     ///
     /// # Errors
     /// [`DecodeError::Truncated`] when it is announced larger than what is left.
@@ -60,7 +63,7 @@ impl Reader {
         Ok((tag, outer))
     }
 
-    /// Passes over the rest of the tagged field: nobody here knows its tag.
+    /// Passes over the rest of the tagged field, whose tag is unknown here.
     pub fn skip_tag(&mut self) {
         self.at = self.end;
     }

@@ -195,7 +195,7 @@ impl Writer {
         self.nullable_bytes(Some(value), flexible)
     }
 
-    /// The length of bytes or records that somebody else writes, or null.
+    /// The length of bytes or records that are written elsewhere, or null.
     ///
     /// # Errors
     /// [`EncodeError::TooLong`].

@@ -1,6 +1,8 @@
-//! Distributions: counts in buckets that are an eighth of a power of two wide, of a fixed size, written by one thread and read by another.
+//! Distributions: counts in buckets that are an eighth of a power of two wide, of a fixed size,
+//! written by one thread and read by another.
 //!
-//! What always holds: recording is two additions to atomics. A sum is exact; a quantile is off by at most a sixteenth of its value.
+//! What always holds: recording is two additions to atomics. A sum is exact; a quantile is off by
+//! at most a sixteenth of its value.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -68,7 +70,8 @@ impl Distribution {
         }
     }
 
-    /// The smallest value that at least the share `quantile` of all values does not exceed; 0 if there is none.
+    /// The smallest value that at least the share `quantile` of all values does not exceed; 0 if
+    /// there is none.
     pub(crate) fn quantile(&self, quantile: f64) -> u64 {
         let rank = ((self.count() as f64 * quantile).ceil() as u64).max(1);
         let mut below = 0;

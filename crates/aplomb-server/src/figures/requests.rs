@@ -1,11 +1,12 @@
-//! How long requests take, stage by stage: one table for each shard, with a row for each API that is served.
+//! How long requests take, stage by stage: one table for each shard, with a row for each API that
+//! is served.
 //!
-//! The stages are those of Apache Kafka's `RequestMetrics`. RequestQueue is the time from the turn of
-//! the loop that found the frame to the moment the shard takes it up. Local lasts until that turn is
-//! settled: the shard has done what it can do at once, for this request and for what else the turn
-//! holds. Remote is all that the request then waits for: other shards, records to come, disks.
-//! ResponseQueue lasts until the response is handed to the socket, behind those to earlier requests of
-//! the connection; ResponseSend until the socket has taken it.
+//! The stages are those of Apache Kafka's `RequestMetrics`. RequestQueue is the time from the turn
+//! of the loop that found the frame to the moment the shard takes it up. Local lasts until that
+//! turn is settled: the shard has done what it can do at once, for this request and for what else
+//! the turn holds. Remote is all that the request then waits for: other shards, records to come,
+//! disks. ResponseQueue lasts until the response is handed to the socket, behind those to earlier
+//! requests of the connection; ResponseSend until the socket has taken it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

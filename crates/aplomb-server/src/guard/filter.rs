@@ -1,7 +1,8 @@
 //! What a thread that carries requests may call.
 //!
-//! What always holds: an allow-list, so that a call nobody thought of is not allowed. Memory yes, files no: `mmap` only without a file and
-//! without execution, `write` only to the bells. Nothing here reads a descriptor that is not a socket.
+//! What always holds: an allow-list, so that a call which was forgotten is not allowed. Memory yes,
+//! files no: `mmap` only without a file and without execution, `write` only to the bells. No
+//! descriptor but a socket is read.
 
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
@@ -70,7 +71,8 @@ const ALWAYS_HERE: &[i64] = &[];
 /// `prctl` to name a mapping, as allocators do.
 const PR_SET_VMA: u64 = 0x5356_4d41;
 
-/// The filter, for a thread that may write to `writable`. A call that it does not allow is notified.
+/// The filter, for a thread that may write to `writable`. A call that it does not allow is
+/// notified.
 pub(super) fn program(writable: &[RawFd]) -> Result<BpfProgram, BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         ALWAYS.iter().chain(ALWAYS_HERE).map(|&call| (call, Vec::new())).collect();

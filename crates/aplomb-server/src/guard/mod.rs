@@ -1,11 +1,15 @@
-//! The guard: the kernel holds threads that carry requests to the law, **no system call that can touch a file system**.
+//! The guard: the kernel holds threads that carry requests to the law, **no system call that can
+//! touch a file system**.
 //!
-//! Each such thread installs a seccomp filter over itself ([`filter`] has the list of what it may call). Any other call stops in the kernel
-//! before it has any effect, and the guard's own thread ([`supervisor`]) hears of it through seccomp's user notification. Under
-//! [`GuardMode::Log`] it counts and logs the call and lets it pass; under [`GuardMode::Enforce`] it logs it and aborts the process.
-//! The stopped thread stands in its call meanwhile, so a core file shows where it came from.
+//! Each such thread installs a seccomp filter over itself ([`filter`] has the list of what it may
+//! call). Any other call stops in the kernel before it has any effect, and the guard's own thread
+//! ([`supervisor`]) hears of it through seccomp's user notification. Under [`GuardMode::Log`] it
+//! counts and logs the call and lets it pass; under [`GuardMode::Enforce`] it logs it and aborts
+//! the process. The stopped thread stands in its call meanwhile, so a core file shows where it came
+//! from.
 //!
-//! What always holds: a protected thread stays protected until it ends; no call outside the list goes unseen.
+//! What always holds: a protected thread stays protected until it ends; no call outside the list
+//! goes unseen.
 
 mod filter;
 mod names;
@@ -25,7 +29,7 @@ use crate::mail::Waker;
 /// What becomes of a call that is not on the list (`aplomb.guard`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuardMode {
-    /// Nobody watches.
+    /// No thread is watched.
     Off,
     /// It is counted and logged, and passes.
     Log,
@@ -42,7 +46,8 @@ pub enum GuardError {
     /// No filter for this processor.
     #[error("no filter can be made: {0}")]
     Filter(#[source] seccompiler::BackendError),
-    /// The kernel refuses the filter: no seccomp with user notification (Linux 5.5), or another supervisor is there.
+    /// The kernel refuses the filter: no seccomp with user notification (Linux 5.5), or another
+    /// supervisor is there.
     #[error("the kernel does not take the filter: {0}")]
     Install(#[source] std::io::Error),
 }
@@ -97,7 +102,7 @@ impl Guard {
         self.mode
     }
 
-    /// What was seen so far.
+    /// The calls that were not on the list.
     #[must_use]
     pub fn counters(&self) -> &Arc<GuardCounters> {
         &self.counters
@@ -114,8 +119,9 @@ impl Guard {
         probe.join().expect("a probe does not panic")
     }
 
-    /// Puts the calling thread under guard for the rest of its life. It may ring the bells in `bells` and write to no other
-    /// descriptor that is not a socket. Everything else that it needs must be open already.
+    /// Puts the calling thread under guard for the rest of its life. It may ring the bells in
+    /// `bells` and write to no other descriptor that is not a socket. Everything else that it needs
+    /// must be open already.
     ///
     /// # Errors
     /// If the kernel does not take the filter. The thread is unguarded then.
@@ -124,7 +130,8 @@ impl Guard {
         let mut writable = bells.to_vec();
         writable.push(way.bell.raw_fd());
         let program = filter::program(&writable).map_err(GuardError::Filter)?;
-        // The first look at a clock finds the kernel's shared page, by calls that are not on the list.
+        // The first look at a clock finds the kernel's shared page, by calls that are not on the
+        // list.
         let _ = crate::clock::now();
         let name = std::thread::current().name().unwrap_or("a thread without a name").to_owned();
         let listener: OwnedFd = notify::install(&program).map_err(GuardError::Install)?;

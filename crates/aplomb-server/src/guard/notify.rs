@@ -1,6 +1,7 @@
 //! Seccomp's user notification: install a filter, hear of a call, let it pass.
 //!
-//! What always holds: every structure that the kernel reads or writes is a plain value of `libc`'s, alive for the length of the call.
+//! What always holds: every structure that the kernel reads or writes is a plain value of `libc`'s,
+//! alive for the length of the call.
 #![expect(unsafe_code, reason = "seccomp, its notifications and process_vm_readv have no safe face")]
 
 use std::io::{Error, Result};
@@ -20,12 +21,14 @@ pub(super) struct Notification {
     arguments: [u64; 6],
 }
 
-/// Installs `program` over the calling thread and gives the descriptor that its notifications come by.
+/// Installs `program` over the calling thread and gives the descriptor that its notifications come
+/// by.
 pub(super) fn install(program: &BpfProgram) -> Result<OwnedFd> {
     rustix::thread::set_no_new_privs(true)?;
     let length = u16::try_from(program.len()).map_err(|_| Error::from_raw_os_error(libc::EINVAL))?;
     let head = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut().cast() };
-    // SAFETY: `head` names `program`, whose instructions have the layout of the kernel's `sock_filter`; the kernel copies both.
+    // SAFETY: `head` names `program`, whose instructions have the layout of the kernel's
+    // `sock_filter`; the kernel copies both.
     let fd = unsafe {
         libc::syscall(
             libc::SYS_seccomp,
@@ -63,7 +66,8 @@ pub(super) fn let_pass(listener: BorrowedFd<'_>, notification: &Notification) {
     let mut answer: libc::seccomp_notif_resp = unsafe { zeroed() };
     answer.id = notification.id;
     answer.flags = u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).expect("a flag fits");
-    // SAFETY: the request takes a `seccomp_notif_resp`, which `answer` is. It fails only if the thread is gone.
+    // SAFETY: the request takes a `seccomp_notif_resp`, which `answer` is. It fails only if the
+    // thread is gone.
     unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut answer) };
 }
 
@@ -97,15 +101,16 @@ impl Notification {
     }
 }
 
-/// Reads our own memory at `address`, which may be anything: the kernel checks it. Up to the end of its page, since what lies beyond
-/// need not be mapped.
+/// Reads our own memory at `address`, which may be anything: the kernel checks it. Up to the end of
+/// its page, since what lies beyond need not be mapped.
 fn read_own_memory(address: u64, into: &mut [u8]) -> Option<usize> {
     let address = usize::try_from(address).ok()?;
     let in_page = 4096 - address % 4096;
     let length = into.len().min(in_page);
     let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: length };
     let remote = libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(address), iov_len: length };
-    // SAFETY: the kernel writes at most `length` bytes into `into`, and reads from an address that it validates itself.
+    // SAFETY: the kernel writes at most `length` bytes into `into`, and reads from an address that
+    // it validates itself.
     let count =
         unsafe { libc::process_vm_readv(libc::getpid(), &raw const local, 1, &raw const remote, 1, 0) };
     usize::try_from(count).ok()

@@ -45,7 +45,7 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    /// Answers notifications for as long as the process lives: a call that nobody answers would hang.
+    /// Answers notifications for as long as the process lives: a call without an answer would hang.
     fn run(mut self, news: &Receiver<Protected>, bell: &Waker) {
         loop {
             self.threads.extend(news.try_iter());
@@ -95,7 +95,7 @@ impl Supervisor {
                 let text = format!("{what}; the process is aborted (aplomb.guard=enforce)");
                 let event = Event { severity: Severity::Error, room: "server/guard", text };
                 if self.log.abort_after(crate::clock::wall(), event) {
-                    // The log ends the process, unless whoever reads it hangs.
+                    // The log ends the process, unless its reader hangs.
                     std::thread::park_timeout(LAST_WORDS);
                 }
                 std::process::abort();

@@ -1,6 +1,7 @@
 //! How a log line looks: `2026-11-21T18:00:00.000Z INFO broker/produce: what happened`.
 //!
-//! What always holds: one event is one line. Control characters, which clients can put into names, are written escaped.
+//! What always holds: one event is one line. Control characters, which clients can put into names,
+//! are written escaped.
 
 use std::fmt::Write as _;
 
@@ -37,8 +38,8 @@ fn write_time(line: &mut String, at: Timestamp) {
     let _ = write!(line, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z");
 }
 
-/// The date that lies `days` days after 1970-01-01, in the Gregorian calendar. Counts from 1 March of the year 0, so that the leap
-/// day is a year's last.
+/// The date that lies `days` days after 1970-01-01, in the Gregorian calendar. Counts from 1 March
+/// of the year 0, so that the leap day is a year's last.
 fn civil(days: i64) -> (i64, i64, i64) {
     const DAYS_IN_400_YEARS: i64 = 146_097;
     let from_march_0 = days + 719_468;

@@ -1,8 +1,8 @@
 //! Log lines: events go into a bounded ring, a thread of its own writes them.
 //!
-//! What always holds: whoever logs never waits. A full ring drops the event and counts it; the writer says how many were lost as
-//! soon as it can. Start at [`Log`]; [`mod@line`] is how a line looks, [`writer`] the thread, [`mod@panic`] what becomes of
-//! one.
+//! What always holds: logging never waits. A full ring drops the event and counts it; the writer
+//! says how many were lost as soon as it can. Start at [`Log`]; [`mod@line`] is how a line looks,
+//! [`writer`] the thread, [`mod@panic`] the end of a process whose thread has panicked.
 
 pub mod line;
 pub mod panic;
@@ -31,9 +31,9 @@ pub(crate) struct Entry {
 #[derive(Debug)]
 enum Item {
     Entry(Entry),
-    /// Write what is there, then end the process: a thread that carried requests has panicked.
+    /// Write the rest, then end the process: a thread that carried requests has panicked.
     Abort(Entry),
-    /// Write what is there, then end the thread.
+    /// Write the rest, then end the thread.
     Close,
 }
 
@@ -86,8 +86,9 @@ impl Log {
         self.event(crate::clock::wall(), Event { severity: Severity::Error, room, text: text.into() });
     }
 
-    /// Hands over the last words of a process that must not go on; the writer ends it with SIGABRT once they are written. False
-    /// when the ring is full: nobody will read them, and the caller ends the process by itself.
+    /// Hands over the last words of a process that must not go on; the writer ends it with SIGABRT
+    /// once they are written. False when the ring is full: they are lost, and the caller ends the
+    /// process by itself.
     #[must_use]
     pub fn abort_after(&self, at: Timestamp, event: Event) -> bool {
         self.push(Item::Abort(Entry { at, event }))
@@ -113,7 +114,7 @@ impl Log {
 impl LogWriter {
     /// Writes what has been logged so far and ends the thread. What is logged later is dropped.
     pub fn close(self) {
-        // The ring may be full just now; this waits for room, which is right for whoever shuts down.
+        // The ring may be full just now; this waits for room, as a shutdown may.
         if self.log.ring.send(Item::Close).is_ok() {
             let _ = self.thread.join();
         }

@@ -1,7 +1,7 @@
 //! A panic ends the process: a broker whose shard is gone must not limp on.
 //!
-//! What always holds: the thread that panicked touches no file to say so (a backtrace would). It hands its message to the log, whose thread
-//! writes it and aborts.
+//! What always holds: the thread that panicked touches no file to say so (a backtrace would). It
+//! hands its message to the log, whose thread writes it and aborts.
 
 use std::any::Any;
 use std::panic::PanicHookInfo;

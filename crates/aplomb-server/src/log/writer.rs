@@ -1,4 +1,4 @@
-//! The thread that writes log lines. It may wait for whoever reads them; nobody waits for it.
+//! The thread that writes log lines. It may wait for their reader; no thread waits for it.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,9 +23,9 @@ pub(super) fn run(items: &Receiver<Item>, mut sink: Box<dyn Write + Send>, dropp
                 Item::Entry(entry) => line::format(&mut text, entry.at, &entry.event),
                 Item::Abort(entry) => {
                     line::format(&mut text, entry.at, &entry.event);
-                    end = Some(End::Abort);
+                    end = Some(Finish::Abort);
                 }
-                Item::Close => end = Some(End::Close),
+                Item::Close => end = Some(Finish::Close),
             }
             if end.is_none() && text.len() < JOINED {
                 next = items.try_recv().ok();
@@ -47,14 +47,14 @@ pub(super) fn run(items: &Receiver<Item>, mut sink: Box<dyn Write + Send>, dropp
         text.clear();
         match end {
             None => {}
-            Some(End::Close) => return,
-            Some(End::Abort) => std::process::abort(),
+            Some(Finish::Close) => return,
+            Some(Finish::Abort) => std::process::abort(),
         }
     }
 }
 
 /// Why the thread ends.
-enum End {
+enum Finish {
     Close,
     Abort,
 }

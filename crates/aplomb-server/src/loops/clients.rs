@@ -1,8 +1,9 @@
-//! The connections of one shard: which of them may have requests, which have replies to write, which
-//! wait, and which are at their end.
+//! The connections of one shard: which of them may have requests, which have replies to write,
+//! which wait, and which are at their end.
 //!
-//! What always holds: a connection is on a list at most once. Each gets a share of every turn and no
-//! more, whatever it sends. A connection that was closed is told of once ([`Clients::take_closed`]).
+//! What always holds: a connection is on a list at most once. Each gets a share of every turn and
+//! no more, whatever it sends. A connection that was closed is told of once
+//! ([`Clients::take_closed`]).
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -222,8 +223,8 @@ impl Clients {
         self.touch(number);
     }
 
-    /// Writes what there is to write; closes what is at its end; puts back in line what may have
-    /// more for us.
+    /// Writes replies; closes connections that are at their end; puts those back in line that may
+    /// have more for us.
     pub(super) fn finish(&mut self, now: Instant, clock: &mut Instant) {
         for _ in 0..self.touched.len() {
             let Some(number) = self.touched.pop_front() else { break };

@@ -28,8 +28,8 @@ pub trait Core: Send + 'static {
     /// The time that [`Self::wake_at`] asked for has come.
     fn on_wake(&mut self, now: Now, out: &mut Vec<Output>);
 
-    /// Carries out what the turn has left to do. Called once a turn in which anything was handed in,
-    /// after all of it.
+    /// Carries out what the turn has left to do. Called once a turn in which anything was handed
+    /// in, after all of it.
     fn settle(&mut self, now: Now, out: &mut Vec<Output>);
 
     /// Whether requests wait for memory that replies hold.

@@ -1,7 +1,7 @@
 //! Where a loop sleeps: until a socket changes, the bell rings, or time is up.
 //!
-//! What always holds: sockets are registered once, edge-triggered; a change that was reported is not
-//! reported again. The bell counts as heard when the thread is awake.
+//! What always holds: sockets are registered once, edge-triggered; a change that was reported is
+//! not reported again. The bell counts as heard when the thread is awake.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;

@@ -40,7 +40,7 @@ pub(crate) struct Parts<C> {
     pub(crate) log: Log,
 }
 
-/// One shard's loop.
+/// See [`Parts`] for what it is given.
 pub(crate) struct ShardLoop<C> {
     shard: ShardId,
     core: C,
@@ -62,7 +62,8 @@ pub(crate) struct ShardLoop<C> {
 }
 
 impl<C: Core> ShardLoop<C> {
-    /// A loop with all that it needs allocated. Fails if the process may not open another descriptor.
+    /// A loop with all that it needs allocated. Fails if the process may not open another
+    /// descriptor.
     pub(crate) fn new(parts: Parts<C>) -> std::io::Result<Self> {
         let Parts { shard, core, inbox, outbox, budget, net, limits, stop, figures, log } = parts;
         Ok(Self {

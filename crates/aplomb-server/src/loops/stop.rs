@@ -1,7 +1,8 @@
 //! How all shards end together.
 //!
 //! What always holds: a shard leaves only when every shard has finished, so that no message between
-//! shards meets a closed door; or when the deadline has passed, since a disk may never answer again.
+//! shards meets a closed door; or when the deadline has passed, since a disk may never answer
+//! again.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -49,7 +49,6 @@ impl ConnectionTable {
         self.places[place(number)].take()
     }
 
-    /// All connections.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Connection> {
         self.places.iter().flatten()
     }

@@ -33,7 +33,8 @@ impl Waker {
 
     /// Wakes the thread whether or not it has said that it sleeps.
     pub(crate) fn ring(&self) {
-        // The only failure is a counter at its end, 2^64 - 2 rings away; the bell has rung then, too.
+        // The only failure is a counter at its end, 2^64 - 2 rings away; the bell has rung then,
+        // too.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 

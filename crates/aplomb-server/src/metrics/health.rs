@@ -1,6 +1,8 @@
-//! How far the broker is, and whether its loops turn: `/readyz`, `/healthz`, and the `BrokerState` of Kafka's dashboards.
+//! How far the broker is, and whether its loops turn: `/readyz`, `/healthz`, and the `BrokerState`
+//! of Kafka's dashboards.
 //!
-//! What always holds: whoever starts the broker says here how far it is, at the cost of an atomic store, and never waits for who asks.
+//! What always holds: a start says here how far it is, at the cost of an atomic store, and never
+//! waits for a reader.
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +22,8 @@ const STUCK: Duration = Duration::from_secs(10);
 pub enum Phase {
     /// Directories are locked, listeners bound.
     Starting,
-    /// What an earlier process had only in memory is written to the files, and the metadata log is read.
+    /// What an earlier process had only in memory is written to the files, and the metadata log is
+    /// read.
     Restoring,
     /// Partitions are loaded.
     Recovering,
@@ -48,13 +51,13 @@ impl Health {
         self.0.phase.store(phase as u8, Ordering::Release);
     }
 
-    /// So many partitions are to be loaded.
+    /// `partitions` are to be loaded.
     pub fn begin_recovery(&self, partitions: usize) {
         self.0.partitions.store(partitions, Ordering::Release);
         self.enter(Phase::Recovering);
     }
 
-    /// One of them is.
+    /// One more partition is loaded.
     pub fn on_loaded(&self) {
         self.0.loaded.fetch_add(1, Ordering::Relaxed);
     }
@@ -107,7 +110,7 @@ impl Health {
         Ok("alive".to_owned())
     }
 
-    /// Puts it on the page.
+    /// Puts phase and progress on the page.
     pub fn put_on(&self, page: &mut Page) {
         // The numbers of Apache Kafka's `BrokerState`.
         let state = match self.phase() {

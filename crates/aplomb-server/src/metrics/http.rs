@@ -1,7 +1,9 @@
-//! The pages over HTTP: `GET /metrics`, `/healthz`, `/readyz`; one request a connection, from threads that carry no requests of clients.
+//! The pages over HTTP: `GET /metrics`, `/healthz`, `/readyz`; one request a connection, from
+//! threads that carry no requests of clients.
 //!
-//! What always holds: a visitor has a few seconds and a few kilobytes; visitors may have to wait for each other, and nobody waits for them. There
-//! are a few threads, so that who asks for the health does not wait behind somebody who reads a long page slowly.
+//! What always holds: a visitor has a few seconds and a few kilobytes. Visitors may have to wait
+//! for each other, and no client of the broker waits for them. There are several threads, so that a
+//! look at the health does not wait behind a slow reader of a long page.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -22,7 +24,8 @@ const LESS_URGENT: i32 = 10;
 /// How many reads, of up to a kilobyte each, the head of a request may take.
 const MAX_READS: usize = 8;
 
-/// Serves the pages at `listener` from threads of their own for as long as the process lives. Gives the address.
+/// Serves the pages at `listener` from threads of their own for as long as the process lives. Gives
+/// the address.
 ///
 /// # Errors
 /// If the listener has no address or there is no thread.
@@ -45,8 +48,8 @@ pub fn serve(
 }
 
 fn answer_all(listener: &TcpListener, metrics: &Metrics, health: &Health, log: &Log) {
-    // A page of many partitions is some work: where processors are short, that of requests goes first. On Linux this is the thread's own
-    // priority; a kernel that refuses has its reasons.
+    // A page of many partitions is some work: where processors are short, that of requests goes
+    // first. On Linux this is the thread's own priority; a kernel that refuses has its reasons.
     let _ = rustix::process::setpriority_process(None, LESS_URGENT);
     for visitor in listener.incoming() {
         match visitor {

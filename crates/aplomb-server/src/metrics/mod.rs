@@ -1,6 +1,7 @@
-//! Numbers for Prometheus: shared counters, put on a page when somebody asks; and how far the broker is.
+//! Numbers for Prometheus: shared counters, put on a page on request; and how far the broker is.
 //!
-//! What always holds: whoever counts only adds to an atomic; the page is made and served by a thread of its own ([`http`]).
+//! What always holds: counting is an addition to an atomic; the page is made and served by threads
+//! of its own ([`http`]).
 
 mod health;
 pub mod http;

@@ -1,7 +1,8 @@
-//! The text format of Prometheus, version 0.0.4 (<https://prometheus.io/docs/instrumenting/exposition_formats/>).
+//! The text format of Prometheus, version 0.0.4
+//! (<https://prometheus.io/docs/instrumenting/exposition_formats/>).
 //!
-//! What always holds: samples of one name stand together under one `# TYPE` line, as the format demands, whatever order they were
-//! added in.
+//! What always holds: samples of one name stand together under one `# TYPE` line, as the format
+//! demands, whatever order they were added in.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -61,8 +62,8 @@ impl Page {
         Samples { name, text: &mut family.samples }
     }
 
-    /// Adds a distribution of times: how many fell under each upper bound and above the one before. The last bucket holds all
-    /// that is longer.
+    /// Adds a distribution of times: how many fell under each upper bound and above the one before.
+    /// The last bucket holds all that is longer.
     pub fn times(
         &mut self,
         name: &'static str,

@@ -1,11 +1,11 @@
-//! What was so a while ago: whoever shows rates and quantiles compares now with then.
+//! Earlier states of counters: rates and quantiles compare now with then.
 
 use std::time::Duration;
 
 use aplomb_model::Instant;
 
-/// Two earlier states, of which the older is compared with: it is one to two spans old once so much time has passed. States are kept when
-/// somebody looks, so that nobody has to remember anything while nobody does.
+/// Two earlier states, of which the older is compared with: it is one to two spans old once so much
+/// time has passed. A state is kept when the page is made, so that no timer is needed.
 #[derive(Debug)]
 pub(crate) struct Recent<T> {
     span: Duration,
@@ -19,7 +19,7 @@ impl<T: Clone> Recent<T> {
         Self { span, older: (start, then.clone()), newer: (start, then) }
     }
 
-    /// What is compared with `current`, and how long ago it was.
+    /// The state to compare `current` with, and how long ago it was.
     pub(crate) fn before(&mut self, now: Instant, current: &T) -> (Duration, &T) {
         if now.since(self.newer.0) >= self.span {
             let newer = std::mem::replace(&mut self.newer, (now, current.clone()));

@@ -1,11 +1,14 @@
-//! The memory bound on frames in flight, over all shards (`aplomb.frames.max.bytes`, `queued.max.request.bytes`).
+//! The memory bound on frames in flight, over all shards (`aplomb.frames.max.bytes`,
+//! `queued.max.request.bytes`).
 //!
-//! A frame's buffer is charged while it lives: from its first byte until the last slice of it is dropped, wherever that happens. While
-//! the charges reach the limit, connections are not read from.
+//! A frame's buffer is charged while it lives: from its first byte until the last slice of it is
+//! dropped, wherever that happens. While the charges reach the limit, connections are not read
+//! from.
 //!
-//! What always holds: one frame at a time may exceed the limit (the **overdraft**), and keeps that right until it is dropped. So a frame
-//! of any legal size gets through, frames that are half received cannot block each other for good, and the memory in use never
-//! exceeds the limit by more than one frame and one read a shard.
+//! What always holds: one frame at a time may exceed the limit (the **overdraft**), and keeps that
+//! right until it is dropped. So a frame of any legal size gets through, frames that are half
+//! received cannot block each other for good, and the memory in use never exceeds the limit by more
+//! than one frame and one read a shard.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,7 +17,7 @@ use aplomb_broker::ports::ShardId;
 
 use crate::mail::Waker;
 
-/// The bound and what is in use of it.
+/// The bound, and how much of it is in use.
 #[derive(Debug)]
 pub(crate) struct FrameBudget {
     limit: usize,
@@ -60,7 +63,7 @@ impl FrameBudget {
         self.limit
     }
 
-    /// Whether somebody may be waiting for memory.
+    /// Whether connections may be waiting for memory.
     pub(crate) fn is_short(&self) -> bool {
         !self.has_room(0) || self.overdrawn.load(Ordering::Relaxed)
     }
@@ -75,8 +78,8 @@ impl FrameBudget {
         self.refusals.load(Ordering::Relaxed)
     }
 
-    /// Whether there is room for `more` bytes, or the overdraft is `charge`'s or can become it. If not, the shard is woken
-    /// when memory has been given back.
+    /// Whether there is room for `more` bytes, or the overdraft is `charge`'s or can become it. If
+    /// not, the shard is woken when memory has been given back.
     pub(crate) fn admits(self: &Arc<Self>, shard: ShardId, more: usize, charge: &mut Charge) -> bool {
         let admits = |charge: &mut Charge| {
             if charge.overdraft.is_some() || self.has_room(more) {
@@ -89,7 +92,7 @@ impl FrameBudget {
             return true;
         }
         self.waiting[usize::from(shard.0)].0.store(true, Ordering::SeqCst);
-        // Somebody may have given memory back before the flag could be seen.
+        // Memory may have been given back before the flag could be seen.
         if admits(charge) {
             return true;
         }
@@ -139,8 +142,8 @@ impl Charge {
         }
     }
 
-    /// An empty charge that takes the overdraft along, if there is one: the frame that it is for is the
-    /// one that exceeds the limit.
+    /// An empty charge that takes the overdraft along, if there is one: the frame that it is for is
+    /// the one that exceeds the limit.
     pub(crate) fn split(&mut self) -> Self {
         Self { budget: Arc::clone(&self.budget), bytes: 0, overdraft: self.overdraft.take() }
     }

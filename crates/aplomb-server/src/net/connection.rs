@@ -1,8 +1,9 @@
 //! One connection: what it is in the middle of, and whether it may be read from.
 //!
 //! What always holds: requests are handed out in the order in which they came, and no more of them
-//! than [`MAX_IN_FLIGHT`] and [`MAX_UNWRITTEN`] allow; a client that does not read its replies, sends
-//! faster than it is answered, or is over its quota, is not read from. That is all that it can do.
+//! than [`MAX_IN_FLIGHT`] and [`MAX_UNWRITTEN`] allow; a client that does not read its replies,
+//! sends faster than it is answered, or is over its quota, is not read from. That is all that it
+//! can do.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -34,12 +35,12 @@ pub(crate) struct Connection {
     reader: FrameReader,
     /// Frames that were read and may not be handed out yet.
     frames: VecDeque<Bytes>,
-    /// When they were there.
+    /// When each of `frames` had arrived.
     arrivals: VecDeque<Instant>,
     replies: Replies,
-    /// The socket may have something for us.
+    /// A read may bring bytes.
     readable: bool,
-    /// The socket may take something.
+    /// A write may take bytes.
     writable: bool,
     /// The client has closed its end, or half of it: a short read does not mean that all was read.
     hung_up: bool,
@@ -68,7 +69,7 @@ pub(crate) struct Lists {
 pub(crate) enum End {
     /// The client closed it.
     ByClient,
-    /// The network did, or the client in a hurry.
+    /// Without an orderly end: the network failed, or the client was killed.
     Broken,
     /// What came was not a frame.
     Malformed(String),
@@ -147,7 +148,7 @@ impl Connection {
         self.hung_up |= hung_up;
     }
 
-    /// The next request, if one is there and may be handed out; it is, at `at`.
+    /// The next request, handed out at `at`, if there is one and it may be.
     pub(crate) fn next_request(&mut self, at: Instant) -> Option<Request> {
         if !self.has_capacity() || self.replies.close_reason().is_some() {
             return None;
@@ -211,15 +212,16 @@ impl Connection {
         self.muted_until
     }
 
-    /// That time has come.
+    /// The time of [`Self::muted_until`] has come.
     pub(crate) fn unmute(&mut self, now: Instant) {
         self.muted_until = None;
         // It could not move a byte meanwhile.
         self.active = now;
     }
 
-    /// Writes what the socket takes. True if it takes more and the others have their turn first. `clock` is what was read last, and is read
-    /// again afterwards.
+    /// Writes replies as far as the socket takes them. True if it would take more and the others
+    /// have their turn first. `clock` is the time that was read last; it is read anew after the
+    /// write.
     pub(crate) fn write(&mut self, now: Instant, clock: &mut Instant) -> bool {
         if !self.writable || !self.replies.has_pieces() {
             return false;
@@ -256,8 +258,8 @@ impl Connection {
             (_, Some(End::Broken)) => Some(End::Broken),
             (Some(reason), _) if !self.replies.has_pieces() => Some(End::ByBroker(reason.clone())),
             (Some(_), _) | (None, None) => None,
-            // What the client asked before it left is still handed out: it may have been produced without acknowledgement.
-            // Replies that are made get one chance to be written.
+            // What the client asked before it left is still handed out: it may have been produced
+            // without acknowledgement. Replies that are made get one chance to be written.
             (None, Some(end)) => self.frames.is_empty().then(|| end.clone()),
         }
     }
@@ -267,7 +269,8 @@ impl Connection {
         self.replies.in_flight() == 0 && !self.replies.has_pieces()
     }
 
-    /// Whether the connection has moved no byte since `before` though it could have: it waits for its client, not for us.
+    /// Whether the connection has moved no byte since `before` though it could have: it waits for
+    /// its client, not for us.
     pub(crate) fn is_idle_since(&self, before: Instant) -> bool {
         let waits_for_us = self.replies.in_flight() > 0 || self.waits_to_be_read();
         self.active < before && (!waits_for_us || self.replies.has_pieces())
@@ -288,7 +291,7 @@ impl Connection {
         self.replies.unwritten()
     }
 
-    /// Whether it is we who do not read, for now.
+    /// Whether there is no byte because we do not read.
     fn waits_to_be_read(&self) -> bool {
         self.muted_until.is_some() || self.lists.ready || self.lists.hungry
     }

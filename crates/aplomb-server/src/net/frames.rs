@@ -1,9 +1,9 @@
 //! From a connection's bytes to frames.
 //!
-//! What always holds: each frame ends up in one buffer of its own, charged to the [`FrameBudget`] until
-//! its last slice is dropped. Small frames are cut out of one read of the shard's scratch buffer (a copy
-//! of a few kilobytes is cheaper than a system call); the rest of a large one is read straight into its
-//! buffer.
+//! What always holds: each frame ends up in one buffer of its own, charged to the [`FrameBudget`]
+//! until its last slice is dropped. Small frames are cut out of one read of the shard's scratch
+//! buffer (a copy of a few kilobytes is cheaper than a system call); the rest of a large one is
+//! read straight into its buffer.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use rustix::io::Errno;
 use super::budget::{Charge, FrameBudget};
 use super::transport::{Moved, Transport};
 
-/// A shard's buffer for what a socket has to say, in bytes.
+/// The size of a shard's buffer that small frames are read into, in bytes.
 pub(crate) const SCRATCH: usize = 32 * 1024;
 
 /// What a frame costs besides its bytes, in bytes: tiny frames are not free.
 const OVERHEAD: usize = 128;
 
-/// Below so many missing bytes the rest of a frame is read through the scratch buffer, along with what
-/// follows it.
+/// Below so many missing bytes the rest of a frame is read through the scratch buffer, along with
+/// what follows it.
 const DIRECT: usize = 8 * 1024;
 
 /// What a read came to.
@@ -40,7 +40,7 @@ pub(crate) enum Progress {
     End,
     /// The connection is broken.
     Broken(Errno),
-    /// The client does not speak our language.
+    /// These bytes are no frames.
     Malformed(FrameError),
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct ReadContext<'a> {
 #[derive(Debug)]
 pub(crate) struct FrameReader {
     cutter: FrameCutter,
-    /// What the frame at hand takes.
+    /// The memory of the frame at hand.
     charge: Option<Charge>,
 }
 
@@ -147,8 +147,8 @@ impl FrameReader {
         self.take(&beyond, next, frames).map_or_else(Progress::Malformed, |()| progress)
     }
 
-    /// Cuts `bytes`, the next of the stream, into frames. `first` is what a first new frame is charged
-    /// to: it may have the overdraft.
+    /// Cuts `bytes`, the next of the stream, into frames. `first` is what a first new frame is
+    /// charged to: it may have the overdraft.
     fn take(
         &mut self,
         mut bytes: &[u8],

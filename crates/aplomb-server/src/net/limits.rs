@@ -1,6 +1,7 @@
 //! How many connections there may be, in all and from one address.
 //!
-//! What always holds: a connection is counted as long as its [`Permit`] lives. The lock is held for a look into a small table only.
+//! What always holds: a connection is counted as long as its [`Permit`] lives. The lock is held for
+//! a look into a small table only.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -81,7 +82,8 @@ impl Connections {
         })
     }
 
-    /// Whether another connection may be accepted. If not, the acceptor is woken when one has ended.
+    /// Whether another connection may be accepted. If not, the acceptor is woken when one has
+    /// ended.
     pub(crate) fn has_room(&self) -> bool {
         if self.total.load(Ordering::SeqCst) < self.most.load(Ordering::SeqCst) {
             return true;

@@ -31,7 +31,7 @@ pub struct Listener {
     pub name: Arc<str>,
     /// How bytes travel on it.
     pub protocol: SecurityProtocol,
-    /// The socket.
+    /// Not blocking from [`crate::Server::start`] on.
     pub socket: TcpListener,
 }
 
@@ -44,7 +44,8 @@ pub struct NetConfig {
     pub max_frames: usize,
     /// How many connections there may be.
     pub connections: ConnectionLimits,
-    /// A connection that has moved no byte for so long is closed (`connections.max.idle.ms`); `None`: never.
+    /// A connection that has moved no byte for so long is closed (`connections.max.idle.ms`);
+    /// `None`: never.
     pub max_idle: Option<Duration>,
     /// `SO_SNDBUF` in bytes (`socket.send.buffer.bytes`); `None`: the system's choice.
     pub send_buffer: Option<usize>,

@@ -1,7 +1,8 @@
 //! A connection's replies: in the order of its requests, then onto the socket.
 //!
-//! What always holds: replies go out in the order in which requests came in, whatever order they are made in; their bytes are handed to
-//! the socket as they are, many pieces with one system call, never joined.
+//! What always holds: replies go out in the order in which requests came in, whatever order they
+//! are made in; their bytes are handed to the socket as they are, many pieces with one system call,
+//! never joined.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -28,7 +29,7 @@ pub(crate) enum Written {
     All,
     /// The socket takes no more for now.
     Blocked,
-    /// There is more to write, and the others' turn.
+    /// More could be written; the others have their turn first.
     Yield,
     /// The connection is broken.
     Broken(Errno),
@@ -75,7 +76,8 @@ impl Replies {
         }
     }
 
-    /// Takes the reply to a request. Those that are next in line go to the end of the bytes to write.
+    /// Takes the reply to a request. Those that are next in line go to the end of the bytes to
+    /// write.
     ///
     /// # Panics
     /// If the request was answered before, or never admitted.
@@ -125,7 +127,7 @@ impl Replies {
         self.close.as_ref()
     }
 
-    /// The attempt to write what is there begins at `at`.
+    /// The attempt to write all pieces begins at `at`.
     pub(crate) fn begin_sending(&mut self, at: Instant) {
         for (_, exchange) in self.sending.iter_mut().rev() {
             if exchange.sending.is_some() {
@@ -148,7 +150,7 @@ impl Replies {
         self.slots.get_mut(usize::try_from(index).ok()?)
     }
 
-    /// Sends what may leave now.
+    /// Sends pieces as far as the socket takes them.
     pub(crate) fn write(&mut self, transport: &mut Transport) -> Written {
         for _ in 0..WRITES_A_TURN {
             if self.pieces.is_empty() {

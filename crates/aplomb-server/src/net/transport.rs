@@ -1,7 +1,7 @@
 //! What carries a connection's bytes: reads into memory, writes many pieces with one call.
 //!
-//! What always holds: no call waits. `more` is what an edge-triggered loop has to know: without it the
-//! socket is empty, or full, and says so itself when that changes.
+//! What always holds: no call waits. `more` is what an edge-triggered loop has to know: without it
+//! the socket is empty, or full, and says so itself when that changes.
 
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -26,7 +26,8 @@ pub(crate) struct Moved {
 }
 
 impl Transport {
-    /// Appends to `into` what has come, as far as it has room. No bytes: the client has said its last.
+    /// Appends to `into` what has come, as far as it has room. No bytes: the client has said its
+    /// last.
     pub(crate) fn receive(&mut self, into: &mut Vec<u8>) -> Result<Moved, Errno> {
         match self {
             Self::Plain(socket) => {

@@ -24,8 +24,8 @@ use aplomb_server::net::{ConnectionLimits, Listener, NetConfig};
 use aplomb_server::{Server, ServerConfig, Switchboard};
 use bytes::{Bytes, BytesMut};
 
-/// As in the `aplomb` program: the system's allocator opens `/proc/sys/vm/overcommit_memory` when it first gives memory back, which no
-/// guarded thread may.
+/// As in the `aplomb` program: the system's allocator opens `/proc/sys/vm/overcommit_memory` when
+/// it first gives memory back, which no guarded thread may.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

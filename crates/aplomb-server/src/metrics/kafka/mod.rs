@@ -1,10 +1,13 @@
-//! The page as dashboards for Apache Kafka want it: the names that the Prometheus JMX exporter gives to Apache Kafka's MBeans, under
-//! Strimzi's rules (`…_total`, `networkProcessor`) and under Confluent's (`…persec`, `network_processor`). Where both rules give
-//! the same name there is one series.
+//! The page as dashboards for Apache Kafka want it: the names that the Prometheus JMX exporter
+//! gives to Apache Kafka's MBeans, under Strimzi's rules (`…_total`, `networkProcessor`) and under
+//! Confluent's (`…persec`, `network_processor`). Where both rules give the same name there is one
+//! series.
 //!
-//! What always holds: a zero here is true. What has no meaning for this broker (a JVM, ZooKeeper, a tier) is not there at all.
+//! What always holds: a zero here is true. Figures without a meaning for this broker (of a JVM, of
+//! a tier) are absent.
 //!
-//! Next: [`topics`] for what partitions count, [`requests`] for times, [`network`] for connections and loops.
+//! Next: [`topics`] for what partitions count, [`requests`] for times, [`network`] for connections
+//! and loops.
 
 mod network;
 mod requests;
@@ -29,7 +32,7 @@ const RATES: Duration = Duration::from_secs(60);
 /// Over which time quantiles are told: Apache Kafka's reservoirs forget within about five minutes.
 const QUANTILES: Duration = Duration::from_secs(150);
 
-/// What the broker's cores show.
+/// Figures of the broker, of which the server carries the shards.
 #[derive(Clone, Debug)]
 pub struct BrokerFigures {
     /// Each shard's figures, in order.

@@ -1,7 +1,8 @@
-//! Connections, loops, and what is parked (`SocketServer`, `KafkaRequestHandlerPool`, `DelayedOperationPurgatory`, `FetchSessionCache`).
+//! Connections, loops, and what is parked (`SocketServer`, `KafkaRequestHandlerPool`,
+//! `DelayedOperationPurgatory`, `FetchSessionCache`).
 //!
-//! A shard's loop is both Apache Kafka's network processor and its request handler: both idle figures are the share of time that loops
-//! wait for something to do, over the last minute or two.
+//! A shard's loop is both Apache Kafka's network processor and its request handler: both idle
+//! figures are the share of time that loops wait for something to do, over the last minute or two.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -117,7 +118,8 @@ fn put_connections(
     before: &[Moment],
     ago: Duration,
 ) {
-    // Names under Strimzi's rules and under Confluent's, the latter's label for a loop differing too.
+    // Names under Strimzi's rules and under Confluent's, the latter's label for a loop differing
+    // too.
     const FIGURES: [([&str; 2], Kind, &str); 5] = [
         (
             [

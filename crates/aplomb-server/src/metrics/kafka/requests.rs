@@ -1,7 +1,7 @@
 //! How many requests there were and how long they took (`RequestMetrics`).
 //!
-//! Quantiles are of the last minutes ([`super::QUANTILES`]); a stage that nothing went through in that time says 0, as in Apache
-//! Kafka. Requests are counted when their response has been sent.
+//! Quantiles are of the last minutes ([`super::QUANTILES`]); a stage that nothing went through in
+//! that time says 0, as in Apache Kafka. Requests are counted when their response has been sent.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::figures::{ApiTotals, Distribution, LoopFigures, Stage};
 const SHOWN: [(&str, f64); 6] =
     [("0.50", 0.5), ("0.75", 0.75), ("0.95", 0.95), ("0.98", 0.98), ("0.99", 0.99), ("0.999", 0.999)];
 
-/// Fetches are shown twice in Apache Kafka: as such, and by who asks. Nobody but consumers asks yet.
+/// Fetches are shown twice in Apache Kafka: as such, and by who asks. Only consumers ask yet.
 const FETCH: &str = "Fetch";
 const CONSUMERS: &str = "FetchConsumer";
 const FOLLOWERS: &str = "FetchFollower";
@@ -72,14 +72,14 @@ impl Requests {
             })
             .collect();
         let (_, before) = self.recent.before(now, &current);
-        let nobody = ApiTotals::default();
+        let none = ApiTotals::default();
         let mut rows = Vec::with_capacity(SUPPORTED.len() + 2);
         for ((served, totals), before) in SUPPORTED.iter().zip(&current).zip(before) {
             let name = served.key.name();
             rows.push(Row { name, totals, before });
             if name == FETCH {
                 rows.push(Row { name: CONSUMERS, totals, before });
-                rows.push(Row { name: FOLLOWERS, totals: &nobody, before: &nobody });
+                rows.push(Row { name: FOLLOWERS, totals: &none, before: &none });
             }
         }
         put_versions(page, &rows);
@@ -105,7 +105,7 @@ fn put_versions(page: &mut Page, rows: &[Row<'_>]) {
     }
 }
 
-/// Fetches are counted once, whoever asks.
+/// Fetches are counted once, and not by who asks.
 fn put_errors(page: &mut Page, rows: &[Row<'_>]) {
     for name in per_sec!("kafka_network_requestmetrics_errors") {
         let mut samples = page.samples(name, Kind::Counter, "Error codes in responses, NONE included.");

@@ -1,5 +1,5 @@
-//! What partitions count, by topic and in all (`BrokerTopicMetrics`); how their logs look (`Log`, `Partition`); how many there are
-//! (`ReplicaManager`, `KafkaController`, `LogManager`).
+//! What partitions count, by topic and in all (`BrokerTopicMetrics`); how their logs look (`Log`,
+//! `Partition`); how many there are (`ReplicaManager`, `KafkaController`, `LogManager`).
 //!
 //! What always holds: totals do not fall when a topic is deleted.
 
@@ -10,7 +10,7 @@ use aplomb_broker::figures::{Count, Counts, PartitionFigures};
 use super::super::page::{Kind, Labels, Page};
 use super::{BrokerFigures, per_sec};
 
-/// Not a topic of anybody's, but a log.
+/// A log, but no topic of a client.
 const METADATA_LOG: &str = "__cluster_metadata";
 
 /// What is counted by topic.
@@ -221,7 +221,8 @@ impl Topics {
             |_| 0,
         );
         put("kafka_cluster_partition_underminisr", "Whether fewer are in sync than have to be.", |_| 0);
-        // `min.insync.replicas` asks for no more replicas than there are (KIP-966), and Apache Kafka says 1 here for one replica.
+        // `min.insync.replicas` asks for no more replicas than there are (KIP-966), and Apache
+        // Kafka says 1 here for one replica.
         put("kafka_cluster_partition_atminisr", "Whether no more are in sync than have to be.", |_| 1);
     }
 
