@@ -1,6 +1,8 @@
-//! What is done before the run, one request after the other: find a broker, make the topic, wait for its leaders.
+//! What is done before the run, one request after the other: find a broker, make the topic, wait
+//! for its leaders.
 //!
-//! This alone waits for answers; it has a time limit for each. [`Asker`] is for others who have something to ask beside a load, too.
+//! Nothing else here waits for answers; each wait has a limit. [`Asker`] is also for questions that
+//! have nothing to do with a load.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
@@ -14,16 +16,15 @@ use aplomb_protocol::messages::{CreateTopicsRequest, CreateTopicsResponse, Metad
 use aplomb_protocol::{Message, Request};
 use bytes::Bytes;
 
-use crate::client::{decode, versions_request};
 use crate::topic::{Described, TopicView, code_name, describe, question};
-use crate::versions::{FIRST_ASKED, Versions, read_answer};
+use crate::versions::{FIRST_ASKED, Versions, decode, read_answer, versions_request};
 use crate::{BenchError, NewTopic, Spec};
 
 /// How long a connection and an answer are waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long leaders are waited for.
 const LEADERS: Duration = Duration::from_secs(30);
-/// How often is looked for them.
+/// Between two looks for them.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The largest answer that is believed, in bytes.
 const LARGEST_FRAME: usize = 64 * 1024 * 1024;
@@ -71,7 +72,7 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// The first of the brokers to begin with that answers.
+    /// Connects to the first bootstrap broker that answers.
     fn any(spec: &Spec) -> Result<Self, BenchError> {
         let mut failed = None;
         for address in &spec.bootstrap {
@@ -86,7 +87,7 @@ impl Asker {
     /// Connects to a broker, as `host:port`, and asks for its versions.
     ///
     /// # Errors
-    /// When nobody is there, or when it does not speak the protocol.
+    /// When the address does not answer, or does not speak the protocol.
     pub fn connect(address: &str, client_id: &str) -> Result<Self, BenchError> {
         let unreachable = |error| BenchError::Unreachable { address: address.to_owned(), error };
         let mut last = io::ErrorKind::NotFound.into();

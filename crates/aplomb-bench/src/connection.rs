@@ -1,7 +1,9 @@
-//! One TCP connection that never waits: bytes go out as far as the socket takes them, frames come in as far as they are there.
+//! One TCP connection that never waits: bytes go out as far as the socket takes them, frames come
+//! in as far as they are there.
 //!
-//! What always holds: answers come in the order of the requests, which is how Kafka's brokers answer on one connection; each request carries what
-//! its sender wants to remember (`T`), and gets it back with the answer or with the loss of the connection.
+//! What always holds: answers come in the order of the requests, which is how Kafka's brokers
+//! answer on one connection; each request carries what its sender wants to remember (`T`), and gets
+//! it back with the answer or with the loss of the connection.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Read as _, Write as _};
@@ -12,6 +14,8 @@ use aplomb_model::Instant;
 use aplomb_protocol::frame::FrameCutter;
 use bytes::Bytes;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
+
+use crate::versions::malformed;
 
 /// The largest response that is believed, in bytes.
 const LARGEST_FRAME: usize = 512 * 1024 * 1024;
@@ -189,8 +193,4 @@ impl<T> Connection<T> {
         let first = self.waiting.pop_front().expect("it was looked at above");
         Ok(Some(Came::Answer(first.what, frame.slice(4..))))
     }
-}
-
-fn malformed(what: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
 }

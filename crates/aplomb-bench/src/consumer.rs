@@ -1,6 +1,8 @@
-//! A consumer: reads its partitions from some place on, and tells from each record of this run how long it took to get here.
+//! A consumer: reads its partitions from some place on, and tells from each record of this run how
+//! long it took to get here.
 //!
-//! What always holds: the next offset moves with what was read and never backwards, except where a broker says that there is no such offset.
+//! What always holds: the next offset moves with what was read and never backwards, except where a
+//! broker says that there is no such offset.
 
 use std::time::Duration;
 
@@ -24,11 +26,11 @@ const BACKOFF: Duration = Duration::from_millis(100);
 /// The largest batch that is unpacked, in bytes.
 pub(crate) const LARGEST_BATCH: usize = 256 * 1024 * 1024;
 
-/// `ListOffsets` by these times asks for the log's ends (`ListOffsetsRequest.EARLIEST_TIMESTAMP` and `LATEST_TIMESTAMP`).
+/// `ListOffsets` by these times asks for the log's ends (`ListOffsetsRequest.EARLIEST_TIMESTAMP`
+/// and `LATEST_TIMESTAMP`).
 pub(crate) const EARLIEST: i64 = -2;
 pub(crate) const LATEST: i64 = -1;
 
-/// One consumer.
 #[derive(Debug)]
 pub(crate) struct Consumer {
     spec: ConsumerSpec,
@@ -37,7 +39,7 @@ pub(crate) struct Consumer {
     /// Whether it ends where the log ended when it began.
     ends: bool,
     schedule: Option<Schedule>,
-    lanes: Vec<Lane>,
+    lanes: Vec<ReadPartition>,
     begin: Option<Instant>,
     /// Records of this run that it has seen, those of the warm-up too.
     pub(crate) received: u64,
@@ -45,7 +47,7 @@ pub(crate) struct Consumer {
 
 /// A partition of this consumer.
 #[derive(Debug)]
-struct Lane {
+struct ReadPartition {
     partition: usize,
     next: Option<i64>,
     end: Option<i64>,
@@ -55,25 +57,24 @@ struct Lane {
 /// What to ask a broker.
 #[derive(Debug)]
 pub(crate) enum Ask {
-    /// Where logs begin or end, for the lanes with these numbers.
+    /// Where the logs of partitions begin or end.
     Offsets(ListOffsetsRequest, OffsetsOf),
-    /// Records. It was due then.
+    /// Records, and when the fetch was due.
     Fetch(FetchRequest, Instant),
 }
 
-/// Which question a `ListOffsets` was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OffsetsOf {
-    /// Where to begin.
+    /// At which offset reading begins.
     Begin,
-    /// Where to stop.
+    /// At which offset it ends.
     End,
 }
 
 impl Consumer {
     /// Reads `partitions`. With `ends` it is done when it has read what was there at the beginning.
     pub(crate) fn new(spec: &ConsumerSpec, from: From, ends: bool, partitions: Vec<usize>, run: u64) -> Self {
-        let lane = |partition| Lane { partition, next: None, end: None, rests_until: None };
+        let lane = |partition| ReadPartition { partition, next: None, end: None, rests_until: None };
         Self {
             spec: spec.clone(),
             run,
@@ -109,18 +110,18 @@ impl Consumer {
 
     /// Whether everything was read that it is to read.
     pub(crate) fn has_read_all(&self) -> bool {
-        self.ends && self.lanes.iter().all(Lane::is_done)
+        self.ends && self.lanes.iter().all(ReadPartition::is_done)
     }
 
     /// The next request to this broker, on a connection where nothing is under way.
     pub(crate) fn ask(&mut self, broker: i32, topic: &TopicView, now: Instant) -> Option<Ask> {
-        let leads = |lane: &Lane| {
+        let leads = |lane: &ReadPartition| {
             topic.leaders.get(lane.partition).copied().flatten() == Some(broker)
                 && lane.rests_until.is_none_or(|until| until <= now)
         };
         for (which, time, lacks) in [
-            (OffsetsOf::Begin, self.first_time(), Lane::lacks_begin as fn(&Lane) -> bool),
-            (OffsetsOf::End, LATEST, Lane::lacks_end),
+            (OffsetsOf::Begin, self.first_time(), ReadPartition::lacks_begin as fn(&ReadPartition) -> bool),
+            (OffsetsOf::End, LATEST, ReadPartition::lacks_end),
         ] {
             if which == OffsetsOf::End && !self.ends {
                 continue;
@@ -233,7 +234,8 @@ impl Consumer {
                 }
             }
         }
-        // A fetch that found nothing has waited for records and not for a broker, unless it had a time of its own.
+        // A fetch that found nothing has waited for records and not for a broker, unless it had a
+        // time of its own.
         if records > 0 || self.schedule.is_some() {
             stats.fetched(due, now);
         }
@@ -260,7 +262,8 @@ impl Consumer {
                         };
                         let offset =
                             batch.header.record_offset(record.offset_delta).map_or(next, |o| o.to_wire());
-                        // The broker sends whole batches, also when the first record wanted is in the middle.
+                        // The broker sends whole batches, also when the first record wanted is in
+                        // the middle.
                         if offset < next {
                             continue;
                         }
@@ -286,9 +289,9 @@ impl Consumer {
     }
 
     /// The connection has gone and the answer with it.
-    pub(crate) fn lost(&mut self, due: Option<Instant>, now: Instant, stats: &mut Stats) {
+    pub(crate) fn lost(&mut self, due: Instant, now: Instant, stats: &mut Stats) {
         // A fetch at a fixed time that was lost has taken at least until now.
-        if let Some(due) = due.filter(|_| self.schedule.is_some()) {
+        if self.schedule.is_some() {
             stats.fetched(due, now);
         }
     }
@@ -300,12 +303,12 @@ impl Consumer {
         rests.chain(due).chain(self.begin.filter(|begin| *begin > now)).min()
     }
 
-    fn lane(&mut self, partition: i32) -> Option<&mut Lane> {
+    fn lane(&mut self, partition: i32) -> Option<&mut ReadPartition> {
         self.lanes.iter_mut().find(|lane| i32::try_from(lane.partition) == Ok(partition))
     }
 }
 
-impl Lane {
+impl ReadPartition {
     fn lacks_begin(&self) -> bool {
         self.next.is_none()
     }

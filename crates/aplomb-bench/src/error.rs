@@ -4,7 +4,8 @@ use std::io;
 
 use aplomb_protocol::{DecodeError, EncodeError};
 
-/// Why there is no report. What goes wrong at a broker during a run is counted in the report instead.
+/// Why there is no report. What goes wrong at a broker during a run is counted in the report
+/// instead.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// The specification contradicts itself.

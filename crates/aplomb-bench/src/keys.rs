@@ -1,5 +1,6 @@
-//! Which key a record has, and which partition follows from it: Murmur2, as in Apache Kafka's default partitioner
-//! (`org.apache.kafka.common.utils.Utils.murmur2`, `BuiltInPartitioner.partitionForKey`), so that keys go where its producer would send them.
+//! Which key a record has, and which partition follows from it: Murmur2, as in Apache Kafka's
+//! default partitioner (`org.apache.kafka.common.utils.Utils.murmur2`,
+//! `BuiltInPartitioner.partitionForKey`), so that keys go where its producer would send them.
 
 use aplomb_model::SplitMix64;
 
@@ -9,12 +10,12 @@ use crate::KeyDistribution;
 #[derive(Debug)]
 pub(crate) struct Keys {
     dice: SplitMix64,
-    kind: Kind,
+    kind: Drawing,
     key: Vec<u8>,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum Drawing {
     Sticky,
     RoundRobin {
         next: usize,
@@ -39,16 +40,16 @@ impl Keys {
     /// Keys of `size` bytes. Those with another `seed` come in another order.
     pub(crate) fn new(distribution: KeyDistribution, size: usize, seed: u64) -> Self {
         let kind = match distribution {
-            KeyDistribution::Sticky => Kind::Sticky,
-            KeyDistribution::RoundRobin => Kind::RoundRobin { next: seed as usize },
-            KeyDistribution::Uniform(keys) => Kind::Uniform(keys),
+            KeyDistribution::Sticky => Drawing::Sticky,
+            KeyDistribution::RoundRobin => Drawing::RoundRobin { next: seed as usize },
+            KeyDistribution::Uniform(keys) => Drawing::Uniform(keys),
             KeyDistribution::Zipf { keys, exponent } => {
                 let mut sum = 0.0;
                 let weights = (1..=keys).map(|k| {
                     sum += (k as f64).powf(-exponent);
                     sum
                 });
-                Kind::Zipf(weights.collect())
+                Drawing::Zipf(weights.collect())
             }
         };
         Self { dice: SplitMix64::new(seed), kind, key: vec![b'0'; size] }
@@ -57,13 +58,13 @@ impl Keys {
     /// Decides for the next record of a topic with `partitions` partitions.
     pub(crate) fn choose(&mut self, partitions: usize) -> Choice<'_> {
         let number = match &mut self.kind {
-            Kind::Sticky => return Choice::Sticky,
-            Kind::RoundRobin { next } => {
+            Drawing::Sticky => return Choice::Sticky,
+            Drawing::RoundRobin { next } => {
                 *next = next.wrapping_add(1);
                 return Choice::Partition(*next % partitions);
             }
-            Kind::Uniform(keys) => self.dice.bits() % *keys,
-            Kind::Zipf(sums) => {
+            Drawing::Uniform(keys) => self.dice.bits() % *keys,
+            Drawing::Zipf(sums) => {
                 let all = sums.last().copied().unwrap_or_default();
                 let at = (self.dice.bits() >> 11) as f64 / (1u64 << 53) as f64 * all;
                 sums.partition_point(|sum| *sum <= at).min(sums.len() - 1) as u64
@@ -113,7 +114,8 @@ mod tests {
 
     #[test]
     fn keys_hash_as_in_apache_kafka() {
-        // Values from org.apache.kafka.common.utils.UtilsTest.testMurmur2, as signed 32-bit numbers there.
+        // Values from org.apache.kafka.common.utils.UtilsTest.testMurmur2, as signed 32-bit numbers
+        // there.
         for (key, hash) in [
             ("21", -973_932_308),
             ("foobar", -790_332_482),

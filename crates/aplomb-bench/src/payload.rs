@@ -1,4 +1,5 @@
-//! What is in a record: whose run it is of, when it was due, and bytes that neither compress to nothing nor not at all.
+//! What is in a record: whose run it is of, when it was due, and bytes that neither compress to
+//! nothing nor not at all.
 
 use aplomb_model::{Instant, SplitMix64};
 
@@ -20,7 +21,8 @@ impl Payload {
     /// Values of `size` bytes of the run number `run`.
     pub(crate) fn new(run: u64, size: usize, seed: u64) -> Self {
         let mut dice = SplitMix64::new(seed);
-        // 64 different letters: three quarters of a byte are news, as in text that was encoded once.
+        // 64 different letters: three quarters of a byte are news, as in text that was encoded
+        // once.
         let letter = |bits: u64| b'0' + (bits % 64) as u8;
         let filling = (0..FILLING.max(size)).map(|_| letter(dice.bits())).collect();
         let mut value = vec![0; size];

@@ -36,9 +36,9 @@ pub struct Progress {
 /// Latencies in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Latency {
-    /// How many.
+    /// Latencies that were counted.
     pub count: u64,
-    /// Their mean.
+    /// The arithmetic mean.
     pub mean: f64,
     /// The shortest.
     pub min: u64,
@@ -56,7 +56,8 @@ pub struct Latency {
     pub max: u64,
 }
 
-/// One second of a run. Latencies are those of the records that were due in it, whenever they came to their end.
+/// One second of a run. Latencies are those of the records that were due in it, whenever they came
+/// to their end.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The second, from 0 at the end of the warm-up.
@@ -71,7 +72,7 @@ pub struct Row {
     pub received: u64,
     /// Bytes of the values that arrived in it.
     pub received_bytes: u64,
-    /// Errors in it.
+    /// Errors that came up in it; most are survived.
     pub errors: u64,
     /// From due time to acknowledgement.
     pub produce: Latency,
@@ -88,7 +89,8 @@ pub struct Report {
     pub started_at_ms: i64,
     /// Partitions of the topic.
     pub partitions: usize,
-    /// From due time to acknowledgement; for records that had none, to the moment at which they were given up.
+    /// From due time to acknowledgement; for records that had none, to the moment at which they
+    /// were given up.
     pub produce: Latency,
     /// From due time to arrival.
     pub end_to_end: Latency,
@@ -104,7 +106,7 @@ pub struct Report {
     pub received: u64,
     /// Bytes of their values.
     pub received_bytes: u64,
-    /// Records that arrived and were of somebody else.
+    /// Records that arrived and are not of this run.
     pub foreign: u64,
     /// Batches that were sent more than once.
     pub retries: u64,
@@ -112,7 +114,8 @@ pub struct Report {
     pub errors: BTreeMap<String, u64>,
     /// The measured part, second by second.
     pub rows: Vec<Row>,
-    /// How late the generator itself was: from the time at which a client wanted its turn to the turn.
+    /// How late the generator itself was: from the time at which a client wanted its turn to the
+    /// turn.
     pub lateness: Latency,
     /// What was acknowledged and when, if [`Spec::ledger`] asked for it.
     pub ledger: Option<Ledger>,
@@ -236,7 +239,8 @@ impl Report {
         }
     }
 
-    /// Latencies, in microseconds to two digits, of what was due in these seconds of the measured part.
+    /// Latencies, in microseconds to two digits, of what was due in these seconds of the measured
+    /// part.
     #[must_use]
     pub fn histogram(&self, kind: Kind, seconds: Range<usize>) -> Histogram<u64> {
         let rows = &self.seconds[kind as usize];
@@ -251,7 +255,8 @@ impl Report {
         sum
     }
 
-    /// Records a second over the measured part, acknowledged or, where nothing was produced, received.
+    /// Records a second over the measured part, acknowledged or, where nothing was produced,
+    /// received.
     #[must_use]
     pub fn rate(&self) -> f64 {
         if self.spec.workload.produces() {

@@ -21,13 +21,13 @@ use crate::{BenchError, From, Ledger, Spec, Workload};
 
 /// How long clients have for connecting before the start.
 const READY: Duration = Duration::from_secs(30);
-/// Between the moment at which everybody is ready and the first record.
+/// Between the moment at which all clients are ready and the first record.
 const LEAD: Duration = Duration::from_millis(50);
 /// How often `observer` is called.
 const OBSERVED: Duration = Duration::from_secs(1);
 
-/// Does what `spec` says. `observer` hears of the progress once a second, and may end the run: then no more records fall due, and what is
-/// under way is waited for as at the end.
+/// Does what `spec` says. `observer` hears of the progress once a second, and may end the run: then
+/// no more records fall due, and what is under way is waited for as at the end.
 ///
 /// # Errors
 /// [`BenchError`] when the run could not begin. What goes wrong later is in the report.
@@ -97,7 +97,7 @@ pub fn run(
     Ok(report)
 }
 
-/// The partitions that are written to and read from, of so many.
+/// The partitions that are written to and read from; the topic has `there` of them.
 fn partitions(spec: &Spec, there: usize) -> Result<Vec<usize>, BenchError> {
     let partitions = spec.only.clone().unwrap_or_else(|| (0..there).collect());
     match partitions.iter().find(|partition| **partition >= there) {
@@ -182,7 +182,7 @@ fn observe(
     }
 }
 
-/// Records due in so much time.
+/// Records due in the first `elapsed` of the run.
 fn due_by(spec: &Spec, elapsed: Duration) -> u64 {
     let elapsed = elapsed.min(spec.warm_up + spec.duration);
     u64::try_from(elapsed.as_nanos() * u128::from(spec.producers.rate) / 1_000_000_000).unwrap_or(u64::MAX)

@@ -1,6 +1,7 @@
 //! When things are to happen: at fixed distances, shared by several who take turns.
 //!
-//! What always holds: a due time depends on its number and on nothing else. Whoever is late finds all the times that have passed.
+//! What always holds: a due time depends on its number and on nothing else. A taker that is late
+//! finds all the times that have passed.
 
 use std::time::Duration;
 
@@ -19,12 +20,13 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// The times of taker number `taker` of `takers`, who together have `rate` a second from `begin` until `length` later.
+    /// The times of taker number `taker` of `takers`, who together have `rate` a second from
+    /// `begin` until `length` later.
     pub(crate) fn new(begin: Instant, length: Duration, rate: u64, taker: usize, takers: usize) -> Self {
         Self { begin, end: begin + length, rate, takers: takers as u64, taker: taker as u64, next: 0 }
     }
 
-    /// The next due time that nobody has taken; `None` after the end.
+    /// The next due time that has not been taken; `None` after the end.
     pub(crate) fn peek(&self) -> Option<Instant> {
         self.ahead(0)
     }

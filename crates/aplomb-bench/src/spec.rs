@@ -13,7 +13,7 @@ use crate::payload::STAMP_SIZE;
 pub struct Spec {
     /// Brokers to begin with, as `host:port`.
     pub bootstrap: Vec<String>,
-    /// The topic.
+    /// The topic's name.
     pub topic: String,
     /// How to make the topic if it is not there; without this it has to be.
     pub create: Option<NewTopic>,
@@ -37,7 +37,8 @@ pub struct Spec {
     pub consumers: ConsumerSpec,
     /// Partitions that are written to and read from; without it, all.
     pub only: Option<Vec<usize>>,
-    /// Whether the report has a [`Ledger`](crate::Ledger): 16 bytes for each record that was acknowledged.
+    /// Whether the report has a [`Ledger`](crate::Ledger): 16 bytes for each record that was
+    /// acknowledged.
     pub ledger: bool,
 }
 
@@ -55,11 +56,11 @@ pub enum Workload {
 /// A topic to be made.
 #[derive(Clone, Debug)]
 pub struct NewTopic {
-    /// Its partitions.
+    /// How many partitions it gets.
     pub partitions: i32,
     /// Its replicas; -1 for the broker's default.
     pub replication_factor: i16,
-    /// Its configuration.
+    /// Topic settings, as name and value.
     pub configs: Vec<(String, String)>,
 }
 
@@ -90,7 +91,8 @@ pub struct ProducerSpec {
     pub max_in_flight: usize,
     /// Whether batches carry a producer id and sequence numbers.
     pub idempotent: bool,
-    /// Bytes of records that one producer holds; beyond it the schedule goes on and records are made later, from the times at which they were due.
+    /// Bytes of records that one producer holds; beyond it the schedule goes on and records are
+    /// made later, from the times at which they were due.
     pub buffer_memory: usize,
     /// A record is given up after this (`delivery.timeout.ms`).
     pub delivery_timeout: Duration,
@@ -142,7 +144,8 @@ pub struct ConsumerSpec {
     pub clients: usize,
     /// Where [`Workload::Consume`] begins.
     pub from: From,
-    /// Fetches a second, all consumers together, at times fixed beforehand; without it a fetch follows the answer to the last.
+    /// Fetches a second, all consumers together, at times fixed beforehand; without it a fetch
+    /// follows the answer to the last.
     pub fetch_rate: Option<u64>,
     /// How long a broker may wait for records (`fetch.max.wait.ms`).
     pub max_wait: Duration,
@@ -157,7 +160,8 @@ pub struct ConsumerSpec {
 /// Where consumers begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
-    /// At the first record; the run ends early when everything that was there at its start has been read.
+    /// At the first record; the run ends early when everything that was there at its start has been
+    /// read.
     Beginning,
     /// Behind the last record.
     End,

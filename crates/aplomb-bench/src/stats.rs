@@ -1,7 +1,8 @@
 //! What a worker counts: latencies in all and by the second, errors by name.
 //!
-//! What always holds: a latency belongs to the second in which its record was due, so that a stall stands where it happened and not where it
-//! ended. Times before the measured part begins are warm-up and are counted as such only.
+//! What always holds: a latency belongs to the second in which its record was due, so that a stall
+//! stands where it happened and not where it ended. Times before the measured part begins are
+//! warm-up and are counted as such only.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use aplomb_model::Instant;
 use hdrhistogram::Histogram;
 
-use crate::ledger::Entry;
+use crate::ledger::Acknowledged;
 
 /// Latencies in microseconds, to three digits.
 pub(crate) type Precise = Histogram<u64>;
@@ -29,7 +30,7 @@ pub(crate) struct Series {
     pub(crate) warm_up: u64,
 }
 
-/// What has happened since it was last looked at, for those who watch.
+/// What has happened since the last look, for progress lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Live {
     pub(crate) acknowledged: u64,
@@ -49,13 +50,15 @@ pub(crate) struct Stats {
     pub(crate) end_to_end: Series,
     /// From the time at which a fetch was due, or was sent if it had none, to its answer.
     pub(crate) fetch: Series,
-    /// From the time at which a client wanted a turn to the turn, for turns of the schedule alone: the generator's own fault.
+    /// From the time at which a client wanted a turn to the turn, for turns of the schedule alone:
+    /// the generator's own fault.
     pub(crate) lateness: Precise,
     /// Records and bytes of values that arrived, by the second of arrival.
     pub(crate) arrived: Vec<(u64, u64)>,
     /// Records acknowledged, by the second of the acknowledgement.
     pub(crate) acknowledged: Vec<u64>,
-    /// Records that were given up, by the second in which they were due: (in all, of these those that have a latency).
+    /// Records that were given up, by the second in which they were due: (in all, of these those
+    /// that have a latency).
     pub(crate) given_up: Vec<(u64, u64)>,
     /// What went wrong, by the second.
     pub(crate) troubles: Vec<u64>,
@@ -73,8 +76,8 @@ pub(crate) struct Stats {
     pub(crate) retries: u64,
     /// Records acknowledged, those of the warm-up too.
     pub(crate) ever_acknowledged: u64,
-    /// The same one by one, if somebody wants to know.
-    pub(crate) ledger: Option<Vec<Entry>>,
+    /// The same one by one, if the run has a ledger.
+    pub(crate) ledger: Option<Vec<Acknowledged>>,
     live: Live,
 }
 
@@ -165,7 +168,7 @@ impl Stats {
         }
         if let Some(ledger) = &mut self.ledger {
             let at_us = signed_micros(self.measured_from, now);
-            ledger.extend(due.iter().map(|due| Entry { due: *due, at_us }));
+            ledger.extend(due.iter().map(|due| Acknowledged { due: *due, at_us }));
         }
         self.ever_acknowledged += due.len() as u64;
         self.live.acknowledged += due.len() as u64;
@@ -183,7 +186,8 @@ impl Stats {
         self.live.given_up += due.len() as u64;
     }
 
-    /// Records were given up because of their age, which is in the latencies: it would have been longer still.
+    /// Records were given up because of their age, which is in the latencies: it would have been
+    /// longer still.
     pub(crate) fn expired(&mut self, due: &[Instant], now: Instant) {
         let measured = self.measured(due);
         self.failed += measured;
@@ -202,7 +206,8 @@ impl Stats {
         self.produce.add(self.measured_from, due, now);
     }
 
-    /// A client wanted a turn at `wanted` and has it now. What lies before the measured part does not count.
+    /// A client wanted a turn at `wanted` and has it now. What lies before the measured part does
+    /// not count.
     pub(crate) fn came_late(&mut self, wanted: Instant, now: Instant) {
         if wanted >= self.measured_from {
             self.lateness.saturating_record(micros(now.since(wanted)));
@@ -361,7 +366,7 @@ mod tests {
         others.begin(ms(1_000));
         others.acknowledged(&[ms(1_100), ms(1_200)], ms(1_300));
         stats.merge(&others);
-        let entry = |due, at_us| Entry { due: ms(due), at_us };
+        let entry = |due, at_us| Acknowledged { due: ms(due), at_us };
         let all = [entry(500, -100_000), entry(1_100, 300_000), entry(1_200, 300_000)];
         assert_eq!(stats.ledger.as_deref(), Some(&all[..]));
     }

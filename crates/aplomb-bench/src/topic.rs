@@ -19,12 +19,12 @@ pub(crate) struct TopicView {
 }
 
 impl TopicView {
-    /// Who leads these partitions.
+    /// The leaders of these partitions, one each where there is one.
     pub(crate) fn leaders_of(&self, partitions: &[usize]) -> impl Iterator<Item = i32> {
         partitions.iter().filter_map(|partition| self.leaders.get(*partition).copied().flatten())
     }
 
-    /// Whether nobody leads one of these partitions.
+    /// Whether one of these partitions has no leader.
     pub(crate) fn lacks_a_leader_of(&self, partitions: &[usize]) -> bool {
         self.leaders_of(partitions).count() < partitions.len()
     }
@@ -43,7 +43,7 @@ pub(crate) fn question(topic: &str) -> MetadataRequest {
     MetadataRequest { topics: Some(topics), allow_auto_topic_creation: false, ..Default::default() }
 }
 
-/// Reads the answer.
+/// Reads the answer to [`question`].
 pub(crate) fn describe(topic: &str, response: &MetadataResponse) -> Described {
     let brokers = response.brokers.iter().map(|b| (b.node_id, format!("{}:{}", bracketed(&b.host), b.port)));
     let brokers: BTreeMap<i32, String> = brokers.collect();

@@ -1,7 +1,12 @@
-//! Which version of an API both sides speak: the highest.
+//! Which version of an API both sides speak (the highest), and answers read in it.
 
-use aplomb_protocol::messages::ApiVersionsResponse;
-use aplomb_protocol::{ApiKey, Request, VersionRange};
+use std::error::Error;
+use std::io;
+
+use aplomb_model::ErrorCode;
+use aplomb_protocol::messages::{ApiVersionsRequest, ApiVersionsResponse};
+use aplomb_protocol::{ApiKey, DecodeError, Message, Reader, Request, VersionRange};
+use bytes::Bytes;
 
 /// What a broker said it speaks.
 #[derive(Clone, Debug, Default)]
@@ -31,13 +36,35 @@ impl Versions {
 /// The version to ask for versions with, before any is known.
 pub(crate) const FIRST_ASKED: i16 = 3;
 
-/// Reads the answer to that. A broker that lacks the version answers in version 0, with an error that says so (KIP-511).
-pub(crate) fn read_answer(body: bytes::Bytes) -> Result<ApiVersionsResponse, aplomb_protocol::DecodeError> {
-    use aplomb_model::ErrorCode;
-    use aplomb_protocol::Message as _;
+/// Asks for versions in the name of this program.
+pub(crate) fn versions_request() -> ApiVersionsRequest {
+    ApiVersionsRequest {
+        client_software_name: "aplomb-bench".to_owned(),
+        client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..Default::default()
+    }
+}
+
+/// Reads the answer to that. A broker that lacks the version answers in version 0, with an error
+/// that says so (KIP-511).
+pub(crate) fn read_answer(body: Bytes) -> Result<ApiVersionsResponse, DecodeError> {
     let code = body.first_chunk().map(|raw| i16::from_be_bytes(*raw));
     let version = if code == Some(ErrorCode::UnsupportedVersion.to_wire()) { 0 } else { FIRST_ASKED };
     ApiVersionsResponse::from_bytes(body, version)
+}
+
+/// Reads a response of any other kind, from behind its correlation id.
+pub(crate) fn decode<T: Message>(api: ApiKey, version: i16, bytes: Bytes) -> io::Result<T> {
+    let mut reader = Reader::new(bytes);
+    if api.response_header_version(version) > 0 {
+        reader.skip_tags().map_err(malformed)?;
+    }
+    T::decode(&mut reader, version).map_err(malformed)
+}
+
+/// A request or a response that is not of the protocol.
+pub(crate) fn malformed(error: impl Into<Box<dyn Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
 /// The highest version that names topics by name, for brokers that give them no ids.

@@ -1,6 +1,7 @@
 //! One thread: an event loop over the sockets of its clients.
 //!
-//! What always holds: a client has a turn when a socket of its own is ready or when the time that it named has come, and at no other time.
+//! What always holds: a client has a turn when a socket of its own is ready or when the time that
+//! it named has come, and at no other time.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -23,13 +24,14 @@ use crate::schedule::Schedule;
 use crate::stats::{Live, Stats};
 use crate::{Spec, Workload};
 
-/// Turns for the schedule alone are this far apart: closer ones would cost more than the records in them.
+/// Turns for the schedule alone are this far apart: closer ones would cost more than the records in
+/// them.
 const TICK: Duration = Duration::from_micros(100);
 /// The same while nothing could be sent anyway.
 const IDLE_TICK: Duration = Duration::from_millis(2);
 /// The longest sleep: whether the run begins or ends is looked for this often.
 const LONGEST_SLEEP: Duration = Duration::from_millis(5);
-/// How often those who watch hear something.
+/// How often progress is reported.
 const REPORT: Duration = Duration::from_millis(250);
 
 /// What the timer is watched under; no client has so many links.
@@ -40,7 +42,7 @@ const TIMER: u64 = u64::MAX;
 pub(crate) struct Shared {
     /// Where the run's clock begins.
     pub(crate) origin: std::time::Instant,
-    /// When the first record is due; not set before everybody is ready.
+    /// When the first record is due; not set before all clients are ready.
     pub(crate) begin: OnceLock<Instant>,
     /// The run is to end early.
     pub(crate) stop: AtomicBool,
@@ -151,7 +153,8 @@ impl<'a> Worker<'a> {
                 began = Some(*begin);
                 self.begin(*begin, now);
             }
-            // One turn each: a client that wants another at once gets it after the sockets had theirs.
+            // One turn each: a client that wants another at once gets it after the sockets had
+            // theirs.
             let due: Vec<usize> =
                 self.due.iter().take_while(|(wake, _)| *wake <= now).map(|(_, member)| *member).collect();
             for member in due {
@@ -166,7 +169,7 @@ impl<'a> Worker<'a> {
             }
             if now >= next_report {
                 next_report = now + REPORT;
-                // Nobody listens any more: the run is being given up, which `stop` tells.
+                // Without a listener the run is being given up, which `stop` says.
                 let _ = self.live.send(self.stats.take_live());
             }
             let sleep =
@@ -193,7 +196,8 @@ impl<'a> Worker<'a> {
             Err(error) => return Err(error.into()),
         }
         let mut touched: Vec<usize> = Vec::with_capacity(events.len());
-        // When an answer was there, not when its turn came: what this thread takes for others in between is in it, and shows as load.
+        // When an answer was there, not when its turn came: what this thread takes for others in
+        // between is in it, and shows as load.
         let now = self.shared.now();
         for event in events.iter() {
             let data = event.data.u64();
@@ -301,7 +305,8 @@ impl<'a> Worker<'a> {
             self.state[member].done = true;
             self.sleep_until(member, None);
             if matches!(self.members[member].client.role, Role::Producer(_)) {
-                // A thread's count is complete when its last producer has ended; the ones before add nothing new.
+                // A thread's count is complete when its last producer has ended; the ones before
+                // add nothing new.
                 self.hand_in_acknowledged();
                 self.shared.producing.fetch_sub(1, Ordering::Release);
             }

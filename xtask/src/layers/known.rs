@@ -10,7 +10,6 @@ pub(super) type Known = (&'static str, &'static str, &'static [&'static str]);
 
 /// To become empty, and then to go, with the rest of this file.
 pub(super) const CIRCLES: &[Known] = &[
-    ("aplomb-bench", "", &["admin", "client", "consumer", "ledger", "producer", "stats"]),
     ("aplomb-protocol", "", &["api", "generated", "message"]),
     ("aplomb-protocol", "primitives", &["arrays", "reader"]),
     ("aplomb-broker", "", &["message", "ports"]),
