@@ -24,7 +24,7 @@ install: ## Install the binary that `make build` made, its manual, completions a
 test: ## Everything: checks, unit tests, oracles, end-to-end and crash suites, a short fuzz run (STEPS="ci e2e" for some of it)
 	@tests/run.sh $(STEPS)
 
-ci: ## Formatting, lints, layers, tidiness, dependencies, generated code, docs, unit tests
+ci: ## Formatting, lints, layers, settings, tidiness, dependencies, generated code, docs, unit tests
 	cargo xtask ci
 
 fmt: ## Format the code

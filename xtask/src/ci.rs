@@ -20,6 +20,7 @@ enum Step {
 const STEPS: &[(&str, Step)] = &[
     ("fmt", Step::Cargo(&["fmt", "--all", "--check"], None)),
     ("layers", Step::Chore(crate::layers::run)),
+    ("settings", Step::Chore(crate::settings::run)),
     ("tidy", Step::Chore(|root| crate::tidy::run(root, &[]))),
     ("deny", Step::Chore(|root| crate::deny::run(root, &[]))),
     ("codegen", Step::Chore(|root| crate::codegen::run(root, &["--check"]))),

@@ -1,10 +1,11 @@
-//! Chores of the workspace: `cargo xtask ci`, `layers`, `tidy`, `deny`, `codegen`, `docs`.
+//! Chores of the workspace: `cargo xtask ci`, `layers`, `settings`, `tidy`, `deny`, `codegen`, `docs`.
 
 mod ci;
 mod codegen;
 mod deny;
 mod docs;
 mod layers;
+mod settings;
 mod tidy;
 
 use std::path::Path;
@@ -18,10 +19,11 @@ fn main() -> ExitCode {
         ["codegen", rest @ ..] => codegen::run(root, rest),
         ["docs", rest @ ..] => docs::run(root, rest),
         ["layers"] => layers::run(root),
+        ["settings"] => settings::run(root),
         ["deny", rest @ ..] => deny::run(root, rest),
         ["tidy", rest @ ..] => tidy::run(root, rest),
         ["ci", steps @ ..] => ci::run(root, steps),
-        _ => Err("usage: cargo xtask ci [STEP...] | layers | tidy [ARGS] | deny [ARGS] | codegen [ARGS] | docs [--check]"
+        _ => Err("usage: cargo xtask ci [STEP...] | layers | settings | tidy [ARGS] | deny [ARGS] | codegen [ARGS] | docs [--check]"
             .to_owned()),
     };
     match result {

@@ -115,7 +115,7 @@ fn update(update: Update) -> &'static str {
 
 fn meaning(key: &ConfigKey) -> String {
     match key.meaning {
-        Meaning::Used => match not_at_once(key) {
+        Meaning::Used(_) => match not_at_once(key) {
             Some(why) => format!("used; {why}"),
             None => "used".to_owned(),
         },

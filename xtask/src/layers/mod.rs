@@ -7,6 +7,8 @@ mod known;
 mod modules;
 mod names;
 
+pub(crate) use modules::is_for_tests;
+
 use std::path::Path;
 use std::process::Command;
 

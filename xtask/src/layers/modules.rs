@@ -362,7 +362,7 @@ fn attributes(item: &syn::Item) -> &[syn::Attribute] {
 }
 
 /// Whether it is compiled for tests only: `cfg(test)`, `cfg(all(test, ...))`.
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+pub(crate) fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let syn::Meta::List(list) = &attribute.meta else { return false };
         list.path.is_ident("cfg") && {

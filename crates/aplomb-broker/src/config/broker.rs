@@ -45,8 +45,6 @@ pub struct NetworkConfig {
     pub controller_listeners: Vec<Listener>,
     /// `advertised.listeners`: what clients are told.
     pub advertised: Vec<Listener>,
-    /// The name of the listener between brokers.
-    pub inter_broker_listener: String,
     /// `socket.send.buffer.bytes`; `None` leaves it to the system.
     pub send_buffer: Option<u32>,
     /// `socket.receive.buffer.bytes`; `None` leaves it to the system.
@@ -75,6 +73,8 @@ pub struct NetworkConfig {
     pub fetch_sessions: u32,
     /// `max.request.partition.size.limit`: partitions in one DescribeTopicPartitions response.
     pub max_response_partitions: i32,
+    /// `aplomb.metrics.listener`
+    pub metrics_listener: Option<String>,
 }
 
 /// Settings of data directories and of what is written into them.
@@ -88,12 +88,8 @@ pub struct StorageConfig {
     pub metadata_log_dir: String,
     /// `log.retention.check.interval.ms`
     pub retention_check: Duration,
-    /// `replica.high.watermark.checkpoint.interval.ms`
-    pub high_watermark_checkpoint: Duration,
     /// The shorter of `aplomb.recovery.point.interval.ms` and `log.flush.offset.checkpoint.interval.ms`.
     pub recovery_point_checkpoint: Duration,
-    /// `log.flush.start.offset.checkpoint.interval.ms`
-    pub start_offset_checkpoint: Duration,
     /// `num.recovery.threads.per.data.dir`
     pub recovery_threads: u32,
     /// `producer.id.expiration.ms`
@@ -138,10 +134,6 @@ pub struct MetadataConfig {
     pub snapshot_bytes: ByteCount,
     /// `metadata.log.max.snapshot.interval.ms`; `None` is no limit.
     pub snapshot_interval: Option<Duration>,
-    /// `metadata.max.retention.bytes`; `None` is no limit.
-    pub retention_bytes: Option<ByteCount>,
-    /// `metadata.max.retention.ms`; `None` is for ever.
-    pub retention_age: Option<Duration>,
 }
 
 /// All settings of this broker.
@@ -199,7 +191,9 @@ impl BrokerConfig {
     /// When the settings contradict each other.
     pub fn in_force(&self, layers: &Layers<'_>) -> Result<Self, ConfigError> {
         let can_change = |key: &ConfigKey| {
-            key.update != Update::ReadOnly && key.meaning == Meaning::Used && !is_of_the_file_alone(key)
+            key.update != Update::ReadOnly
+                && matches!(key.meaning, Meaning::Used(_))
+                && !is_of_the_file_alone(key)
         };
         let mut properties = self.properties.clone();
         for (name, value) in layers.for_all.iter().chain(layers.for_this) {
@@ -264,7 +258,6 @@ impl NetworkConfig {
             listeners: listeners.broker,
             controller_listeners: listeners.controller,
             advertised: listeners.advertised,
-            inter_broker_listener: listeners.inter_broker,
             send_buffer: reading
                 .limit("socket.send.buffer.bytes")
                 .and_then(|bytes| u32::try_from(bytes).ok()),
@@ -283,6 +276,7 @@ impl NetworkConfig {
             max_fetch: reading.bytes("fetch.max.bytes"),
             fetch_sessions: reading.count("max.incremental.fetch.session.cache.slots"),
             max_response_partitions: reading.number("max.request.partition.size.limit"),
+            metrics_listener: reading.optional_text("aplomb.metrics.listener"),
         })
     }
 }
@@ -299,9 +293,7 @@ impl StorageConfig {
                 .unwrap_or_else(|| log_dirs[0].clone()),
             log_dirs,
             retention_check: reading.millis("log.retention.check.interval.ms"),
-            high_watermark_checkpoint: reading.millis("replica.high.watermark.checkpoint.interval.ms"),
             recovery_point_checkpoint: recovery_points.min(kafkas),
-            start_offset_checkpoint: reading.millis("log.flush.start.offset.checkpoint.interval.ms"),
             recovery_threads: reading.count("num.recovery.threads.per.data.dir"),
             producer_id_expiration: reading.millis("producer.id.expiration.ms"),
             tail_dir: reading.text("aplomb.tail.dir"),
@@ -326,7 +318,7 @@ impl MetadataConfig {
     fn read(reading: &Reading) -> Result<Self, ConfigError> {
         Ok(Self {
             default_partitions: reading.number("num.partitions"),
-            default_replication_factor: reading.replication_factor()?,
+            default_replication_factor: reading.replication_factor(),
             auto_create_topics: reading.flag("auto.create.topics.enable"),
             delete_topics: reading.flag("delete.topic.enable"),
             dynamic_voters: reading.has_dynamic_voters()?,
@@ -337,8 +329,6 @@ impl MetadataConfig {
                 .limit("metadata.log.max.snapshot.interval.ms")
                 .filter(|millis| *millis > 0)
                 .map(Duration::from_millis),
-            retention_bytes: reading.limit("metadata.max.retention.bytes").map(ByteCount),
-            retention_age: reading.limit("metadata.max.retention.ms").map(Duration::from_millis),
         })
     }
 }

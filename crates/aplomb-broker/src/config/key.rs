@@ -100,8 +100,9 @@ pub enum Update {
 /// What a key does here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// It does what it says.
-    Used,
+    /// It does what it says, by way of this field of [`super::BrokerConfig`], or of
+    /// [`super::TopicConfig`] behind `topic.`.
+    Used(&'static str),
     /// It is accepted and does nothing, for this reason.
     Unused(&'static str),
     /// Any value but the default is refused, for this reason: to ignore it would be worse.

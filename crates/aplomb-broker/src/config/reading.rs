@@ -23,7 +23,6 @@ pub(super) struct Listeners {
     pub(super) broker: Vec<Listener>,
     pub(super) controller: Vec<Listener>,
     pub(super) advertised: Vec<Listener>,
-    pub(super) inter_broker: String,
 }
 
 impl Reading {
@@ -47,7 +46,7 @@ impl Reading {
         let layers = Layers { file: &properties, for_all: &none, for_this: &none };
         TopicConfig::check_inherited(&layers).map_err(ConfigError::TopicDefaults)?;
         let reading = Self { properties };
-        reading.check_roles()?;
+        reading.check_voters()?;
         Ok((reading, warnings))
     }
 
@@ -129,14 +128,8 @@ impl Reading {
         Ok(BrokerId(id))
     }
 
-    /// This process is broker and controller, and the only voter.
-    fn check_roles(&self) -> Result<(), ConfigError> {
-        let roles = self.list("process.roles");
-        if roles.len() != 2 {
-            return Err(
-                self.conflict("process.roles", "broker,controller: this version is a cluster of its own")
-            );
-        }
+    /// This process is the only voter.
+    fn check_voters(&self) -> Result<(), ConfigError> {
         let id = self.node_id()?.0;
         let voters = self.list("controller.quorum.voters");
         let is_this_node =
@@ -156,12 +149,9 @@ impl Reading {
         Ok(has_servers && !has_voters && !self.listeners()?.controller.is_empty())
     }
 
-    /// `default.replication.factor`: one broker holds one replica.
-    pub(super) fn replication_factor(&self) -> Result<i16, ConfigError> {
-        match self.number("default.replication.factor") {
-            1 => Ok(1),
-            _ => Err(self.conflict("default.replication.factor", "1: this version is a cluster of its own")),
-        }
+    /// `default.replication.factor`
+    pub(super) fn replication_factor(&self) -> i16 {
+        i16::try_from(self.number("default.replication.factor")).unwrap_or(i16::MAX)
     }
 
     /// `log.dirs`, or `log.dir`; at least one, none twice.
@@ -234,8 +224,7 @@ impl Reading {
             broker.clone()
         };
         self.check_advertised(&broker, &advertised)?;
-        let inter_broker = self.inter_broker_listener(&advertised)?;
-        Ok(Listeners { broker, controller, advertised, inter_broker })
+        Ok(Listeners { broker, controller, advertised })
     }
 
     /// The map, and PLAINTEXT for the controller's listeners where nobody has written one and nothing else speaks of TLS or SASL
@@ -267,26 +256,25 @@ impl Reading {
         }
         Ok(())
     }
+}
 
-    fn inter_broker_listener(&self, advertised: &[Listener]) -> Result<String, ConfigError> {
-        let names: Vec<&str> = advertised.iter().map(|listener| &*listener.name).collect();
-        match self.optional_text("inter.broker.listener.name").map(|name| name.to_uppercase()) {
-            Some(chosen) if names.contains(&chosen.as_str()) => Ok(chosen),
-            Some(_) => Err(self.conflict(
-                "inter.broker.listener.name",
-                format!("one of the listeners {}", names.join(", ")),
-            )),
-            None => Ok(names.iter().find(|name| **name == "PLAINTEXT").unwrap_or(&names[0]).to_string()),
+fn in_any_order(value: Value) -> Value {
+    match value {
+        Value::List(mut items) => {
+            items.sort_unstable();
+            Value::List(items)
         }
+        other => other,
     }
 }
 
 fn check_value(key: &'static ConfigKey, text: &str) -> Result<Option<Warning>, ConfigError> {
     let value = key.parse(text)?;
-    let is_default =
-        key.default == Some(value.to_string().as_str()) || (key.default.is_none() && text.trim().is_empty());
+    let is_default = key.default.map_or(text.trim().is_empty(), |default| {
+        key.parse(default).is_ok_and(|default| in_any_order(default) == in_any_order(value))
+    });
     match key.meaning {
-        Meaning::Used => Ok(None),
+        Meaning::Used(_) => Ok(None),
         Meaning::Unused(_) | Meaning::Refused(_) if is_default => Ok(None),
         Meaning::Unused(why) => {
             Ok(Some(Warning { name: key.name.to_owned(), text: format!("{} does nothing: {why}", key.name) }))

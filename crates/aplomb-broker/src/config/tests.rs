@@ -79,7 +79,7 @@ fn a_combined_nodes_file_from_apache_kafka_is_taken_as_it_is() {
     assert_eq!(config.storage.log_dirs, ["/a", "/b"]);
     assert!(config.metadata.dynamic_voters);
     let warned: Vec<_> = warnings.iter().map(|warning| warning.name.as_str()).collect();
-    assert_eq!(warned, ["offsets.topic.replication.factor"]);
+    assert_eq!(warned, ["inter.broker.listener.name", "offsets.topic.replication.factor"]);
 }
 
 #[test]
@@ -101,6 +101,8 @@ fn a_value_that_is_none_is_named_with_what_would_be_accepted() {
     assert!(refusal(&[("listeners", "SSL://:9093")]).contains("PLAINTEXT for SSL"));
     assert!(refusal(&[("authorizer.class.name", "x.Y")]).contains("there is no access control yet"));
     assert!(refusal(&[("process.roles", "broker")]).contains("broker,controller"));
+    assert!(read(&[("process.roles", "controller,broker")]).is_ok());
+    assert!(refusal(&[("default.replication.factor", "2")]).contains("a cluster of its own"));
     assert!(refusal(&[("controller.quorum.voters", "1@a:1,2@b:1")]).contains("this node alone"));
     assert!(refusal(&[("log.dirs", "/a,/a")]).contains("each of them once"));
     assert!(refusal(&[("advertised.listeners", "PLAINTEXT://0.0.0.0:1")]).contains("0.0.0.0"));
@@ -158,48 +160,139 @@ fn what_is_changed_at_run_time_is_in_force_beside_what_was_written() {
     assert_eq!(error.to_string(), "cordoned.log.dirs=/c cannot be used: accepted is * or some of /a,/b");
 }
 
-/// A value that a key takes and that is not its default.
-fn another_value(key: &ConfigKey) -> String {
+/// A value that a key takes and that is not its default, and what else has to be set for it to count.
+fn another_value(key: &ConfigKey) -> (String, Vec<(&'static str, &'static str)>) {
+    const LISTENERS: (&str, &str) = ("listeners", "PLAINTEXT://:9092,CONTROLLER://:9093");
+    const CONTROLLER: (&str, &str) = ("controller.listener.names", "CONTROLLER");
+    const SERVERS: (&str, &str) = ("controller.quorum.bootstrap.servers", "localhost:9093");
     let default = key.default.unwrap_or_default();
     let other = |texts: &[&str]| texts.iter().find(|text| **text != default).expect("two values").to_string();
-    match (key.name, key.valid, key.kind) {
-        ("cordoned.log.dirs", ..) => "*".to_owned(),
-        ("max.connections.per.ip.overrides", ..) => "10.0.0.1:3".to_owned(),
-        (_, Valid::OneOf(texts) | Valid::ListOf(texts), _) => other(texts),
-        (_, Valid::GzipLevel, _) => "5".to_owned(),
-        (.., ConfigType::Boolean) => other(&["true", "false"]),
-        (.., ConfigType::Double) => "0.25".to_owned(),
+    let (value, beside) = match key.name {
+        "listeners" => ("PLAINTEXT://localhost:19092", vec![]),
+        "advertised.listeners" => ("PLAINTEXT://elsewhere:9092", vec![]),
+        "listener.security.protocol.map" => ("LAN:PLAINTEXT", vec![("listeners", "LAN://:9092")]),
+        "controller.listener.names" => ("CONTROLLER", vec![LISTENERS]),
+        "controller.quorum.bootstrap.servers" => ("localhost:9093", vec![LISTENERS, CONTROLLER]),
+        "controller.quorum.voters" => ("1@localhost:9093", vec![LISTENERS, CONTROLLER, SERVERS]),
+        "cordoned.log.dirs" => ("*", vec![]),
+        "max.connections.per.ip.overrides" => ("10.0.0.1:3", vec![]),
+        "queued.max.request.bytes" => ("200000000", vec![]),
+        "log.flush.offset.checkpoint.interval.ms" => ("1000", vec![]),
+        "aplomb.shards" => ("3", vec![]),
+        "compression.gzip.level" => ("5", vec![("compression.type", "gzip")]),
+        "compression.lz4.level" => ("5", vec![("compression.type", "lz4")]),
+        "compression.zstd.level" => ("5", vec![("compression.type", "zstd")]),
+        _ => ("", vec![]),
+    };
+    let value = match (key.valid, key.kind) {
+        _ if !value.is_empty() => value.to_owned(),
+        (Valid::OneOf(texts) | Valid::ListOf(texts), _) => other(texts),
+        (_, ConfigType::Boolean) => other(&["true", "false"]),
         // Below the greatest, and above most others.
         _ => match default.parse::<i64>() {
             Ok(number) if number > 1_000_000_000 => (number - 1).to_string(),
             Ok(number) => (number + 1).to_string(),
             Err(_) => "12345".to_owned(),
         },
+    };
+    (value, beside)
+}
+
+/// What a field looks like: `storage.tail_bytes` of the broker, or behind `topic.` one of a topic without overrides.
+fn field(path: &str, config: &BrokerConfig, topic: &TopicConfig) -> String {
+    let (text, path) = match path.strip_prefix("topic.") {
+        Some(path) => (format!("{topic:#?}"), path),
+        None => (format!("{config:#?}"), path),
+    };
+    let mut lines = text.lines().skip(1);
+    let mut found = String::new();
+    for (depth, name) in path.split('.').enumerate() {
+        let indent = "    ".repeat(depth + 1);
+        let begins = format!("{indent}{name}: ");
+        let first = lines.find(|line| line.starts_with(&begins));
+        found = first.unwrap_or_else(|| panic!("there is no field {path}")).to_owned();
+        if depth == path.matches('.').count() {
+            found.extend(lines.by_ref().take_while(|line| line.starts_with(&format!("{indent} "))));
+        }
+    }
+    found
+}
+
+/// The field after the change, or why there is none.
+fn read_field(path: &str, pairs: &[(&str, &str)]) -> Result<String, String> {
+    let (config, _) = read(pairs).map_err(|error| error.to_string())?;
+    let none = Properties::new();
+    let layers = Layers { file: &config.properties, for_all: &none, for_this: &none };
+    let topic = TopicConfig::from_overrides(&none, &layers).map_err(|error| error.to_string())?;
+    Ok(field(path, &config, &topic))
+}
+
+#[test]
+fn every_used_key_changes_the_field_that_it_names() {
+    for key in broker_keys() {
+        let Meaning::Used(path) = key.meaning else { continue };
+        let (value, mut pairs) = another_value(key);
+        let before = read_field(path, &pairs);
+        pairs.push((key.name, &value));
+        let after = read_field(path, &pairs);
+        assert!(after.is_ok(), "{}={value}: {after:?}", key.name);
+        assert_ne!(after, before, "{}={value} does not change {path}", key.name);
     }
 }
 
 #[test]
-fn every_key_that_can_change_at_run_time_changes_something() {
+fn every_used_key_of_topics_changes_the_field_that_it_names() {
     let (config, _) = read(&[]).expect("defaults");
     let none = Properties::new();
-    let can_change = |key: &&ConfigKey| {
-        key.update != Update::ReadOnly && key.meaning == Meaning::Used && !is_of_the_file_alone(key)
+    let layers = Layers { file: &config.properties, for_all: &none, for_this: &none };
+    let of = |pairs: &[(&str, &str)], path| {
+        let topic = TopicConfig::from_overrides(&properties(pairs), &layers).expect("valid");
+        field(path, &config, &topic)
     };
-    for key in broker_keys().filter(can_change) {
-        let for_this = properties(&[(key.name, &another_value(key))]);
-        let before = Layers { file: &config.properties, for_all: &none, for_this: &none };
-        let after = Layers { for_this: &for_this, ..before };
-        // A level of compression counts where its codec does.
-        let codec = key.name.strip_prefix("compression.").and_then(|rest| rest.strip_suffix(".level"));
-        let overrides: Properties =
-            codec.map(|codec| ("compression.type".to_owned(), codec.to_owned())).into_iter().collect();
-        let of_topic = |layers| TopicConfig::from_overrides(&overrides, layers).expect("valid");
-        let of_broker = |layers| config.in_force(layers).expect("valid");
-        assert!(
-            of_broker(&after) != of_broker(&before) || of_topic(&after) != of_topic(&before),
-            "{}={} changes nothing",
-            key.name,
-            another_value(key)
+    for TopicKey { key, .. } in topic_keys() {
+        let Meaning::Used(path) = key.meaning else { continue };
+        assert!(path.starts_with("topic."), "{} belongs to a topic, not to {path}", key.name);
+        let (value, mut pairs) = another_value(key);
+        let before = of(&pairs, path);
+        pairs.push((key.name, &value));
+        assert_ne!(of(&pairs, path), before, "{}={value} does not change {path}", key.name);
+    }
+}
+
+#[test]
+fn every_key_that_can_change_at_run_time_changes_its_field_then() {
+    let none = Properties::new();
+    for key in broker_keys().filter(|key| key.update != Update::ReadOnly && !is_of_the_file_alone(key)) {
+        let Meaning::Used(path) = key.meaning else { continue };
+        let (value, beside) = another_value(key);
+        let (config, _) = read(&beside).expect("valid");
+        let in_force = |for_this: &Properties| {
+            let layers = Layers { file: &config.properties, for_all: &none, for_this };
+            let topic = TopicConfig::from_overrides(&none, &layers).expect("valid");
+            field(path, &config.in_force(&layers).expect("valid"), &topic)
+        };
+        assert_ne!(
+            in_force(&properties(&[(key.name, &value)])),
+            in_force(&none),
+            "{}={value} does not change {path}",
+            key.name
         );
     }
+}
+
+#[test]
+fn what_nothing_reads_is_accepted_with_a_warning() {
+    let warned = |name: &str, value: &str| {
+        let (_, warnings) = read(&[(name, value)]).expect("accepted");
+        warnings.into_iter().map(|warning| warning.text).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        warned("unclean.leader.election.enable", "true"),
+        ["unclean.leader.election.enable does nothing: this broker does not replicate yet"]
+    );
+    assert_eq!(
+        warned("inter.broker.listener.name", "PLAINTEXT"),
+        ["inter.broker.listener.name does nothing: this broker calls no other node yet"]
+    );
+    assert_eq!(warned("log.cleaner.min.cleanable.ratio", "0.5"), [""; 0], "it is the default");
 }

@@ -55,22 +55,8 @@ pub struct TopicConfig {
     pub cleanup: CleanupPolicy,
     /// `compression.type` with its level.
     pub compression: CompressionRule,
-    /// `min.insync.replicas`
-    pub min_insync_replicas: u32,
     /// `file.delete.delay.ms`
     pub file_delete_delay: Duration,
-    /// `preallocate`
-    pub preallocate: bool,
-    /// `delete.retention.ms`: how long compaction keeps tombstones.
-    pub tombstone_retention: Duration,
-    /// `min.compaction.lag.ms`
-    pub min_compaction_lag: Duration,
-    /// `max.compaction.lag.ms`; `None` is any lag.
-    pub max_compaction_lag: Option<Duration>,
-    /// `min.cleanable.dirty.ratio`, from 0 to 1.
-    pub min_cleanable_ratio: f64,
-    /// `unclean.leader.election.enable`
-    pub unclean_leader_election: bool,
 }
 
 /// Overrides that a topic cannot have. The sentences are Apache Kafka's forms.
@@ -179,14 +165,7 @@ impl TopicConfig {
             flush_age: bounded(values.number("flush.ms")).map(Duration::from_millis),
             cleanup: CleanupPolicy { delete: has("delete"), compact: has("compact") },
             compression: values.compression(),
-            min_insync_replicas: u32::try_from(values.number("min.insync.replicas")).unwrap_or(1),
             file_delete_delay: values.duration("file.delete.delay.ms"),
-            preallocate: values.flag("preallocate"),
-            tombstone_retention: values.duration("delete.retention.ms"),
-            min_compaction_lag: values.duration("min.compaction.lag.ms"),
-            max_compaction_lag: bounded(values.number("max.compaction.lag.ms")).map(Duration::from_millis),
-            min_cleanable_ratio: values.fraction("min.cleanable.dirty.ratio"),
-            unclean_leader_election: values.flag("unclean.leader.election.enable"),
         }
     }
 
@@ -256,17 +235,6 @@ impl Values<'_> {
             Value::Number(number) => number,
             other => unreachable!("{name} is a number, not {other:?}"),
         }
-    }
-
-    fn fraction(&self, name: &str) -> f64 {
-        match self.value(name) {
-            Value::Double(number) => number,
-            other => unreachable!("{name} is a fraction, not {other:?}"),
-        }
-    }
-
-    fn flag(&self, name: &str) -> bool {
-        self.value(name) == Value::Boolean(true)
     }
 
     fn text(&self, name: &str) -> String {
@@ -346,7 +314,6 @@ mod tests {
         assert_eq!(config.timestamp_after, Some(Duration::from_secs(3600)));
         assert_eq!(config.cleanup, CleanupPolicy { delete: true, compact: false });
         assert_eq!(config.compression, CompressionRule::KeepProducers);
-        assert_eq!(config.min_insync_replicas, 1);
     }
 
     #[test]
@@ -362,7 +329,6 @@ mod tests {
         let config = of(&[("retention.ms", "-1"), ("max.compaction.lag.ms", "9223372036854775807")], &[]);
         let config = config.expect("valid");
         assert_eq!(config.retention_age, None);
-        assert_eq!(config.max_compaction_lag, None);
         assert_eq!(of(&[("flush.messages", "1")], &[]).expect("valid").flush_messages, Some(1));
     }
 

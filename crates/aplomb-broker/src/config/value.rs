@@ -222,7 +222,7 @@ mod tests {
         valid: Valid::Between(1, 9),
         importance: Importance::Low,
         update: Update::ReadOnly,
-        meaning: Meaning::Used,
+        meaning: Meaning::Used("rack"),
         documentation: "",
     };
 

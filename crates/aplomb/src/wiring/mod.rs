@@ -394,7 +394,7 @@ fn start_metrics(config: &BrokerConfig, log: &Log) -> Result<(Metrics, Health), 
     let shown = health.clone();
     metrics.add(move |page| shown.put_on(page));
     metrics.add(process::put_on);
-    if let Some(text) = config.properties.get("aplomb.metrics.listener") {
+    if let Some(text) = &config.network.metrics_listener {
         let address = http::serve(network::bind_metrics(text)?, &metrics, &health, log)?;
         log.info("wiring", format!("numbers are at http://{address}/metrics"));
     }

@@ -3,28 +3,28 @@
 use super::super::key::{ConfigKey, config_keys};
 
 config_keys! {
-    "aplomb.tail.dir": Text = "/dev/shm", NonEmpty, High, ReadOnly, Used;
+    "aplomb.tail.dir": Text = "/dev/shm", NonEmpty, High, ReadOnly, Used("storage.tail_dir");
         "The directory for the tail: the end of every log, in memory. It must be on a memory filesystem.";
-    "aplomb.tail.bytes": Long = "268435456", AtLeast(4194304), High, ReadOnly, Used;
+    "aplomb.tail.bytes": Long = "268435456", AtLeast(4194304), High, ReadOnly, Used("storage.tail_bytes");
         "Memory for what no disk has yet, shared by all disks, taken at start.";
-    "aplomb.flush.interval.ms": Long = "1000", AtLeast(1), High, ReadOnly, Used;
+    "aplomb.flush.interval.ms": Long = "1000", AtLeast(1), High, ReadOnly, Used("storage.flush_interval");
         "Milliseconds after which an acknowledged record has been synced, as long as the disk answers.";
-    "aplomb.guard": Text = "log", OneOf(&["off", "log", "enforce"]), Medium, ReadOnly, Used;
+    "aplomb.guard": Text = "log", OneOf(&["off", "log", "enforce"]), Medium, ReadOnly, Used("guard");
         "What happens when a request thread makes a system call that could wait for a disk: nothing, a log line, or an error.";
-    "aplomb.stall.fence.ms": Long = "10000", AtLeast(1), Medium, ReadOnly, Used;
+    "aplomb.stall.fence.ms": Long = "10000", AtLeast(1), Medium, ReadOnly, Used("storage.stall_fence");
         "Milliseconds without an answer after which a disk is reported as stalled.";
-    "aplomb.shards": Int = null, Between(1, 1024), Medium, ReadOnly, Used;
+    "aplomb.shards": Int = null, Between(1, 1024), Medium, ReadOnly, Used("network.shards");
         "The number of event loops. Unset: one for every two processors, and no more than num.network.threads where that is set.";
-    "aplomb.disk.engine": Text = "auto", OneOf(&["auto", "io_uring", "threads"]), Low, ReadOnly, Used;
+    "aplomb.disk.engine": Text = "auto", OneOf(&["auto", "io_uring", "threads"]), Low, ReadOnly, Used("storage.disk_engine");
         "How disks are spoken to.";
-    "aplomb.readahead.bytes": Long = "33554432", AtLeast(0), Low, ReadOnly, Used;
+    "aplomb.readahead.bytes": Long = "33554432", AtLeast(0), Low, ReadOnly, Used("storage.readahead");
         "Memory for reading ahead of consumers that read old records, for each disk.";
-    "aplomb.fetch.memory.bytes": Long = "67108864", AtLeast(0), Low, ReadOnly, Used;
+    "aplomb.fetch.memory.bytes": Long = "67108864", AtLeast(0), Low, ReadOnly, Used("storage.fetch_memory");
         "Memory for records on their way to consumers that the tail does not hold for them, for each disk. Beyond it such fetches wait.";
-    "aplomb.recovery.point.interval.ms": Long = "5000", AtLeast(1), Low, ReadOnly, Used;
+    "aplomb.recovery.point.interval.ms": Long = "5000", AtLeast(1), Low, ReadOnly, Used("storage.recovery_point_checkpoint");
         "How often recovery points are written, in milliseconds: what lies behind them is not read at start.";
-    "aplomb.frames.max.bytes": Long = "268435456", AtLeast(1048576), Medium, ReadOnly, Used;
+    "aplomb.frames.max.bytes": Long = "268435456", AtLeast(1048576), Medium, ReadOnly, Used("network.frames");
         "Memory for requests that are being read or answered. Beyond it the broker reads no more from sockets.";
-    "aplomb.metrics.listener": Text = null, NonEmpty, Low, ReadOnly, Used;
+    "aplomb.metrics.listener": Text = null, NonEmpty, Low, ReadOnly, Used("network.metrics_listener");
         "Where numbers for Prometheus are served, as host:port, at /metrics. Unset: nowhere.";
 }

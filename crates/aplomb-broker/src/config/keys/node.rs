@@ -2,18 +2,18 @@
 //! `ServerConfigs`). `node.id`, `process.roles` and `log.dir` have defaults here that Apache Kafka does not have.
 
 use super::super::key::{ConfigKey, config_keys};
-use super::reasons::{NO_CLASSES, NO_JVM, NO_PEERS, NO_QUORUM};
+use super::reasons::{CLUSTER_OF_ITS_OWN, NO_CLASSES, NO_JVM, NO_PEERS, NO_QUORUM};
 
 config_keys! {
     "alter.config.policy.class.name": Class = null, Any, Low, ReadOnly, Refused(NO_CLASSES);
         "A Java class that judges configuration changes.";
-    "auto.create.topics.enable": Boolean = "true", Any, High, ReadOnly, Used;
+    "auto.create.topics.enable": Boolean = "true", Any, High, ReadOnly, Used("metadata.auto_create_topics");
         "Whether asking for an unknown topic creates it.";
     "broker.heartbeat.interval.ms": Int = "2000", Any, Medium, ReadOnly, Unused(NO_QUORUM);
         "How often the broker tells the controller that it lives, in milliseconds.";
-    "broker.id": Int = "-1", Any, High, ReadOnly, Used;
+    "broker.id": Int = "-1", Any, High, ReadOnly, Used("node_id");
         "The old name of node.id.";
-    "broker.rack": Text = null, Any, Medium, ReadOnly, Used;
+    "broker.rack": Text = null, Any, Medium, ReadOnly, Used("rack");
         "Where this broker stands; replicas are spread over racks.";
     "broker.session.timeout.ms": Int = "9000", Any, Medium, ReadOnly, Unused(NO_QUORUM);
         "How long the controller believes a silent broker alive, in milliseconds.";
@@ -21,13 +21,13 @@ config_keys! {
         "Java classes that fill in configuration values.";
     "controlled.shutdown.enable": Boolean = "true", Any, Medium, ReadOnly, Unused(NO_PEERS);
         "Whether leaderships move away before the broker stops.";
-    "controller.listener.names": List = "", Any, High, ReadOnly, Used;
+    "controller.listener.names": List = "", Any, High, ReadOnly, Used("network.controller_listeners");
         "The listeners that belong to the controller.";
     "controller.quorum.append.linger.ms": Int = "25", AtLeast(0), Medium, ReadOnly, Unused(NO_QUORUM);
         "Milliseconds that the leader of the metadata quorum collects records before it writes them.";
     "controller.quorum.auto.join.enable": Boolean = "false", Any, Low, ReadOnly, Unused(NO_QUORUM);
         "Whether a new controller joins the voters by itself.";
-    "controller.quorum.bootstrap.servers": List = "", Any, High, ReadOnly, Used;
+    "controller.quorum.bootstrap.servers": List = "", Any, High, ReadOnly, Used("metadata.dynamic_voters");
         "Addresses where the metadata quorum can be found, as host:port, separated by commas.";
     "controller.quorum.election.backoff.max.ms": Int = "1000", AtLeast(0), High, ReadOnly, Unused(NO_QUORUM);
         "The longest wait before another election of the metadata quorum, in milliseconds.";
@@ -43,27 +43,27 @@ config_keys! {
         "Milliseconds that a request between nodes of the metadata quorum may take.";
     "controller.quorum.retry.backoff.ms": Int = "20", AtLeast(0), Low, ReadOnly, Unused(NO_QUORUM);
         "Milliseconds before a failed request to the metadata quorum is sent again.";
-    "controller.quorum.voters": List = "", Any, High, ReadOnly, Used;
+    "controller.quorum.voters": List = "", Any, High, ReadOnly, Used("metadata.dynamic_voters");
         "The voters of the metadata quorum, as id@host:port, separated by commas.";
     "controller.socket.timeout.ms": Int = "30000", Any, Medium, ReadOnly, Unused(NO_QUORUM);
         "How long requests between controller and broker may take, in milliseconds.";
     "create.topic.policy.class.name": Class = null, Any, Low, ReadOnly, Refused(NO_CLASSES);
         "A Java class that judges new topics.";
-    "default.replication.factor": Int = "1", Any, Medium, ReadOnly, Used;
+    "default.replication.factor": Int = "1", Any, Medium, ReadOnly, Refused(CLUSTER_OF_ITS_OWN);
         "The number of replicas of a topic that is created without one.";
-    "delete.topic.enable": Boolean = "true", Any, High, ReadOnly, Used;
+    "delete.topic.enable": Boolean = "true", Any, High, ReadOnly, Used("metadata.delete_topics");
         "Whether topics can be deleted.";
     "initial.broker.registration.timeout.ms": Int = "60000", Any, Medium, ReadOnly, Unused(NO_QUORUM);
         "How long a broker tries to register before it gives up.";
-    "metadata.log.dir": Text = null, Any, High, ReadOnly, Used;
+    "metadata.log.dir": Text = null, Any, High, ReadOnly, Used("storage.metadata_log_dir");
         "The directory of the metadata log. Unset: the first of log.dirs.";
-    "metadata.log.max.record.bytes.between.snapshots": Long = "20971520", AtLeast(1), High, ReadOnly, Used;
+    "metadata.log.max.record.bytes.between.snapshots": Long = "20971520", AtLeast(1), High, ReadOnly, Used("metadata.snapshot_bytes");
         "Bytes of metadata records after which a snapshot is written.";
-    "metadata.log.max.snapshot.interval.ms": Long = "3600000", AtLeast(0), High, ReadOnly, Used;
+    "metadata.log.max.snapshot.interval.ms": Long = "3600000", AtLeast(0), High, ReadOnly, Used("metadata.snapshot_interval");
         "Milliseconds after which a snapshot is written if there are new metadata records; 0: no limit.";
-    "metadata.log.segment.bytes": Int = "1073741824", AtLeast(8388608), High, ReadOnly, Used;
+    "metadata.log.segment.bytes": Int = "1073741824", AtLeast(8388608), High, ReadOnly, Used("metadata.segment_bytes");
         "Bytes after which the metadata log starts a new segment.";
-    "metadata.log.segment.ms": Long = "604800000", Any, High, ReadOnly, Used;
+    "metadata.log.segment.ms": Long = "604800000", Any, High, ReadOnly, Used("metadata.segment_age");
         "Milliseconds after which the metadata log starts a new segment.";
     "metadata.max.idle.interval.ms": Int = "500", AtLeast(0), Low, ReadOnly, Unused(NO_QUORUM);
         "How often an idle quorum writes a record that says nothing.";
@@ -71,10 +71,10 @@ config_keys! {
         "The size of metadata log and snapshots beyond which the oldest go.";
     "metadata.max.retention.ms": Long = "604800000", Any, High, ReadOnly, Unused("segments below the latest snapshot are deleted at once");
         "The age of metadata log and snapshots beyond which the oldest go.";
-    "node.id": Int = "1", AtLeast(0), High, ReadOnly, Used;
+    "node.id": Int = "1", AtLeast(0), High, ReadOnly, Used("node_id");
         "The number of this node in its cluster. The default 1 is ours.";
-    "num.partitions": Int = "1", AtLeast(1), Medium, ReadOnly, Used;
+    "num.partitions": Int = "1", AtLeast(1), Medium, ReadOnly, Used("metadata.default_partitions");
         "The number of partitions of a topic that is created without one.";
-    "process.roles": List = "broker,controller", ListOf(&["broker", "controller"]), High, ReadOnly, Used;
+    "process.roles": List = "broker,controller", ListOf(&["broker", "controller"]), High, ReadOnly, Refused(CLUSTER_OF_ITS_OWN);
         "What this process does: broker, controller or both. The default, both, is ours.";
 }

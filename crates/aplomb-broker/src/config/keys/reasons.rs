@@ -1,11 +1,13 @@
 //! Why a key does nothing here. One sentence each: they end up in the log of whoever sets the key.
 
 pub(super) const ALONE: &str = "this broker does not replicate yet";
+pub(super) const CLUSTER_OF_ITS_OWN: &str = "this version is a cluster of its own";
 pub(super) const NO_AUTHORIZER: &str =
     "there is no access control yet, and ignoring it would leave everything open";
 pub(super) const NO_CLASSES: &str =
     "Java classes cannot be loaded, and ignoring this one would change what is allowed";
 pub(super) const NO_CLEANER: &str = "compaction needs no such setting here";
+pub(super) const NO_COMPACTION: &str = "there is no compaction yet";
 pub(super) const NO_GROUPS: &str = "there is no group coordinator yet";
 pub(super) const NO_JVM: &str = "there is no JVM whose classes it could name";
 pub(super) const NO_PEERS: &str = "this broker calls no other node yet";
@@ -21,3 +23,5 @@ pub(super) const NO_THREAD_POOLS: &str =
 pub(super) const NO_TELEMETRY: &str = "clients are not asked for their metrics yet";
 pub(super) const NO_TIERS: &str = "there is no tiered storage yet";
 pub(super) const NO_TRANSACTIONS: &str = "there is no transaction coordinator yet";
+pub(super) const WITH_RECOVERY_POINTS: &str =
+    "all files of offsets are written together; see aplomb.recovery.point.interval.ms";

@@ -1,7 +1,7 @@
 //! Keys of replication between brokers (Apache Kafka 4.4.0: `ReplicationConfigs`).
 
 use super::super::key::{ConfigKey, config_keys};
-use super::reasons::ALONE;
+use super::reasons::{ALONE, WITH_RECOVERY_POINTS};
 
 config_keys! {
     "auto.leader.rebalance.enable": Boolean = "true", Any, High, ReadOnly, Unused(ALONE);
@@ -18,7 +18,7 @@ config_keys! {
         "Threads that move replicas between directories.";
     "num.replica.fetchers": Int = "1", AtLeast(1), High, ClusterWide, Unused(ALONE);
         "Connections to each leader that replicas are fetched by.";
-    "replica.alter.log.dirs.io.max.bytes.per.second": Long = "9223372036854775807", AtLeast(0), Medium, ClusterWide, Used;
+    "replica.alter.log.dirs.io.max.bytes.per.second": Long = "9223372036854775807", AtLeast(0), Medium, ClusterWide, Used("storage.move_rate");
         "Bytes in a second for moving replicas between directories.";
     "replica.fetch.backoff.ms": Int = "1000", AtLeast(0), Medium, ReadOnly, Unused(ALONE);
         "How long a follower waits after an error, in milliseconds.";
@@ -30,7 +30,7 @@ config_keys! {
         "Bytes of a whole answer to a follower.";
     "replica.fetch.wait.max.ms": Int = "500", Any, High, ReadOnly, Unused(ALONE);
         "How long a follower's fetch waits, in milliseconds.";
-    "replica.high.watermark.checkpoint.interval.ms": Long = "5000", Any, High, ReadOnly, Used;
+    "replica.high.watermark.checkpoint.interval.ms": Long = "5000", Any, High, ReadOnly, Unused(WITH_RECOVERY_POINTS);
         "How often high watermarks are written, in milliseconds.";
     "replica.lag.time.max.ms": Long = "30000", Any, High, ReadOnly, Unused(ALONE);
         "How long a follower may lag before it leaves the in-sync replicas.";
@@ -40,6 +40,6 @@ config_keys! {
         "The SO_RCVBUF of a follower's sockets.";
     "replica.socket.timeout.ms": Int = "30000", Any, High, ReadOnly, Unused(ALONE);
         "How long a follower waits for its leader, in milliseconds.";
-    "unclean.leader.election.enable": Boolean = "false", Any, High, ClusterWide, Used;
+    "unclean.leader.election.enable": Boolean = "false", Any, High, ClusterWide, Unused(ALONE);
         "Whether a replica that lacks acknowledged records may become leader.";
 }

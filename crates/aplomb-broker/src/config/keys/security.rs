@@ -1,7 +1,7 @@
 //! Keys of TLS, SASL, access control and delegation tokens (Apache Kafka 4.4.0: `SslConfigs`, `SaslConfigs`, `BrokerSecurityConfigs`).
 
 use super::super::key::{ConfigKey, config_keys};
-use super::reasons::{NO_AUTHORIZER, NO_CLASSES, NO_SECURITY};
+use super::reasons::{NO_AUTHORIZER, NO_CLASSES, NO_PEERS, NO_SECURITY};
 
 config_keys! {
     "authorizer.class.name": Text = "", Any, Low, ReadOnly, Refused(NO_AUTHORIZER);
@@ -122,7 +122,7 @@ config_keys! {
         "A Java class that answers the questions of SASL servers.";
     "sasl.server.max.receive.size": Int = "524288", Any, Medium, ReadOnly, Unused(NO_SECURITY);
         "The most bytes of one message of a SASL exchange.";
-    "security.inter.broker.protocol": Text = "PLAINTEXT", OneOf(&["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]), Medium, ReadOnly, Used;
+    "security.inter.broker.protocol": Text = "PLAINTEXT", OneOf(&["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]), Medium, ReadOnly, Unused(NO_PEERS);
         "The security protocol between brokers, if inter.broker.listener.name is unset.";
     "security.providers": Text = null, Any, Low, ReadOnly, Unused(NO_SECURITY);
         "Java classes that add security providers.";

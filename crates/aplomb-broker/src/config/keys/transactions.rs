@@ -8,11 +8,11 @@ config_keys! {
         "The longest wait before a partition asks the transaction coordinator again, in milliseconds.";
     "add.partitions.to.txn.retry.backoff.ms": Int = "20", AtLeast(1), High, ReadOnly, Unused(NO_TRANSACTIONS);
         "The first wait before a partition asks the transaction coordinator again, in milliseconds.";
-    "producer.id.expiration.ms": Int = "86400000", AtLeast(1), Low, ClusterWide, Used;
+    "producer.id.expiration.ms": Int = "86400000", AtLeast(1), Low, ClusterWide, Used("storage.producer_id_expiration");
         "How long a partition remembers an idle idempotent producer, in milliseconds.";
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": Int = "10000", AtLeast(1), Low, ReadOnly, Unused(NO_TRANSACTIONS);
         "Milliseconds between two looks for transactions that have timed out.";
-    "transaction.max.timeout.ms": Int = "900000", AtLeast(1), High, ReadOnly, Used;
+    "transaction.max.timeout.ms": Int = "900000", AtLeast(1), High, ReadOnly, Used("max_transaction_timeout");
         "The longest timeout that a transactional producer may ask for, in milliseconds.";
     "transaction.partition.verification.enable": Boolean = "true", Any, Low, ClusterWide, Unused(NO_TRANSACTIONS);
         "Whether a partition asks the coordinator before it takes a transactional record.";
