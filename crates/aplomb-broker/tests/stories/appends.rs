@@ -224,3 +224,91 @@ fn a_retry_of_an_acknowledged_batch_is_answered_with_its_offset() {
     assert_eq!(client.read("orders", 0), ["0", "1"]);
     assert_eq!(client.ask(batch("5", 5)).error, ErrorCode::OutOfOrderSequenceNumber);
 }
+
+#[test]
+fn a_retry_of_a_batch_that_waits_for_its_sync_waits_as_well() {
+    let broker = Broker::start();
+    broker.has(CreateTopic::named("orders").with("flush.messages", "1"));
+    let client = broker.client();
+    let producer = client.ask(InitProducerId);
+    broker.disk(0).freeze();
+    let batch = || Produce::to("orders", Batch::from("one").by(producer, 0));
+    let (first, retry) = (client.send(batch()), broker.client().send(batch()));
+    broker.advance(SECOND);
+    assert!(first.is_waiting() && retry.is_waiting());
+    broker.disk(0).thaw();
+    assert_eq!((first.wait().base, retry.wait().base), (0, 0));
+    assert_eq!(client.read("orders", 0), ["one"]);
+}
+
+#[test]
+fn a_retry_of_a_batch_that_waits_for_memory_is_appended_once() {
+    let (broker, client) = a_frozen_disk();
+    let producer = client.ask(InitProducerId);
+    let _filled = fill(&broker, &client);
+    let batch = || Produce::to("orders", Batch::from("one").by(producer, 0));
+    let (first, retry) = (client.send(batch()), broker.client().send(batch()));
+    broker.disk(1).thaw();
+    let (first, retry) = (first.wait(), retry.wait());
+    assert_eq!((retry.error, retry.base), (ErrorCode::None, first.base));
+    assert_eq!(client.read("orders", first.base), ["one"]);
+}
+
+#[test]
+fn batches_of_several_producers_keep_their_order_through_a_full_share() {
+    let (broker, client, first) = a_full_share();
+    let producers: Vec<_> = (0..3).map(|_| client.ask(InitProducerId)).collect();
+    let mut asked = Vec::new();
+    for sequence in 0..5 {
+        for producer in &producers {
+            let value = format!("{}-{sequence}", producer.id);
+            let batch = Batch::from(value.as_str()).by(*producer, sequence);
+            asked.push((client.send(Produce::to("orders", batch)), value));
+        }
+    }
+    broker.disk(1).thaw();
+    let base = first.wait().base;
+    let mut values = Vec::new();
+    for (asked, value) in asked {
+        assert_eq!(asked.wait().error, ErrorCode::None);
+        values.push(value);
+    }
+    assert_eq!(client.read("orders", base + 1), values);
+}
+
+#[test]
+fn flush_ms_of_a_topic_makes_records_durable_sooner() {
+    let broker = Broker::start();
+    broker.has(CreateTopic::named("orders").with("flush.ms", "100"));
+    broker.has_topic("payments");
+    broker.advance(2 * SECOND);
+    let client = broker.client();
+    let durable = |topic: &str| {
+        let name = format!("{topic}-0/00000000000000000000.log");
+        broker.disk(0).durable(&name).is_some_and(|bytes| !bytes.is_empty())
+    };
+    client.ask(Produce::to("payments", "one"));
+    broker.advance(200 * MS);
+    assert!(!durable("payments"));
+    client.ask(Produce::to("orders", "one"));
+    broker.advance(200 * MS);
+    assert!(durable("orders"));
+}
+
+#[test]
+fn producers_are_known_after_a_stop_and_after_kill_9() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    let producer = broker.client().ask(InitProducerId);
+    let batch = |sequence| Produce::to("orders", Batch::from("x").by(producer, sequence));
+    broker.client().ask(batch(0));
+    broker.stop();
+    broker.restart();
+    assert_eq!(broker.client().ask(batch(0)).base, 0, "a retry");
+    assert_eq!(broker.client().ask(batch(1)).base, 1);
+    broker.kill();
+    broker.restart();
+    assert_eq!(broker.client().ask(batch(1)).base, 1, "a retry");
+    assert_eq!(broker.client().ask(batch(7)).error, ErrorCode::OutOfOrderSequenceNumber);
+    assert_eq!(broker.client().ask(batch(2)).base, 2);
+}

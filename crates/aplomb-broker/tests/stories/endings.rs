@@ -1,9 +1,13 @@
 //! How a process ends, and what the next one finds.
 
+use std::time::Duration;
+
 use aplomb_disk_api::sim::{Fault, SimOperation};
 use aplomb_model::ErrorCode;
 
-use crate::support::{Broker, CreateTopic, Fetch, ListOffsets, Produce, SECOND, Setup};
+use crate::support::{
+    Broker, CreateTopic, DeleteTopic, Describe, Fetch, ListOffsets, Produce, SECOND, Setup,
+};
 
 const CLEAN_SHUTDOWN: &str = ".kafka_cleanshutdown";
 
@@ -136,4 +140,82 @@ fn a_marker_that_could_not_be_written_is_in_the_log() {
     broker.advance(10 * SECOND);
     assert!(broker.is_stopped());
     assert!(broker.logs(CLEAN_SHUTDOWN), "the operator is told that the next start will take longer");
+}
+
+#[test]
+fn a_stop_that_is_killed_at_any_moment_loses_nothing() {
+    for micros in (0..20_000).step_by(500) {
+        let broker = of_two_shards();
+        for partition in 0..2 {
+            broker.client().ask(Produce::to(("orders", partition), "one"));
+        }
+        broker.begin_stop();
+        broker.advance(Duration::from_micros(micros));
+        broker.kill();
+        broker.restart();
+        for partition in 0..2 {
+            assert_eq!(broker.client().read(("orders", partition), 0), ["one"], "{micros} us");
+            assert_eq!(broker.client().ask(Produce::to(("orders", partition), "two")).base, 1);
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_is_lost_at_any_moment_of_a_stop_holds_nothing_up() {
+    for after in 0..40 {
+        let broker = of_two_shards();
+        for partition in 0..2 {
+            broker.client().ask(Produce::to(("orders", partition), "one"));
+        }
+        broker.disk(1).fail(Fault { after, ..Fault::default() });
+        broker.stop();
+        if broker.disks_with(CLEAN_SHUTDOWN).contains(&1) {
+            return; // there are no more operations to fail
+        }
+        broker.restart();
+        for partition in 0..2 {
+            assert_eq!(broker.client().read(("orders", partition), 0), ["one"], "after {after}");
+        }
+    }
+    panic!("a stop has fewer operations than that");
+}
+
+#[test]
+fn a_stop_waits_for_a_decision_and_for_a_batch() {
+    let broker = Broker::start();
+    broker.has(CreateTopic::named("orders").with("flush.messages", "1"));
+    broker.disk(0).freeze();
+    let created = broker.client().send(CreateTopic::named("payments"));
+    let produced = broker.client().send(Produce::to("orders", "one"));
+    broker.begin_stop();
+    broker.advance(SECOND);
+    assert!(!broker.is_stopped());
+    broker.disk(0).thaw();
+    assert_eq!((created.wait().error, produced.wait().error), (ErrorCode::None, ErrorCode::None));
+    broker.advance(SECOND);
+    broker.end();
+    broker.restart();
+    assert_eq!(broker.client().read("orders", 0), ["one"]);
+    assert_eq!(broker.client().ask(Describe("payments")).partitions[0].leader, 1);
+}
+
+#[test]
+fn a_stop_ends_a_deletion_that_holds_a_name() {
+    let broker = Broker::on_two_disks();
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    broker.client().ask(Produce::to("orders", "old"));
+    broker.advance(2 * SECOND);
+    broker.disk(1).freeze();
+    broker.client().ask(DeleteTopic::named("orders"));
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    broker.client().ask(Produce::to("orders", "new"));
+    broker.begin_stop();
+    broker.advance(SECOND);
+    assert!(!broker.is_stopped());
+    broker.disk(1).thaw();
+    broker.advance(5 * SECOND);
+    broker.end();
+    assert_eq!(broker.disks_with(CLEAN_SHUTDOWN), [0, 1]);
+    broker.restart();
+    assert_eq!(broker.client().read("orders", 0), ["new"]);
 }
