@@ -138,3 +138,16 @@ fn a_batch_that_no_share_can_hold_is_too_large() {
     broker.advance(MS);
     assert_eq!(asked.answer().error, ErrorCode::MessageTooLarge);
 }
+
+#[test]
+fn a_batch_without_room_has_the_disk_asked_at_once_and_not_after_the_flush_interval() {
+    let settings = vec![("aplomb.flush.interval.ms", "60000")];
+    let broker = Broker::of(Setup { chunks: 16, settings, ..Setup::default() });
+    broker.has_topic("orders");
+    broker.advance(2 * SECOND);
+    for _ in 0..100 {
+        let asked = broker.client().send(Produce::to("orders", Batch::of_size(2000)));
+        broker.advance(100 * MS);
+        assert_eq!(asked.answer().error, ErrorCode::None);
+    }
+}

@@ -32,6 +32,23 @@ pub(crate) trait Ask {
     fn answer(response: <Self::Request as Request>::Response) -> Self::Answer;
 }
 
+/// A request as the wire has it, of the version that `V` says, and its answer as the wire has it.
+pub(crate) struct AsIs<Q, const V: i16>(pub(crate) Q);
+
+impl<Q: Request, const V: i16> Ask for AsIs<Q, V> {
+    type Request = Q;
+    type Answer = Q::Response;
+    const VERSION: i16 = V;
+
+    fn request(&self) -> Q {
+        self.0.clone()
+    }
+
+    fn answer(response: Q::Response) -> Q::Response {
+        response
+    }
+}
+
 /// A connection to the broker.
 #[derive(Clone)]
 pub(crate) struct Client {

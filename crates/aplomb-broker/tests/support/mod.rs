@@ -15,7 +15,8 @@ mod requests;
 mod world;
 
 pub(crate) use broker::{Broker, Setup};
-pub(crate) use client::{Ask, Asked, Client};
+pub(crate) use client::{AsIs, Ask, Asked, Client};
+pub(crate) use process::NODE;
 pub(crate) use requests::*;
 
 use std::time::Duration;
