@@ -1,5 +1,5 @@
-"""What is done to a broker: records produced at a rate with `aplomb bench`, as fast as they go with kafka-producer-perf-test, and read back
-with kcat.
+"""What is done to a broker: records produced at a rate with `aplomb bench` and with librdkafka, as fast as they go with
+kafka-producer-perf-test, and read back with kcat.
 
 Always holds: a load whose records were not all acknowledged, or not all read back, is an error and never a figure. kafka-consumer-perf-test is
 not used because it reads as a member of a group, which Aplomb has not got yet; kcat reads all partitions by assignment."""
@@ -11,6 +11,7 @@ import string
 import subprocess
 import time
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import machine
 from brokers import PERFORMANCE
@@ -24,6 +25,9 @@ LINGER = "1ms"
 # Work that a broker has put off (Aplomb syncs every second) is charged to the load that caused it.
 SETTLE = 2.0
 TIMEOUT = 900
+# The Python that has librdkafka, and what it runs.
+PYTHON = places.WORK / "venv" / "bin" / "python"
+LIBRDKAFKA = Path(__file__).with_name("librdkafka.py")
 
 _SUMMARY = re.compile(
     r"^(?P<records>\d+) (?P<steady>steady state )?records sent, (?P<rate>[\d.]+) records/sec \([\d.]+ MB/sec\), (?P<mean>[\d.]+) ms avg latency, "
@@ -99,6 +103,26 @@ def produce_at(broker, topic, rate, seconds, warmup, *options, partitions=PARTIT
         del said[bulky]
     spent = meter.spent["broker_cpu_seconds"] / (seconds + warmup)
     return {"latency_ms": latency, "broker_cpu_per_second": spent, **_cost(meter, rate * (seconds + warmup)), "said": said}
+
+
+def produce_by_librdkafka(broker, topic, rate, seconds, warmup, producers=3, settle=SETTLE):
+    """The same by so many librdkafka producers, which choose a partition for each record: as many small requests as such clients make."""
+    tool = [places.prepared(PYTHON), LIBRDKAFKA, "--bootstrap", broker.bootstrap, "--topic", topic, "--partitions", PARTITIONS]
+    tool += ["--producers", producers, "--rate", rate, "--seconds", seconds, "--warm-up", warmup, "--size", RECORD_BYTES, "--linger", 1]
+    with machine.Meter(broker.pid, settle) as meter:
+        done = subprocess.run([*map(str, tool)], capture_output=True, text=True, timeout=TIMEOUT)
+    if done.returncode != 0:
+        raise LoadFailed(f"librdkafka.py left with {done.returncode}:\n{done.stdout}{done.stderr}")
+    said = json.loads(done.stdout)
+    if said["failed"] or said["unanswered"] or abs(said["records"] - rate * (seconds + warmup)) > producers:
+        raise LoadFailed(f"librdkafka.py did not get all of {rate * (seconds + warmup)} records acknowledged: {said}")
+    spent = meter.spent["broker_cpu_seconds"] / (seconds + warmup)
+    return {"latency_ms": said["latency_ms"], "broker_cpu_per_second": spent, **_cost(meter, said["records"]), "said": said}
+
+
+def librdkafka_version():
+    program = "import confluent_kafka; print(confluent_kafka.libversion()[0])"
+    return subprocess.run([places.prepared(PYTHON), "-c", program], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def fill(broker, partitions):

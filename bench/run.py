@@ -40,6 +40,7 @@ class Plan:
     # Records a second, for this long after a warm-up.
     rates: tuple
     small_rate: int
+    librdkafka_rate: int
     seconds: int
     warmup_seconds: int
     # Unthrottled, after a warm-up; read back together.
@@ -57,12 +58,15 @@ SETTLE = 10
 # Some 3,000 requests a second.
 SMALL_RATE = 4_000
 SMALL = ("--producers", 6)
+# Some 10,000 requests a second, by three producers.
+LIBRDKAFKA_RATE = 20_000
 FULL = Plan(
     quick=False,
     runs=5,
     broker_warmup_records=600_000,
     rates=RATES,
     small_rate=SMALL_RATE,
+    librdkafka_rate=LIBRDKAFKA_RATE,
     seconds=25,
     warmup_seconds=5,
     records=1_500_000,
@@ -75,6 +79,7 @@ QUICK = Plan(
     broker_warmup_records=60_000,
     rates=RATES,
     small_rate=SMALL_RATE,
+    librdkafka_rate=LIBRDKAFKA_RATE,
     seconds=8,
     warmup_seconds=2,
     records=120_000,
@@ -99,7 +104,7 @@ def one_run(kind, plan, home, payloads):
     try:
         broker.start()
         run["first_record_ms"] = broker.first_record_ms
-        create_topics(broker, ["warm-up", *(f"rate-{rate}" for rate in plan.rates), "small", "unthrottled"])
+        create_topics(broker, ["warm-up", *(f"rate-{rate}" for rate in plan.rates), "small", "librdkafka", "unthrottled"])
         run["warm_up"] = [
             load.produce(broker, "warm-up", payloads, 1, plan.broker_warmup_records - 1),
             load.consume(broker, "warm-up", plan.broker_warmup_records),
@@ -107,6 +112,7 @@ def one_run(kind, plan, home, payloads):
         for rate in plan.rates:
             run["produce_at"][str(rate)] = load.produce_at(broker, f"rate-{rate}", rate, plan.seconds, plan.warmup_seconds)
         run["small"] = load.produce_at(broker, "small", plan.small_rate, plan.seconds, plan.warmup_seconds, *SMALL)
+        run["librdkafka"] = load.produce_by_librdkafka(broker, "librdkafka", plan.librdkafka_rate, plan.seconds, plan.warmup_seconds)
         run["produce"] = load.produce(broker, "unthrottled", payloads, plan.warmup_records, plan.records)
         run["consume"] = load.consume(broker, "unthrottled", plan.warmup_records + plan.records)
         # What is kept for a moment is not what a broker needs.
@@ -162,6 +168,7 @@ def environment(plan, home):
             "kafka-tools": jar_version("tools", "kafka-tools"),
             "java": said("version", "java", "-version").strip('"'),
             "kcat": said("Version", "kcat", "-V"),
+            "librdkafka": load.librdkafka_version(),
         },
         "commit": subprocess.run(["git", "-C", CHECKOUT, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip(),
     }

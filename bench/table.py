@@ -20,13 +20,16 @@ class Row:
     digits: int = 0
 
 
-def rows(rates):
+def rows(rates, has_librdkafka):
     for rate in rates:
         for key, name in (("p50", "p50"), ("p99", "p99"), ("p99.9", "p99.9")):
             yield Row(f"produce at {rate:,} records/s: {name}, ms", lambda run, rate=rate, key=key: run["produce_at"][str(rate)]["latency_ms"][key], 2)
         yield Row(f"produce at {rate:,} records/s: CPU s per GB", lambda run, rate=rate: run["produce_at"][str(rate)]["broker_cpu_seconds_per_gigabyte"], 2)
     yield Row("many small requests: p99.9, ms", lambda run: run["small"]["latency_ms"]["p99.9"], 2)
     yield Row("many small requests: CPU s per s", lambda run: run["small"]["broker_cpu_per_second"], 3)
+    if has_librdkafka:
+        yield Row("three librdkafka producers: p99.9, ms", lambda run: run["librdkafka"]["latency_ms"]["p99.9"], 2)
+        yield Row("three librdkafka producers: CPU s per s", lambda run: run["librdkafka"]["broker_cpu_per_second"], 3)
     yield Row("produce, unthrottled: MB/s", lambda run: run["produce"]["megabytes_per_second"], 1)
     yield Row("produce, unthrottled: CPU s per GB", lambda run: run["produce"]["broker_cpu_seconds_per_gigabyte"], 2)
     yield Row("consume: MB/s", lambda run: run["consume"]["megabytes_per_second"], 1)
@@ -46,7 +49,9 @@ def markdown(environment, bare, many, runs, count):
         f"| | Aplomb {versions['aplomb']} | Apache Kafka {versions['kafka']} | Aplomb ÷ Kafka |",
         "| --- | ---: | ---: | ---: |",
     ]
-    for row in rows(environment["plan"]["rates"]):
+    # Earlier results have no such load.
+    has_librdkafka = all("librdkafka" in run for kind in runs.values() for run in kind)
+    for row in rows(environment["plan"]["rates"], has_librdkafka):
         ours, theirs = ([row.figure(run) for run in runs[kind]] for kind in ("aplomb", "kafka"))
         lines.append(f"| {row.name} | {_cell(row, ours)} | {_cell(row, theirs)} | {_ratio(median(ours), median(theirs))} |")
     lines += ["", *_notes(bare, many, runs)]
@@ -70,7 +75,7 @@ def _notes(bare, many, runs):
 def loads(run):
     """The loads of a run by name."""
     yield from ((f"produce at {rate}/s", load) for rate, load in run["produce_at"].items())
-    yield from ((name, run[name]) for name in ("small", "produce", "consume"))
+    yield from ((name, run[name]) for name in ("small", "librdkafka", "produce", "consume") if name in run)
 
 
 def others(load):
