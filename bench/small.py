@@ -148,6 +148,8 @@ def main():
     parser.add_argument("--json", type=Path, help="write every run there")
     options = parser.parse_args()
     builds = dict(build.split("=", 1) for build in options.builds or [f"aplomb={CHECKOUT / 'target' / 'release' / 'aplomb'}"])
+    # `aplomb bench` is the first build's for all of them.
+    os.environ.setdefault("APLOMB_BIN", str(Path(next(iter(builds.values()))).resolve()))
     home = options.dir.resolve() / f"small-{os.getpid()}"
     home.mkdir(parents=True)
     runs = {name: [] for name in builds}
