@@ -7,72 +7,61 @@ use aplomb_protocol::messages::incremental_alter_configs_response::{
     AlterConfigsResourceResponse, IncrementalAlterConfigsResponse,
 };
 
-use super::context::{Planned, code_and_message, repeated};
+use super::config_changes::{check_named_once, check_none_is_null, plan_each};
+use super::context::Planned;
 use crate::config::BrokerConfig;
 use crate::controller::{AdminError, ConfigChange, ConfigOperation, Controller, Draft};
 use crate::metadata::Resource;
 
-/// Plans.
+/// The changes of all resources of the request as one decision.
 #[must_use = "the records have to be written"]
 pub fn plan(
     request: &IncrementalAlterConfigsRequest,
     controller: &mut Controller,
     config: &BrokerConfig,
 ) -> Planned<IncrementalAlterConfigsResponse> {
-    let mut draft = controller.draft();
-    let key = |resource: &AlterConfigsResource| (resource.resource_type, resource.resource_name.clone());
-    let twice = repeated(&request.resources, key);
-    let responses = request
-        .resources
-        .iter()
-        .map(|resource| {
-            let result = if twice.contains(&key(resource)) {
-                Err(AdminError::Request("Each resource must appear at most once.".to_owned()))
-            } else {
-                alter(resource, &mut draft, config)
-            };
-            let (error_code, error_message) = code_and_message(&result);
-            AlterConfigsResourceResponse {
-                error_code,
-                error_message,
-                resource_type: resource.resource_type,
-                resource_name: resource.resource_name.clone(),
-            }
-        })
-        .collect();
-    let records = if request.validate_only { Vec::new() } else { controller.take(draft) };
-    Planned { response: IncrementalAlterConfigsResponse { responses, ..Default::default() }, records }
+    let (changes, records) = plan_each(
+        &request.resources,
+        request.validate_only,
+        controller,
+        |resource| Resource { kind: resource.resource_type, name: resource.resource_name.clone() },
+        |request, resource, draft| alter(request, resource, draft, config),
+    );
+    let responses = changes.into_iter().map(|change| AlterConfigsResourceResponse {
+        error_code: change.error_code,
+        error_message: change.error_message,
+        resource_type: change.resource.kind,
+        resource_name: change.resource.name,
+    });
+    let response = IncrementalAlterConfigsResponse { responses: responses.collect(), ..Default::default() };
+    Planned { response, records }
 }
 
 fn alter(
-    resource: &AlterConfigsResource,
+    request: &AlterConfigsResource,
+    resource: &Resource,
     draft: &mut Draft,
     config: &BrokerConfig,
 ) -> Result<(), AdminError> {
-    let request = |text: String| Err(AdminError::Request(text));
-    let configs = &resource.configs;
-    if !repeated(configs, |config| config.name.as_str()).is_empty() {
-        return request("Error due to duplicate config keys".to_owned());
-    }
-    if resource.resource_type == Resource::BROKER_LOGGER {
-        return check_loggers(resource, config);
+    let configs = &request.configs;
+    check_named_once(configs.iter().map(|config| config.name.as_str()))?;
+    if resource.kind == Resource::BROKER_LOGGER {
+        return check_loggers(request, config);
     }
     let mut changes = Vec::with_capacity(configs.len());
     let mut nulls = Vec::new();
     for change in configs {
         let Some(operation) = ConfigOperation::from_wire(change.config_operation) else {
-            return request(format!("Unknown operations type {}", change.config_operation));
+            let why = format!("Unknown operations type {}", change.config_operation);
+            return Err(AdminError::Request(why));
         };
         if operation != ConfigOperation::Delete && change.value.is_none() {
             nulls.push(change.name.as_str());
         }
         changes.push(ConfigChange { name: change.name.clone(), operation, value: change.value.clone() });
     }
-    if !nulls.is_empty() {
-        return request(format!("Null value not supported for : {}", nulls.join(", ")));
-    }
-    let resource = Resource { kind: resource.resource_type, name: resource.resource_name.clone() };
-    draft.alter_configs(&resource, &changes, config)
+    check_none_is_null(&nulls)?;
+    draft.alter_configs(resource, &changes, config)
 }
 
 /// Log levels are not settings of this broker: there is no logger whose level could be changed (`RuntimeLoggerManager`).

@@ -7,6 +7,7 @@ pub mod alter_configs;
 pub mod alter_partition_reassignments;
 pub(crate) mod alter_replica_log_dirs;
 pub mod api_versions;
+mod config_changes;
 mod context;
 pub mod create_partitions;
 pub mod create_topics;

@@ -11,14 +11,13 @@ use aplomb_protocol::hot::produce_response::{ProduceResponseWriter, ProducedPart
 use aplomb_protocol::hot::{TopicKey, TopicRef};
 use aplomb_protocol::messages::produce_response::BatchIndexAndErrorMessage;
 
+use crate::controller::is_internal_topic;
 use crate::message::{
     AppendCall, AppendRefusal, Appended, PartitionAnswer, PartitionCall, PartitionKey, Slot,
 };
 use crate::metadata::MetadataImage;
 use crate::ports::{CloseReason, Reply};
 
-/// Topics that only the broker itself writes to.
-const INTERNAL_TOPICS: [&str; 3] = ["__consumer_offsets", "__transaction_state", "__share_group_state"];
 /// The client id that may write to them all the same (`AdminUtils` in Apache Kafka).
 const ADMIN_CLIENT: &str = "__admin_client";
 /// Versions below this cannot say zstd.
@@ -101,7 +100,7 @@ impl ProduceOp {
             TopicRef::Id(id) => (image.topics.by_id(*id), ErrorCode::UnknownTopicId),
         };
         let topic = found.ok_or(unknown)?;
-        if INTERNAL_TOPICS.contains(&&*topic.name) && client_id != Some(ADMIN_CLIENT) {
+        if is_internal_topic(&topic.name) && client_id != Some(ADMIN_CLIENT) {
             return Err(ErrorCode::InvalidTopicException);
         }
         let partition = PartitionIndex(index);
