@@ -1,4 +1,5 @@
-//! Chores of the workspace: `cargo xtask ci`, `layers`, `settings`, `tidy`, `deny`, `codegen`, `docs`.
+//! Chores of the workspace: `cargo xtask ci`, `layers`, `settings`, `tidy`, `deny`, `codegen`,
+//! `docs`.
 
 mod ci;
 mod codegen;

@@ -1,5 +1,5 @@
-//! AlterConfigs: all settings of a resource at once; what is not named is set no more. Deprecated by
-//! Apache Kafka, used by older tools.
+//! AlterConfigs: all settings of a resource at once; what is not named is set no more. Deprecated
+//! by Apache Kafka, used by older tools.
 
 use aplomb_protocol::messages::alter_configs_request::{AlterConfigsRequest, AlterConfigsResource};
 use aplomb_protocol::messages::alter_configs_response::{AlterConfigsResourceResponse, AlterConfigsResponse};

@@ -23,7 +23,7 @@ pub(super) fn plan_each<R>(
     mut change: impl FnMut(&R, &Resource, &mut Draft) -> Result<(), AdminError>,
 ) -> (Vec<Change>, Vec<MetadataRecord>) {
     let mut draft = controller.draft();
-    let twice = repeated(resources, |request| resource_of(request));
+    let twice = repeated(resources, &resource_of);
     let changes = resources.iter().map(|request| {
         let resource = resource_of(request);
         let result = if twice.contains(&resource) {

@@ -1,4 +1,5 @@
-//! DescribeConfigs: the settings in force for a topic or for this broker, where each comes from, and what else would apply.
+//! DescribeConfigs: the settings in force for a topic or for this broker, where each comes from,
+//! and what else would apply.
 
 use std::collections::HashSet;
 
@@ -134,7 +135,8 @@ impl View<'_> {
         results
     }
 
-    /// What was set under names that no table has: a plug-in's, or a listener's. The value is not shown: it may be a password.
+    /// What was set under names that no table has: a plug-in's, or a listener's. The value is not
+    /// shown: it may be a password.
     fn unknown_names(&self, layers: &Layers<'_>) -> Vec<DescribeConfigsResourceResult> {
         let set = layers.for_this.keys().chain(layers.for_all.keys()).chain(layers.file.keys());
         let mut names: Vec<&String> =

@@ -64,7 +64,8 @@ fn alter(
     draft.alter_configs(resource, &changes, config)
 }
 
-/// Log levels are not settings of this broker: there is no logger whose level could be changed (`RuntimeLoggerManager`).
+/// Log levels are not settings of this broker: there is no logger whose level could be changed
+/// (`RuntimeLoggerManager`).
 fn check_loggers(resource: &AlterConfigsResource, config: &BrokerConfig) -> Result<(), AdminError> {
     let request = |text: String| Err(AdminError::Request(text));
     let (name, this) = (&resource.resource_name, config.node_id);

@@ -1,7 +1,9 @@
-//! The broker's own settings, checked and understood: the result of reading `server.properties` once, at start.
+//! The broker's own settings, checked and understood: the result of reading `server.properties`
+//! once, at start.
 //!
-//! [`BrokerConfig::properties`] keeps what was written, for DescribeConfigs and for the defaults that topics inherit, which
-//! [`super::layers`] resolves together with what was changed at run time.
+//! [`BrokerConfig::properties`] keeps what was written, for DescribeConfigs and for the defaults
+//! that topics inherit, which [`super::layers`] resolves together with what was changed at run
+//! time.
 
 use std::time::Duration;
 
@@ -14,7 +16,8 @@ use super::layers::{Layers, Properties};
 use super::listeners::Listener;
 use super::reading::{Reading, accept_or_suggest};
 
-/// What happens when a request thread makes a system call that could wait for a disk (`aplomb.guard`).
+/// What happens when a request thread makes a system call that could wait for a disk
+/// (`aplomb.guard`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
     /// Nothing: no filter is installed.
@@ -41,7 +44,8 @@ pub enum DiskEngineChoice {
 pub struct NetworkConfig {
     /// `listeners` of the broker.
     pub listeners: Vec<Listener>,
-    /// `listeners` of the controller; they are in the node's registration, and nobody needs to connect to them.
+    /// `listeners` of the controller; part of the node's registration, and never
+    /// opened: the quorum is this process.
     pub controller_listeners: Vec<Listener>,
     /// `advertised.listeners`: what clients are told.
     pub advertised: Vec<Listener>,
@@ -53,7 +57,8 @@ pub struct NetworkConfig {
     pub backlog: u32,
     /// `socket.request.max.bytes`
     pub max_request: ByteCount,
-    /// The smaller of `aplomb.frames.max.bytes` and `queued.max.request.bytes`: requests in memory, all connections together.
+    /// The smaller of `aplomb.frames.max.bytes` and `queued.max.request.bytes`: requests in memory,
+    /// all connections together.
     pub frames: ByteCount,
     /// `max.connections`
     pub max_connections: u32,
@@ -63,7 +68,8 @@ pub struct NetworkConfig {
     pub per_ip_overrides: Vec<(String, u32)>,
     /// `connections.max.idle.ms`; `None` is never.
     pub max_idle: Option<Duration>,
-    /// `aplomb.shards`: event loops; `None` is one for every two processors, and no more than `most_shards`.
+    /// `aplomb.shards`: event loops; `None` is one for every two processors, and no more than
+    /// `most_shards`.
     pub shards: Option<u16>,
     /// `num.network.threads`, where it is set.
     pub most_shards: Option<u16>,
@@ -88,7 +94,8 @@ pub struct StorageConfig {
     pub metadata_log_dir: String,
     /// `log.retention.check.interval.ms`
     pub retention_check: Duration,
-    /// The shorter of `aplomb.recovery.point.interval.ms` and `log.flush.offset.checkpoint.interval.ms`.
+    /// The shorter of `aplomb.recovery.point.interval.ms` and
+    /// `log.flush.offset.checkpoint.interval.ms`.
     pub recovery_point_checkpoint: Duration,
     /// `num.recovery.threads.per.data.dir`
     pub recovery_threads: u32,
@@ -123,8 +130,9 @@ pub struct MetadataConfig {
     pub auto_create_topics: bool,
     /// `delete.topic.enable`
     pub delete_topics: bool,
-    /// Whether voters are in the log (`kraft.version` 1): with `controller.quorum.bootstrap.servers` and a listener for the controller,
-    /// and without `controller.quorum.voters`.
+    /// Whether voters are in the log (`kraft.version` 1): with
+    /// `controller.quorum.bootstrap.servers` and a listener for the controller, and without
+    /// `controller.quorum.voters`.
     pub dynamic_voters: bool,
     /// `metadata.log.segment.bytes`
     pub segment_bytes: ByteCount,
@@ -158,12 +166,12 @@ pub struct BrokerConfig {
 }
 
 impl BrokerConfig {
-    /// Reads the settings of a `server.properties`, already taken apart into names and values. An empty one makes a single broker on
-    /// localhost:9092 with its data in `./aplomb-data`.
+    /// Reads the settings of a `server.properties`, already taken apart into names and values. An
+    /// empty one makes a single broker on localhost:9092 with its data in `./aplomb-data`.
     ///
     /// # Errors
-    /// When a name is unknown, a value is not one, or two settings contradict each other. One sentence names the key, the value and
-    /// what would be accepted.
+    /// When a name is unknown, a value is not one, or two settings contradict each other. One
+    /// sentence names the key, the value and what would be accepted.
     pub fn from_properties(properties: &Properties) -> Result<(Self, Vec<Warning>), ConfigError> {
         let (reading, warnings) = Reading::checked(properties)?;
         let config = Self {
@@ -185,7 +193,8 @@ impl BrokerConfig {
 }
 
 impl BrokerConfig {
-    /// These settings with what was changed at run time. [`Self::properties`] stays what was written.
+    /// These settings with what was changed at run time. [`Self::properties`] stays what was
+    /// written.
     ///
     /// # Errors
     /// When the settings contradict each other.
@@ -205,10 +214,10 @@ impl BrokerConfig {
         Ok(Self { properties: self.properties.clone(), ..changed })
     }
 
-    /// Whether somebody knows a setting of this name.
+    /// Whether a setting of this name is in a table, or belongs to a plug-in or a listener.
     ///
     /// # Errors
-    /// [`ConfigError::UnknownKey`] with the nearest name, if nobody does.
+    /// [`ConfigError::UnknownKey`] with the nearest name, if it is neither.
     pub fn check_name(name: &str, value: &str) -> Result<(), ConfigError> {
         if broker_key(name).is_some() { Ok(()) } else { accept_or_suggest(name, value).map(drop) }
     }
@@ -217,8 +226,9 @@ impl BrokerConfig {
 impl NetworkConfig {
     /// How many event loops there are on a machine with so many processors.
     ///
-    /// One for every two, unless the settings say otherwise: the other half is for disks, the kernel's network and whoever else is on the machine.
-    /// With one for each, requests hop between loops that are hardly busy, and waking a thread costs more than what it then does
+    /// One for every two, unless the settings say otherwise: the other half is for disks, the
+    /// kernel's network and other processes. With one for each, requests hop between
+    /// loops that are hardly busy, and waking a thread costs more than what it then does
     /// (docs/operating/benchmarks.md).
     #[must_use]
     pub fn shards_on(&self, processors: usize) -> u16 {
@@ -333,7 +343,7 @@ impl MetadataConfig {
     }
 }
 
-/// As many as there may be of something that nobody has tens of thousands of.
+/// Cut to 65,535, which stands for no limit: there are never as many threads or shards.
 fn few(number: impl TryInto<u16>) -> u16 {
     number.try_into().unwrap_or(u16::MAX)
 }

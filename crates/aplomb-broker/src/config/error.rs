@@ -4,15 +4,16 @@ use super::listeners::ListenerError;
 use super::topic::TopicConfigError;
 use super::value::ValueError;
 
-/// A configuration that cannot be used. Each sentence names the key, the value and what would be accepted.
+/// A configuration that cannot be used. Each sentence names the key, the value and what would be
+/// accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// No key has this name.
     #[error("{name}={value}: there is no such key{}", suggestion.map(|known| format!("; did you mean {known}?")).unwrap_or_default())]
     UnknownKey {
-        /// The name.
+        /// As it was given.
         name: String,
-        /// The value.
+        /// The value as it was given.
         value: String,
         /// A known name that is near.
         suggestion: Option<&'static str>,
@@ -25,7 +26,7 @@ pub enum ConfigError {
     Conflict {
         /// The key.
         name: &'static str,
-        /// The value.
+        /// The value as it was given.
         value: String,
         /// What would be accepted.
         accepted: String,
@@ -35,7 +36,7 @@ pub enum ConfigError {
     Listeners {
         /// The key.
         name: &'static str,
-        /// The value.
+        /// The value as it was given.
         value: String,
         /// What is wrong with it.
         error: ListenerError,

@@ -1,12 +1,12 @@
-//! What is known about one configuration key. How its values are read is in [`super::value`]; the tables of keys are in [`super::keys`],
-//! and are written with the macros at the foot of this file.
+//! What is known about one configuration key. How its values are read is in [`super::value`]; the
+//! tables of keys are in [`super::keys`], and are written with the macros at the foot of this file.
 
 /// The type of a key's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigType {
     /// true or false, in any case.
     Boolean,
-    /// Text.
+    /// Any characters.
     Text,
     /// A 32-bit number.
     Int,
@@ -51,7 +51,7 @@ impl ConfigType {
 /// Which values of the right type are accepted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Valid {
-    /// All.
+    /// Whatever the type can hold.
     Any,
     /// Numbers from this one up.
     AtLeast(i64),
@@ -109,14 +109,14 @@ pub enum Meaning {
     Refused(&'static str),
 }
 
-/// One configuration key.
+/// A row of the tables: all that is known about a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConfigKey {
-    /// Its name.
+    /// As it is written in `server.properties`.
     pub name: &'static str,
     /// The type of its values.
     pub kind: ConfigType,
-    /// The value of whoever sets none; `None` where that is "unset".
+    /// The value where none is set; `None` where that is "unset".
     pub default: Option<&'static str>,
     /// Which values are accepted.
     pub valid: Valid,
@@ -133,9 +133,10 @@ pub struct ConfigKey {
 /// A topic's key, and the broker's keys that it falls back to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TopicKey {
-    /// The key.
+    /// What the topic itself can set.
     pub key: ConfigKey,
-    /// The broker's keys with the same meaning, the strongest first. Those in hours and minutes come after those in milliseconds.
+    /// The broker's keys with the same meaning, the strongest first. Those in hours and minutes
+    /// come after those in milliseconds.
     pub broker_keys: &'static [&'static str],
 }
 
@@ -148,7 +149,8 @@ macro_rules! default_value {
     };
 }
 
-/// A table of broker keys: `name: Type = default, Valid, Importance, Update, Meaning; documentation;`.
+/// A table of broker keys: `name: Type = default, Valid, Importance, Update, Meaning;
+/// documentation;`.
 macro_rules! config_keys {
     ($($name:literal: $kind:ident = $default:tt, $valid:expr, $importance:ident, $update:ident, $meaning:expr; $doc:literal;)*) => {
         use super::super::key::{ConfigType, Importance, Meaning::*, Update, Valid::*, default_value};

@@ -1,5 +1,6 @@
-//! The broker's settings in layers: what the file says, what was changed at run time for all brokers, what was changed for this one.
-//! The strongest layer that has a key decides (`DynamicBrokerConfig`): this broker, all brokers, the file, the default.
+//! The broker's settings in layers: what the file says, what was changed at run time for all
+//! brokers, what was changed for this one. The strongest layer that has a key decides
+//! (`DynamicBrokerConfig`): this broker, all brokers, the file, the default.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use super::value::Value;
 /// Names and values, as written.
 pub type Properties = BTreeMap<String, String>;
 
-/// Where a value comes from. The numbers are those of a DescribeConfigs response (`DescribeConfigsResponse.ConfigSource`).
+/// Where a value comes from. The numbers are those of a DescribeConfigs response
+/// (`DescribeConfigsResponse.ConfigSource`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i8)]
 pub enum Source {
@@ -22,7 +24,7 @@ pub enum Source {
     DynamicDefault = 3,
     /// `server.properties`.
     Static = 4,
-    /// Nobody has set it.
+    /// It is set nowhere.
     Default = 5,
     /// The subscription to clients' metrics itself.
     ClientMetrics = 7,
@@ -51,7 +53,7 @@ pub struct Layers<'a> {
 }
 
 impl<'a> Layers<'a> {
-    /// The value that somebody has set for a name, from the strongest layer.
+    /// The value that is set for a name, from the strongest layer that has it.
     #[must_use]
     pub fn set(&self, name: &str) -> Option<&'a str> {
         [self.for_this, self.for_all, self.file]
@@ -60,8 +62,9 @@ impl<'a> Layers<'a> {
             .map(String::as_str)
     }
 
-    /// The value in force for a key: set, or its default. `None` is "unset", or a value that the key does not take (which is refused
-    /// where values come in, so it can only come from a metadata log that another version wrote).
+    /// The value in force for a key: set, or its default. `None` is "unset", or a value that the
+    /// key does not take (which is refused where values come in, so it can only come from a
+    /// metadata log that another version wrote).
     #[must_use]
     pub fn value(&self, key: &ConfigKey) -> Option<Value> {
         self.set(key.name)
@@ -69,8 +72,8 @@ impl<'a> Layers<'a> {
             .or_else(|| key.default.and_then(|text| key.parse(text).ok()))
     }
 
-    /// What a topic has that does not set this key: the first of the broker's keys for it that is set, in the topic's unit, else the
-    /// default (`KafkaConfig#extractLogConfigMap`).
+    /// What a topic has that does not set this key: the first of the broker's keys for it that is
+    /// set, in the topic's unit, else the default (`KafkaConfig#extractLogConfigMap`).
     #[must_use]
     pub fn topic_default(&self, topic: &TopicKey) -> Option<Value> {
         let names = topic.broker_keys;
@@ -82,7 +85,8 @@ impl<'a> Layers<'a> {
         set.or_else(|| topic.key.default.and_then(|text| topic.key.parse(text).ok()))
     }
 
-    /// Which layer a topic's default comes from: the strongest that has any of the broker's keys for it.
+    /// Which layer a topic's default comes from: the strongest that has any of the broker's keys
+    /// for it.
     #[must_use]
     pub fn topic_default_source(&self, topic: &TopicKey) -> Source {
         let has_any = |layer: &Properties| topic.broker_keys.iter().any(|name| layer.contains_key(*name));
@@ -92,7 +96,7 @@ impl<'a> Layers<'a> {
             .map_or(Source::Default, |(_, source)| source)
     }
 
-    /// The strongest layer that has a name; `None` if nobody has set it.
+    /// The strongest layer that has a name; `None` if it is set nowhere.
     #[must_use]
     pub fn source(&self, name: &str) -> Option<Source> {
         self.by_strength().into_iter().find(|(layer, _)| layer.contains_key(name)).map(|(_, source)| source)
@@ -106,7 +110,8 @@ impl<'a> Layers<'a> {
         ]
     }
 
-    /// Every place where a broker key or another name of it is set, the strongest first, its defaults last.
+    /// Every place where a broker key or another name of it is set, the strongest first, its
+    /// defaults last.
     #[must_use]
     pub fn settings(&self, name: &'static str) -> Vec<Setting> {
         let names = broker_synonyms(name);
@@ -119,7 +124,8 @@ impl<'a> Layers<'a> {
             let value = broker_key(name)?.default?.to_owned();
             Some(Setting { name, value, source: Source::Default })
         });
-        // A name of the same setting that is stronger, but is not the one asked for, would claim a value for it that it does not have.
+        // A name of the same setting that is stronger, but is not the one asked for, would claim a
+        // value for it that it does not have.
         set.chain(defaults).skip_while(|setting| setting.name != name).collect()
     }
 }

@@ -1,4 +1,5 @@
-//! Listener addresses as `listeners` and `advertised.listeners` write them: `NAME://host:port`, separated by commas.
+//! Listener addresses as `listeners` and `advertised.listeners` write them: `NAME://host:port`,
+//! separated by commas.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 /// How bytes travel on a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SecurityProtocol {
-    /// As they are.
+    /// Neither encrypted nor authenticated.
     Plaintext,
     /// In TLS.
     Ssl,
@@ -42,14 +43,15 @@ impl SecurityProtocol {
     }
 }
 
-/// One listener.
+/// One of `listeners` or `advertised.listeners`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listener {
     /// Its name, in capitals.
     pub name: Arc<str>,
     /// How bytes travel on it.
     pub protocol: SecurityProtocol,
-    /// The host to bind to or to be told to clients; `None` is every interface, or this machine's own name.
+    /// The host to bind to or to be told to clients; `None` is every interface, or this machine's
+    /// own name.
     pub host: Option<String>,
     /// The port; 0 lets the system choose.
     pub port: u16,
@@ -99,8 +101,8 @@ pub(super) fn parse_protocol_map(text: &str) -> Result<ProtocolMap, String> {
         .collect()
 }
 
-/// Reads a list of listeners. Ports may only repeat where `distinct_ports` is not asked for (advertised addresses behind a proxy), or
-/// when they are 0.
+/// Reads a list of listeners. Ports may only repeat where `distinct_ports` is not asked for
+/// (advertised addresses behind a proxy), or when they are 0.
 pub(super) fn parse_listeners(
     items: &[String],
     protocols: &ProtocolMap,

@@ -1,7 +1,8 @@
 //! Settings: which keys there are, what their values mean, and who overrides whom.
 //!
-//! `keys` are the tables; [`BrokerConfig`] is `server.properties`, understood; [`TopicConfig`] a topic's settings, understood;
-//! [`Layers`] is where both look, and where DescribeConfigs does. Behind this folder nobody meets a sentinel.
+//! `keys` are the tables; [`BrokerConfig`] is `server.properties`, understood; [`TopicConfig`] a
+//! topic's settings, understood; [`Layers`] is where both look, and where DescribeConfigs does.
+//! Code outside of this folder meets no sentinel.
 
 mod broker;
 mod error;

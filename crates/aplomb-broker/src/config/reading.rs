@@ -1,4 +1,5 @@
-//! From names and values to typed settings: every name is checked against the tables first, then each setting is read under its name.
+//! From names and values to typed settings: every name is checked against the tables first, then
+//! each setting is read under its name.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +14,8 @@ use super::listeners::{Listener, SecurityProtocol, parse_listeners, parse_protoc
 use super::topic::TopicConfig;
 use super::value::Value;
 
-/// Checked properties. Getters panic on names that are not in the tables or are of another type: they are given literals.
+/// Checked properties. Getters panic on names that are not in the tables or are of another type:
+/// they are given literals.
 pub(super) struct Reading {
     properties: Properties,
 }
@@ -227,7 +229,8 @@ impl Reading {
         Ok(Listeners { broker, controller, advertised })
     }
 
-    /// The map, and PLAINTEXT for the controller's listeners where nobody has written one and nothing else speaks of TLS or SASL
+    /// The map, and PLAINTEXT for the controller's listeners where none is written and nothing
+    /// else speaks of TLS or SASL
     /// (`AbstractKafkaConfig#effectiveListenerSecurityProtocolMap`).
     fn protocol_map(&self) -> Result<BTreeMap<String, SecurityProtocol>, ConfigError> {
         let name = "listener.security.protocol.map";

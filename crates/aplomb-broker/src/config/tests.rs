@@ -160,7 +160,8 @@ fn what_is_changed_at_run_time_is_in_force_beside_what_was_written() {
     assert_eq!(error.to_string(), "cordoned.log.dirs=/c cannot be used: accepted is * or some of /a,/b");
 }
 
-/// A value that a key takes and that is not its default, and what else has to be set for it to count.
+/// A value that a key takes and that is not its default, and what else has to be set for it to
+/// count.
 fn another_value(key: &ConfigKey) -> (String, Vec<(&'static str, &'static str)>) {
     const LISTENERS: (&str, &str) = ("listeners", "PLAINTEXT://:9092,CONTROLLER://:9093");
     const CONTROLLER: (&str, &str) = ("controller.listener.names", "CONTROLLER");
@@ -198,7 +199,8 @@ fn another_value(key: &ConfigKey) -> (String, Vec<(&'static str, &'static str)>)
     (value, beside)
 }
 
-/// What a field looks like: `storage.tail_bytes` of the broker, or behind `topic.` one of a topic without overrides.
+/// What a field looks like: `storage.tail_bytes` of the broker, or behind `topic.` one of a topic
+/// without overrides.
 fn field(path: &str, config: &BrokerConfig, topic: &TopicConfig) -> String {
     let (text, path) = match path.strip_prefix("topic.") {
         Some(path) => (format!("{topic:#?}"), path),

@@ -1,5 +1,6 @@
-//! One topic's settings, checked and understood. Made from what the topic overrides and what the broker's layers say; nobody further in
-//! meets a `-1` or a number that stands for "never".
+//! One topic's settings, checked and understood. Made from what the topic overrides and what the
+//! broker's layers say; code further in meets no `-1` and no number that stands
+//! for "never".
 
 use std::time::Duration;
 
@@ -11,12 +12,13 @@ use super::keys::{topic_key, topic_keys};
 use super::layers::{Layers, Properties};
 use super::value::{Value, ValueError};
 
-/// What becomes of old segments (`cleanup.policy`). Both may be off (since Apache Kafka 4.1): then everything is kept.
+/// What becomes of old segments (`cleanup.policy`). Both may be off (since Apache Kafka 4.1): then
+/// everything is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CleanupPolicy {
-    /// They are deleted by age and size.
+    /// Old segments go, by age and by size.
     pub delete: bool,
-    /// They are compacted.
+    /// Of each key the last record is kept.
     pub compact: bool,
 }
 
@@ -47,7 +49,8 @@ pub struct TopicConfig {
     pub timestamp_before: Option<Duration>,
     /// `message.timestamp.after.max.ms`; `None` is as far ahead as one likes.
     pub timestamp_after: Option<Duration>,
-    /// `flush.messages`; `None` is never by count. `Some(1)` makes acknowledgements wait for the disk.
+    /// `flush.messages`; `None` is never by count. `Some(1)` makes acknowledgements wait for the
+    /// disk.
     pub flush_messages: Option<u64>,
     /// `flush.ms`; `None` leaves it to `aplomb.flush.interval.ms`.
     pub flush_age: Option<Duration>,
@@ -73,7 +76,7 @@ pub enum TopicConfigError {
     Inherited {
         /// The broker's key.
         name: &'static str,
-        /// The value.
+        /// The value as it was given.
         value: String,
         /// What is wrong with it.
         error: ValueError,
@@ -91,11 +94,11 @@ pub enum TopicConfigError {
     NotHere {
         /// The key.
         name: &'static str,
-        /// The value.
+        /// The value as it was given.
         value: String,
         /// The only one accepted.
         default: String,
-        /// Why.
+        /// What is missing here, as a clause.
         why: &'static str,
     },
 }
@@ -118,7 +121,8 @@ impl TopicConfig {
         Ok(Self::from_values(&values))
     }
 
-    /// Whether topics can live with what they inherit from these layers: limits of topic keys hold for the broker's keys behind them, too.
+    /// Whether topics can live with what they inherit from these layers: limits of topic keys hold
+    /// for the broker's keys behind them, too.
     ///
     /// # Errors
     /// When a topic without overrides would have settings that no topic can have.
@@ -133,8 +137,9 @@ impl TopicConfig {
         Self::from_overrides(&Properties::new(), layers).map(drop)
     }
 
-    /// The settings of a topic whose overrides come out of the metadata log. What this version cannot read is as if it were not there:
-    /// the log was checked by whoever wrote it, and a partition with default settings is better than none.
+    /// The settings of a topic whose overrides come out of the metadata log. What this version
+    /// cannot read is as if it were not there: the log was checked when it was written, and a
+    /// partition with default settings is better than none.
     #[must_use]
     pub fn from_image(overrides: &Properties, layers: &Layers<'_>) -> Self {
         Self::from_values(&Values { overrides, layers })
@@ -187,7 +192,8 @@ impl TopicConfig {
     }
 }
 
-/// The value in force for every topic key, and whether the topic itself has set it: what DescribeConfigs shows.
+/// The value in force for every topic key, and whether the topic itself has set it: what
+/// DescribeConfigs shows.
 pub fn effective_values<'a>(
     overrides: &'a Properties,
     layers: &'a Layers<'a>,
@@ -214,7 +220,8 @@ fn check_override(key: &ConfigKey, text: &str) -> Result<(), TopicConfigError> {
     }
 }
 
-/// Overrides first, then the broker's layers. Each getter names a key of the right type, so there always is a value.
+/// Overrides first, then the broker's layers. Each getter names a key of the right type, so there
+/// always is a value.
 struct Values<'a> {
     overrides: &'a Properties,
     layers: &'a Layers<'a>,

@@ -1,5 +1,5 @@
-//! Values of configuration keys: read as Apache Kafka reads them (`ConfigDef#parseType` and its validators), shown as it shows them, and
-//! refused in the terms that its tools print.
+//! Values of configuration keys: read as Apache Kafka reads them (`ConfigDef#parseType` and its
+//! validators), shown as it shows them, and refused in the terms that its tools print.
 
 use std::fmt;
 
@@ -20,7 +20,8 @@ pub enum Value {
     List(Vec<String>),
 }
 
-/// A value that a key does not take. The sentences are Apache Kafka's forms, which people search for.
+/// A value that a key does not take. The sentences are Apache Kafka's forms, which people search
+/// for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
     /// It cannot be read, or is out of bounds.
@@ -28,7 +29,7 @@ pub enum ValueError {
     Invalid {
         /// The key.
         name: String,
-        /// The value.
+        /// The value as it was given.
         value: String,
         /// What would be accepted.
         accepted: String,
@@ -178,7 +179,8 @@ impl fmt::Display for Value {
     }
 }
 
-/// Java's `Double.toString`: plain between 10^-3 and 10^7, else with an exponent, always with a fraction.
+/// Java's `Double.toString`: plain between 10^-3 and 10^7, else with an exponent, always with a
+/// fraction.
 fn java_double(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude == 0.0 || (1e-3..1e7).contains(&magnitude) {

@@ -1,10 +1,14 @@
 //! Taking the lead: what is written before the first request is answered.
 //!
-//! 1. A control batch: the new leader's epoch begins; in an empty log of a cluster with dynamic voters, who votes ([`Activation::control`]).
-//! 2. The features, if the log has never been led; the end of a transaction that somebody has left open.
-//! 3. This process's registration, that it may lead, and that it leads what nobody else does ([`super::Controller::register`]).
-//! 4. After an unclean stop, a new leader epoch for every partition that it leads: what was promised before this start cannot be told
-//!    from what is promised now otherwise ([`super::Controller::take_leadership`]).
+//! 1. A control batch: the new leader's epoch begins; in an empty log of a cluster with dynamic
+//!    voters, who votes ([`Activation::control`]).
+//! 2. The features, if the log has never been led; the end of a transaction that an
+//!    earlier leader left open.
+//! 3. This process's registration, that it may lead, and that it leads what has no leader
+//!    ([`super::Controller::register`]).
+//! 4. After an unclean stop, a new leader epoch for every partition that it leads: what was
+//!    promised before this start cannot be told from what is promised now otherwise
+//!    ([`super::Controller::take_leadership`]).
 
 use std::collections::BTreeMap;
 
@@ -45,14 +49,15 @@ pub struct Node {
 pub struct UnsupportedFeature {
     /// The feature.
     pub name: String,
-    /// Its level.
+    /// What the log has finalized.
     pub level: i16,
     /// The highest that would do.
     pub max: i16,
 }
 
-/// The levels up to which Apache Kafka 4.4 knows its features (`org.apache.kafka.server.common.Feature`). What a higher one says may have
-/// been written into any file.
+/// The levels up to which Apache Kafka 4.4 knows its features
+/// (`org.apache.kafka.server.common.Feature`). What a higher one says may have been written into
+/// any file.
 const KNOWN_LEVELS: [(&str, i16); 7] = [
     (METADATA_VERSION, MetadataVersion::LATEST.0),
     (KRAFT_VERSION, 1),
@@ -63,8 +68,8 @@ const KNOWN_LEVELS: [(&str, i16); 7] = [
     ("streams.version", 1),
 ];
 
-/// The features that this version can live with, by name. Others that a log has finalized are about parts that this version does not
-/// have, and are left as they are.
+/// The features that this version can live with, by name. Others that a log has finalized are about
+/// parts that this version does not have, and are left as they are.
 #[must_use]
 pub fn supported_features() -> BTreeMap<String, FeatureRange> {
     let metadata = FeatureRange { min: MetadataVersion::MINIMUM.0, max: MetadataVersion::LATEST.0 };
@@ -74,7 +79,8 @@ pub fn supported_features() -> BTreeMap<String, FeatureRange> {
     ])
 }
 
-/// The features that a broker claims: those that it knows, and those that the cluster has on, which it must not be below.
+/// The features that a broker claims: those that it knows, and those that the cluster has on, which
+/// it must not be below.
 pub(super) fn claimed_features(finalized: &Features) -> BTreeMap<String, FeatureRange> {
     let mut claimed = supported_features();
     for (name, level) in finalized.iter() {
@@ -115,11 +121,12 @@ impl Controller {
         Ok(())
     }
 
-    /// Begins to lead. `end` is the end of the log, `in_transaction` whether it ends inside of a metadata transaction
-    /// ([`crate::metadata::Replay::in_transaction`]).
+    /// Begins to lead. `end` is the end of the log, `in_transaction` whether it ends inside of a
+    /// metadata transaction ([`crate::metadata::Replay::in_transaction`]).
     ///
-    /// Voters are dynamic (`kraft.version` 1) from the first record on where `dynamic_voters` says so: with
-    /// `controller.quorum.bootstrap.servers`, not with `controller.quorum.voters`, as Apache Kafka has it.
+    /// Voters are dynamic (`kraft.version` 1) from the first record on where `dynamic_voters` says
+    /// so: with `controller.quorum.bootstrap.servers`, not with `controller.quorum.voters`, as
+    /// Apache Kafka has it.
     pub fn activate(
         &mut self,
         node: &Node,
@@ -128,7 +135,8 @@ impl Controller {
         dynamic_voters: bool,
     ) -> Activation {
         let is_first = end == Offset::ZERO;
-        // Apache Kafka 4.4 writes version 0, which has no directories, and reads nothing else, whatever `kraft.version` is.
+        // Apache Kafka 4.4 writes version 0, which has no directories, and reads nothing else,
+        // whatever `kraft.version` is.
         let voter = m::leader_change_message::Voter { voter_id: node.id.0, voter_directory_id: Uuid::ZERO };
         let mut control = vec![Entry::LeaderChange(m::LeaderChangeMessage {
             version: 0,
@@ -136,7 +144,8 @@ impl Controller {
             voters: vec![voter.clone()],
             granting_voters: vec![voter],
         })];
-        // A formatted directory may already say so, in a checkpoint at offset 0 that is not part of the log.
+        // A formatted directory may already say so, in a checkpoint at offset 0 that is not part of
+        // the log.
         if is_first && (dynamic_voters || self.image().features.kraft_version() > 0) {
             control.push(Entry::KraftVersion(1));
             control.push(Entry::Voters(node.voters()));
@@ -153,8 +162,8 @@ impl Controller {
         Activation { control, records: self.take(draft) }
     }
 
-    /// The levels that a formatted directory asks for, else those of a new cluster: the latest metadata version, and every other
-    /// feature off.
+    /// The levels that a formatted directory asks for, else those of a new cluster: the latest
+    /// metadata version, and every other feature off.
     fn first_features(&self) -> Vec<MetadataRecord> {
         let level = |(name, feature_level): (&str, i16)| {
             MetadataRecord::from(m::FeatureLevelRecord { name: name.to_owned(), feature_level })
@@ -167,9 +176,10 @@ impl Controller {
         [(METADATA_VERSION, features.metadata_version().0)].into_iter().chain(others).map(level).collect()
     }
 
-    /// Registers this process, and lets it lead: partitions without a leader get this one, and those that it led in a directory that is
-    /// not live have none. May be more records than [`super::MAX_RECORDS`]: they can be applied in several batches. `at` is the offset that the first of the records will have: it becomes the
-    /// registration's epoch, which so never repeats.
+    /// Registers this process, and lets it lead: partitions without a leader get this one, and
+    /// those that it led in a directory that is not live have none. May be more records than
+    /// [`super::MAX_RECORDS`]: they can be applied in several batches. `at` is the offset that the
+    /// first of the records will have: it becomes the registration's epoch, which so never repeats.
     pub fn register(&mut self, node: &Node, at: Offset) -> Vec<MetadataRecord> {
         let version = self.image().features.metadata_version();
         let features = claimed_features(&self.image().features);
@@ -208,7 +218,8 @@ impl Controller {
         self.take(draft)
     }
 
-    /// These directories of a broker get no new partitions from here on, and no others; nothing where it is so already.
+    /// These directories of a broker get no new partitions from here on, and no others; nothing
+    /// where it is so already.
     pub fn cordon(&mut self, node: BrokerId, directories: Vec<DirectoryId>) -> Vec<MetadataRecord> {
         let Some(broker) = self.image().brokers.get(node) else { return Vec::new() };
         let sorted = |mut directories: Vec<DirectoryId>| {
@@ -231,8 +242,9 @@ impl Controller {
         self.take(draft)
     }
 
-    /// This process is about to stop: the next one may register at once, be it Apache Kafka's, which otherwise waits until the session of
-    /// a broker that it believes alive has expired. To be the last record of a clean stop.
+    /// This process is about to stop: the next one may register at once, be it Apache Kafka's,
+    /// which otherwise waits until the session of a broker that it believes alive has expired. To
+    /// be the last record of a clean stop.
     pub fn fence(&mut self, node: BrokerId) -> Vec<MetadataRecord> {
         let Some(broker) = self.image().brokers.get(node) else { return Vec::new() };
         let change = m::BrokerRegistrationChangeRecord {

@@ -1,4 +1,5 @@
-//! Changing settings at run time, one by one or all at once (`ConfigurationControlManager`, `ConfigAdminManager`).
+//! Changing settings at run time, one by one or all at once (`ConfigurationControlManager`,
+//! `ConfigAdminManager`).
 
 use aplomb_model::BrokerId;
 use aplomb_protocol::MetadataRecord;
@@ -22,7 +23,7 @@ const CORDONED: &str = "cordoned.log.dirs";
 /// What to do with a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigOperation {
-    /// Set it.
+    /// The value replaces what is there.
     Set,
     /// Set it no more.
     Delete,
@@ -46,7 +47,7 @@ impl ConfigOperation {
     }
 }
 
-/// A change that somebody wants.
+/// One change of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigChange {
     /// The setting.
@@ -58,7 +59,8 @@ pub struct ConfigChange {
 }
 
 impl Draft {
-    /// Drafts changes to the settings of a topic, of a broker, of all, or of a subscription to clients' metrics.
+    /// Drafts changes to the settings of a topic, of a broker, of all, or of a subscription to
+    /// clients' metrics.
     ///
     /// # Errors
     /// When one of them cannot be; the draft is as before then.
@@ -123,7 +125,8 @@ impl Draft {
                 Some(value) => wanted.insert(name.clone(), value.clone()),
                 None => wanted.remove(&name),
             };
-            // Brokers look again at their settings when a record says so, even one that changes nothing.
+            // Brokers look again at their settings when a record says so, even one that changes
+            // nothing.
             if new.as_deref() != old || matches!(target, Target::Broker | Target::AllBrokers) {
                 records.push(record(resource, &name, new));
             }
@@ -237,8 +240,8 @@ impl Target {
     }
 }
 
-/// What can be changed while a broker runs (`DynamicBrokerConfig#validateConfigs`). Unknown names are kept, as Apache Kafka does: they may
-/// be those of somebody's plug-in.
+/// What can be changed while a broker runs (`DynamicBrokerConfig#validateConfigs`). Unknown names
+/// are kept, as Apache Kafka does: they may be those of a plug-in.
 fn check_broker_settings(wanted: &Properties, is_for_all: bool) -> Result<(), AdminError> {
     let known = || wanted.iter().filter_map(|(name, value)| Some((broker_key(name)?, value)));
     let names = |unfit: &dyn Fn(&ConfigKey) -> bool| -> Vec<&str> {
@@ -286,7 +289,8 @@ fn check_overrides_of_addresses(wanted: &Properties, changed: &BrokerConfig) -> 
     }
 }
 
-/// What a subscription to clients' metrics may say (`ClientMetricsConfigs#validate`). Patterns are not compiled: they are Java's.
+/// What a subscription to clients' metrics may say (`ClientMetricsConfigs#validate`). Patterns are
+/// not compiled: they are Java's.
 fn check_client_metrics(name: &str, wanted: &Properties) -> Result<(), AdminError> {
     const MATCHED: [&str; 6] = [
         "client_instance_id",

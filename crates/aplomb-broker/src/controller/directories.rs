@@ -8,8 +8,9 @@ use super::Controller;
 use crate::metadata::Partition;
 
 impl Controller {
-    /// Replicas of this node that were found in other directories than the metadata says, or of which it did not know one: the disk is
-    /// right. May be more records than [`super::MAX_RECORDS`].
+    /// Replicas of this node that were found in other directories than the metadata says, or of
+    /// which it did not know one: the disk is right. May be more records than
+    /// [`super::MAX_RECORDS`].
     pub fn assign_directories(
         &mut self,
         node: BrokerId,
@@ -39,13 +40,15 @@ impl Controller {
         self.take(draft)
     }
 
-    /// A directory of this node failed: it is no longer among its live ones, and what is in it has no leader until a restart finds it
-    /// well again. May be more records than [`super::MAX_RECORDS`].
+    /// A directory of this node failed: it is no longer among its live ones, and what is in it has
+    /// no leader until a restart finds it well again. May be more records than
+    /// [`super::MAX_RECORDS`].
     pub fn lose_directory(&mut self, node: BrokerId, lost: DirectoryId) -> Vec<MetadataRecord> {
         let Some(broker) = self.image().brokers.get(node) else { return Vec::new() };
         let live: Vec<DirectoryId> = broker.directories.iter().filter(|id| **id != lost).copied().collect();
         let mut records = Vec::new();
-        // An empty list would read as "unchanged"; a broker without any live directory is as good as stopped anyway.
+        // An empty list would read as "unchanged"; a broker without any live directory is as good
+        // as stopped anyway.
         if live.len() < broker.directories.len() && !live.is_empty() {
             let change = m::BrokerRegistrationChangeRecord {
                 broker_id: node.0,

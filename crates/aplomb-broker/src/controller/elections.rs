@@ -1,7 +1,8 @@
 //! Who leads when this node has started.
 //!
-//! A replica may lead without loss if it is in sync, or, when nobody is, if it is eligible (KIP-966) or the only one there is: Apache Kafka
-//! with eligible leaders on leaves a stopped single node's partitions with no replica in sync.
+//! A replica may lead without loss if it is in sync, or, when none is, if it is eligible
+//! (KIP-966) or the only one there is: Apache Kafka with eligible leaders on leaves a stopped
+//! single node's partitions with no replica in sync.
 
 use aplomb_model::{BrokerId, DirectoryId, PartitionIndex, TopicId};
 use aplomb_protocol::MetadataRecord;
@@ -11,8 +12,9 @@ use super::Controller;
 use crate::metadata::{MetadataImage, Partition};
 
 impl Controller {
-    /// A new leader epoch for every partition that this node may lead, in a live directory, with itself as the leader. What it led in a
-    /// directory that is not live has no leader. May be more records than [`super::MAX_RECORDS`]: they can be applied in several batches.
+    /// A new leader epoch for every partition that this node may lead, in a live directory, with
+    /// itself as the leader. What it led in a directory that is not live has no leader. May be more
+    /// records than [`super::MAX_RECORDS`]: they can be applied in several batches.
     pub fn take_leadership(&mut self, node: BrokerId) -> Vec<MetadataRecord> {
         let records = elections(self.image(), node, |_| true);
         let mut draft = self.draft();
@@ -21,7 +23,8 @@ impl Controller {
     }
 }
 
-/// What changes in leaders when this node starts, where it comes to lead only partitions that are `open` to it.
+/// What changes in leaders when this node starts, where it comes to lead only partitions that are
+/// `open` to it.
 pub(super) fn elections(
     image: &MetadataImage,
     node: BrokerId,

@@ -1,4 +1,5 @@
-//! Why the controller says no. Each variant asks for its code; the sentences say what Apache Kafka's say, since people search for them.
+//! Why the controller says no. Each variant asks for its code; the sentences say what Apache
+//! Kafka's say, since people search for them.
 
 use aplomb_model::{BrokerId, ErrorCode, TopicId};
 
@@ -18,7 +19,7 @@ pub enum AdminError {
         /// The name that is there.
         existing: String,
     },
-    /// There is one.
+    /// The name is taken.
     #[error("Topic '{0}' already exists.")]
     TopicExists(String),
     /// There is none.
@@ -36,7 +37,7 @@ pub enum AdminError {
     /// The number of partitions, for an existing topic.
     #[error("The topic {topic} currently has {current} partition(s); {wanted} would not be an increase.")]
     FewerPartitions {
-        /// The topic.
+        /// The topic that is to have more.
         topic: String,
         /// How many it has.
         current: usize,
@@ -56,7 +57,7 @@ pub enum AdminError {
         /// How many brokers there are.
         registered: usize,
     },
-    /// Nobody can lead.
+    /// No replica can lead.
     #[error(
         "Unable to replicate the partition {0} time(s): All brokers are currently fenced or in controlled shutdown."
     )]
@@ -91,7 +92,7 @@ pub enum AdminError {
     /// A level that a feature cannot have, or cannot go to from where it is.
     #[error("Invalid update version {level} for feature {feature}. {why}")]
     FeatureLevel {
-        /// The feature.
+        /// The feature that cannot have it.
         feature: String,
         /// The level that was asked for.
         level: i16,

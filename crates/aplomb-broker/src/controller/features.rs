@@ -9,7 +9,7 @@ use super::draft::Draft;
 use super::error::AdminError;
 use crate::metadata::{FeatureRange, KRAFT_VERSION, METADATA_VERSION, MetadataVersion};
 
-/// What somebody who changes a level is prepared for (`FeatureUpdate.UpgradeType`).
+/// What a change of a level may do (`FeatureUpdate.UpgradeType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpgradeType {
     /// Only upwards.
@@ -21,7 +21,7 @@ pub enum UpgradeType {
 }
 
 impl UpgradeType {
-    /// The type with this number; `None` for one that nobody knows.
+    /// The type with this number; `None` for one that is unknown.
     #[must_use]
     pub const fn from_wire(raw: i8) -> Option<Self> {
         Some(match raw {
@@ -33,10 +33,10 @@ impl UpgradeType {
     }
 }
 
-/// A level that somebody wants.
+/// One level of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeatureUpdate {
-    /// The feature.
+    /// Which feature gets it.
     pub feature: String,
     /// Its level from now on; 0 turns it off.
     pub level: i16,
@@ -45,8 +45,8 @@ pub struct FeatureUpdate {
 }
 
 impl Draft {
-    /// Drafts new levels of features. One that is named twice gets the last of its levels. With level 1 of `kraft.version` the log is to say
-    /// who votes, which is `voters`.
+    /// Drafts new levels of features. One that is named twice gets the last of its levels. With
+    /// level 1 of `kraft.version` the log is to say who votes, which is `voters`.
     ///
     /// # Errors
     /// For the first of them that cannot be; the draft is as before then.

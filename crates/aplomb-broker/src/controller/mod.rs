@@ -1,9 +1,12 @@
-//! The controller of a cluster of one: it decides what is written into the metadata log. It writes nothing itself. Each decision is a
-//! response and the records that make it true; the shard appends the records, and sends the response when they are durable and applied.
+//! The controller of a cluster of one: it decides what is written into the metadata log. It writes
+//! nothing itself. Each decision is a response and the records that make it true; the shard appends
+//! the records, and sends the response when they are durable and applied.
 //!
-//! The controller knows its own decisions before the log does, so that the next request is judged by them: [`Controller::image`] is ahead of
-//! what shards see. A decision is drafted ([`Draft`]) and then either taken over ([`Controller::take`]) or dropped (validate only).
-//! The rules are those of Apache Kafka 4.4's `ReplicationControlManager`, `ConfigurationControlManager` and `ClusterControlManager`.
+//! The controller knows its own decisions before the log does, so that the next request is judged
+//! by them: [`Controller::image`] is ahead of what shards see. A decision is drafted ([`Draft`])
+//! and then either taken over ([`Controller::take`]) or dropped (validate only). The rules are
+//! those of Apache Kafka 4.4's `ReplicationControlManager`, `ConfigurationControlManager` and
+//! `ClusterControlManager`.
 
 mod activation;
 mod configs;
@@ -33,13 +36,14 @@ use aplomb_protocol::MetadataRecord;
 
 use crate::metadata::MetadataImage;
 
-/// The most records that one request may cause, and the most in one batch (`QuorumController.MAX_RECORDS_PER_USER_OP`).
+/// The most records that one request may cause, and the most in one batch
+/// (`QuorumController.MAX_RECORDS_PER_USER_OP`).
 pub const MAX_RECORDS: usize = 10_000;
 
 /// A source of random bytes, for ids.
 pub type Random<'a> = &'a mut dyn FnMut() -> [u8; 16];
 
-/// The controller.
+/// All decisions so far, durable or not.
 #[derive(Clone, Debug)]
 pub struct Controller {
     image: MetadataImage,
@@ -64,7 +68,8 @@ impl Controller {
         Draft::new(self.image.clone())
     }
 
-    /// Takes a decision over. The records go into the log, in this order and, up to [`MAX_RECORDS`], in one batch.
+    /// Takes a decision over. The records go into the log, in this order and, up to
+    /// [`MAX_RECORDS`], in one batch.
     #[must_use = "records that are not written leave the controller ahead of the log for ever"]
     pub fn take(&mut self, draft: Draft) -> Vec<MetadataRecord> {
         let (image, records) = draft.into_parts();

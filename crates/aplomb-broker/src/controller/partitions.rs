@@ -6,10 +6,10 @@ use super::draft::Draft;
 use super::error::AdminError;
 use super::topics::{check_same_replication, partition_record};
 
-/// Partitions that somebody wants for a topic.
+/// More partitions for a topic, as a request asks for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPartitions {
-    /// The topic.
+    /// Which topic gets them.
     pub topic: String,
     /// How many it shall have in all.
     pub total: i32,

@@ -35,7 +35,8 @@ impl Placer {
                 }
             }
         }
-        // A broker that told of no directories is older than directory assignment, and takes replicas all the same.
+        // A broker that told of no directories is older than directory assignment, and takes
+        // replicas all the same.
         let takes_replicas = |id: &&BrokerId| {
             let knows_directories =
                 image.brokers.get(**id).is_some_and(|broker| !broker.directories.is_empty());

@@ -1,4 +1,5 @@
-//! Producer ids: nobody is ever given one twice, so they are taken from the log in blocks before they are given out.
+//! Producer ids: none is ever given twice, so they are taken from the log in blocks before they are
+//! given out.
 
 use aplomb_model::{BrokerId, ProducerId};
 use aplomb_protocol::messages as m;

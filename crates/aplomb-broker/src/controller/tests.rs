@@ -115,7 +115,7 @@ impl Lab {
         self.decide(|draft, config, random| draft.create_topic(&topic, config, random))
     }
 
-    /// What somebody sees who reads the log.
+    /// What a reader of the log sees.
     fn replayed(&self) -> MetadataImage {
         replay(&self.log)
     }

@@ -47,21 +47,21 @@ pub fn check_topic_name(name: &str) -> Result<(), AdminError> {
 /// How many partitions and replicas, or which.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// So many; -1 is the broker's default.
+    /// As many, on brokers that the controller chooses.
     Counts {
-        /// Partitions.
+        /// -1: `num.partitions`.
         partitions: i32,
-        /// Replicas of each.
+        /// Of each partition; -1: `default.replication.factor`.
         replicas: i16,
     },
     /// These brokers for these partitions.
     Assigned(Vec<(i32, Vec<BrokerId>)>),
 }
 
-/// A topic that somebody wants.
+/// A topic as a request asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTopic {
-    /// Its name.
+    /// Not checked yet.
     pub name: String,
     /// Its partitions.
     pub placement: Placement,

@@ -1,4 +1,5 @@
-//! One record's effect on the image. Begin, end and abort of transactions are [`super::Replay`]'s business and no error here.
+//! One record's effect on the image. Begin, end and abort of transactions are [`super::Replay`]'s
+//! business and no error here.
 
 use std::sync::Arc;
 
@@ -12,7 +13,8 @@ use super::delta::Delta;
 use super::image::MetadataImage;
 use super::topics::{Partition, Topic};
 
-/// A record that does not fit the image: the log is damaged, or written by someone with other rules. Nothing later can be trusted.
+/// A record that does not fit the image: the log is damaged, or written by other rules. Nothing
+/// later can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
     /// The topic is not there.
@@ -20,7 +22,7 @@ pub enum ApplyError {
     UnknownTopic {
         /// The record's type.
         record: &'static str,
-        /// The topic.
+        /// The id that no topic has.
         topic: TopicId,
     },
     /// The topic is not there.
@@ -29,7 +31,7 @@ pub enum ApplyError {
     /// The topic is there already, or another has its name.
     #[error("TopicRecord creates topic {name} with id {topic}, but one of these is taken")]
     TopicTaken {
-        /// The name.
+        /// The name that two topics have.
         name: String,
         /// The id.
         topic: TopicId,
@@ -37,9 +39,9 @@ pub enum ApplyError {
     /// The partition is not there.
     #[error("PartitionChangeRecord names partition {index} of topic {topic}, which there is not")]
     UnknownPartition {
-        /// The topic.
+        /// The topic that lacks it.
         topic: TopicId,
-        /// The partition.
+        /// The partition that is not there.
         index: PartitionIndex,
     },
     /// The broker is not registered, or is under another epoch.
@@ -47,9 +49,9 @@ pub enum ApplyError {
     UnknownBroker {
         /// The record's type.
         record: &'static str,
-        /// The broker.
+        /// The broker that is not registered so.
         broker: BrokerId,
-        /// Its epoch.
+        /// The epoch that the record names.
         epoch: i64,
     },
     /// A transaction begins inside of another.
@@ -61,7 +63,8 @@ pub enum ApplyError {
 }
 
 impl MetadataImage {
-    /// Applies one record, and notes in `delta` what it changed. The image's provenance is the caller's to advance.
+    /// Applies one record, and notes in `delta` what it changed. The image's provenance is the
+    /// caller's to advance.
     ///
     /// # Errors
     /// When the record does not fit the image, which is unchanged then.
@@ -165,7 +168,8 @@ impl MetadataImage {
         }
     }
 
-    /// An empty name means every topic. A partition that has something to clear is changed by it, with its epoch.
+    /// An empty name means every topic. A partition that has something to clear is changed by it,
+    /// with its epoch.
     fn clear_eligible_leaders(&mut self, name: &str, delta: &mut Delta) -> Result<(), ApplyError> {
         if !name.is_empty() && self.topics.by_name(name).is_none() {
             return Err(ApplyError::UnknownTopicName(name.to_owned()));
@@ -331,8 +335,8 @@ impl Broker {
         }
     }
 
-    /// -1 is "no more", 1 is "from now on", 0 is "as it was"; empty lists of directories are "as they were", but a list of cordoned
-    /// ones is a list also when it is empty.
+    /// -1 is "no more", 1 is "from now on", 0 is "as it was"; empty lists of directories are "as
+    /// they were", but a list of cordoned ones is a list also when it is empty.
     fn change(&mut self, record: &m::BrokerRegistrationChangeRecord) {
         if record.fenced != 0 {
             self.fenced = record.fenced > 0;

@@ -16,30 +16,30 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// Topics.
+    /// The kind of a topic.
     pub const TOPIC: i8 = 2;
-    /// Brokers.
+    /// The kind of one broker, or of all without a name.
     pub const BROKER: i8 = 4;
     /// A broker's log levels.
     pub const BROKER_LOGGER: i8 = 8;
     /// Subscriptions to clients' metrics.
     pub const CLIENT_METRICS: i8 = 16;
-    /// Groups.
+    /// The kind of a consumer group.
     pub const GROUP: i8 = 32;
 
-    /// A topic.
+    /// The settings that a topic overrides.
     #[must_use]
     pub fn topic(name: &str) -> Self {
         Self { kind: Self::TOPIC, name: name.to_owned() }
     }
 
-    /// A broker.
+    /// The settings of one broker.
     #[must_use]
     pub fn broker(id: BrokerId) -> Self {
         Self { kind: Self::BROKER, name: id.to_string() }
     }
 
-    /// All brokers.
+    /// The settings that all brokers have in common.
     #[must_use]
     pub fn all_brokers() -> Self {
         Self { kind: Self::BROKER, name: String::new() }

@@ -1,20 +1,22 @@
-//! Features: which record versions may be written, which protocols are on. Names and levels are those of Apache Kafka 4.4
-//! (`MetadataVersion`, `Feature`).
+//! Features: which record versions may be written, which protocols are on. Names and levels are
+//! those of Apache Kafka 4.4 (`MetadataVersion`, `Feature`).
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// The name of the feature that says which records may be written.
 pub const METADATA_VERSION: &str = "metadata.version";
-/// The name of the feature that says how voters are known. Its level is in a control record, not in a feature record.
+/// The name of the feature that says how voters are known. Its level is in a control record, not in
+/// a feature record.
 pub const KRAFT_VERSION: &str = "kraft.version";
 
-/// A level of `metadata.version`: which versions of records everybody in the cluster can read.
+/// A level of `metadata.version`: which versions of records all of the cluster can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MetadataVersion(pub i16);
 
 impl MetadataVersion {
-    /// 3.3-IV3: the first that KRaft clusters have, and what a log without a feature record is written in.
+    /// 3.3-IV3: the first that KRaft clusters have, and what a log without a feature record is
+    /// written in.
     pub const MINIMUM: Self = Self(7);
     /// 3.4-IV0
     const MIGRATION: Self = Self(8);
@@ -29,7 +31,8 @@ impl MetadataVersion {
     /// 4.4-IV2, Apache Kafka 4.4's own.
     pub const LATEST: Self = Self(33);
 
-    /// Levels that brought new records or new fields (`MetadataVersion#didMetadataChange`, printed from Apache Kafka 4.4.0).
+    /// Levels that brought new records or new fields (`MetadataVersion#didMetadataChange`, printed
+    /// from Apache Kafka 4.4.0).
     const WITH_NEW_RECORDS: [i16; 11] = [7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33];
 
     /// Whether what this level can express may be more than what a lower one can.

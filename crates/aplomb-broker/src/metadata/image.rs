@@ -20,7 +20,8 @@ pub struct Provenance {
     pub epoch: LeaderEpoch,
 }
 
-/// The cluster as of one offset of the metadata log. Cloning it copies pointers: the parts are shared, and copied when one is changed.
+/// The cluster as of one offset of the metadata log. Cloning it copies pointers: the parts are
+/// shared, and copied when one is changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetadataImage {
     /// The cluster's id. It is in `meta.properties`, not in the log.
@@ -35,7 +36,7 @@ pub struct MetadataImage {
     pub topics: Arc<Topics>,
     /// Settings changed at run time, those of topics included.
     pub configs: Arc<Configs>,
-    /// The first producer id that nobody has been given; `None` before any was.
+    /// The first producer id that is still free; `None` before any was given.
     pub next_producer_id: Option<ProducerId>,
     /// Who may do what and how much of it, and who is who.
     pub security: Arc<Security>,

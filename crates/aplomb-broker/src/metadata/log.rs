@@ -1,7 +1,9 @@
-//! The metadata log in bytes: batches of framed records, control batches, snapshots. What a batch holds is applied as a whole.
+//! The metadata log in bytes: batches of framed records, control batches, snapshots. What a batch
+//! holds is applied as a whole.
 //!
-//! Framing is [`MetadataRecord`]'s; batches are `aplomb_model::batch`'s. A snapshot is a file of batches of its own: a header, the
-//! voters where they are dynamic, the records of an image, a footer (`RecordsSnapshotWriter`).
+//! Framing is [`MetadataRecord`]'s; batches are `aplomb_model::batch`'s. A snapshot is a file of
+//! batches of its own: a header, the voters where they are dynamic, the records of an image, a
+//! footer (`RecordsSnapshotWriter`).
 
 use aplomb_model::batch::{BatchBuilder, BatchError, BatchView, ControlKind};
 use aplomb_model::{LeaderEpoch, Offset, Timestamp};
@@ -12,21 +14,23 @@ use bytes::{Bytes, BytesMut};
 use super::features::MetadataVersion;
 use super::image::MetadataImage;
 
-/// The most that a compressed batch of the metadata log may stand for, in bytes. Apache Kafka writes at most 8 MiB and does not compress.
+/// The most that a compressed batch of the metadata log may stand for, in bytes. Apache Kafka
+/// writes at most 8 MiB and does not compress.
 const BATCH_LIMIT: usize = 64 << 20;
-/// Records of a snapshot's batch (`RecordsSnapshotWriter`, `MetadataBatchLoader` have no limit; Apache Kafka writes 1024 at a time).
+/// Records of a snapshot's batch (`RecordsSnapshotWriter`, `MetadataBatchLoader` have no limit;
+/// Apache Kafka writes 1024 at a time).
 const SNAPSHOT_BATCH: usize = 1024;
 
 /// One record of the metadata log, understood.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
-    /// Metadata.
+    /// A change of the image.
     Record(MetadataRecord),
     /// A leader begins its epoch.
     LeaderChange(m::LeaderChangeMessage),
     /// The level of `kraft.version`.
     KraftVersion(i16),
-    /// Who votes.
+    /// The quorum's voters from here on.
     Voters(m::VotersRecord),
     /// A snapshot begins; the time is that of the last record that it stands for.
     SnapshotHeader(Timestamp),
@@ -39,15 +43,16 @@ pub enum Entry {
 /// Bytes that are no metadata log of ours or of Apache Kafka's up to 4.4.
 #[derive(Debug, thiserror::Error)]
 pub enum MetadataLogError {
-    /// The batch.
+    /// A batch cannot be read.
     #[error("batch at offset {at}: {error}")]
     Batch {
-        /// Its offset.
+        /// The batch's base offset.
         at: Offset,
         /// What is wrong with it.
         error: BatchError,
     },
-    /// A record in it: not a message, or of a type or a version that only a later `metadata.version` has.
+    /// A record in it: not a message, or of a type or a version that only a later
+    /// `metadata.version` has.
     #[error("metadata record in the batch at offset {at}: {error}")]
     Record {
         /// The batch's offset.
@@ -68,7 +73,8 @@ pub enum MetadataLogError {
 /// Reads the records of a batch.
 ///
 /// # Errors
-/// When the batch cannot be read, or one of its records cannot be understood: nothing of the batch may be applied then.
+/// When the batch cannot be read, or one of its records cannot be understood: nothing of the batch
+/// may be applied then.
 pub fn decode_batch(batch: &BatchView<'_>) -> Result<Vec<Entry>, MetadataLogError> {
     let at = batch.header.base_offset();
     let bytes = batch.uncompressed(BATCH_LIMIT).map_err(|error| MetadataLogError::Batch { at, error })?;
@@ -126,7 +132,8 @@ fn record_version(record: &MetadataRecord, version: MetadataVersion) -> i16 {
     }
 }
 
-/// Makes a batch of records, to be appended at `base` by the leader of `epoch`. It is applied as a whole.
+/// Makes a batch of records, to be appended at `base` by the leader of `epoch`. It is applied as a
+/// whole.
 ///
 /// # Errors
 /// When a record says something that this `metadata.version` has no words for.
@@ -181,7 +188,8 @@ pub fn encode_control_batch(
     Ok(builder.build())
 }
 
-/// The name of a snapshot that stands for everything below `end`, the last of it written in `epoch`.
+/// The name of a snapshot that stands for everything below `end`, the last of it written in
+/// `epoch`.
 #[must_use]
 pub fn snapshot_name(end: Offset, epoch: LeaderEpoch) -> String {
     format!("{:020}-{:010}.checkpoint", end.get(), epoch.to_wire())
@@ -199,8 +207,8 @@ pub fn parse_snapshot_name(name: &str) -> Option<(Offset, LeaderEpoch)> {
     Some((Offset::from_wire(end.parse().ok()?)?, LeaderEpoch::from_wire(epoch.parse().ok()?)?))
 }
 
-/// The content of a snapshot of an image. `voters` is there where voters are dynamic (`kraft.version` 1); `last` is the time of the last
-/// record that the image reflects.
+/// The content of a snapshot of an image. `voters` is there where voters are dynamic
+/// (`kraft.version` 1); `last` is the time of the last record that the image reflects.
 ///
 /// # Errors
 /// When the image holds something that cannot be written, which a log could not have said either.

@@ -1,7 +1,9 @@
-//! What the cluster is: brokers, topics, settings. One image, changed in one way: by the records of the metadata log.
+//! What the cluster is: brokers, topics, settings. One image, changed in one way: by the records of
+//! the metadata log.
 //!
-//! Start at [`MetadataImage`]; [`Replay`] makes it of a log or a snapshot, [`Delta`] says what a piece of log changed.
-//! Facts about records and their order are Apache Kafka 4.4's (`org.apache.kafka.image`, `org.apache.kafka.metadata`).
+//! Start at [`MetadataImage`]; [`Replay`] makes it of a log or a snapshot, [`Delta`] says what a
+//! piece of log changed. Facts about records and their order are Apache Kafka 4.4's
+//! (`org.apache.kafka.image`, `org.apache.kafka.metadata`).
 
 mod apply;
 mod brokers;

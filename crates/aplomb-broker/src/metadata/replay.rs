@@ -1,5 +1,5 @@
-//! From records to images: a log or a snapshot goes in, an image and what changed come out. Records of a metadata transaction are held
-//! back until it ends, and forgotten if it is aborted.
+//! From records to images: a log or a snapshot goes in, an image and what changed come out. Records
+//! of a metadata transaction are held back until it ends, and forgotten if it is aborted.
 
 use aplomb_model::{LeaderEpoch, Offset};
 use aplomb_protocol::MetadataRecord;
@@ -31,7 +31,8 @@ impl Replay {
         &self.image
     }
 
-    /// Whether a metadata transaction is open: at the end of a log of ours that is one that will never end, and a leader aborts it.
+    /// Whether a metadata transaction is open: at the end of a log of ours that is one that will
+    /// never end, and a leader aborts it.
     #[must_use]
     pub const fn in_transaction(&self) -> bool {
         self.transaction.is_some()

@@ -1,15 +1,16 @@
-//! Quotas, passwords, permissions and tokens: kept exactly as the log has them, so that a snapshot of ours loses nothing. The rooms that
-//! act on them read them from here.
+//! Quotas, passwords, permissions and tokens: kept exactly as the log has them, so that a snapshot
+//! of ours loses nothing. The rooms that act on them read them from here.
 
 use std::collections::BTreeMap;
 
 use aplomb_model::Uuid;
 use aplomb_protocol::messages::{AccessControlEntryRecord, DelegationTokenRecord, UserScramCredentialRecord};
 
-/// Whom a quota is for: (type, name) pairs sorted by type; a name of `None` is the default of its type.
+/// Whom a quota is for: (type, name) pairs sorted by type; a name of `None` is the default of its
+/// type.
 pub type QuotaEntity = Vec<(String, Option<String>)>;
 
-/// All of it.
+/// Quotas, credentials, permissions and tokens.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Security {
     /// Quotas, by whom they are for and by key.

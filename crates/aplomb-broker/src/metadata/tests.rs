@@ -1,5 +1,5 @@
-//! Apache Kafka's own log, read: `tests/oracle-metadata/golden.sh` has Kafka 4.4 write a log with every type of record, and the records that
-//! its image of that log consists of.
+//! Apache Kafka's own log, read: `tests/oracle-metadata/golden.sh` has Kafka 4.4 write a log with
+//! every type of record, and the records that its image of that log consists of.
 
 use aplomb_model::batch::{BatchView, Batches};
 use aplomb_model::{BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, Uuid};

@@ -30,12 +30,13 @@ impl RecoveryState {
     }
 }
 
-/// A partition.
+/// What the cluster knows of a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     /// Who holds it, the preferred leader first.
     pub replicas: Vec<BrokerId>,
-    /// Parallel to `replicas`: in which of their log directories. `Uuid::ZERO` is "not known yet", `ONE` "not assigned", `TWO` "lost".
+    /// Parallel to `replicas`: in which of their log directories. `Uuid::ZERO` is "not known yet",
+    /// `ONE` "not assigned", `TWO` "lost".
     pub directories: Vec<DirectoryId>,
     /// Who has all that is acknowledged.
     pub isr: Vec<BrokerId>,
@@ -43,7 +44,7 @@ pub struct Partition {
     pub removing_replicas: Vec<BrokerId>,
     /// Whom a reassignment adds.
     pub adding_replicas: Vec<BrokerId>,
-    /// Who leads; `None` while nobody does.
+    /// `None` while the partition is offline.
     pub leader: Option<BrokerId>,
     /// Whether the leader may lack acknowledged records.
     pub recovery_state: RecoveryState,
@@ -51,7 +52,8 @@ pub struct Partition {
     pub leader_epoch: LeaderEpoch,
     /// Counts changes.
     pub partition_epoch: i32,
-    /// Who fell out of the in-sync replicas below `min.insync.replicas` and may lead without loss all the same (KIP-966).
+    /// Who fell out of the in-sync replicas below `min.insync.replicas` and may lead without loss
+    /// all the same (KIP-966).
     pub eligible_leaders: Vec<BrokerId>,
     /// Who was eligible last.
     pub last_known_eligible: Vec<BrokerId>,
@@ -81,8 +83,9 @@ impl Partition {
         }
     }
 
-    /// Applies a change (`PartitionRegistration#merge`). Every change counts in the partition's epoch. Naming a leader, even the same one
-    /// again or none, counts in the leader's: the record does not say the epochs.
+    /// Applies a change (`PartitionRegistration#merge`). Every change counts in the partition's
+    /// epoch. Naming a leader, even the same one again or none, counts in the leader's: the record
+    /// does not say the epochs.
     pub(crate) fn change(&mut self, record: &PartitionChangeRecord) {
         let replace = |old: &mut Vec<BrokerId>, new: &Option<Vec<i32>>| {
             if let Some(new) = new {
@@ -149,23 +152,24 @@ fn parallel(directories: &[DirectoryId], replicas: usize) -> Vec<DirectoryId> {
     if directories.len() == replicas { directories.to_vec() } else { vec![Uuid::ZERO; replicas] }
 }
 
-/// A topic.
+/// What the cluster knows of a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topic {
-    /// Its name.
+    /// The name, which a later topic may have too.
     pub name: Arc<str>,
     /// Its id, for as long as it lives; a later topic of the same name has another.
     pub id: TopicId,
-    /// Its partitions.
+    /// From 0 on, without gaps.
     pub partitions: BTreeMap<PartitionIndex, Partition>,
 }
 
-/// All topics.
+/// The topics of the cluster, by name and by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topics {
     by_name: BTreeMap<Arc<str>, Arc<Topic>>,
     names: HashMap<TopicId, Arc<str>>,
-    /// Names with '.' or '_' in them, by what they are with '_' for every '.': so they appear in metrics.
+    /// Names with '.' or '_' in them, by what they are with '_' for every '.': so they appear in
+    /// metrics.
     by_metric_name: HashMap<String, BTreeSet<Arc<str>>>,
 }
 

@@ -1,5 +1,5 @@
-//! From an image to the records that make it, in the order in which Apache Kafka writes them (`MetadataImage#write`): the metadata version
-//! first, because it says how to read the rest.
+//! From an image to the records that make it, in the order in which Apache Kafka writes them
+//! (`MetadataImage#write`): the metadata version first, because it says how to read the rest.
 
 use aplomb_protocol::MetadataRecord;
 use aplomb_protocol::messages as m;
@@ -10,7 +10,8 @@ use super::image::MetadataImage;
 use super::topics::Topic;
 
 impl MetadataImage {
-    /// The records of a snapshot. What the finalized `metadata.version` cannot express is left out, as Apache Kafka does.
+    /// The records of a snapshot. What the finalized `metadata.version` cannot express is left out,
+    /// as Apache Kafka does.
     #[must_use]
     pub fn to_records(&self) -> Vec<MetadataRecord> {
         let version = self.features.metadata_version();

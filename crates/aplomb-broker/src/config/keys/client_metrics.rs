@@ -1,5 +1,6 @@
-//! Keys of subscriptions to clients' metrics (Apache Kafka 4.4.0: `ClientMetricsConfigs`, KIP-714). They are kept and shown; no client is
-//! asked for metrics, since GetTelemetrySubscriptions is not served.
+//! Keys of subscriptions to clients' metrics (Apache Kafka 4.4.0: `ClientMetricsConfigs`, KIP-714).
+//! They are kept and shown; no client is asked for metrics, since GetTelemetrySubscriptions is not
+//! served.
 
 use super::super::key::{ConfigKey, config_keys};
 use super::reasons::NO_TELEMETRY;

@@ -1,4 +1,5 @@
-//! Keys of group and share coordinators (Apache Kafka 4.4.0: `GroupCoordinatorConfig`, `ShareGroupConfig`, `ShareCoordinatorConfig`).
+//! Keys of group and share coordinators (Apache Kafka 4.4.0: `GroupCoordinatorConfig`,
+//! `ShareGroupConfig`, `ShareCoordinatorConfig`).
 
 use super::super::key::{ConfigKey, config_keys};
 use super::reasons::NO_GROUPS;

@@ -1,4 +1,5 @@
-//! Keys of log directories and of the defaults that topics inherit (Apache Kafka 4.4.0: `ServerLogConfigs`, `CleanerConfig`).
+//! Keys of log directories and of the defaults that topics inherit (Apache Kafka 4.4.0:
+//! `ServerLogConfigs`, `CleanerConfig`).
 
 use super::super::key::{ConfigKey, config_keys};
 use super::reasons::{ALONE, NO_CLEANER, NO_COMPACTION, NO_QUORUM, WITH_RECOVERY_POINTS};

@@ -1,5 +1,6 @@
-//! The tables of all configuration keys: one file for each room of the broker, `aplomb` for our own, `topic` for those of topics.
-//! What a key means is read from here and nowhere else: by the parser of `server.properties`, by DescribeConfigs and by the controller.
+//! The tables of all configuration keys: one file for each room of the broker, `aplomb` for our
+//! own, `topic` for those of topics. What a key means is read from here and nowhere else: by the
+//! parser of `server.properties`, by DescribeConfigs and by the controller.
 
 mod aplomb;
 mod client_metrics;
@@ -32,7 +33,8 @@ const BROKER_TABLES: [&[ConfigKey]; 11] = [
     transactions::KEYS,
 ];
 
-/// Keys that Apache Kafka 4.4 has for its own tests and does not document. Accepted, so that no such file fails here; they do nothing.
+/// Keys that Apache Kafka 4.4 has for its own tests and does not document. Accepted, so that no
+/// such file fails here; they do nothing.
 const INTERNAL: [&str; 29] = [
     "controller.performance.always.log.threshold.ms",
     "controller.performance.sample.period.ms",
@@ -98,7 +100,8 @@ pub fn topic_key(name: &str) -> Option<&'static TopicKey> {
     topic::KEYS.iter().find(|topic| topic.key.name == name)
 }
 
-/// Whether DescribeConfigs names a key of the broker only where somebody has set it: throttles, which are no settings of a file.
+/// Whether DescribeConfigs names a key of the broker only where it is set: throttles,
+/// which are no settings of a file.
 #[must_use]
 pub fn is_only_shown_when_set(key: &ConfigKey) -> bool {
     const THROTTLES: [&str; 3] = [
@@ -109,7 +112,8 @@ pub fn is_only_shown_when_set(key: &ConfigKey) -> bool {
     THROTTLES.contains(&key.name)
 }
 
-/// What becomes of a change at run time that does not count at once; `None` where it does, or where the key does nothing at all.
+/// What becomes of a change at run time that does not count at once; `None` where it does, or where
+/// the key does nothing at all.
 #[must_use]
 pub fn not_at_once(key: &ConfigKey) -> Option<&'static str> {
     match key.name {
@@ -129,7 +133,7 @@ pub fn is_of_the_file_alone(key: &ConfigKey) -> bool {
     matches!(key.name, "listeners" | "listener.security.protocol.map")
 }
 
-/// Why a name that is in no table is accepted and does nothing; `None` for one that nobody knows.
+/// Why a name that is in no table is accepted and does nothing; `None` for one that is unknown.
 #[must_use]
 pub(super) fn accepted_without_a_table(name: &str) -> Option<&'static str> {
     if INTERNAL.contains(&name) {
@@ -152,7 +156,8 @@ pub(super) fn nearest(name: &str) -> Option<&'static str> {
         .map(|(_, known)| known)
 }
 
-/// Other names under which a broker key is set, itself included, the strongest first (`DynamicBrokerConfig#brokerConfigSynonyms`).
+/// Other names under which a broker key is set, itself included, the strongest first
+/// (`DynamicBrokerConfig#brokerConfigSynonyms`).
 #[must_use]
 pub fn broker_synonyms(name: &'static str) -> Vec<&'static str> {
     const IN_SEVERAL_UNITS: [&[&str]; 3] = [

@@ -1,5 +1,6 @@
-//! Keys of listeners, sockets, threads and requests. Names, types, defaults and limits are Apache Kafka 4.4.0's `SocketServerConfigs`
-//! and `ServerConfigs`; where a default is ours, the sentence says so.
+//! Keys of listeners, sockets, threads and requests. Names, types, defaults and limits are Apache
+//! Kafka 4.4.0's `SocketServerConfigs` and `ServerConfigs`; where a default is ours, the sentence
+//! says so.
 
 use super::super::key::{ConfigKey, config_keys};
 use super::reasons::{NO_PEERS, NO_PURGATORY, NO_RATE, NO_REQUEST_QUEUE, NO_THREAD_POOLS};

@@ -1,5 +1,6 @@
-//! Keys of the node itself: roles, the controller, topic creation (Apache Kafka 4.4.0: `KRaftConfigs`, `QuorumConfig`, `MetadataLogConfig`,
-//! `ServerConfigs`). `node.id`, `process.roles` and `log.dir` have defaults here that Apache Kafka does not have.
+//! Keys of the node itself: roles, the controller, topic creation (Apache Kafka 4.4.0:
+//! `KRaftConfigs`, `QuorumConfig`, `MetadataLogConfig`, `ServerConfigs`). `node.id`,
+//! `process.roles` and `log.dir` have defaults here that Apache Kafka does not have.
 
 use super::super::key::{ConfigKey, config_keys};
 use super::reasons::{CLUSTER_OF_ITS_OWN, NO_CLASSES, NO_JVM, NO_PEERS, NO_QUORUM};

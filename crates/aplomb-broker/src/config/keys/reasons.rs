@@ -1,4 +1,5 @@
-//! Why a key does nothing here. One sentence each: they end up in the log of whoever sets the key.
+//! Why a key does nothing here. One sentence each: they end up in the log of the broker whose file
+//! sets the key.
 
 pub(super) const ALONE: &str = "this broker does not replicate yet";
 pub(super) const CLUSTER_OF_ITS_OWN: &str = "this version is a cluster of its own";

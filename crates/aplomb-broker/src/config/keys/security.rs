@@ -1,4 +1,5 @@
-//! Keys of TLS, SASL, access control and delegation tokens (Apache Kafka 4.4.0: `SslConfigs`, `SaslConfigs`, `BrokerSecurityConfigs`).
+//! Keys of TLS, SASL, access control and delegation tokens (Apache Kafka 4.4.0: `SslConfigs`,
+//! `SaslConfigs`, `BrokerSecurityConfigs`).
 
 use super::super::key::{ConfigKey, config_keys};
 use super::reasons::{NO_AUTHORIZER, NO_CLASSES, NO_PEERS, NO_SECURITY};

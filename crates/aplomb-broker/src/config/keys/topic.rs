@@ -1,5 +1,5 @@
-//! Keys of topics (Apache Kafka 4.4.0: `TopicConfig`, `LogConfig`), each with the broker keys that it falls back to, the strongest first
-//! (`ServerTopicConfigSynonyms`).
+//! Keys of topics (Apache Kafka 4.4.0: `TopicConfig`, `LogConfig`), each with the broker keys that
+//! it falls back to, the strongest first (`ServerTopicConfigSynonyms`).
 
 use super::super::key::{ConfigKey, TopicKey, topic_keys};
 use super::reasons::{ALONE, NO_COMPACTION, NO_GROUPS, NO_TIERS};

@@ -1,4 +1,5 @@
-//! Keys of idempotence and transactions (Apache Kafka 4.4.0: `TransactionLogConfig`, `TransactionStateManagerConfig`).
+//! Keys of idempotence and transactions (Apache Kafka 4.4.0: `TransactionLogConfig`,
+//! `TransactionStateManagerConfig`).
 
 use super::super::key::{ConfigKey, config_keys};
 use super::reasons::NO_TRANSACTIONS;
