@@ -1,20 +1,34 @@
-//! Decisions: everything a request can ask for, as state machines without sockets, clocks, threads or files.
+//! Decisions: everything a request can ask for, as state machines without sockets, clocks, threads or
+//! files.
 //!
-//! Start at [`Shard`]: one event loop's worth of broker. [`ports`] is what goes in and comes out, [`message`] what shards say to each
-//! other, [`figures`] what can be seen from outside, [`api`] has one file for each Kafka API, [`metadata`] what the cluster is, [`controller`] who decides it.
+//! Start at [`Shard`]: one event loop's worth of broker, and the map of its rooms. [`ports`] is what
+//! comes from connections and goes back, [`ShardMessage`] what shards say to each other, [`figures`]
+//! what can be seen from outside, [`api`] has one file for each Kafka API, [`metadata`] what the
+//! cluster is and [`controller`] who decides it.
 
 pub mod api;
+mod calls;
 pub mod config;
 pub mod controller;
-mod disks;
+mod desk;
+mod fetch_sessions;
 pub mod figures;
-pub mod message;
+mod head;
+mod line;
 pub mod metadata;
-mod parked;
+mod operation;
 mod partition;
 pub mod ports;
-mod sessions;
+mod replicas;
+mod reply;
 mod shard;
 pub mod startup;
+mod storage;
+mod timers;
+mod view;
 
-pub use shard::{ControllerSeed, DiskSeed, MoveRate, PartitionSeed, SeedSettings, Shard, ShardSeed};
+pub use calls::{Answer, AppendCall, Asker, OpId, PartitionKey, Slot};
+pub use head::{ControllerSeed, HeadMessage};
+pub use operation::PartitionCall;
+pub use shard::{DiskSeed, Output, PartitionSeed, SeedSettings, Shard, ShardMessage, ShardSeed};
+pub use storage::{MoveRate, StorageMessage};

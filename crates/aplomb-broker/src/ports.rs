@@ -1,9 +1,8 @@
-//! What goes into a shard and what comes out of it. Values only: the server turns them into sockets, mailboxes and disk queues,
-//! the simulator into a script.
+//! What comes into a shard from its connections, and what goes back. Values only: the server turns
+//! them into sockets and mailboxes, the simulator into a script.
 //!
-//! A **shard** is one event loop's worth of partitions, connections and timers. A request is decoded where its connection lives; each
-//! partition's part runs on the shard that owns the partition; shards talk in [`crate::message::ShardMessage`]s, which arrive in the order in which
-//! one shard sent them to another.
+//! A **shard** is one event loop's worth of partitions, connections and timers. A request is decoded
+//! where its connection lives; each partition's part runs on the shard that owns the partition.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,7 +16,6 @@ pub use aplomb_protocol::frame::{FrameCutter, FrameError, peek};
 use bytes::Bytes;
 
 use crate::config::SecurityProtocol;
-use crate::message::ShardMessage;
 
 /// A shard's number, from 0. Shard 0 also carries the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -148,36 +146,6 @@ pub enum CloseReason {
     },
     /// A produce request with acks=0 failed: closing is the only way to say so.
     ProduceFailed,
-}
-
-/// One thing that a shard wants done.
-#[derive(Debug)]
-pub enum Output {
-    /// Answer a request. Its connection may live on another shard.
-    Reply {
-        /// Which.
-        id: RequestId,
-        /// How.
-        reply: Reply,
-    },
-    /// Pass a message to another shard.
-    Send {
-        /// The receiver.
-        to: ShardId,
-        /// The message.
-        message: ShardMessage,
-    },
-    /// Write an event to the log.
-    Event(Event),
-    /// Other limits for connections from here on. Those that are there stay.
-    ConnectionLimits {
-        /// In all.
-        total: u32,
-        /// From one address.
-        per_ip: u32,
-        /// From certain addresses; `None` leaves these as they are.
-        overrides: Option<Vec<(IpAddr, u32)>>,
-    },
 }
 
 /// How grave an event is.

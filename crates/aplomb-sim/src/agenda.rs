@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use aplomb_broker::message::ShardMessage;
+use aplomb_broker::ShardMessage;
 use aplomb_broker::ports::{ConnectionId, ShardId};
 use aplomb_disk_api::Completion;
 use aplomb_model::Instant;

@@ -6,8 +6,9 @@
 
 use std::time::Duration;
 
+use aplomb_broker::Output;
 use aplomb_broker::Shard;
-use aplomb_broker::ports::{Now, Output, Severity, ShardId};
+use aplomb_broker::ports::{Now, Severity, ShardId};
 use aplomb_disk_api::sim::SimDisk;
 use aplomb_model::Instant;
 
@@ -81,7 +82,7 @@ impl Simulation {
         let event = self.world.agenda.next();
         let disks = self.world.disks.iter().filter_map(SimDisk::next_event).min();
         let client = self.network.next_wake(self.outages.door());
-        let shards = self.outages.process_mut().into_iter().flat_map(|process| &mut process.shards);
+        let shards = self.outages.process().into_iter().flat_map(|process| &process.shards);
         let shards = shards.filter_map(Shard::wake_at).min();
         [event, disks, shards, client].into_iter().flatten().min()
     }
@@ -112,14 +113,12 @@ impl Simulation {
                 }
                 let request = network.frame_arrives(connection, sequence, frame, expect, world);
                 if let Some(request) = request {
-                    self.turn(connection.shard, |shard, now, out| shard.on_request(request, now, out));
+                    self.turn(connection.shard, |shard, now| shard.on_request(request, now));
                 }
             }
             Event::ClosedByClient { connection } => {
                 world.note("closed", &[connection.number]);
-                self.turn(connection.shard, |shard, now, out| {
-                    shard.on_connection_closed(connection, now, out)
-                });
+                self.turn(connection.shard, |shard, now| shard.on_connection_closed(connection, now));
             }
             Event::Answer { connection, frame } => {
                 network.answer_arrives(connection, &frame, world);
@@ -128,12 +127,12 @@ impl Simulation {
             Event::ClosedByBroker { connection } => network.drop_connection(connection, world),
             Event::Message { from, to, message } => {
                 world.note("message", &[from.0.into(), to.0.into()]);
-                self.turn(to, |shard, now, out| shard.on_message(from, message, now, out));
+                self.turn(to, |shard, now| shard.on_message(from, message, now));
             }
             Event::Completion { shard, completion } => {
                 let numbers = [completion.disk.0.into(), shard.0.into(), completion.ticket.0];
                 world.note("completion", &numbers);
-                self.turn(shard, |shard, now, out| shard.on_completion(completion, now, out));
+                self.turn(shard, |shard, now| shard.on_completion(completion, now));
             }
             Event::Fault(place) => {
                 let next = outages.strike(place, world, network);
@@ -155,7 +154,7 @@ impl Simulation {
             Next::GoOn => {}
             Next::TellShardsToStop => {
                 for n in 0..self.outages.shards() {
-                    self.turn(ShardId(n as u16), |shard, now, out| shard.begin_stop(now, out));
+                    self.turn(ShardId(n as u16), |shard, now| shard.begin_stop(now));
                 }
             }
         }
@@ -167,17 +166,19 @@ impl Simulation {
             let Some(process) = self.outages.process_mut() else { return };
             if process.shards[n].wake_at().is_some_and(|at| at <= now) {
                 self.world.note("wake", &[n as u64]);
-                self.turn(ShardId(n as u16), |shard, now, out| shard.on_wake(now, out));
+                self.turn(ShardId(n as u16), |shard, now| shard.on_wake(now));
             }
         }
     }
 
     /// A shard has its turn, and what comes of it is carried on; unless the process dies in it.
-    fn turn(&mut self, id: ShardId, turn: impl FnOnce(&mut Shard, Now, &mut Vec<Output>)) {
+    fn turn(&mut self, id: ShardId, turn: impl FnOnce(&mut Shard, Now)) {
         let (world, network, outages) = (&mut self.world, &mut self.network, &mut self.outages);
         let Some(process) = outages.process_mut() else { return };
         let mut out = Vec::new();
-        turn(&mut process.shards[usize::from(id.0)], world.clocks(), &mut out);
+        let (shard, now) = (&mut process.shards[usize::from(id.0)], world.clocks());
+        turn(shard, now);
+        shard.settle(now, &mut out);
         if process.life.is_over() {
             world.note("killed in its turn", &[id.0.into()]);
             return outages.kill(world, network);

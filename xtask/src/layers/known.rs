@@ -12,26 +12,6 @@ pub(super) type Known = (&'static str, &'static str, &'static [&'static str]);
 pub(super) const CIRCLES: &[Known] = &[
     ("aplomb-protocol", "", &["api", "generated", "message"]),
     ("aplomb-protocol", "primitives", &["arrays", "reader"]),
-    ("aplomb-broker", "", &["message", "ports"]),
-    ("aplomb-broker", "partition", &["append", "read", "super::Partition"]),
-    (
-        "aplomb-broker",
-        "shard",
-        &[
-            "controller",
-            "dispatch",
-            "leaving",
-            "metadata",
-            "moves",
-            "operations",
-            "snapshots",
-            "stop",
-            "super::Shard",
-            "upkeep",
-        ],
-    ),
-    ("aplomb-broker", "shard/moves", &["ending", "steps", "super::Shard"]),
-    ("aplomb-broker", "startup", &["metadata", "super::StartError", "survey"]),
     ("aplomb-lab", "", &["incidents", "scene", "workload"]),
 ];
 

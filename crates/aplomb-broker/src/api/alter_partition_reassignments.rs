@@ -11,6 +11,16 @@ use aplomb_protocol::messages::alter_partition_reassignments_response::{
 
 use super::context::code_and_message;
 use crate::controller::{AdminError, Controller, Draft};
+use crate::operation::{Api, Asked, Begun};
+use aplomb_protocol::{ApiKey, DecodeError};
+
+pub(super) const API: Api = Api::of_controller(ApiKey::AlterPartitionReassignments, begin);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: AlterPartitionReassignmentsRequest = asked.decode()?;
+    let response = handle(&request, asked.head().controller());
+    asked.answer(&response)
+}
 
 /// Answers.
 #[must_use]

@@ -12,26 +12,33 @@ use aplomb_protocol::messages::alter_replica_log_dirs_request::AlterReplicaLogDi
 use aplomb_protocol::messages::alter_replica_log_dirs_response::{
     AlterReplicaLogDirPartitionResult, AlterReplicaLogDirTopicResult, AlterReplicaLogDirsResponse,
 };
+use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::describe_log_dirs::LogDirFacts;
-use super::produce::Calls;
-use super::scatter::{ReplyTo, Scatter, named};
-use crate::message::{PartitionAnswer, PartitionCall};
-use crate::metadata::MetadataImage;
+use crate::head::HeadMessage;
+use crate::operation::{Api, Asked, Begun, PATIENCE, Place, Question, Scatter, named};
+use crate::storage::LogDirFacts;
+
+pub(super) const API: Api = Api::new(ApiKey::AlterReplicaLogDirs, begin);
 
 /// The longest name that a directory can have, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// Where partitions are to be made that are not there yet.
-pub(crate) type Preferences = Vec<(TopicPartition, DiskIndex)>;
+/// Moves a partition to a log directory, or has it stay there.
+#[derive(Debug)]
+struct MoveReplica(DiskIndex);
 
-/// Takes a request apart. A partition that is named twice goes to the last directory.
-pub(crate) fn begin(
-    request: &AlterReplicaLogDirsRequest,
-    to: ReplyTo,
-    image: &MetadataImage,
-    directories: &[LogDirFacts],
-) -> (Scatter<AlterReplicaLogDirsResponse>, Calls, Preferences) {
+impl Question for MoveReplica {
+    type Answer = ();
+
+    fn ask(self, place: &mut Place<'_>) -> Result<(), ErrorCode> {
+        place.storage.ask_to_move(place.partition, self.0)
+    }
+}
+
+/// A partition that is named twice goes to the last directory.
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: AlterReplicaLogDirsRequest = asked.decode()?;
+    let directories = asked.storage.disks().facts();
     let mut wanted: BTreeMap<&str, BTreeMap<i32, &str>> = BTreeMap::new();
     for directory in &request.dirs {
         for topic in &directory.topics {
@@ -48,32 +55,28 @@ pub(crate) fn begin(
         partitions: partitions.keys().map(unanswered).collect(),
     });
     let response = AlterReplicaLogDirsResponse { results: results.collect(), ..Default::default() };
-    let mut scatter = Scatter::new(to, response, fill);
-    let (mut calls, mut preferences, mut refused) = (Calls::new(), Preferences::new(), Vec::new());
+    let mut scatter = Scatter::new(asked.to, response, fill);
     for (t, (name, partitions)) in wanted.iter().enumerate() {
         for (p, (index, path)) in partitions.iter().enumerate() {
-            let disk = match destination(name, *index, path, directories) {
+            let disk = match destination(name, *index, path, &directories) {
                 Ok(disk) => disk,
                 Err(error) => {
-                    refused.push(((t, p), error));
+                    scatter.fill((t, p), error);
                     continue;
                 }
             };
-            match named(image, name, *index) {
-                Ok(key) => scatter.ask((t, p), key, PartitionCall::Move { to: disk }, &mut calls),
+            match named(asked.view.image(), name, *index) {
+                Ok(key) => scatter.ask((t, p), key, MoveReplica(disk), asked.calls),
                 Err(error) => {
-                    preferences.push((TopicPartition::new(*name, *index), disk));
-                    refused.push(((t, p), error));
+                    // It is made there when it is made.
+                    let name = TopicPartition::new(*name, *index);
+                    asked.to_head.push(HeadMessage::Prefer { name, disk });
+                    scatter.fill((t, p), error);
                 }
             }
         }
     }
-    scatter.preset(|response| {
-        for ((t, p), error) in refused {
-            response.results[t].partitions[p].error_code = error.to_wire();
-        }
-    });
-    (scatter, calls, preferences)
+    asked.wait(scatter, PATIENCE)
 }
 
 fn destination(
@@ -93,8 +96,12 @@ fn destination(
     Ok(DiskIndex(u16::try_from(at).expect("log directories are numbered by 16 bits")))
 }
 
-fn fill(response: &mut AlterReplicaLogDirsResponse, (t, p): (usize, usize), answer: PartitionAnswer, _: i16) {
-    let PartitionAnswer::Move(answer) = answer else { panic!("a move is what was asked for") };
+fn fill(
+    response: &mut AlterReplicaLogDirsResponse,
+    (t, p): (usize, usize),
+    answer: Result<(), ErrorCode>,
+    _: i16,
+) {
     let error = answer.err().unwrap_or(ErrorCode::None);
     response.results[t].partitions[p].error_code = error.to_wire();
 }

@@ -6,23 +6,50 @@ use aplomb_protocol::messages::api_versions_request::ApiVersionsRequest;
 use aplomb_protocol::messages::api_versions_response::{
     ApiVersion, ApiVersionsResponse, FinalizedFeatureKey, SupportedFeatureKey,
 };
-use aplomb_protocol::{ApiKey, VersionRange};
+use aplomb_protocol::{ApiKey, DecodeError, VersionRange};
 
 use super::context::Context;
-use super::supported::SUPPORTED;
 use crate::controller::supported_features;
 use crate::metadata::{KRAFT_VERSION, MetadataImage};
+use crate::operation::{Api, Asked, Begun};
 
 /// The first version with the client's software.
-pub(crate) const WITH_SOFTWARE: i16 = 3;
+const WITH_SOFTWARE: i16 = 3;
 /// The first version whose clients can read a feature that begins at level 0 (KAFKA-17492).
 const WITH_LEVEL_ZERO: i16 = 4;
 /// The first version in which the client says whom it believes to be talking to (KIP-1242).
 const WITH_EXPECTATION: i16 = 5;
 
-/// Answers.
+pub(super) const API: Api = Api::new(ApiKey::ApiVersions, begin);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: ApiVersionsRequest = asked.decode()?;
+    introduce(&request, asked);
+    let response = handle(&request, asked.to.version, asked.apis, &Context::of(asked));
+    asked.answer(&response)
+}
+
+/// What a client says it is, for those who look at the figures. An invalid name is refused and not
+/// noted.
+fn introduce(request: &ApiVersionsRequest, asked: &mut Asked<'_>) {
+    let (name, release) = (&request.client_software_name, &request.client_software_version);
+    let said = asked.to.version >= WITH_SOFTWARE;
+    if said && ![name, release].into_iter().all(|text| is_software_text(text)) {
+        return;
+    }
+    let (name, release) = if said { (name.as_str(), release.as_str()) } else { ("unknown", "unknown") };
+    let connection = asked.request.id.connection.number;
+    asked.clients.introduce(connection, name, release, &asked.request.session.listener);
+}
+
+/// Answers. `apis` is what is served.
 #[must_use]
-pub fn handle(request: &ApiVersionsRequest, version: i16, ctx: &Context<'_>) -> ApiVersionsResponse {
+pub fn handle(
+    request: &ApiVersionsRequest,
+    version: i16,
+    apis: &[Api],
+    ctx: &Context<'_>,
+) -> ApiVersionsResponse {
     let software = [&request.client_software_name, &request.client_software_version];
     if version >= WITH_SOFTWARE && !software.into_iter().all(|text| is_software_text(text)) {
         return failure(ErrorCode::InvalidRequest);
@@ -32,7 +59,7 @@ pub fn handle(request: &ApiVersionsRequest, version: i16, ctx: &Context<'_>) -> 
     }
     let supported = supported_features();
     ApiVersionsResponse {
-        api_keys: SUPPORTED.iter().map(|served| advertised(served.key, served.versions)).collect(),
+        api_keys: apis.iter().map(|api| advertised(api.key(), api.versions())).collect(),
         supported_features: supported
             .into_iter()
             .filter(|(_, range)| version >= WITH_LEVEL_ZERO || range.min > 0)
@@ -79,7 +106,7 @@ fn finalized_features(image: &MetadataImage) -> Vec<FinalizedFeatureKey> {
 }
 
 /// Letters and digits, with dots and dashes between them (KIP-511).
-pub(crate) fn is_software_text(text: &str) -> bool {
+fn is_software_text(text: &str) -> bool {
     let bytes = text.as_bytes();
     let ends_well = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     ends_well(bytes.first())

@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use aplomb_model::ErrorCode;
-use aplomb_protocol::MetadataRecord;
 
 use crate::config::BrokerConfig;
 use crate::controller::AdminError;
 use crate::metadata::MetadataImage;
+use crate::operation::Asked;
 
 /// The broker, as a request finds it.
 #[derive(Clone, Copy, Debug)]
@@ -21,13 +21,11 @@ pub struct Context<'a> {
     pub listener: &'a str,
 }
 
-/// The controller's answer to a request, and what has to be in the metadata log, durable and applied, before it may be sent.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Planned<R> {
-    /// The response.
-    pub response: R,
-    /// The records. None: the response may be sent at once.
-    pub records: Vec<MetadataRecord>,
+impl<'a> Context<'a> {
+    pub(super) fn of(asked: &'a Asked<'_>) -> Self {
+        let view = asked.view;
+        Self { image: view.image(), config: view.config(), listener: &asked.request.session.listener }
+    }
 }
 
 /// What clients may do to a resource where nobody is kept from anything: bits of `AclOperation` codes (`AclEntry#supportedOperations`).

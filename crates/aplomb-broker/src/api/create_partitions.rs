@@ -8,8 +8,31 @@ use aplomb_protocol::messages::create_partitions_response::{
     CreatePartitionsResponse, CreatePartitionsTopicResult,
 };
 
-use super::context::{Planned, code_and_message, duplicate, repeated};
+use super::context::{code_and_message, duplicate, repeated};
+use crate::controller::Planned;
 use crate::controller::{Controller, NewPartitions};
+use crate::operation::{Api, Asked, Begun, patience};
+use aplomb_protocol::{ApiKey, DecodeError};
+
+pub(super) const API: Api = Api::of_controller(ApiKey::CreatePartitions, begin);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: CreatePartitionsRequest = asked.decode()?;
+    let (view, disks) = (asked.view, asked.storage.disks());
+    let head = asked.head();
+    let mut planned = head.plan(|controller, _| plan(&request, controller));
+    planned.records.extend(head.place_as_preferred(&planned.records, view, disks));
+    let patience = patience(request.timeout_ms);
+    asked.decide(Vec::new(), planned, patience, move |error| {
+        let refused = |topic: &CreatePartitionsTopic| CreatePartitionsTopicResult {
+            name: topic.name.clone(),
+            error_code: error.to_wire(),
+            error_message: None,
+        };
+        let results = request.topics.iter().map(refused).collect();
+        CreatePartitionsResponse { results, ..Default::default() }
+    })
+}
 
 /// Plans.
 #[must_use = "the records have to be written"]

@@ -9,13 +9,35 @@ use aplomb_protocol::messages::create_topics_response::{
     CreatableTopicConfigs, CreatableTopicResult, CreateTopicsResponse,
 };
 
-use super::context::{Planned, duplicate, repeated};
+use super::context::{duplicate, repeated};
 use crate::config::{BrokerConfig, Properties, Source, effective_values};
-use crate::controller::{AdminError, Controller, CreatedTopic, Draft, NewTopic, Placement, Random};
+use crate::controller::Planned;
+use crate::controller::{
+    AdminError, Controller, CreatedTopic, Draft, METADATA_TOPIC, NewTopic, Placement, Random,
+};
 use crate::metadata::MetadataImage;
+use crate::operation::{Api, Asked, Begun, patience};
+use aplomb_protocol::{ApiKey, DecodeError};
 
-/// The metadata log's own name, which no topic gets.
-pub(super) const METADATA_TOPIC: &str = "__cluster_metadata";
+pub(super) const API: Api = Api::of_controller(ApiKey::CreateTopics, begin);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: CreateTopicsRequest = asked.decode()?;
+    let (view, disks) = (asked.view, asked.storage.disks());
+    let head = asked.head();
+    let mut planned = head.plan(|controller, random| plan(&request, controller, view.config(), random));
+    planned.records.extend(head.place_as_preferred(&planned.records, view, disks));
+    let patience = patience(request.timeout_ms);
+    asked.decide(Vec::new(), planned, patience, move |error| {
+        let refused = |topic: &CreatableTopic| CreatableTopicResult {
+            name: topic.name.clone(),
+            error_code: error.to_wire(),
+            ..Default::default()
+        };
+        let topics = request.topics.iter().map(refused).collect();
+        CreateTopicsResponse { topics, ..Default::default() }
+    })
+}
 
 /// Plans.
 #[must_use = "the records have to be written"]
@@ -49,18 +71,6 @@ pub fn plan(
     }
     let records = if request.validate_only { Vec::new() } else { controller.take(draft) };
     Planned { response: CreateTopicsResponse { topics, ..Default::default() }, records }
-}
-
-/// The request that creates topics with the broker's defaults.
-#[must_use]
-pub fn with_defaults(names: &[String]) -> CreateTopicsRequest {
-    let topic = |name: &String| CreatableTopic {
-        name: name.clone(),
-        num_partitions: -1,
-        replication_factor: -1,
-        ..Default::default()
-    };
-    CreateTopicsRequest { topics: names.iter().map(topic).collect(), ..Default::default() }
 }
 
 fn create(

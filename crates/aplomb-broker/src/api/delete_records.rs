@@ -1,26 +1,36 @@
-//! DeleteRecords: moves log starts up.
+//! DeleteRecords: moves log start offsets up.
 
 use aplomb_model::{ErrorCode, Offset};
 use aplomb_protocol::messages::delete_records_request::DeleteRecordsRequest;
 use aplomb_protocol::messages::delete_records_response::{
     DeleteRecordsPartitionResult, DeleteRecordsResponse, DeleteRecordsTopicResult,
 };
+use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::produce::Calls;
-use super::scatter::{ReplyTo, Scatter, named};
-use crate::message::{PartitionAnswer, PartitionCall};
-use crate::metadata::MetadataImage;
+use crate::operation::{Api, Asked, Begun, Place, Question, Scatter, named, patience};
 
-/// The offset that stands for "all there are".
+pub(super) const API: Api = Api::new(ApiKey::DeleteRecords, begin);
+
+/// The offset that stands for the high watermark.
 const ALL: i64 = -1;
 
-/// Takes a request apart.
-pub(crate) fn begin(
-    request: &DeleteRecordsRequest,
-    to: ReplyTo,
-    image: &MetadataImage,
-) -> (Scatter<DeleteRecordsResponse>, Calls) {
-    let mut calls = Calls::new();
+/// Moves a log start offset up, to the high watermark if `before` is `None`. Answered with the new
+/// one.
+#[derive(Debug)]
+struct DeleteBefore {
+    before: Option<Offset>,
+}
+
+impl Question for DeleteBefore {
+    type Answer = Offset;
+
+    fn ask(self, place: &mut Place<'_>) -> Result<Offset, ErrorCode> {
+        place.partition.delete_records(self.before, place.fx)
+    }
+}
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: DeleteRecordsRequest = asked.decode()?;
     let unanswered = |partition_index: i32| DeleteRecordsPartitionResult {
         partition_index,
         low_watermark: -1,
@@ -31,38 +41,36 @@ pub(crate) fn begin(
         partitions: topic.partitions.iter().map(|p| unanswered(p.partition_index)).collect(),
     });
     let response = DeleteRecordsResponse { topics: topics.collect(), ..Default::default() };
-    let mut scatter = Scatter::new(to, response, fill);
-    let mut refused = Vec::new();
+    let mut scatter = Scatter::new(asked.to, response, fill);
     for (t, topic) in request.topics.iter().enumerate() {
         for (p, partition) in topic.partitions.iter().enumerate() {
             let before = match partition.offset {
                 ALL => Ok(None),
                 offset => Offset::from_wire(offset).map(Some).ok_or(ErrorCode::OffsetOutOfRange),
             };
-            match (named(image, &topic.name, partition.partition_index), before) {
-                (Err(error), _) | (Ok(_), Err(error)) => refused.push(((t, p), error)),
+            match (named(asked.view.image(), &topic.name, partition.partition_index), before) {
+                (Err(error), _) | (Ok(_), Err(error)) => scatter.fill((t, p), error),
                 (Ok(key), Ok(before)) => {
-                    scatter.ask((t, p), key, PartitionCall::DeleteRecords { before }, &mut calls);
+                    scatter.ask((t, p), key, DeleteBefore { before }, asked.calls);
                 }
             }
         }
     }
-    scatter.preset(|response| {
-        for ((t, p), error) in refused {
-            response.topics[t].partitions[p].error_code = error.to_wire();
-        }
-    });
-    (scatter, calls)
+    asked.wait(scatter, patience(request.timeout_ms))
 }
 
-fn fill(response: &mut DeleteRecordsResponse, (t, p): (usize, usize), answer: PartitionAnswer, _: i16) {
-    let PartitionAnswer::DeleteRecords(answer) = answer else { panic!("a deletion is what was asked for") };
-    let place = &mut response.topics[t].partitions[p];
+fn fill(
+    response: &mut DeleteRecordsResponse,
+    (t, p): (usize, usize),
+    answer: Result<Offset, ErrorCode>,
+    _: i16,
+) {
+    let cell = &mut response.topics[t].partitions[p];
     match answer {
         Ok(start) => {
-            place.error_code = 0;
-            place.low_watermark = start.to_wire();
+            cell.error_code = 0;
+            cell.low_watermark = start.to_wire();
         }
-        Err(error) => place.error_code = error.to_wire(),
+        Err(error) => cell.error_code = error.to_wire(),
     }
 }

@@ -6,13 +6,36 @@ use aplomb_model::{ErrorCode, TopicId, Uuid};
 use aplomb_protocol::messages::delete_topics_request::{DeleteTopicState, DeleteTopicsRequest};
 use aplomb_protocol::messages::delete_topics_response::{DeletableTopicResult, DeleteTopicsResponse};
 
-use super::context::{Planned, duplicate, repeated};
+use super::context::{duplicate, repeated};
 use crate::config::BrokerConfig;
+use crate::controller::Planned;
 use crate::controller::{AdminError, Controller, Draft};
 use crate::metadata::MetadataImage;
+use crate::operation::{Api, Asked, Begun, patience};
+use aplomb_protocol::{ApiKey, DecodeError};
 
 /// The first version whose clients know that deletion can be disabled.
 const WITH_DISABLED: i16 = 3;
+
+pub(super) const API: Api = Api::of_controller(ApiKey::DeleteTopics, begin);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: DeleteTopicsRequest = asked.decode()?;
+    let (view, version) = (asked.view, asked.to.version);
+    let planned = asked.head().plan(|controller, _| plan(&request, version, controller, view.config()));
+    let patience = patience(request.timeout_ms);
+    asked.decide(Vec::new(), planned, patience, move |error| {
+        let refused = |name: Option<String>, topic_id: Uuid| DeletableTopicResult {
+            name,
+            topic_id,
+            error_code: error.to_wire(),
+            ..Default::default()
+        };
+        let named = request.topic_names.iter().map(|name| refused(Some(name.clone()), Uuid::ZERO));
+        let topics = request.topics.iter().map(|topic| refused(topic.name.clone(), topic.topic_id));
+        DeleteTopicsResponse { responses: named.chain(topics).collect(), ..Default::default() }
+    })
+}
 
 /// Plans.
 #[must_use = "the records have to be written"]

@@ -6,10 +6,19 @@ use aplomb_protocol::messages::describe_cluster_response::{DescribeClusterBroker
 
 use super::context::{ALL_CLUSTER_OPERATIONS, Context};
 use super::metadata::controller_id;
+use crate::operation::{Api, Asked, Begun};
+use aplomb_protocol::{ApiKey, DecodeError};
 
 /// Endpoint types (`EndpointType`).
 const BROKERS: i8 = 1;
 const CONTROLLERS: i8 = 2;
+
+pub(super) const API: Api = Api::new(ApiKey::DescribeCluster, begin);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: DescribeClusterRequest = asked.decode()?;
+    asked.answer(&handle(&request, asked.to.version, &Context::of(asked)))
+}
 
 /// Answers.
 #[must_use]

@@ -16,6 +16,15 @@ use crate::config::{
 };
 use crate::controller::{AdminError, check_topic_name};
 use crate::metadata::Resource;
+use crate::operation::{Api, Asked, Begun};
+use aplomb_protocol::{ApiKey, DecodeError};
+
+pub(super) const API: Api = Api::new(ApiKey::DescribeConfigs, begin);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: DescribeConfigsRequest = asked.decode()?;
+    asked.answer(&handle(&request, &Context::of(asked)))
+}
 
 /// Answers.
 #[must_use]

@@ -1,76 +1,87 @@
 //! DescribeLogDirs: what lies in which log directory, and how much room there is. Answered from memory: sizes are what the logs know of
 //! themselves, and room is what the disk said last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use aplomb_disk_api::DiskIndex;
-use aplomb_model::ErrorCode;
-use aplomb_protocol::EncodeError;
+use aplomb_model::{ErrorCode, Instant};
 use aplomb_protocol::messages::describe_log_dirs_request::DescribeLogDirsRequest;
 use aplomb_protocol::messages::describe_log_dirs_response::{
     DescribeLogDirsPartition, DescribeLogDirsResponse, DescribeLogDirsResult, DescribeLogDirsTopic,
 };
+use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::produce::Calls;
-use super::scatter::ReplyTo;
-use crate::message::{PartitionAnswer, PartitionCall, PartitionKey, PartitionSize, Slot};
-use crate::metadata::MetadataImage;
-use crate::ports::Reply;
+use crate::calls::{Answer, PartitionKey, Slot};
+use crate::operation::{
+    Api, Ask, Asked, Begun, Calls, Operation, PATIENCE, Place, Progress, Question, Replied, ReplyContext,
+};
+use crate::reply::ReplyTo;
+use crate::storage::PartitionSize;
 
-/// What is known of a log directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LogDirFacts {
-    pub(crate) path: String,
-    pub(crate) online: bool,
-    /// Size and usable bytes of its file system, once the disk has said.
-    pub(crate) space: Option<(u64, u64)>,
+pub(super) const API: Api = Api::new(ApiKey::DescribeLogDirs, begin);
+
+/// How large a partition is, and where.
+#[derive(Debug)]
+struct Size;
+
+impl Question for Size {
+    type Answer = Option<PartitionSize>;
+
+    fn ask(self, place: &mut Place<'_>) -> Result<Option<PartitionSize>, ErrorCode> {
+        Ok(place.storage.size_of(place.partition))
+    }
 }
 
 /// A request that waits for the sizes of its partitions.
 #[derive(Debug)]
-pub(crate) struct LogDirsOp {
+struct LogDirsOp {
     to: ReplyTo,
-    names: Vec<(String, i32)>,
+    names: Vec<(Arc<str>, i32)>,
     sizes: Vec<Option<PartitionSize>>,
     outstanding: usize,
 }
 
-impl LogDirsOp {
-    /// Takes a request apart. No topics named means all.
-    pub(crate) fn begin(
-        request: &DescribeLogDirsRequest,
-        to: ReplyTo,
-        image: &MetadataImage,
-    ) -> (Self, Calls) {
-        let mut names = Vec::new();
-        let mut calls = Calls::new();
-        let wanted = |name: &str, partition: i32| match &request.topics {
-            None => true,
-            Some(topics) => topics.iter().any(|t| t.topic == name && t.partitions.contains(&partition)),
-        };
-        for topic in image.topics.iter() {
-            for partition in topic.partitions.keys().filter(|p| wanted(&topic.name, p.0)) {
-                let key = PartitionKey { topic: topic.id, partition: *partition };
-                let slot = Slot::try_from(names.len()).expect("a broker has fewer partitions than that");
-                calls.push((slot, key, PartitionCall::Size));
-                names.push((topic.name.to_string(), partition.0));
-            }
-        }
-        let (sizes, outstanding) = (vec![None; names.len()], names.len());
-        (Self { to, names, sizes, outstanding }, calls)
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: DescribeLogDirsRequest = asked.decode()?;
+    let mut wanted: HashMap<&str, HashSet<i32>> = HashMap::new();
+    for topic in request.topics.iter().flatten() {
+        wanted.entry(&topic.topic).or_default().extend(&topic.partitions);
     }
+    // No topics named means all.
+    let is_wanted = |name: &str, partition: i32| {
+        request.topics.is_none() || wanted.get(name).is_some_and(|named| named.contains(&partition))
+    };
+    let mut names = Vec::new();
+    for topic in asked.view.image().topics.iter() {
+        for partition in topic.partitions.keys().filter(|p| is_wanted(&topic.name, p.0)) {
+            let key = PartitionKey { topic: topic.id, partition: *partition };
+            let slot = Slot::try_from(names.len()).expect("a broker has fewer partitions than that");
+            asked.calls.push((slot, key, Size.call()));
+            names.push((topic.name.clone(), partition.0));
+        }
+    }
+    let (sizes, outstanding) = (vec![None; names.len()], names.len());
+    asked.wait(LogDirsOp { to: asked.to, names, sizes, outstanding }, PATIENCE)
+}
 
-    pub(crate) fn on_answer(&mut self, slot: Slot, answer: PartitionAnswer) {
-        let PartitionAnswer::Size(size) = answer else { panic!("a size is what was asked for") };
-        self.sizes[slot as usize] = size;
+impl Operation for LogDirsOp {
+    fn on_answer(&mut self, slot: Slot, answer: Answer) {
+        // A partition that is not there any more has no size.
+        self.sizes[slot as usize] = Size::take(answer).unwrap_or_default();
         self.outstanding -= 1;
     }
 
-    pub(crate) fn is_complete(&self) -> bool {
-        self.outstanding == 0
+    fn on_deadline(&mut self) {
+        self.outstanding = 0;
     }
 
-    pub(crate) fn reply(&self, directories: &[LogDirFacts]) -> Result<Reply, EncodeError> {
+    fn progress(&mut self, _: Instant, _: &mut Calls) -> Progress {
+        if self.outstanding == 0 { Progress::Reply } else { Progress::Wait }
+    }
+
+    fn reply(self: Box<Self>, context: &mut ReplyContext<'_>) -> Replied {
+        let directories = context.storage.disks().facts();
         let results = directories.iter().enumerate().map(|(n, directory)| {
             if !directory.online {
                 return DescribeLogDirsResult {
@@ -91,7 +102,9 @@ impl LogDirsOp {
         let response = DescribeLogDirsResponse { results: results.collect(), ..Default::default() };
         self.to.with(&response)
     }
+}
 
+impl LogDirsOp {
     fn topics_on(&self, disk: DiskIndex) -> Vec<DescribeLogDirsTopic> {
         let mut topics: BTreeMap<&str, Vec<DescribeLogDirsPartition>> = BTreeMap::new();
         for ((name, partition), size) in self.names.iter().zip(&self.sizes) {

@@ -7,20 +7,33 @@ use aplomb_protocol::messages::describe_producers_request::DescribeProducersRequ
 use aplomb_protocol::messages::describe_producers_response::{
     DescribeProducersResponse, PartitionResponse, ProducerState, TopicResponse,
 };
+use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::produce::Calls;
-use super::scatter::{ReplyTo, Scatter, UNKNOWN_PARTITION, named};
 use crate::controller::check_topic_name;
-use crate::message::{PartitionAnswer, PartitionCall};
 use crate::metadata::MetadataImage;
+use crate::operation::{Api, Asked, Begun, PATIENCE, Place, Question, Scatter, UNKNOWN_PARTITION, named};
 
-/// Takes a request apart.
-pub(crate) fn begin(
-    request: &DescribeProducersRequest,
-    to: ReplyTo,
-    image: &MetadataImage,
-) -> (Scatter<DescribeProducersResponse>, Calls) {
-    let mut calls = Calls::new();
+pub(super) const API: Api = Api::new(ApiKey::DescribeProducers, begin);
+
+/// Who has written, by id.
+pub(super) type Producers = Vec<(ProducerId, ProducerEntry)>;
+
+/// Who has written to a partition, as far as its log remembers.
+#[derive(Debug)]
+struct ActiveProducers;
+
+impl Question for ActiveProducers {
+    type Answer = Producers;
+
+    fn ask(self, place: &mut Place<'_>) -> Result<Producers, ErrorCode> {
+        place.partition.check_epoch(None)?;
+        let producers = place.partition.log().producers().producers();
+        Ok(producers.map(|(id, entry)| (id, entry.clone())).collect())
+    }
+}
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: DescribeProducersRequest = asked.decode()?;
     let unanswered = |partition: &i32| PartitionResponse {
         partition_index: *partition,
         error_code: ErrorCode::RequestTimedOut.to_wire(),
@@ -31,26 +44,22 @@ pub(crate) fn begin(
         partitions: topic.partition_indexes.iter().map(unanswered).collect(),
     });
     let response = DescribeProducersResponse { topics: topics.collect(), ..Default::default() };
-    let mut scatter = Scatter::new(to, response, fill);
+    let mut scatter = Scatter::new(asked.to, response, fill);
     for (t, topic) in request.topics.iter().enumerate() {
-        let refused = refusal(&topic.name, image);
+        let refused = refusal(&topic.name, asked.view.image());
         for (p, partition) in topic.partition_indexes.iter().enumerate() {
-            let key = named(image, &topic.name, *partition);
-            match (&refused, key) {
-                (None, Ok(key)) => scatter.ask((t, p), key, PartitionCall::Producers, &mut calls),
+            match (&refused, named(asked.view.image(), &topic.name, *partition)) {
+                (None, Ok(key)) => scatter.ask((t, p), key, ActiveProducers, asked.calls),
                 // Only what is wrong with a topic is said in words.
-                (None, Err(error)) => scatter.preset(|response| {
-                    response.topics[t].partitions[p].error_code = error.to_wire();
-                }),
-                (Some((error, message)), _) => scatter.preset(|response| {
-                    let place = &mut response.topics[t].partitions[p];
-                    place.error_code = error.to_wire();
-                    place.error_message = Some(message.clone());
-                }),
+                (None, Err(error)) => scatter.fill((t, p), error),
+                (Some((error, message)), _) => {
+                    scatter.fill((t, p), *error);
+                    scatter.response().topics[t].partitions[p].error_message = Some(message.clone());
+                }
             }
         }
     }
-    (scatter, calls)
+    asked.wait(scatter, PATIENCE)
 }
 
 /// What is wrong with a topic.
@@ -62,15 +71,19 @@ fn refusal(topic: &str, image: &MetadataImage) -> Option<(ErrorCode, String)> {
     (!is_known).then(|| (ErrorCode::UnknownTopicOrPartition, UNKNOWN_PARTITION.to_owned()))
 }
 
-fn fill(response: &mut DescribeProducersResponse, (t, p): (usize, usize), answer: PartitionAnswer, _: i16) {
-    let PartitionAnswer::Producers(answer) = answer else { panic!("producers are what was asked for") };
-    let place = &mut response.topics[t].partitions[p];
+pub(super) fn fill(
+    response: &mut DescribeProducersResponse,
+    (t, p): (usize, usize),
+    answer: Result<Producers, ErrorCode>,
+    _: i16,
+) {
+    let cell = &mut response.topics[t].partitions[p];
     match answer {
         Ok(producers) => {
-            place.error_code = ErrorCode::None.to_wire();
-            place.active_producers = producers.iter().map(shown).collect();
+            cell.error_code = ErrorCode::None.to_wire();
+            cell.active_producers = producers.iter().map(shown).collect();
         }
-        Err(error) => place.error_code = error.to_wire(),
+        Err(error) => cell.error_code = error.to_wire(),
     }
 }
 

@@ -8,15 +8,76 @@ use aplomb_protocol::messages::describe_quorum_response::{
 };
 use aplomb_protocol::messages::voters_record::Voter;
 
-use super::create_topics::METADATA_TOPIC;
-use super::scatter::UNKNOWN_PARTITION;
-use crate::message::PartitionKey;
+use aplomb_protocol::{ApiKey, DecodeError};
+
+use crate::calls::PartitionKey;
+use crate::controller::METADATA_TOPIC;
+use crate::operation::{Api, Asked, Begun, PATIENCE, Place, Question, Scatter, UNKNOWN_PARTITION};
 
 /// The first version that has words for errors, directories of voters and where they listen.
 const WITH_NODES: i16 = 2;
 
 /// What Apache Kafka says in words of a leader that is none.
 const NOT_LEADER: &str = "For requests intended only for the leader, this error indicates that the broker is not the current leader. For requests intended for any replica, this error indicates that the broker is not a replica of the topic partition.";
+
+pub(super) const API: Api = Api::of_controller(ApiKey::DescribeQuorum, begin);
+
+/// How far the metadata log is: (everything below is durable, the log end offset).
+#[derive(Debug)]
+struct Frontiers;
+
+impl Question for Frontiers {
+    type Answer = (Offset, Offset);
+
+    fn ask(self, place: &mut Place<'_>) -> Result<(Offset, Offset), ErrorCode> {
+        let log = place.partition.log();
+        Ok((log.durable_end(), log.end()))
+    }
+}
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: DescribeQuorumRequest = asked.decode()?;
+    let (to, now, leader) = (asked.to, asked.now.wall, asked.view.node());
+    let head = asked.head();
+    let quorum = Quorum {
+        leader,
+        epoch: head.epoch(),
+        committed: Offset::ZERO,
+        end: Offset::ZERO,
+        voters: head.voters(),
+        dynamic_voters: head.durable_image().features.kraft_version() > 0,
+    };
+    let response = handle(&request, to.version, Some(&quorum), now);
+    let is_told = matches!(&response.topics[..], [topic] if matches!(&topic.partitions[..], [log] if log.error_code == 0));
+    if !is_told {
+        return asked.answer(&response);
+    }
+    let mut scatter = Scatter::new(to, response, fill);
+    scatter.ask((0, 0), PartitionKey::METADATA, Frontiers, asked.calls);
+    asked.wait(scatter, PATIENCE)
+}
+
+fn fill(
+    response: &mut DescribeQuorumResponse,
+    (t, p): (usize, usize),
+    answer: Result<(Offset, Offset), ErrorCode>,
+    _: i16,
+) {
+    let log = &mut response.topics[t].partitions[p];
+    match answer {
+        Ok((committed, end)) => {
+            log.high_watermark = committed.to_wire();
+            for voter in &mut log.current_voters {
+                voter.log_end_offset = end.to_wire();
+            }
+        }
+        // The broker has closed its log already.
+        Err(_) => {
+            log.error_code = ErrorCode::NotLeaderOrFollower.to_wire();
+            log.error_message = Some(NOT_LEADER.to_owned());
+        }
+    }
+}
 
 /// The metadata log, as its leader sees it.
 #[derive(Clone, Copy, Debug)]

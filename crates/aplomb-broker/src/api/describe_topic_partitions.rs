@@ -11,9 +11,18 @@ use aplomb_protocol::messages::describe_topic_partitions_response::{
 };
 
 use super::context::{ALL_TOPIC_OPERATIONS, Context};
-use super::metadata::View;
+use super::metadata::ClusterView;
 use crate::controller::{check_topic_name, is_internal_topic};
 use crate::metadata::{Partition, Topic};
+use crate::operation::{Api, Asked, Begun};
+use aplomb_protocol::{ApiKey, DecodeError};
+
+pub(super) const API: Api = Api::new(ApiKey::DescribeTopicPartitions, begin);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: DescribeTopicPartitionsRequest = asked.decode()?;
+    asked.answer(&handle(&request, asked.to.version, &Context::of(asked)))
+}
 
 /// Answers.
 #[must_use]
@@ -42,7 +51,7 @@ pub fn handle(
     }
     let limit = request.response_partition_limit.min(ctx.config.network.max_response_partitions).max(1);
     let mut page = Page {
-        view: View { ctx, version },
+        view: ClusterView { ctx, version },
         left: usize::try_from(limit).unwrap_or(1),
         response: DescribeTopicPartitionsResponse::default(),
     };
@@ -73,7 +82,7 @@ impl JavaOrder {
 
 /// A response that fills up.
 struct Page<'a> {
-    view: View<'a>,
+    view: ClusterView<'a>,
     /// So many more partitions.
     left: usize,
     response: DescribeTopicPartitionsResponse,

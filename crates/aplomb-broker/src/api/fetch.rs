@@ -10,19 +10,26 @@
 use std::time::Duration;
 
 use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset};
-use aplomb_protocol::EncodeError;
 use aplomb_protocol::hot::TopicKey;
 use aplomb_protocol::hot::fetch_request::FetchBody;
 use aplomb_protocol::hot::fetch_response::{FetchResponseHead, FetchResponseWriter, FetchedPartition};
 use aplomb_protocol::messages::fetch_response::{AbortedTransaction, EpochEndOffset};
+use aplomb_protocol::{ApiKey, DecodeError, EncodeError};
 
-use super::produce::Calls;
 use super::whole_batches::whole_batches_within;
+use crate::calls::{Answer, PartitionKey, ReadCall, ReadRecords, ReadRefusal, Slot};
+use crate::fetch_sessions::{
+    FetchContext, FetchKey, FetchSessions, LastSent, PartitionData, PartitionResult, SessionRequest,
+};
 use crate::figures::Count;
-use crate::message::{PartitionCall, PartitionKey, ReadCall, ReadRecords, ReadRefusal, Slot};
 use crate::metadata::MetadataImage;
+use crate::operation::{
+    Api, Asked, Begun, Calls, Kind, Operation, PartitionCall, Progress, Replied, ReplyContext, WaitsAt,
+    resolve,
+};
 use crate::ports::Reply;
-use crate::sessions::{Context, FetchKey, FetchSessions, FetchWish, Outcome, SessionRequest, Told};
+
+pub(super) const API: Api = Api::new(ApiKey::Fetch, begin);
 
 /// From this version on, a storage error has a code of its own.
 const STORAGE_ERROR_FROM: i16 = 6;
@@ -31,10 +38,10 @@ const COLD_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A fetch request that waits for records.
 #[derive(Debug)]
-pub(crate) struct FetchOp {
+struct FetchOp {
     version: i16,
     correlation_id: i32,
-    context: Context,
+    context: FetchContext,
     parts: Vec<FetchPart>,
     committed_only: bool,
     min_bytes: u64,
@@ -43,7 +50,6 @@ pub(crate) struct FetchOp {
     deadline: Instant,
     outstanding: usize,
     cold: usize,
-    watching: bool,
     /// What was let go of is read again, to be returned whatever it comes to.
     collecting: bool,
 }
@@ -51,7 +57,7 @@ pub(crate) struct FetchOp {
 #[derive(Debug)]
 struct FetchPart {
     key: FetchKey,
-    wish: FetchWish,
+    wish: PartitionData,
     target: Result<PartitionKey, ErrorCode>,
     answer: Option<Result<ReadRecords, ReadRefusal>>,
     /// Bytes of records that the answer had and that were let go of.
@@ -72,22 +78,23 @@ enum PartState {
     Watched,
 }
 
-/// What a fetch wants next.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
-    /// Answers are to come.
-    Wait,
-    /// Answer now.
-    Reply,
-    /// Watch the partitions.
-    Watch,
-    /// Read again what was let go of; it is enough, or the time is up.
-    Collect,
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let body = FetchBody::decode(asked.body, asked.to.version)?;
+    let (to, limit) = (asked.to, asked.view.config().network.max_fetch.0);
+    let image = asked.view.image();
+    match FetchOp::begin(body, to.correlation_id, image, asked.sessions, limit, asked.now.instant) {
+        Ok(mut op) => {
+            op.reads(asked.calls);
+            let deadline = op.deadline;
+            Ok(Begun::Wait(Box::new(op), deadline))
+        }
+        Err(error) => Ok(Begun::Reply(refuse(to.version, to.correlation_id, error))),
+    }
 }
 
 impl FetchOp {
     /// Takes a request apart. The error is for the whole response.
-    pub(crate) fn begin(
+    fn begin(
         body: FetchBody,
         correlation_id: i32,
         image: &MetadataImage,
@@ -103,7 +110,7 @@ impl FetchOp {
             .partitions
             .iter()
             .map(|partition| {
-                let wish = FetchWish {
+                let wish = PartitionData {
                     fetch_offset: partition.fetch_offset,
                     current_leader_epoch: partition.current_leader_epoch,
                     last_fetched_epoch: partition.last_fetched_epoch,
@@ -128,7 +135,8 @@ impl FetchOp {
         let parts = list
             .into_iter()
             .map(|(key, wish)| {
-                let target = resolve(&key, image);
+                let found = resolve(image, key.topic.as_ref(), key.partition.0);
+                let target = found.map(|(_, key)| key);
                 FetchPart { key, wish, target, answer: None, let_go: 0, state: PartState::Told }
             })
             .collect();
@@ -145,41 +153,32 @@ impl FetchOp {
             deadline: now + Duration::from_millis(wait),
             outstanding: 0,
             cold: 0,
-            watching: false,
             collecting: false,
         })
     }
 
-    /// When the client stops waiting.
-    pub(crate) fn deadline(&self) -> Instant {
-        self.deadline
-    }
-
     /// When to ask again, if the time is not up: records that are on their way from the disk are given a little more of it, or a client that does
     /// not wait at all would never see them.
-    pub(crate) fn wake_again(&self, now: Instant) -> Option<Instant> {
+    fn wake_again(&self, now: Instant) -> Option<Instant> {
         let patience = self.begun + COLD_PATIENCE;
         let until =
             if self.cold > 0 && self.bytes() == 0 { self.deadline.max(patience) } else { self.deadline };
         (until > now).then_some(until)
     }
 
-    /// Whether reads have not been answered at all yet.
-    pub(crate) fn is_reading(&self) -> bool {
-        self.outstanding > 0
-    }
-
     /// Reads of all partitions.
-    pub(crate) fn reads(&mut self) -> Calls {
-        (0..self.parts.len()).filter_map(|slot| self.read(slot as Slot)).collect()
+    fn reads(&mut self, calls: &mut Calls) {
+        for slot in 0..self.parts.len() {
+            self.read(slot as Slot, calls);
+        }
     }
 
     /// A read of one partition that has more.
-    pub(crate) fn read(&mut self, slot: Slot) -> Option<(Slot, PartitionKey, PartitionCall)> {
+    fn read(&mut self, slot: Slot, calls: &mut Calls) {
         let part = &mut self.parts[slot as usize];
-        let key = *part.target.as_ref().ok()?;
+        let Ok(key) = part.target else { return }; // it is refused in the reply
         if matches!(part.state, PartState::Reading | PartState::OnDisk) {
-            return None; // what was asked for is still to come
+            return; // what was asked for is still to come
         }
         part.state = PartState::Reading;
         self.outstanding += 1;
@@ -192,41 +191,25 @@ impl FetchOp {
             committed_only: self.committed_only,
             deadline: self.deadline,
         };
-        Some((slot, key, PartitionCall::Read(call)))
+        calls.push((slot, key, PartitionCall::read(call)));
     }
 
-    /// Watches of all partitions that can have more and are not watched: a watch ends when it comes true.
-    pub(crate) fn watches(&mut self) -> Calls {
-        self.watching = true;
-        let watch = |(slot, part): (usize, &mut FetchPart)| {
-            let key = *part.target.as_ref().ok()?;
-            let Some(Ok(read)) = &part.answer else { return None };
-            let call = PartitionCall::Watch { seen: read.high_watermark, start: read.log_start };
-            part.state = PartState::Watched;
-            Some((slot as Slot, key, call))
-        };
-        let told = |(_, part): &(usize, &mut FetchPart)| part.state == PartState::Told;
-        self.parts.iter_mut().enumerate().filter(told).filter_map(watch).collect()
-    }
-
-    /// Ends of the watches, if there are any.
-    pub(crate) fn unwatches(&self) -> Calls {
-        if !self.watching {
-            return Vec::new();
+    /// Watches of all partitions that can have more and are not watched: a watch ends when it comes
+    /// true.
+    fn watches(&mut self, calls: &mut Calls) {
+        for (slot, part) in self.parts.iter_mut().enumerate() {
+            if part.state == PartState::Told
+                && let (Ok(key), Some(Ok(read))) = (part.target, &part.answer)
+            {
+                let watch = PartitionCall::watch(read.high_watermark, read.log_start);
+                calls.push((slot as Slot, key, watch));
+                part.state = PartState::Watched;
+            }
         }
-        let unwatch = |(slot, part): (usize, &FetchPart)| {
-            Some((slot as Slot, *part.target.as_ref().ok()?, PartitionCall::Unwatch))
-        };
-        self.parts.iter().enumerate().filter_map(unwatch).collect()
     }
 
     /// Takes a partition's answer. `from_disk_later`: it is not the last one, the disk was asked.
-    pub(crate) fn on_answer(
-        &mut self,
-        slot: Slot,
-        answer: Result<ReadRecords, ReadRefusal>,
-        from_disk_later: bool,
-    ) {
+    fn take(&mut self, slot: Slot, answer: Result<ReadRecords, ReadRefusal>, from_disk_later: bool) {
         let part = &mut self.parts[slot as usize];
         part.answer = Some(answer);
         part.let_go = 0;
@@ -241,45 +224,37 @@ impl FetchOp {
     }
 
     /// When to look again at reads that were not answered by the deadline: they may turn out to need the disk.
-    pub(crate) fn patience(&self, now: Instant) -> Instant {
-        (self.begun + COLD_PATIENCE).max(now + Duration::from_millis(1))
-    }
-
-    /// The broker stops: the answer goes out as soon as all partitions have said what they have in memory.
-    pub(crate) fn hurry(&mut self) {
-        (self.begun, self.deadline) = (Instant::START, Instant::START);
+    fn answers_by(&self, now: Instant) -> Instant {
+        let late = self.deadline <= now;
+        if late { (self.begun + COLD_PATIENCE).max(now + Duration::from_millis(1)) } else { self.deadline }
     }
 
     /// What to do now.
-    pub(crate) fn progress(&mut self, now: Instant) -> Progress {
+    fn next(&self, now: Instant) -> Next {
         if self.outstanding > 0 {
-            return Progress::Wait;
+            // Partitions of other shards are about to answer, from memory: the last answer ends it,
+            // unless it says that the disk was asked.
+            return Next::WaitUntil(self.answers_by(now));
         }
         let enough = self.collecting || self.parts.is_empty() || self.bytes() >= self.min_bytes;
+        let later = self.wake_again(now);
         if enough || self.has_news() {
-            // Records that are on their way from the disk are worth the wait when there is nothing else.
-            let patient =
-                self.cold > 0 && self.bytes() == 0 && !self.has_news() && self.wake_again(now).is_some();
-            return if patient { Progress::Wait } else { self.end() };
+            // Records that are on their way from the disk are worth the wait when there is nothing
+            // else.
+            let patient = self.cold > 0 && self.bytes() == 0 && !self.has_news();
+            return match later {
+                Some(later) if patient => Next::WaitUntil(later),
+                Some(_) | None => self.end(),
+            };
         }
-        if self.wake_again(now).is_none() {
-            return self.end();
+        match later {
+            Some(later) => Next::Watch(later),
+            None => self.end(),
         }
-        self.parts.iter_mut().for_each(FetchPart::let_go);
-        let unwatched =
-            |part: &FetchPart| part.state == PartState::Told && matches!(part.answer, Some(Ok(_)));
-        if self.parts.iter().any(unwatched) { Progress::Watch } else { Progress::Wait }
     }
 
-    fn end(&self) -> Progress {
-        if self.parts.iter().any(|part| part.let_go > 0) { Progress::Collect } else { Progress::Reply }
-    }
-
-    /// Reads of what was let go of.
-    pub(crate) fn collect(&mut self) -> Calls {
-        self.collecting = true;
-        let slots: Vec<usize> = (0..self.parts.len()).filter(|slot| self.parts[*slot].let_go > 0).collect();
-        slots.into_iter().filter_map(|slot| self.read(slot as Slot)).collect()
+    fn end(&self) -> Next {
+        if self.parts.iter().any(|part| part.let_go > 0) { Next::Collect } else { Next::Reply }
     }
 
     /// Whether a partition has something to say that should not wait for records: an error, a divergence.
@@ -292,11 +267,10 @@ impl FetchOp {
         self.parts.iter().map(|part| part.bytes() + part.let_go).sum()
     }
 
-    /// The reply.
-    pub(crate) fn reply(mut self, sessions: &mut FetchSessions, now: Instant) -> Result<Reply, EncodeError> {
+    fn respond(mut self, sessions: &mut FetchSessions, now: Instant) -> Result<Reply, EncodeError> {
         self.keep_to_limit();
         let outcomes: Vec<_> =
-            self.parts.iter().map(|part| (part.key.clone(), part.wish, part.outcome())).collect();
+            self.parts.iter().map(|part| (part.key.clone(), part.wish, part.result())).collect();
         let (session_id, included) = match sessions.finish(self.context, &outcomes, now) {
             Ok(finished) => finished,
             Err(error) => return refuse(self.version, self.correlation_id, error),
@@ -335,6 +309,78 @@ impl FetchOp {
     }
 }
 
+/// What a fetch wants next.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    /// Answers are to come. To be looked at again at that time.
+    WaitUntil(Instant),
+    /// Watch the partitions until then.
+    Watch(Instant),
+    /// Read again what was let go of; it is enough, or the time is up.
+    Collect,
+    /// Answer now.
+    Reply,
+}
+
+impl Operation for FetchOp {
+    fn on_answer(&mut self, slot: Slot, answer: Answer) {
+        match answer {
+            Answer::Read(answer) => self.take(slot, answer, false),
+            Answer::ReadLater(nothing_yet) => self.take(slot, Ok(nothing_yet), true),
+            other => panic!("a read is answered by records, not by {other:?}"),
+        }
+    }
+
+    fn on_woken(&mut self, slot: Slot, calls: &mut Calls) {
+        self.read(slot, calls);
+    }
+
+    fn on_deadline(&mut self) {} // `next` sees that it has come
+
+    fn progress(&mut self, now: Instant, calls: &mut Calls) -> Progress {
+        match self.next(now) {
+            Next::WaitUntil(later) => Progress::WaitUntil(later),
+            Next::Watch(later) => {
+                self.parts.iter_mut().for_each(FetchPart::let_go);
+                self.watches(calls);
+                Progress::WaitUntil(later)
+            }
+            Next::Collect => {
+                self.collecting = true;
+                let let_go = |slot: &usize| self.parts[*slot].let_go > 0;
+                let slots: Vec<usize> = (0..self.parts.len()).filter(let_go).collect();
+                for slot in slots {
+                    self.read(slot as Slot, calls);
+                }
+                Progress::WaitUntil(self.answers_by(now))
+            }
+            Next::Reply => Progress::Reply,
+        }
+    }
+
+    fn waits_at(&self, waits: &mut dyn FnMut(Slot, WaitsAt)) {
+        for (slot, part) in self.parts.iter().enumerate() {
+            // Reads of a disk go on: what they bring is kept for the client's next poll.
+            if let (PartState::Watched, Ok(key)) = (part.state, part.target) {
+                waits(slot as Slot, WaitsAt::Partition(key));
+            }
+        }
+    }
+
+    /// The answer goes out as soon as all partitions have said what they have in memory.
+    fn hurry(&mut self) {
+        (self.begun, self.deadline) = (Instant::START, Instant::START);
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Fetch
+    }
+
+    fn reply(self: Box<Self>, context: &mut ReplyContext<'_>) -> Replied {
+        self.respond(context.sessions, context.now)
+    }
+}
+
 impl FetchPart {
     /// Bytes of records in hand.
     fn bytes(&self) -> u64 {
@@ -361,18 +407,19 @@ impl FetchPart {
         }
     }
 
-    fn outcome(&self) -> Outcome {
-        let told = match &self.answer {
-            Some(Ok(read)) => {
-                Told { high_watermark: read.high_watermark.to_wire(), log_start: read.log_start.to_wire() }
-            }
+    fn result(&self) -> PartitionResult {
+        let sent = match &self.answer {
+            Some(Ok(read)) => LastSent {
+                high_watermark: read.high_watermark.to_wire(),
+                log_start: read.log_start.to_wire(),
+            },
             Some(Err(ReadRefusal::Diverging { high_watermark, log_start, .. })) => {
-                Told { high_watermark: high_watermark.to_wire(), log_start: log_start.to_wire() }
+                LastSent { high_watermark: high_watermark.to_wire(), log_start: log_start.to_wire() }
             }
-            Some(Err(ReadRefusal::Error { .. })) | None => Told { high_watermark: -1, log_start: -1 },
+            Some(Err(ReadRefusal::Error { .. })) | None => LastSent { high_watermark: -1, log_start: -1 },
         };
-        Outcome {
-            told,
+        PartitionResult {
+            sent,
             has_records: self.bytes() > 0,
             error: self.target.is_err() || matches!(self.answer, Some(Err(ReadRefusal::Error { .. }))),
             diverging: matches!(self.answer, Some(Err(ReadRefusal::Diverging { .. }))),
@@ -435,24 +482,12 @@ impl FetchPart {
 }
 
 /// A response that is nothing but an error.
-pub(crate) fn refuse(version: i16, correlation_id: i32, error: ErrorCode) -> Result<Reply, EncodeError> {
+fn refuse(version: i16, correlation_id: i32, error: ErrorCode) -> Result<Reply, EncodeError> {
     // Sessions exist from version 7 on, and so does the field for their errors.
     let head = FetchResponseHead { throttle_time_ms: 0, error_code: error.to_wire(), session_id: 0 };
     let mut response = FetchResponseWriter::new(version, correlation_id, head)?;
     let errors = response.take_errors();
     Ok(Reply::Frame { parts: response.finish(&[])?, errors, throttle: Duration::ZERO })
-}
-
-fn resolve(key: &FetchKey, image: &MetadataImage) -> Result<PartitionKey, ErrorCode> {
-    let (topic, unknown) = match &key.topic {
-        TopicKey::Id(id) => (image.topics.by_id(*id), ErrorCode::UnknownTopicId),
-        TopicKey::Name(name) => (image.topics.by_name(name), ErrorCode::UnknownTopicOrPartition),
-    };
-    let topic = topic.ok_or(unknown)?;
-    if !topic.partitions.contains_key(&key.partition) {
-        return Err(ErrorCode::UnknownTopicOrPartition);
-    }
-    Ok(PartitionKey { topic: topic.id, partition: key.partition })
 }
 
 #[cfg(test)]
@@ -509,7 +544,7 @@ mod tests {
     fn wants(min_bytes: u64) -> FetchOp {
         let partition = PartitionIndex(0);
         let target = PartitionKey { topic: TopicId::from_u128(5), partition };
-        let wish = FetchWish {
+        let wish = PartitionData {
             fetch_offset: 0,
             current_leader_epoch: -1,
             last_fetched_epoch: -1,
@@ -526,7 +561,7 @@ mod tests {
         FetchOp {
             version: 12,
             correlation_id: 1,
-            context: Context::Sessionless,
+            context: FetchContext::Sessionless,
             parts: vec![part],
             committed_only: false,
             min_bytes,
@@ -535,53 +570,62 @@ mod tests {
             deadline: at(100),
             outstanding: 0,
             cold: 0,
-            watching: false,
             collecting: false,
         }
+    }
+
+    fn calls(ask: impl FnOnce(&mut Calls)) -> usize {
+        let mut calls = Calls::new();
+        ask(&mut calls);
+        calls.len()
+    }
+
+    /// Goes on: what is next, and how many calls are made.
+    fn go_on(op: &mut FetchOp, now: Instant) -> (Progress, usize) {
+        let mut calls = Calls::new();
+        (op.progress(now, &mut calls), calls.len())
     }
 
     #[test]
     fn a_fetch_that_waits_for_more_holds_no_records_and_reads_them_again_when_its_time_is_up() {
         let mut op = wants(1000);
         let records = Records::new(100);
-        assert_eq!(op.reads().len(), 1);
-        op.on_answer(SLOT, records.answer(), false);
-        assert_eq!(op.progress(at(1)), Progress::Watch);
+        assert_eq!(calls(|calls| op.reads(calls)), 1);
+        op.take(SLOT, records.answer(), false);
+        assert_eq!(go_on(&mut op, at(1)), (Progress::WaitUntil(at(100)), 1), "watches");
         assert!(!records.are_held());
-        assert_eq!(op.watches().len(), 1);
-        assert_eq!(op.progress(at(99)), Progress::Wait);
-        assert_eq!(op.progress(at(100)), Progress::Collect);
-        assert_eq!(op.collect().len(), 1);
-        assert_eq!(op.progress(at(100)), Progress::Wait);
-        op.on_answer(SLOT, records.answer(), false);
-        assert_eq!(op.progress(at(100)), Progress::Reply);
+        assert_eq!(go_on(&mut op, at(99)), (Progress::WaitUntil(at(100)), 0));
+        let (progress, reads) = go_on(&mut op, at(100));
+        assert!(matches!(progress, Progress::WaitUntil(_)) && reads == 1, "reads again");
+        assert!(matches!(op.next(at(100)), Next::WaitUntil(_)));
+        op.take(SLOT, records.answer(), false);
+        assert_eq!(go_on(&mut op, at(100)), (Progress::Reply, 0));
         assert!(records.are_held());
     }
 
     #[test]
     fn what_was_let_go_of_counts_until_it_is_read_again() {
         let mut op = wants(1000);
-        op.reads();
-        op.on_answer(SLOT, Records::new(600).answer(), false);
-        assert_eq!(op.progress(at(1)), Progress::Watch);
-        op.watches();
+        op.reads(&mut Calls::new());
+        op.take(SLOT, Records::new(600).answer(), false);
+        assert_eq!(go_on(&mut op, at(1)).1, 1, "watches");
         // The whole of it, not only what came since.
-        assert!(op.read(SLOT).is_some());
-        op.on_answer(SLOT, Records::new(1000).answer(), false);
-        assert_eq!(op.progress(at(2)), Progress::Reply);
+        assert_eq!(calls(|calls| op.on_woken(SLOT, calls)), 1);
+        op.take(SLOT, Records::new(1000).answer(), false);
+        assert_eq!(op.next(at(2)), Next::Reply);
     }
 
     #[test]
     fn what_only_the_disk_has_when_it_is_read_again_is_waited_for_as_ever() {
         let mut op = wants(1000);
-        op.reads();
-        op.on_answer(SLOT, Records::new(600).answer(), false);
-        assert_eq!(op.progress(at(1)), Progress::Watch);
-        assert_eq!(op.progress(at(100)), Progress::Collect);
-        op.collect();
-        op.on_answer(SLOT, Records::new(0).answer(), true);
-        assert_eq!(op.progress(at(101)), Progress::Wait);
-        op.on_answer(SLOT, Records::new(600).answer(), false);
-        assert_eq!(op.progress(at(200)), Progress::Reply);
+        op.reads(&mut Calls::new());
+        op.take(SLOT, Records::new(600).answer(), false);
+        assert_eq!(go_on(&mut op, at(1)).1, 1, "watches");
+        assert_eq!(op.next(at(100)), Next::Collect);
+        assert_eq!(go_on(&mut op, at(100)).1, 1, "reads again");
+        op.take(SLOT, Records::new(0).answer(), true);
+        assert!(matches!(op.next(at(101)), Next::WaitUntil(_)));
+        op.take(SLOT, Records::new(600).answer(), false);
+        assert_eq!(op.next(at(200)), Next::Reply);
     }
 }

@@ -7,11 +7,33 @@ use aplomb_protocol::messages::incremental_alter_configs_response::{
     AlterConfigsResourceResponse, IncrementalAlterConfigsResponse,
 };
 
+use aplomb_protocol::{ApiKey, DecodeError};
+
 use super::config_changes::{check_named_once, check_none_is_null, plan_each};
-use super::context::Planned;
 use crate::config::BrokerConfig;
-use crate::controller::{AdminError, ConfigChange, ConfigOperation, Controller, Draft};
+use crate::controller::{AdminError, ConfigChange, ConfigOperation, Controller, Draft, Planned};
 use crate::metadata::Resource;
+use crate::operation::{Api, Asked, Begun, PATIENCE};
+
+pub(super) const API: Api = Api::of_controller(ApiKey::IncrementalAlterConfigs, begin);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: IncrementalAlterConfigsRequest = asked.decode()?;
+    let (view, disks) = (asked.view, asked.storage.disks());
+    let head = asked.head();
+    let mut planned = head.plan(|controller, _| plan(&request, controller, view.config()));
+    planned.records.extend(head.cordon(view, disks));
+    asked.decide(Vec::new(), planned, PATIENCE, move |error| {
+        let refused = |resource: &AlterConfigsResource| AlterConfigsResourceResponse {
+            error_code: error.to_wire(),
+            error_message: None,
+            resource_type: resource.resource_type,
+            resource_name: resource.resource_name.clone(),
+        };
+        let responses = request.resources.iter().map(refused).collect();
+        IncrementalAlterConfigsResponse { responses, ..Default::default() }
+    })
+}
 
 /// The changes of all resources of the request as one decision.
 #[must_use = "the records have to be written"]

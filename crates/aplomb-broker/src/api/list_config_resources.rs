@@ -8,10 +8,19 @@ use aplomb_protocol::messages::list_config_resources_response::{
 
 use super::context::Context;
 use crate::metadata::Resource;
+use crate::operation::{Api, Asked, Begun};
+use aplomb_protocol::{ApiKey, DecodeError};
 
 /// In the order in which Apache Kafka answers.
 const ALL: [i8; 5] =
     [Resource::GROUP, Resource::CLIENT_METRICS, Resource::BROKER_LOGGER, Resource::BROKER, Resource::TOPIC];
+
+pub(super) const API: Api = Api::new(ApiKey::ListConfigResources, begin);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: ListConfigResourcesRequest = asked.decode()?;
+    asked.answer(&handle(&request, asked.to.version, &Context::of(asked)))
+}
 
 /// Answers.
 #[must_use]

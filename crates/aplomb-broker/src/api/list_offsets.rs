@@ -8,11 +8,12 @@ use aplomb_protocol::messages::list_offsets_request::{ListOffsetsPartition, List
 use aplomb_protocol::messages::list_offsets_response::{
     ListOffsetsPartitionResponse, ListOffsetsResponse, ListOffsetsTopicResponse,
 };
+use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::produce::Calls;
-use super::scatter::{ReplyTo, Scatter, named};
-use crate::message::{FindOffset, PartitionAnswer, PartitionCall, WantedOffset};
-use crate::metadata::MetadataImage;
+use crate::calls::{FindOffset, FoundOffset, WantedOffset};
+use crate::operation::{Api, Asked, Begun, PATIENCE, Scatter, named, patience};
+
+pub(super) const API: Api = Api::new(ApiKey::ListOffsets, begin);
 
 /// The first version that tells the leader epoch of an offset.
 const EPOCHS_FROM: i16 = 4;
@@ -27,45 +28,35 @@ const SPECIAL: [(i64, i16, WantedOffset); 6] = [
     (-6, 11, WantedOffset::Tiered),
 ];
 
-/// Takes a request apart.
-pub(crate) fn begin(
-    request: &ListOffsetsRequest,
-    to: ReplyTo,
-    image: &MetadataImage,
-) -> (Scatter<ListOffsetsResponse>, Calls) {
-    let mut calls = Calls::new();
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: ListOffsetsRequest = asked.decode()?;
     let topics = request.topics.iter().map(|topic| ListOffsetsTopicResponse {
         name: topic.name.clone(),
-        partitions: topic.partitions.iter().map(|p| unanswered(p, ErrorCode::RequestTimedOut)).collect(),
+        partitions: topic.partitions.iter().map(unanswered).collect(),
     });
     let response = ListOffsetsResponse { topics: topics.collect(), ..ListOffsetsResponse::default() };
-    let mut scatter = Scatter::new(to, response, fill);
-    let repeated = repeated(request);
-    let mut refused = Vec::new();
+    let mut scatter = Scatter::new(asked.to, response, fill);
+    let repeated = repeated(&request);
     for (t, topic) in request.topics.iter().enumerate() {
         for (p, partition) in topic.partitions.iter().enumerate() {
-            let wanted = wanted(partition.timestamp, to.version);
+            let wanted = wanted(partition.timestamp, asked.to.version);
             let is_repeated = repeated.contains(&(topic.name.as_str(), partition.partition_index));
-            match (named(image, &topic.name, partition.partition_index), wanted) {
-                _ if is_repeated => refused.push(((t, p), ErrorCode::InvalidRequest)),
-                (Err(error), _) | (Ok(_), Err(error)) => refused.push(((t, p), error)),
+            match (named(asked.view.image(), &topic.name, partition.partition_index), wanted) {
+                _ if is_repeated => scatter.fill((t, p), ErrorCode::InvalidRequest),
+                (Err(error), _) | (Ok(_), Err(error)) => scatter.fill((t, p), error),
                 (Ok(key), Ok(wanted)) => {
                     let find = FindOffset {
                         current_epoch: LeaderEpoch::from_wire(partition.current_leader_epoch),
                         wanted,
                         committed_only: request.isolation_level == 1,
                     };
-                    scatter.ask((t, p), key, PartitionCall::FindOffset(find), &mut calls);
+                    scatter.ask((t, p), key, find, asked.calls);
                 }
             }
         }
     }
-    scatter.preset(|response| {
-        for ((t, p), error) in refused {
-            response.topics[t].partitions[p].error_code = error.to_wire();
-        }
-    });
-    (scatter, calls)
+    let said = (request.timeout_ms > 0).then(|| patience(request.timeout_ms));
+    asked.wait(scatter, said.unwrap_or(PATIENCE))
 }
 
 fn wanted(timestamp: i64, version: i16) -> Result<WantedOffset, ErrorCode> {
@@ -83,27 +74,31 @@ fn repeated(request: &ListOffsetsRequest) -> HashSet<(&str, i32)> {
     all.filter(|key| !seen.insert(*key)).collect()
 }
 
-fn unanswered(partition: &ListOffsetsPartition, error: ErrorCode) -> ListOffsetsPartitionResponse {
+fn unanswered(partition: &ListOffsetsPartition) -> ListOffsetsPartitionResponse {
     ListOffsetsPartitionResponse {
         partition_index: partition.partition_index,
-        error_code: error.to_wire(),
+        error_code: ErrorCode::RequestTimedOut.to_wire(),
         timestamp: -1,
         offset: -1,
         leader_epoch: -1,
     }
 }
 
-fn fill(response: &mut ListOffsetsResponse, (t, p): (usize, usize), answer: PartitionAnswer, version: i16) {
-    let PartitionAnswer::Offset(answer) = answer else { panic!("a lookup is answered by an offset") };
-    let place = &mut response.topics[t].partitions[p];
+fn fill(
+    response: &mut ListOffsetsResponse,
+    (t, p): (usize, usize),
+    answer: Result<FoundOffset, ErrorCode>,
+    version: i16,
+) {
+    let cell = &mut response.topics[t].partitions[p];
     match answer {
         Ok(found) => {
-            place.error_code = 0;
-            place.timestamp = found.timestamp.unwrap_or(Timestamp::NONE).0;
-            place.offset = found.offset.map_or(-1, Offset::to_wire);
+            cell.error_code = 0;
+            cell.timestamp = found.timestamp.unwrap_or(Timestamp::NONE).0;
+            cell.offset = found.offset.map_or(-1, Offset::to_wire);
             let epoch = found.leader_epoch.filter(|_| version >= EPOCHS_FROM);
-            place.leader_epoch = epoch.map_or(-1, LeaderEpoch::to_wire);
+            cell.leader_epoch = epoch.map_or(-1, LeaderEpoch::to_wire);
         }
-        Err(error) => place.error_code = error.to_wire(),
+        Err(error) => cell.error_code = error.to_wire(),
     }
 }

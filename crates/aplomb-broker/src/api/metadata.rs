@@ -8,18 +8,33 @@ use aplomb_protocol::messages::metadata_response::{
     MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
 
+use aplomb_protocol::{ApiKey, DecodeError};
+
 use super::context::{ALL_CLUSTER_OPERATIONS, ALL_TOPIC_OPERATIONS, Context};
 use crate::controller::{check_topic_name, is_internal_topic};
+use crate::head::HeadMessage;
 use crate::metadata::{Broker, Partition, Topic};
+use crate::operation::{Api, Asked, Begun};
 
 /// The first version that can ask by topic id.
 const BY_ID: i16 = 12;
 /// The first version that tells a missing listener from a missing leader.
 const WITH_LISTENER_ERROR: i16 = 6;
 
+pub(super) const API: Api = Api::new(ApiKey::Metadata, begin);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: MetadataRequest = asked.decode()?;
+    let answer = handle(&request, asked.to.version, &Context::of(asked));
+    if !answer.create.is_empty() {
+        asked.to_head.push(HeadMessage::CreateTopics(answer.create));
+    }
+    asked.answer(&answer.response)
+}
+
 /// An answer, and what it sets in motion.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct Described {
     /// The response. Topics that are to be created are in it as unknown: clients ask again.
     pub response: MetadataResponse,
     /// Topics to create, with the broker's defaults.
@@ -28,12 +43,12 @@ pub struct Answer {
 
 /// Answers.
 #[must_use]
-pub fn handle(request: &MetadataRequest, version: i16, ctx: &Context<'_>) -> Answer {
+pub fn handle(request: &MetadataRequest, version: i16, ctx: &Context<'_>) -> Described {
     let topics = request.topics.as_deref().unwrap_or_default();
     if version < BY_ID && topics.iter().any(|topic| topic.name.is_none() || topic.topic_id != Uuid::ZERO) {
-        return Answer { response: refusal(request, ErrorCode::InvalidRequest), create: Vec::new() };
+        return Described { response: refusal(request, ErrorCode::InvalidRequest), create: Vec::new() };
     }
-    let view = View { ctx, version };
+    let view = ClusterView { ctx, version };
     let mut create = Vec::new();
     let is_everything = request.topics.is_none() || (version == 0 && topics.is_empty());
     let ids: Vec<Uuid> = topics.iter().map(|topic| topic.topic_id).filter(|id| *id != Uuid::ZERO).collect();
@@ -82,7 +97,7 @@ pub fn handle(request: &MetadataRequest, version: i16, ctx: &Context<'_>) -> Ans
     if (8..=10).contains(&version) && request.include_cluster_authorized_operations {
         response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS;
     }
-    Answer { response, create }
+    Described { response, create }
 }
 
 /// A live broker that takes requests for the controller, this one if it is live: -1 if none is.
@@ -112,12 +127,12 @@ fn refusal(request: &MetadataRequest, error: ErrorCode) -> MetadataResponse {
 }
 
 /// The cluster as clients of one listener and one version see it.
-pub(super) struct View<'a> {
+pub(super) struct ClusterView<'a> {
     pub(super) ctx: &'a Context<'a>,
     pub(super) version: i16,
 }
 
-impl View<'_> {
+impl ClusterView<'_> {
     fn brokers(&self) -> Vec<MetadataResponseBroker> {
         let live = self.ctx.image.brokers.iter().filter(|broker| !broker.fenced);
         live.filter_map(|broker| {

@@ -1,40 +1,41 @@
-//! One file for each Kafka API: what a request asks for, and what it is told.
+//! One file for each Kafka API: what a request asks for, what it waits for, what it is told.
 //!
-//! Those that are answered from metadata are functions: `handle` for what is read, `plan` for what the controller has to decide.
-//! [`SUPPORTED`] says what is served at all.
+//! A new API is its file and two lines: its module here, and its place in the table of what is served
+//! (`table.rs`). Those that the controller decides have a `plan`; those that are answered from metadata a
+//! `handle`.
 
 pub mod alter_configs;
 pub mod alter_partition_reassignments;
-pub(crate) mod alter_replica_log_dirs;
+mod alter_replica_log_dirs;
 pub mod api_versions;
 mod config_changes;
 mod context;
 pub mod create_partitions;
 pub mod create_topics;
-pub(crate) mod delete_records;
+mod delete_records;
 pub mod delete_topics;
 pub mod describe_cluster;
 pub mod describe_configs;
-pub(crate) mod describe_log_dirs;
-pub(crate) mod describe_producers;
+mod describe_log_dirs;
+mod describe_producers;
 pub mod describe_quorum;
 pub mod describe_topic_partitions;
-pub(crate) mod fetch;
+mod fetch;
 pub mod incremental_alter_configs;
 pub mod init_producer_id;
 pub mod list_config_resources;
-pub(crate) mod list_offsets;
+mod list_offsets;
 pub mod list_partition_reassignments;
 pub mod metadata;
-pub(crate) mod offset_for_leader_epoch;
-pub(crate) mod produce;
-pub(crate) mod scatter;
-mod supported;
+mod offset_for_leader_epoch;
+mod produce;
+mod table;
 pub mod update_features;
 mod whole_batches;
 
 #[cfg(test)]
 mod tests;
 
-pub use context::{Context, Planned};
-pub use supported::{SUPPORTED, Served, served};
+pub use crate::operation::Api;
+pub use context::Context;
+pub use table::{APIS, served};

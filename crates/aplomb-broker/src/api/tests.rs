@@ -3,13 +3,13 @@
 mod configs;
 mod describe;
 
-use aplomb_model::{BrokerId, ErrorCode, Offset, Uuid};
+use aplomb_model::{BrokerId, ErrorCode, Offset, ProducerId, Uuid};
 use aplomb_protocol::messages as m;
 use aplomb_protocol::{Message, Request};
 
 use super::*;
 use crate::config::{BrokerConfig, Properties};
-use crate::controller::{Controller, Node, ProducerIdBlock};
+use crate::controller::{Controller, Node, Planned, create_with_defaults};
 use crate::metadata::{Endpoint, MetadataImage};
 
 const NODE: BrokerId = BrokerId(1);
@@ -112,8 +112,8 @@ fn creatable(name: &str, partitions: i32) -> m::create_topics_request::Creatable
 /// A response has to fit every version that its request is served in.
 fn encodes_in_all_versions<Q: Request + Message, R: Message>(response: impl Fn(i16) -> R) {
     let key = aplomb_protocol::ApiKey::from_i16(Q::API_KEY.expect("a request")).expect("known");
-    let served = SUPPORTED.iter().find(|served| served.key == key).expect("served");
-    for version in served.versions.min..=served.versions.max {
+    let served = APIS.iter().find(|served| served.key() == key).expect("served");
+    for version in served.versions().min..=served.versions().max {
         let response = response(version);
         let bytes = response.to_bytes(version).unwrap_or_else(|error| panic!("version {version}: {error}"));
         R::from_bytes(bytes, version).expect("reads back");
@@ -138,9 +138,9 @@ fn versions_are_told_to_all_who_introduce_themselves() {
     let ctx = broker.ctx();
     let request = software("librdkafka");
     encodes_in_all_versions::<m::ApiVersionsRequest, _>(|version| {
-        api_versions::handle(&request, version, &ctx)
+        api_versions::handle(&request, version, APIS, &ctx)
     });
-    let response = api_versions::handle(&request, 4, &ctx);
+    let response = api_versions::handle(&request, 4, APIS, &ctx);
     let range = |key: i16| {
         response.api_keys.iter().find(|api| api.api_key == key).map(|api| (api.min_version, api.max_version))
     };
@@ -155,7 +155,7 @@ fn versions_are_told_to_all_who_introduce_themselves() {
         .collect();
     assert_eq!(features, [("metadata.version", 33, 33), ("kraft.version", 1, 1)]);
     assert_eq!(response.supported_features.len(), 2);
-    let old = api_versions::handle(&request, 3, &ctx);
+    let old = api_versions::handle(&request, 3, APIS, &ctx);
     assert_eq!(old.supported_features.len(), 1, "a feature that begins at 0 breaks old clients");
 }
 
@@ -164,7 +164,7 @@ fn versions_are_refused_to_strangers_and_to_those_who_meant_somebody_else() {
     let broker = Broker::new();
     let ctx = broker.ctx();
     let error = |request: &m::ApiVersionsRequest, version| {
-        code(api_versions::handle(request, version, &ctx).error_code)
+        code(api_versions::handle(request, version, APIS, &ctx).error_code)
     };
     for name in ["", "-a", "a-", "a b", "ä"] {
         assert_eq!(error(&software(name), 3), ErrorCode::InvalidRequest, "{name}");
@@ -235,8 +235,9 @@ fn asking_for_a_topic_creates_it_unless_one_does_not_want_that() {
     let without = m::MetadataRequest { allow_auto_topic_creation: false, ..request.clone() };
     assert_eq!(metadata::handle(&without, 13, &broker.ctx()).create, [""; 0]);
 
-    let planned = broker.create(&create_topics::with_defaults(&answer.create));
-    assert_eq!((planned.response.topics[0].num_partitions, planned.records.len()), (1, 2));
+    let (controller, mut random) = (&mut broker.controller, || [7; 16]);
+    let records = create_with_defaults(&answer.create, controller, &broker.config, &mut random);
+    assert_eq!(records.len(), 2, "a topic and its partition");
     assert_eq!(metadata::handle(&request, 13, &broker.ctx()).create, [""; 0]);
 
     let never = Broker::with(&[("auto.create.topics.enable", "false")]);
@@ -425,10 +426,7 @@ fn partitions_are_planned_topic_by_topic() {
 
 #[test]
 fn an_idempotent_producer_gets_an_identity_and_a_transactional_one_is_sent_on() {
-    let mut broker = Broker::new();
-    let mut draft = broker.controller.draft();
-    let mut ids = draft.allocate_producer_ids(NODE);
-    drop(broker.controller.take(draft));
+    let broker = Broker::new();
     let ctx = broker.ctx();
     let fresh = m::InitProducerIdRequest {
         transactional_id: None,
@@ -437,35 +435,26 @@ fn an_idempotent_producer_gets_an_identity_and_a_transactional_one_is_sent_on() 
         transaction_timeout_ms: 60_000,
         ..Default::default()
     };
-    let mut answer =
-        |request: &m::InitProducerIdRequest| match init_producer_id::handle(request, &ctx, &mut ids) {
-            init_producer_id::Answer::Ready(response) => Some(response),
-            init_producer_id::Answer::NeedsBlock => None,
-        };
-    let first = answer(&fresh).expect("ready");
-    assert_eq!((first.error_code, first.producer_id, first.producer_epoch), (0, 0, 0));
-    encodes_in_all_versions::<m::InitProducerIdRequest, _>(|_| first.clone());
-    let again = m::InitProducerIdRequest { producer_id: 0, producer_epoch: 3, ..fresh.clone() };
-    assert_eq!(answer(&again).expect("ready").producer_id, 1);
-
-    let mut error = |request: m::InitProducerIdRequest| code(answer(&request).expect("ready").error_code);
+    let check = |request: &m::InitProducerIdRequest| init_producer_id::check(request, &ctx);
+    assert_eq!(check(&fresh), Ok(()));
     assert_eq!(
-        error(m::InitProducerIdRequest { producer_id: 5, ..fresh.clone() }),
-        ErrorCode::InvalidRequest
+        check(&m::InitProducerIdRequest { producer_id: 0, producer_epoch: 3, ..fresh.clone() }),
+        Ok(())
     );
+    let half = m::InitProducerIdRequest { producer_id: 5, ..fresh.clone() };
+    assert_eq!(check(&half), Err(ErrorCode::InvalidRequest));
     let transactional = |id: &str, transaction_timeout_ms| m::InitProducerIdRequest {
         transactional_id: Some(id.to_owned()),
         transaction_timeout_ms,
         ..fresh.clone()
     };
-    assert_eq!(error(transactional("", 1)), ErrorCode::InvalidRequest);
-    assert_eq!(error(transactional("t", 0)), ErrorCode::InvalidTransactionTimeout);
-    assert_eq!(error(transactional("t", 900_001)), ErrorCode::InvalidTransactionTimeout);
-    assert_eq!(error(transactional("t", 900_000)), ErrorCode::NotCoordinator);
-
-    while ids.take().is_some() {}
-    let empty: &mut ProducerIdBlock = &mut ids;
-    assert_eq!(init_producer_id::handle(&fresh, &ctx, empty), init_producer_id::Answer::NeedsBlock);
+    assert_eq!(check(&transactional("", 1)), Err(ErrorCode::InvalidRequest));
+    assert_eq!(check(&transactional("t", 0)), Err(ErrorCode::InvalidTransactionTimeout));
+    assert_eq!(check(&transactional("t", 900_001)), Err(ErrorCode::InvalidTransactionTimeout));
+    assert_eq!(check(&transactional("t", 900_000)), Err(ErrorCode::NotCoordinator));
+    for ended in [Ok(ProducerId::from_wire(7).expect("an id")), Err(ErrorCode::NotCoordinator)] {
+        encodes_in_all_versions::<m::InitProducerIdRequest, _>(|_| init_producer_id::response(ended));
+    }
 }
 
 #[test]

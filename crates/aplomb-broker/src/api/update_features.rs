@@ -5,11 +5,33 @@ use aplomb_protocol::messages::VotersRecord;
 use aplomb_protocol::messages::update_features_request::UpdateFeaturesRequest;
 use aplomb_protocol::messages::update_features_response::{UpdatableFeatureResult, UpdateFeaturesResponse};
 
-use super::context::Planned;
+use crate::controller::Planned;
 use crate::controller::{Controller, FeatureUpdate, UpgradeType};
+use crate::metadata::Entry;
+use crate::operation::{Api, Asked, Begun, patience};
+use aplomb_protocol::{ApiKey, DecodeError};
 
 /// The last version whose answer names each feature.
 const WITH_RESULTS: i16 = 1;
+
+pub(super) const API: Api = Api::of_controller(ApiKey::UpdateFeatures, begin);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: UpdateFeaturesRequest = asked.decode()?;
+    let version = asked.to.version;
+    let head = asked.head();
+    let (before, voters) = (head.controller().image().features.kraft_version(), head.voters().clone());
+    let planned = head.plan(|controller, _| plan(&request, version, controller, &voters));
+    let level = head.controller().image().features.kraft_version();
+    let control = match level == before {
+        true => Vec::new(),
+        false => vec![Entry::KraftVersion(level), Entry::Voters(voters)],
+    };
+    asked.decide(control, planned, patience(request.timeout_ms), |error| UpdateFeaturesResponse {
+        error_code: error.to_wire(),
+        ..Default::default()
+    })
+}
 
 /// Plans. `voters` is who votes, for when the log is to say it: a new level of `kraft.version` is in no record of the plan. It shows in the
 /// controller's image, and goes into the log as control records.

@@ -30,7 +30,10 @@ pub use error::AdminError;
 pub use features::{FeatureUpdate, UpgradeType};
 pub use partitions::NewPartitions;
 pub use producer_ids::{PRODUCER_ID_BLOCK, ProducerIdBlock};
-pub use topics::{CreatedTopic, NewTopic, Placement, check_topic_name, is_internal_topic};
+pub use topics::{
+    CreatedTopic, METADATA_TOPIC, NewTopic, Placement, check_topic_name, create_with_defaults,
+    is_internal_topic,
+};
 
 use aplomb_protocol::MetadataRecord;
 
@@ -39,6 +42,16 @@ use crate::metadata::MetadataImage;
 /// The most records that one request may cause, and the most in one batch
 /// (`QuorumController.MAX_RECORDS_PER_USER_OP`).
 pub const MAX_RECORDS: usize = 10_000;
+
+/// The controller's answer to a request, and what has to be in the metadata log, durable and
+/// applied, before it may be sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned<R> {
+    /// The response.
+    pub response: R,
+    /// The records. None: the response may be sent at once.
+    pub records: Vec<MetadataRecord>,
+}
 
 /// A source of random bytes, for ids.
 pub type Random<'a> = &'a mut dyn FnMut() -> [u8; 16];

@@ -8,9 +8,12 @@ use aplomb_protocol::messages as m;
 
 use super::draft::Draft;
 use super::error::AdminError;
-use super::{MAX_RECORDS, Random};
+use super::{Controller, MAX_RECORDS, Random};
 use crate::config::{BrokerConfig, Properties, TopicConfig};
 use crate::metadata::{MetadataVersion, Partition, Resource};
+
+/// The metadata log's own name, which no topic gets.
+pub const METADATA_TOPIC: &str = "__cluster_metadata";
 
 /// The most characters in a topic's name.
 const MAX_NAME: usize = 249;
@@ -77,6 +80,31 @@ impl NewTopic {
             Placement::Assigned(assigned) => i64::try_from(assigned.len()).unwrap_or(i64::MAX),
         }
     }
+}
+
+/// Creates topics with the broker's defaults, because a client asked for their metadata. Those that
+/// cannot be are left out: the client is told when it asks again.
+#[must_use = "the records have to be written"]
+pub fn create_with_defaults(
+    names: &[String],
+    controller: &mut Controller,
+    config: &BrokerConfig,
+    random: Random<'_>,
+) -> Vec<MetadataRecord> {
+    let topic = |name: &String| NewTopic {
+        name: name.clone(),
+        placement: Placement::Counts { partitions: -1, replicas: -1 },
+        configs: Vec::new(),
+    };
+    let wanted: Vec<NewTopic> = names.iter().map(topic).collect();
+    let mut draft = controller.draft();
+    if Draft::check_partition_total(wanted.iter(), config).is_err() {
+        return Vec::new();
+    }
+    for topic in wanted.iter().filter(|topic| topic.name != METADATA_TOPIC) {
+        let _ = draft.create_topic(topic, config, random);
+    }
+    controller.take(draft)
 }
 
 /// A topic that was drafted.

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clients::ClientKind;
 pub use clients::ClientSoftware;
+pub(crate) use clients::Clients;
 pub(crate) use notes::Notes;
 pub use partition::{Count, Counts, LogExtent, PartitionFigures};
 

@@ -12,7 +12,6 @@ use super::{Newcomers, PartitionFigures, ShardFigures};
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     newcomers: Vec<Arc<PartitionFigures>>,
-    pub(crate) clients: Clients,
 }
 
 impl Notes {
@@ -28,10 +27,16 @@ impl Notes {
         {
             newcomers.extend(self.newcomers.drain(..));
         }
-        if self.clients.has_changed()
+    }
+}
+
+impl Clients {
+    /// Shows the kinds of clients if they have changed, unless somebody looks at them just now.
+    pub(crate) fn hand_over(&mut self, figures: &ShardFigures) {
+        if self.has_changed()
             && let Some(mut kinds) = try_lock(&figures.clients)
         {
-            self.clients.show(&mut kinds);
+            self.show(&mut kinds);
         }
     }
 }
@@ -98,16 +103,19 @@ mod tests {
     #[test]
     fn a_shard_does_not_wait_for_somebody_who_looks() {
         let (figures, mut notes) = (ShardFigures::new(1), Notes::default());
+        let mut clients = Clients::default();
         notes.welcome(&partition(0));
-        notes.clients.introduce(1, "java", "4.4.0", &Arc::from("PLAINTEXT"));
+        clients.introduce(1, "java", "4.4.0", &Arc::from("PLAINTEXT"));
         {
             let _somebody = (figures.newcomers.lock(), figures.clients.lock());
             notes.hand_over(&figures);
+            clients.hand_over(&figures);
         }
         assert!(figures.software().is_empty());
         notes.hand_over(&figures);
+        clients.hand_over(&figures);
         assert_eq!((figures.software().len(), figures.take_newcomers().partitions.len()), (1, 1));
-        notes.clients.leave(1);
+        clients.leave(1);
         assert!(figures.software().is_empty(), "counts are seen at once");
     }
 }

@@ -1,138 +1,220 @@
-//! Appending produced batches, and waiting: for memory, and where the topic asks for it, for the disk.
+//! Appending, and waiting: for memory, and where it was promised, for the disk.
 
 use aplomb_log::AppendError;
 use aplomb_model::batch::{
-    BatchHeader, ProduceRejection, ProducerStamp, TimestampType, Validated, validate_produced,
+    BatchHeader, HEADER_SIZE, ProduceRejection, TimestampType, Validated, validate_produced,
 };
-use aplomb_model::{ErrorCode, Timestamp};
+use aplomb_model::{ErrorCode, Offset, Timestamp};
+use bytes::Bytes;
 
-use super::{Effects, Partition, Serving, WaitingAppend, WaitingSync};
+use super::waiting::{WaitingForMemory, WaitingForSync};
+use super::{Effects, Partition};
+use crate::calls::{Answer, AppendCall, AppendRefusal, Appended, Asker, PartitionKey, Promise};
 use crate::figures::Count;
-use crate::message::{AppendCall, AppendRefusal, Appended, OpId, PartitionAnswer, Slot};
 use crate::ports::Now;
-
-/// So many producers are remembered of which a batch found no memory in time.
-const LATE_PRODUCERS: usize = 1000;
 
 /// What came of one attempt.
 enum Attempt {
     /// It is over, one way or the other.
     Over,
     /// There is no memory: to be tried again.
-    NoRoom(Box<Validated>),
+    NoRoom,
+}
+
+/// A batch that was admitted by the log.
+struct Admitted {
+    base: Offset,
+    last: Offset,
+    bytes: u64,
+    records: u64,
+    duplicate: bool,
 }
 
 impl Partition {
-    pub(super) fn append(&mut self, op: OpId, slot: Slot, call: AppendCall, now: Now, fx: &mut Effects) {
-        self.figures.add(Count::ProduceRequests, 1);
-        // The only replica is in sync: `min.insync.replicas` asks for no more replicas than there are (KIP-966).
-        if self.serving == Serving::Offline {
-            let refused = refusal(ErrorCode::KafkaStorageError);
-            fx.answers.push((op, slot, PartitionAnswer::Append(Err(refused))));
-            return;
+    /// Appends a batch, or lets it wait for memory behind those that do.
+    pub(crate) fn append(&mut self, asker: Asker, call: AppendCall, now: Now, fx: &mut Effects) {
+        if matches!(call, AppendCall::Produced(_)) {
+            self.figures.add(Count::ProduceRequests, 1);
         }
-        if !self.waiting.is_empty() {
-            self.waiting.push_back(WaitingAppend { op, slot, call, checked: None });
-            return;
+        // The only replica is in sync: `min.insync.replicas` asks for no more replicas than there
+        // are (KIP-966).
+        if self.is_offline() {
+            return fx.answer(asker, Answer::Append(Err(AppendRefusal::new(ErrorCode::KafkaStorageError))));
         }
-        let mut waiting = WaitingAppend { op, slot, call, checked: None };
-        if let Attempt::NoRoom(checked) = self.attempt(&mut waiting, now, fx) {
-            waiting.checked = Some(*checked);
-            self.waiting.push_back(waiting);
+        let mut waiting = WaitingForMemory { call, checked: None };
+        if !self.memory_line.is_empty() {
+            return self.memory_line.push(asker, waiting);
+        }
+        if let Attempt::NoRoom = self.attempt(asker, &mut waiting, now, fx) {
+            self.memory_line.push(asker, waiting);
             fx.starved.push(self.key);
-            // What fills the memory is what the disk does not have: ask it now and not at the end of the interval.
+            // What fills the memory is what the disk does not have: ask it now and not at the end
+            // of the interval.
             self.hurry(fx);
         }
     }
 
-    /// Tries again what waits for memory. True if some still does.
+    /// Tries again what waits for memory. Whether some still does.
     pub(crate) fn retry_waiting(&mut self, now: Now, fx: &mut Effects) -> bool {
-        while let Some(mut waiting) = self.waiting.pop_front() {
-            if waiting.call.deadline <= now.instant {
-                let late = AppendRefusal {
-                    message: Some("the memory tail is full: its disk does not keep up".to_owned()),
-                    ..refusal(ErrorCode::RequestTimedOut)
-                };
-                self.figures.add(Count::FailedProduceRequests, 1);
-                fx.answers.push((waiting.op, waiting.slot, PartitionAnswer::Append(Err(late))));
-                self.note_late(&waiting.call.records);
-                continue;
-            }
-            if let Attempt::NoRoom(checked) = self.attempt(&mut waiting, now, fx) {
-                waiting.checked = Some(*checked);
-                self.waiting.push_front(waiting);
+        while let Some((asker, mut waiting)) = self.memory_line.pop() {
+            if let Attempt::NoRoom = self.attempt(asker, &mut waiting, now, fx) {
+                self.memory_line.push_front(asker, waiting);
                 return true;
             }
         }
         false
     }
 
-    fn attempt(&mut self, waiting: &mut WaitingAppend, now: Now, fx: &mut Effects) -> Attempt {
-        let (op, slot) = (waiting.op, waiting.slot);
-        let checked = match waiting.checked.take() {
-            Some(checked) => checked,
-            None => match validate_produced(&waiting.call.records, &self.settings.rules, now.wall) {
-                Ok(checked) => checked,
-                Err(rejection) => {
-                    let refused = self.rejected(&rejection);
-                    self.count_refusal(refused.error, waiting.call.records.len());
-                    fx.answers.push((op, slot, PartitionAnswer::Append(Err(refused))));
-                    return Attempt::Over;
-                }
-            },
+    fn attempt(
+        &mut self,
+        asker: Asker,
+        waiting: &mut WaitingForMemory,
+        now: Now,
+        fx: &mut Effects,
+    ) -> Attempt {
+        let appended = match &waiting.call {
+            AppendCall::Produced(records) => {
+                let records = records.clone();
+                self.append_produced(&records, &mut waiting.checked, now)
+            }
+            AppendCall::Own(batch, _) => self.append_own(batch, now),
         };
-        if let Some(stamp) = checked.producer
-            && self.is_ahead(stamp)
-        {
-            self.count_refusal(ErrorCode::OutOfOrderSequenceNumber, waiting.call.records.len());
-            let refused = AppendRefusal {
-                message: Some("an earlier batch found no memory in time and has to come first".to_owned()),
-                ..refusal(ErrorCode::OutOfOrderSequenceNumber)
-            };
-            fx.answers.push((op, slot, PartitionAnswer::Append(Err(refused))));
-            return Attempt::Over;
-        }
-        let appended = match self.log.append(checked.append.clone(), self.leader_epoch, now.wall) {
-            Ok(appended) => appended,
-            Err(AppendError::TailFull { .. }) => return Attempt::NoRoom(Box::new(checked)),
-            Err(error) => {
-                self.count_refusal((&error).into(), waiting.call.records.len());
-                let refused = AppendRefusal {
-                    message: Some(error.to_string()),
-                    log_start: Some(self.log.start()),
-                    ..refusal((&error).into())
-                };
-                fx.answers.push((op, slot, PartitionAnswer::Append(Err(refused))));
+        let admitted = match appended {
+            Ok(admitted) => admitted,
+            Err(None) => return Attempt::NoRoom,
+            Err(Some(refused)) => {
+                fx.answer(asker, Answer::Append(Err(*refused)));
                 return Attempt::Over;
             }
         };
-        if !appended.duplicate {
-            // The leader is the only replica.
-            self.log.advance_high_watermark(self.log.end());
-            fx.appended.push((self.disk, checked.append.size() as u64));
-            self.figures.add(Count::BytesIn, checked.append.size() as u64);
-            self.figures.add(Count::MessagesIn, checked.count.into());
+        if !admitted.duplicate {
+            fx.appended.push((self.disk, admitted.bytes));
+            if self.key != PartitionKey::METADATA {
+                // Apache Kafka counts the metadata log with no topic, either.
+                self.figures.add(Count::BytesIn, admitted.bytes);
+                self.figures.add(Count::MessagesIn, admitted.records);
+            }
             self.show();
             self.mark_dirty(fx);
-            self.wake_readers(fx);
+            while let Some(reader) = self.readers.pop_behind(self.log.high_watermark()) {
+                fx.woken.push(reader);
+            }
         }
-        let by_the_clock = self.settings.rules.timestamp_type == TimestampType::LogAppendTime;
+        let (promise, by_the_clock) = match waiting.call {
+            AppendCall::Produced(_) => {
+                (self.promise(), self.settings.rules.timestamp_type == TimestampType::LogAppendTime)
+            }
+            AppendCall::Own(_, promise) => (promise, false),
+        };
         let answer = Appended {
-            base: appended.base,
-            log_append_time: by_the_clock.then_some(now.wall).filter(|_| !appended.duplicate),
+            base: admitted.base,
+            log_append_time: by_the_clock.then_some(now.wall).filter(|_| !admitted.duplicate),
             log_start: self.log.start(),
         };
-        if self.must_sync() && appended.last >= self.log.durable_end() {
-            self.unsynced.push_back(WaitingSync { op, slot, answer, last: appended.last });
+        if promise == Promise::Durable && admitted.last >= self.log.durable_end() {
+            self.sync_line.push(asker, WaitingForSync { answer, last: admitted.last });
             self.hurried_end = self.log.end();
             self.hurry(fx);
         } else {
-            fx.answers.push((op, slot, PartitionAnswer::Append(Ok(answer))));
+            fx.answer(asker, Answer::Append(Ok(answer)));
         }
         Attempt::Over
     }
 
-    /// Counts a batch of `bytes` bytes that is refused, where Apache Kafka would (`ReplicaManager#appendRecordsToLeader`).
+    /// Validates and appends a produced batch. `Err(None)`: there is no memory.
+    fn append_produced(
+        &mut self,
+        records: &Bytes,
+        checked: &mut Option<Box<Validated>>,
+        now: Now,
+    ) -> Result<Admitted, Option<Box<AppendRefusal>>> {
+        let batch = match checked.take() {
+            Some(batch) => batch,
+            None => match validate_produced(records, &self.settings.rules, now.wall) {
+                Ok(batch) => Box::new(batch),
+                Err(rejection) => {
+                    let refused = self.rejected(&rejection);
+                    self.count_refusal(refused.error, records.len());
+                    return Err(Some(Box::new(refused)));
+                }
+            },
+        };
+        if let Some(stamp) = batch.producer
+            && self.late.is_ahead(stamp)
+        {
+            self.count_refusal(ErrorCode::OutOfOrderSequenceNumber, records.len());
+            return Err(Some(Box::new(AppendRefusal {
+                message: Some("an earlier batch found no memory in time and has to come first".to_owned()),
+                ..AppendRefusal::new(ErrorCode::OutOfOrderSequenceNumber)
+            })));
+        }
+        let (bytes, count) = (batch.append.size() as u64, u64::from(batch.count));
+        match self.log.append(batch.append.clone(), self.leader_epoch(), now.wall) {
+            Ok(appended) => {
+                self.advance_high_watermark();
+                Ok(Admitted {
+                    base: appended.base,
+                    last: appended.last,
+                    bytes,
+                    records: count,
+                    duplicate: appended.duplicate,
+                })
+            }
+            Err(AppendError::TailFull { .. }) => {
+                *checked = Some(batch);
+                Err(None)
+            }
+            Err(error) => {
+                self.count_refusal((&error).into(), records.len());
+                Err(Some(Box::new(AppendRefusal {
+                    message: Some(error.to_string()),
+                    log_start: Some(self.log.start()),
+                    ..AppendRefusal::new((&error).into())
+                })))
+            }
+        }
+    }
+
+    /// Appends a batch of this broker's own. `Err(None)`: there is no memory.
+    fn append_own(&mut self, batch: &[u8], now: Now) -> Result<Admitted, Option<Box<AppendRefusal>>> {
+        let header = BatchHeader::parse(batch).expect("a batch of ours is one");
+        if header.base_offset() != self.log.end() {
+            // One before it was refused, and this one was decided on its ground.
+            return Err(Some(Box::new(AppendRefusal {
+                message: Some(format!(
+                    "a batch for offset {} is not for the log end offset {}",
+                    header.base_offset(),
+                    self.log.end()
+                )),
+                ..AppendRefusal::new(ErrorCode::UnknownServerError)
+            })));
+        }
+        match self.log.append_own(header, &batch[HEADER_SIZE..], self.leader_epoch(), now.wall) {
+            Ok(appended) => {
+                self.advance_high_watermark();
+                Ok(Admitted {
+                    base: appended.base,
+                    last: appended.last,
+                    bytes: batch.len() as u64,
+                    records: u64::from(header.count()),
+                    duplicate: false,
+                })
+            }
+            Err(AppendError::TailFull { .. }) => Err(None),
+            Err(error) => Err(Some(Box::new(AppendRefusal {
+                message: Some(error.to_string()),
+                ..AppendRefusal::new((&error).into())
+            }))),
+        }
+    }
+
+    /// The only replica has it: the high watermark is the log end offset.
+    fn advance_high_watermark(&mut self) {
+        self.log.advance_high_watermark(self.log.end());
+    }
+
+    /// Counts a batch of `bytes` bytes that is refused, where Apache Kafka would
+    /// (`ReplicaManager#appendRecordsToLeader`).
     fn count_refusal(&self, error: ErrorCode, bytes: usize) {
         match error {
             ErrorCode::MessageTooLarge | ErrorCode::RecordListTooLarge => {
@@ -148,50 +230,14 @@ impl Partition {
         }
     }
 
-    /// A batch was refused because there was no memory in time. The log would take the next one of a producer that it does not know, whatever
-    /// its sequence; of one that it knows it takes only the one that is due.
-    fn note_late(&mut self, records: &[u8]) {
-        let Some(stamp) = BatchHeader::parse(records).ok().and_then(|header| header.producer()) else {
-            return;
-        };
-        if self.log.producers().producer(stamp.id).is_some()
-            || self.late.iter().any(|late| late.id == stamp.id)
-        {
-            return;
-        }
-        if self.late.len() == LATE_PRODUCERS {
-            self.late.pop_front();
-        }
-        self.late.push_back(stamp);
-    }
-
-    /// Whether a batch is ahead of one of its producer that was refused and has not come again.
-    fn is_ahead(&mut self, stamp: ProducerStamp) -> bool {
-        let Some(place) = self.late.iter().position(|late| late.id == stamp.id) else { return false };
-        let late = self.late[place];
-        if late.epoch == stamp.epoch && late.base_sequence < stamp.base_sequence {
-            return true;
-        }
-        self.late.remove(place);
-        false
-    }
-
-    /// Whether an acknowledgement has to wait for the disk (`flush.messages`).
-    fn must_sync(&self) -> bool {
+    /// What the topic promises for the batch that was just appended (`flush.messages`).
+    fn promise(&self) -> Promise {
         let since = self.hurried_end.max(self.log.durable_end());
         let unsynced = self.log.end().distance_from(since);
-        self.settings.log.flush_messages.is_some_and(|limit| limit <= 1 || unsynced >= limit)
-    }
-
-    fn wake_readers(&mut self, fx: &mut Effects) {
-        let visible = self.log.high_watermark();
-        self.watchers.retain(|watcher| {
-            let wakes = watcher.seen < visible;
-            if wakes {
-                fx.woken.push((watcher.op, watcher.slot));
-            }
-            !wakes
-        });
+        match self.settings.log.flush_messages {
+            Some(limit) if limit <= 1 || unsynced >= limit => Promise::Durable,
+            Some(_) | None => Promise::InMemory,
+        }
     }
 
     fn rejected(&self, rejection: &ProduceRejection) -> AppendRefusal {
@@ -209,11 +255,6 @@ impl Partition {
             log_start: Some(self.log.start()),
         }
     }
-}
-
-/// A refusal that says nothing but its code.
-pub(super) fn refusal(error: ErrorCode) -> AppendRefusal {
-    AppendRefusal { error, message: None, records: Vec::new(), log_start: None }
 }
 
 impl Appended {

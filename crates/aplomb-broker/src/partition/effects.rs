@@ -1,40 +1,58 @@
-//! What a partition wants done after a turn: answers, wake-ups, work for its disk.
+//! What a partition wants done after it was called: answers, wake-ups, work for its disk.
 
 use aplomb_disk_api::DiskIndex;
 use aplomb_log::cold::{ColdPlan, TimeLookup};
 use aplomb_model::Offset;
 
-use crate::message::{FindOffset, OpId, PartitionAnswer, PartitionKey, ReadCall, Slot};
+use crate::calls::{Answer, Asker, FindOffset, PartitionKey, ReadCall};
 
-/// Collected over a turn of the shard's loop, then carried out.
+/// Collected while partitions are called, then carried out by the shard.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    /// Answers to operations, wherever they live.
-    pub(crate) answers: Vec<(OpId, Slot, PartitionAnswer)>,
-    /// Operations whose watch has come true.
-    pub(crate) woken: Vec<(OpId, Slot)>,
+    /// Answers to whoever asked, in the order in which they were given.
+    pub(crate) answers: Vec<(Asker, Answer)>,
+    /// Askers whose watch has come true.
+    pub(crate) woken: Vec<Asker>,
+    /// Partitions whose appends wait for memory.
+    pub(crate) starved: Vec<PartitionKey>,
     /// Partitions that now have something for their disk.
     pub(crate) dirty: Vec<PartitionKey>,
     /// Bytes that were appended, by disk.
     pub(crate) appended: Vec<(DiskIndex, u64)>,
     /// Partitions of which an acknowledgement waits for the disk.
     pub(crate) hurried: Vec<PartitionKey>,
-    /// Partitions whose batches wait for memory.
-    pub(crate) starved: Vec<PartitionKey>,
     /// Reads that only the disk can answer.
     pub(crate) cold: Vec<ColdWish>,
     /// Places in segments that do not hold what they should: partition, segment, position.
     pub(crate) damaged: Vec<(PartitionKey, Offset, u64)>,
-    /// Partitions whose log start was moved by a client.
+    /// Partitions whose log start offset was moved by a client.
     pub(crate) trimmed: Vec<PartitionKey>,
 }
 
-/// A part of an operation that needs the disk, or memory that readers of its records hold.
+impl Effects {
+    pub(crate) fn answer(&mut self, asker: Asker, answer: Answer) {
+        self.answers.push((asker, answer));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { answers, woken, starved, dirty, appended, hurried, cold, damaged, trimmed } = self;
+        answers.is_empty()
+            && woken.is_empty()
+            && starved.is_empty()
+            && dirty.is_empty()
+            && appended.is_empty()
+            && hurried.is_empty()
+            && cold.is_empty()
+            && damaged.is_empty()
+            && trimmed.is_empty()
+    }
+}
+
+/// A part of a request that needs the disk, or memory that readers of its records hold.
 #[derive(Debug)]
 pub(crate) struct ColdWish {
     pub(crate) key: PartitionKey,
-    pub(crate) op: OpId,
-    pub(crate) slot: Slot,
+    pub(crate) asker: Asker,
     pub(crate) what: ColdKind,
 }
 

@@ -1,92 +1,85 @@
-//! One partition that this broker leads: its log, who waits for it, and what may be done with it.
+//! One partition: its log, its role, who waits for it, and what may be done with it.
 //!
-//! What always holds: batches are appended in the order in which they arrived, also when some had to wait for memory; an answer that
-//! says "appended" is given once, and not before the topic's settings allow it.
+//! What always holds:
+//! - batches are appended in the order in which they arrived, also when some had to wait for memory;
+//! - an append is answered once, and not before what was promised for it has happened;
+//! - who waits stands in one of three lists, by what is waited for (memory, durability, more to
+//!   read), and is taken out of it by its [`Asker`] when it waits no longer;
+//! - a partition that is offline has nobody waiting.
 
 mod append;
 mod effects;
+mod late;
 mod read;
+mod readers;
 mod settings;
+mod table;
+mod waiting;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use aplomb_disk_api::DiskIndex;
-use aplomb_log::Log;
-use aplomb_model::batch::{ProducerStamp, Validated};
-use aplomb_model::{ErrorCode, LeaderEpoch, Offset, TopicPartition};
+use aplomb_disk_api::{DiskCommand, DiskIndex, FileName, SmallFile};
+use aplomb_log::Retention;
+use aplomb_log::future::LogCopy;
+use aplomb_log::tail::TailShare;
+use aplomb_log::{CheckpointPart, Log};
+use aplomb_model::batch::BatchHeader;
+use aplomb_model::{ErrorCode, LeaderEpoch, Offset, Timestamp, TopicPartition};
+use bytes::Bytes;
 
-pub(crate) use effects::{ColdKind, ColdWish, Effects};
-pub(crate) use settings::PartitionSettings;
+pub(crate) use self::effects::{ColdKind, ColdWish, Effects};
+use self::late::LateProducers;
+use self::readers::Readers;
+pub(crate) use self::settings::PartitionSettings;
+pub(crate) use self::table::Partitions;
+use self::waiting::{WaitingForMemory, WaitingForSync};
+use crate::calls::{Answer, AppendCall, AppendRefusal, Asker, PartitionKey};
+use crate::figures::{Count, LogExtent, PartitionFigures};
+use crate::line::Line;
 
-use crate::figures::{LogExtent, PartitionFigures};
-use crate::message::{AppendCall, Appended, OpId, PartitionAnswer, PartitionCall, PartitionKey, Slot};
-use crate::ports::Now;
-
-/// Whether a partition serves.
+/// What this broker is to a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Serving {
-    /// It does.
-    Online,
-    /// Its log directory is lost.
-    Offline,
+enum Role {
+    /// It leads, in the epoch.
+    Leader(LeaderEpoch),
+    /// The log directory is lost. The epoch is the last in which it led.
+    Offline(LeaderEpoch),
 }
 
-/// A batch that waits for memory.
-#[derive(Debug)]
-struct WaitingAppend {
-    op: OpId,
-    slot: Slot,
-    call: AppendCall,
-    /// What validation made of it, once its turn came.
-    checked: Option<Validated>,
-}
-
-/// An acknowledgement that waits for the disk.
-#[derive(Debug)]
-struct WaitingSync {
-    op: OpId,
-    slot: Slot,
-    answer: Appended,
-    last: Offset,
-}
-
-/// Somebody who wants to know when there is more to see.
-#[derive(Clone, Copy, Debug)]
-struct Watcher {
-    op: OpId,
-    slot: Slot,
-    seen: Offset,
-}
-
-/// A partition, led by this broker.
+/// A partition of this broker.
 #[derive(Debug)]
 pub(crate) struct Partition {
-    pub(crate) key: PartitionKey,
-    pub(crate) name: TopicPartition,
-    pub(crate) disk: DiskIndex,
+    key: PartitionKey,
+    name: TopicPartition,
+    disk: DiskIndex,
     /// Counts the disks that it was on: what an earlier one still reports is not about it any more.
-    pub(crate) residence: u32,
-    pub(crate) log: Log,
-    pub(crate) settings: PartitionSettings,
-    pub(crate) leader_epoch: LeaderEpoch,
-    pub(crate) serving: Serving,
-    /// What others see of it.
-    pub(crate) figures: Arc<PartitionFigures>,
+    residence: u32,
+    log: Log,
+    settings: PartitionSettings,
+    role: Role,
+    figures: Arc<PartitionFigures>,
     /// Its name is not free on the disks yet: nothing of it is written.
     held: bool,
-    /// Whether the shard has it on the list of those with something for the disk.
-    pub(crate) dirty: bool,
-    /// Whether the shard has it on the list of those with memory to give back.
-    pub(crate) cached: bool,
+    /// It has said that it has something for the disk, and no round has begun since.
+    dirty: bool,
     /// Up to where a sync was asked for because acknowledgements wait for it.
     hurried_end: Offset,
-    waiting: VecDeque<WaitingAppend>,
-    unsynced: VecDeque<WaitingSync>,
-    /// Producers that the log does not know, and of which a batch found no memory in time: it comes again, and the ones behind it must not be
-    /// ahead of it.
-    late: VecDeque<ProducerStamp>,
-    watchers: Vec<Watcher>,
+    memory_line: Line<WaitingForMemory>,
+    sync_line: Line<WaitingForSync>,
+    late: LateProducers,
+    readers: Readers,
+}
+
+/// What a partition gives a round of syncs.
+pub(crate) struct RoundPart {
+    /// When the round is over, everything below is durable.
+    pub(crate) covers: Offset,
+    /// Files to sync.
+    pub(crate) files: Vec<FileName>,
+    /// Small files of a checkpoint, to be published behind the sync.
+    pub(crate) publish: Vec<SmallFile>,
+    /// Files that the checkpoint makes obsolete.
+    pub(crate) obsolete: Vec<FileName>,
 }
 
 impl Partition {
@@ -94,10 +87,11 @@ impl Partition {
         key: PartitionKey,
         name: TopicPartition,
         disk: DiskIndex,
-        log: Log,
+        mut log: Log,
         settings: PartitionSettings,
         leader_epoch: LeaderEpoch,
     ) -> Self {
+        log.begin_epoch(leader_epoch);
         let hurried_end = log.end();
         let figures = Arc::new(PartitionFigures::new(name.clone()));
         let partition = Self {
@@ -107,24 +101,67 @@ impl Partition {
             residence: 0,
             log,
             settings,
-            leader_epoch,
-            serving: Serving::Online,
+            role: Role::Leader(leader_epoch),
             figures,
             held: false,
             dirty: false,
-            cached: false,
             hurried_end,
-            waiting: VecDeque::new(),
-            unsynced: VecDeque::new(),
-            late: VecDeque::new(),
-            watchers: Vec::new(),
+            memory_line: Line::default(),
+            sync_line: Line::default(),
+            late: LateProducers::default(),
+            readers: Readers::default(),
         };
         partition.show();
         partition
     }
 
+    pub(crate) fn key(&self) -> PartitionKey {
+        self.key
+    }
+
+    pub(crate) fn name(&self) -> &TopicPartition {
+        &self.name
+    }
+
+    /// The disk that it is on.
+    pub(crate) fn disk(&self) -> DiskIndex {
+        self.disk
+    }
+
+    /// How many disks it was on before this one.
+    pub(crate) fn residence(&self) -> u32 {
+        self.residence
+    }
+
+    pub(crate) fn log(&self) -> &Log {
+        &self.log
+    }
+
+    pub(crate) fn settings(&self) -> &PartitionSettings {
+        &self.settings
+    }
+
+    pub(crate) fn figures(&self) -> &Arc<PartitionFigures> {
+        &self.figures
+    }
+
+    pub(crate) fn is_offline(&self) -> bool {
+        matches!(self.role, Role::Offline(_))
+    }
+
+    /// Whether nothing was written because another partition has the name.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held
+    }
+
+    fn leader_epoch(&self) -> LeaderEpoch {
+        match self.role {
+            Role::Leader(epoch) | Role::Offline(epoch) => epoch,
+        }
+    }
+
     /// Shows how the log looks now.
-    pub(crate) fn show(&self) {
+    fn show(&self) {
         let log = &self.log;
         self.figures.set_extent(LogExtent {
             size: log.size(),
@@ -135,151 +172,28 @@ impl Partition {
         });
     }
 
-    /// Does what is asked, or sees to it that it will be done.
-    pub(crate) fn call(&mut self, op: OpId, slot: Slot, call: PartitionCall, now: Now, fx: &mut Effects) {
-        let answer = match call {
-            PartitionCall::Append(call) => return self.append(op, slot, call, now, fx),
-            PartitionCall::Read(call) => return self.read(op, slot, call, fx),
-            PartitionCall::FindOffset(find) => return self.find_offset(op, slot, find, fx),
-            PartitionCall::Watch { seen, start } => return self.watch(op, slot, seen, start, fx),
-            PartitionCall::Unwatch => return self.watchers.retain(|watcher| watcher.op != op),
-            PartitionCall::EpochEnd { current, epoch } => {
-                PartitionAnswer::EpochEnd(self.check_epoch(current).map(|()| {
-                    let end = self.log.epochs().end_offset_for(epoch, self.log.end());
-                    end.map(|end| (end.epoch, end.end))
-                }))
-            }
-            PartitionCall::DeleteRecords { before } => {
-                PartitionAnswer::DeleteRecords(self.delete_records(before, fx))
-            }
-            PartitionCall::Producers => {
-                let known =
-                    || self.log.producers().producers().map(|(id, entry)| (id, entry.clone())).collect();
-                PartitionAnswer::Producers(self.check_epoch(None).map(|()| known()))
-            }
-            PartitionCall::Size | PartitionCall::Move { .. } => {
-                unreachable!("the shard knows where logs are")
-            }
-        };
-        fx.answers.push((op, slot, answer));
-    }
-
-    /// Everything below is durable: acknowledgements that waited for it go out.
-    pub(crate) fn on_synced(&mut self, covers: Offset, fx: &mut Effects) {
-        self.log.on_synced(covers);
-        while let Some(waiting) = self.unsynced.pop_front_if(|waiting| waiting.last < covers) {
-            fx.answers.push((waiting.op, waiting.slot, PartitionAnswer::Append(Ok(waiting.answer))));
-        }
-        if !self.unsynced.is_empty() {
-            self.hurry(fx); // they came after the round had begun
+    /// Whether an asker who believes the leader to be in an epoch may be served.
+    ///
+    /// # Errors
+    /// The code that says why not.
+    pub(crate) fn check_epoch(&self, current: Option<LeaderEpoch>) -> Result<(), ErrorCode> {
+        match (self.role, current) {
+            (Role::Offline(_), _) => Err(ErrorCode::KafkaStorageError),
+            (Role::Leader(epoch), Some(current)) if current < epoch => Err(ErrorCode::FencedLeaderEpoch),
+            (Role::Leader(epoch), Some(current)) if current > epoch => Err(ErrorCode::UnknownLeaderEpoch),
+            (Role::Leader(_), Some(_) | None) => Ok(()),
         }
     }
 
-    /// The log directory is lost: nothing that waits for it can be done.
-    pub(crate) fn go_offline(&mut self, fx: &mut Effects) {
-        self.serving = Serving::Offline;
-        self.figures.set_offline();
-        self.log.doubt();
-        self.refuse_all(ErrorCode::KafkaStorageError, fx);
-    }
-
-    /// The log is on another disk now: acknowledgements that wait for the disk wait for that one.
-    pub(crate) fn on_moved(&mut self, disk: DiskIndex, fx: &mut Effects) {
-        self.disk = disk;
-        self.residence += 1;
-        self.dirty = false;
-        self.cached = false;
-        self.mark_dirty(fx);
-        self.hurry(fx);
-    }
-
-    /// The topic is deleted: whoever waits is told.
-    pub(crate) fn go_away(&mut self, fx: &mut Effects) {
-        self.figures.set_gone();
-        self.refuse_all(ErrorCode::UnknownTopicOrPartition, fx);
-    }
-
-    /// A leader of a new epoch: this broker again.
-    pub(crate) fn begin_epoch(&mut self, epoch: LeaderEpoch, fx: &mut Effects) {
-        if epoch > self.leader_epoch {
-            self.leader_epoch = epoch;
-            self.log.begin_epoch(epoch);
-            self.wake_all(fx);
-            self.mark_dirty(fx);
-        }
-    }
-
-    /// Takes new settings.
-    pub(crate) fn configure(&mut self, settings: PartitionSettings) {
-        self.log.configure(settings.log.clone());
-        self.settings = settings;
-    }
-
-    /// Nothing is written until [`Self::release`].
-    pub(crate) fn hold(&mut self) {
-        self.held = true;
-    }
-
-    /// Its directory is wanted on the disk, if it may be there.
-    pub(crate) fn hurry_files(&mut self, fx: &mut Effects) {
-        if !self.dirty {
-            self.mark_dirty(fx);
-            self.hurry(fx);
-        }
-    }
-
-    /// Whether nothing was written because another partition has the name.
-    pub(crate) fn is_held(&self) -> bool {
-        self.held
-    }
-
-    /// The name is free: what has gathered goes to the disk.
-    pub(crate) fn release(&mut self, fx: &mut Effects) {
-        self.held = false;
-        self.mark_dirty(fx);
-        self.hurry(fx);
-    }
-
-    /// Somebody waits for the disk.
-    fn hurry(&self, fx: &mut Effects) {
-        if !self.held {
-            fx.hurried.push(self.key);
-        }
-    }
-
-    /// Puts the partition on the list of those with something for the disk.
-    pub(crate) fn mark_dirty(&mut self, fx: &mut Effects) {
-        if !self.dirty && !self.held {
-            self.dirty = true;
-            fx.dirty.push(self.key);
-        }
-    }
-
-    fn refuse_all(&mut self, error: ErrorCode, fx: &mut Effects) {
-        let waiting = self.waiting.drain(..).map(|w| (w.op, w.slot));
-        let unsynced = self.unsynced.drain(..).map(|w| (w.op, w.slot));
-        for (op, slot) in waiting.chain(unsynced) {
-            fx.answers.push((op, slot, PartitionAnswer::Append(Err(append::refusal(error)))));
-        }
-        self.wake_all(fx);
-    }
-
-    fn wake_all(&mut self, fx: &mut Effects) {
-        fx.woken.extend(self.watchers.drain(..).map(|watcher| (watcher.op, watcher.slot)));
-    }
-
-    fn check_epoch(&self, current: Option<LeaderEpoch>) -> Result<(), ErrorCode> {
-        if self.serving == Serving::Offline {
-            return Err(ErrorCode::KafkaStorageError);
-        }
-        match current {
-            Some(epoch) if epoch < self.leader_epoch => Err(ErrorCode::FencedLeaderEpoch),
-            Some(epoch) if epoch > self.leader_epoch => Err(ErrorCode::UnknownLeaderEpoch),
-            Some(_) | None => Ok(()),
-        }
-    }
-
-    fn delete_records(&mut self, before: Option<Offset>, fx: &mut Effects) -> Result<Offset, ErrorCode> {
+    /// Moves the log start offset up; to the high watermark if `before` is `None`. Gives the new one.
+    ///
+    /// # Errors
+    /// The code that says why not.
+    pub(crate) fn delete_records(
+        &mut self,
+        before: Option<Offset>,
+        fx: &mut Effects,
+    ) -> Result<Offset, ErrorCode> {
         self.check_epoch(None)?;
         if !self.settings.deletes {
             return Err(ErrorCode::PolicyViolation);
@@ -296,5 +210,203 @@ impl Partition {
             fx.trimmed.push(self.key);
         }
         Ok(self.log.start())
+    }
+
+    /// An asker waits no longer: it was answered, or it has gone. A batch that was not appended
+    /// yet never will be.
+    pub(crate) fn cancel(&mut self, asker: Asker) {
+        if let Some(waiting) = self.memory_line.cancel(asker) {
+            self.note_late(&waiting);
+        }
+        self.sync_line.cancel(asker);
+        self.readers.cancel(asker);
+    }
+
+    /// A batch waited for memory, and its producer waits no longer.
+    fn note_late(&mut self, waiting: &WaitingForMemory) {
+        let AppendCall::Produced(records) = &waiting.call else { return };
+        self.figures.add(Count::FailedProduceRequests, 1);
+        // A batch that is none would have been refused when its turn had come.
+        let Some(stamp) = BatchHeader::parse(records).ok().and_then(|header| header.producer()) else {
+            return;
+        };
+        if self.log.producers().producer(stamp.id).is_none() {
+            self.late.note(stamp);
+        }
+    }
+
+    /// This broker leads in a new epoch.
+    pub(crate) fn begin_epoch(&mut self, epoch: LeaderEpoch, fx: &mut Effects) {
+        if epoch <= self.leader_epoch() {
+            return; // an image that was applied before
+        }
+        self.role = match self.role {
+            Role::Leader(_) => Role::Leader(epoch),
+            Role::Offline(_) => Role::Offline(epoch),
+        };
+        self.log.begin_epoch(epoch);
+        self.wake_all(fx);
+        self.mark_dirty(fx);
+    }
+
+    /// Takes new settings. They hold from the next append on.
+    pub(crate) fn configure(&mut self, settings: PartitionSettings) {
+        self.log.configure(settings.log.clone());
+        self.settings = settings;
+    }
+
+    /// The log directory is lost: who waits is told, and memory keeps all that it has.
+    pub(crate) fn go_offline(&mut self, fx: &mut Effects) {
+        self.role = Role::Offline(self.leader_epoch());
+        self.figures.set_offline();
+        self.log.doubt();
+        self.refuse_all(ErrorCode::KafkaStorageError, fx);
+        assert!(self.memory_line.is_empty() && self.sync_line.is_empty(), "nobody waits offline");
+    }
+
+    /// The topic is deleted: who waits is told.
+    pub(crate) fn go_away(&mut self, fx: &mut Effects) {
+        self.figures.set_gone();
+        self.refuse_all(ErrorCode::UnknownTopicOrPartition, fx);
+    }
+
+    /// Nobody reads or restores what memory has any more: the chunks are for others.
+    pub(crate) fn release_memory(&mut self) {
+        self.log.release_memory();
+    }
+
+    fn refuse_all(&mut self, error: ErrorCode, fx: &mut Effects) {
+        while let Some((asker, _)) = self.memory_line.pop() {
+            fx.answer(asker, Answer::Append(Err(AppendRefusal::new(error))));
+        }
+        while let Some((asker, _)) = self.sync_line.pop() {
+            fx.answer(asker, Answer::Append(Err(AppendRefusal::new(error))));
+        }
+        self.wake_all(fx);
+    }
+
+    fn wake_all(&mut self, fx: &mut Effects) {
+        fx.woken.extend(self.readers.drain());
+    }
+}
+
+/// The disk's side.
+impl Partition {
+    /// Puts the partition on the list of those with something for the disk.
+    pub(crate) fn mark_dirty(&mut self, fx: &mut Effects) {
+        if !self.dirty && !self.held {
+            self.dirty = true;
+            fx.dirty.push(self.key);
+        }
+    }
+
+    /// An acknowledgement waits for the disk.
+    fn hurry(&self, fx: &mut Effects) {
+        if !self.held {
+            fx.hurried.push(self.key);
+        }
+    }
+
+    /// Nothing is written until [`Self::release_name`].
+    pub(crate) fn hold_name(&mut self) {
+        self.held = true;
+    }
+
+    /// The name is free: what has gathered goes to the disk.
+    pub(crate) fn release_name(&mut self, fx: &mut Effects) {
+        self.held = false;
+        self.mark_dirty(fx);
+        self.hurry(fx);
+    }
+
+    /// Its directory is wanted on the disk, if it may be there.
+    pub(crate) fn hurry_files(&mut self, fx: &mut Effects) {
+        if !self.dirty {
+            self.mark_dirty(fx);
+            self.hurry(fx);
+        }
+    }
+
+    /// Gives the writes that the log owes.
+    pub(crate) fn take_writes(&mut self, out: &mut Vec<DiskCommand>) {
+        self.log.take_writes(out);
+    }
+
+    /// A round of syncs begins: gives the writes that are owed, and what is to be synced behind them.
+    pub(crate) fn begin_round(&mut self, is_checkpoint: bool, writes: &mut Vec<DiskCommand>) -> RoundPart {
+        self.dirty = false;
+        self.log.take_writes(writes);
+        let mut part = self.log.begin_sync();
+        let small =
+            if is_checkpoint { self.log.begin_checkpoint(&mut part) } else { CheckpointPart::default() };
+        RoundPart { covers: part.covers, files: part.files, publish: small.publish, obsolete: small.obsolete }
+    }
+
+    /// Everything below is durable: acknowledgements that waited for it go out.
+    pub(crate) fn on_synced(&mut self, covers: Offset, fx: &mut Effects) {
+        self.log.on_synced(covers);
+        while let Some((asker, waiting)) = self.sync_line.pop_if(|waiting| waiting.last < covers) {
+            fx.answer(asker, Answer::Append(Ok(waiting.answer)));
+        }
+        if !self.sync_line.is_empty() {
+            self.hurry(fx); // they came after the round had begun
+        }
+    }
+
+    /// The small files of a checkpoint are published. Whether the recovery point still lags.
+    pub(crate) fn on_checkpointed(&mut self, covers: Offset) -> bool {
+        self.log.on_checkpointed(covers);
+        self.log.recovery_point_lags()
+    }
+
+    /// Gives back up to so many chunks that the disk has. How many they were.
+    pub(crate) fn evict(&mut self, chunks: usize) -> usize {
+        self.log.evict(chunks)
+    }
+
+    /// The broker stops: indexes get their last entries.
+    pub(crate) fn close_indexes(&mut self, fx: &mut Effects) {
+        self.log.close_indexes();
+        self.mark_dirty(fx);
+    }
+
+    /// Takes segments out that may go, and forgets producers that were not heard of for too long.
+    pub(crate) fn retain(&mut self, now: Timestamp, fx: &mut Effects) -> Retention {
+        self.log.expire_producers(now);
+        let retention = self.log.apply_retention(now);
+        self.show();
+        if retention.waits_for_name || retention.segments > 0 {
+            self.mark_dirty(fx);
+        }
+        retention
+    }
+
+    /// The last entry of a segment's time index, as the disk has it.
+    pub(crate) fn on_time_entry(&mut self, base: Offset, bytes: &Bytes) {
+        self.log.on_time_entry(base, bytes);
+    }
+
+    /// Everything below is in a snapshot elsewhere: it need not be in the log.
+    pub(crate) fn raise_start(&mut self, start: Offset) {
+        self.log.raise_start(start);
+    }
+
+    /// The log goes on at a copy on another disk, if it can. Gives the files that are not needed
+    /// there, or the copy back.
+    pub(crate) fn relocate(
+        &mut self,
+        copy: LogCopy,
+        to: DiskIndex,
+        share: &Arc<TailShare>,
+        fx: &mut Effects,
+    ) -> Result<Vec<FileName>, Box<LogCopy>> {
+        let obsolete = self.log.relocate(copy, share)?;
+        self.disk = to;
+        self.residence += 1;
+        self.dirty = false;
+        // Acknowledgements that waited for the old disk wait for this one.
+        self.mark_dirty(fx);
+        self.hurry(fx);
+        Ok(obsolete)
     }
 }

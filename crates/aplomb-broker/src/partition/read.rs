@@ -5,43 +5,43 @@ use aplomb_log::{Fetched, TimeFound};
 use aplomb_model::{ErrorCode, Offset};
 use bytes::Bytes;
 
-use super::{ColdKind, ColdWish, Effects, Partition, Watcher};
-use crate::figures::Count;
-use crate::message::{
-    FindOffset, FoundOffset, OpId, PartitionAnswer, ReadCall, ReadRecords, ReadRefusal, Slot, WantedOffset,
+use super::{ColdKind, ColdWish, Effects, Partition};
+use crate::calls::{
+    Answer, Asker, FindOffset, FoundOffset, ReadCall, ReadRecords, ReadRefusal, WantedOffset,
 };
+use crate::figures::Count;
 
 impl Partition {
-    pub(super) fn read(&mut self, op: OpId, slot: Slot, call: ReadCall, fx: &mut Effects) {
+    pub(crate) fn read(&mut self, asker: Asker, call: ReadCall, fx: &mut Effects) {
         self.figures.add(Count::FetchRequests, 1);
-        self.read_anew(op, slot, call, fx);
+        self.read_anew(asker, call, fx);
     }
 
     /// The log has moved, and with it the records that were asked of its old disk.
-    pub(crate) fn read_anew(&mut self, op: OpId, slot: Slot, call: ReadCall, fx: &mut Effects) {
+    pub(crate) fn read_anew(&mut self, asker: Asker, call: ReadCall, fx: &mut Effects) {
         match self.check_read(&call) {
-            Ok(from) => self.read_from(from, op, slot, call, fx),
-            Err(refusal) => fx.answers.push((op, slot, PartitionAnswer::Read(Err(refusal)))),
+            Ok(from) => self.read_from(from, asker, call, fx),
+            Err(refusal) => fx.answer(asker, Answer::Read(Err(refusal))),
         }
     }
 
     /// Reads at an offset that is known to lie in the log.
-    fn read_from(&mut self, from: Offset, op: OpId, slot: Slot, call: ReadCall, fx: &mut Effects) {
+    fn read_from(&mut self, from: Offset, asker: Asker, call: ReadCall, fx: &mut Effects) {
         let upper = self.visible_end(call.committed_only);
         let answer = match self.log.fetch(from, call.max_bytes, upper) {
             Fetched::Hot { slices, next } => self.records(slices, from, next, &call),
             Fetched::CaughtUp => self.records(Vec::new(), from, from, &call),
             Fetched::Cold(plan) => {
                 let what = ColdKind::Read { plan: Box::new(plan), call };
-                fx.cold.push(ColdWish { key: self.key, op, slot, what });
+                fx.cold.push(ColdWish { key: self.key, asker, what });
                 return;
             }
             Fetched::NoMemory => {
-                fx.cold.push(ColdWish { key: self.key, op, slot, what: ColdKind::Wait { call } });
+                fx.cold.push(ColdWish { key: self.key, asker, what: ColdKind::Wait { call } });
                 return;
             }
         };
-        fx.answers.push((op, slot, PartitionAnswer::Read(Ok(answer))));
+        fx.answer(asker, Answer::Read(Ok(answer)));
     }
 
     /// What can be said of a read whose records are still to come from the disk.
@@ -63,12 +63,12 @@ impl Partition {
     }
 
     /// The segment that was read has nothing (any more) at that offset: goes on with the next one, or says how the log looks now.
-    pub(crate) fn read_on(&mut self, from: Offset, op: OpId, slot: Slot, call: ReadCall, fx: &mut Effects) {
+    pub(crate) fn read_on(&mut self, from: Offset, asker: Asker, call: ReadCall, fx: &mut Effects) {
         match self.log.segment_after(from) {
-            Some(next) => self.read_from(next, op, slot, call, fx),
+            Some(next) => self.read_from(next, asker, call, fx),
             None => {
                 let nothing = self.no_records_yet(&call);
-                fx.answers.push((op, slot, PartitionAnswer::Read(Ok(nothing))));
+                fx.answer(asker, Answer::Read(Ok(nothing)));
             }
         }
     }
@@ -115,24 +115,25 @@ impl Partition {
             .ok_or(error(ErrorCode::OffsetOutOfRange))
     }
 
-    pub(super) fn watch(&mut self, op: OpId, slot: Slot, seen: Offset, start: Offset, fx: &mut Effects) {
+    /// Says once when there is more to see than up to `seen`, or something else than records to
+    /// say of a log that started at `start`.
+    pub(crate) fn watch(&mut self, asker: Asker, seen: Offset, start: Offset, fx: &mut Effects) {
         // What happened between the read and this must not be missed.
         if self.check_epoch(None).is_err() || self.log.high_watermark() > seen || self.log.start() > start {
-            fx.woken.push((op, slot));
+            fx.woken.push(asker);
             return;
         }
-        self.watchers.retain(|watcher| (watcher.op, watcher.slot) != (op, slot));
-        self.watchers.push(Watcher { op, slot, seen });
+        self.readers.watch(asker, seen);
     }
 
-    pub(crate) fn find_offset(&mut self, op: OpId, slot: Slot, find: FindOffset, fx: &mut Effects) {
+    pub(crate) fn find_offset(&mut self, asker: Asker, find: FindOffset, fx: &mut Effects) {
         let answer = match self.check_epoch(find.current_epoch) {
             Err(error) => Err(error),
             Ok(()) => match find.wanted {
                 WantedOffset::Latest => Ok(FoundOffset {
                     offset: Some(self.visible_end(find.committed_only)),
                     timestamp: None,
-                    leader_epoch: Some(self.leader_epoch),
+                    leader_epoch: Some(self.leader_epoch()),
                 }),
                 WantedOffset::Earliest => Ok(FoundOffset {
                     offset: Some(self.log.start()),
@@ -145,14 +146,14 @@ impl Partition {
                         TimeFound::Hot(answer) => Ok(answer.into()),
                         TimeFound::Cold(lookup) => {
                             let what = ColdKind::Time { lookup: Box::new(lookup), find };
-                            fx.cold.push(ColdWish { key: self.key, op, slot, what });
+                            fx.cold.push(ColdWish { key: self.key, asker, what });
                             return;
                         }
                     }
                 }
             },
         };
-        fx.answers.push((op, slot, PartitionAnswer::Offset(answer)));
+        fx.answer(asker, Answer::Offset(answer));
     }
 
     /// Begins a lookup by time anew.

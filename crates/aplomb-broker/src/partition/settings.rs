@@ -6,8 +6,8 @@ use aplomb_log::LogConfig;
 use aplomb_log::index::IndexLimits;
 use aplomb_model::batch::ProduceRules;
 
+use crate::calls::PartitionKey;
 use crate::config::TopicConfig;
-use crate::message::PartitionKey;
 
 /// The settings of one partition.
 #[derive(Clone, Debug)]

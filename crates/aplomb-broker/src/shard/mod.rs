@@ -1,84 +1,59 @@
-//! One event loop's worth of broker: partitions, operations, timers. A pure state machine.
+//! One event loop's worth of broker. A pure state machine.
 //!
-//! Every turn has the same shape: something comes in ([`Shard::on_request`] and its siblings), partitions and operations take it and leave
-//! [`Effects`], and [`Shard::settle`] carries these out until there are none: answers to operations here and elsewhere, commands
-//! for disks, replies. Nothing here waits.
+//! A [`Shard`] routes what comes in to the room that it is for, and what a room wants to where it
+//! belongs. It holds no rule of its own. The rooms, and what each owns:
 //!
-//! Next: [`dispatch`] for what becomes of a request, [`disk`] for the disk's side, [`metadata`] for changes of the image, [`controller`] for
-//! who decides them, [`stop`] for the end.
+//! - the [`Desk`]: requests, from the frame to the reply;
+//! - [`Partitions`]: the logs, and who waits at them;
+//! - [`Replicas`]: which partitions there are, as the metadata image says;
+//! - [`Storage`]: the shard's side of its disks;
+//! - the [`Head`], on shard 0: the controller, and the metadata log's way in;
+//! - [`Stop`]: how far the end has come.
+//!
+//! What comes in during a turn of the loop is taken in at once (`on_…`), and [`Shard::settle`]
+//! carries out what the rooms want until they want nothing. Nothing here waits.
 
-mod cold;
-mod controller;
-mod disk;
-mod dispatch;
-mod keeper;
-mod leaving;
-mod metadata;
-mod moves;
-mod operations;
+mod message;
+mod post;
 mod seed;
-mod snapshots;
 mod stop;
-mod upkeep;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use aplomb_disk_api::{Completion, DiskError, DiskIndex, Done};
-use aplomb_model::{ErrorCode, Instant, Offset, Uuid};
+use aplomb_disk_api::Completion;
+use aplomb_model::{ErrorCode, Instant, Uuid};
 
-pub use controller::ControllerSeed;
-pub(crate) use metadata::partition_metadata;
-pub use moves::MoveRate;
-pub(crate) use seed::checkpoint_of;
-pub use seed::{DiskSeed, PartitionSeed, SeedSettings, ShardSeed};
-
-use crate::config::BrokerConfig;
-use crate::figures::{Count, Notes, ShardFigures};
-use crate::message::{OpId, PartitionAnswer, PartitionCall, PartitionKey, ShardMessage, Slot};
-use crate::metadata::MetadataImage;
-use crate::parked::Operations;
-use crate::partition::{Effects, Partition};
-use crate::ports::{ConnectionId, Event, Now, Output, Request, Severity, ShardId};
-use crate::sessions::FetchSessions;
-use cold::ColdReads;
-use controller::ControllerRoom;
-use disk::{Purpose, ShardDisk};
-use keeper::Keeper;
-use leaving::Leaving;
-use moves::Moves;
-use stop::Stopping;
-use upkeep::Upkeep;
+pub use self::message::{Output, ShardMessage};
+use self::post::{Local, Post};
+pub(crate) use self::seed::checkpoint_of;
+pub use self::seed::{DiskSeed, PartitionSeed, SeedSettings, ShardSeed};
+use self::stop::{Rooms, Stop};
+use crate::calls::{Answer, Asker, PartitionKey};
+use crate::config::NetworkConfig;
+use crate::desk::{Desk, DeskEffect, Surroundings};
+use crate::figures::{Notes, ShardFigures};
+use crate::head::{Head, HeadEffect, HeadMessage};
+use crate::metadata::{Delta, MetadataImage};
+use crate::operation::{PartitionCall, Place};
+use crate::partition::{Effects, Partitions};
+use crate::ports::{ConnectionId, Event, Now, Request, Severity, ShardId};
+use crate::replicas::{ImageChange, Replicas};
+use crate::storage::{Storage, StorageEffect, StorageMessage};
+use crate::view::{HEAD, View};
 
 /// One shard.
 pub struct Shard {
-    me: ShardId,
-    shards: u16,
-    config: Arc<BrokerConfig>,
-    image: Arc<MetadataImage>,
-    partitions: HashMap<PartitionKey, Partition>,
-    disks: Vec<ShardDisk>,
-    /// Paths of log directories that are none of the disks.
-    lost_at_start: Vec<String>,
-    operations: Operations,
-    sessions: FetchSessions,
-    cold: ColdReads,
-    upkeep: Upkeep,
-    controller: Option<Box<ControllerRoom>>,
-    keeper: Option<Keeper>,
-    stopping: Option<Stopping>,
-    leaving: Leaving,
-    moves: Moves,
+    view: View,
+    desk: Desk,
+    partitions: Partitions,
+    replicas: Replicas,
+    storage: Storage,
+    head: Option<Box<Head>>,
+    stop: Stop,
     figures: Arc<ShardFigures>,
     notes: Notes,
     fx: Effects,
-    /// Answers to operations of this shard.
-    answers: VecDeque<(u64, Slot, PartitionAnswer)>,
-    /// Answers to operations of others, gathered until the end of the turn.
-    answers_out: BTreeMap<OpId, Vec<(Slot, PartitionAnswer)>>,
-    /// Partitions whose batches wait for memory, and when to try again.
-    starved: Vec<PartitionKey>,
-    starved_due: Option<Instant>,
+    post: Post,
 }
 
 impl Shard {
@@ -88,357 +63,420 @@ impl Shard {
         self.figures.clone()
     }
 
-    /// A client asks.
-    pub fn on_request(&mut self, request: Request, now: Now, out: &mut Vec<Output>) {
-        self.dispatch(request, now, out);
-        self.settle(now, out);
-    }
-
-    /// Another shard speaks.
-    pub fn on_message(&mut self, from: ShardId, message: ShardMessage, now: Now, out: &mut Vec<Output>) {
-        match message {
-            ShardMessage::Request(request) => self.dispatch(request, now, out),
-            ShardMessage::AutoCreate(topics) => self.auto_create(&topics, now, out),
-            ShardMessage::Calls { op, calls } => self.carry_out(op, calls, now),
-            ShardMessage::Answers { op, answers } => {
-                self.answers.extend(answers.into_iter().map(|(slot, answer)| (op.number, slot, answer)));
-            }
-            ShardMessage::Woken { op, slot } => self.on_woken(op.number, slot, now, out),
-            ShardMessage::Image { image, delta, generation } => {
-                self.apply_image(image, &delta, now, out);
-                out.push(Output::Send { to: from, message: ShardMessage::ImageApplied { generation } });
-            }
-            ShardMessage::ImageApplied { generation } => self.on_shard_applied(from, generation, out),
-            ShardMessage::Checkpoints { disk, changes } => self.keep(disk, changes, now),
-            ShardMessage::DiskLost { disk, why } => self.lose_disk(disk, &why, false, out),
-            ShardMessage::Closed { clean } => self.on_closed(from, &clean),
-            ShardMessage::GiveBack => {} // as every turn does
-            ShardMessage::Left { disk, key, name } => self.forget(disk, key, name, now, out),
-            ShardMessage::Gone { key, name } => self.on_gone(key, &name),
-            ShardMessage::Keep { disk, key, entry } => self.keep_now(disk, key, entry, now, out),
-            ShardMessage::Kept { disk, key } => self.on_kept(disk, key),
-            ShardMessage::Assign { key, directory } => self.assign(&[(key, directory)], now, out),
-            ShardMessage::Prefer { name, disk } => self.prefer(name, disk),
-        }
-        self.settle(now, out);
-    }
-
-    /// A disk has ended a command.
-    pub fn on_completion(&mut self, completion: Completion, now: Now, out: &mut Vec<Output>) {
-        let Completion { disk, ticket, result } = completion;
-        let Some(purpose) = self.disks[usize::from(disk.0)].port.on_completion(ticket, now.instant) else {
-            return;
-        };
-        if let Err(error) = &result
-            && error.is_loss()
-        {
-            self.lose_disk(disk, &Arc::from(error.to_string()), true, out);
-        }
-        self.on_done(disk, purpose, result, now, out);
-        self.settle(now, out);
-    }
-
-    /// A connection is gone.
-    pub fn on_connection_closed(&mut self, connection: ConnectionId, now: Now, out: &mut Vec<Output>) {
-        self.drop_fetches_of(connection, now, out);
-        self.notes.clients.leave(connection.number);
-        self.settle(now, out);
-    }
-
-    /// When [`Self::on_wake`] has something to do.
-    pub fn wake_at(&mut self) -> Option<Instant> {
-        let disks = self.disks.iter().filter_map(ShardDisk::wake_at).min();
-        let keeper = self.keeper.as_ref().filter(|_| self.keeps_checkpoints()).and_then(Keeper::wake_at);
-        let waiting = [self.starved_due, self.cold.wake_at()];
-        [
-            disks,
-            keeper,
-            self.operations.wake_at(),
-            self.upkeep.wake_at(),
-            self.moves.wake_at(self.stopping.is_some()),
-        ]
-        .into_iter()
-        .chain(waiting)
-        .flatten()
-        .min()
-    }
-
-    /// That time has come.
-    pub fn on_wake(&mut self, now: Now, out: &mut Vec<Output>) {
-        while let Some(number) = self.operations.pop_due(now.instant) {
-            self.on_deadline(number, now, out);
-        }
-        if self.starved_due.take_if(|due| *due <= now.instant).is_some() {
-            self.retry_starved(now, out);
-        }
-        for (key, op, slot, call) in self.cold.take_waiting(now.instant) {
-            self.carry_out(op, vec![(slot, key, PartitionCall::Read(call))], now);
-        }
-        for disk in &mut self.disks {
-            if disk.port.retry_at().is_some_and(|due| due <= now.instant) {
-                disk.port.retry(now.instant);
-            }
-        }
-        self.do_upkeep(now, out);
-        self.settle(now, out);
-    }
-
     /// Whether fetches may have to wait for memory that replies hold.
     #[must_use]
     pub fn is_short_of_memory(&self) -> bool {
-        self.disks.iter().any(|disk| disk.share.reading().is_short())
+        self.storage.is_short_of_memory()
     }
 
-    /// Carries out what the turn has left, until nothing is left.
+    /// A client asks.
+    pub fn on_request(&mut self, request: Request, now: Now) {
+        let head = self.head.as_deref_mut();
+        let around = Surroundings { view: &self.view, storage: &self.storage, head, now };
+        self.desk.on_request(request, around);
+        self.carry_out(now);
+    }
+
+    /// Another shard speaks.
+    pub fn on_message(&mut self, from: ShardId, message: ShardMessage, now: Now) {
+        match message {
+            ShardMessage::Request(request) => return self.on_request(request, now),
+            ShardMessage::Calls { op, calls } => {
+                for (slot, key, call) in calls {
+                    self.call(Asker::Client(op, slot), key, call, now);
+                }
+            }
+            ShardMessage::Answers { op, answers } => {
+                for (slot, answer) in answers {
+                    self.desk.on_answer(op.number, slot, answer, &self.storage, now);
+                }
+            }
+            ShardMessage::Woken { op, slot } => self.desk.on_woken(op.number, slot, &self.storage, now),
+            ShardMessage::Image { image, delta, generation } => {
+                self.apply(image, &delta, now);
+                self.post.send(from, ShardMessage::ImageApplied { generation });
+            }
+            ShardMessage::ImageApplied { generation } => self.on_applied(from, generation, now),
+            ShardMessage::Head(message) => {
+                let head = self.head.as_mut().expect("it is said to the shard with the controller");
+                head.on_message(message, &self.view, self.storage.disks(), now);
+            }
+            ShardMessage::Storage(message) => {
+                let Self { view, partitions, storage, fx, .. } = self;
+                storage.on_message(message, view, partitions, now, fx);
+            }
+            ShardMessage::NameFree { key, name } => {
+                self.replicas.on_name_free(key, &name, &mut self.partitions, &mut self.fx);
+            }
+            ShardMessage::Closed { clean } => self.stop.on_closed(from, clean),
+        }
+        self.carry_out(now);
+    }
+
+    /// A disk has ended a command.
+    pub fn on_completion(&mut self, completion: Completion, now: Now) {
+        let Self { view, partitions, storage, figures, fx, .. } = self;
+        storage.on_completion(completion, view, partitions, figures, now, fx);
+        self.carry_out(now);
+    }
+
+    /// A connection is gone.
+    pub fn on_connection_closed(&mut self, connection: ConnectionId, now: Now) {
+        self.desk.on_connection_closed(connection);
+        self.carry_out(now);
+    }
+
+    /// When [`Self::on_wake`] has something to do.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<Instant> {
+        [self.desk.wake_at(), self.partitions.wake_at(), self.storage.wake_at()].into_iter().flatten().min()
+    }
+
+    /// That time has come.
+    pub fn on_wake(&mut self, now: Now) {
+        self.desk.on_wake(&self.storage, now);
+        if self.partitions.retry_starved(now, &mut self.fx) {
+            for other in self.view.others() {
+                self.post.send(other, ShardMessage::Storage(StorageMessage::GiveBack));
+            }
+        }
+        self.storage.on_wake(&self.view, &mut self.partitions, now, &mut self.fx);
+        self.carry_out(now);
+    }
+
+    /// No request comes any more. What is parked is answered, and everything closed.
+    pub fn begin_stop(&mut self, now: Now) {
+        let (stop, rooms) = self.stopping(now);
+        stop.begin(rooms);
+        self.carry_out(now);
+    }
+
+    /// Whether all is closed, here and, for shard 0, everywhere.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_done()
+    }
+
+    /// Whether records are in memory that their files do not have: of a disk that is lost. The tail
+    /// has to outlive the process then.
+    #[must_use]
+    pub fn needs_tail(&self) -> bool {
+        self.partitions.iter().any(|partition| partition.log().durable_end() < partition.log().end())
+    }
+
+    fn stopping(&mut self, now: Now) -> (&mut Stop, Rooms<'_>) {
+        let Self { view, desk, head, replicas, partitions, storage, stop, fx, post, .. } = self;
+        let head = head.as_deref_mut();
+        (stop, Rooms { view, desk, head, replicas, partitions, storage, fx, post, now })
+    }
+
+    /// The turn is over: what is left of it goes out.
     pub fn settle(&mut self, now: Now, out: &mut Vec<Output>) {
-        self.poll_moves(now, out);
         loop {
-            self.carry_out_effects(now, out);
-            let Some((number, slot, answer)) = self.answers.pop_front() else { break };
-            self.on_answer(number, slot, answer, now, out);
+            let Self { view, partitions, storage, fx, .. } = self;
+            storage.poll_future(view, partitions, now, fx);
+            self.carry_out(now);
+            self.storage.end_turn(&mut self.partitions, now);
+            let (stop, rooms) = self.stopping(now);
+            if !stop.go_on(rooms) {
+                break;
+            }
+            self.carry_out(now);
         }
-        for (op, answers) in std::mem::take(&mut self.answers_out) {
-            let message = ShardMessage::Answers { op, answers };
-            out.push(Output::Send { to: op.shard, message });
-        }
-        for disk in &mut self.disks {
-            disk.poll(&mut self.partitions, now.instant);
-        }
-        self.poll_keeper(now);
-        self.poll_stop(now, out);
-        let (fetches, produces) = self.operations.parked();
-        self.figures.set_parked(fetches, produces);
-        self.figures.set_fetch_sessions(self.sessions.len(), self.sessions.evicted());
+        self.post.hand_over(out);
+        self.desk.show(&self.figures);
         self.notes.hand_over(&self.figures);
     }
 
-    fn carry_out_effects(&mut self, now: Now, out: &mut Vec<Output>) {
-        let mut fx = std::mem::take(&mut self.fx);
-        for (op, slot, answer) in fx.answers.drain(..) {
-            self.deliver(op, slot, answer);
-        }
-        for key in fx.dirty.drain(..) {
-            if let Some(partition) = self.partitions.get(&key) {
-                let within = partition.settings.flush_within;
-                self.disks[usize::from(partition.disk.0)].on_dirty(key, within, now.instant);
+    /// Carries out what the rooms want, until they want nothing.
+    fn carry_out(&mut self, now: Now) {
+        loop {
+            self.carry_out_effects(now);
+            for effect in self.desk.take_effects() {
+                self.carry_out_desks(effect, now);
             }
-        }
-        for (disk, bytes) in fx.appended.drain(..) {
-            self.disks[usize::from(disk.0)].on_bytes(bytes);
-        }
-        for key in fx.hurried.drain(..) {
-            if let Some(partition) = self.partitions.get(&key) {
-                self.disks[usize::from(partition.disk.0)].hurry(now.instant);
+            self.carry_out_heads(now);
+            for effect in self.storage.take_effects() {
+                self.carry_out_storages(effect, now);
             }
-        }
-        for key in fx.starved.drain(..) {
-            self.starved.push(key);
-            self.starved_due.get_or_insert(now.instant + upkeep::STARVED_RETRY);
-        }
-        for (key, segment, position) in fx.damaged.drain(..) {
-            self.tell_damage(key, segment, position, out);
-        }
-        for key in fx.trimmed.drain(..) {
-            self.on_trimmed(key, now, out);
-        }
-        let cold = std::mem::take(&mut fx.cold);
-        let woken = std::mem::take(&mut fx.woken);
-        self.fx = fx; // its empty vectors keep their room
-        for wish in cold {
-            let Some(partition) = self.partitions.get_mut(&wish.key) else { continue };
-            if let Some((disk, command, number)) = self.cold.begin(wish, partition, now.instant, &mut self.fx)
-            {
-                self.disks[usize::from(disk.0)].port.submit(command, Purpose::Cold(number), now.instant);
-            }
-        }
-        for (op, slot) in woken {
-            if op.shard == self.me {
-                self.on_woken(op.number, slot, now, out);
-            } else {
-                out.push(Output::Send { to: op.shard, message: ShardMessage::Woken { op, slot } });
-            }
-        }
-        let answers = std::mem::take(&mut self.fx.answers);
-        for (op, slot, answer) in answers {
-            self.deliver(op, slot, answer);
-        }
-    }
-
-    fn deliver(&mut self, op: OpId, slot: Slot, answer: PartitionAnswer) {
-        if op.shard == self.me {
-            self.answers.push_back((op.number, slot, answer));
-        } else {
-            self.answers_out.entry(op).or_default().push((slot, answer));
-        }
-    }
-
-    /// Does what is asked of partitions that this shard owns.
-    fn carry_out(&mut self, op: OpId, calls: Vec<(Slot, PartitionKey, PartitionCall)>, now: Now) {
-        for (slot, key, call) in calls {
-            if let PartitionCall::Move { to } = call {
-                let answer = PartitionAnswer::Move(self.ask_to_move(key, to));
-                self.fx.answers.push((op, slot, answer));
-                continue;
-            }
-            match self.partitions.get_mut(&key) {
-                Some(partition) if matches!(call, PartitionCall::Size) => {
-                    let answer = PartitionAnswer::Size(self.moves.size_of(partition));
-                    self.fx.answers.push((op, slot, answer));
+            match self.post.take_local() {
+                Some(Local::Message(message)) => self.on_own_message(message, now),
+                Some(Local::Answer(op, slot, answer)) => {
+                    self.desk.on_answer(op.number, slot, answer, &self.storage, now);
                 }
-                Some(partition) => partition.call(op, slot, call, now, &mut self.fx),
-                None => {
-                    if let Some(answer) = call.not_here(self.why_not_here(key)) {
-                        self.fx.answers.push((op, slot, answer));
-                    }
+                Some(Local::Woken(op, slot)) => self.desk.on_woken(op.number, slot, &self.storage, now),
+                None if self.is_quiet() => return,
+                None => {}
+            }
+        }
+    }
+
+    /// Whether no room wants anything.
+    fn is_quiet(&self) -> bool {
+        self.fx.is_empty()
+            && self.desk.is_quiet()
+            && self.storage.is_quiet()
+            && self.head.as_ref().is_none_or(|head| head.is_quiet())
+    }
+
+    /// What this shard says to itself, as to any other.
+    fn on_own_message(&mut self, message: ShardMessage, now: Now) {
+        match message {
+            ShardMessage::Storage(message) => {
+                let Self { view, partitions, storage, fx, .. } = self;
+                storage.on_message(message, view, partitions, now, fx);
+            }
+            ShardMessage::Head(message) => {
+                let head = self.head.as_mut().expect("it is said to the shard with the controller");
+                head.on_message(message, &self.view, self.storage.disks(), now);
+            }
+            ShardMessage::NameFree { key, name } => {
+                self.replicas.on_name_free(key, &name, &mut self.partitions, &mut self.fx);
+            }
+            ShardMessage::Closed { clean } => self.stop.on_closed(self.view.me(), clean),
+            other => unreachable!("a shard does not say {other:?} to itself"),
+        }
+    }
+
+    fn carry_out_desks(&mut self, effect: DeskEffect, now: Now) {
+        match effect {
+            DeskEffect::Call { op, slot, key, call } if self.view.owns(key) => {
+                self.call(Asker::Client(op, slot), key, call, now);
+            }
+            DeskEffect::Call { op, slot, key, call } => {
+                self.post.call(key.owner(self.view.shards()), op, slot, key, call);
+            }
+            DeskEffect::Reply(id, reply) => self.post.push(Output::Reply { id, reply }),
+            DeskEffect::Forward(request) => self.post.send(HEAD, ShardMessage::Request(request)),
+            DeskEffect::Head(message) => self.post.send(HEAD, ShardMessage::Head(message)),
+            DeskEffect::CancelAtHead(asker) => {
+                let head = self.head.as_mut().expect("what waits for the controller is where it is");
+                head.cancel(asker);
+            }
+            DeskEffect::Event(event) => self.post.push(Output::Event(event)),
+        }
+    }
+
+    /// Asks a partition that this shard owns.
+    fn call(&mut self, asker: Asker, key: PartitionKey, call: PartitionCall, now: Now) {
+        match self.partitions.get_mut(key) {
+            Some(partition) => {
+                let (storage, fx) = (&mut self.storage, &mut self.fx);
+                call.carry_out(asker, &mut Place { partition, storage, fx }, now);
+            }
+            None => {
+                if let Some(answer) = call.refuse(self.why_not_here(key)) {
+                    self.fx.answer(asker, answer);
                 }
             }
         }
     }
 
-    /// Why this shard has no partition that is its own: there is none, or it is in a log directory that the broker does without.
+    /// Why this shard has no partition that is its own: there is none, or it is in a log directory
+    /// that the broker does without.
     fn why_not_here(&self, key: PartitionKey) -> ErrorCode {
-        let partition = self.image.topics.partition(key.topic, key.partition);
-        match partition.and_then(|partition| partition.directory(self.config.node_id)) {
-            Some(id) if id != Uuid::ZERO && self.disks.iter().all(|disk| disk.directory != id) => {
+        let partition = self.view.image().topics.partition(key.topic, key.partition);
+        match partition.and_then(|partition| partition.directory(self.view.node())) {
+            Some(id) if id != Uuid::ZERO && self.storage.disks().by_directory(id).is_none() => {
                 ErrorCode::KafkaStorageError
             }
             _ => ErrorCode::UnknownTopicOrPartition,
         }
     }
 
-    fn on_done(
-        &mut self,
-        disk: DiskIndex,
-        purpose: Purpose,
-        result: Result<Done, DiskError>,
-        now: Now,
-        out: &mut Vec<Output>,
-    ) {
-        let index = usize::from(disk.0);
-        // What a lost disk still reports is not to be relied on.
-        let failed = result.as_ref().is_err_and(DiskError::is_loss) || self.disks[index].lost.is_some();
-        match purpose {
-            Purpose::Write | Purpose::Chore => {}
-            Purpose::Cold(number) => {
-                let step = self.cold.on_completion(number, result, &mut self.partitions, &mut self.fx);
-                if let Some((disk, command, number)) = step {
-                    let port = &mut self.disks[usize::from(disk.0)].port;
-                    port.submit(command, Purpose::Cold(number), now.instant);
-                }
+    /// Carries out what partitions want.
+    fn carry_out_effects(&mut self, now: Now) {
+        let mut fx = std::mem::take(&mut self.fx);
+        for key in fx.dirty.drain(..) {
+            // A partition may have been deleted since it said so; the same below.
+            if let Some(partition) = self.partitions.get(key) {
+                self.storage.on_dirty(partition, now);
             }
-            Purpose::Snapshot => self.on_snapshot(!failed, now),
-            Purpose::Space => {
-                if let Ok(Done::Space { total, usable }) = result {
-                    self.disks[index].space = Some((total, usable));
-                    self.figures.set_space(index, total, usable);
-                }
-            }
-            Purpose::Offsets => {
-                let written = self.keeper.as_mut().map(|keeper| keeper.on_written(disk));
-                self.on_offsets_written(disk, written.unwrap_or_default(), out);
-            }
-            Purpose::TimeEntry { key, base, residence } => {
-                self.on_time_entry((key, residence), base, result, now);
-            }
-            Purpose::Move { key, number } => self.on_move_step(key, number, result),
-            Purpose::Doom { name, directory, after, left } => {
-                if result.is_ok() {
-                    self.upkeep.doom(now.instant + after, disk, name, directory);
-                }
-                if let Some((key, partition)) = left {
-                    self.left(disk, key, partition, now, out);
-                }
-            }
-            Purpose::Goodbye => self.on_goodbye(disk, !failed),
-            // A lost disk ends everything that was under way with it.
-            Purpose::Sync | Purpose::Checkpoint if failed => {}
-            Purpose::Farewell { key } if failed => {
-                if let Some(partition) = self.upkeep.left(key) {
-                    self.left(disk, key, partition.name, now, out);
-                }
-            }
-            Purpose::Sync => {
-                let synced = self.disks[index].on_synced(&mut self.partitions, &mut self.fx, now.instant);
-                let metadata = synced.iter().find(|(key, _)| *key == PartitionKey::METADATA);
-                if let Some((_, end)) = metadata {
-                    self.on_metadata_durable(*end, now, out);
-                }
-            }
-            Purpose::Checkpoint => {
-                let changes = self.disks[index].on_checkpointed(&mut self.partitions, now.instant);
-                self.send_to_keeper(disk, changes, now, out);
-            }
-            Purpose::Farewell { key } => self.rename_away(key, now),
         }
-    }
-
-    /// Takes a disk out of service: its partitions answer that their storage failed, everything else goes on.
-    fn lose_disk(&mut self, disk: DiskIndex, why: &Arc<str>, tell: bool, out: &mut Vec<Output>) {
-        let lost = &mut self.disks[usize::from(disk.0)];
-        if lost.lost.is_some() {
-            return;
+        for (disk, bytes) in fx.appended.drain(..) {
+            self.storage.on_appended(disk, bytes);
         }
-        lost.lost = Some(why.clone());
-        self.figures.lose(usize::from(disk.0));
-        let here = self.partitions.iter().filter(|(_, partition)| partition.disk == disk);
-        let mut keys: Vec<PartitionKey> = here.map(|(key, _)| *key).collect();
-        keys.sort_unstable(); // in an order that a simulation can repeat
-        let count = keys.len();
-        for key in keys {
-            let partition = self.partitions.get_mut(&key).expect("it was there a moment ago");
-            partition.go_offline(&mut self.fx);
+        for key in fx.hurried.drain(..) {
+            if let Some(partition) = self.partitions.get(key) {
+                self.storage.hurry(partition.disk(), now);
+            }
         }
-        out.push(Output::Event(Event {
-            severity: Severity::Error,
-            room: "broker/disk",
-            text: format!("log directory {} is offline: {why}; {count} partitions here", lost.path),
-        }));
-        let written = self.keeper.as_mut().map(|keeper| keeper.lose(disk));
-        self.on_offsets_written(disk, written.unwrap_or_default(), out);
-        if tell {
-            for other in (0..self.shards).map(ShardId).filter(|other| *other != self.me) {
-                let message = ShardMessage::DiskLost { disk, why: why.clone() };
-                out.push(Output::Send { to: other, message });
+        for key in fx.starved.drain(..) {
+            self.partitions.on_starved(key, now.instant);
+        }
+        for (key, segment, position) in fx.damaged.drain(..) {
+            if let Some(partition) = self.partitions.get(key) {
+                self.storage.on_damage(partition, segment, position);
+            }
+        }
+        for key in fx.trimmed.drain(..) {
+            if let Some(partition) = self.partitions.get(key) {
+                self.storage.on_trimmed(partition);
+            }
+        }
+        for (asker, answer) in fx.answers.drain(..) {
+            self.answer(asker, answer);
+        }
+        for asker in fx.woken.drain(..) {
+            match asker {
+                Asker::Client(op, slot) => self.post.wake(op, slot),
+                Asker::Head(number) => unreachable!("decision {number} watches nothing"),
+            }
+        }
+        let cold = std::mem::take(&mut fx.cold);
+        self.fx = fx; // its empty vectors keep their room
+        for wish in cold {
+            if let Some(partition) = self.partitions.get_mut(wish.key) {
+                self.storage.begin_cold(wish, partition, now, &mut self.fx);
             }
         }
     }
 
-    fn tell_damage(&self, key: PartitionKey, segment: Offset, position: u64, out: &mut Vec<Output>) {
-        let partition = self.partitions.get(&key);
-        if let Some(partition) = partition {
-            partition.figures.add(Count::FailedFetchRequests, 1);
+    fn answer(&mut self, asker: Asker, answer: Answer) {
+        match (asker, answer) {
+            (Asker::Client(op, slot), answer) => self.post.answer(op, slot, answer),
+            (Asker::Head(number), Answer::Append(answer)) => {
+                let head = self.head.as_mut().expect("the controller asked, so it is here");
+                head.on_answer(number, answer);
+            }
+            (Asker::Head(_), other) => unreachable!("the controller appends, and is answered {other:?}"),
         }
-        let name = partition.map(|partition| partition.name.to_string());
-        out.push(Output::Event(Event {
-            severity: Severity::Error,
-            room: "broker/fetch",
-            text: format!(
-                "{}: segment {segment} holds no batch at byte {position}",
-                name.unwrap_or_default()
-            ),
-        }));
+    }
+
+    fn carry_out_heads(&mut self, now: Now) {
+        let Some(head) = &mut self.head else { return }; // the controller is elsewhere
+        head.publish(&self.view);
+        for effect in head.take_effects() {
+            match effect {
+                HeadEffect::Append { number, batch } => {
+                    let call = PartitionCall::append(crate::calls::AppendCall::Own(
+                        batch,
+                        crate::calls::Promise::Durable,
+                    ));
+                    self.call(Asker::Head(number), PartitionKey::METADATA, call, now);
+                }
+                HeadEffect::Publish { image, delta, generation } => {
+                    for to in self.view.others() {
+                        let (image, delta) = (image.clone(), delta.clone());
+                        self.post.send(to, ShardMessage::Image { image, delta, generation });
+                    }
+                    self.apply(image, &delta, now);
+                    self.on_applied(self.view.me(), generation, now);
+                    if let (Some(head), Some(metadata)) =
+                        (&mut self.head, self.partitions.get(PartitionKey::METADATA))
+                    {
+                        head.consider_snapshot(&self.view, metadata, now);
+                    }
+                }
+                HeadEffect::Answer(asker, answer) => self.answer(asker, answer),
+                HeadEffect::Submit(command, purpose) => {
+                    if let Some(metadata) = self.partitions.get(PartitionKey::METADATA) {
+                        self.storage.submit(metadata.disk(), command, purpose, now);
+                    }
+                }
+                HeadEffect::Event(event) => self.post.push(Output::Event(event)),
+            }
+        }
+    }
+
+    fn on_applied(&mut self, from: ShardId, generation: u64, _: Now) {
+        let head = self.head.as_mut().expect("images come from the controller");
+        head.on_applied(from, generation);
+    }
+
+    fn carry_out_storages(&mut self, effect: StorageEffect, _: Now) {
+        match effect {
+            StorageEffect::Tell(to, message) => self.post.send(to, ShardMessage::Storage(message)),
+            StorageEffect::NameFree(key, name) => {
+                for to in (0..self.view.shards()).map(ShardId) {
+                    self.post.send(to, ShardMessage::NameFree { key, name: name.clone() });
+                }
+            }
+            StorageEffect::Lost { disk, why, first } => {
+                self.figures.lose(usize::from(disk.0));
+                for to in self.view.others().filter(|_| first) {
+                    let message = StorageMessage::DirectoryLost { disk, why: why.clone() };
+                    self.post.send(to, ShardMessage::Storage(message));
+                }
+                if self.view.me() == HEAD {
+                    let directory = self.storage.disks().get(disk).directory();
+                    self.post.send(HEAD, ShardMessage::Head(HeadMessage::DirectoryLost(directory)));
+                }
+            }
+            StorageEffect::Assign(found) => {
+                self.post.send(HEAD, ShardMessage::Head(HeadMessage::Assign(found)));
+            }
+            StorageEffect::SnapshotWritten(written) => {
+                let metadata = self.partitions.get_mut(PartitionKey::METADATA);
+                if let (Some(head), Some(metadata)) = (&mut self.head, metadata) {
+                    head.on_snapshot(written, metadata);
+                    self.storage.look_at(PartitionKey::METADATA);
+                }
+            }
+            StorageEffect::MarkerWritten(written) => {
+                let event = self.stop.on_marker(written);
+                event.into_iter().for_each(|event| self.post.push(Output::Event(event)));
+            }
+            StorageEffect::Event(event) => self.post.push(Output::Event(event)),
+        }
+    }
+
+    /// Takes a new image, and makes the partitions of this shard what it says.
+    fn apply(&mut self, image: Arc<MetadataImage>, delta: &Delta, now: Now) {
+        self.view.set_image(image);
+        if delta.broker_configs {
+            self.reconfigure();
+        }
+        let Self { view, partitions, replicas, storage, notes, fx, .. } = self;
+        replicas.apply(ImageChange { view, delta, partitions, storage, notes, now, fx });
+        self.show_cluster();
+    }
+
+    /// Shows how large the cluster is, where the controller is.
+    fn show_cluster(&self) {
+        if self.head.is_some() {
+            let partitions = self.view.image().topics.iter().map(|topic| topic.partitions.len() as u64);
+            let (topics, partitions) = partitions.fold((0, 0), |(topics, all), n| (topics + 1, all + n));
+            self.figures.set_cluster(topics, partitions);
+        }
+    }
+
+    /// The broker's own settings, with what the image says of them.
+    fn reconfigure(&mut self) {
+        let old = self.view.config().clone();
+        let changed = match old.in_force(&self.view.image().layers(&old)) {
+            Ok(changed) => Arc::new(changed),
+            Err(error) => {
+                // The controller checks before it writes: somebody else has.
+                let text = format!("settings changed at run time are not in force: {error}");
+                let event = Event { severity: Severity::Warn, room: "broker/config", text };
+                return self.post.push(Output::Event(event));
+            }
+        };
+        if self.view.me() == HEAD {
+            let limits = connection_limits(&old.network, &changed.network);
+            limits.into_iter().for_each(|limits| self.post.push(limits));
+        }
+        self.view.set_config(changed);
     }
 }
 
-impl PartitionCall {
-    /// The answer of a shard that has no such partition (any more); watches need none.
-    fn not_here(&self, error: ErrorCode) -> Option<PartitionAnswer> {
-        use crate::message::{AppendRefusal, ReadRefusal};
-        Some(match self {
-            Self::Append(_) => PartitionAnswer::Append(Err(AppendRefusal {
-                error,
-                message: None,
-                records: Vec::new(),
-                log_start: None,
-            })),
-            Self::Read(_) => PartitionAnswer::Read(Err(ReadRefusal::Error { error, log_start: None })),
-            Self::Watch { .. } | Self::Unwatch => return None,
-            Self::FindOffset(_) => PartitionAnswer::Offset(Err(error)),
-            Self::EpochEnd { .. } => PartitionAnswer::EpochEnd(Err(error)),
-            Self::DeleteRecords { .. } => PartitionAnswer::DeleteRecords(Err(error)),
-            Self::Size => PartitionAnswer::Size(None),
-            Self::Producers => PartitionAnswer::Producers(Err(error)),
-            Self::Move { .. } => PartitionAnswer::Move(Err(ErrorCode::ReplicaNotAvailable)),
-        })
+/// Other limits for connections, if they are others.
+fn connection_limits(old: &NetworkConfig, new: &NetworkConfig) -> Option<Output> {
+    let limits = |network: &NetworkConfig| {
+        let overrides = network.per_ip_overrides.clone();
+        (network.max_connections, network.max_connections_per_ip, overrides)
+    };
+    if limits(old) == limits(new) {
+        return None;
     }
+    let addresses = || {
+        let pairs = new.per_ip_overrides.iter();
+        pairs.filter_map(|(host, count)| Some((host.parse().ok()?, *count))).collect()
+    };
+    Some(Output::ConnectionLimits {
+        total: new.max_connections,
+        per_ip: new.max_connections_per_ip,
+        overrides: (old.per_ip_overrides != new.per_ip_overrides).then(addresses),
+    })
 }

@@ -1,6 +1,5 @@
 //! What a shard begins with.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use aplomb_disk_api::{DiskIndex, DiskQueue, FileName};
@@ -8,22 +7,22 @@ use aplomb_log::Log;
 use aplomb_log::tail::TailShare;
 use aplomb_model::{DirectoryId, LeaderEpoch, Offset, TopicPartition};
 
-use super::controller::{ControllerRoom, ControllerSeed};
-use super::disk::ShardDisk;
-use super::keeper::Keeper;
-use super::leaving::Leaving;
-use super::moves::{MoveRate, Moves};
-use super::upkeep::Upkeep;
-use super::{ColdReads, Effects, Shard};
+use super::Shard;
+use super::post::Post;
+use super::stop::Stop;
+use crate::calls::PartitionKey;
 use crate::config::BrokerConfig;
-use crate::disks::flusher::FlushIntervals;
+use crate::desk::Desk;
+use crate::fetch_sessions::FetchSessions;
 use crate::figures::{Notes, ShardFigures};
-use crate::message::{CheckpointEntry, PartitionKey};
+use crate::head::{ControllerSeed, Head};
 use crate::metadata::MetadataImage;
-use crate::parked::Operations;
-use crate::partition::{Partition, PartitionSettings};
+use crate::partition::{Effects, Partition, PartitionSettings, Partitions};
 use crate::ports::{Now, ShardId};
-use crate::sessions::FetchSessions;
+use crate::replicas::Replicas;
+use crate::storage::checkpoints::{CheckpointEntry, Checkpoints};
+use crate::storage::{Disks, FlushIntervals, MoveRate, ShardDisk, Storage};
+use crate::view::View;
 
 /// A partition as it was loaded.
 pub struct PartitionSeed {
@@ -90,89 +89,77 @@ impl Shard {
     /// Begins.
     #[must_use]
     pub fn new(seed: ShardSeed, now: Now) -> Self {
-        let storage = &seed.config.storage;
+        let config = seed.config;
+        let (storage, network) = (&config.storage, &config.network);
+        let slots = usize::try_from(network.fetch_sessions).unwrap_or(0);
+        let slots = slots.div_ceil(usize::from(seed.shards.max(1)));
+        let sessions = FetchSessions::new(slots, seed.me, seed.shards, seed.seed);
         let intervals =
             FlushIntervals { records: storage.flush_interval, checkpoint: storage.recovery_point_checkpoint };
-        let disks = seed
-            .disks
-            .into_iter()
-            .inspect(|d| {
-                let limit = usize::try_from(storage.fetch_memory.0).unwrap_or(usize::MAX);
-                d.share.reading().set_limit(limit);
-            })
-            .map(|d| ShardDisk::new(d.queue, d.share, d.directory, d.path, intervals))
-            .collect::<Vec<_>>();
-        let keeper = seed.checkpoints.map(|checkpoints| {
-            let mut keeper = Keeper::new(disks.len(), storage.recovery_point_checkpoint);
-            for (disk, entries) in checkpoints.into_iter().enumerate() {
-                keeper.begin(disk, entries);
-            }
-            keeper
-        });
-        let slots = usize::try_from(seed.config.network.fetch_sessions).unwrap_or(0);
-        let slots = slots.div_ceil(usize::from(seed.shards.max(1)));
-        let figures = Arc::new(ShardFigures::new(disks.len()));
-        let mut shard = Self {
-            me: seed.me,
-            shards: seed.shards,
-            image: seed.image,
-            partitions: HashMap::new(),
-            disks,
-            lost_at_start: seed.lost,
-            operations: Operations::default(),
-            sessions: FetchSessions::new(slots, seed.me, seed.shards, seed.seed),
-            cold: ColdReads::default(),
-            upkeep: Upkeep::new(storage.retention_check, now.instant),
-            controller: seed.controller.map(|seed| Box::new(ControllerRoom::new(seed))),
-            keeper,
-            stopping: None,
-            leaving: Leaving::default(),
-            moves: Moves::new(seed.move_rate),
-            figures,
-            notes: Notes::default(),
-            fx: Effects::default(),
-            answers: Default::default(),
-            answers_out: Default::default(),
-            starved: Vec::new(),
-            starved_due: None,
-            config: seed.config,
+        let memory = usize::try_from(storage.fetch_memory.0).unwrap_or(usize::MAX);
+        let disk = |d: DiskSeed| {
+            d.share.reading().set_limit(memory);
+            ShardDisk::new(d.queue, d.share, d.directory, d.path, intervals)
         };
+        let disks = Disks::new(seed.disks.into_iter().map(disk).collect(), seed.lost);
+        let figures = Arc::new(ShardFigures::new(disks.len()));
+        let checkpoints = seed.checkpoints.map(|checkpoints| {
+            let mut files = Checkpoints::new(disks.len(), storage.recovery_point_checkpoint);
+            for (disk, entries) in checkpoints.into_iter().enumerate() {
+                files.begin(disk, entries);
+            }
+            files
+        });
+        let mut storage =
+            Storage::new(disks, checkpoints, storage.retention_check, seed.move_rate, now.instant);
         for (disk, name) in seed.doomed {
-            shard.upkeep.doom(now.instant, disk, name, true);
+            storage.delete_now(disk, name, now);
         }
+        let view = View::new(seed.me, seed.shards, config, seed.image);
+        let (mut partitions, mut notes, mut fx) =
+            (Partitions::default(), Notes::default(), Effects::default());
+        let mut metadata_end = Offset::ZERO;
         for PartitionSeed { key, name, disk, log, leader_epoch, settings } in seed.partitions {
             let mut partition = Partition::new(key, name, disk, log, settings.0, leader_epoch);
-            partition.log.begin_epoch(leader_epoch);
-            if partition.log.needs_checkpoint() {
-                partition.mark_dirty(&mut shard.fx);
+            if partition.log().needs_checkpoint() {
+                partition.mark_dirty(&mut fx);
             }
-            shard.notes.welcome(&partition.figures);
-            let directory = shard.disks[usize::from(disk.0)].directory;
-            let known = shard.image.topics.partition(key.topic, key.partition);
-            if known.is_some_and(|known| known.directory(shard.config.node_id) != Some(directory)) {
-                shard.moves.found(key, directory);
+            notes.welcome(partition.figures());
+            let directory = storage.disks().get(disk).directory();
+            let known = view.image().topics.partition(key.topic, key.partition);
+            if known.is_some_and(|known| known.directory(view.node()) != Some(directory)) {
+                storage.on_found(key, directory);
             }
-            shard.partitions.insert(key, partition);
+            if key == PartitionKey::METADATA {
+                metadata_end = partition.log().end();
+            }
+            partitions.insert(partition);
         }
-        shard.notes.hand_over(&shard.figures);
         for (key, to) in seed.moves {
-            shard.begin_move(key, to);
+            let partition = partitions.get(key).expect("what moves is there");
+            storage.begin_future(partition, to);
         }
+        notes.hand_over(&figures);
+        let mut shard = Self {
+            desk: Desk::new(seed.me, sessions),
+            partitions,
+            replicas: Replicas::default(),
+            storage,
+            head: seed.controller.map(|seed| Box::new(Head::new(seed, metadata_end))),
+            stop: Stop::new(),
+            figures,
+            notes,
+            fx,
+            post: Post::new(seed.me),
+            view,
+        };
         shard.show_cluster();
-        for key in std::mem::take(&mut shard.fx.dirty) {
-            let disk = shard.partitions[&key].disk;
-            shard.disks[usize::from(disk.0)].on_dirty(key, None, now.instant);
-        }
+        shard.carry_out(now);
         shard
     }
 }
 
 /// What the checkpoint files say of a partition that is not open yet.
 pub(crate) fn checkpoint_of(seed: &PartitionSeed) -> CheckpointEntry {
-    CheckpointEntry {
-        name: seed.name.clone(),
-        recovery_point: seed.log.recovery_point(),
-        high_watermark: seed.log.high_watermark(),
-        log_start: (seed.log.start() > Offset::ZERO).then_some(seed.log.start()),
-    }
+    CheckpointEntry::of_log(seed.name.clone(), &seed.log)
 }

@@ -12,7 +12,7 @@ use aplomb_log::layout::{DirectoryRole, LogDirEntry};
 use aplomb_log::state_files::{CleanShutdown, QuorumState, QuorumStateFormat};
 use aplomb_model::{BrokerId, Offset, TopicPartition, Uuid};
 
-use super::StartError;
+use super::error::StartError;
 use super::load::topic_of;
 use super::metadata::MetadataFound;
 use super::survey::{Directory, offsets, read};

@@ -10,7 +10,7 @@ use aplomb_model::{BrokerId, LeaderEpoch, Offset, Timestamp};
 use aplomb_protocol::MetadataRecord;
 use bytes::Bytes;
 
-use super::StartError;
+use super::error::StartError;
 use super::metadata::MetadataFound;
 use super::survey::Directory;
 use crate::controller::{Controller, MAX_RECORDS, Node, ProducerIdBlock};

@@ -13,20 +13,20 @@ use aplomb_log::tail::TailShare;
 use aplomb_log::{Log, LogConfig};
 use aplomb_model::{LeaderEpoch, Offset, Timestamp, TopicPartition, Uuid};
 
-use super::StartError;
+use super::error::StartError;
 use super::lead::take_lead;
 use super::metadata::MetadataFound;
 use super::survey::{Directory, Offsets, Surveyed, offsets, read};
+use crate::calls::PartitionKey;
 use crate::config::BrokerConfig;
 use crate::controller::Node;
-use crate::message::{CheckpointEntry, PartitionKey};
+use crate::head::ControllerSeed;
 use crate::metadata::MetadataImage;
 use crate::partition::PartitionSettings;
 use crate::ports::{Now, ShardId};
-use crate::shard::{
-    ControllerSeed, DiskSeed, MoveRate, PartitionSeed, SeedSettings, Shard, ShardSeed, checkpoint_of,
-    partition_metadata,
-};
+use crate::shard::{DiskSeed, PartitionSeed, SeedSettings, Shard, ShardSeed, checkpoint_of};
+use crate::storage::checkpoints::CheckpointEntry;
+use crate::storage::{MoveRate, partition_metadata};
 
 /// A partition that was on its way to a disk.
 type MoveTo = (PartitionKey, DiskIndex);

@@ -12,7 +12,7 @@ use aplomb_log::state_files::QuorumState;
 use aplomb_model::batch::{BatchHeader, Batches, HEADER_SIZE, Stop};
 use aplomb_model::{BrokerId, LeaderEpoch, Offset};
 
-use super::StartError;
+use super::error::{Damage, StartError};
 use super::survey::{Directory, read};
 use crate::metadata::{Entry, MetadataImage, Replay, decode_batch, parse_snapshot_name, snapshot_name};
 
@@ -28,43 +28,6 @@ pub struct MetadataFound {
     pub voters: Option<BTreeSet<BrokerId>>,
     /// The snapshots that are there.
     pub snapshots: Vec<(Offset, LeaderEpoch)>,
-}
-
-/// What a metadata log can suffer from that a power cut does not do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Damage {
-    /// A snapshot gets its name when it is complete and synced.
-    #[error("{file} is not whole: {why} at byte {position}")]
-    Snapshot {
-        /// The file.
-        file: String,
-        /// Where.
-        position: u64,
-        /// What is wrong there.
-        why: String,
-    },
-    /// Bytes that are no batch in a log that was closed cleanly, or with something behind them that was written later.
-    #[error("{file} has no batch at byte {position} ({why}), and {how}")]
-    Segment {
-        /// The file.
-        file: String,
-        /// Where.
-        position: u64,
-        /// What is there.
-        why: String,
-        /// How one knows that there was one.
-        how: &'static str,
-    },
-    /// Offsets are missing.
-    #[error("{file} goes on at offset {found}, and what was before it ends at offset {expected}")]
-    Gap {
-        /// The file.
-        file: String,
-        /// Where it goes on.
-        found: Offset,
-        /// Where it had to.
-        expected: Offset,
-    },
 }
 
 impl MetadataFound {

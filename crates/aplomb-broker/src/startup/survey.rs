@@ -9,7 +9,7 @@ use aplomb_log::layout::top_level;
 use aplomb_log::state_files::CleanShutdown;
 use aplomb_model::{DirectoryId, Offset, TopicPartition};
 
-use super::StartError;
+use super::error::StartError;
 
 /// The most that a checkpoint file may hold: a million partitions with long names.
 const LARGEST: usize = 512 << 20;

@@ -140,7 +140,6 @@ fn a_waiting_batch_waits_a_second_however_little_time_its_producer_gives() {
 }
 
 #[test]
-#[ignore = "fails: a batch that waits for memory is appended although its connection has gone"]
 fn a_waiting_batch_is_not_appended_after_its_connection_has_gone() {
     let (broker, _producer, first) = a_full_share();
     let gone = broker.client();

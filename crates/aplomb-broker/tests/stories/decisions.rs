@@ -45,7 +45,6 @@ fn times_out<A: Ask>(broker: &Broker, ask: A) -> A::Answer {
 }
 
 #[test]
-#[ignore = "fails: CreateTopics ignores timeout_ms, and is not answered while the metadata disk is frozen"]
 fn a_creation_times_out_and_the_topic_appears_when_the_disk_thaws() {
     let broker = Broker::on_two_disks();
     let created = times_out(&broker, CreateTopic::named("orders").within(5 * SECOND));
@@ -57,7 +56,6 @@ fn a_creation_times_out_and_the_topic_appears_when_the_disk_thaws() {
 }
 
 #[test]
-#[ignore = "fails: DeleteTopics ignores timeout_ms, and is not answered while the metadata disk is frozen"]
 fn a_deletion_times_out_and_the_topic_goes_when_the_disk_thaws() {
     let broker = Broker::on_two_disks();
     broker.has_topic("orders");
@@ -70,7 +68,6 @@ fn a_deletion_times_out_and_the_topic_goes_when_the_disk_thaws() {
 }
 
 #[test]
-#[ignore = "fails: CreatePartitions ignores timeout_ms, and is not answered while the metadata disk is frozen"]
 fn more_partitions_time_out_and_appear_when_the_disk_thaws() {
     let broker = Broker::on_two_disks();
     broker.has_topic("orders");
@@ -83,7 +80,6 @@ fn more_partitions_time_out_and_appear_when_the_disk_thaws() {
 }
 
 #[test]
-#[ignore = "fails: UpdateFeatures ignores timeout_ms, and is not answered while the metadata disk is frozen"]
 fn a_change_of_features_times_out() {
     let broker = Broker::on_two_disks();
     let updated = times_out(&broker, UpdateFeature::to("metadata.version", LEVEL).within(5 * SECOND));
@@ -91,7 +87,6 @@ fn a_change_of_features_times_out() {
 }
 
 #[test]
-#[ignore = "fails: IncrementalAlterConfigs is never answered while the metadata disk is frozen"]
 fn a_change_of_settings_times_out_as_a_forwarded_request_does() {
     let broker = Broker::on_two_disks();
     broker.has_topic("orders");
@@ -133,7 +128,6 @@ fn with_a_small_tail() -> Broker {
 }
 
 #[test]
-#[ignore = "fails: a decision that finds no memory closes its client's connection"]
 fn a_creation_that_finds_no_memory_waits_for_it() {
     let broker = with_a_small_tail();
     fill_the_metadata_disks_share(&broker);
@@ -147,7 +141,6 @@ fn a_creation_that_finds_no_memory_waits_for_it() {
 }
 
 #[test]
-#[ignore = "fails: a decision that finds no memory closes its client's connection"]
 fn a_creation_that_finds_no_memory_in_time_is_refused_and_can_be_tried_again() {
     let broker = with_a_small_tail();
     fill_the_metadata_disks_share(&broker);
@@ -162,7 +155,6 @@ fn a_creation_that_finds_no_memory_in_time_is_refused_and_can_be_tried_again() {
 }
 
 #[test]
-#[ignore = "fails: an automatic creation that finds no memory is dropped"]
 fn an_automatic_creation_that_finds_no_memory_is_made_when_there_is_some() {
     let settings = vec![("auto.create.topics.enable", "true")];
     let broker = Broker::of(Setup { chunks: 16, settings, ..Setup::default() });
@@ -204,7 +196,6 @@ fn use_up_producer_ids(broker: &Broker) -> Asked<InitProducerId> {
 }
 
 #[test]
-#[ignore = "fails: InitProducerId waits without bound for a block of ids that a frozen disk holds up"]
 fn a_producer_that_gets_no_id_from_a_frozen_disk_is_told_to_try_again() {
     let broker = Broker::start();
     broker.disk(0).freeze();
@@ -224,7 +215,6 @@ fn producers_get_ids_again_when_the_metadata_disk_thaws() {
 }
 
 #[test]
-#[ignore = "fails: a block of ids that found no memory is never asked for again"]
 fn producers_get_ids_again_when_a_block_had_found_no_memory() {
     let broker = with_a_small_tail();
     fill_the_metadata_disks_share(&broker);

@@ -1,6 +1,6 @@
 //! Requests as such: who answers them, and what becomes of those that are none.
 
-use aplomb_broker::api::SUPPORTED;
+use aplomb_broker::api::APIS;
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages::{self as m, RequestHeader, ResponseHeader};
 use aplomb_protocol::{ApiKey, Message, Reader, Request, Writer};
@@ -127,9 +127,9 @@ fn requests() -> Vec<Sends> {
         one::<m::DescribeLogDirsRequest>(),
         one::<m::CreatePartitionsRequest>(),
         one::<m::IncrementalAlterConfigsRequest>(),
-        one::<m::DescribeQuorumRequest>(),
         one::<m::AlterPartitionReassignmentsRequest>(),
         one::<m::ListPartitionReassignmentsRequest>(),
+        one::<m::DescribeQuorumRequest>(),
         one::<m::UpdateFeaturesRequest>(),
         one::<m::DescribeClusterRequest>(),
         one::<m::DescribeProducersRequest>(),
@@ -143,7 +143,7 @@ fn every_api_that_is_advertised_is_answered_in_every_version_by_every_shard() {
     let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
     broker.has_topic("orders");
     broker.advance(2 * SECOND);
-    let advertised: Vec<ApiKey> = SUPPORTED.iter().map(|served| served.key).collect();
+    let advertised: Vec<ApiKey> = APIS.iter().map(|served| served.key()).collect();
     assert_eq!(requests().iter().map(|(key, _)| *key).collect::<Vec<_>>(), advertised);
     for (_, send) in requests() {
         (0..2).for_each(|shard| send(&broker.client_of_shard(shard)));

@@ -94,7 +94,6 @@ fn nothing_moves_to_a_lost_disk() {
 }
 
 #[test]
-#[ignore = "fails: the metadata log is not told that a disk is lost, and Metadata goes on naming this broker as leader"]
 fn partitions_of_a_lost_disk_have_no_leader() {
     let broker = with_a_lost_disk();
     let orders = broker.client().ask(Describe("orders"));
@@ -107,7 +106,6 @@ fn partitions_of_a_lost_disk_have_no_leader() {
 }
 
 #[test]
-#[ignore = "fails: the metadata log is not told that a disk is lost, so that new partitions may go there"]
 fn new_partitions_go_to_the_disks_that_are_left() {
     let broker = with_a_lost_disk();
     broker.has(CreateTopic::named("refunds").partitions(4));

@@ -8,10 +8,10 @@ use std::time::Duration;
 use aplomb_broker::Shard;
 use aplomb_broker::config::{BrokerConfig, Properties, SecurityProtocol};
 use aplomb_broker::controller::Node;
-use aplomb_broker::message::ShardMessage;
 use aplomb_broker::metadata::Endpoint;
-use aplomb_broker::ports::{ConnectionId, Event, Now, Output, Reply, Request, RequestId, Session, ShardId};
+use aplomb_broker::ports::{ConnectionId, Event, Now, Reply, Request, RequestId, Session, ShardId};
 use aplomb_broker::startup::{Directory, Job, LoadInput, MetadataFound, Surveyed, load, survey};
+use aplomb_broker::{Output, ShardMessage};
 use aplomb_disk_api::sim::SimDisk;
 use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue, PatientDisk};
 use aplomb_log::recovery::restore::{Wanted, restore};
@@ -156,18 +156,18 @@ impl Process {
         let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let session = Session::anonymous(peer, LISTENER.into(), SecurityProtocol::Plaintext);
         let request = Request { id, frame, session: Arc::new(session) };
-        self.turn(id.connection.shard, now, |shard, out| shard.on_request(request, now, out));
+        self.turn(id.connection.shard, now, |shard| shard.on_request(request, now));
     }
 
     /// A client's connection is gone.
     pub(super) fn on_connection_closed(&mut self, connection: ConnectionId, now: Now) {
-        self.turn(connection.shard, now, |shard, out| shard.on_connection_closed(connection, now, out));
+        self.turn(connection.shard, now, |shard| shard.on_connection_closed(connection, now));
     }
 
     /// The operator wants the process to end.
     pub(super) fn begin_stop(&mut self, now: Now) {
         for shard in 0..self.shards.len() {
-            self.turn(ShardId(shard as u16), now, |shard, out| shard.begin_stop(now, out));
+            self.turn(ShardId(shard as u16), now, |shard| shard.begin_stop(now));
         }
     }
 
@@ -178,26 +178,26 @@ impl Process {
     /// Gives a turn to each shard that has something to do now; false if none has.
     pub(super) fn do_what_is_due(&mut self, now: Now) -> bool {
         if let Some(mail) = self.messages.pop_front_if(|mail| mail.arrives <= now.instant) {
-            self.turn(mail.to, now, |shard, out| shard.on_message(mail.from, mail.message, now, out));
+            self.turn(mail.to, now, |shard| shard.on_message(mail.from, mail.message, now));
             return true;
         }
         let completion = self.inbox.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         if let Some((shard, completion)) = completion {
-            self.turn(ShardId(shard as u16), now, |shard, out| shard.on_completion(completion, now, out));
+            self.turn(ShardId(shard as u16), now, |shard| shard.on_completion(completion, now));
             return true;
         }
-        let is_due = |shard: &mut Shard| shard.wake_at().is_some_and(|at| at <= now.instant);
-        let due = self.shards.iter_mut().position(is_due);
+        let is_due = |shard: &Shard| shard.wake_at().is_some_and(|at| at <= now.instant);
+        let due = self.shards.iter().position(is_due);
         if let Some(shard) = due {
-            self.turn(ShardId(shard as u16), now, |shard, out| shard.on_wake(now, out));
+            self.turn(ShardId(shard as u16), now, |shard| shard.on_wake(now));
         }
         due.is_some()
     }
 
     /// When a shard wants its turn, or a message arrives.
-    pub(super) fn wake_at(&mut self) -> Option<Instant> {
+    pub(super) fn wake_at(&self) -> Option<Instant> {
         let mail = self.messages.front().map(|mail| mail.arrives);
-        self.shards.iter_mut().filter_map(Shard::wake_at).chain(mail).min()
+        self.shards.iter().filter_map(Shard::wake_at).chain(mail).min()
     }
 
     /// What the shards have said since the last time.
@@ -212,9 +212,11 @@ impl Process {
         needed.then(|| self.shares[0].arena().image().expect("an arena with a switch has an image"))
     }
 
-    fn turn(&mut self, id: ShardId, now: Now, turn: impl FnOnce(&mut Shard, &mut Vec<Output>)) {
+    fn turn(&mut self, id: ShardId, now: Now, turn: impl FnOnce(&mut Shard)) {
         let mut out = Vec::new();
-        turn(&mut self.shards[usize::from(id.0)], &mut out);
+        let shard = &mut self.shards[usize::from(id.0)];
+        turn(shard);
+        shard.settle(now, &mut out);
         for output in out {
             match output {
                 Output::Reply { id, reply } => self.said.push(Said::Reply(id, reply)),

@@ -153,7 +153,7 @@ impl World {
     /// Goes on to the next thing that happens, at the latest to `limit`; false if nothing does.
     pub(super) fn step_to(&mut self, limit: Instant) -> bool {
         let disks = self.disks.iter().filter_map(SimDisk::next_event).min();
-        let shards = self.process.as_mut().and_then(Process::wake_at);
+        let shards = self.process.as_ref().and_then(Process::wake_at);
         let next = [disks, shards].into_iter().flatten().min().filter(|next| *next <= limit);
         self.now = next.unwrap_or(limit).max(self.now);
         self.settle();

@@ -19,6 +19,17 @@ pub enum TopicRef<'a> {
     Id(TopicId),
 }
 
+impl TopicRef<'_> {
+    /// The topic, to be kept.
+    #[must_use]
+    pub fn to_key(self) -> TopicKey {
+        match self {
+            Self::Name(name) => TopicKey::Name(name.into()),
+            Self::Id(id) => TopicKey::Id(id),
+        }
+    }
+}
+
 /// A topic, kept beyond the message that named it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TopicKey {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use aplomb_broker::api::SUPPORTED;
+use aplomb_broker::api::APIS;
 use aplomb_broker::ports::{ErrorTally, peek};
 use aplomb_model::{ErrorCode, Instant};
 
@@ -123,10 +123,10 @@ pub(crate) struct ApiTotals {
 
 impl Default for RequestFigures {
     fn default() -> Self {
-        let highest = SUPPORTED.iter().map(|served| served.key.key()).max().unwrap_or(0);
+        let highest = APIS.iter().map(|served| served.key().key()).max().unwrap_or(0);
         let mut apis: Vec<Option<Box<ApiFigures>>> = (0..=highest).map(|_| None).collect();
-        for served in SUPPORTED {
-            let place = usize::try_from(served.key.key()).expect("what is served has a key");
+        for served in APIS {
+            let place = usize::try_from(served.key().key()).expect("what is served has a key");
             apis[place] = Some(Box::new(ApiFigures {
                 stages: Default::default(),
                 bytes: Histogram::default(),

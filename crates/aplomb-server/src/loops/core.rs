@@ -2,8 +2,8 @@
 //! done.
 
 use aplomb_broker::Shard;
-use aplomb_broker::message::ShardMessage;
-use aplomb_broker::ports::{ConnectionId, Now, Output, Request, ShardId};
+use aplomb_broker::ports::{ConnectionId, Now, Request, ShardId};
+use aplomb_broker::{Output, ShardMessage};
 use aplomb_disk_api::Completion;
 use aplomb_model::Instant;
 
@@ -44,28 +44,28 @@ pub trait Core: Send + 'static {
 }
 
 impl Core for Shard {
-    fn on_request(&mut self, request: Request, now: Now, out: &mut Vec<Output>) {
-        Self::on_request(self, request, now, out);
+    fn on_request(&mut self, request: Request, now: Now, _: &mut Vec<Output>) {
+        Self::on_request(self, request, now);
     }
 
-    fn on_message(&mut self, from: ShardId, message: ShardMessage, now: Now, out: &mut Vec<Output>) {
-        Self::on_message(self, from, message, now, out);
+    fn on_message(&mut self, from: ShardId, message: ShardMessage, now: Now, _: &mut Vec<Output>) {
+        Self::on_message(self, from, message, now);
     }
 
-    fn on_completion(&mut self, completion: Completion, now: Now, out: &mut Vec<Output>) {
-        Self::on_completion(self, completion, now, out);
+    fn on_completion(&mut self, completion: Completion, now: Now, _: &mut Vec<Output>) {
+        Self::on_completion(self, completion, now);
     }
 
-    fn on_connection_closed(&mut self, connection: ConnectionId, now: Now, out: &mut Vec<Output>) {
-        Self::on_connection_closed(self, connection, now, out);
+    fn on_connection_closed(&mut self, connection: ConnectionId, now: Now, _: &mut Vec<Output>) {
+        Self::on_connection_closed(self, connection, now);
     }
 
     fn wake_at(&mut self) -> Option<Instant> {
         Self::wake_at(self)
     }
 
-    fn on_wake(&mut self, now: Now, out: &mut Vec<Output>) {
-        Self::on_wake(self, now, out);
+    fn on_wake(&mut self, now: Now, _: &mut Vec<Output>) {
+        Self::on_wake(self, now);
     }
 
     fn settle(&mut self, now: Now, out: &mut Vec<Output>) {
@@ -76,8 +76,8 @@ impl Core for Shard {
         Self::is_short_of_memory(self)
     }
 
-    fn begin_stop(&mut self, now: Now, out: &mut Vec<Output>) {
-        Self::begin_stop(self, now, out);
+    fn begin_stop(&mut self, now: Now, _: &mut Vec<Output>) {
+        Self::begin_stop(self, now);
     }
 
     fn is_stopped(&self) -> bool {

@@ -1,6 +1,6 @@
 //! What a shard's mailbox carries.
 
-use aplomb_broker::message::ShardMessage;
+use aplomb_broker::ShardMessage;
 use aplomb_broker::ports::{Reply, RequestId, ShardId};
 
 use crate::net::Accepted;

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_broker::ports::{Event, Now, Output, Severity, ShardId};
+use aplomb_broker::Output;
+use aplomb_broker::ports::{Event, Now, Severity, ShardId};
 use aplomb_model::Instant;
 
 use super::clients::{Clients, Closed, Unwatched};

@@ -11,10 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aplomb_broker::config::SecurityProtocol;
-use aplomb_broker::message::ShardMessage;
-use aplomb_broker::ports::{
-    CloseReason, ConnectionId, ErrorTally, Now, Output, Reply, Request, RequestId, ShardId,
-};
+use aplomb_broker::ports::{CloseReason, ConnectionId, ErrorTally, Now, Reply, Request, RequestId, ShardId};
+use aplomb_broker::{Output, ShardMessage};
 use aplomb_disk_api::Completion;
 use aplomb_model::Instant;
 use aplomb_server::guard::{Guard, GuardMode};

@@ -2,14 +2,9 @@
 
 use aplomb_log::producers::{ProducerBatch, ProducerState};
 use aplomb_model::{LeaderEpoch, ProducerEpoch, ProducerId, Timestamp};
-use aplomb_protocol::ApiKey;
-use aplomb_protocol::frame::ResponseFrame;
 
 use super::*;
 use crate::api::describe_quorum::Quorum;
-use crate::api::scatter::ReplyTo;
-use crate::message::PartitionAnswer;
-use crate::ports::Reply;
 
 fn page(names: &[&str], limit: i32, cursor: Option<(&str, i32)>) -> m::DescribeTopicPartitionsRequest {
     let topic = |name: &&str| m::describe_topic_partitions_request::TopicRequest { name: (*name).to_owned() };
@@ -110,15 +105,6 @@ fn a_broker_has_its_own_limit_for_a_page() {
 
 #[test]
 fn a_producer_is_shown_with_its_open_transaction() {
-    let mut broker = Broker::new();
-    broker.topic("t", 2);
-    let topic =
-        m::describe_producers_request::TopicRequest { name: "t".to_owned(), partition_indexes: vec![1, 2] };
-    let request = m::DescribeProducersRequest { topics: vec![topic] };
-    let to = ReplyTo { api: ApiKey::DescribeProducers, version: 0, correlation_id: 9 };
-    let (mut op, calls) = describe_producers::begin(&request, to, broker.ctx().image);
-    assert_eq!(calls.len(), 1, "there is no partition 2");
-
     let mut state = ProducerState::default();
     let batch = ProducerBatch {
         producer: ProducerId::from_wire(7).expect("an id"),
@@ -129,10 +115,12 @@ fn a_producer_is_shown_with_its_open_transaction() {
     };
     state.apply(&batch, Offset::new(100), Timestamp(5000));
     let known = state.producers().map(|(id, entry)| (id, entry.clone())).collect();
-    op.on_answer(calls[0].0, PartitionAnswer::Producers(Ok(known)));
-    assert!(op.is_complete());
-
-    let Reply::Frame { parts, errors, .. } = op.reply().expect("fits") else { panic!("a response") };
+    let topic = m::describe_producers_response::TopicResponse {
+        name: "t".to_owned(),
+        partitions: vec![m::describe_producers_response::PartitionResponse::default()],
+    };
+    let mut response = m::DescribeProducersResponse { throttle_time_ms: 0, topics: vec![topic] };
+    describe_producers::fill(&mut response, (0, 0), Ok(known), 0);
     let producer = m::describe_producers_response::ProducerState {
         producer_id: 7,
         producer_epoch: 3,
@@ -141,22 +129,10 @@ fn a_producer_is_shown_with_its_open_transaction() {
         coordinator_epoch: -1,
         current_txn_start_offset: 100,
     };
-    let partition =
-        |partition_index, error_code, active_producers| m::describe_producers_response::PartitionResponse {
-            partition_index,
-            error_code,
-            error_message: None,
-            active_producers,
-        };
-    let unknown = ErrorCode::UnknownTopicOrPartition.to_wire();
-    let topic = m::describe_producers_response::TopicResponse {
-        name: "t".to_owned(),
-        partitions: vec![partition(1, 0, vec![producer]), partition(2, unknown, vec![])],
-    };
-    let expected = m::DescribeProducersResponse { throttle_time_ms: 0, topics: vec![topic] };
-    let frame = ResponseFrame::encode(ApiKey::DescribeProducers, 0, 9, &expected).expect("fits");
-    assert_eq!(parts, [frame]);
-    assert_eq!(errors.iter().collect::<Vec<_>>(), [(0, 1), (unknown, 1)]);
+    let partition = &response.topics[0].partitions[0];
+    assert_eq!((partition.error_code, &partition.active_producers[..]), (0, &[producer][..]));
+    describe_producers::fill(&mut response, (0, 0), Err(ErrorCode::KafkaStorageError), 0);
+    assert_eq!(code(response.topics[0].partitions[0].error_code), ErrorCode::KafkaStorageError);
 }
 
 #[test]

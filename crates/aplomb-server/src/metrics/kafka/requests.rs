@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use aplomb_broker::api::SUPPORTED;
+use aplomb_broker::api::APIS;
 use aplomb_model::Instant;
 
 use super::super::page::{Kind, Labels, Page};
@@ -57,25 +57,25 @@ macro_rules! named {
 
 impl Requests {
     pub(super) fn new(now: Instant) -> Self {
-        Self { recent: Recent::new(QUANTILES, now, vec![ApiTotals::default(); SUPPORTED.len()]) }
+        Self { recent: Recent::new(QUANTILES, now, vec![ApiTotals::default(); APIS.len()]) }
     }
 
     pub(super) fn put_on(&mut self, page: &mut Page, loops: &[Arc<LoopFigures>], now: Instant) {
-        let current: Vec<ApiTotals> = SUPPORTED
+        let current: Vec<ApiTotals> = APIS
             .iter()
             .map(|served| {
                 let mut totals = ApiTotals::default();
                 for figures in loops {
-                    figures.exchanges().add_to(served.key.key(), &mut totals);
+                    figures.exchanges().add_to(served.key().key(), &mut totals);
                 }
                 totals
             })
             .collect();
         let (_, before) = self.recent.before(now, &current);
         let none = ApiTotals::default();
-        let mut rows = Vec::with_capacity(SUPPORTED.len() + 2);
-        for ((served, totals), before) in SUPPORTED.iter().zip(&current).zip(before) {
-            let name = served.key.name();
+        let mut rows = Vec::with_capacity(APIS.len() + 2);
+        for ((served, totals), before) in APIS.iter().zip(&current).zip(before) {
+            let name = served.key().name();
             rows.push(Row { name, totals, before });
             if name == FETCH {
                 rows.push(Row { name: CONSUMERS, totals, before });

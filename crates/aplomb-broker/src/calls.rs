@@ -1,0 +1,225 @@
+//! What partitions are asked, by whom, and what they answer.
+//!
+//! A request lives on the shard of its connection as an operation. Each partition's part of it runs
+//! on the shard that owns the partition, and its answer goes back to the [`Asker`].
+
+use std::any::Any;
+use std::sync::Arc;
+
+use aplomb_log::cold::TimeWanted;
+use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset, PartitionIndex, ProducerId, Timestamp, TopicId};
+use bytes::Bytes;
+
+use crate::figures::PartitionFigures;
+use crate::ports::ShardId;
+
+/// A partition by its topic's id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartitionKey {
+    /// The topic.
+    pub topic: TopicId,
+    /// The partition's number.
+    pub partition: PartitionIndex,
+}
+
+impl PartitionKey {
+    /// The metadata log.
+    pub const METADATA: Self = Self { topic: TopicId::ONE, partition: PartitionIndex(0) };
+
+    /// The shard that owns the partition. The metadata log is shard 0's, as the controller is.
+    #[must_use]
+    pub fn owner(self, shards: u16) -> ShardId {
+        if self == Self::METADATA {
+            return ShardId(0);
+        }
+        // A topic's partitions go to the shards in turn, beginning with any of them.
+        let start = u64::from_be_bytes(self.topic.0[8..].try_into().expect("eight bytes"));
+        let n = start.wrapping_add(self.partition.0.unsigned_abs().into());
+        ShardId(u16::try_from(n % u64::from(shards.max(1))).expect("below the number of shards"))
+    }
+}
+
+/// An operation on the shard that its connection lives on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OpId {
+    /// The shard.
+    pub shard: ShardId,
+    /// Its number there; numbers are not used twice.
+    pub number: u64,
+}
+
+/// Which of an operation's parts.
+pub type Slot = u32;
+
+/// Who asked; an answer goes back there and nowhere else. Also the key by which whatever waits is
+/// cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Asker {
+    /// A part of a client's request.
+    Client(OpId, Slot),
+    /// The metadata log's writer: the decision with this number.
+    Head(u64),
+}
+
+/// What must have happened before an append is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// The batch is in the memory tail: it survives the process.
+    InMemory,
+    /// The batch is synced: it survives a power cut.
+    Durable,
+}
+
+/// A batch on its way to its partition.
+#[derive(Debug)]
+pub enum AppendCall {
+    /// The records field of a produce request: one batch, as the client sent it. The topic's
+    /// settings say what is promised.
+    Produced(Bytes),
+    /// A whole batch that this broker made for a log of its own, with what is promised for it.
+    Own(Bytes, Promise),
+}
+
+/// A read for a consumer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadCall {
+    /// The first wanted offset, as the wire has it.
+    pub(crate) from: i64,
+    /// The epoch that the client believes the leader to be in.
+    pub(crate) current_epoch: Option<LeaderEpoch>,
+    /// The epoch of the last record that the client has, for divergence.
+    pub(crate) last_fetched_epoch: Option<LeaderEpoch>,
+    /// At most so many bytes; a single batch may be larger.
+    pub(crate) max_bytes: u32,
+    /// Whether to stop before transactions that are undecided, and to list aborted ones.
+    pub(crate) committed_only: bool,
+    /// When the client stops waiting.
+    pub(crate) deadline: Instant,
+}
+
+/// Which offset is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FindOffset {
+    /// The epoch that the client believes the leader to be in.
+    pub(crate) current_epoch: Option<LeaderEpoch>,
+    /// Which one.
+    pub(crate) wanted: WantedOffset,
+    /// Whether only decided transactions count.
+    pub(crate) committed_only: bool,
+}
+
+/// Ways to name an offset (`ListOffsetsRequest`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WantedOffset {
+    /// The next one to be written that consumers may see (-1).
+    Latest,
+    /// The log's start (-2), which is also the start of what is here (-4).
+    Earliest,
+    /// By timestamp.
+    Time(TimeWanted),
+    /// What only tiered storage has (-5, -6): nothing.
+    Tiered,
+}
+
+/// The answer to a part of a request.
+#[derive(Debug)]
+pub enum Answer {
+    /// To an append.
+    Append(Result<Appended, AppendRefusal>),
+    /// To a read.
+    Read(Result<ReadRecords, ReadRefusal>),
+    /// To a read, and not the last word: the disk was asked for the records.
+    ReadLater(ReadRecords),
+    /// To a lookup of an offset.
+    Offset(Result<FoundOffset, ErrorCode>),
+    /// To a question of an API's own: a `Result<A, ErrorCode>`, where `A` is what it asks for.
+    Told(Box<dyn Any + Send>),
+    /// To a decision of the controller: it is durable, and every shard has applied it.
+    Decided(Result<(), ErrorCode>),
+    /// To a request for producer ids: there are some, or it has to be asked again.
+    Ids(Result<ProducerId, ErrorCode>),
+}
+
+/// A batch that is in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// The offset of its first record.
+    pub base: Offset,
+    /// When it was appended, where the topic says so (LogAppendTime).
+    pub log_append_time: Option<Timestamp>,
+    /// Where the log starts.
+    pub log_start: Offset,
+}
+
+/// Why a batch is not in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AppendRefusal {
+    /// Kafka's code.
+    pub error: ErrorCode,
+    /// The reason in words.
+    pub message: Option<String>,
+    /// Reasons for single records: (index in the batch, words).
+    pub records: Vec<(i32, Option<String>)>,
+    /// Where the log starts, if there is one.
+    pub log_start: Option<Offset>,
+}
+
+impl AppendRefusal {
+    /// A refusal that says nothing but its code.
+    pub(crate) fn new(error: ErrorCode) -> Self {
+        Self { error, message: None, records: Vec::new(), log_start: None }
+    }
+}
+
+/// What a read found; `records` may be empty.
+#[derive(Clone, Debug)]
+pub struct ReadRecords {
+    /// Whole batches, in slices of memory.
+    pub records: Vec<Bytes>,
+    /// The offset after the last record that is safe.
+    pub high_watermark: Offset,
+    /// The offset of the first record of an undecided transaction, or the high watermark.
+    pub last_stable: Offset,
+    /// Where the log starts.
+    pub log_start: Offset,
+    /// Aborted transactions among the records: (producer id, first offset).
+    pub aborted: Vec<(i64, Offset)>,
+    /// What this reader may see ends here.
+    pub visible_end: Offset,
+    /// Where the bytes are counted that go out.
+    pub figures: Arc<PartitionFigures>,
+}
+
+/// Why a read found nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadRefusal {
+    /// Kafka's code, and the log start where the client can use it.
+    Error {
+        /// The code.
+        error: ErrorCode,
+        /// Where the log starts.
+        log_start: Option<Offset>,
+    },
+    /// The client's log and ours part: its last epoch ends here in ours.
+    Diverging {
+        /// The largest epoch not above the client's.
+        epoch: Option<LeaderEpoch>,
+        /// Where it ends.
+        end: Option<Offset>,
+        /// The offset after the last record that is safe.
+        high_watermark: Offset,
+        /// Where the log starts.
+        log_start: Offset,
+    },
+}
+
+/// An offset that was looked up. Offset `None`: no such record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundOffset {
+    /// The offset.
+    pub offset: Option<Offset>,
+    /// The record's timestamp, if the lookup was by time.
+    pub timestamp: Option<Timestamp>,
+    /// The epoch of the leader that wrote it.
+    pub leader_epoch: Option<LeaderEpoch>,
+}

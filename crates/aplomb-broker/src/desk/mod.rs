@@ -1,0 +1,232 @@
+//! The desk: where requests come in and replies go out. It takes them apart by the table of APIs,
+//! keeps those that wait, and knows nothing of what any of them is about.
+//!
+//! What always holds: a request is answered once, by its operation or at once; an operation that is
+//! parked has a deadline; when it ends, what waits for it elsewhere is cancelled.
+
+mod dispatch;
+
+pub(crate) use self::dispatch::Surroundings;
+
+use std::collections::{BTreeSet, HashMap};
+
+use aplomb_model::Instant;
+
+use crate::calls::{Answer, Asker, OpId, PartitionKey, Slot};
+use crate::fetch_sessions::FetchSessions;
+use crate::figures::{Clients, ShardFigures};
+use crate::head::HeadMessage;
+use crate::operation::{Calls, Kind, Operation, PartitionCall, Progress, Replied, ReplyContext, WaitsAt};
+use crate::ports::{CloseReason, ConnectionId, Event, Now, Reply, Request, RequestId, Severity, ShardId};
+use crate::storage::Storage;
+use crate::timers::Timers;
+
+/// What the desk wants done.
+#[derive(Debug)]
+pub(crate) enum DeskEffect {
+    /// Ask a partition, on whatever shard it is.
+    Call { op: OpId, slot: Slot, key: PartitionKey, call: PartitionCall },
+    /// Send a reply.
+    Reply(RequestId, Reply),
+    /// Have the request answered where the controller is.
+    Forward(Request),
+    /// Say this to the controller, wherever it is.
+    Head(HeadMessage),
+    /// An operation that waited for the controller has ended.
+    CancelAtHead(Asker),
+    /// A line for the log.
+    Event(Event),
+}
+
+/// A request that waits.
+struct Parked {
+    request: RequestId,
+    operation: Box<dyn Operation>,
+}
+
+/// The requests of a shard's connections, and of others' for the controller.
+pub(crate) struct Desk {
+    me: ShardId,
+    parked: HashMap<u64, Parked>,
+    by_connection: BTreeSet<(ConnectionId, u64)>,
+    deadlines: Timers<u64>,
+    next: u64,
+    fetches: usize,
+    produces: usize,
+    sessions: FetchSessions,
+    clients: Clients,
+    effects: Vec<DeskEffect>,
+}
+
+impl Desk {
+    pub(crate) fn new(me: ShardId, sessions: FetchSessions) -> Self {
+        Self {
+            me,
+            parked: HashMap::new(),
+            by_connection: BTreeSet::new(),
+            deadlines: Timers::default(),
+            next: 0,
+            fetches: 0,
+            produces: 0,
+            sessions,
+            clients: Clients::default(),
+            effects: Vec::new(),
+        }
+    }
+
+    /// Takes what others are to do, in order.
+    pub(crate) fn take_effects(&mut self) -> Vec<DeskEffect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Whether the desk wants nothing of others.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.effects.is_empty()
+    }
+
+    /// The next deadline of an operation.
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        self.deadlines.wake_at()
+    }
+
+    /// Whether nothing waits.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.parked.is_empty()
+    }
+
+    /// Shows what waits.
+    pub(crate) fn show(&mut self, figures: &ShardFigures) {
+        figures.set_parked(self.fetches, self.produces);
+        figures.set_fetch_sessions(self.sessions.len(), self.sessions.evicted());
+        self.clients.hand_over(figures);
+    }
+
+    /// A part of an operation has its answer.
+    pub(crate) fn on_answer(&mut self, number: u64, slot: Slot, answer: Answer, storage: &Storage, now: Now) {
+        // Answered meanwhile, for want of time, or its client has gone.
+        let Some(parked) = self.parked.get_mut(&number) else { return };
+        parked.operation.on_answer(slot, answer);
+        self.go_on(number, storage, now);
+    }
+
+    /// A partition that a part watches has more to say.
+    pub(crate) fn on_woken(&mut self, number: u64, slot: Slot, storage: &Storage, now: Now) {
+        let Some(parked) = self.parked.get_mut(&number) else { return }; // as above
+        let mut calls = Calls::new();
+        parked.operation.on_woken(slot, &mut calls);
+        self.make(number, calls);
+        self.go_on(number, storage, now);
+    }
+
+    /// Operations whose deadline has come answer with what they have.
+    pub(crate) fn on_wake(&mut self, storage: &Storage, now: Now) {
+        while let Some(number) = self.deadlines.pop_due(now.instant) {
+            let parked = self.parked.get_mut(&number).expect("what has a deadline is parked");
+            parked.operation.on_deadline();
+            self.go_on(number, storage, now);
+        }
+    }
+
+    /// A connection is gone, and with it who would read its replies. Batches that are in the log stay
+    /// there; those that waited for memory are dropped.
+    pub(crate) fn on_connection_closed(&mut self, connection: ConnectionId) {
+        for number in self.numbers_of(connection) {
+            self.remove(number);
+        }
+        self.clients.leave(connection.number);
+    }
+
+    /// The broker stops: nothing waits for what may take long.
+    pub(crate) fn hurry(&mut self, storage: &Storage, now: Now) {
+        let mut numbers: Vec<u64> = self.parked.keys().copied().collect();
+        numbers.sort_unstable(); // in an order that a simulation can repeat
+        for number in numbers {
+            self.parked.get_mut(&number).expect("it is parked").operation.hurry();
+            self.go_on(number, storage, now);
+        }
+    }
+
+    fn numbers_of(&self, connection: ConnectionId) -> Vec<u64> {
+        let of = self.by_connection.range((connection, 0)..=(connection, u64::MAX));
+        of.map(|(_, number)| *number).collect()
+    }
+
+    fn park(&mut self, request: RequestId, operation: Box<dyn Operation>, deadline: Instant) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        if let Some(count) = self.counter(operation.kind()) {
+            *count += 1;
+        }
+        self.by_connection.insert((request.connection, number));
+        self.deadlines.set(number, deadline);
+        self.parked.insert(number, Parked { request, operation });
+        number
+    }
+
+    /// Takes an operation out, and what waits for it elsewhere.
+    fn remove(&mut self, number: u64) -> Option<Parked> {
+        let parked = self.parked.remove(&number)?;
+        if let Some(count) = self.counter(parked.operation.kind()) {
+            *count -= 1;
+        }
+        self.by_connection.remove(&(parked.request.connection, number));
+        self.deadlines.cancel(number);
+        let op = OpId { shard: self.me, number };
+        let effects = &mut self.effects;
+        parked.operation.waits_at(&mut |slot, place| {
+            effects.push(match place {
+                WaitsAt::Partition(key) => DeskEffect::Call { op, slot, key, call: PartitionCall::cancel() },
+                WaitsAt::Head => DeskEffect::CancelAtHead(Asker::Client(op, slot)),
+            });
+        });
+        Some(parked)
+    }
+
+    fn counter(&mut self, kind: Kind) -> Option<&mut usize> {
+        match kind {
+            Kind::Fetch => Some(&mut self.fetches),
+            Kind::Produce => Some(&mut self.produces),
+            Kind::Other => None,
+        }
+    }
+
+    fn make(&mut self, number: u64, calls: Calls) {
+        let op = OpId { shard: self.me, number };
+        let calls = calls.into_iter().map(|(slot, key, call)| DeskEffect::Call { op, slot, key, call });
+        self.effects.extend(calls);
+    }
+
+    /// Does what an operation wants next; replies if it is complete.
+    fn go_on(&mut self, number: u64, storage: &Storage, now: Now) {
+        let parked = self.parked.get_mut(&number).expect("an operation that goes on is parked");
+        let mut calls = Calls::new();
+        let progress = parked.operation.progress(now.instant, &mut calls);
+        self.make(number, calls);
+        match progress {
+            Progress::Wait => {
+                assert!(self.deadlines.has(number), "an operation that waits has a deadline");
+            }
+            Progress::WaitUntil(later) => self.deadlines.set(number, later),
+            Progress::Reply => {
+                let Parked { request, operation } = self.remove(number).expect("it was there just now");
+                let mut context = ReplyContext { sessions: &mut self.sessions, storage, now: now.instant };
+                let replied = operation.reply(&mut context);
+                self.reply(request, replied);
+            }
+        }
+    }
+
+    /// Sends a reply. One that cannot be written is a fault of ours: it costs the connection and a
+    /// line in the log.
+    fn reply(&mut self, id: RequestId, replied: Replied) {
+        let reply = replied.unwrap_or_else(|error| {
+            self.effects.push(DeskEffect::Event(Event {
+                severity: Severity::Error,
+                room: "broker/reply",
+                text: format!("response cannot be written: {error}"),
+            }));
+            Reply::Close { reason: CloseReason::Malformed(error.to_string()) }
+        });
+        self.effects.push(DeskEffect::Reply(id, reply));
+    }
+}

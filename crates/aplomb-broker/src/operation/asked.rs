@@ -1,0 +1,155 @@
+//! What an API is given when it takes a request apart, and what it makes of it.
+
+use std::time::Duration;
+
+use aplomb_model::{ErrorCode, Instant};
+use aplomb_protocol::request::decode_request;
+use aplomb_protocol::{ApiKey, DecodeError, Message, Reader, Request as Body, VersionRange};
+
+use super::{Calls, DecisionOp, Operation, Replied};
+use crate::calls::{Asker, OpId};
+use crate::controller::Planned;
+use crate::fetch_sessions::FetchSessions;
+use crate::figures::Clients;
+use crate::head::{Head, HeadMessage};
+use crate::metadata::Entry;
+use crate::ports::{Now, Request};
+use crate::reply::ReplyTo;
+use crate::storage::Storage;
+use crate::view::View;
+
+/// How long a request may take that does not say (`request.timeout.ms` of clients).
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A timeout as the wire has it: negative ones are over at once.
+pub(crate) fn patience(timeout_ms: i32) -> Duration {
+    Duration::from_millis(u64::try_from(timeout_ms).unwrap_or(0))
+}
+
+/// An API that is served: one line of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Api {
+    key: ApiKey,
+    versions: VersionRange,
+    home: Home,
+    begin: Handler,
+}
+
+/// Where requests of an API are taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// On the shard of their connection.
+    Connection,
+    /// On the shard with the controller.
+    Controller,
+}
+
+/// Takes a request apart.
+type Handler = fn(&mut Asked<'_>) -> Result<Begun, DecodeError>;
+
+impl Api {
+    pub(crate) const fn new(key: ApiKey, begin: Handler) -> Self {
+        Self { key, versions: key.stable_versions(), home: Home::Connection, begin }
+    }
+
+    /// Which.
+    #[must_use]
+    pub const fn key(&self) -> ApiKey {
+        self.key
+    }
+
+    /// In which versions.
+    #[must_use]
+    pub const fn versions(&self) -> VersionRange {
+        self.versions
+    }
+
+    pub(crate) const fn home(&self) -> Home {
+        self.home
+    }
+
+    /// Takes a request apart.
+    pub(crate) fn begin(&self, asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+        (self.begin)(asked)
+    }
+
+    pub(crate) const fn of_controller(key: ApiKey, begin: Handler) -> Self {
+        Self { home: Home::Controller, ..Self::new(key, begin) }
+    }
+}
+
+/// What a handler makes of a request.
+pub(crate) enum Begun {
+    /// It is answered.
+    Reply(Replied),
+    /// It is under way; not for longer than this.
+    Wait(Box<dyn Operation>, Instant),
+}
+
+/// A request, and what may be looked at to answer it.
+pub(crate) struct Asked<'a> {
+    pub(crate) request: &'a Request,
+    pub(crate) to: ReplyTo,
+    pub(crate) client_id: Option<&'a str>,
+    pub(crate) body: &'a mut Reader,
+    pub(crate) now: Now,
+    pub(crate) view: &'a View,
+    pub(crate) storage: &'a Storage,
+    pub(crate) sessions: &'a mut FetchSessions,
+    pub(crate) clients: &'a mut Clients,
+    /// The controller, on its shard.
+    pub(crate) head: Option<&'a mut Head>,
+    /// What is to be said to the controller, wherever it is.
+    pub(crate) to_head: &'a mut Vec<HeadMessage>,
+    /// The operation that this becomes if it waits.
+    pub(crate) op: OpId,
+    /// What is served.
+    pub(crate) apis: &'static [Api],
+    /// What partitions are asked for it.
+    pub(crate) calls: &'a mut Calls,
+}
+
+impl Asked<'_> {
+    /// The body of a request with a generated codec.
+    pub(crate) fn decode<B: Body + Message>(&mut self) -> Result<B, DecodeError> {
+        decode_request(self.body, self.to.version)
+    }
+
+    /// An answer that is known at once.
+    pub(crate) fn answer(&self, response: &impl Message) -> Result<Begun, DecodeError> {
+        Ok(Begun::Reply(self.to.with(response)))
+    }
+
+    /// An answer that has to be waited for, for so long at most.
+    pub(crate) fn wait(
+        &self,
+        op: impl Operation + 'static,
+        patience: Duration,
+    ) -> Result<Begun, DecodeError> {
+        Ok(Begun::Wait(Box::new(op), self.now.instant + patience))
+    }
+
+    /// The controller.
+    pub(crate) fn head(&mut self) -> &mut Head {
+        self.head.as_mut().expect("the controller's requests come to its shard")
+    }
+
+    /// An answer that holds when what was decided does, if anything was: for so long at most, then
+    /// the request is refused as a whole.
+    pub(crate) fn decide<R: Message>(
+        &mut self,
+        control: Vec<Entry>,
+        planned: Planned<R>,
+        patience: Duration,
+        refuse: impl FnOnce(ErrorCode) -> R + Send + 'static,
+    ) -> Result<Begun, DecodeError> {
+        let (to, asker, now) = (self.to, Asker::Client(self.op, 0), self.now);
+        let reply = match to.with(&planned.response) {
+            Ok(reply) if !(control.is_empty() && planned.records.is_empty()) => reply,
+            replied => return Ok(Begun::Reply(replied)),
+        };
+        self.head().write(control, planned.records, Some(asker), now);
+        let op = DecisionOp::new(reply, move |error| to.with(&refuse(error)));
+        self.wait(op, patience)
+    }
+}

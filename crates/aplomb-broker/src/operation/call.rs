@@ -1,0 +1,155 @@
+//! What operations ask of partitions, on the shard that owns them.
+
+use std::any::Any;
+use std::fmt::Debug;
+
+use aplomb_model::{ErrorCode, Offset};
+
+use crate::calls::{
+    Answer, AppendCall, AppendRefusal, Asker, FindOffset, FoundOffset, PartitionKey, ReadCall, ReadRefusal,
+    Slot,
+};
+use crate::partition::{Effects, Partition};
+use crate::ports::Now;
+use crate::storage::Storage;
+
+/// The calls that an operation makes.
+pub(crate) type Calls = Vec<(Slot, PartitionKey, PartitionCall)>;
+
+/// What is asked of a partition.
+#[derive(Debug)]
+pub struct PartitionCall(What);
+
+#[derive(Debug)]
+enum What {
+    Append(AppendCall),
+    Read(ReadCall),
+    Find(FindOffset),
+    Watch { seen: Offset, start: Offset },
+    Cancel,
+    Question(Box<dyn Erased>),
+}
+
+/// Where a question is asked.
+pub(crate) struct Place<'a> {
+    pub(crate) partition: &'a mut Partition,
+    pub(crate) storage: &'a mut Storage,
+    pub(crate) fx: &'a mut Effects,
+}
+
+/// A question of an API's own, answered at once from what the partition knows.
+pub(crate) trait Question: Debug + Send + 'static {
+    /// The answer.
+    type Answer: Debug + Send + 'static;
+
+    /// Asks it.
+    ///
+    /// # Errors
+    /// The code for the partition's part of the response.
+    fn ask(self, place: &mut Place<'_>) -> Result<Self::Answer, ErrorCode>;
+}
+
+/// A question without its type.
+trait Erased: Debug + Send {
+    fn ask(self: Box<Self>, place: &mut Place<'_>) -> Box<dyn Any + Send>;
+    fn refuse(self: Box<Self>, error: ErrorCode) -> Box<dyn Any + Send>;
+}
+
+impl<Q: Question> Erased for Q {
+    fn ask(self: Box<Self>, place: &mut Place<'_>) -> Box<dyn Any + Send> {
+        Box::new((*self).ask(place))
+    }
+
+    fn refuse(self: Box<Self>, error: ErrorCode) -> Box<dyn Any + Send> {
+        Box::new(Err::<Q::Answer, ErrorCode>(error))
+    }
+}
+
+/// Something that one partition is asked and that is answered once.
+pub(crate) trait Ask: Debug {
+    /// The answer.
+    type Answer;
+
+    fn call(self) -> PartitionCall;
+
+    /// The answer to this, as it comes back.
+    fn take(answer: Answer) -> Result<Self::Answer, ErrorCode>;
+}
+
+impl<Q: Question> Ask for Q {
+    type Answer = Q::Answer;
+
+    fn call(self) -> PartitionCall {
+        PartitionCall(What::Question(Box::new(self)))
+    }
+
+    fn take(answer: Answer) -> Result<Q::Answer, ErrorCode> {
+        let Answer::Told(told) = answer else { panic!("a question is answered, not {answer:?}") };
+        *told.downcast().expect("a question is answered by what it asks for")
+    }
+}
+
+impl PartitionCall {
+    pub(crate) fn append(call: AppendCall) -> Self {
+        Self(What::Append(call))
+    }
+
+    pub(crate) fn read(call: ReadCall) -> Self {
+        Self(What::Read(call))
+    }
+
+    pub(crate) fn find(find: FindOffset) -> Self {
+        Self(What::Find(find))
+    }
+
+    /// To say once when there is more to see than up to `seen`, or something else than records to
+    /// say of a log that started at `start`.
+    pub(crate) fn watch(seen: Offset, start: Offset) -> Self {
+        Self(What::Watch { seen, start })
+    }
+
+    /// The asker waits no longer.
+    pub(crate) fn cancel() -> Self {
+        Self(What::Cancel)
+    }
+
+    /// Does what is asked, or sees to it that it will be done.
+    pub(crate) fn carry_out(self, asker: Asker, place: &mut Place<'_>, now: Now) {
+        let Place { partition, fx, .. } = place;
+        match self.0 {
+            What::Append(call) => partition.append(asker, call, now, fx),
+            What::Read(call) => partition.read(asker, call, fx),
+            What::Find(find) => partition.find_offset(asker, find, fx),
+            What::Watch { seen, start } => partition.watch(asker, seen, start, fx),
+            What::Cancel => partition.cancel(asker),
+            What::Question(question) => {
+                let told = question.ask(place);
+                place.fx.answer(asker, Answer::Told(told));
+            }
+        }
+    }
+
+    /// The answer of a shard that has no such partition. Those who watch or cancel need none.
+    pub(crate) fn refuse(self, error: ErrorCode) -> Option<Answer> {
+        Some(match self.0 {
+            What::Append(_) => Answer::Append(Err(AppendRefusal::new(error))),
+            What::Read(_) => Answer::Read(Err(ReadRefusal::Error { error, log_start: None })),
+            What::Find(_) => Answer::Offset(Err(error)),
+            What::Watch { .. } | What::Cancel => return None,
+            What::Question(question) => Answer::Told(question.refuse(error)),
+        })
+    }
+}
+
+impl Ask for FindOffset {
+    type Answer = FoundOffset;
+
+    fn call(self) -> PartitionCall {
+        PartitionCall::find(self)
+    }
+
+    fn take(answer: Answer) -> Result<FoundOffset, ErrorCode> {
+        let Answer::Offset(found) = answer else { panic!("a lookup finds an offset, not {answer:?}") };
+        found
+    }
+}

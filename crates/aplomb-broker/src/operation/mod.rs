@@ -1,0 +1,97 @@
+//! A request under way: what it asks, what it waits for, what it is answered.
+//!
+//! An API is one file of [`crate::api`]: it takes a request apart ([`Asked`]) and either replies at
+//! once or gives an [`Operation`], which lives on the shard of its connection until the reply. All
+//! that waits is an operation: it has a deadline, an answer for when that comes, and the parts that
+//! still wait for it elsewhere are cancelled when it ends.
+
+mod asked;
+mod call;
+mod decision;
+mod resolve;
+mod scatter;
+
+use std::fmt::Debug;
+
+use aplomb_model::Instant;
+use aplomb_protocol::EncodeError;
+
+pub use self::asked::Api;
+pub(crate) use self::asked::{Asked, Begun, Home, PATIENCE, patience};
+pub use self::call::PartitionCall;
+pub(crate) use self::call::{Ask, Calls, Place, Question};
+pub(crate) use self::decision::DecisionOp;
+pub(crate) use self::resolve::{UNKNOWN_PARTITION, named, resolve};
+pub(crate) use self::scatter::Scatter;
+use crate::calls::{Answer, PartitionKey, Slot};
+use crate::fetch_sessions::FetchSessions;
+use crate::ports::Reply;
+use crate::storage::Storage;
+
+/// A reply that cannot be written is a fault of ours; the connection is closed and the fault logged.
+pub(crate) type Replied = Result<Reply, EncodeError>;
+
+/// What an operation wants next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Answers are to come, or the deadline.
+    Wait,
+    /// The same, with another deadline.
+    WaitUntil(Instant),
+    /// To be answered.
+    Reply,
+}
+
+/// What an operation is counted as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Produce,
+    Fetch,
+    Other,
+}
+
+/// Where a part of an operation waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WaitsAt {
+    Partition(PartitionKey),
+    /// The controller.
+    Head,
+}
+
+/// What there is to make a reply of, beside the answers.
+pub(crate) struct ReplyContext<'a> {
+    pub(crate) sessions: &'a mut FetchSessions,
+    pub(crate) storage: &'a Storage,
+    pub(crate) now: Instant,
+}
+
+/// One request under way. Every API is one of these, or is answered at once; the desk knows no
+/// other.
+pub(crate) trait Operation: Debug + Send {
+    /// Takes the answer of a part.
+    fn on_answer(&mut self, slot: Slot, answer: Answer);
+
+    /// A part that watches its partition has more to ask of it.
+    fn on_woken(&mut self, slot: Slot, _: &mut Calls) {
+        panic!("part {slot} of {self:?} is woken, and watches nothing");
+    }
+
+    /// The deadline has come. [`Self::progress`] says whether it is the end.
+    fn on_deadline(&mut self);
+
+    /// What is to happen next. Parts that are to be asked go to `calls`.
+    fn progress(&mut self, now: Instant, calls: &mut Calls) -> Progress;
+
+    /// The parts that wait elsewhere, to be cancelled there when the operation ends.
+    fn waits_at(&self, _: &mut dyn FnMut(Slot, WaitsAt)) {}
+
+    /// The broker stops: not to wait for anything that may take long.
+    fn hurry(&mut self) {}
+
+    fn kind(&self) -> Kind {
+        Kind::Other
+    }
+
+    /// The reply, when [`Self::progress`] has said so.
+    fn reply(self: Box<Self>, context: &mut ReplyContext<'_>) -> Replied;
+}

@@ -1,0 +1,76 @@
+//! Requests that ask the same of many partitions, once: a response that is filled in as they answer.
+
+use aplomb_model::{ErrorCode, Instant};
+use aplomb_protocol::Message;
+
+use super::{Ask, Calls, Operation, Progress, Replied, ReplyContext};
+use crate::calls::{Answer, PartitionKey, Slot};
+use crate::reply::ReplyTo;
+
+/// Where in a response the answer of a partition goes: topic, partition.
+pub(crate) type Cell = (usize, usize);
+
+/// Puts a partition's answer in its place in the response of a version.
+pub(crate) type Fill<R, Q> = fn(&mut R, Cell, Result<<Q as Ask>::Answer, ErrorCode>, version: i16);
+
+/// A request that waits for its partitions. What has not answered when the time is up stays as the
+/// response had it at first.
+pub(crate) struct Scatter<R, Q: Ask> {
+    to: ReplyTo,
+    response: R,
+    /// Of each slot: where its answer goes, and the partition while it has not answered.
+    parts: Vec<(Cell, Option<PartitionKey>)>,
+    outstanding: usize,
+    fill: Fill<R, Q>,
+}
+
+impl<R, Q: Ask> std::fmt::Debug for Scatter<R, Q> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}, {} of {} parts outstanding", self.to, self.outstanding, self.parts.len())
+    }
+}
+
+impl<R: Message, Q: Ask> Scatter<R, Q> {
+    pub(crate) fn new(to: ReplyTo, response: R, fill: Fill<R, Q>) -> Self {
+        Self { to, response, parts: Vec::new(), outstanding: 0, fill }
+    }
+
+    /// Asks a partition; the answer goes to `cell`.
+    pub(crate) fn ask(&mut self, cell: Cell, key: PartitionKey, question: Q, calls: &mut Calls) {
+        let slot = Slot::try_from(self.parts.len()).expect("a frame has fewer partitions than that");
+        self.parts.push((cell, Some(key)));
+        self.outstanding += 1;
+        calls.push((slot, key, question.call()));
+    }
+
+    /// Fills in what is known without asking.
+    pub(crate) fn fill(&mut self, cell: Cell, error: ErrorCode) {
+        (self.fill)(&mut self.response, cell, Err(error), self.to.version);
+    }
+
+    /// The response as it is so far.
+    pub(crate) fn response(&mut self) -> &mut R {
+        &mut self.response
+    }
+}
+
+impl<R: Message + Send + 'static, Q: Ask + 'static> Operation for Scatter<R, Q> {
+    fn on_answer(&mut self, slot: Slot, answer: Answer) {
+        let (cell, waits_at) = &mut self.parts[slot as usize];
+        assert!(waits_at.take().is_some(), "a partition answers once");
+        (self.fill)(&mut self.response, *cell, Q::take(answer), self.to.version);
+        self.outstanding -= 1;
+    }
+
+    fn on_deadline(&mut self) {
+        self.outstanding = 0;
+    }
+
+    fn progress(&mut self, _: Instant, _: &mut Calls) -> Progress {
+        if self.outstanding == 0 { Progress::Reply } else { Progress::Wait }
+    }
+
+    fn reply(self: Box<Self>, _: &mut ReplyContext<'_>) -> Replied {
+        self.to.with(&self.response)
+    }
+}

@@ -1,0 +1,88 @@
+//! Producers of which a batch found no memory in time.
+//!
+//! The log takes the next batch of a producer that it does not know, whatever its sequence. So a
+//! batch that was refused for want of memory must come again before the ones that were sent behind
+//! it: otherwise it would be lost in the middle. Of a producer that the log knows it takes only the
+//! batch that is due.
+
+use std::collections::{BTreeMap, HashMap};
+
+use aplomb_model::ProducerId;
+use aplomb_model::batch::ProducerStamp;
+
+/// So many producers are remembered; beyond that the one that was late first is forgotten.
+const PRODUCERS: usize = 1000;
+
+/// Producers that are late.
+///
+/// What always holds: both tables have the same ones, at most [`PRODUCERS`].
+#[derive(Debug, Default)]
+pub(super) struct LateProducers {
+    by_id: HashMap<ProducerId, (u64, ProducerStamp)>,
+    by_turn: BTreeMap<u64, ProducerId>,
+    next: u64,
+}
+
+impl LateProducers {
+    /// A batch was refused. Only the first of a producer counts: the others are behind it.
+    pub(super) fn note(&mut self, stamp: ProducerStamp) {
+        if self.by_id.contains_key(&stamp.id) {
+            return;
+        }
+        if self.by_id.len() == PRODUCERS {
+            let (_, oldest) = self.by_turn.pop_first().expect("both tables have the same ones");
+            self.by_id.remove(&oldest);
+        }
+        self.by_id.insert(stamp.id, (self.next, stamp));
+        self.by_turn.insert(self.next, stamp.id);
+        self.next += 1;
+    }
+
+    /// Whether a batch is ahead of one of its producer that was refused and has not come again.
+    /// When that one comes, it is forgotten.
+    pub(super) fn is_ahead(&mut self, stamp: ProducerStamp) -> bool {
+        let Some((turn, late)) = self.by_id.get(&stamp.id).copied() else { return false };
+        if late.epoch == stamp.epoch && late.base_sequence < stamp.base_sequence {
+            return true;
+        }
+        self.by_id.remove(&stamp.id);
+        self.by_turn.remove(&turn);
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aplomb_model::ProducerEpoch;
+
+    use super::*;
+
+    fn stamp(id: i64, sequence: i32) -> ProducerStamp {
+        let id = ProducerId::from_wire(id).expect("not negative");
+        ProducerStamp { id, epoch: ProducerEpoch(0), base_sequence: sequence }
+    }
+
+    #[test]
+    fn what_was_sent_behind_a_late_batch_has_to_wait_for_it() {
+        let mut late = LateProducers::default();
+        late.note(stamp(1, 10));
+        late.note(stamp(1, 15));
+        assert!(late.is_ahead(stamp(1, 15)));
+        assert!(!late.is_ahead(stamp(2, 15)));
+        assert!(!late.is_ahead(stamp(1, 10)), "it has come again");
+        assert!(!late.is_ahead(stamp(1, 15)));
+    }
+
+    #[test]
+    fn the_one_that_was_late_first_is_forgotten_when_there_are_too_many() {
+        let mut late = LateProducers::default();
+        let count = i64::try_from(PRODUCERS).expect("few");
+        for id in 0..=count {
+            late.note(stamp(id, 10));
+        }
+        assert!(!late.is_ahead(stamp(0, 20)));
+        assert!(late.is_ahead(stamp(1, 20)));
+        assert!(late.is_ahead(stamp(count, 20)));
+        assert_eq!((late.by_id.len(), late.by_turn.len()), (PRODUCERS, PRODUCERS));
+    }
+}

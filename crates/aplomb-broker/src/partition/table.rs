@@ -1,0 +1,95 @@
+//! The partitions of a shard.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+
+use aplomb_disk_api::DiskIndex;
+use aplomb_model::Instant;
+
+use super::{Effects, Partition};
+use crate::calls::PartitionKey;
+use crate::ports::Now;
+
+/// How soon appends that wait for memory are tried again.
+const RETRY: Duration = Duration::from_millis(2);
+
+/// All partitions of a shard, and which of them have appends that wait for memory.
+#[derive(Debug, Default)]
+pub(crate) struct Partitions {
+    by_key: HashMap<PartitionKey, Partition>,
+    starved: BTreeSet<PartitionKey>,
+    retry_at: Option<Instant>,
+}
+
+impl Partitions {
+    pub(crate) fn get(&self, key: PartitionKey) -> Option<&Partition> {
+        self.by_key.get(&key)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: PartitionKey) -> Option<&mut Partition> {
+        self.by_key.get_mut(&key)
+    }
+
+    /// The partition, if it is still on the disk that it was on when it had moved so many times.
+    pub(crate) fn get_on(&mut self, key: PartitionKey, residence: u32) -> Option<&mut Partition> {
+        self.by_key.get_mut(&key).filter(|partition| partition.residence() == residence)
+    }
+
+    pub(crate) fn insert(&mut self, partition: Partition) {
+        let key = partition.key();
+        let before = self.by_key.insert(key, partition);
+        assert!(before.is_none(), "{key:?} is here already");
+    }
+
+    pub(crate) fn remove(&mut self, key: PartitionKey) -> Option<Partition> {
+        self.starved.remove(&key);
+        self.by_key.remove(&key)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Partition> {
+        self.by_key.values()
+    }
+
+    /// All keys, in an order that a simulation can repeat.
+    pub(crate) fn keys(&self) -> Vec<PartitionKey> {
+        let mut keys: Vec<PartitionKey> = self.by_key.keys().copied().collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// The keys of those on a disk, in an order that a simulation can repeat.
+    pub(crate) fn keys_on(&self, disk: DiskIndex) -> Vec<PartitionKey> {
+        let here = self.by_key.values().filter(|partition| partition.disk() == disk);
+        let mut keys: Vec<PartitionKey> = here.map(Partition::key).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// Appends of a partition wait for memory.
+    pub(crate) fn on_starved(&mut self, key: PartitionKey, now: Instant) {
+        self.starved.insert(key);
+        self.retry_at.get_or_insert(now + RETRY);
+    }
+
+    /// When [`Self::retry_starved`] has something to do.
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        self.retry_at
+    }
+
+    /// Tries again what waits for memory, if its time has come. Whether some of it waits for memory
+    /// that the disk has and that others hold.
+    pub(crate) fn retry_starved(&mut self, now: Now, fx: &mut Effects) -> bool {
+        if self.retry_at.take_if(|at| *at <= now.instant).is_none() {
+            return false;
+        }
+        let mut short = false;
+        for key in std::mem::take(&mut self.starved) {
+            let partition = self.by_key.get_mut(&key).expect("a partition that goes is not starved");
+            if partition.retry_waiting(now, fx) {
+                short |= partition.log().tail().share().shortage() > 0;
+                self.on_starved(key, now.instant);
+            }
+        }
+        short
+    }
+}

@@ -1,0 +1,101 @@
+//! What shards say to each other. Calls of one shard to another arrive in the order in which they
+//! were made, so a client's pipelined batches keep theirs.
+
+use std::sync::Arc;
+
+use aplomb_model::TopicPartition;
+
+use crate::calls::{Answer, OpId, PartitionKey, Slot};
+use crate::head::HeadMessage;
+use crate::metadata::{Delta, MetadataImage};
+use crate::operation::PartitionCall;
+use crate::ports::{Event, Reply, Request, RequestId, ShardId};
+use crate::storage::StorageMessage;
+
+/// One message from shard to shard.
+#[derive(Debug)]
+pub enum ShardMessage {
+    /// Answer this request: it is for the controller, which lives where you are.
+    Request(Request),
+    /// Parts of an operation for partitions that you own.
+    Calls {
+        /// The operation to answer to.
+        op: OpId,
+        /// The parts, in order.
+        calls: Vec<(Slot, PartitionKey, PartitionCall)>,
+    },
+    /// Answers to calls of yours.
+    Answers {
+        /// The operation.
+        op: OpId,
+        /// The parts.
+        answers: Vec<(Slot, Answer)>,
+    },
+    /// A partition that the operation watches has something to say.
+    Woken {
+        /// The operation.
+        op: OpId,
+        /// Which of its parts.
+        slot: Slot,
+    },
+    /// The metadata changed.
+    Image {
+        /// The whole of it.
+        image: Arc<MetadataImage>,
+        /// What is different.
+        delta: Arc<Delta>,
+        /// Counts the images of this process.
+        generation: u64,
+    },
+    /// All that a change of metadata asks of my partitions is done.
+    ImageApplied {
+        /// Which image.
+        generation: u64,
+    },
+    /// For the controller.
+    Head(HeadMessage),
+    /// From storage to storage.
+    Storage(StorageMessage),
+    /// Nothing on any disk is a deleted partition's any more: its name is free.
+    NameFree {
+        /// Which partition.
+        key: PartitionKey,
+        /// Its name.
+        name: TopicPartition,
+    },
+    /// All my partitions are closed, or given up.
+    Closed {
+        /// For each log directory, whether everything in it was closed cleanly.
+        clean: Vec<bool>,
+    },
+}
+
+/// One thing that a shard wants done.
+#[derive(Debug)]
+pub enum Output {
+    /// Answer a request. Its connection may live on another shard.
+    Reply {
+        /// Which.
+        id: RequestId,
+        /// How.
+        reply: Reply,
+    },
+    /// Pass a message to another shard.
+    Send {
+        /// The receiver.
+        to: ShardId,
+        /// The message.
+        message: ShardMessage,
+    },
+    /// Write an event to the log.
+    Event(Event),
+    /// Other limits for connections from here on. Those that are there stay.
+    ConnectionLimits {
+        /// In all.
+        total: u32,
+        /// From one address.
+        per_ip: u32,
+        /// From certain addresses; `None` leaves these as they are.
+        overrides: Option<Vec<(std::net::IpAddr, u32)>>,
+    },
+}

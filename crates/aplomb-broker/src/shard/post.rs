@@ -1,0 +1,89 @@
+//! What leaves a shard in a turn: gathered, and handed over when the turn is over. What is for the
+//! shard itself comes back at once.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::{Output, ShardMessage};
+use crate::calls::{Answer, OpId, PartitionKey, Slot};
+use crate::operation::{Calls, PartitionCall};
+use crate::ports::ShardId;
+
+/// What is for the shard itself.
+#[derive(Debug)]
+pub(super) enum Local {
+    Message(ShardMessage),
+    Answer(OpId, Slot, Answer),
+    Woken(OpId, Slot),
+}
+
+/// The post of a shard.
+#[derive(Debug)]
+pub(super) struct Post {
+    me: ShardId,
+    local: VecDeque<Local>,
+    out: Vec<Output>,
+    /// Calls by their operation: the order of operations is that of their requests.
+    calls: BTreeMap<(ShardId, OpId), Calls>,
+    answers: BTreeMap<OpId, Vec<(Slot, Answer)>>,
+}
+
+impl Post {
+    pub(super) fn new(me: ShardId) -> Self {
+        let (local, out) = (VecDeque::new(), Vec::new());
+        Self { me, local, out, calls: BTreeMap::new(), answers: BTreeMap::new() }
+    }
+
+    pub(super) fn push(&mut self, output: Output) {
+        self.out.push(output);
+    }
+
+    /// Says something to a shard, this one included.
+    pub(super) fn send(&mut self, to: ShardId, message: ShardMessage) {
+        if to == self.me {
+            self.local.push_back(Local::Message(message));
+        } else {
+            self.out.push(Output::Send { to, message });
+        }
+    }
+
+    /// Asks a partition of another shard.
+    pub(super) fn call(&mut self, to: ShardId, op: OpId, slot: Slot, key: PartitionKey, call: PartitionCall) {
+        assert_ne!(to, self.me, "what is asked here is asked at once");
+        self.calls.entry((to, op)).or_default().push((slot, key, call));
+    }
+
+    /// Answers an operation, wherever it is.
+    pub(super) fn answer(&mut self, op: OpId, slot: Slot, answer: Answer) {
+        if op.shard == self.me {
+            self.local.push_back(Local::Answer(op, slot, answer));
+        } else {
+            self.answers.entry(op).or_default().push((slot, answer));
+        }
+    }
+
+    /// Wakes a part of an operation, wherever it is.
+    pub(super) fn wake(&mut self, op: OpId, slot: Slot) {
+        if op.shard == self.me {
+            self.local.push_back(Local::Woken(op, slot));
+        } else {
+            self.out.push(Output::Send { to: op.shard, message: ShardMessage::Woken { op, slot } });
+        }
+    }
+
+    /// The next that is for the shard itself.
+    pub(super) fn take_local(&mut self) -> Option<Local> {
+        self.local.pop_front()
+    }
+
+    /// Hands over what is for others.
+    pub(super) fn hand_over(&mut self, out: &mut Vec<Output>) {
+        assert!(self.local.is_empty(), "what is for the shard itself is carried out within the turn");
+        out.append(&mut self.out);
+        for ((to, op), calls) in std::mem::take(&mut self.calls) {
+            out.push(Output::Send { to, message: ShardMessage::Calls { op, calls } });
+        }
+        for (op, answers) in std::mem::take(&mut self.answers) {
+            out.push(Output::Send { to: op.shard, message: ShardMessage::Answers { op, answers } });
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! Partitions that move to another log directory of this broker (AlterReplicaLogDirs) while they are produced to and consumed.
+//!
+//! The way of a move from disk A to disk B:
+//!
+//! 1. **Claim.** `topic-N.<uuid>-future` is made on B, with the topic's id in it.
+//! 2. **Copy.** Segments go over, oldest first, of the same names and the same bytes ([`aplomb_log::future`]): what A's files have by reads
+//!    of A's read lane, the rest from the tail. One step at a time; each waits for the one before, for memory of A's budget for readers,
+//!    and for the rate that the operator allows. The log goes on as if nothing were.
+//! 3. **State.** When the copy is close, the producers' snapshots and the leader epochs follow, all of it is synced, and B's checkpoint files
+//!    get the copy's recovery point and log start.
+//! 4. **Name.** The copy's directory becomes `topic-N`. From here on there are two of that name.
+//! 5. **Change.** As soon as what the copy lacks is small and in the tail, the log changes disks in one turn of the shard's loop: the bytes that B's files
+//!    lack go into memory of B's share, indexes and files are those of B, and A's share gets its memory back. Whoever waited for A's sync waits
+//!    for B's. Reads that were asked of A are asked anew of B, if A's files are gone.
+//! 6. **Settle.** B syncs all that there was at the change; then the metadata log gets B's id (PartitionChangeRecord); then A's directory gets a name
+//!    that ends in `-delete`, and A's checkpoint files forget the partition.
+//!
+//! What always holds, whatever ends the process and wherever it does: before the change A has everything, in files or in memory of its share; after
+//! it B has. Both copies are beginnings of the same log, so that of two directories `topic-N` **the one that reaches further is the log**
+//! (`startup/load.rs`), also after a power cut: A is kept until B has made durable all that A ever promised. The metadata follows what is
+//! found. A stop leaves a move as it is. A directory that is still named `-future` never is the log: the move begins again.
+//!
+//! A disk that freezes holds up its own steps only: before the change the log never waits for B, after it never for A. If A is lost before the change
+//! the partition is offline and the move over, as in Apache Kafka; if B is, the log stays where it is. After the change it is the other way round.
+//!
+//! Next: [`steps`] for one step after the other, [`ending`] for how moves end.
+
+mod ending;
+mod steps;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use aplomb_disk_api::{DiskCommand, DiskError, DiskIndex, Done, FileName};
+use aplomb_log::Loan;
+use aplomb_log::future::{CopyState, LogCopy};
+use aplomb_model::{DirectoryId, ErrorCode, Instant, Offset, TopicPartition};
+use bytes::Bytes;
+
+use super::checkpoints::CheckpointEntry;
+use super::purpose::Purpose;
+use super::{Disks, Ground, StorageEffect};
+use crate::calls::PartitionKey;
+use crate::partition::Partition;
+
+/// So many moves of one shard copy at the same time; others wait their turn.
+const AT_ONCE: usize = 4;
+
+/// The rate at which all shards together copy.
+#[derive(Debug, Default)]
+pub struct MoveRate {
+    /// When the next step may begin, in nanoseconds of the monotonic clock.
+    free_at: AtomicU64,
+}
+
+impl MoveRate {
+    /// Whether a step may begin; otherwise when to ask again.
+    fn check(&self, now: Instant) -> Result<(), Instant> {
+        let free_at = Duration::from_nanos(self.free_at.load(Ordering::Relaxed));
+        let free_at = Instant::START + free_at;
+        if free_at <= now { Ok(()) } else { Err(free_at) }
+    }
+
+    /// So many bytes were copied, of so many that may be in a second.
+    fn spend(&self, bytes: u64, per_second: u64, now: Instant) {
+        let cost = u128::from(bytes) * 1_000_000_000 / u128::from(per_second.max(1));
+        let cost = u64::try_from(cost).unwrap_or(u64::MAX);
+        let now = now.as_nanos();
+        let later = |free_at: u64| Some(free_at.max(now).saturating_add(cost));
+        // The update is never refused.
+        let _ = self.free_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later);
+    }
+}
+
+/// The future replicas of one shard.
+#[derive(Debug)]
+pub(crate) struct FutureReplicas {
+    under_way: BTreeMap<PartitionKey, Move>,
+    next: u64,
+    rate: Arc<MoveRate>,
+    /// Partitions that were found elsewhere than the metadata says.
+    unassigned: Vec<(PartitionKey, DirectoryId)>,
+}
+
+/// How large a partition's log is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PartitionSize {
+    /// The disk that it is on.
+    pub(crate) disk: DiskIndex,
+    /// Bytes in its segments, those that only memory has included.
+    pub(crate) bytes: u64,
+    /// The copy that is to take its place, while it moves.
+    pub(crate) future: Option<FutureSize>,
+}
+
+/// How far a partition has moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FutureSize {
+    /// The disk that it moves to.
+    pub(crate) disk: DiskIndex,
+    /// Bytes of it that are there.
+    pub(crate) bytes: u64,
+    /// Offsets that are not.
+    pub(crate) lag: u64,
+}
+
+/// One move.
+#[derive(Debug)]
+struct Move {
+    /// Unlike that of any other move of the shard.
+    number: u64,
+    name: TopicPartition,
+    from: DiskIndex,
+    to: DiskIndex,
+    /// The directory on `to` that was made for the copy, or, after the change, the one on `from`.
+    directory: Option<String>,
+    copy: Option<Box<LogCopy>>,
+    /// What the checkpoint file of `to` says of the copy, or is being told.
+    recorded: Option<CheckpointEntry>,
+    /// The log is on the new disk.
+    changed: bool,
+    stage: Stage,
+    /// Commands that have not ended.
+    pending: usize,
+    /// Memory for what is read.
+    loan: Option<Loan>,
+    /// What the last read brought; `None` in it: there is no such file.
+    read: Option<Option<Bytes>>,
+    unsynced: u64,
+    /// Nothing is done before.
+    rest: Option<Instant>,
+    /// It is to end without a change.
+    cancelled: bool,
+    /// Where the partition is to go when this is over.
+    then: Option<DiskIndex>,
+    /// The partition was deleted, and its directory on this disk has another name already.
+    deleted_on: Option<DiskIndex>,
+    deleted: bool,
+}
+
+/// What comes next.
+#[derive(Debug)]
+enum Stage {
+    /// The directory is to be made.
+    Claim,
+    /// It is there, and too many others copy.
+    Queue,
+    Copy,
+    /// A read of the source is under way.
+    Read,
+    /// Snapshots are copied: those that are left, and the beginning of the first.
+    Snapshots {
+        state: Box<CopyState>,
+        begun: Vec<u8>,
+        asked: bool,
+    },
+    /// The state is being synced.
+    State,
+    /// The checkpoint file is being written.
+    Record {
+        done: bool,
+    },
+    /// The directory is getting its name.
+    Name,
+    /// The change has happened, and the disk syncs what there was.
+    Settle,
+    /// The metadata is to say where the log is.
+    Assign {
+        asked: Option<Instant>,
+    },
+    /// What the old disk was told before the change has to end.
+    Drain,
+    /// The last of the old disk's writes are about to end.
+    Fence,
+    /// A disk is lost, and a directory on another has to go if the topic is deleted.
+    Parked,
+    /// The directory that is not needed any more gets another name.
+    Leave {
+        disk: DiskIndex,
+    },
+    /// It has one, by which it is to be deleted.
+    Left {
+        disk: DiskIndex,
+        name: FileName,
+    },
+    /// The checkpoint files of its disk forget it.
+    Forget {
+        disk: DiskIndex,
+        done: bool,
+    },
+    Over,
+}
+
+impl Move {
+    /// Whether there are two directories of the log's name.
+    fn is_named(&self) -> bool {
+        self.copy.as_ref().is_some_and(|copy| copy.directory() == self.serving())
+    }
+
+    fn serving(&self) -> String {
+        self.name.to_string()
+    }
+}
+
+impl FutureReplicas {
+    pub(super) fn new(rate: Arc<MoveRate>) -> Self {
+        Self { under_way: BTreeMap::new(), next: 0, rate, unassigned: Vec::new() }
+    }
+
+    /// A partition was found on a disk that the metadata does not name.
+    pub(super) fn found(&mut self, key: PartitionKey, directory: DirectoryId) {
+        self.unassigned.push((key, directory));
+    }
+
+    /// How large a partition is, here and where it goes. `None`: its disk is lost.
+    pub(super) fn size_of(&self, partition: &Partition) -> Option<PartitionSize> {
+        let log = partition.log();
+        let moves = self.under_way.get(&partition.key()).filter(|m| !m.changed && !m.cancelled);
+        let future = moves.map(|m| {
+            let (bytes, end) = m.copy.as_ref().map_or((0, Offset::ZERO), |copy| (copy.bytes(), copy.end()));
+            let end = end.max(log.start()).min(log.end());
+            FutureSize { disk: m.to, bytes, lag: log.end().distance_from(end) }
+        });
+        (!partition.is_offline()).then(|| PartitionSize { disk: partition.disk(), bytes: log.size(), future })
+    }
+
+    /// When the next step is due. A stop leaves moves as they are, but that others wait for the
+    /// names of deleted partitions.
+    pub(super) fn wake_at(&self, stops: bool) -> Option<Instant> {
+        let goes_on = self.under_way.values().filter(|m| m.pending == 0 && (!stops || m.deleted));
+        goes_on.filter_map(|m| m.rest).min()
+    }
+
+    /// The partition's topic is deleted.
+    pub(super) fn on_deleted(&mut self, key: PartitionKey) {
+        if let Some(m) = self.under_way.get_mut(&key) {
+            m.cancelled = true;
+            m.deleted = true;
+            m.then = None;
+        }
+    }
+
+    /// A deleted partition's directory on a disk has another name. Whether its name is free only
+    /// when the move is over, since there is another directory.
+    pub(super) fn hold_back(&mut self, key: PartitionKey, disk: DiskIndex) -> bool {
+        let Some(m) = self.under_way.get_mut(&key) else { return false };
+        m.deleted_on = Some(disk);
+        true
+    }
+
+    /// A partition is to go to a disk, or to stay where it is
+    /// (`ReplicaManager.alterReplicaLogDirs`).
+    ///
+    /// # Errors
+    /// The code that says why it does not.
+    pub(super) fn ask(
+        &mut self,
+        partition: &Partition,
+        to: DiskIndex,
+        disks: &Disks,
+    ) -> Result<(), ErrorCode> {
+        let key = partition.key();
+        if partition.is_offline() || disks.is_lost(to) {
+            return Err(ErrorCode::KafkaStorageError);
+        }
+        if let Some(m) = self.under_way.get_mut(&key) {
+            if !m.changed && !m.cancelled && m.to != to {
+                m.cancelled = true;
+            } else if !m.changed && !m.cancelled {
+                return Ok(());
+            }
+            m.then = (to != partition.disk()).then_some(to);
+            return Ok(());
+        }
+        if partition.disk() == to {
+            return Ok(());
+        }
+        // With one of them offline, nobody knows whether there is a copy already.
+        if disks.is_any_lost() {
+            return Err(ErrorCode::KafkaStorageError);
+        }
+        self.begin(partition, to);
+        Ok(())
+    }
+
+    /// Begins a move.
+    pub(super) fn begin(&mut self, partition: &Partition, to: DiskIndex) {
+        let number = self.next;
+        self.next += 1;
+        let m = Move {
+            number,
+            name: partition.name().clone(),
+            from: partition.disk(),
+            to,
+            directory: None,
+            copy: None,
+            recorded: None,
+            changed: false,
+            stage: Stage::Claim,
+            pending: 0,
+            loan: None,
+            read: None,
+            unsynced: 0,
+            rest: Some(Instant::START),
+            cancelled: false,
+            then: None,
+            deleted_on: None,
+            deleted: false,
+        };
+        self.under_way.insert(partition.key(), m);
+    }
+
+    /// A command of a move has ended.
+    pub(super) fn on_step(&mut self, key: PartitionKey, number: u64, result: Result<Done, DiskError>) {
+        // A move that is over has no commands under way, but its partition may move again.
+        let Some(m) = self.under_way.get_mut(&key).filter(|m| m.number == number) else { return };
+        m.pending -= 1;
+        match result {
+            Ok(Done::Read(bytes)) => m.read = Some(Some(bytes)),
+            Err(DiskError::NotFound { .. }) => m.read = Some(None),
+            Ok(Done::Nothing | Done::Space { .. } | Done::Job(_)) | Err(_) => {}
+        }
+    }
+
+    /// The checkpoint files of a disk say what they were to say of a partition.
+    pub(super) fn on_recorded(&mut self, disk: DiskIndex, key: PartitionKey) {
+        let Some(m) = self.under_way.get_mut(&key) else { return }; // it is over
+        match &mut m.stage {
+            Stage::Record { done } if disk == m.to => *done = true,
+            Stage::Forget { disk: of, done } if disk == *of => *done = true,
+            _ => {}
+        }
+        m.rest = Some(Instant::START);
+    }
+
+    /// Takes every move as far as it gets. A stop leaves them as they are, as above.
+    pub(super) fn poll(&mut self, stops: bool, ground: &mut Ground<'_>) {
+        if !self.unassigned.is_empty() && !stops {
+            let found = std::mem::take(&mut self.unassigned);
+            ground.effects.push(StorageEffect::Assign(found));
+        }
+        let is_due = |m: &Move| {
+            m.pending == 0 && m.rest.is_none_or(|rest| rest <= ground.now.instant) && (!stops || m.deleted)
+        };
+        let due = self.under_way.iter().filter(|(_, m)| is_due(m));
+        let due: Vec<PartitionKey> = due.map(|(key, _)| *key).collect();
+        for key in due {
+            let Some(mut m) = self.under_way.remove(&key) else { continue };
+            m.rest = None;
+            let copying = self.under_way.values().filter(|m| m.copy.is_some()).count();
+            let others = Others { copying, rate: &self.rate };
+            while m.pending == 0 && m.rest.is_none() && !matches!(m.stage, Stage::Over) {
+                if !m.step(key, &others, ground) {
+                    break;
+                }
+            }
+            if matches!(m.stage, Stage::Over) {
+                self.end(key, m, ground);
+            } else {
+                self.under_way.insert(key, m);
+            }
+        }
+    }
+
+    /// A move is over: what waited for it goes on.
+    fn end(&mut self, key: PartitionKey, m: Move, ground: &mut Ground<'_>) {
+        if let Some(disk) = m.deleted_on {
+            ground.forget(disk, key, m.name);
+        } else if let Some(then) = m.then
+            && let Some(partition) = ground.partitions.get(key)
+            && partition.disk() != then
+            && !ground.disks.is_lost(then)
+        {
+            self.begin(partition, then);
+        }
+    }
+}
+
+impl Move {
+    /// Gives a disk a command of the move.
+    fn submit(&mut self, to: DiskIndex, command: DiskCommand, key: PartitionKey, ground: &mut Ground<'_>) {
+        self.pending += 1;
+        let purpose = Purpose::Future { key, number: self.number };
+        ground.disks.submit(to, command, purpose, ground.now.instant);
+    }
+}
+
+/// What a move has to know of the others.
+struct Others<'a> {
+    /// How many of them copy.
+    copying: usize,
+    rate: &'a MoveRate,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_copied_takes_the_time_that_its_bytes_may() {
+        let rate = MoveRate::default();
+        let start = Instant::START + Duration::from_secs(5);
+        assert_eq!(rate.check(start), Ok(()));
+        rate.spend(1_000_000, 500_000, start);
+        assert_eq!(rate.check(start), Err(start + Duration::from_secs(2)));
+        rate.spend(500_000, 500_000, start);
+        assert_eq!(rate.check(start + Duration::from_secs(2)), Err(start + Duration::from_secs(3)));
+        assert_eq!(rate.check(start + Duration::from_secs(3)), Ok(()));
+    }
+}

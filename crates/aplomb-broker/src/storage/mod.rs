@@ -1,0 +1,480 @@
+//! A shard's side of its disks: rounds of syncs, cold reads, checkpoint files, retention,
+//! deletions, future replicas.
+//!
+//! What always holds: nothing here waits for a disk. Commands go out with a [`Purpose`], and who
+//! goes on when one ends is the room that the purpose names.
+//!
+//! Next: [`disk`] for rounds and checkpoints, [`cold`] for reads of old records, [`checkpoints`]
+//! for the files with the recovery points, [`future`] for replicas that move to another disk.
+
+pub(crate) mod checkpoints;
+mod closing;
+mod cold;
+mod deletions;
+mod disk;
+mod disks;
+mod future;
+mod ground;
+mod message;
+mod port;
+mod purpose;
+mod retention;
+mod rhythm;
+mod small_files;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aplomb_disk_api::{Completion, DiskCommand, DiskError, DiskIndex, Done, FileName, Lane};
+use aplomb_model::{DirectoryId, ErrorCode, Instant, Offset, TopicPartition};
+
+use self::checkpoints::{CheckpointChange, CheckpointEntry, Checkpoints, Written};
+use self::cold::ColdReads;
+use self::deletions::Deletions;
+pub(crate) use self::disk::ShardDisk;
+pub(crate) use self::disks::{Disks, LogDirFacts};
+use self::future::FutureReplicas;
+pub use self::future::MoveRate;
+pub(crate) use self::future::PartitionSize;
+use self::ground::Ground;
+use self::message::CHECKPOINTS_SHARD;
+pub(crate) use self::message::StorageEffect;
+pub use self::message::StorageMessage;
+pub(crate) use self::purpose::Purpose;
+use self::retention::Retention;
+pub(crate) use self::rhythm::FlushIntervals;
+pub(crate) use self::small_files::{clean_shutdown_marker, partition_metadata};
+use crate::calls::{Answer, PartitionKey, ReadRefusal};
+use crate::figures::{Count, ShardFigures};
+use crate::partition::{ColdWish, Effects, Partition, Partitions};
+use crate::ports::{Event, Now, Severity};
+use crate::view::View;
+
+/// How often a disk is asked how much room it has.
+const SPACE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The storage room of a shard.
+pub(crate) struct Storage {
+    disks: Disks,
+    cold: ColdReads,
+    /// On the shard that keeps them.
+    checkpoints: Option<Checkpoints>,
+    retention: Retention,
+    deletions: Deletions,
+    future: FutureReplicas,
+    space_due: Instant,
+    /// The broker stops: future replicas stay as they are.
+    stops: bool,
+    /// The last checkpoint files are written with the clean shutdown markers, and not before.
+    closes: bool,
+    effects: Vec<StorageEffect>,
+}
+
+/// A room of storage on its ground, the other rooms' fields.
+macro_rules! on_ground {
+    ($storage:ident, $view:expr, $partitions:expr, $now:expr, $fx:expr) => {
+        &mut Ground {
+            view: $view,
+            partitions: $partitions,
+            disks: &mut $storage.disks,
+            deletions: &mut $storage.deletions,
+            now: $now,
+            fx: $fx,
+            effects: &mut $storage.effects,
+        }
+    };
+}
+
+impl Storage {
+    pub(crate) fn new(
+        disks: Disks,
+        checkpoints: Option<Checkpoints>,
+        retention_interval: Duration,
+        rate: Arc<MoveRate>,
+        now: Instant,
+    ) -> Self {
+        Self {
+            disks,
+            cold: ColdReads::default(),
+            checkpoints,
+            retention: Retention::new(retention_interval, now),
+            deletions: Deletions::default(),
+            future: FutureReplicas::new(rate),
+            space_due: now,
+            stops: false,
+            closes: false,
+            effects: Vec::new(),
+        }
+    }
+
+    pub(crate) fn disks(&self) -> &Disks {
+        &self.disks
+    }
+
+    /// Takes what others are to do.
+    pub(crate) fn take_effects(&mut self) -> Vec<StorageEffect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Whether storage wants nothing of others.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.effects.is_empty()
+    }
+
+    /// Whether fetches may have to wait for memory that replies hold.
+    pub(crate) fn is_short_of_memory(&self) -> bool {
+        self.disks.iter().any(|disk| disk.share().reading().is_short())
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        let disks = self.disks.iter().filter_map(ShardDisk::wake_at).min();
+        let checkpoints = self.checkpoints.as_ref().filter(|_| !self.closes).and_then(Checkpoints::wake_at);
+        [
+            disks,
+            checkpoints,
+            self.cold.wake_at(),
+            Some(self.retention.wake_at()),
+            self.deletions.wake_at(),
+            self.future.wake_at(self.stops),
+            Some(self.space_due),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// The time of [`Self::wake_at`] has come.
+    pub(crate) fn on_wake(&mut self, view: &View, partitions: &mut Partitions, now: Now, fx: &mut Effects) {
+        for (key, asker, call) in self.cold.take_waiting(now.instant) {
+            match partitions.get_mut(key) {
+                Some(partition) => partition.read_anew(asker, call, fx),
+                None => {
+                    let error = ErrorCode::UnknownTopicOrPartition;
+                    fx.answer(asker, Answer::Read(Err(ReadRefusal::Error { error, log_start: None })));
+                }
+            }
+        }
+        for disk in self.disks.iter_mut() {
+            disk.retry(now.instant);
+        }
+        self.retention.poll(on_ground!(self, view, partitions, now, fx));
+        self.deletions.poll(&mut self.disks, now.instant);
+        if self.space_due <= now.instant {
+            self.space_due = now.instant + SPACE_INTERVAL;
+            for disk in self.disks.iter_mut().filter(|disk| !disk.is_lost()) {
+                disk.submit(DiskCommand::Space, Purpose::Space, now.instant);
+            }
+        }
+    }
+
+    /// Partitions have been called: moves go on where that changed something.
+    pub(crate) fn poll_future(
+        &mut self,
+        view: &View,
+        partitions: &mut Partitions,
+        now: Now,
+        fx: &mut Effects,
+    ) {
+        self.future.poll(self.stops, on_ground!(self, view, partitions, now, fx));
+    }
+
+    /// The turn is over: begins the rounds and writes the checkpoint files that are due.
+    pub(crate) fn end_turn(&mut self, partitions: &mut Partitions, now: Now) {
+        for disk in self.disks.iter_mut() {
+            disk.poll(partitions, now.instant);
+        }
+        if self.closes {
+            return;
+        }
+        let Some(checkpoints) = &mut self.checkpoints else { return }; // another shard keeps them
+        for (index, files) in checkpoints.poll(now.instant) {
+            let disk = self.disks.get_mut(index);
+            if !disk.is_lost() {
+                let command = DiskCommand::Publish { files, lane: Lane::Housekeeping };
+                disk.submit(command, Purpose::Offsets, now.instant);
+            }
+        }
+    }
+
+    /// Another shard's storage speaks, or this one's.
+    pub(crate) fn on_message(
+        &mut self,
+        message: StorageMessage,
+        view: &View,
+        partitions: &mut Partitions,
+        now: Now,
+        fx: &mut Effects,
+    ) {
+        match message {
+            StorageMessage::Record { disk, changes } => self.record(disk, changes, now),
+            StorageMessage::RecordNow { disk, key, entry } => {
+                let checkpoints = self.checkpoints.as_mut().expect("it is told to the keeper");
+                checkpoints.record_now(disk, key, entry, now.instant);
+                if self.disks.is_lost(disk) {
+                    let written = checkpoints.lose(disk);
+                    self.on_offsets_written(disk, written, view);
+                }
+            }
+            StorageMessage::Recorded { disk, key } => self.future.on_recorded(disk, key),
+            StorageMessage::Forget { disk, key, name } => {
+                if self.disks.is_lost(disk) {
+                    // Nothing more is written there.
+                    return self.effects.push(StorageEffect::NameFree(key, name));
+                }
+                let checkpoints = self.checkpoints.as_mut().expect("it is told to the keeper");
+                checkpoints.forget(disk, key, name, now.instant);
+            }
+            StorageMessage::DirectoryLost { disk, why } => self.lose(disk, &why, false, view, partitions, fx),
+            StorageMessage::GiveBack => {} // as every turn does
+        }
+    }
+
+    fn record(&mut self, disk: DiskIndex, changes: Vec<CheckpointChange>, now: Now) {
+        let checkpoints = self.checkpoints.as_mut().expect("it is told to the keeper");
+        checkpoints.take(disk, changes, now.instant);
+    }
+
+    /// Tells the keeper of the checkpoint files.
+    fn tell_changes(&mut self, disk: DiskIndex, changes: Vec<CheckpointChange>) {
+        // The metadata log keeps its own recovery point, as in Apache Kafka: it is read from its
+        // last snapshot on.
+        let changes: Vec<_> = changes.into_iter().filter(|(key, _)| *key != PartitionKey::METADATA).collect();
+        if !changes.is_empty() {
+            let message = StorageMessage::Record { disk, changes };
+            self.effects.push(StorageEffect::Tell(CHECKPOINTS_SHARD, message));
+        }
+    }
+
+    /// A disk has ended a command.
+    pub(crate) fn on_completion(
+        &mut self,
+        completion: Completion,
+        view: &View,
+        partitions: &mut Partitions,
+        figures: &ShardFigures,
+        now: Now,
+        fx: &mut Effects,
+    ) {
+        let index = completion.disk;
+        let Some(purpose) = self.disks.get_mut(index).purpose_of(&completion, now.instant) else {
+            return; // of an earlier run of this queue
+        };
+        let result = completion.result;
+        if let Err(error) = &result
+            && error.is_loss()
+        {
+            self.lose(index, &Arc::from(error.to_string()), true, view, partitions, fx);
+        }
+        // What a lost disk still reports is not to be relied on.
+        let failed = result.as_ref().is_err_and(DiskError::is_loss) || self.disks.is_lost(index);
+        match purpose {
+            Purpose::Write | Purpose::Chore => {}
+            Purpose::Sync | Purpose::Checkpoint if failed => {}
+            Purpose::Sync => self.disks.get_mut(index).on_synced(partitions, fx, now.instant),
+            Purpose::Checkpoint => {
+                let changes = self.disks.get_mut(index).on_checkpointed(partitions, now.instant);
+                self.tell_changes(index, changes);
+            }
+            Purpose::Cold(number) => {
+                let step = self.cold.on_completion(number, result, partitions, fx);
+                if let Some((disk, command, number)) = step {
+                    self.disks.submit(disk, command, Purpose::Cold(number), now.instant);
+                }
+            }
+            Purpose::Snapshot => self.effects.push(StorageEffect::SnapshotWritten(!failed)),
+            Purpose::Space => {
+                if let Ok(Done::Space { total, usable }) = result {
+                    self.disks.get_mut(index).set_space(total, usable);
+                    figures.set_space(usize::from(index.0), total, usable);
+                }
+            }
+            Purpose::Offsets => {
+                let checkpoints = self.checkpoints.as_mut().expect("it has written them");
+                let written = checkpoints.on_written(index);
+                self.on_offsets_written(index, written, view);
+            }
+            Purpose::TimeEntry { key, base, residence } => {
+                let ground = on_ground!(self, view, partitions, now, fx);
+                self.retention.on_time_entry((key, residence), base, result, ground);
+            }
+            Purpose::Future { key, number } => self.future.on_step(key, number, result),
+            Purpose::DeleteLater { name, directory, after, of } => {
+                if result.is_ok() {
+                    self.deletions.delete_at(now.instant + after, index, name, directory);
+                }
+                if let Some((key, partition)) = of {
+                    self.on_directory_renamed(index, key, partition);
+                }
+            }
+            Purpose::LastSync { key } if failed => {
+                let name = self.deletions.give_up(key);
+                self.on_directory_renamed(index, key, name);
+            }
+            Purpose::LastSync { key } => {
+                self.deletions.on_last_sync(key, view.me(), &mut self.disks, now);
+            }
+            Purpose::CleanShutdownMarker => {
+                self.effects.push(StorageEffect::MarkerWritten(!failed && result.is_ok()));
+            }
+        }
+    }
+
+    /// Takes a disk out of service: its partitions answer that their storage failed, everything
+    /// else goes on. `first`: the other shards do not know yet.
+    fn lose(
+        &mut self,
+        disk: DiskIndex,
+        why: &Arc<str>,
+        first: bool,
+        view: &View,
+        partitions: &mut Partitions,
+        fx: &mut Effects,
+    ) {
+        if !self.disks.get_mut(disk).lose(why) {
+            return; // another command of it, or another shard, has told before
+        }
+        let keys = partitions.keys_on(disk);
+        for key in &keys {
+            partitions.get_mut(*key).expect("it was there a moment ago").go_offline(fx);
+        }
+        let (path, count) = (self.disks.get(disk).path(), keys.len());
+        self.effects.push(StorageEffect::Event(Event {
+            severity: Severity::Error,
+            room: "broker/disk",
+            text: format!("log directory {path} is offline: {why}; {count} partitions here"),
+        }));
+        if let Some(checkpoints) = &mut self.checkpoints {
+            let written = checkpoints.lose(disk);
+            self.on_offsets_written(disk, written, view);
+        }
+        self.effects.push(StorageEffect::Lost { disk, why: why.clone(), first });
+    }
+
+    /// A set of checkpoint files is written, or never will be.
+    fn on_offsets_written(&mut self, disk: DiskIndex, written: Written, view: &View) {
+        for key in written.recorded {
+            let to = key.owner(view.shards());
+            self.effects.push(StorageEffect::Tell(to, StorageMessage::Recorded { disk, key }));
+        }
+        let free = written.gone.into_iter().map(|(key, name)| StorageEffect::NameFree(key, name));
+        self.effects.extend(free);
+    }
+
+    /// The directory of a deleted partition has another name, or there never was one.
+    fn on_directory_renamed(&mut self, disk: DiskIndex, key: PartitionKey, name: TopicPartition) {
+        if self.future.hold_back(key, disk) {
+            return; // there is another directory of that name, or of its future replica
+        }
+        let message = StorageMessage::Forget { disk, key, name };
+        self.effects.push(StorageEffect::Tell(CHECKPOINTS_SHARD, message));
+    }
+}
+
+/// What partitions want.
+impl Storage {
+    /// A partition has something for its disk.
+    pub(crate) fn on_dirty(&mut self, partition: &Partition, now: Now) {
+        let within = partition.settings().flush_within;
+        self.disks.get_mut(partition.disk()).on_dirty(partition.key(), within, now.instant);
+    }
+
+    pub(crate) fn on_appended(&mut self, disk: DiskIndex, bytes: u64) {
+        self.disks.get_mut(disk).on_bytes(bytes);
+    }
+
+    /// An acknowledgement waits for the disk.
+    pub(crate) fn hurry(&mut self, disk: DiskIndex, now: Now) {
+        self.disks.get_mut(disk).hurry(now.instant);
+    }
+
+    /// Only the disk can answer.
+    pub(crate) fn begin_cold(
+        &mut self,
+        wish: ColdWish,
+        partition: &mut Partition,
+        now: Now,
+        fx: &mut Effects,
+    ) {
+        if let Some((disk, command, number)) = self.cold.begin(wish, partition, now.instant, fx) {
+            self.disks.submit(disk, command, Purpose::Cold(number), now.instant);
+        }
+    }
+
+    /// A place in a segment does not hold what it should.
+    pub(crate) fn on_damage(&mut self, partition: &Partition, segment: Offset, position: u64) {
+        partition.figures().add(Count::FailedFetchRequests, 1);
+        let name = partition.name();
+        self.effects.push(StorageEffect::Event(Event {
+            severity: Severity::Error,
+            room: "broker/fetch",
+            text: format!("{name}: segment {segment} holds no batch at byte {position}"),
+        }));
+    }
+
+    /// The log start offset of a partition was moved by a client: the checkpoint file says so soon.
+    pub(crate) fn on_trimmed(&mut self, partition: &Partition) {
+        let change = (partition.key(), Some(CheckpointEntry::of(partition)));
+        self.tell_changes(partition.disk(), vec![change]);
+        self.retention.look_at(partition.key());
+    }
+
+    /// Retention is to look at a partition soon.
+    pub(crate) fn look_at(&mut self, key: PartitionKey) {
+        self.retention.look_at(key);
+    }
+
+    /// A partition is deleted: it is not in the table any more.
+    pub(crate) fn retire(&mut self, partition: Partition, now: Now) {
+        let (disk, key) = (partition.disk(), partition.key());
+        self.disks.get_mut(disk).forget(key);
+        self.future.on_deleted(key);
+        if partition.is_held() {
+            // Nothing of it was ever written.
+            return self.on_directory_renamed(disk, key, partition.name().clone());
+        }
+        self.deletions.retire(partition, &mut self.disks, now.instant);
+        self.tell_changes(disk, vec![(key, None)]);
+    }
+
+    /// A partition is deleted that this shard owned and did not have.
+    pub(crate) fn retire_absent(&mut self, key: PartitionKey, name: TopicPartition) {
+        self.future.on_deleted(key);
+        self.on_directory_renamed(DiskIndex(0), key, name);
+    }
+
+    /// A name that was found at the start is to be deleted.
+    pub(crate) fn delete_now(&mut self, disk: DiskIndex, name: FileName, now: Now) {
+        self.deletions.delete_at(now.instant, disk, name, true);
+    }
+
+    /// Hands a command to a disk, for a room that is none of storage's.
+    pub(crate) fn submit(&mut self, to: DiskIndex, command: DiskCommand, purpose: Purpose, now: Now) {
+        self.disks.submit(to, command, purpose, now.instant);
+    }
+}
+
+/// Replicas that move.
+impl Storage {
+    /// A partition was found on a disk that the metadata does not name.
+    pub(crate) fn on_found(&mut self, key: PartitionKey, directory: DirectoryId) {
+        self.future.found(key, directory);
+    }
+
+    /// A future replica that was found at the start is begun anew.
+    pub(crate) fn begin_future(&mut self, partition: &Partition, to: DiskIndex) {
+        self.future.begin(partition, to);
+    }
+
+    /// A partition is to go to a disk, or to stay where it is.
+    ///
+    /// # Errors
+    /// The code that says why it does not.
+    pub(crate) fn ask_to_move(&mut self, partition: &Partition, to: DiskIndex) -> Result<(), ErrorCode> {
+        self.future.ask(partition, to, &self.disks)
+    }
+
+    /// How large a partition is, here and where it goes. `None`: its disk is lost.
+    pub(crate) fn size_of(&self, partition: &Partition) -> Option<PartitionSize> {
+        self.future.size_of(partition)
+    }
+}

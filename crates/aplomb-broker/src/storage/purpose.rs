@@ -1,0 +1,45 @@
+//! Why a command was given to a disk.
+
+use std::time::Duration;
+
+use aplomb_disk_api::FileName;
+use aplomb_model::{Offset, TopicPartition};
+
+use crate::calls::PartitionKey;
+
+/// Why a command was given: who goes on when it ends.
+#[derive(Debug)]
+pub(crate) enum Purpose {
+    /// Bytes of a segment or an index. The sync behind it says when they are safe.
+    Write,
+    /// The sync of a round.
+    Sync,
+    /// The small files of a round's checkpoint.
+    Checkpoint,
+    /// The log directory's checkpoint files.
+    Offsets,
+    /// A step of a cold read.
+    Cold(u64),
+    /// The last entry of a time index, for retention.
+    TimeEntry { key: PartitionKey, base: Offset, residence: u32 },
+    /// A rename that takes something out of its log, or a log out of its directory. It is deleted
+    /// by its new name after the delay. `of`: the partition whose directory it was.
+    DeleteLater {
+        name: FileName,
+        directory: bool,
+        after: Duration,
+        of: Option<(PartitionKey, TopicPartition)>,
+    },
+    /// The last sync of a partition that is deleted. Its directory is renamed then.
+    LastSync { key: PartitionKey },
+    /// A step of a future replica.
+    Future { key: PartitionKey, number: u64 },
+    /// A snapshot of the metadata.
+    Snapshot,
+    /// How much room there is.
+    Space,
+    /// Nothing goes on.
+    Chore,
+    /// The clean shutdown marker.
+    CleanShutdownMarker,
+}
