@@ -240,7 +240,6 @@ fn partitions_of_other_disks_do_not_notice_the_loss_of_the_metadata_disk() {
 }
 
 #[test]
-#[ignore = "fails: a decision is never answered when the metadata disk is lost"]
 fn a_decision_is_refused_when_the_metadata_disk_is_lost() {
     let broker = without_metadata_disk();
     let created = broker.client().send(CreateTopic::named("refunds").within(5 * SECOND));
@@ -250,7 +249,6 @@ fn a_decision_is_refused_when_the_metadata_disk_is_lost() {
 }
 
 #[test]
-#[ignore = "fails: a stop waits for a decision that a lost metadata disk will never have"]
 fn a_broker_that_has_lost_its_metadata_disk_can_be_stopped() {
     let broker = without_metadata_disk();
     broker.client().ask(Produce::to("orders", "one"));
