@@ -28,7 +28,7 @@ mod timers;
 mod view;
 
 pub use calls::{Answer, AppendCall, Asker, OpId, PartitionKey, Slot};
-pub use head::{ControllerSeed, HeadMessage};
+pub use head::HeadMessage;
 pub use operation::PartitionCall;
-pub use shard::{DiskSeed, Output, PartitionSeed, SeedSettings, Shard, ShardMessage, ShardSeed};
-pub use storage::{MoveRate, StorageMessage};
+pub use shard::{Output, Shard, ShardMessage};
+pub use storage::StorageMessage;

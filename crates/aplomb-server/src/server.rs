@@ -7,7 +7,7 @@
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -46,8 +46,8 @@ pub type Prepare = Arc<dyn Fn(ServerThread) + Send + Sync>;
 
 /// What a server is made of, besides its cores.
 pub struct ServerConfig {
-    /// Where clients come in.
-    pub listeners: Vec<Listener>,
+    /// The names of the listeners that [`Server::open`] will have.
+    pub listeners: Vec<Arc<str>>,
     /// How connections are treated.
     pub net: NetConfig,
     /// Who watches the threads.
@@ -59,12 +59,15 @@ pub struct ServerConfig {
 }
 
 /// A server at work.
-#[derive(Debug)]
 pub struct Server<C> {
     shards: Vec<JoinHandle<C>>,
-    acceptor: JoinHandle<()>,
+    /// Once clients may come.
+    acceptor: Option<JoinHandle<()>>,
     acceptor_stop: Arc<AtomicBool>,
     acceptor_waker: Arc<Waker>,
+    net: NetConfig,
+    bells: Arc<[RawFd]>,
+    prepare: Prepare,
     stop: Arc<StopSignal>,
     mailboxes: Vec<Arc<Mailbox<Mail>>>,
     figures: ServerFigures,
@@ -103,7 +106,8 @@ impl Switchboard {
 }
 
 impl<C: Core> Server<C> {
-    /// Starts the threads: shard `n` gets the core `n`. Returns when all of them are at work.
+    /// Starts the threads: shard `n` gets the core `n`. Returns when all of them are at
+    /// work; clients come when it is opened ([`Server::open`]).
     ///
     /// # Errors
     /// If a thread cannot be started or guarded. Threads that were started already end.
@@ -123,7 +127,7 @@ impl<C: Core> Server<C> {
         let connections = Connections::new(net.connections.clone(), cores.len(), Arc::clone(&acceptor_waker));
         let budget = FrameBudget::new(net.max_frames, inboxes.iter().map(|inbox| Arc::clone(inbox.waker())));
         let stop = Arc::new(StopSignal::new(cores.len()));
-        let names = || listeners.iter().map(|listener| Arc::clone(&listener.name));
+        let names = || listeners.iter().map(Arc::clone);
         let loops: Vec<Arc<LoopFigures>> =
             cores.iter().map(|_| Arc::new(LoopFigures::new(names()))).collect();
         let figures = ServerFigures { connections, budget, loops, guard, log };
@@ -153,29 +157,60 @@ impl<C: Core> Server<C> {
             };
             shards.push(thread.spawn(ServerThread::Shard(shard), move || shard_loop.run())?);
         }
-        let acceptor_stop = Arc::new(AtomicBool::new(false));
+        let server = Self {
+            shards,
+            acceptor: None,
+            acceptor_stop: Arc::new(AtomicBool::new(false)),
+            acceptor_waker,
+            net,
+            bells,
+            prepare,
+            stop,
+            mailboxes,
+            figures,
+        };
+        drop(at_work);
+        server.hear_of(news, server.shards.len())?;
+        Ok(server)
+    }
+
+    /// Lets clients come: starts the thread that takes connections.
+    ///
+    /// # Errors
+    /// If the thread cannot be started or guarded, or a listener cannot be watched.
+    ///
+    /// # Panics
+    /// If the server is open already.
+    pub fn open(&mut self, listeners: Vec<Listener>) -> Result<(), StartError> {
+        assert!(self.acceptor.is_none(), "a server is opened once");
         let acceptor = Acceptor::new(AcceptorParts {
             listeners,
-            net,
-            connections: Arc::clone(&figures.connections),
-            outbox: Outbox::new(&mailboxes),
-            waker: Arc::clone(&acceptor_waker),
-            stop: Arc::clone(&acceptor_stop),
-            log: figures.log.clone(),
+            net: self.net.clone(),
+            connections: Arc::clone(&self.figures.connections),
+            outbox: Outbox::new(&self.mailboxes),
+            waker: Arc::clone(&self.acceptor_waker),
+            stop: Arc::clone(&self.acceptor_stop),
+            log: self.figures.log.clone(),
         })?;
-        let thread = Starting { guard: figures.guard.clone(), bells, at_work, prepare };
-        let acceptor = thread.spawn(ServerThread::Acceptor, move || acceptor.run())?;
+        let (at_work, news) = channel();
+        let thread = Starting {
+            guard: self.figures.guard.clone(),
+            bells: Arc::clone(&self.bells),
+            at_work,
+            prepare: Arc::clone(&self.prepare),
+        };
+        self.acceptor = Some(thread.spawn(ServerThread::Acceptor, move || acceptor.run())?);
+        self.hear_of(news, 1)
+    }
 
-        let server = Self { shards, acceptor, acceptor_stop, acceptor_waker, stop, mailboxes, figures };
-        let outcome: Result<Vec<()>, GuardError> = news.iter().take(server.shards.len() + 1).collect();
-        match outcome {
-            Ok(_) => Ok(server),
-            Err(error) => {
-                // Threads that did start are told to end, and are not waited for: the process ends.
-                server.begin_stop(Duration::ZERO);
-                Err(error.into())
-            }
+    /// Waits until so many threads are at work. Where one cannot be guarded, all are told to end, and
+    /// are not waited for: the process ends.
+    fn hear_of(&self, news: Receiver<Result<(), GuardError>>, threads: usize) -> Result<(), StartError> {
+        let outcome: Result<Vec<()>, GuardError> = news.iter().take(threads).collect();
+        if outcome.is_err() {
+            self.begin_stop(Duration::ZERO);
         }
+        outcome.map(drop).map_err(StartError::from)
     }
 
     /// Closes the listeners and asks all shards to finish within `patience`. [`Server::join`] waits
@@ -195,7 +230,9 @@ impl<C: Core> Server<C> {
     /// If a thread has panicked.
     #[must_use]
     pub fn join(self) -> Vec<C> {
-        self.acceptor.join().expect("the acceptor does not panic");
+        if let Some(acceptor) = self.acceptor {
+            acceptor.join().expect("the acceptor does not panic");
+        }
         self.shards.into_iter().map(|shard| shard.join().expect("a shard does not panic")).collect()
     }
 

@@ -35,6 +35,8 @@ pub(crate) enum Next {
 /// The process, if there is one, and what has happened to it.
 pub(crate) struct Outages {
     process: Option<Box<Process>>,
+    /// The process loads its partitions, and clients cannot come yet.
+    loading: bool,
     /// The tail's memory, as the last process left it.
     memory: Option<ArenaMemory>,
     troubles: Troubles,
@@ -59,6 +61,7 @@ impl Outages {
     pub(crate) fn new(disks: usize) -> Self {
         Self {
             process: None,
+            loading: false,
             memory: None,
             troubles: Troubles::none(disks),
             stopping: false,
@@ -102,7 +105,7 @@ impl Outages {
 
     /// Whom the broker lets in, if it listens.
     pub(crate) fn door(&self) -> Option<Door> {
-        let process = self.process().filter(|_| !self.stopping)?;
+        let process = self.process().filter(|_| !self.stopping && !self.loading)?;
         Some(Door { shards: process.shards.len(), auditor_only: self.audit_first })
     }
 
@@ -287,7 +290,8 @@ impl Outages {
                     world.say(|| format!("  {remark}"));
                 }
                 self.process = Some(process);
-                self.is_up(world, network);
+                self.loading = true;
+                self.notice_loaded(world, network);
             }
             Start::Died(memory) => {
                 self.show(world);
@@ -310,6 +314,18 @@ impl Outages {
                 world.disks.iter().for_each(|disk| disk.process_killed());
                 world.agenda.at(world.now() + MS * 5, Event::Start);
             }
+        }
+    }
+
+    /// Clients may come when all partitions are loaded.
+    pub(crate) fn notice_loaded(&mut self, world: &mut World, network: &mut Network) {
+        let Some(process) = self.process.as_ref().filter(|_| self.loading) else { return };
+        if let Some(why) = process.failure() {
+            world.oracle.violated(format!("a log cannot be used: {why}"));
+        } else if process.is_loaded() {
+            world.note("loaded", &[]);
+            self.loading = false;
+            self.is_up(world, network);
         }
     }
 

@@ -12,7 +12,7 @@ use aplomb_broker::controller::Node;
 use aplomb_broker::metadata::Endpoint;
 use aplomb_broker::ports::{Now, ShardId};
 use aplomb_broker::startup::{
-    Directory, Job, LoadInput, MetadataFound, Ready, StartError, Surveyed, load, survey,
+    Directory, MetadataFound, Ready, StartError, StartInput, Surveyed, plan, survey,
 };
 use aplomb_disk_api::sim::SimDisk;
 use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue, PatientDisk};
@@ -58,6 +58,16 @@ impl Process {
     /// What the disks have ended since the last time.
     pub(crate) fn take_completions(&self) -> VecDeque<(ShardId, Completion)> {
         std::mem::take(&mut *self.inbox.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether all partitions are loaded, or are offline: clients may come.
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.shards.iter().all(|shard| shard.figures().loading() == 0)
+    }
+
+    /// Why the broker must not go on.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.shards.iter().find_map(|shard| shard.figures().failure().map(str::to_owned))
     }
 
     /// The tail's memory as the next process would find it.
@@ -220,7 +230,7 @@ impl Shape<'_> {
             cordoned_directories: Vec::new(),
             metadata_directory: ids[0],
         };
-        load(LoadInput {
+        plan(StartInput {
             lost: Vec::new(),
             config: Arc::new(config),
             node,
@@ -231,7 +241,6 @@ impl Shape<'_> {
             shards: self.shards,
             now: self.now.wall,
             random: Box::new(move || dice.bytes()),
-            executor: &|jobs: Vec<Job>| jobs.into_iter().map(|job| job()).collect(),
         })
     }
 

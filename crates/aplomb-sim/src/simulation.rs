@@ -72,6 +72,7 @@ impl Simulation {
             self.handle(event);
         }
         self.wake_shards();
+        self.outages.notice_loaded(&mut self.world, &mut self.network);
         self.network.wake(self.outages.door(), &mut self.world);
         self.outages.after_audit(&mut self.world, &mut self.network);
         self.look_for_late()?;

@@ -10,8 +10,8 @@ mod clients;
 mod notes;
 mod partition;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use clients::ClientKind;
 pub use clients::ClientSoftware;
@@ -34,6 +34,8 @@ pub struct ShardFigures {
     parked_produces: AtomicU64,
     fetch_sessions: AtomicU64,
     evicted_sessions: AtomicU64,
+    loading: AtomicUsize,
+    failure: OnceLock<String>,
 }
 
 /// Partitions that nobody has seen yet.
@@ -67,6 +69,8 @@ impl ShardFigures {
             parked_produces: AtomicU64::new(0),
             fetch_sessions: AtomicU64::new(0),
             evicted_sessions: AtomicU64::new(0),
+            loading: AtomicUsize::new(0),
+            failure: OnceLock::new(),
         }
     }
 
@@ -104,6 +108,27 @@ impl ShardFigures {
     pub(crate) fn set_space(&self, disk: usize, total: u64, usable: u64) {
         self.disks[disk].usable.store(usable, Ordering::Relaxed);
         self.disks[disk].total.store(total, Ordering::Relaxed);
+    }
+
+    /// How many partitions are still being loaded.
+    #[must_use]
+    pub fn loading(&self) -> usize {
+        self.loading.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_loading(&self, partitions: usize) {
+        self.loading.store(partitions, Ordering::Release);
+    }
+
+    /// Why the broker must not go on, if a log turned out to be unusable.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
+    }
+
+    /// The first reason counts.
+    pub(crate) fn fail(&self, why: String) {
+        let _ = self.failure.set(why);
     }
 
     /// Topics and partitions of the cluster; the shard with the controller knows, for the others both are 0.

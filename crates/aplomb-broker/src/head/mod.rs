@@ -39,20 +39,20 @@ const PREFERENCES: usize = 10_000;
 const BACKLOG: usize = 32 << 20;
 
 /// What the controller goes on from.
-pub struct ControllerSeed {
+pub(crate) struct ControllerSeed {
     /// The image that the metadata log gives, with what this process has put into it.
-    pub controller: Controller,
+    pub(crate) controller: Controller,
     /// The epoch of this process's leadership.
-    pub epoch: LeaderEpoch,
+    pub(crate) epoch: LeaderEpoch,
     /// Producer ids to give out, in the log already, so that a producer can begin while the disk
     /// does not answer.
-    pub ids: ProducerIdBlock,
+    pub(crate) ids: ProducerIdBlock,
     /// The only voter, for snapshots.
-    pub voters: VotersRecord,
+    pub(crate) voters: VotersRecord,
     /// The snapshots that are on the disk: all before this offset, written in this epoch.
-    pub snapshots: Vec<(Offset, LeaderEpoch)>,
+    pub(crate) snapshots: Vec<(Offset, LeaderEpoch)>,
     /// Random bytes, for ids.
-    pub random: Box<dyn FnMut() -> [u8; 16] + Send>,
+    pub(crate) random: Box<dyn FnMut() -> [u8; 16] + Send>,
 }
 
 /// What is said to the controller from any shard.

@@ -1,25 +1,126 @@
 //! Which partitions this shard hosts: they come, go and change as the metadata image says.
 
+mod loads;
 mod names;
 
+use aplomb_disk_api::{DiskError, DiskIndex, Done};
 use aplomb_log::Log;
 use aplomb_log::layout::PartitionDir;
-use aplomb_model::TopicPartition;
+use aplomb_log::recovery::LoadError;
+use aplomb_model::{ErrorCode, TopicPartition, Uuid};
 
+use self::loads::{LoadEnd, LoadedPartition, Loads};
+pub(crate) use self::loads::{LoadPlan, LoadSource};
 use self::names::DeletedNames;
 use crate::calls::PartitionKey;
 use crate::figures::Notes;
 use crate::metadata::{Delta, Topic};
 use crate::partition::{Effects, Partition, PartitionSettings, Partitions};
 use crate::ports::Now;
-use crate::storage::{Storage, partition_metadata};
+use crate::storage::{Disks, Purpose, ShardDisk, Storage, partition_metadata};
 use crate::view::View;
 
-/// The replicas of a shard. Keeps nothing but the names that are not free yet: the partitions
-/// themselves are in their table.
-#[derive(Debug, Default)]
+/// The replicas of a shard: those that are being loaded, and names that are not free yet. The
+/// partitions themselves are in their table.
+#[derive(Default)]
 pub(crate) struct Replicas {
     names: DeletedNames,
+    loads: Loads,
+}
+
+/// What a room is given to change partitions.
+pub(crate) struct Hosting<'a> {
+    pub(crate) view: &'a View,
+    pub(crate) partitions: &'a mut Partitions,
+    pub(crate) storage: &'a mut Storage,
+    pub(crate) notes: &'a mut Notes,
+    pub(crate) now: Now,
+    pub(crate) fx: &'a mut Effects,
+}
+
+impl Replicas {
+    /// Begins to load the partitions that were found.
+    pub(crate) fn begin_loads(&mut self, plans: Vec<LoadPlan>, storage: &mut Storage, now: Now) {
+        for plan in plans {
+            let key = plan.key;
+            for (place, (disk, job)) in self.loads.begin(plan).into_iter().enumerate() {
+                storage.load(disk, job, Purpose::Load { key, place }, now);
+            }
+        }
+    }
+
+    /// How many partitions are being loaded.
+    pub(crate) fn loading(&self) -> usize {
+        self.loads.len()
+    }
+
+    /// A partition was loaded from one of the directories that may be its own, or was not. Gives
+    /// what is worth a line in the log.
+    ///
+    /// # Errors
+    /// A log that cannot be used: the broker must not go on without it.
+    pub(crate) fn on_load(
+        &mut self,
+        key: PartitionKey,
+        place: usize,
+        result: Result<Done, DiskError>,
+        mut hosting: Hosting<'_>,
+    ) -> Result<Vec<String>, LoadError> {
+        match self.loads.on_result(key, place, result) {
+            LoadEnd::NotYet | LoadEnd::Offline => Ok(Vec::new()),
+            LoadEnd::Unusable(error) => Err(error),
+            LoadEnd::Loaded(loaded) => Ok(host(*loaded, &mut hosting)),
+        }
+    }
+
+    /// The broker stops. Gives the disks of what is not loaded.
+    pub(crate) fn give_up_loads(&mut self) -> Vec<DiskIndex> {
+        self.loads.give_up()
+    }
+
+    /// Why this shard has no partition that is its own.
+    pub(crate) fn why_absent(&self, key: PartitionKey, view: &View, disks: &Disks) -> ErrorCode {
+        if self.loads.is_loading(key) {
+            return ErrorCode::NotLeaderOrFollower; // not yet: clients try again
+        }
+        let partition = view.image().topics.partition(key.topic, key.partition);
+        match partition.and_then(|partition| partition.directory(view.node())) {
+            // It is in a log directory that the broker does without.
+            Some(id) if id != Uuid::ZERO && disks.by_directory(id).is_none_or(ShardDisk::is_lost) => {
+                ErrorCode::KafkaStorageError
+            }
+            _ => ErrorCode::UnknownTopicOrPartition,
+        }
+    }
+}
+
+/// A partition was loaded: it is led from here on. Gives what is worth a line in the log.
+fn host(loaded: LoadedPartition, hosting: &mut Hosting<'_>) -> Vec<String> {
+    let LoadedPartition { plan, disk, log, superseded, remarks } = loaded;
+    let (view, storage) = (hosting.view, &mut *hosting.storage);
+    let known = view.image().topics.partition(plan.key.topic, plan.key.partition);
+    let epoch = known.map_or(plan.leader_epoch, |known| known.leader_epoch);
+    let mut partition = Partition::new(plan.key, plan.name, disk, log, plan.settings, epoch);
+    if storage.disks().is_lost(disk) {
+        partition.go_offline(hosting.fx);
+    }
+    if partition.log().needs_checkpoint() {
+        partition.mark_dirty(hosting.fx);
+    }
+    hosting.notes.welcome(partition.figures());
+    let directory = storage.disks().get(disk).directory();
+    if known.is_some_and(|known| known.directory(view.node()) != Some(directory)) {
+        storage.on_found(plan.key, directory);
+    }
+    storage.on_loaded(&partition);
+    for (disk, directory) in superseded {
+        storage.supersede(disk, directory, &partition, view, hosting.now);
+    }
+    if let Some(to) = plan.moves_to.filter(|to| *to != disk) {
+        storage.begin_future(&partition, to);
+    }
+    hosting.partitions.insert(partition);
+    remarks
 }
 
 /// What changes when an image is applied.

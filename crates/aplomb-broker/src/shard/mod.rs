@@ -20,13 +20,12 @@ mod stop;
 
 use std::sync::Arc;
 
-use aplomb_disk_api::Completion;
-use aplomb_model::{ErrorCode, Instant, Uuid};
+use aplomb_disk_api::{Completion, DiskError, Done};
+use aplomb_model::Instant;
 
 pub use self::message::{Output, ShardMessage};
 use self::post::{Local, Post};
-pub(crate) use self::seed::checkpoint_of;
-pub use self::seed::{DiskSeed, PartitionSeed, SeedSettings, ShardSeed};
+pub(crate) use self::seed::{DiskSeed, PartitionSeed, ShardSeed};
 use self::stop::{Rooms, Stop};
 use crate::calls::{Answer, Asker, PartitionKey};
 use crate::config::NetworkConfig;
@@ -37,7 +36,7 @@ use crate::metadata::{Delta, MetadataImage};
 use crate::operation::{PartitionCall, Place};
 use crate::partition::{Effects, Partitions};
 use crate::ports::{ConnectionId, Event, Now, Request, Severity, ShardId};
-use crate::replicas::{ImageChange, Replicas};
+use crate::replicas::{Hosting, ImageChange, Replicas};
 use crate::storage::{Storage, StorageEffect, StorageMessage};
 use crate::view::{HEAD, View};
 
@@ -265,22 +264,12 @@ impl Shard {
                 call.carry_out(asker, &mut Place { partition, storage, fx }, now);
             }
             None => {
-                if let Some(answer) = call.refuse(self.why_not_here(key)) {
+                if let Some(answer) =
+                    call.refuse(self.replicas.why_absent(key, &self.view, self.storage.disks()))
+                {
                     self.fx.answer(asker, answer);
                 }
             }
-        }
-    }
-
-    /// Why this shard has no partition that is its own: there is none, or it is in a log directory
-    /// that the broker does without.
-    fn why_not_here(&self, key: PartitionKey) -> ErrorCode {
-        let partition = self.view.image().topics.partition(key.topic, key.partition);
-        match partition.and_then(|partition| partition.directory(self.view.node())) {
-            Some(id) if id != Uuid::ZERO && self.storage.disks().by_directory(id).is_none() => {
-                ErrorCode::KafkaStorageError
-            }
-            _ => ErrorCode::UnknownTopicOrPartition,
         }
     }
 
@@ -384,7 +373,7 @@ impl Shard {
         head.on_applied(from, generation);
     }
 
-    fn carry_out_storages(&mut self, effect: StorageEffect, _: Now) {
+    fn carry_out_storages(&mut self, effect: StorageEffect, now: Now) {
         match effect {
             StorageEffect::Tell(to, message) => self.post.send(to, ShardMessage::Storage(message)),
             StorageEffect::NameFree(key, name) => {
@@ -406,6 +395,7 @@ impl Shard {
             StorageEffect::Assign(found) => {
                 self.post.send(HEAD, ShardMessage::Head(HeadMessage::Assign(found)));
             }
+            StorageEffect::Loaded { key, place, result } => self.on_load(key, place, result, now),
             StorageEffect::SnapshotWritten(written) => {
                 let metadata = self.partitions.get_mut(PartitionKey::METADATA);
                 if let (Some(head), Some(metadata)) = (&mut self.head, metadata) {
@@ -418,6 +408,21 @@ impl Shard {
                 event.into_iter().for_each(|event| self.post.push(Output::Event(event)));
             }
             StorageEffect::Event(event) => self.post.push(Output::Event(event)),
+        }
+    }
+
+    fn on_load(&mut self, key: PartitionKey, place: usize, result: Result<Done, DiskError>, now: Now) {
+        let Self { view, partitions, replicas, storage, notes, fx, .. } = self;
+        let hosting = Hosting { view, partitions, storage, notes, now, fx };
+        match replicas.on_load(key, place, result, hosting) {
+            Ok(remarks) => {
+                let room = "broker/load";
+                for text in remarks {
+                    self.post.push(Output::Event(Event { severity: Severity::Warn, room, text }));
+                }
+                self.figures.set_loading(self.replicas.loading());
+            }
+            Err(error) => self.figures.fail(error.to_string()),
         }
     }
 

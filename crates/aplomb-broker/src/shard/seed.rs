@@ -19,76 +19,71 @@ use crate::head::{ControllerSeed, Head};
 use crate::metadata::MetadataImage;
 use crate::partition::{Effects, Partition, PartitionSettings, Partitions};
 use crate::ports::{Now, ShardId};
-use crate::replicas::Replicas;
+use crate::replicas::{LoadPlan, Replicas};
 use crate::storage::checkpoints::{CheckpointEntry, Checkpoints};
 use crate::storage::{Disks, FlushIntervals, MoveRate, ShardDisk, Storage};
 use crate::view::View;
 
 /// A partition as it was loaded.
-pub struct PartitionSeed {
+pub(crate) struct PartitionSeed {
     /// Which.
-    pub key: PartitionKey,
+    pub(crate) key: PartitionKey,
     /// By name.
-    pub name: TopicPartition,
+    pub(crate) name: TopicPartition,
     /// The disk that it is on.
-    pub disk: DiskIndex,
+    pub(crate) disk: DiskIndex,
     /// Its log.
-    pub log: Log,
+    pub(crate) log: Log,
     /// The epoch in which this broker leads it.
-    pub leader_epoch: LeaderEpoch,
+    pub(crate) leader_epoch: LeaderEpoch,
     /// Its settings.
-    pub settings: SeedSettings,
+    pub(crate) settings: PartitionSettings,
 }
 
-/// A partition's settings, opaque outside of the broker.
-pub struct SeedSettings(pub(crate) PartitionSettings);
-
 /// A disk as a shard gets it.
-pub struct DiskSeed {
+pub(crate) struct DiskSeed {
     /// This shard's entrance.
-    pub queue: Box<dyn DiskQueue>,
+    pub(crate) queue: Box<dyn DiskQueue>,
     /// The disk's share of the tail.
-    pub share: Arc<TailShare>,
+    pub(crate) share: Arc<TailShare>,
     /// The log directory's id.
-    pub directory: DirectoryId,
+    pub(crate) directory: DirectoryId,
     /// The log directory's path, as an operator knows it.
-    pub path: String,
+    pub(crate) path: String,
 }
 
 /// What a shard begins with.
-pub struct ShardSeed {
+pub(crate) struct ShardSeed {
     /// Which one it is.
-    pub me: ShardId,
+    pub(crate) me: ShardId,
     /// How many there are.
-    pub shards: u16,
+    pub(crate) shards: u16,
     /// The broker's settings.
-    pub config: Arc<BrokerConfig>,
+    pub(crate) config: Arc<BrokerConfig>,
     /// The cluster.
-    pub image: Arc<MetadataImage>,
-    /// The partitions that it owns.
-    pub partitions: Vec<PartitionSeed>,
+    pub(crate) image: Arc<MetadataImage>,
+    /// The partitions that it owns and that are open.
+    pub(crate) partitions: Vec<PartitionSeed>,
+    /// Those that it loads first of all.
+    pub(crate) loads: Vec<LoadPlan>,
     /// The disks, in the order of their index.
-    pub disks: Vec<DiskSeed>,
+    pub(crate) disks: Vec<DiskSeed>,
     /// The paths of log directories that the broker does without from the start.
-    pub lost: Vec<String>,
+    pub(crate) lost: Vec<String>,
     /// The controller; for shard 0 alone.
-    pub controller: Option<ControllerSeed>,
+    pub(crate) controller: Option<ControllerSeed>,
     /// What the checkpoint files say of each disk's partitions; for shard 0 alone.
-    pub checkpoints: Option<Vec<Vec<(PartitionKey, CheckpointEntry)>>>,
+    pub(crate) checkpoints: Option<Vec<Vec<(PartitionKey, CheckpointEntry)>>>,
     /// Directories that wait to be deleted; for shard 0 alone.
-    pub doomed: Vec<(DiskIndex, FileName)>,
-    /// Partitions that were on their way to another disk.
-    pub moves: Vec<(PartitionKey, DiskIndex)>,
+    pub(crate) doomed: Vec<(DiskIndex, FileName)>,
     /// The rate at which all shards together move partitions.
-    pub move_rate: Arc<MoveRate>,
+    pub(crate) move_rate: Arc<MoveRate>,
     /// Makes the ids of fetch sessions differ from those of an earlier process.
-    pub seed: u64,
+    pub(crate) seed: u64,
 }
 
 impl Shard {
-    /// Begins.
-    #[must_use]
-    pub fn new(seed: ShardSeed, now: Now) -> Self {
+    pub(crate) fn new(seed: ShardSeed, now: Now) -> Self {
         let config = seed.config;
         let (storage, network) = (&config.storage, &config.network);
         let slots = usize::try_from(network.fetch_sessions).unwrap_or(0);
@@ -120,30 +115,24 @@ impl Shard {
             (Partitions::default(), Notes::default(), Effects::default());
         let mut metadata_end = Offset::ZERO;
         for PartitionSeed { key, name, disk, log, leader_epoch, settings } in seed.partitions {
-            let mut partition = Partition::new(key, name, disk, log, settings.0, leader_epoch);
+            let mut partition = Partition::new(key, name, disk, log, settings, leader_epoch);
             if partition.log().needs_checkpoint() {
                 partition.mark_dirty(&mut fx);
             }
             notes.welcome(partition.figures());
-            let directory = storage.disks().get(disk).directory();
-            let known = view.image().topics.partition(key.topic, key.partition);
-            if known.is_some_and(|known| known.directory(view.node()) != Some(directory)) {
-                storage.on_found(key, directory);
-            }
             if key == PartitionKey::METADATA {
                 metadata_end = partition.log().end();
             }
             partitions.insert(partition);
         }
-        for (key, to) in seed.moves {
-            let partition = partitions.get(key).expect("what moves is there");
-            storage.begin_future(partition, to);
-        }
+        let mut replicas = Replicas::default();
+        replicas.begin_loads(seed.loads, &mut storage, now);
+        figures.set_loading(replicas.loading());
         notes.hand_over(&figures);
         let mut shard = Self {
             desk: Desk::new(seed.me, sessions),
             partitions,
-            replicas: Replicas::default(),
+            replicas,
             storage,
             head: seed.controller.map(|seed| Box::new(Head::new(seed, metadata_end))),
             stop: Stop::new(),
@@ -157,9 +146,4 @@ impl Shard {
         shard.carry_out(now);
         shard
     }
-}
-
-/// What the checkpoint files say of a partition that is not open yet.
-pub(crate) fn checkpoint_of(seed: &PartitionSeed) -> CheckpointEntry {
-    CheckpointEntry::of_log(seed.name.clone(), &seed.log)
 }

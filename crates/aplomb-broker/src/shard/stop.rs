@@ -11,6 +11,8 @@
 //! A disk that does not answer is not waited for for ever: the server has a deadline, and what is then
 //! missing is the marker, so that the next start reads what lies above the recovery point.
 
+use aplomb_disk_api::DiskIndex;
+
 use super::message::ShardMessage;
 use super::post::Post;
 use crate::calls::PartitionKey;
@@ -30,6 +32,8 @@ pub(super) struct Stop {
     closed: Vec<(ShardId, Vec<bool>)>,
     /// Disks whose marker is not written yet.
     markers: usize,
+    /// Disks with logs that were not loaded yet when the end began.
+    unloaded: Vec<DiskIndex>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +57,7 @@ enum StopStage {
 
 impl Stop {
     pub(super) fn new() -> Self {
-        Self { stage: StopStage::Serving, closed: Vec::new(), markers: 0 }
+        Self { stage: StopStage::Serving, closed: Vec::new(), markers: 0, unloaded: Vec::new() }
     }
 
     /// A shard has closed its partitions. May come before this shard is told to stop.
@@ -85,7 +89,7 @@ pub(super) struct Rooms<'a> {
     pub(super) view: &'a View,
     pub(super) desk: &'a mut Desk,
     pub(super) head: Option<&'a mut Head>,
-    pub(super) replicas: &'a Replicas,
+    pub(super) replicas: &'a mut Replicas,
     pub(super) partitions: &'a mut Partitions,
     pub(super) storage: &'a mut Storage,
     pub(super) fx: &'a mut Effects,
@@ -99,6 +103,7 @@ impl Stop {
         if self.stage == StopStage::Serving {
             self.stage = StopStage::Draining;
             rooms.storage.begin_stop();
+            self.unloaded = rooms.replicas.give_up_loads();
             rooms.desk.hurry(rooms.storage, rooms.now);
         }
     }
@@ -126,7 +131,7 @@ impl Stop {
                 StopStage::Closing
             }
             StopStage::Closing if storage.is_idle() => {
-                let clean = storage.finish(partitions);
+                let clean = storage.finish(partitions, &self.unloaded);
                 post.send(HEAD, ShardMessage::Closed { clean });
                 StopStage::Closed
             }

@@ -16,37 +16,21 @@ use aplomb_model::{LeaderEpoch, Offset, Timestamp, TopicPartition, Uuid};
 use super::error::StartError;
 use super::lead::take_lead;
 use super::metadata::MetadataFound;
-use super::survey::{Directory, Offsets, Surveyed, offsets, read};
+use super::survey::{Directory, Surveyed, offsets, read};
 use crate::calls::PartitionKey;
 use crate::config::BrokerConfig;
-use crate::controller::Node;
+use crate::controller::{METADATA_TOPIC, Node};
 use crate::head::ControllerSeed;
 use crate::metadata::MetadataImage;
 use crate::partition::PartitionSettings;
 use crate::ports::{Now, ShardId};
-use crate::shard::{DiskSeed, PartitionSeed, SeedSettings, Shard, ShardSeed, checkpoint_of};
+use crate::replicas::{LoadPlan, LoadSource};
+use crate::shard::{DiskSeed, PartitionSeed, Shard, ShardSeed};
 use crate::storage::checkpoints::CheckpointEntry;
 use crate::storage::{MoveRate, partition_metadata};
 
-/// A partition that was on its way to a disk.
-type MoveTo = (PartitionKey, DiskIndex);
-
-/// A partition that was loaded.
-pub struct Loaded {
-    seed: PartitionSeed,
-    remarks: Vec<String>,
-    /// Directories of its name that do not reach as far: the other end of a move.
-    superseded: Vec<FoundDirectory>,
-}
-
-/// Loads one partition.
-pub type Job = Box<dyn FnOnce() -> Result<Loaded, StartError> + Send>;
-
-/// Runs jobs, in any order, on as many threads as it likes, and gives all results.
-pub type Executor<'a> = &'a dyn Fn(Vec<Job>) -> Vec<Result<Loaded, StartError>>;
-
-/// What loading needs.
-pub struct LoadInput<'a> {
+/// What a start is planned by.
+pub struct StartInput {
     /// The settings.
     pub config: Arc<BrokerConfig>,
     /// This node.
@@ -67,11 +51,9 @@ pub struct LoadInput<'a> {
     pub now: Timestamp,
     /// Random bytes.
     pub random: Box<dyn FnMut() -> [u8; 16] + Send>,
-    /// Who loads.
-    pub executor: Executor<'a>,
 }
 
-/// Everything is loaded.
+/// Everything is ready to be loaded.
 pub struct Ready {
     /// What each shard begins with.
     pub shards: Vec<ShardStart>,
@@ -112,28 +94,18 @@ struct FoundDirectory {
     name: String,
 }
 
-/// Loads everything.
+/// Looks at what is in the directories and deals the partitions out to the shards, which load them.
+/// Takes the lead of the cluster first.
 ///
 /// # Errors
 /// [`StartError`]: the broker must not start.
-pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
+pub fn plan(input: StartInput) -> Result<Ready, StartError> {
     let mut remarks = Vec::new();
     let unclean = input.directories.iter().any(|surveyed| surveyed.clean.is_none());
     let (mut metadata_log, lines) = load_metadata_log(&input)?;
     remarks.extend(lines);
-    let LoadInput {
-        config,
-        node,
-        directories,
-        shares,
-        lost,
-        metadata,
-        found,
-        shards,
-        now,
-        mut random,
-        executor,
-    } = input;
+    let StartInput { config, node, directories, shares, lost, metadata, found, shards, now, mut random } =
+        input;
     let dynamic = config.metadata.dynamic_voters;
     let home = &directories[usize::from(metadata.0)].directory;
     let snapshots = found.snapshots.clone();
@@ -142,7 +114,6 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
 
     let mut places: BTreeMap<TopicPartition, Vec<FoundDirectory>> = BTreeMap::new();
     let mut futures: BTreeMap<TopicPartition, Vec<FoundDirectory>> = BTreeMap::new();
-    let mut moves = Vec::new();
     let mut doomed = Vec::new();
     for (n, surveyed) in directories.iter().enumerate() {
         for (partition, name) in list(&surveyed.directory, &mut doomed)? {
@@ -154,7 +125,7 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
     let mut offsets =
         directories.iter().map(|surveyed| offsets(&surveyed.directory)).collect::<Result<Vec<_>, _>>()?;
     let mut opened: Vec<BTreeSet<TopicPartition>> = vec![BTreeSet::new(); directories.len()];
-    let mut jobs: Vec<Job> = Vec::new();
+    let (mut plans, mut new) = (Vec::new(), Vec::new());
     for topic in image.topics.iter() {
         for (index, partition) in
             topic.partitions.iter().filter(|(_, p)| p.replicas.contains(&config.node_id))
@@ -195,26 +166,37 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
                 key,
                 config.storage.producer_id_expiration,
             );
-            let open = Open { key, name, leader_epoch: partition.leader_epoch, settings, now };
-            moves.extend(future.map(|to| (key, DiskIndex(to as u16))));
+            let leader_epoch = partition.leader_epoch;
             match (own.is_empty(), assigned) {
                 (false, _) => {
-                    let mut candidates = Vec::new();
+                    let mut sources = Vec::new();
                     for place in own {
-                        opened[place.disk].insert(open.name.clone());
+                        opened[place.disk].insert(name.clone());
                         let (surveyed, offsets) = (&directories[place.disk], &mut offsets[place.disk]);
-                        candidates.push(open.candidate(surveyed, offsets, place, &shares));
+                        let request = LoadRequest {
+                            directory: place.name,
+                            topic: key.topic,
+                            partition: key.partition,
+                            config: settings.log.clone(),
+                            clean: surveyed.clean.is_some(),
+                            recovery_point: offsets.recovery_points.remove(&name).unwrap_or(Offset::ZERO),
+                            log_start: offsets.log_starts.remove(&name).unwrap_or(Offset::ZERO),
+                            high_watermark: None,
+                            share: shares[place.disk].clone(),
+                            now,
+                        };
+                        sources.push(LoadSource { disk: surveyed.directory.index, request });
                     }
-                    jobs.push(open.job(candidates));
+                    let moves_to = future.map(|to: usize| directories[to].directory.index);
+                    plans.push(LoadPlan { key, name, leader_epoch, settings, sources, moves_to });
                 }
                 (true, Some(disk)) => {
-                    let seed = open.new_log(DiskIndex(disk as u16), shares[disk].clone());
-                    jobs.push(Box::new(move || Ok(Loaded::new(seed))));
+                    let share = shares[disk].clone();
+                    new.push(new_log(key, name, leader_epoch, settings, DiskIndex(disk as u16), share, now));
                 }
-                // Its directory is not among ours: the log may well be there, so that a new one would be a lie.
-                (true, None) => {
-                    remarks.push(format!("{} is in a log directory that is not there", open.name))
-                }
+                // Its directory is not among ours: the log may well be there, so that a new one would
+                // be a lie.
+                (true, None) => remarks.push(format!("{name} is in a log directory that is not there")),
             }
         }
     }
@@ -226,28 +208,14 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
             remarks.push(put_aside(&directories[place.disk].directory, &name, &place.name, &mut random)?);
         }
     }
-    let mut loaded = Vec::with_capacity(jobs.len() + 1);
-    for result in executor(jobs) {
-        let Loaded { seed, remarks: lines, superseded } = result?;
-        for place in superseded {
-            let home = &directories[place.disk].directory;
-            let name = PartitionDir::deleted(seed.name.clone(), Uuid(random())).name();
-            rename(home, &place.name, &name)?;
-            opened[place.disk].remove(&seed.name);
-            forget_others(home, &opened[place.disk])?;
-            doomed.push((home.index, FileName::new(name)));
-        }
-        loaded.push(seed);
-        remarks.extend(lines);
-    }
-    let partitions = loaded.len();
-    loaded.push(PartitionSeed {
+    let partitions = plans.len() + new.len();
+    new.push(PartitionSeed {
         key: PartitionKey::METADATA,
-        name: TopicPartition::new("__cluster_metadata", 0),
+        name: TopicPartition::new(METADATA_TOPIC, 0),
         disk: metadata,
         log: metadata_log,
         leader_epoch: lead.epoch,
-        settings: SeedSettings(PartitionSettings::of_metadata_log(metadata_config(&config))),
+        settings: PartitionSettings::of_metadata_log(metadata_config(&config)),
     });
     let controller = ControllerSeed {
         controller: lead.controller,
@@ -257,34 +225,60 @@ pub fn load(input: LoadInput<'_>) -> Result<Ready, StartError> {
         snapshots,
         random,
     };
-    let shards =
-        deal(loaded, (&directories, &lost), &shares, shards, &config, &image, controller, (doomed, moves));
+    let found = Found { plans, new, doomed, controller };
+    let shards = deal(found, (&directories, &lost), &shares, shards, &config, &image);
     Ok(Ready { shards, remarks, partitions })
 }
 
+/// What was found for the shards.
+struct Found {
+    /// Logs to load.
+    plans: Vec<LoadPlan>,
+    /// Logs without a directory yet, and the metadata log.
+    new: Vec<PartitionSeed>,
+    /// Directories that wait to be deleted.
+    doomed: Vec<(DiskIndex, FileName)>,
+    controller: ControllerSeed,
+}
+
 /// Deals the partitions out to the shards that own them.
-#[expect(clippy::too_many_arguments, reason = "all that loading has brought together parts again here")]
 fn deal(
-    partitions: Vec<PartitionSeed>,
+    found: Found,
     (directories, lost): (&[Surveyed], &[String]),
     shares: &[Arc<TailShare>],
     shards: u16,
     config: &Arc<BrokerConfig>,
     image: &Arc<MetadataImage>,
-    controller: ControllerSeed,
-    (doomed, moves): (Vec<(DiskIndex, FileName)>, Vec<MoveTo>),
 ) -> Vec<ShardStart> {
+    let Found { plans, new, doomed, controller } = found;
     let move_rate = Arc::new(MoveRate::default());
+    // What the checkpoint files say of logs that are not loaded yet stays in them.
     let mut checkpoints: Vec<Vec<(PartitionKey, CheckpointEntry)>> = vec![Vec::new(); directories.len()];
-    for seed in partitions.iter().filter(|seed| seed.key != PartitionKey::METADATA) {
-        checkpoints[usize::from(seed.disk.0)].push((seed.key, checkpoint_of(seed)));
+    for seed in new.iter().filter(|seed| seed.key != PartitionKey::METADATA) {
+        let entry = CheckpointEntry::of_log(seed.name.clone(), &seed.log);
+        checkpoints[usize::from(seed.disk.0)].push((seed.key, entry));
     }
-    let mut owned: Vec<Vec<PartitionSeed>> = (0..shards).map(|_| Vec::new()).collect();
-    for seed in partitions {
-        owned[usize::from(seed.key.owner(shards).0)].push(seed);
+    for plan in &plans {
+        for LoadSource { disk, request } in &plan.sources {
+            let entry = CheckpointEntry {
+                name: plan.name.clone(),
+                recovery_point: request.recovery_point,
+                high_watermark: request.recovery_point,
+                log_start: (request.log_start > Offset::ZERO).then_some(request.log_start),
+            };
+            checkpoints[usize::from(disk.0)].push((plan.key, entry));
+        }
+    }
+    let mut owned: Vec<(Vec<PartitionSeed>, Vec<LoadPlan>)> =
+        (0..shards).map(|_| (Vec::new(), Vec::new())).collect();
+    for seed in new {
+        owned[usize::from(seed.key.owner(shards).0)].0.push(seed);
+    }
+    for plan in plans {
+        owned[usize::from(plan.key.owner(shards).0)].1.push(plan);
     }
     let mut once = Some((controller, checkpoints, doomed));
-    let start = |(n, partitions): (usize, Vec<PartitionSeed>)| {
+    let start = |(n, (partitions, loads)): (usize, (Vec<PartitionSeed>, Vec<LoadPlan>))| {
         let (controller, checkpoints, doomed) = match once.take() {
             Some((controller, checkpoints, doomed)) => (Some(controller), Some(checkpoints), doomed),
             None => (None, None, Vec::new()),
@@ -295,12 +289,12 @@ fn deal(
             config: config.clone(),
             image: image.clone(),
             partitions,
+            loads,
             disks: Vec::new(),
             lost: lost.to_vec(),
             controller,
             checkpoints,
             doomed,
-            moves: moves.iter().filter(|(key, _)| key.owner(shards).0 == n as u16).copied().collect(),
             move_rate: move_rate.clone(),
             seed: image.provenance.end.get().rotate_left(32) ^ n as u64,
         };
@@ -310,107 +304,24 @@ fn deal(
     owned.into_iter().enumerate().map(start).collect()
 }
 
-/// A directory that may be a partition's.
-struct Candidate {
-    home: Directory,
-    place: FoundDirectory,
-    request: LoadRequest,
-}
-
-impl Loaded {
-    fn new(seed: PartitionSeed) -> Self {
-        Self { seed, remarks: Vec::new(), superseded: Vec::new() }
-    }
-}
-
-/// One partition that is to be opened.
-struct Open {
+/// The log of a partition that has no directory yet.
+fn new_log(
     key: PartitionKey,
     name: TopicPartition,
     leader_epoch: LeaderEpoch,
     settings: PartitionSettings,
+    disk: DiskIndex,
+    share: Arc<TailShare>,
     now: Timestamp,
+) -> PartitionSeed {
+    let directory = PartitionDir::serving(name.clone()).name();
+    let metadata = partition_metadata(&directory, key.topic);
+    let config = settings.log.clone();
+    let log = Log::empty(&directory, key.topic, key.partition, config, share, metadata, now);
+    PartitionSeed { key, name, disk, log, leader_epoch, settings }
 }
 
-impl Open {
-    fn candidate(
-        &self,
-        surveyed: &Surveyed,
-        offsets: &mut Offsets,
-        place: FoundDirectory,
-        shares: &[Arc<TailShare>],
-    ) -> Candidate {
-        let share = shares[place.disk].clone();
-        let request = LoadRequest {
-            directory: place.name.clone(),
-            topic: self.key.topic,
-            partition: self.key.partition,
-            config: self.settings.log.clone(),
-            clean: surveyed.clean.is_some(),
-            recovery_point: offsets.recovery_points.remove(&self.name).unwrap_or(Offset::ZERO),
-            log_start: offsets.log_starts.remove(&self.name).unwrap_or(Offset::ZERO),
-            high_watermark: None,
-            share,
-            now: self.now,
-        };
-        Candidate { home: surveyed.directory.clone(), place, request }
-    }
-
-    /// Loads from the directory that reaches furthest, of those with the partition's name: a move that was interrupted between naming its copy and
-    /// removing the original leaves two, and they are beginnings of one log. Of two that reach equally far it is the first.
-    fn job(self, mut candidates: Vec<Candidate>) -> Job {
-        Box::new(move || {
-            if candidates.len() > 1 {
-                // A copy that was under way is not whole because its directory was closed cleanly.
-                candidates.iter_mut().for_each(|candidate| candidate.request.clean = false);
-            }
-            let mut remarks = Vec::new();
-            let mut superseded = Vec::new();
-            let mut best: Option<(FoundDirectory, DiskIndex, Log)> = None;
-            for Candidate { home, place, request } in candidates {
-                let loaded = load_log(&*home.disk, &request)
-                    .map_err(|error| StartError::Log { path: home.path.clone(), error })?;
-                remarks.extend(loaded.report.remarks);
-                match &mut best {
-                    Some((.., log)) if log.end() >= loaded.log.end() => superseded.push(place),
-                    best => {
-                        let before = best.replace((place, home.index, loaded.log));
-                        superseded.extend(before.map(|(place, ..)| place));
-                    }
-                }
-            }
-            let (place, disk, log) = best.expect("a partition that was found is somewhere");
-            if !superseded.is_empty() {
-                let (name, end) = (&place.name, log.end());
-                remarks
-                    .push(format!("{name} is in two log directories: the one that reaches {end} is taken"));
-            }
-            Ok(Loaded { superseded, remarks, ..Loaded::new(self.seed(disk, log)) })
-        })
-    }
-
-    fn new_log(self, disk: DiskIndex, share: Arc<TailShare>) -> PartitionSeed {
-        let directory = PartitionDir::serving(self.name.clone()).name();
-        let metadata = partition_metadata(&directory, self.key.topic);
-        let (topic, partition) = (self.key.topic, self.key.partition);
-        let log =
-            Log::empty(&directory, topic, partition, self.settings.log.clone(), share, metadata, self.now);
-        self.seed(disk, log)
-    }
-
-    fn seed(self, disk: DiskIndex, log: Log) -> PartitionSeed {
-        PartitionSeed {
-            key: self.key,
-            name: self.name,
-            disk,
-            log,
-            leader_epoch: self.leader_epoch,
-            settings: SeedSettings(self.settings),
-        }
-    }
-}
-
-fn load_metadata_log(input: &LoadInput<'_>) -> Result<(Log, Vec<String>), StartError> {
+fn load_metadata_log(input: &StartInput) -> Result<(Log, Vec<String>), StartError> {
     let n = usize::from(input.metadata.0);
     let (surveyed, share) = (&input.directories[n], input.shares[n].clone());
     let config = metadata_config(&input.config);

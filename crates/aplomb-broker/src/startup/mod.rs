@@ -2,7 +2,7 @@
 //!
 //! The order, which the caller keeps: [`examine()`] everything, which changes nothing and refuses what is not ours; [`survey()`] each directory; write back what an earlier process had only in memory
 //! ([`aplomb_log::recovery::restore`]), the metadata log first; [`MetadataFound::read`] it, which gives the names for the rest; write that back as well; then
-//! [`load()`].
+//! [`plan()`]; then let the shards begin, which load their partitions.
 
 mod error;
 mod examine;
@@ -13,6 +13,6 @@ mod survey;
 
 pub use error::{Damage, StartError};
 pub use examine::{Examined, ExaminedDirectory, Refusal, examine};
-pub use load::{Executor, Job, LoadInput, Loaded, Ready, ShardStart, load};
+pub use load::{Ready, ShardStart, StartInput, plan};
 pub use metadata::MetadataFound;
 pub use survey::{Directory, Surveyed, survey};

@@ -4,14 +4,16 @@
 use aplomb_disk_api::{DiskCommand, DiskIndex, Lane, SmallFile};
 
 use super::checkpoints::CheckpointEntry;
-use super::{Purpose, Storage};
+use super::{Purpose, ShardDisk, Storage};
 use crate::partition::{Effects, Partitions};
 use crate::ports::Now;
 
 impl Storage {
-    /// The broker stops: future replicas stay as they are.
+    /// The broker stops: future replicas stay as they are, and no more logs are loaded.
     pub(crate) fn begin_stop(&mut self) {
         self.stops = true;
+        // A start that is cut short: what is loaded is closed, and the rest stays as it is.
+        self.disks.iter_mut().for_each(ShardDisk::drop_waiting_jobs);
     }
 
     /// A last checkpoint makes everything durable.
@@ -35,11 +37,15 @@ impl Storage {
     }
 
     /// Gives the memory of all that is durable back, tells the keeper of the checkpoint files, and
-    /// says for each disk whether everything on it is durable.
-    pub(crate) fn finish(&mut self, partitions: &mut Partitions) -> Vec<bool> {
+    /// says for each disk whether everything on it is durable. On `unloaded` disks there are logs that
+    /// were not loaded.
+    pub(crate) fn finish(&mut self, partitions: &mut Partitions, unloaded: &[DiskIndex]) -> Vec<bool> {
         assert!(self.is_idle(), "the last checkpoint is over");
         let mut changes = vec![Vec::new(); self.disks.len()];
         let mut clean: Vec<bool> = self.disks.iter().map(|disk| !disk.is_lost()).collect();
+        for disk in unloaded {
+            clean[usize::from(disk.0)] = false;
+        }
         for key in partitions.keys() {
             let partition = partitions.get_mut(key).expect("it is in the table");
             let (disk, end) = (usize::from(partition.disk().0), partition.log().end());

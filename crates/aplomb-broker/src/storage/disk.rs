@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_disk_api::{Completion, DiskCommand, DiskIndex, DiskQueue, FileName, Lane, SmallFile};
+use aplomb_disk_api::{Completion, DiskCommand, DiskIndex, DiskJob, DiskQueue, FileName, Lane, SmallFile};
 use aplomb_log::tail::TailShare;
 use aplomb_model::{DirectoryId, Instant, Offset};
 
@@ -139,6 +139,16 @@ impl ShardDisk {
     /// Hands a command to the disk, or keeps it until the disk takes it.
     pub(crate) fn submit(&mut self, command: DiskCommand, purpose: Purpose, now: Instant) {
         self.port.submit(command, purpose, now);
+    }
+
+    /// Hands a job to the disk, or keeps it until the disk takes it.
+    pub(super) fn submit_job(&mut self, job: Box<dyn DiskJob>, purpose: Purpose, now: Instant) {
+        self.port.submit_job(job, purpose, now);
+    }
+
+    /// Drops the jobs that the disk has not taken yet.
+    pub(super) fn drop_waiting_jobs(&mut self) {
+        self.port.drop_waiting_jobs();
     }
 
     /// Why a completed command was given.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aplomb_disk_api::DiskIndex;
+use aplomb_disk_api::{DiskError, DiskIndex, Done};
 use aplomb_model::{DirectoryId, TopicPartition};
 
 use super::checkpoints::{CheckpointChange, CheckpointEntry};
@@ -70,6 +70,8 @@ pub(crate) enum StorageEffect {
     Lost { disk: DiskIndex, why: Arc<str>, first: bool },
     /// Partitions are in these log directories: the metadata is to say so.
     Assign(Vec<(PartitionKey, DirectoryId)>),
+    /// A partition's log was loaded from one of the directories that may be its own, or was not.
+    Loaded { key: PartitionKey, place: usize, result: Result<Done, DiskError> },
     /// The metadata snapshot that was under way is on the disk, or never will be.
     SnapshotWritten(bool),
     /// A clean shutdown marker is written, or never will be.

@@ -25,16 +25,17 @@ mod small_files;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_disk_api::{Completion, DiskCommand, DiskError, DiskIndex, Done, FileName, Lane};
+use aplomb_disk_api::{Completion, DiskCommand, DiskError, DiskIndex, DiskJob, Done, FileName, Lane};
+use aplomb_log::layout::PartitionDir;
 use aplomb_model::{DirectoryId, ErrorCode, Instant, Offset, TopicPartition};
 
 use self::checkpoints::{CheckpointChange, CheckpointEntry, Checkpoints, Written};
 use self::cold::ColdReads;
-use self::deletions::Deletions;
+use self::deletions::{Deletions, unique};
 pub(crate) use self::disk::ShardDisk;
 pub(crate) use self::disks::{Disks, LogDirFacts};
 use self::future::FutureReplicas;
-pub use self::future::MoveRate;
+pub(crate) use self::future::MoveRate;
 pub(crate) use self::future::PartitionSize;
 use self::ground::Ground;
 use self::message::CHECKPOINTS_SHARD;
@@ -281,6 +282,9 @@ impl Storage {
                     self.disks.submit(disk, command, Purpose::Cold(number), now.instant);
                 }
             }
+            Purpose::Load { key, place } => {
+                self.effects.push(StorageEffect::Loaded { key, place, result });
+            }
             Purpose::Snapshot => self.effects.push(StorageEffect::SnapshotWritten(!failed)),
             Purpose::Space => {
                 if let Ok(Done::Space { total, usable }) = result {
@@ -445,6 +449,35 @@ impl Storage {
     /// A name that was found at the start is to be deleted.
     pub(crate) fn delete_now(&mut self, disk: DiskIndex, name: FileName, now: Now) {
         self.deletions.delete_at(now.instant, disk, name, true);
+    }
+
+    /// A log is loaded on a disk's own threads.
+    pub(crate) fn load(&mut self, from: DiskIndex, job: Box<dyn DiskJob>, purpose: Purpose, now: Now) {
+        self.disks.get_mut(from).submit_job(job, purpose, now.instant);
+    }
+
+    /// A partition was loaded: the checkpoint files say how far it is.
+    pub(crate) fn on_loaded(&mut self, partition: &Partition) {
+        let change = (partition.key(), Some(CheckpointEntry::of(partition)));
+        self.tell_changes(partition.disk(), vec![change]);
+    }
+
+    /// A directory of a partition's name is not its log: another one reaches further.
+    pub(crate) fn supersede(
+        &mut self,
+        disk: DiskIndex,
+        directory: FileName,
+        by: &Partition,
+        view: &View,
+        now: Now,
+    ) {
+        let deleted = PartitionDir::deleted(by.name().clone(), unique(by.key(), view.me(), now));
+        let name = FileName::new(deleted.name());
+        let rename = DiskCommand::Rename { from: directory, to: name.clone() };
+        let after = by.settings().file_delete_delay;
+        let purpose = Purpose::DeleteLater { name, directory: true, after, of: None };
+        self.disks.submit(disk, rename, purpose, now.instant);
+        self.tell_changes(disk, vec![(by.key(), None)]);
     }
 
     /// Hands a command to a disk, for a room that is none of storage's.

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use aplomb_disk_api::{DiskCommand, DiskIndex, DiskQueue, Lane, QueueFull, Ticket};
+use aplomb_disk_api::{DiskCommand, DiskIndex, DiskJob, DiskQueue, Lane, QueueFull, Ticket};
 use aplomb_model::Instant;
 
 /// How soon a lane is tried again that others have filled.
@@ -19,6 +19,7 @@ pub(crate) struct DiskPort<P> {
     /// How many of those are in each lane.
     in_lane: [usize; Lane::COUNT],
     waiting: [VecDeque<(DiskCommand, P)>; Lane::COUNT],
+    waiting_jobs: VecDeque<(Box<dyn DiskJob>, P)>,
     tried: Instant,
 }
 
@@ -30,6 +31,7 @@ impl<P> DiskPort<P> {
             outstanding: HashMap::new(),
             in_lane: [0; Lane::COUNT],
             waiting: Default::default(),
+            waiting_jobs: VecDeque::new(),
             tried: Instant::START,
         }
     }
@@ -46,7 +48,18 @@ impl<P> DiskPort<P> {
         self.push(lane, now);
     }
 
-    /// The purpose of a completed command. Makes room for what waited.
+    /// Hands a job to the disk, or keeps it until the disk takes it.
+    pub(crate) fn submit_job(&mut self, job: Box<dyn DiskJob>, purpose: P, now: Instant) {
+        self.waiting_jobs.push_back((job, purpose));
+        self.push_jobs(now);
+    }
+
+    /// Drops the jobs that the disk has not taken yet.
+    pub(crate) fn drop_waiting_jobs(&mut self) {
+        self.waiting_jobs.clear();
+    }
+
+    /// The purpose of a completed command or job. Makes room for what waited.
     pub(crate) fn on_completion(&mut self, ticket: Ticket, now: Instant) -> Option<P> {
         let (lane, purpose) = self.outstanding.remove(&ticket)?;
         self.in_lane[lane.index()] -= 1;
@@ -56,14 +69,18 @@ impl<P> DiskPort<P> {
 
     /// Commands given and not yet completed, those that wait included.
     pub(crate) fn pending(&self) -> usize {
-        self.outstanding.len() + self.waiting.iter().map(VecDeque::len).sum::<usize>()
+        let commands: usize = self.waiting.iter().map(VecDeque::len).sum();
+        self.outstanding.len() + commands + self.waiting_jobs.len()
     }
 
     /// When to call [`Self::retry`], if commands wait for a lane that only others have filled: no completion will come here that says when
     /// there is room.
     pub(crate) fn retry_at(&self) -> Option<Instant> {
-        let is_stuck =
-            |lane: &Lane| self.in_lane[lane.index()] == 0 && !self.waiting[lane.index()].is_empty();
+        let waits = |lane: &Lane| match lane {
+            Lane::Job => !self.waiting_jobs.is_empty(),
+            lane => !self.waiting[lane.index()].is_empty(),
+        };
+        let is_stuck = |lane: &Lane| self.in_lane[lane.index()] == 0 && waits(lane);
         Lane::ALL.iter().any(is_stuck).then(|| self.tried + RETRY)
     }
 
@@ -72,21 +89,32 @@ impl<P> DiskPort<P> {
         for lane in Lane::ALL {
             self.push(lane, now);
         }
+        self.push_jobs(now);
+    }
+
+    fn push_jobs(&mut self, now: Instant) {
+        self.tried = now;
+        while let Some((job, purpose)) = self.waiting_jobs.pop_front() {
+            match self.queue.try_submit_job(job, now) {
+                Ok(ticket) => self.note(ticket, Lane::Job, purpose),
+                Err(QueueFull(job)) => return self.waiting_jobs.push_front((job, purpose)),
+            }
+        }
+    }
+
+    fn note(&mut self, ticket: Ticket, lane: Lane, purpose: P) {
+        let before = self.outstanding.insert(ticket, (lane, purpose));
+        assert!(before.is_none(), "a ticket is not used twice");
+        self.in_lane[lane.index()] += 1;
     }
 
     fn push(&mut self, lane: Lane, now: Instant) {
-        let waiting = &mut self.waiting[lane.index()];
         self.tried = now;
-        while let Some((command, purpose)) = waiting.pop_front() {
+        while let Some((command, purpose)) = self.waiting[lane.index()].pop_front() {
             match self.queue.try_submit(command, now) {
-                Ok(ticket) => {
-                    let before = self.outstanding.insert(ticket, (lane, purpose));
-                    assert!(before.is_none(), "a ticket is not used twice");
-                    self.in_lane[lane.index()] += 1;
-                }
+                Ok(ticket) => self.note(ticket, lane, purpose),
                 Err(QueueFull(command)) => {
-                    waiting.push_front((command, purpose));
-                    return;
+                    return self.waiting[lane.index()].push_front((command, purpose));
                 }
             }
         }

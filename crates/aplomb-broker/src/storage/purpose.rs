@@ -32,6 +32,8 @@ pub(crate) enum Purpose {
     },
     /// The last sync of a partition that is deleted. Its directory is renamed then.
     LastSync { key: PartitionKey },
+    /// A log is loaded from one of the directories that may be its own.
+    Load { key: PartitionKey, place: usize },
     /// A step of a future replica.
     Future { key: PartitionKey, number: u64 },
     /// A snapshot of the metadata.

@@ -10,7 +10,7 @@ use aplomb_broker::config::{BrokerConfig, Properties, SecurityProtocol};
 use aplomb_broker::controller::Node;
 use aplomb_broker::metadata::Endpoint;
 use aplomb_broker::ports::{ConnectionId, Event, Now, Reply, Request, RequestId, Session, ShardId};
-use aplomb_broker::startup::{Directory, Job, LoadInput, MetadataFound, Surveyed, load, survey};
+use aplomb_broker::startup::{Directory, MetadataFound, StartInput, Surveyed, plan, survey};
 use aplomb_broker::{Output, ShardMessage};
 use aplomb_disk_api::sim::SimDisk;
 use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue, PatientDisk};
@@ -124,7 +124,7 @@ impl Process {
             cordoned_directories: Vec::new(),
             metadata_directory: ids[0],
         };
-        let ready = load(LoadInput {
+        let ready = plan(StartInput {
             lost: ground.lost.clone(),
             config: Arc::new(config),
             node,
@@ -135,7 +135,6 @@ impl Process {
             shards: ground.shards,
             now: ground.now.wall,
             random: Box::new(random),
-            executor: &|jobs: Vec<Job>| jobs.into_iter().map(|job| job()).collect(),
         });
         let ready = ready.map_err(|error| error.to_string())?;
         let inbox = Inbox::default();
@@ -169,6 +168,11 @@ impl Process {
         for shard in 0..self.shards.len() {
             self.turn(ShardId(shard as u16), now, |shard| shard.begin_stop(now));
         }
+    }
+
+    /// Whether all partitions are loaded, or are offline.
+    pub(super) fn is_loaded(&self) -> bool {
+        self.shards.iter().all(|shard| shard.figures().loading() == 0)
     }
 
     pub(super) fn is_stopped(&self) -> bool {

@@ -2,6 +2,7 @@
 //! Nothing happens but in [`World::step_to`].
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use aplomb_broker::config::Properties;
 use aplomb_broker::ports::{ConnectionId, Event, Now, Reply, RequestId, ShardId};
@@ -13,6 +14,9 @@ use bytes::Bytes;
 
 use super::broker::Setup;
 use super::process::{Ground, Process, Said, path_of};
+
+/// How long a start may take to load what is there.
+const LOADING: Duration = Duration::from_secs(60);
 
 /// The wall clock when the monotonic one starts: 2026-01-01.
 const WALL_START: i64 = 1_767_225_600_000;
@@ -91,6 +95,9 @@ impl World {
         };
         self.process = Some(Process::start(&ground, self.memory.take())?);
         self.settle();
+        // Clients come when everything is loaded, or is not to be had.
+        let limit = self.now + LOADING;
+        while !self.process.as_ref().is_none_or(Process::is_loaded) && self.step_to(limit) {}
         Ok(())
     }
 

@@ -57,9 +57,9 @@ impl Health {
         self.enter(Phase::Recovering);
     }
 
-    /// One more partition is loaded.
-    pub fn on_loaded(&self) {
-        self.0.loaded.fetch_add(1, Ordering::Relaxed);
+    /// So many partitions are loaded.
+    pub fn loaded(&self, partitions: usize) {
+        self.0.loaded.store(partitions, Ordering::Relaxed);
     }
 
     /// These loops have to turn from now on.
@@ -141,9 +141,7 @@ mod tests {
         health.enter(Phase::Restoring);
         assert!(health.readiness(at).is_err());
         health.begin_recovery(1000);
-        for _ in 0..412 {
-            health.on_loaded();
-        }
+        health.loaded(412);
         assert_eq!(health.readiness(at), Err("recovering: 412 of 1000 partitions".to_owned()));
         assert_eq!(health.liveness(at), Ok("alive".to_owned()));
         health.enter(Phase::Ready);

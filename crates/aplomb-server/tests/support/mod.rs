@@ -236,18 +236,16 @@ impl Running {
             })
             .collect();
         let config = ServerConfig {
-            listeners: vec![Listener {
-                name: "PLAINTEXT".into(),
-                protocol: SecurityProtocol::Plaintext,
-                socket,
-            }],
+            listeners: vec!["PLAINTEXT".into()],
             net,
             guard: guard.clone(),
             log,
             prepare: Arc::new(|_| ()),
         };
         let switchboard = Switchboard::new(usize::from(shards)).expect("descriptors are left");
-        let server = Server::start(switchboard, config, cores).expect("it starts");
+        let mut server = Server::start(switchboard, config, cores).expect("it starts");
+        let (name, protocol) = ("PLAINTEXT".into(), SecurityProtocol::Plaintext);
+        server.open(vec![Listener { name, protocol, socket }]).expect("it opens");
         Self { address, server, seen, guard }
     }
 

@@ -1,39 +1,51 @@
-//! Who loads, and as whom.
+//! Waiting until everything is loaded, and as whom this process is known.
 
-use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
 use aplomb_broker::config::{BrokerConfig, Listener};
 use aplomb_broker::controller::Node;
+use aplomb_broker::figures::ShardFigures;
 use aplomb_broker::metadata::Endpoint;
-use aplomb_broker::startup::{Job, Loaded, StartError};
 use aplomb_model::DirectoryId;
 use aplomb_server::metrics::Health;
 
 use super::directories::{LogDirectories, chance, draw};
 use super::network::Bound;
+use super::signals::EndSignals;
 
-/// Runs `jobs` on `threads` threads, and tells `health` how far they are.
-pub(super) fn on_threads(jobs: Vec<Job>, threads: usize, health: &Health) -> Vec<Result<Loaded, StartError>> {
-    health.begin_recovery(jobs.len());
-    let threads = threads.clamp(1, jobs.len().max(1));
-    let results = Mutex::new(Vec::with_capacity(jobs.len()));
-    let jobs = Mutex::new(VecDeque::from(jobs));
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let Some(job) = jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else {
-                        return;
-                    };
-                    let result = job();
-                    health.on_loaded();
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
-                }
-            });
+/// How often the shards are looked at while they load.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Partitions that the shards load.
+pub(super) struct Loading {
+    pub(super) shards: Vec<Arc<ShardFigures>>,
+    /// How many there are, loaded or not.
+    pub(super) partitions: usize,
+}
+
+impl Loading {
+    /// Waits until all are loaded, and tells `health` how far they are. `false`: a signal came first.
+    ///
+    /// # Errors
+    /// Why a log cannot be used.
+    pub(super) fn wait(&self, health: &Health, signals: &mut EndSignals) -> Result<bool, String> {
+        health.begin_recovery(self.partitions);
+        loop {
+            if let Some(why) = self.shards.iter().find_map(|shard| shard.failure()) {
+                return Err(why.to_owned());
+            }
+            let left: usize = self.shards.iter().map(|shard| shard.loading()).sum();
+            health.loaded(self.partitions - left);
+            if left == 0 {
+                return Ok(true);
+            }
+            if signals.has_come() {
+                return Ok(false);
+            }
+            std::thread::sleep(PAUSE);
         }
-    });
-    results.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// This process, as the metadata log gets to know it.

@@ -29,11 +29,12 @@ use aplomb_broker::config::{BrokerConfig, Guard as GuardSetting};
 use aplomb_broker::metadata::{MetadataImage, Topics};
 use aplomb_broker::ports::ShardId;
 use aplomb_broker::startup::{
-    self, Directory, Examined, LoadInput, MetadataFound, Ready, Refusal, StartError, Surveyed, survey,
+    self, Directory, Examined, MetadataFound, Ready, Refusal, StartError, StartInput, Surveyed, survey,
 };
 use aplomb_disk::EngineError;
 use aplomb_disk_api::DiskIndex;
 use aplomb_log::recovery::restore::Wanted;
+use aplomb_model::Instant;
 use aplomb_server::guard::{Guard, GuardError, GuardMode};
 use aplomb_server::log::panic::abort_on_panic;
 use aplomb_server::log::{Log, LogWriter};
@@ -43,6 +44,7 @@ use aplomb_server::{Server, ServerConfig, Switchboard};
 
 use self::directories::{Candidates, DirectoryError, LogDirectories, chance};
 use self::disks::Disks;
+use self::loading::Loading;
 use self::network::{Bound, NetworkError};
 use self::observation::Watched;
 
@@ -67,6 +69,8 @@ pub(crate) enum BrokerError {
     Refused(#[from] Refusal),
     #[error(transparent)]
     Load(#[from] StartError),
+    #[error("a log cannot be used: {0}")]
+    Unusable(String),
     #[error(transparent)]
     Disk(#[from] EngineError),
     #[error(transparent)]
@@ -114,7 +118,7 @@ impl Broker {
         }
     }
 
-    fn start_with(settings: &Settings, signals: EndSignals, log: &Log) -> Result<Started, BrokerError> {
+    fn start_with(settings: &Settings, mut signals: EndSignals, log: &Log) -> Result<Started, BrokerError> {
         abort_on_panic(log.clone());
         let config = Arc::new(settings.broker.clone());
         for warning in &settings.warnings {
@@ -138,7 +142,8 @@ impl Broker {
         }
         let (metrics, health) = start_metrics(&config, log)?;
 
-        let Loaded { ready, tail, config } = load(&config, &mut directories, examined, &bound, &health, log)?;
+        let Planned { ready, tail, config, began, unclean } =
+            plan(&config, &mut directories, examined, &bound, &health, log)?;
         let net = network::net_config(&config.network)?;
         for remark in &ready.remarks {
             log.warn("wiring/load", remark.clone());
@@ -172,13 +177,29 @@ impl Broker {
         let prepare = heaps::prepare(shards.len(), log)?;
         let places: Vec<String> =
             bound.iter().map(|bound| format!("{}://{}", bound.name(), bound.address())).collect();
-        let listeners: Vec<Listener> =
-            bound.into_iter().map(|bound| bound.listen(config.network.backlog)).collect::<Result<_, _>>()?;
-        let server = ServerConfig { listeners, net, guard, log: log.clone(), prepare };
-        let server = Server::start(switchboard, server, shards)?;
+        let names = bound.iter().map(|bound| bound.name().into()).collect();
+        let server = ServerConfig { listeners: names, net, guard, log: log.clone(), prepare };
+        let mut server = Server::start(switchboard, server, shards)?;
+        let loading = Loading { shards: figures.shards.clone(), partitions: ready.partitions };
         server.observe(&metrics, &health, figures);
-        health.enter(Phase::Ready);
-        log.info("wiring", format!("ready at {}: {what}", places.join(", ")));
+        match loading.wait(&health, &mut signals) {
+            Ok(true) => {
+                let took = aplomb_server::clock::instant().since(began);
+                let how = if unclean { "an unclean stop, or for the first time," } else { "a clean stop" };
+                let text =
+                    format!("loaded {} partitions after {how} in {} ms", ready.partitions, took.as_millis());
+                log.info("wiring/load", text);
+                let listeners: Vec<Listener> = bound
+                    .into_iter()
+                    .map(|bound| bound.listen(config.network.backlog))
+                    .collect::<Result<_, _>>()?;
+                server.open(listeners)?;
+                health.enter(Phase::Ready);
+                log.info("wiring", format!("ready at {}: {what}", places.join(", ")));
+            }
+            Ok(false) => log.info("wiring", "told to stop before all partitions were loaded"),
+            Err(why) => return Err(BrokerError::Unusable(why)),
+        }
         Ok(Started { server, disks, tail: tail.path, directories, signals, health })
     }
 
@@ -224,22 +245,26 @@ struct Started {
     health: Health,
 }
 
-/// Logs and what they have in memory.
-struct Loaded {
+/// What the shards begin with.
+struct Planned {
     ready: Ready,
     tail: Tail,
     /// The settings, with what was changed while earlier processes ran.
     config: Arc<BrokerConfig>,
+    /// When it began.
+    began: Instant,
+    /// Whether a directory was not closed cleanly.
+    unclean: bool,
 }
 
-fn load(
+fn plan(
     config: &Arc<BrokerConfig>,
     directories: &mut LogDirectories,
     examined: Option<Examined>,
     bound: &[Bound],
     health: &Health,
     log: &Log,
-) -> Result<Loaded, BrokerError> {
+) -> Result<Planned, BrokerError> {
     health.enter(Phase::Restoring);
     let storage = &config.storage;
     let old = OldTails::find(directories, storage)?;
@@ -263,11 +288,9 @@ fn load(
     let tail = old.renew(directories, storage, &names, log)?;
 
     let config = in_force(config, found.replay.image(), log);
-    let storage = &config.storage;
-    let threads = usize::try_from(storage.recovery_threads).unwrap_or(1) * surveyed.len();
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let began = aplomb_server::clock::now();
-    let ready = startup::load(LoadInput {
+    let ready = startup::plan(StartInput {
         config: Arc::clone(&config),
         node: loading::node(&config, directories, bound),
         directories: surveyed,
@@ -278,15 +301,8 @@ fn load(
         shards: config.network.shards_on(processors),
         now: began.wall,
         random: Box::new(chance),
-        executor: &|jobs| loading::on_threads(jobs, threads, health),
     })?;
-    let took = aplomb_server::clock::instant().since(began.instant);
-    let how = if unclean { "after an unclean stop, or for the first time," } else { "after a clean stop" };
-    log.info(
-        "wiring/load",
-        format!("loaded {} partitions {how} in {} ms", ready.partitions, took.as_millis()),
-    );
-    Ok(Loaded { ready, tail, config })
+    Ok(Planned { ready, tail, config, began: began.instant, unclean })
 }
 
 /// Surveys the log directories. Those whose disks fail are lost.

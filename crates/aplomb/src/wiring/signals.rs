@@ -4,17 +4,27 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 /// Waits for the signals that end a broker.
-pub(super) struct EndSignals(Signals);
+pub(super) struct EndSignals {
+    signals: Signals,
+    /// One that has come already.
+    first: Option<i32>,
+}
 
 impl EndSignals {
     /// From now on these signals are ours.
     pub(super) fn take() -> std::io::Result<Self> {
-        Signals::new([SIGTERM, SIGINT]).map(Self)
+        Ok(Self { signals: Signals::new([SIGTERM, SIGINT])?, first: None })
     }
 
-    /// Waits for the next one. Gives its name.
+    /// Whether one has come. [`Self::wait`] gives it.
+    pub(super) fn has_come(&mut self) -> bool {
+        self.first = self.first.or_else(|| self.signals.pending().next());
+        self.first.is_some()
+    }
+
+    /// Waits for the first one. Gives its name.
     pub(super) fn wait(&mut self) -> &'static str {
-        match self.0.forever().next() {
+        match self.first.or_else(|| self.signals.forever().next()) {
             Some(SIGINT) => "SIGINT",
             _ => "SIGTERM",
         }
@@ -23,7 +33,7 @@ impl EndSignals {
     /// A further signal ends the process at once, as if it had been killed: everything acknowledged is in the tail.
     pub(super) fn insist(mut self) -> std::io::Result<()> {
         std::thread::Builder::new().name("aplomb-signals".to_owned()).spawn(move || {
-            if let Some(signal) = self.0.forever().next() {
+            if let Some(signal) = self.signals.forever().next() {
                 eprintln!("aplomb: a second signal: ending at once");
                 std::process::exit(128 + signal);
             }

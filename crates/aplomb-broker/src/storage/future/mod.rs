@@ -50,7 +50,7 @@ const AT_ONCE: usize = 4;
 
 /// The rate at which all shards together copy.
 #[derive(Debug, Default)]
-pub struct MoveRate {
+pub(crate) struct MoveRate {
     /// When the next step may begin, in nanoseconds of the monotonic clock.
     free_at: AtomicU64,
 }
