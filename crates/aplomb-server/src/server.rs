@@ -203,8 +203,8 @@ impl<C: Core> Server<C> {
         self.hear_of(news, 1)
     }
 
-    /// Waits until so many threads are at work. Where one cannot be guarded, all are told to end, and
-    /// are not waited for: the process ends.
+    /// Waits until so many threads are at work. Where one cannot be guarded, all are told to end,
+    /// and are not waited for: the process ends.
     fn hear_of(&self, news: Receiver<Result<(), GuardError>>, threads: usize) -> Result<(), StartError> {
         let outcome: Result<Vec<()>, GuardError> = news.iter().take(threads).collect();
         if outcome.is_err() {

@@ -25,7 +25,8 @@ pub(super) struct Loading {
 }
 
 impl Loading {
-    /// Waits until all are loaded, and tells `health` how far they are. `false`: a signal came first.
+    /// Waits until all are loaded, and tells `health` how far they are. `false`: a signal came
+    /// first.
     ///
     /// # Errors
     /// Why a log cannot be used.

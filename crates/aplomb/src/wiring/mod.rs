@@ -251,7 +251,7 @@ struct Planned {
     tail: Tail,
     /// The settings, with what was changed while earlier processes ran.
     config: Arc<BrokerConfig>,
-    /// When it began.
+    /// When the directories were begun to be looked through.
     began: Instant,
     /// Whether a directory was not closed cleanly.
     unclean: bool,
