@@ -16,6 +16,8 @@ optional_tools() {
   command -v go >/dev/null || missing+=(golang-go)
   command -v npm >/dev/null || missing+=(nodejs npm)
   command -v kcat >/dev/null || missing+=(kcat)
+  # What slow disks are formatted with; tests that need root need it.
+  [ "$(id -u)" = 0 ] && { command -v mkfs.xfs >/dev/null || missing+=(xfsprogs); }
   [ ${#missing[@]} -eq 0 ] && return 0
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}" && return 0
