@@ -176,7 +176,11 @@ mod tests {
         assert!(!settings.broker.metadata.delete_topics);
         assert_eq!(settings.broker.properties["min.insync.replicas"], "2");
         let warned: Vec<&str> = settings.warnings.iter().map(|warning| warning.name.as_str()).collect();
-        assert_eq!(warned, ["min.insync.replicas", "KAFKA_HOME"], "what does nothing here, and what is no key");
+        assert_eq!(
+            warned,
+            ["min.insync.replicas", "KAFKA_HOME"],
+            "what does nothing here, and what is no key"
+        );
 
         let wrong = [("KAFKA_NUM_PARTITIONS".into(), "many".into())];
         let error =

@@ -14,8 +14,7 @@ pub(super) fn api_keys(all: &[Message]) -> String {
         requests.iter().map(|message| (message.name.trim_end_matches("Request"), *message)).collect();
     let mut out = String::from(
         "//! The API keys of Apache Kafka 4.4.0 and their versions.\n//!\n\
-         //! Written by `cargo xtask codegen` from the requests in `schema/`; not edited by
-         //! hand.\n\n\
+         //! Written by `cargo xtask codegen` from the requests in `schema/`; not edited by hand.\n\n\
          use crate::VersionRange;\nuse crate::api::{Facts, Listeners};\n\n\
          /// An API by its key. `crate::api` says what can be asked of it.\n\
          #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]\n#[repr(i16)]\npub enum ApiKey {\n",
@@ -108,7 +107,7 @@ fn any_enum(out: &mut String, kind: &str, suffix: &str, apis: &[(Option<i16>, &s
     let _ = writeln!(
         out,
         "}})\n}}\n\n/// Writes the body of the {kind}.\n\
-         /// \n/// # Errors\n/// Those of the message.\n\
+         ///\n/// # Errors\n/// Those of the message.\n\
          pub fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {{\nmatch self {{"
     );
     for (_, api) in apis {
@@ -130,8 +129,7 @@ pub(super) fn metadata_record(selected: &[&Message]) -> String {
         "//! Any record of the metadata log; `crate::metadata` puts it in its frame.\n//!\n\
          //! Written by `cargo xtask codegen` from `schema/`; not edited by hand.\n\n\
          use crate::{DecodeError, EncodeError, Message, Reader, VersionRange, Writer};\n\n\
-         /// A record of the metadata log (`__cluster_metadata`).\n#[derive(Clone, Debug,
-         /// PartialEq)]\n\
+         /// A record of the metadata log (`__cluster_metadata`).\n#[derive(Clone, Debug, PartialEq)]\n\
          pub enum MetadataRecord {\n",
     );
     for (key, name) in &records {
