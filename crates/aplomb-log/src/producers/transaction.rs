@@ -14,7 +14,7 @@ pub struct TransactionMarker {
     pub epoch: ProducerEpoch,
     /// How it ends, and who decided.
     pub end: EndTxnMarker,
-    /// The marker's offset. Not looked at by [`ProducerState::check_marker`].
+    /// The marker's offset. Not looked at by [`super::ProducerState::check_marker`].
     pub offset: Offset,
     /// The marker's timestamp.
     pub timestamp: Timestamp,
