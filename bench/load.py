@@ -84,11 +84,11 @@ def produce(broker, topic, payloads, warmup, records):
     }
 
 
-def produce_at(broker, topic, rate, seconds, warmup, *options, partitions=PARTITIONS):
+def produce_at(broker, topic, rate, seconds, warmup, *options, partitions=PARTITIONS, linger=LINGER):
     """`rate` records a second for `warmup` seconds, which count for nothing, then for `seconds`; each record's latency counts from when it
-    was due. acks=all, idempotent, linger 1 ms."""
+    was due. acks=all, idempotent."""
     tool = [suite_broker.binary(), "bench", "produce", "-b", broker.bootstrap, "-t", topic, "--partitions", partitions, "-r", rate]
-    tool += ["-d", f"{seconds}s", "--warm-up", f"{warmup}s", "--record-size", RECORD_BYTES, "--linger", LINGER, "--json", "-", "--quiet", *options]
+    tool += ["-d", f"{seconds}s", "--warm-up", f"{warmup}s", "--record-size", RECORD_BYTES, "--linger", linger, "--json", "-", "--quiet", *options]
     with machine.Meter(broker.pid, SETTLE) as meter:
         done = subprocess.run([*map(str, tool)], capture_output=True, text=True, timeout=TIMEOUT)
     if done.returncode != 0:

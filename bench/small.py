@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Many small requests, on several builds of Aplomb in turn: what a request costs, in processor time, turns, waits and system calls.
+"""Many small requests (or some large ones), on several builds of Aplomb in turn: what a request costs, in processor time, turns, waits and
+system calls.
 
 For a change of the loop: give the build without it and the build with it. Each run is a broker on an empty directory under one load (see
 `LOADS`); CPU time wants a machine that does nothing else, counts do not mind so much. System calls are counted by `perf stat`, where there is
@@ -29,6 +30,11 @@ from suite import broker as suite_broker
 LOADS = {
     "librdkafka": lambda broker, topic, seconds: load.produce_by_librdkafka(broker, topic, 20_000, seconds, WARM_UP, settle=0),
     "bench": lambda broker, topic, seconds: load.produce_at(broker, topic, 4_000, seconds, WARM_UP, "--producers", 6),
+    # Requests of some 20 KB, and of a quarter of a megabyte.
+    "large": lambda broker, topic, seconds: load.produce_at(broker, topic, 80_000, seconds, WARM_UP),
+    "huge": lambda broker, topic, seconds: load.produce_at(
+        broker, topic, 80_000, seconds, WARM_UP, "--batch-size", 262_144, linger="5ms"
+    ),
 }
 WARM_UP = 2
 CALLS = ("epoll_wait", "epoll_pwait", "epoll_pwait2", "recvfrom", "sendmsg", "write", "futex", "io_uring_enter", "pwritev2", "fdatasync")
@@ -47,7 +53,7 @@ class Build(brokers.Aplomb):
         self.properties["aplomb.metrics.listener"] = f"127.0.0.1:{self.metrics_port}"
 
     def _program(self, config):
-        return [str(self.binary), "serve", "--config", str(config)]
+        return ["env", *self.binary.split(), "serve", "--config", str(config)]
 
     def counters(self):
         """What grows: requests and turns of the shards, and what the kernel counts of their threads."""
@@ -138,9 +144,15 @@ def rows(runs):
         yield from ((f"{group}: {name}", [median(run[group].get(name, 0.0) for run in each) for each in runs]) for name in names)
 
 
+def resolved(command):
+    """The command of a build with the whole path of its binary."""
+    *variables, binary = command.split()
+    return " ".join([*variables, str(Path(binary).resolve())])
+
+
 def main():
     parser = argparse.ArgumentParser(description="What a small request costs, on several builds of Aplomb in turn.")
-    parser.add_argument("builds", nargs="*", metavar="NAME=BINARY", help="(aplomb=target/release/aplomb)")
+    parser.add_argument("builds", nargs="*", metavar="NAME=BINARY", help="(aplomb=target/release/aplomb); variables for its environment may stand before it: NAME='KEY=VALUE BINARY'")
     parser.add_argument("--load", choices=LOADS, default="librdkafka")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=20, help="of load, after two that warm up")
@@ -149,7 +161,7 @@ def main():
     options = parser.parse_args()
     builds = dict(build.split("=", 1) for build in options.builds or [f"aplomb={CHECKOUT / 'target' / 'release' / 'aplomb'}"])
     # `aplomb bench` is the first build's for all of them.
-    os.environ.setdefault("APLOMB_BIN", str(Path(next(iter(builds.values()))).resolve()))
+    os.environ.setdefault("APLOMB_BIN", resolved(next(iter(builds.values()))).split()[-1])
     home = options.dir.resolve() / f"small-{os.getpid()}"
     home.mkdir(parents=True)
     runs = {name: [] for name in builds}
@@ -157,7 +169,7 @@ def main():
         for name, binary in builds.items():
             busy = machine.busy_processors()
             print(f"bench: run {number + 1}, {name}; {busy:.1f} processors are busy already", file=sys.stderr, flush=True)
-            runs[name].append(one_run(Path(binary).resolve(), options.load, options.seconds, home / f"{number}-{name}"))
+            runs[name].append(one_run(resolved(binary), options.load, options.seconds, home / f"{number}-{name}"))
     home.rmdir()
     if options.json:
         options.json.write_text(json.dumps({"load": options.load, "at": time.time(), "runs": runs}, indent=1) + "\n")
