@@ -12,7 +12,6 @@ pub(super) type Known = (&'static str, &'static str, &'static [&'static str]);
 pub(super) const CIRCLES: &[Known] = &[
     ("aplomb-protocol", "", &["api", "generated", "message"]),
     ("aplomb-protocol", "primitives", &["arrays", "reader"]),
-    ("aplomb-lab", "", &["incidents", "scene", "workload"]),
 ];
 
 /// One sentence for each circle that is not known, and for each entry that is not true.

@@ -1,38 +1,32 @@
 //! Aplomb, from the executable that is running or another.
 //!
-//! What always holds: its request threads are under a guard that ends the process if one of them makes a system call that could wait for a disk.
+//! What always holds: its request threads are under a guard that ends the process if one of them makes
+//! a system call that could wait for a disk.
 
 use std::path::{Path, PathBuf};
 
-use super::settings::{common, write_properties};
-use super::{BrokerError, BrokerUnderTest, Kind, NumbersAt, Override, Places, Process, Settings, free_ports};
-use crate::record;
+use super::settings::common;
+use super::{BrokerError, Kind, NumbersAt, Override, Places, Product, Settings, Started, free_ports};
 
-/// A broker of this program.
+/// This program.
 #[derive(Debug)]
 pub struct Aplomb {
     executable: PathBuf,
-    places: Places,
-    settings: Settings,
-    overrides: Vec<Override>,
-    address: String,
     metrics: String,
-    config: PathBuf,
-    log: PathBuf,
-    process: Option<Process>,
 }
 
 impl Aplomb {
-    /// A broker with what is in `settings` and `overrides` beside its defaults; with `executable` in place of the one that is running.
+    /// A broker with what is in `settings` and `overrides` beside its defaults; with `executable` in
+    /// place of the one that is running.
     ///
     /// # Errors
     /// When there are no ports, or when this program does not know where it is.
-    pub fn new(
+    pub fn broker(
         executable: Option<&Path>,
         places: Places,
         settings: &Settings,
         overrides: &[Override],
-    ) -> Result<Self, BrokerError> {
+    ) -> Result<Started<Self>, BrokerError> {
         let executable = match executable {
             Some(path) => path.to_owned(),
             None => std::env::current_exe().map_err(BrokerError::system("looking for this program"))?,
@@ -45,87 +39,26 @@ impl Aplomb {
             ("aplomb.metrics.listener".to_owned(), metrics.clone()),
             ("aplomb.tail.dir".to_owned(), places.memory.display().to_string()),
         ]);
-        all.extend(settings.iter().cloned().chain(overrides.iter().map(Override::pair)));
-        Ok(Self {
-            executable,
-            settings: all,
-            overrides: overrides.to_vec(),
-            address: format!("127.0.0.1:{port}"),
-            metrics,
-            config: places.own.join("aplomb.properties"),
-            log: places.logs.join("aplomb.log"),
-            places,
-            process: None,
-        })
-    }
-
-    fn command(&self) -> Vec<String> {
-        let (executable, config) = (self.executable.display().to_string(), self.config.display().to_string());
-        vec![executable, "serve".to_owned(), "--config".to_owned(), config]
+        all.extend(settings.iter().cloned());
+        let product = Self { executable, metrics };
+        Ok(Started::new(product, places, port, all, overrides.to_vec()))
     }
 }
 
-impl BrokerUnderTest for Aplomb {
-    fn kind(&self) -> Kind {
-        Kind::Aplomb
+impl Product for Aplomb {
+    const KIND: Kind = Kind::Aplomb;
+    const NAME: &'static str = "Aplomb";
+
+    fn version(&self) -> String {
+        env!("CARGO_PKG_VERSION").to_owned()
     }
 
-    fn about(&self) -> record::Broker {
-        record::Broker {
-            kind: self.kind().name().to_owned(),
-            name: "Aplomb".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: self.command(),
-            jvm_flags: Vec::new(),
-            java: None,
-            overrides: self.overrides.iter().map(Override::to_string).collect(),
-        }
+    fn command(&self, config: &Path) -> Vec<String> {
+        let (executable, config) = (self.executable.display().to_string(), config.display().to_string());
+        vec![executable, "serve".to_owned(), "--config".to_owned(), config]
     }
 
-    fn prepare(&mut self) -> Result<(), BrokerError> {
-        write_properties(&self.config, &self.settings)
-    }
-
-    fn launch(&mut self) -> Result<(), BrokerError> {
-        self.process = Some(Process::start("Aplomb", &self.command(), &self.log)?);
-        Ok(())
-    }
-
-    fn wait_until_it_answers(&mut self) -> Result<(), BrokerError> {
-        self.process.as_mut().map_or(Ok(()), |process| process.wait_until_it_answers(&self.address))
-    }
-
-    fn address(&self) -> &str {
-        &self.address
-    }
-
-    fn pid(&self) -> Option<u32> {
-        self.process.as_ref().map(Process::pid)
-    }
-
-    fn ended(&mut self) -> Option<String> {
-        self.process.as_mut().and_then(Process::ended)
-    }
-
-    fn data_directories(&self) -> &[PathBuf] {
-        &self.places.data
-    }
-
-    fn log_file(&self) -> Option<&Path> {
-        Some(&self.log)
-    }
-
-    fn numbers(&self) -> Option<NumbersAt> {
-        Some(NumbersAt::Page { address: self.metrics.clone() })
-    }
-
-    fn stop(&mut self) {
-        if let Some(mut process) = self.process.take() {
-            process.stop();
-        }
-    }
-
-    fn kill(&mut self) {
-        self.process = None;
+    fn numbers(&self, _pid: u32) -> NumbersAt {
+        NumbersAt::Page { address: self.metrics.clone() }
     }
 }

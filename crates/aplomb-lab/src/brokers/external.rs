@@ -28,11 +28,7 @@ impl BrokerUnderTest for External {
         record::Broker {
             kind: self.kind().name().to_owned(),
             name: format!("the broker at {}", self.address),
-            version: String::new(),
-            command: Vec::new(),
-            jvm_flags: Vec::new(),
-            java: None,
-            overrides: Vec::new(),
+            ..record::Broker::default()
         }
     }
 

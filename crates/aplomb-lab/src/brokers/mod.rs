@@ -11,6 +11,7 @@ mod jvm;
 mod kafka;
 mod process;
 mod settings;
+mod started;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -25,6 +26,7 @@ pub use jars::{ClassPath, JarsError};
 pub use kafka::Kafka;
 pub use process::{Process, dies_with_the_lab};
 pub use settings::{Override, OverrideError, Settings};
+pub use started::{Product, Started};
 
 use crate::record;
 

@@ -25,7 +25,7 @@ pub enum Caches {
 ///
 /// # Errors
 /// When the directory is not there, or its disk fails.
-pub fn sync(directory: &Path) -> Result<(), ConditionError> {
+pub(crate) fn sync(directory: &Path) -> Result<(), ConditionError> {
     let done = File::open(directory).and_then(|directory| Ok(syncfs(directory)?));
     done.map_err(ConditionError::new(format!("writing what is dirty below {}", directory.display())))
 }
@@ -34,7 +34,7 @@ pub fn sync(directory: &Path) -> Result<(), ConditionError> {
 ///
 /// # Errors
 /// Without root.
-pub fn drop_caches(which: Caches) -> Result<(), ConditionError> {
+pub(crate) fn drop_caches(which: Caches) -> Result<(), ConditionError> {
     let what = format!("writing {} to /proc/sys/vm/drop_caches", which as i32);
     fs::write("/proc/sys/vm/drop_caches", format!("{}\n", which as i32)).map_err(ConditionError::new(what))
 }
@@ -44,7 +44,7 @@ pub fn drop_caches(which: Caches) -> Result<(), ConditionError> {
 ///
 /// # Errors
 /// When a directory cannot be read.
-pub fn evict(directory: &Path, chosen: &dyn Fn(&Path) -> bool) -> Result<u64, ConditionError> {
+pub(crate) fn evict(directory: &Path, chosen: &dyn Fn(&Path) -> bool) -> Result<u64, ConditionError> {
     let mut bytes = 0;
     visit(directory, &mut |path| {
         if !chosen(path) {

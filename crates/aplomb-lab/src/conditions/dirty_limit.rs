@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 
 use super::{ConditionError, Undo};
-use crate::disk::wait_until;
+use crate::slow_disk::wait_until;
 
 const SETTINGS: &str = "/proc/sys/vm";
 /// Whoever has locked it has changed the limit.
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A limit of ours; the old one comes back when it is dropped.
 #[derive(Debug)]
-pub struct DirtyLimit {
+pub(crate) struct DirtyLimit {
     _undo: Undo,
 }
 
@@ -30,7 +30,7 @@ impl DirtyLimit {
     ///
     /// # Errors
     /// Without root, or while another run has a limit of its own.
-    pub fn set(limit: u64, background: u64) -> Result<Self, ConditionError> {
+    pub(crate) fn set(limit: u64, background: u64) -> Result<Self, ConditionError> {
         let lock = claim(Path::new(LOCK), PATIENCE)?;
         let before = [before("dirty")?, before("dirty_background")?];
         let words: Vec<&str> =

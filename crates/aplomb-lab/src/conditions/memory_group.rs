@@ -22,7 +22,7 @@ done"#;
 
 /// A group with a process in it.
 #[derive(Debug)]
-pub struct MemoryGroup {
+pub(crate) struct MemoryGroup {
     folder: PathBuf,
     version: Version,
     _undo: Undo,
@@ -30,7 +30,7 @@ pub struct MemoryGroup {
 
 /// What is counted in a group, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub(crate) struct GroupUsage {
     /// Altogether.
     pub all: u64,
     /// Pages of files, those in memory filesystems left out: nobody can write these back.
@@ -74,7 +74,7 @@ impl Version {
 impl MemoryGroup {
     /// Why there can be no such group on this machine; `None` where there can.
     #[must_use]
-    pub fn missing() -> Option<String> {
+    pub(crate) fn missing() -> Option<String> {
         find(Path::new(MOUNTS)).err().map(|error| error.to_string())
     }
 
@@ -82,7 +82,7 @@ impl MemoryGroup {
     ///
     /// # Errors
     /// When the machine has no memory control groups, without root, or when the process has gone.
-    pub fn around(pid: u32) -> Result<Self, ConditionError> {
+    pub(crate) fn around(pid: u32) -> Result<Self, ConditionError> {
         let what = || format!("a memory control group around process {pid}");
         let (root, version) = find(Path::new(MOUNTS)).map_err(ConditionError::new(what()))?;
         let membership =
@@ -106,7 +106,7 @@ impl MemoryGroup {
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn set_limit(&self, bytes: u64) -> Result<(), ConditionError> {
+    pub(crate) fn set_limit(&self, bytes: u64) -> Result<(), ConditionError> {
         let path = self.folder.join(self.version.limit().0);
         fs::write(&path, bytes.to_string())
             .map_err(ConditionError::new(format!("{} to {bytes}", path.display())))
@@ -116,7 +116,7 @@ impl MemoryGroup {
     ///
     /// # Errors
     /// When the group has gone.
-    pub fn held(&self) -> Result<Held, ConditionError> {
+    pub(crate) fn held(&self) -> Result<GroupUsage, ConditionError> {
         let (all, pages) = self.version.counted();
         let read = |name: &str| {
             let path = self.folder.join(name);
@@ -124,7 +124,7 @@ impl MemoryGroup {
         };
         let all = read(all)?.trim().parse().unwrap_or(0);
         let stat = read("memory.stat")?;
-        Ok(Held { all, pages: figure(&stat, pages).saturating_sub(figure(&stat, "shmem")) })
+        Ok(GroupUsage { all, pages: figure(&stat, pages).saturating_sub(figure(&stat, "shmem")) })
     }
 }
 

@@ -9,19 +9,19 @@ mod paged_out;
 mod squeeze;
 mod undo;
 
-pub use cache::{Caches, drop_caches, evict, sync};
-pub use dirty_limit::DirtyLimit;
-pub use memory_group::MemoryGroup;
-pub use paged_out::page_out;
-pub use squeeze::Squeeze;
-pub use undo::Undo;
+pub(crate) use cache::{Caches, drop_caches, evict, sync};
+pub(crate) use dirty_limit::DirtyLimit;
+pub(crate) use memory_group::MemoryGroup;
+pub(crate) use paged_out::page_out;
+pub(crate) use squeeze::Squeeze;
+pub(crate) use undo::Undo;
 
 use std::io;
 
 /// A condition that could not be made.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}: {error}")]
-pub struct ConditionError {
+pub(crate) struct ConditionError {
     what: String,
     error: io::Error,
 }

@@ -29,7 +29,7 @@ struct Range {
 ///
 /// # Errors
 /// When the process has gone, or without root.
-pub fn page_out(pid: u32, chosen: &dyn Fn(&Path) -> bool) -> Result<u64, ConditionError> {
+pub(crate) fn page_out(pid: u32, chosen: &dyn Fn(&Path) -> bool) -> Result<u64, ConditionError> {
     let what = || format!("paging out files of process {pid}");
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).map_err(ConditionError::new(what()))?;
     let ranges: Vec<Range> = maps.lines().filter_map(|line| mapping(line, chosen)).collect();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::memory_group::Held;
+use super::memory_group::GroupUsage;
 use super::{ConditionError, MemoryGroup};
 
 /// How often is looked whether the process itself has grown. A JVM can take more than the room between two looks, and waits until the next.
@@ -16,7 +16,7 @@ const INTERVAL: Duration = Duration::from_millis(10);
 
 /// A process with little room for its page cache, until this is dropped.
 #[derive(Debug)]
-pub struct Squeeze {
+pub(crate) struct Squeeze {
     stop: Arc<AtomicBool>,
     keeper: Option<JoinHandle<()>>,
 }
@@ -26,7 +26,7 @@ impl Squeeze {
     ///
     /// # Errors
     /// When the machine has no memory control groups, without root, or when the process has gone.
-    pub fn around(pid: u32, room: u64) -> Result<Self, ConditionError> {
+    pub(crate) fn around(pid: u32, room: u64) -> Result<Self, ConditionError> {
         let group = MemoryGroup::around(pid)?;
         let mut limit = wanted(group.held()?, room);
         group.set_limit(limit)?;
@@ -60,7 +60,7 @@ impl Drop for Squeeze {
 }
 
 /// The limit that leaves `room` for pages.
-fn wanted(held: Held, room: u64) -> u64 {
+fn wanted(held: GroupUsage, room: u64) -> u64 {
     held.all.saturating_sub(held.pages) + room
 }
 
@@ -70,9 +70,9 @@ mod tests {
 
     #[test]
     fn a_limit_follows_what_is_no_page_of_a_file() {
-        assert_eq!(wanted(Held { all: 0, pages: 0 }, 8), 8);
-        assert_eq!(wanted(Held { all: 100, pages: 30 }, 8), 78);
+        assert_eq!(wanted(GroupUsage { all: 0, pages: 0 }, 8), 8);
+        assert_eq!(wanted(GroupUsage { all: 100, pages: 30 }, 8), 78);
         // The kernel's two figures are not of the same moment.
-        assert_eq!(wanted(Held { all: 20, pages: 30 }, 8), 8);
+        assert_eq!(wanted(GroupUsage { all: 20, pages: 30 }, 8), 8);
     }
 }

@@ -11,7 +11,7 @@ use super::ConditionError;
 
 /// A shell that waits for the lab's end, or for being dropped.
 #[derive(Debug)]
-pub struct Undo {
+pub(crate) struct Undo {
     shell: Child,
 }
 
@@ -20,7 +20,7 @@ impl Undo {
     ///
     /// # Errors
     /// When there is no shell.
-    pub fn by(script: &str, arguments: &[&str]) -> Result<Self, ConditionError> {
+    pub(crate) fn by(script: &str, arguments: &[&str]) -> Result<Self, ConditionError> {
         Self::start(Stdio::null(), script, arguments)
     }
 
@@ -28,7 +28,7 @@ impl Undo {
     ///
     /// # Errors
     /// When there is no shell.
-    pub fn holding(lock: File, script: &str, arguments: &[&str]) -> Result<Self, ConditionError> {
+    pub(crate) fn holding(lock: File, script: &str, arguments: &[&str]) -> Result<Self, ConditionError> {
         Self::start(lock.into(), script, arguments)
     }
 

@@ -14,7 +14,7 @@ const STAGES: [(&str, &str); 6] = [
 
 /// A page as it was at one moment.
 #[derive(Clone, Debug, Default)]
-pub struct Metrics {
+pub(crate) struct Metrics {
     page: String,
 }
 
@@ -27,7 +27,7 @@ impl From<String> for Metrics {
 impl Metrics {
     /// The value of a metric with all these labels: the first if there are several.
     #[must_use]
-    pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+    pub(crate) fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         self.page.lines().find_map(|line| {
             let rest = line.strip_prefix(name)?;
             let (inside, value) = match rest.strip_prefix('{') {
@@ -42,14 +42,14 @@ impl Metrics {
 
     /// System calls that the guard of request threads has seen; `None` if the page has no guard.
     #[must_use]
-    pub fn guard_violations(&self) -> Option<u64> {
+    pub(crate) fn guard_violations(&self) -> Option<u64> {
         self.value("aplomb_guard_violations_total", &[]).map(|count| count as u64)
     }
 }
 
 /// A broker's numbers at the moments that divide a run; an empty page where it said nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Readings {
+pub(crate) struct Readings {
     /// When measuring began.
     pub begin: Metrics,
     /// When the disturbance began.
@@ -61,7 +61,7 @@ pub struct Readings {
 impl Readings {
     /// The stages of Produce; those of which the pages say nothing are left out.
     #[must_use]
-    pub fn stages(&self) -> Vec<Stage> {
+    pub(crate) fn stages(&self) -> Vec<Stage> {
         STAGES.into_iter().filter_map(|(metric, name)| self.stage(metric, name)).collect()
     }
 

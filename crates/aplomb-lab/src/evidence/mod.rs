@@ -8,15 +8,15 @@
 
 mod jmx;
 pub mod machine;
-pub mod metrics;
+pub(crate) mod metrics;
 pub mod metronome;
-pub mod numbers;
-pub mod roles;
-pub mod safepoints;
-pub mod signatures;
+pub(crate) mod numbers;
+mod roles;
+pub(crate) mod safepoints;
+pub(crate) mod signatures;
 mod stalls;
-pub mod threads;
-pub mod witness;
+pub(crate) mod threads;
+pub(crate) mod witness;
 
 /// How often is looked at the broker's threads, in milliseconds.
 pub const SAMPLING_MS: u32 = 50;

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An open way to a broker's numbers.
 #[derive(Debug)]
-pub struct Numbers(Way);
+pub(crate) struct Numbers(Way);
 
 #[derive(Debug)]
 enum Way {
@@ -28,7 +28,7 @@ impl Numbers {
     ///
     /// # Errors
     /// When there is no way to them.
-    pub fn open(at: &NumbersAt) -> io::Result<Self> {
+    pub(crate) fn open(at: &NumbersAt) -> io::Result<Self> {
         Ok(Self(match at {
             NumbersAt::Page { address } => Way::Page(address.clone()),
             NumbersAt::Jvm { java, pid } => Way::Jmx(Jmx::open(java, *pid)?),
@@ -36,7 +36,7 @@ impl Numbers {
     }
 
     /// Asks for the numbers as they are now.
-    pub fn ask(&mut self) -> Asked {
+    pub(crate) fn ask(&mut self) -> Asked {
         Asked(match &mut self.0 {
             Way::Jmx(program) => program.ask(),
             Way::Page(address) => {
@@ -53,12 +53,12 @@ impl Numbers {
 
 /// An answer that is under way.
 #[derive(Debug)]
-pub struct Asked(Receiver<Metrics>);
+pub(crate) struct Asked(Receiver<Metrics>);
 
 impl Asked {
     /// The answer, if it comes.
     #[must_use]
-    pub fn answer(self) -> Option<Metrics> {
+    pub(crate) fn answer(self) -> Option<Metrics> {
         self.0.recv_timeout(PATIENCE).ok()
     }
 }

@@ -33,7 +33,7 @@ const MIDDLES: &[(&str, Role)] = &[
 
 /// What the thread of that name does.
 #[must_use]
-pub fn role_of(name: &str) -> Role {
+pub(super) fn role_of(name: &str) -> Role {
     let begins = BEGINNINGS.iter().find(|(beginning, _)| name.starts_with(beginning));
     begins
         .or_else(|| MIDDLES.iter().find(|(middle, _)| name.contains(middle)))

@@ -9,7 +9,7 @@ use crate::record::Safepoint;
 /// (`System.nanoTime`). Lines that are something else are left out, and
 /// so are safepoints that took less than `shortest_ms` in all.
 #[must_use]
-pub fn read(log: &str, zero_ns: i128, shortest_ms: f64) -> Vec<Safepoint> {
+pub(crate) fn read(log: &str, zero_ns: i128, shortest_ms: f64) -> Vec<Safepoint> {
     log.lines()
         .filter_map(|line| safepoint(line, zero_ns))
         .filter(|one| one.total_ms >= shortest_ms)

@@ -72,7 +72,7 @@ impl Signature {
 
     /// Looks for it. `expected` is for the record.
     #[must_use]
-    pub fn look_for(&self, evidence: Evidence<'_>, expected: bool) -> record::Signature {
+    pub fn look_for(&self, evidence: Evidence<'_>, expected: bool) -> record::Sighting {
         let pauses = |long: &dyn Fn(&Safepoint) -> bool| {
             let count = evidence.safepoints.iter().filter(|one| long(one)).count();
             (count as u64, Vec::new())
@@ -92,7 +92,7 @@ impl Signature {
                 (lines().count() as u64, lines().take(1).map(str::to_owned).collect())
             }
         };
-        record::Signature { name: self.name.to_owned(), expected, seen: count > 0, count, example }
+        record::Sighting { name: self.name.to_owned(), expected, seen: count > 0, count, example }
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
         Stall { thread: "t".to_owned(), role, from_ms: 0.0, to_ms: 50.0, samples, stack }
     }
 
-    fn found(signature: &Signature, stalls: &[Stall]) -> record::Signature {
+    fn found(signature: &Signature, stalls: &[Stall]) -> record::Sighting {
         signature.look_for(Evidence { stalls, safepoints: &[], log: "" }, true)
     }
 

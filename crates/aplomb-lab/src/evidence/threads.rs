@@ -15,24 +15,15 @@ use super::SAMPLING_MS;
 use super::stalls::{Folder, Sleeper};
 use crate::record::Stall;
 
-/// What sampling has found.
-#[derive(Debug, Default)]
-pub struct Seen {
-    /// What threads waited for, in the order of its beginning. Times are since [`Sampler::start`]'s `origin`.
-    pub stalls: Vec<Stall>,
-    /// How many looks there were.
-    pub looks: u64,
-}
-
 /// Samples from its start to [`Self::finish`].
 #[derive(Debug)]
-pub struct Sampler {
-    thread: Option<JoinHandle<Seen>>,
-    shared: Arc<Shared>,
+pub(crate) struct Sampler {
+    thread: Option<JoinHandle<Vec<Stall>>>,
+    shared: Arc<SamplerState>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SamplerState {
     stop: AtomicBool,
     /// The process; 0 for none at present.
     pid: AtomicU32,
@@ -44,8 +35,13 @@ impl Sampler {
     ///
     /// # Errors
     /// When there is no thread for it.
-    pub fn start(pid: Option<u32>, names: HashMap<u32, String>, origin: Instant) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared { pid: AtomicU32::new(pid.unwrap_or(0)), ..Shared::default() });
+    pub(crate) fn start(
+        pid: Option<u32>,
+        names: HashMap<u32, String>,
+        origin: Instant,
+    ) -> std::io::Result<Self> {
+        let shared =
+            Arc::new(SamplerState { pid: AtomicU32::new(pid.unwrap_or(0)), ..SamplerState::default() });
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new().name("lab-sampler".to_owned());
         let thread = thread.spawn(move || sample(&theirs, names, origin))?;
@@ -53,7 +49,7 @@ impl Sampler {
     }
 
     /// Looks at another process from now on (`None`: at nobody). Its threads have the names that the kernel has.
-    pub fn follow(&self, pid: Option<u32>) {
+    pub(crate) fn follow(&self, pid: Option<u32>) {
         self.shared.pid.store(pid.unwrap_or(0), Ordering::Relaxed);
     }
 
@@ -62,7 +58,7 @@ impl Sampler {
     /// # Panics
     /// If the sampling thread has.
     #[must_use]
-    pub fn finish(mut self) -> Seen {
+    pub(crate) fn finish(mut self) -> Vec<Stall> {
         self.shared.stop.store(true, Ordering::Relaxed);
         let thread = self.thread.take().expect("it is taken here alone");
         thread.join().expect("the sampler does not panic")
@@ -75,7 +71,7 @@ impl Drop for Sampler {
     }
 }
 
-fn sample(shared: &Shared, names: HashMap<u32, String>, origin: Instant) -> Seen {
+fn sample(shared: &SamplerState, names: HashMap<u32, String>, origin: Instant) -> Vec<Stall> {
     let interval = Duration::from_millis(SAMPLING_MS.into());
     let mut folder = Folder::new(interval);
     let mut threads = Threads { names };
@@ -95,7 +91,7 @@ fn sample(shared: &Shared, names: HashMap<u32, String>, origin: Instant) -> Seen
         next = (next + interval).max(Instant::now());
         thread::sleep(next.saturating_duration_since(Instant::now()));
     }
-    Seen { stalls: folder.finish(), looks: shared.looks.load(Ordering::Relaxed) }
+    folder.finish()
 }
 
 /// The threads of a process and their names.
@@ -172,7 +168,6 @@ mod tests {
         while sampler.shared.looks.load(Ordering::Relaxed) < 3 {
             thread::sleep(Duration::from_millis(5));
         }
-        let seen = sampler.finish();
-        assert!(seen.looks >= 3 && seen.stalls.is_empty());
+        assert_eq!(sampler.finish(), []);
     }
 }

@@ -1,7 +1,7 @@
 //! Nothing at all is done: what a run shows by itself, on this machine, today.
 
 use super::{Aim, Incident, LOAD, OnDisk, Whom};
-use crate::disk::Filesystem;
+use crate::slow_disk::Filesystem;
 
 /// The control.
 pub(super) fn incident() -> Incident {

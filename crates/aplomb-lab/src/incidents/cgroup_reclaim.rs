@@ -3,9 +3,9 @@
 use super::calm::nothing;
 use super::dirty_limit::HELD_UP;
 use super::{Action, Incident, Step, Whom};
-use crate::disk::{Change, Delay, Filesystem, Operation};
 use crate::evidence::signatures::Signature;
 use crate::record::Role;
+use crate::slow_disk::{Filesystem, Operation};
 
 /// On its way to a page of its own a thread waits for pages of others to be written.
 const FREES: Signature = Signature::wait(
@@ -28,7 +28,7 @@ pub(super) fn incident() -> Incident {
         filesystem: Filesystem::Ext4,
         during: vec![
             Step::first(Action::RoomForPages(16 << 20)),
-            Step::first(Action::Disk(Change::Delay { operation: Operation::Write, delay: Delay::of(300) })),
+            Step::first(Action::slow(Operation::Write, 300)),
         ],
         disturbance: "writes take 300 ms, and the broker's page cache has room for a few MiB",
         signatures: vec![FREES, HELD_UP],

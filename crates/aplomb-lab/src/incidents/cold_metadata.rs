@@ -3,16 +3,16 @@
 use super::calm::nothing;
 use super::{Action, Incident, Step, Whom};
 use crate::conditions::Caches;
-use crate::disk::{Change, Delay, Filesystem, Operation};
 use crate::evidence::signatures::Signature;
 use crate::record::Role;
+use crate::slow_disk::{Filesystem, Operation};
 
 pub(super) fn incident() -> Incident {
     let forget = |share| {
         [Action::Sync, Action::DropCaches(Caches::Metadata)]
             .map(|action| Step::at(share, std::time::Duration::ZERO, action))
     };
-    let slow = Action::Disk(Change::Delay { operation: Operation::Read, delay: Delay::of(300) });
+    let slow = Action::slow(Operation::Read, 300);
     let mut during = vec![Step::first(slow)];
     during.extend(forget(0.1));
     during.extend(forget(0.6));

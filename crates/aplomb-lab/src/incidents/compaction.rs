@@ -2,9 +2,9 @@
 
 use super::calm::nothing;
 use super::{Action, Incident, Step, Whom};
-use crate::disk::{Change, Delay, Filesystem, Operation};
 use crate::evidence::signatures::Signature;
 use crate::record::Role;
+use crate::slow_disk::{Filesystem, Operation};
 
 /// A directory is synced, and no file: XFS calls its log's function in place of its own for that, which leaves the stack of a file's sync without the file's
 /// function.
@@ -35,10 +35,7 @@ pub(super) fn incident() -> Incident {
             ("segment.jitter.ms", "1500"),
         ],
         keys: Some(1_000),
-        during: vec![Step::first(Action::Disk(Change::Delay {
-            operation: Operation::Write,
-            delay: Delay::of(300),
-        }))],
+        during: vec![Step::first(Action::slow(Operation::Write, 300))],
         disturbance: "writes and syncs take 300 ms",
         signatures: vec![DIRECTORY],
         hurts: Whom::Kafka,

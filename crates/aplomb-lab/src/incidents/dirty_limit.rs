@@ -3,9 +3,9 @@
 use super::calm::nothing;
 use super::freeze::{for_two_thirds, twice};
 use super::{Action, Incident, Step, Whom};
-use crate::disk::Filesystem;
 use crate::evidence::signatures::Signature;
 use crate::record::Role;
+use crate::slow_disk::Filesystem;
 
 /// Whoever dirties a page waits until others are clean.
 pub(super) const HELD_UP: Signature = Signature::wait(

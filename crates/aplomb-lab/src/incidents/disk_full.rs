@@ -2,8 +2,8 @@
 
 use super::calm::nothing;
 use super::{Action, Aim, Incident, OnDisk, Step, Whom};
-use crate::disk::Filesystem;
 use crate::evidence::signatures::{Mark, Signature};
+use crate::slow_disk::Filesystem;
 
 /// The broker says that it goes on without a log directory: Apache Kafka's words (`LogManager.handleLogDirFailure`), and Aplomb's.
 pub(super) const OFFLINE: Signature = Signature {

@@ -3,8 +3,8 @@
 use super::calm::nothing;
 use super::disk_full::OFFLINE;
 use super::{Action, Aim, Incident, OnDisk, Step, Whom};
-use crate::disk::{Change, Filesystem, Operation};
-use crate::workload::journal::Habit;
+use crate::slow_disk::{Change, Filesystem, Operation};
+use crate::workload::neighbour::Habit;
 
 pub(super) fn incident() -> Incident {
     Incident {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::calm::nothing;
 use super::journal::JOURNAL;
 use super::{Action, Incident, Step, Whom};
-use crate::disk::{Change, Filesystem};
-use crate::workload::journal::Habit;
+use crate::slow_disk::{Change, Filesystem};
+use crate::workload::neighbour::Habit;
 
 /// How long it is frozen.
 const FROZEN: Duration = Duration::from_secs(3);

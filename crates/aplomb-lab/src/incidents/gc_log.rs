@@ -2,10 +2,10 @@
 
 use super::calm::nothing;
 use super::{Action, Incident, OnDisk, Step, Whom};
-use crate::disk::{Change, Delay, Filesystem, Operation};
 use crate::evidence::signatures::{Mark, Signature};
 use crate::record::Role;
-use crate::workload::journal::Habit;
+use crate::slow_disk::{Filesystem, Operation};
+use crate::workload::neighbour::Habit;
 
 pub(super) fn incident() -> Incident {
     Incident {
@@ -20,7 +20,7 @@ pub(super) fn incident() -> Incident {
         before: vec![Action::Allocate(80_000_000)],
         during: vec![
             Step::first(Action::Neighbour(Habit::Appends)),
-            Step::first(Action::Disk(Change::Delay { operation: Operation::Write, delay: Delay::of(1000) })),
+            Step::first(Action::slow(Operation::Write, 1000)),
         ],
         disturbance: "writes take 1 s on the disk of the logs",
         signatures: vec![

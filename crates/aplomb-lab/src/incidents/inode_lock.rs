@@ -2,9 +2,9 @@
 
 use super::calm::{in_the_loads_topic, nothing};
 use super::{Action, Incident, LOAD, Step, Whom};
-use crate::disk::{Change, Delay, Filesystem, Operation};
 use crate::evidence::signatures::Signature;
 use crate::record::Role;
+use crate::slow_disk::{Filesystem, Operation};
 
 /// A network thread reads from the disk for one connection, and its others wait.
 pub(super) const SENDFILE: Signature = Signature::wait(
@@ -39,10 +39,7 @@ pub(super) fn incident() -> Incident {
         filesystem: Filesystem::Xfs,
         history: vec![in_the_loads_topic(400)],
         before: vec![Action::Sync, Action::Evict(Some(LOAD))],
-        during: vec![
-            Step::first(Action::Disk(Change::Delay { operation: Operation::Read, delay: Delay::of(20) })),
-            Step::first(Action::Lag(LOAD)),
-        ],
+        during: vec![Step::first(Action::slow(Operation::Read, 20)), Step::first(Action::Lag(LOAD))],
         disturbance: "reads take 20 ms, and a consumer reads from the beginning",
         signatures: vec![APPEND, SENDFILE],
         hurts: Whom::Kafka,

@@ -2,11 +2,11 @@
 
 use super::calm::{in_the_loads_topic, nothing};
 use super::{Action, Aim, Incident, Step, Whom};
-use crate::disk::{Change, Delay, Filesystem, Operation};
 use crate::evidence::signatures::{Mark, Signature};
+use crate::slow_disk::{Filesystem, Operation};
 
 pub(super) fn incident() -> Incident {
-    let slow = |operation| Action::Disk(Change::Delay { operation, delay: Delay::of(20) });
+    let slow = |operation| Action::slow(operation, 20);
     // What a container had in the page cache goes with its memory group.
     let during = [Action::Kill, Action::Evict(None), Action::StartAgain];
     let during = during.map(|action| Step::at(0.05, std::time::Duration::ZERO, action));

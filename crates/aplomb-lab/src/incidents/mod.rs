@@ -1,6 +1,6 @@
 //! The incidents, one file each: what disk, what is there before, what is done to it, what it is known by, what is to come of it.
 //!
-//! What always holds: an incident is a value. It does nothing by itself; [`scene`](crate::scene) carries its actions out, and the runner says when. One
+//! What always holds: an incident is a value. It does nothing by itself; the [runner](crate::runner) carries its actions out, and says when. One
 //! that is added here is in `aplomb lab list` and in `aplomb lab run all`.
 
 mod calm;
@@ -28,11 +28,11 @@ use std::time::Duration;
 
 use crate::brokers::Kind;
 use crate::conditions::{Caches, MemoryGroup};
-use crate::disk::{Change, Filesystem};
 use crate::evidence::signatures::Signature;
 use crate::record::Story;
+use crate::slow_disk::{Change, Delay, Filesystem, Operation};
 use crate::workload::history::History;
-use crate::workload::journal::Habit;
+use crate::workload::neighbour::Habit;
 
 pub use listing::Listed;
 
@@ -194,6 +194,14 @@ impl Step {
     }
 }
 
+impl Action {
+    /// The disk takes so many milliseconds longer for each operation of one kind.
+    #[must_use]
+    pub fn slow(operation: Operation, milliseconds: u64) -> Self {
+        Self::Disk(Change::Delay { operation, delay: Delay::of(milliseconds) })
+    }
+}
+
 impl Whom {
     /// Whether it hurts this broker in every run.
     #[must_use]
@@ -339,7 +347,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::disk::{Delay, Operation};
 
     #[test]
     fn names_are_different_and_found() {

@@ -3,7 +3,7 @@
 use super::calm::nothing;
 use super::page_fault::{FAULT, cold_indexes, many_segments, slow_lookups};
 use super::{Action, Incident, OLD, Whom};
-use crate::disk::Filesystem;
+use crate::slow_disk::Filesystem;
 
 pub(super) fn incident() -> Incident {
     Incident {

@@ -3,7 +3,7 @@
 use super::calm::nothing;
 use super::inode_lock::SENDFILE;
 use super::{Action, History, Incident, OLD, Step, Whom};
-use crate::disk::{Change, Delay, Filesystem, Operation};
+use crate::slow_disk::{Filesystem, Operation};
 
 pub(super) fn incident() -> Incident {
     Incident {
@@ -20,10 +20,7 @@ pub(super) fn incident() -> Incident {
             bytes: 400 << 20,
         }],
         before: vec![Action::Sync, Action::Evict(Some(OLD))],
-        during: vec![
-            Step::first(Action::Disk(Change::Delay { operation: Operation::Read, delay: Delay::of(300) })),
-            Step::first(Action::Lag(OLD)),
-        ],
+        during: vec![Step::first(Action::slow(Operation::Read, 300)), Step::first(Action::Lag(OLD))],
         disturbance: "reads take 300 ms, and a consumer reads an old topic",
         signatures: vec![SENDFILE],
         hurts: Whom::Kafka,

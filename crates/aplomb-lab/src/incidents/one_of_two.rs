@@ -4,7 +4,7 @@ use super::calm::nothing;
 use super::freeze::twice_in_a_commit;
 use super::journal::JOURNAL;
 use super::{Incident, OnDisk, Whom};
-use crate::disk::Filesystem;
+use crate::slow_disk::Filesystem;
 
 pub(super) fn incident() -> Incident {
     Incident {

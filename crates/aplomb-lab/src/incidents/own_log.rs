@@ -1,11 +1,12 @@
 //! A broker's own log on a slow disk: who writes a line waits for it.
 
 use super::calm::nothing;
+use super::journal::JOURNAL_LOCK;
 use super::{Action, Incident, OnDisk, Step, Whom};
-use crate::disk::{Change, Delay, Filesystem, Operation};
 use crate::evidence::signatures::Signature;
 use crate::record::Role;
-use crate::workload::journal::Habit;
+use crate::slow_disk::{Filesystem, Operation};
+use crate::workload::neighbour::Habit;
 
 pub(super) fn incident() -> Incident {
     Incident {
@@ -19,22 +20,13 @@ pub(super) fn incident() -> Incident {
         configs: &[("segment.ms", "2000"), ("segment.jitter.ms", "1500")],
         during: vec![
             Step::first(Action::Neighbour(Habit::Appends)),
-            Step::first(Action::Disk(Change::Delay { operation: Operation::Write, delay: Delay::of(1000) })),
+            Step::first(Action::slow(Operation::Write, 1000)),
         ],
         disturbance: "writes take 1 s on the disk of the log",
         signatures: vec![Signature::wait(
             "a request handler waits for the journal to write a line",
             &[Role::Request],
-            &[
-                &[
-                    "do_get_write_access",
-                    "jbd2_journal_get_write_access",
-                    "start_this_handle",
-                    "wait_transaction_locked",
-                    "add_transaction_credits",
-                ],
-                &["vfs_write", "ksys_write"],
-            ],
+            &[JOURNAL_LOCK, &["vfs_write", "ksys_write"]],
         )],
         hurts: Whom::Kafka,
         ..nothing()

@@ -2,9 +2,9 @@
 
 use super::calm::nothing;
 use super::{Action, History, Incident, OLD, SMALL_SEGMENTS, Step, Whom};
-use crate::disk::{Change, Delay, Filesystem, Operation};
 use crate::evidence::signatures::{Mark, Signature};
 use crate::record::Role;
+use crate::slow_disk::{Filesystem, Operation};
 
 /// A request handler reads a mapped index.
 pub(super) const FAULT: Signature = Signature::wait(
@@ -26,8 +26,8 @@ pub(super) fn cold_indexes() -> Vec<Action> {
 
 /// Reads take 500 ms, the indexes are cold again, and then somebody needs them.
 pub(super) fn slow_lookups(need: Action) -> Vec<Step> {
-    let delay = Change::Delay { operation: Operation::Read, delay: Delay::of(500) };
-    let actions = [Action::Sync, Action::PageOutIndexes, Action::Disk(delay), need];
+    let slow = Action::slow(Operation::Read, 500);
+    let actions = [Action::Sync, Action::PageOutIndexes, slow, need];
     actions.into_iter().map(Step::first).collect()
 }
 

@@ -2,9 +2,9 @@
 
 use super::calm::nothing;
 use super::{Action, Incident, SMALL_SEGMENTS, Step, Whom};
-use crate::disk::{Change, Delay, Filesystem, Operation};
 use crate::evidence::signatures::Signature;
 use crate::record::Role;
+use crate::slow_disk::{Filesystem, Operation};
 
 pub(super) fn incident() -> Incident {
     Incident {
@@ -15,10 +15,7 @@ pub(super) fn incident() -> Incident {
             it is done in the background.",
         filesystem: Filesystem::Xfs,
         configs: &[("segment.bytes", SMALL_SEGMENTS)],
-        during: vec![Step::first(Action::Disk(Change::Delay {
-            operation: Operation::Write,
-            delay: Delay::of(300),
-        }))],
+        during: vec![Step::first(Action::slow(Operation::Write, 300))],
         disturbance: "writes take 300 ms",
         signatures: vec![Signature::wait(
             "a request handler syncs a file",

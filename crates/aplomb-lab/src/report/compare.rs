@@ -3,7 +3,7 @@
 //! What always holds: all small pictures have one latency axis; each incident leads to its own page, where there is one.
 
 use super::axes::{Frame, Scale};
-use super::comparison::{Cell, Comparison, Entry, Row};
+use super::comparison::{Cell, Comparison, Entry, IncidentRow};
 use super::evidence;
 use super::headline::STAYED;
 use super::html::{Element, el};
@@ -101,14 +101,14 @@ fn over_time(comparison: &Comparison<'_>) -> Element {
         .child(el("div").class("small-multiples").children(figures))
 }
 
-fn title(row: &Row<'_>) -> Element {
+fn title(row: &IncidentRow<'_>) -> Element {
     match row.page {
         Some(page) => el("a").attr("href", format_args!("./{}", page::encoded(page))).text(&row.story.name),
         None => el("span").text(&row.story.name),
     }
 }
 
-fn small(row: &Row<'_>, names: &[Who], scale: Scale) -> Element {
+fn small(row: &IncidentRow<'_>, names: &[Who], scale: Scale) -> Element {
     let end = |run: &BrokerRun| {
         let phases = run.phases.iter().map(|phase| phase.to_ms);
         phases.chain(run.seconds.iter().map(|s| (s.second as f64 + 1.0) * 1e3)).fold(0.0, f64::max)

@@ -25,12 +25,12 @@ pub(super) struct Comparison<'a> {
     /// The columns: names and colours.
     pub(super) names: Vec<Who>,
     /// The rows.
-    pub(super) rows: Vec<Row<'a>>,
+    pub(super) rows: Vec<IncidentRow<'a>>,
 }
 
 /// An incident.
 #[derive(Debug)]
-pub(super) struct Row<'a> {
+pub(super) struct IncidentRow<'a> {
     /// What it is.
     pub(super) story: &'a Story,
     /// What was done to the disk, if anything was.
@@ -62,7 +62,7 @@ impl<'a> Comparison<'a> {
         entries.sort_by(|a, b| a.run.began.cmp(&b.run.began));
         let brokers = columns(&entries);
         let names = who::all(&brokers);
-        let mut rows: Vec<Row<'a>> = Vec::new();
+        let mut rows: Vec<IncidentRow<'a>> = Vec::new();
         for entry in &entries {
             let run = entry.run;
             let of_it = || entries.iter().filter(|other| other.run.incident.name == run.incident.name);
@@ -71,7 +71,7 @@ impl<'a> Comparison<'a> {
                 let cells: Vec<_> = brokers.iter().map(|broker| Cell::of(of_it(), broker)).collect();
                 let page = cells.iter().flatten().next_back().and_then(|cell| cell.page);
                 let disturbance = of_it().rev().find_map(|entry| headline::disturbance(entry.run));
-                rows.push(Row { story: &run.incident, disturbance, page, cells });
+                rows.push(IncidentRow { story: &run.incident, disturbance, page, cells });
             }
         }
         rows.sort_by(|a, b| {
@@ -85,7 +85,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-impl Row<'_> {
+impl IncidentRow<'_> {
     /// The largest amplification of p99.9 in the row.
     fn worst(&self) -> f64 {
         let all = self.cells.iter().flatten().filter_map(|cell| cell.run.amplification);

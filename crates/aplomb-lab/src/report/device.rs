@@ -7,15 +7,15 @@ use super::axes::{self, Frame, Scale};
 use super::html::{Element, el};
 use super::units;
 use super::who::Who;
-use crate::record::{BrokerRun, Bucket, Run, ServiceTimes};
+use crate::record::{BrokerRun, Bucket, PhaseTimes, Run};
 
 const ROW: f64 = 40.0;
 const FRAME: Frame = Frame { width: 580.0, height: 0.0, left: 110.0, right: 128.0, top: 6.0, bottom: 32.0 };
 
-type Row<'a> = (&'static str, &'static str, &'a [Bucket]);
+type BarRow<'a> = (&'static str, &'static str, &'a [Bucket]);
 
-fn rows(run: &BrokerRun) -> Vec<Row<'_>> {
-    fn phases<'a>(operation: &'static str, times: &'a ServiceTimes) -> [Row<'a>; 3] {
+fn rows(run: &BrokerRun) -> Vec<BarRow<'_>> {
+    fn phases<'a>(operation: &'static str, times: &'a PhaseTimes) -> [BarRow<'a>; 3] {
         [
             (operation, "calm", times.calm.as_slice()),
             (operation, "during", times.during.as_slice()),
@@ -62,7 +62,7 @@ pub(super) fn of(run: &BrokerRun, who: &Who, scale: Scale) -> Element {
     all.child(picture)
 }
 
-fn bars(mut picture: Element, frame: &Frame, scale: Scale, base: f64, row: &Row<'_>) -> Element {
+fn bars(mut picture: Element, frame: &Frame, scale: Scale, base: f64, row: &BarRow<'_>) -> Element {
     let (operation, phase, buckets) = row;
     let all = total(buckets);
     let most = buckets.iter().map(|bucket| bucket.count).max().unwrap_or(1).max(1);

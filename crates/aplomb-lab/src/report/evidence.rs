@@ -10,7 +10,7 @@ use super::special;
 use super::units;
 use super::waits;
 use super::who::Who;
-use crate::record::{BrokerRun, Ended, Latency, Run, Signature};
+use crate::record::{BrokerRun, Ended, Latency, Run, Sighting};
 
 /// A table with a head and rows; the columns behind the first are figures.
 pub(super) fn table(
@@ -170,7 +170,7 @@ pub(super) fn signatures(run: &BrokerRun, who: &Who) -> Option<Element> {
     )))
 }
 
-fn told(signature: &Signature) -> Element {
+fn told(signature: &Sighting) -> Element {
     let cell = el("td").text(&signature.name);
     if signature.example.is_empty() {
         return cell;

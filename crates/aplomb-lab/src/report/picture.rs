@@ -3,7 +3,7 @@
 //! What always holds: the file brings its own style, for light and dark, and asks for nothing from outside.
 
 use super::axes::{self, Frame, Scale};
-use super::comparison::{Comparison, Entry, Row};
+use super::comparison::{Comparison, Entry, IncidentRow};
 use super::html::{Element, el};
 use super::special;
 use super::units;
@@ -86,7 +86,7 @@ fn key(names: &[Who]) -> Vec<Element> {
     key
 }
 
-fn incident(row: &Row<'_>, names: &[Who], frame: &Frame, scale: Scale, top: f64) -> Vec<Element> {
+fn incident(row: &IncidentRow<'_>, names: &[Who], frame: &Frame, scale: Scale, top: f64) -> Vec<Element> {
     let mut drawn = vec![
         axes::line(16.0, top, WIDTH - 16.0, top).class("rail"),
         axes::label(16.0, top + 21.0, "start", &row.story.name).class("incident"),

@@ -7,7 +7,7 @@ use super::axes::{self, Frame, Scale};
 use super::html::{Element, Number, el};
 use super::series;
 use super::units;
-use super::waits::{self, Place, Waits};
+use super::waits::{self, WaitPlace, Waits};
 use super::who::{self, Who};
 use crate::record::BrokerRun;
 
@@ -89,7 +89,7 @@ fn id(broker: usize, place: usize) -> String {
     format!("stack-{broker}-{place}")
 }
 
-fn stack(place: &Place<'_>, number: usize, at: usize) -> Element {
+fn stack(place: &WaitPlace<'_>, number: usize, at: usize) -> Element {
     let id = id(number, at);
     let long = |ms: f64| units::time(ms * 1e3);
     let figures = format!(

@@ -20,7 +20,7 @@ pub(super) struct Waits<'a> {
     /// How many others waited.
     pub(super) more_threads: u64,
     /// Where they waited, in the same order.
-    pub(super) stacks: Vec<Place<'a>>,
+    pub(super) stacks: Vec<WaitPlace<'a>>,
     /// How many other places there were.
     pub(super) more_stacks: u64,
 }
@@ -40,7 +40,7 @@ pub(super) struct Thread<'a> {
 
 /// One stack, and who was seen in it.
 #[derive(Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct WaitPlace<'a> {
     /// The innermost function first.
     pub(super) stack: &'a [String],
     /// The most interesting of the threads' roles.
@@ -86,7 +86,7 @@ pub(super) fn folded(stalls: &[Stall]) -> Waits<'_> {
         places.entry(&stall.stack).or_default().push(stall);
         threads.entry((rank(stall.role), &stall.thread)).or_default().push(stall);
     }
-    let mut stacks: Vec<Place<'_>> =
+    let mut stacks: Vec<WaitPlace<'_>> =
         places.into_iter().map(|(stack, stalls)| place(stack, &stalls, length)).collect();
     stacks.sort_by(|a, b| rank(a.role).cmp(&rank(b.role)).then(b.total_ms.total_cmp(&a.total_ms)));
     let more_stacks = stacks.len().saturating_sub(MOST_STACKS) as u64;
@@ -112,14 +112,14 @@ pub(super) fn folded(stalls: &[Stall]) -> Waits<'_> {
     Waits { threads: rows, more_threads, stacks, more_stacks }
 }
 
-fn place<'a>(stack: &'a [String], stalls: &[&'a Stall], length: impl Fn(&Stall) -> f64) -> Place<'a> {
+fn place<'a>(stack: &'a [String], stalls: &[&'a Stall], length: impl Fn(&Stall) -> f64) -> WaitPlace<'a> {
     let mut threads: BTreeMap<&str, f64> = BTreeMap::new();
     for stall in stalls {
         *threads.entry(&stall.thread).or_default() += length(stall);
     }
     let mut threads: Vec<(&str, f64)> = threads.into_iter().collect();
     threads.sort_by(|a, b| b.1.total_cmp(&a.1));
-    Place {
+    WaitPlace {
         stack,
         role: stalls.iter().map(|stall| stall.role).min_by_key(|role| rank(*role)).unwrap_or(Role::Other),
         threads,

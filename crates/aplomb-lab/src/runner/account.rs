@@ -6,20 +6,20 @@ use std::time::Duration;
 use aplomb_bench::{Kind as LatencyKind, Latency as Figures, Report, Row};
 use hdrhistogram::Histogram;
 
-use super::expectation::{Seen, expectation, may_show, shows};
+use super::expectation::{Findings, expectation, may_show, shows};
+use super::scene::Scene;
 use super::timeline::Course;
 use super::{Choice, Plan};
 use crate::brokers::Kind;
-use crate::disk::{Operation, PerOperation, ServiceTimes as Times};
 use crate::evidence::signatures::Evidence;
 use crate::evidence::witness::witness;
 use crate::evidence::{SAMPLING_MS, safepoints};
 use crate::incidents::Incident;
 use crate::record::{
     Broker, BrokerRun, Bucket, Device, Disk, Ended, Expectation, Latencies, Latency, Lateness,
-    MachineStandstill, Percentiles, Phase, PhaseName, Safepoint, Second, ServiceTimes, Signature, Stall,
+    MachineStandstill, Percentiles, Phase, PhaseName, PhaseTimes, Safepoint, Second, Sighting, Stall,
 };
-use crate::scene::Scene;
+use crate::slow_disk::{Operation, PerOperation, ServiceTimes};
 use crate::workload::lagging::Arrived;
 
 /// Safepoints shorter than this are not worth a line.
@@ -33,7 +33,7 @@ pub(super) fn account(incident: &Incident, plan: Plan, scene: &Scene, course: Co
         report,
         counted,
         recovery,
-        seen,
+        stalls,
         beats,
         arrived,
         numbers,
@@ -54,11 +54,11 @@ pub(super) fn account(incident: &Incident, plan: Plan, scene: &Scene, course: Co
     // Of a broker that was away a factor says nothing.
     let amplification = if recovery.is_none() { latency.amplification() } else { None };
     let safepoints = safepoints::read(&pauses, zero_ns, SHORTEST_SAFEPOINT_MS);
-    let signatures = signatures(incident, bounds, kind, &broker.version, &seen.stalls, &safepoints, &log);
-    let witness = (kind == Kind::Aplomb).then(|| witness(&seen.stalls, numbers.end.guard_violations(), &log));
+    let signatures = signatures(incident, bounds, kind, &broker.version, &stalls, &safepoints, &log);
+    let witness = (kind == Kind::Aplomb).then(|| witness(&stalls, numbers.end.guard_violations(), &log));
     let seconds = seconds(plan, &report, &arrived);
     let during = seconds.iter().filter(|second| second.phase == PhaseName::During);
-    let told = Seen {
+    let told = Findings {
         amplification,
         signatures: &signatures,
         witness: witness.as_ref(),
@@ -82,7 +82,7 @@ pub(super) fn account(incident: &Incident, plan: Plan, scene: &Scene, course: Co
             after: beats.between(&bounds.of(PhaseName::After)),
         }),
         sampling_ms: SAMPLING_MS,
-        stalls: seen.stalls,
+        stalls,
         signatures,
         stages: numbers.stages(),
         safepoints: safepoints.into_iter().filter(|one| one.at_ms + one.total_ms >= 0.0).collect(),
@@ -114,15 +114,7 @@ pub(super) fn without_a_scene(incident: &Incident, choice: &Choice, why: &str) -
         Choice::Kafka(version) => version.clone(),
         Choice::Aplomb(_) | Choice::External { .. } => String::new(),
     };
-    let broker = Broker {
-        name: kind.clone(),
-        kind,
-        version,
-        command: Vec::new(),
-        jvm_flags: Vec::new(),
-        java: None,
-        overrides: Vec::new(),
-    };
+    let broker = Broker { name: kind.clone(), kind, version, ..Broker::default() };
     nothing(incident, broker, why)
 }
 
@@ -264,14 +256,14 @@ fn signatures(
     stalls: &[Stall],
     safepoints: &[Safepoint],
     log: &str,
-) -> Vec<Signature> {
+) -> Vec<Sighting> {
     let from = bounds.disturbed.as_secs_f64() * 1e3;
     let stalls: Vec<Stall> = stalls.iter().filter(|stall| stall.to_ms > from).cloned().collect();
     let safepoints: Vec<Safepoint> = safepoints.iter().filter(|one| one.at_ms > from).cloned().collect();
     let evidence = Evidence { stalls: &stalls, safepoints: &safepoints, log };
     let (expected, possible) = (shows(incident, kind, version), may_show(incident, kind));
     let found = incident.signatures.iter().map(|signature| signature.look_for(evidence, expected));
-    found.map(|found| Signature { expected: expected || possible && found.seen, ..found }).collect()
+    found.map(|found| Sighting { expected: expected || possible && found.seen, ..found }).collect()
 }
 
 fn disk(incident: &Incident, scene: &Scene) -> Disk {
@@ -282,12 +274,12 @@ fn disk(incident: &Incident, scene: &Scene) -> Disk {
     }
 }
 
-fn device_of([calm, during, after]: &[PerOperation<Times>; 3]) -> Device {
-    let buckets = |times: &PerOperation<Times>, operation: Operation| -> Vec<Bucket> {
+fn device_of([calm, during, after]: &[PerOperation<ServiceTimes>; 3]) -> Device {
+    let buckets = |times: &PerOperation<ServiceTimes>, operation: Operation| -> Vec<Bucket> {
         let bars = times[operation].buckets.iter();
         bars.map(|bar| Bucket { up_to_us: bar.up_to_us, count: bar.count }).collect()
     };
-    let of = |operation| ServiceTimes {
+    let of = |operation| PhaseTimes {
         calm: buckets(calm, operation),
         during: buckets(during, operation),
         after: buckets(after, operation),
@@ -301,36 +293,11 @@ fn excerpt(log: &str) -> String {
     lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
 }
 
-/// A moment in RFC 3339, in UTC, to the second.
-pub(super) fn rfc3339(since_epoch_ms: i64) -> String {
-    let seconds = since_epoch_ms.div_euclid(1000);
-    let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Howard Hinnant's civil_from_days: years begin in March, eras have 400 years.
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::incidents;
     use crate::record::Role;
-
-    #[test]
-    fn moments_are_written_as_dates() {
-        assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
-        assert_eq!(rfc3339(951_782_400_999), "2000-02-29T00:00:00Z");
-        assert_eq!(rfc3339(1_795_312_861_000), "2026-11-22T02:01:01Z");
-    }
 
     #[test]
     fn seconds_belong_to_the_part_in_which_they_begin() {

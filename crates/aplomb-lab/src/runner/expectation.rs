@@ -5,7 +5,7 @@
 
 use crate::brokers::Kind;
 use crate::incidents::{Aim, Incident, Whom};
-use crate::record::{Amplification, Counted, Expectation, Recovery, Signature, Witness};
+use crate::record::{Amplification, Counted, Expectation, Recovery, Sighting, Witness};
 
 /// p99.9 has to rise as many times where an incident hurts, and stays below that where it does not.
 const RISES: f64 = 10.0;
@@ -14,9 +14,9 @@ const PROMISED: f64 = 1.5;
 
 /// What is judged.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen<'a> {
+pub(super) struct Findings<'a> {
     pub(super) amplification: Option<Amplification>,
-    pub(super) signatures: &'a [Signature],
+    pub(super) signatures: &'a [Sighting],
     pub(super) witness: Option<&'a Witness>,
     /// Records of the figures that were due during the disturbance and not acknowledged.
     pub(super) failed: u64,
@@ -24,7 +24,7 @@ pub(super) struct Seen<'a> {
     pub(super) recovery: Option<&'a Recovery>,
 }
 
-impl Seen<'_> {
+impl Findings<'_> {
     fn rose(self) -> f64 {
         self.amplification.map_or(0.0, |times| times.p999)
     }
@@ -57,7 +57,7 @@ pub(super) fn may_show(incident: &Incident, kind: Kind) -> bool {
 }
 
 /// What is expected, and whether it came.
-pub(super) fn expectation(incident: &Incident, kind: Kind, version: &str, seen: Seen<'_>) -> Expectation {
+pub(super) fn expectation(incident: &Incident, kind: Kind, version: &str, seen: Findings<'_>) -> Expectation {
     let (text, met) = match (incident.aim, kind) {
         (_, Kind::External) => ("nothing is known of this broker, so nothing is expected", true),
         (Aim::Latency, _) => latency(incident, kind, version, seen),
@@ -68,7 +68,7 @@ pub(super) fn expectation(incident: &Incident, kind: Kind, version: &str, seen: 
     Expectation { text: text.to_owned(), met, lacks: lacks.to_owned() }
 }
 
-fn latency(incident: &Incident, kind: Kind, version: &str, seen: Seen<'_>) -> (&'static str, bool) {
+fn latency(incident: &Incident, kind: Kind, version: &str, seen: Findings<'_>) -> (&'static str, bool) {
     match kind {
         Kind::Aplomb => (
             "p99.9 stays below 1.5 times that of the calm part, and no request thread waits for a disk",
@@ -93,7 +93,7 @@ fn latency(incident: &Incident, kind: Kind, version: &str, seen: Seen<'_>) -> (&
     }
 }
 
-fn one_directory(kind: Kind, seen: Seen<'_>) -> (&'static str, bool) {
+fn one_directory(kind: Kind, seen: Findings<'_>) -> (&'static str, bool) {
     let lost = seen.is_known_by_something() && seen.counted.is_some_and(|counted| counted.others.failed > 0);
     match kind {
         Kind::Aplomb => (
@@ -108,7 +108,7 @@ fn one_directory(kind: Kind, seen: Seen<'_>) -> (&'static str, bool) {
     }
 }
 
-fn recovery(kind: Kind, seen: Seen<'_>) -> (&'static str, bool) {
+fn recovery(kind: Kind, seen: Findings<'_>) -> (&'static str, bool) {
     let whole =
         seen.recovery.is_some_and(|recovery| recovery.acknowledged_ms.is_some() && recovery.missing == 0);
     match kind {
@@ -126,8 +126,8 @@ mod tests {
     use crate::incidents;
     use crate::record::Others;
 
-    fn signature(seen: bool) -> Signature {
-        Signature { name: "s".to_owned(), expected: true, seen, count: 1, example: Vec::new() }
+    fn signature(seen: bool) -> Sighting {
+        Sighting { name: "s".to_owned(), expected: true, seen, count: 1, example: Vec::new() }
     }
 
     fn times(p999: f64) -> Option<Amplification> {
@@ -144,8 +144,12 @@ mod tests {
         let lock = incidents::named("inode-lock").expect("it is there");
         let met = |incident: &Incident, kind, version: &str, p999, s, w: Option<&Witness>| {
             let signatures = [signature(s)];
-            let seen =
-                Seen { amplification: times(p999), signatures: &signatures, witness: w, ..Seen::default() };
+            let seen = Findings {
+                amplification: times(p999),
+                signatures: &signatures,
+                witness: w,
+                ..Findings::default()
+            };
             expectation(incident, kind, version, seen).met
         };
         assert!(met(&lock, Kind::Kafka, "4.4.0", 12.0, true, None));
@@ -154,7 +158,8 @@ mod tests {
         assert!(met(&lock, Kind::Aplomb, "0.1.0", 1.4, false, Some(&silent)));
         assert!(!met(&lock, Kind::Aplomb, "0.1.0", 1.6, false, Some(&silent)));
         let cleaned = incidents::named("compaction").expect("it is there");
-        let lacks = |incident: &Incident, kind| expectation(incident, kind, "1.0.0", Seen::default()).lacks;
+        let lacks =
+            |incident: &Incident, kind| expectation(incident, kind, "1.0.0", Findings::default()).lacks;
         assert_eq!(lacks(&cleaned, Kind::Aplomb), "a cleaner");
         assert_eq!(lacks(&cleaned, Kind::Kafka) + &lacks(&lock, Kind::Aplomb), "");
         let loud = Witness { silent: false, ..silent };
@@ -182,21 +187,21 @@ mod tests {
         };
         let (lost, well) = (counted(9), counted(0));
         let signatures = [signature(true)];
-        let as_promised = Seen {
+        let as_promised = Findings {
             amplification: times(1.2),
             signatures: &signatures,
             witness: Some(&silent),
             counted: Some(&lost),
-            ..Seen::default()
+            ..Findings::default()
         };
         let met = |kind, seen| expectation(&full, kind, "1", seen).met;
         assert!(met(Kind::Aplomb, as_promised) && met(Kind::Kafka, as_promised));
-        let also_refused = Seen { failed: 1, ..as_promised };
+        let also_refused = Findings { failed: 1, ..as_promised };
         assert!(!met(Kind::Aplomb, also_refused) && met(Kind::Kafka, also_refused));
-        let slower = Seen { amplification: times(30.0), ..as_promised };
+        let slower = Findings { amplification: times(30.0), ..as_promised };
         assert!(!met(Kind::Aplomb, slower) && met(Kind::Kafka, slower));
         for not_lost in
-            [Seen { signatures: &[], ..as_promised }, Seen { counted: Some(&well), ..as_promised }]
+            [Findings { signatures: &[], ..as_promised }, Findings { counted: Some(&well), ..as_promised }]
         {
             assert!(!met(Kind::Aplomb, not_lost) && !met(Kind::Kafka, not_lost));
         }
@@ -215,7 +220,7 @@ mod tests {
             repeated: 0,
         };
         let met = |kind, recovery: Option<&Recovery>, witness| {
-            expectation(&kill, kind, "1", Seen { recovery, witness, ..Seen::default() }).met
+            expectation(&kill, kind, "1", Findings { recovery, witness, ..Findings::default() }).met
         };
         assert!(met(Kind::Kafka, Some(&back), None) && met(Kind::Aplomb, Some(&back), Some(&silent)));
         assert!(!met(Kind::Aplomb, Some(&back), None), "nobody has looked");

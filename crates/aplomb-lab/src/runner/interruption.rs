@@ -8,10 +8,10 @@ use std::time::Instant;
 use aplomb_bench::Report;
 
 use super::Trouble;
+use super::scene::{Scene, SceneError};
 use crate::evidence::threads::Sampler;
 use crate::incidents::{Action, LOAD};
 use crate::record::Recovery;
-use crate::scene::{Scene, SceneError};
 use crate::workload::WorkloadError;
 
 /// When things happened to the broker.

@@ -4,15 +4,15 @@
 
 use std::time::{Duration, Instant};
 
-use aplomb_bench::{NewTopic, Report};
+use aplomb_bench::Report;
 
+use super::scene::{Scene, SceneError};
 use super::{Plan, Trouble, own};
 use crate::incidents::{Aim, Incident, LOAD};
 use crate::record::{Counted, Others};
-use crate::scene::{Scene, SceneError};
-use crate::workload::WorkloadError;
-use crate::workload::load::{DRAIN, Load, Running};
+use crate::workload::load::{DRAIN, Load, RunningLoad};
 use crate::workload::placement::place;
+use crate::workload::{WorkloadError, new_topic};
 
 /// Connections of producers.
 const CONNECTIONS: usize = 6;
@@ -25,13 +25,13 @@ const NOT_LONG: Duration = Duration::from_secs(1);
 
 /// What runs.
 pub(super) struct Loads {
-    counted: Running,
+    counted: RunningLoad,
     beside: Option<Beside>,
 }
 
 /// The load to the directory that is lost, and the partitions of the other.
 struct Beside {
-    running: Running,
+    running: RunningLoad,
     counted: Vec<usize>,
 }
 
@@ -64,7 +64,7 @@ impl Loads {
         if incident.aim != Aim::OneDirectory {
             return Ok(Self { counted: whole.start(address).map_err(failed)?, beside: None });
         }
-        let new = NewTopic { partitions: PARTITIONS, replication_factor: 1, configs: whole.configs.clone() };
+        let new = new_topic(PARTITIONS, &whole.configs);
         let places = place(address, LOAD, &new, scene.disk.mount_point()).map_err(failed)?;
         let half = Load { rate: plan.rate / 2, connections: CONNECTIONS / 2, ..whole };
         let lost = Load { only: Some(places.slow), consumed: false, drain: NOT_LONG, ..half.clone() };

@@ -8,20 +8,23 @@ mod account;
 mod expectation;
 mod interruption;
 mod loads;
+mod scene;
 mod timeline;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use scene::{Folders, Scene, SceneError};
+
 use crate::brokers::{
     Aplomb, BrokerUnderTest, ClassPath, External, JarsError, Kafka, Kind, Override, Settings,
 };
-use crate::disk::{Disk, Options as DiskOptions};
+use crate::clock;
 use crate::evidence::machine;
 use crate::incidents::{Action, Aim, Incident};
 use crate::record::{self, BrokerRun, Ended, MachineStandstill, Run};
-use crate::scene::{Folders, Scene, SceneError};
+use crate::slow_disk::{DiskOptions, SlowDisk};
 
 /// Bytes of a slow disk.
 const DISK: u64 = 3 << 30;
@@ -174,7 +177,7 @@ pub fn run(
     let mut run = Run {
         format: record::FORMAT,
         incident: incident.story(),
-        began: account::rfc3339(crate::scene::wall_ms()),
+        began: clock::rfc3339(clock::wall_ms()),
         seed: options.seed,
         machine: machine::describe(),
         command: options.command.clone(),
@@ -255,12 +258,12 @@ fn set(
     static SCENES: AtomicU32 = AtomicU32::new(0);
     let longest = options.plan.length() + Duration::from_secs(60);
     if let Choice::External { broker, disk } = choice {
-        let disk = Disk::find(disk)?;
+        let disk = SlowDisk::find(disk)?;
         return Ok(Scene::new(Box::new(broker.clone()), disk, None, longest, options.seed));
     }
     let number = SCENES.fetch_add(1, Ordering::Relaxed);
     let folders = Folders::make(&format!("aplomb-lab-{}-{number}", std::process::id()))?;
-    let disk = Disk::create(&DiskOptions {
+    let disk = SlowDisk::create(&DiskOptions {
         size_bytes: DISK,
         filesystem: incident.filesystem,
         ..DiskOptions::default()
@@ -269,9 +272,9 @@ fn set(
     let (settings, overrides) = (settings(incident, options.plan), &options.overrides);
     let mut broker: Box<dyn BrokerUnderTest> = match (choice, jars) {
         (Choice::Aplomb(executable), _) => {
-            Box::new(Aplomb::new(executable.as_deref(), places, &settings, overrides)?)
+            Box::new(Aplomb::broker(executable.as_deref(), places, &settings, overrides)?)
         }
-        (_, Some(jars)) => Box::new(Kafka::new(jars, places, &settings, overrides)?),
+        (_, Some(jars)) => Box::new(Kafka::broker(jars, places, &settings, overrides)?),
         (_, None) => unreachable!("a Kafka comes with its jars, and another was returned above"),
     };
     broker.prepare()?;

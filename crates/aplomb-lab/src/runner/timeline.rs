@@ -10,16 +10,17 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::interruption::Interruption;
 use super::loads::{Loads, Outcome};
+use super::scene::Scene;
 use super::{Options, Plan, Trouble};
+use crate::clock::wall_ms;
 use crate::conditions::sync;
-use crate::disk::{PerOperation, ServiceTimes};
 use crate::evidence::metrics::Readings;
 use crate::evidence::metronome::{Beats, Metronome};
 use crate::evidence::numbers::{Asked, Numbers};
-use crate::evidence::threads::{Sampler, Seen};
+use crate::evidence::threads::Sampler;
 use crate::incidents::Incident;
-use crate::record::{Counted, Recovery};
-use crate::scene::{Scene, wall_ms};
+use crate::record::{Counted, Recovery, Stall};
+use crate::slow_disk::{PerOperation, ServiceTimes};
 use crate::workload::WorkloadError;
 use crate::workload::history::History;
 use crate::workload::lagging::Arrived;
@@ -36,7 +37,7 @@ pub(super) struct Course {
     pub(super) counted: Option<Counted>,
     /// How the broker came back, if it was killed.
     pub(super) recovery: Option<Recovery>,
-    pub(super) seen: Seen,
+    pub(super) stalls: Vec<Stall>,
     /// How late the machine was, from the beginning of measuring on.
     pub(super) beats: Beats,
     pub(super) arrived: Vec<Arrived>,
@@ -74,7 +75,7 @@ pub(super) fn run(
     let loads = Loads::start(incident, plan, scene)?;
     let Some(begin) = loads.measured_from() else { return Err(loads.why_not()) };
     wait_until(begin, stop)?;
-    measure(incident, plan, scene, Started { loads, begin, names, numbers }, stop, tell)
+    measure(incident, plan, scene, UnderLoad { loads, begin, names, numbers }, stop, tell)
 }
 
 fn write_history(
@@ -104,7 +105,7 @@ fn write_history(
 }
 
 /// Loads that run, and what is to be measured by.
-struct Started {
+struct UnderLoad {
     loads: Loads,
     /// From when.
     begin: Instant,
@@ -119,11 +120,11 @@ fn measure(
     incident: &Incident,
     plan: Plan,
     scene: &mut Scene,
-    started: Started,
+    started: UnderLoad,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Course, Trouble> {
-    let Started { loads, begin, names, mut numbers } = started;
+    let UnderLoad { loads, begin, names, mut numbers } = started;
     let zero_ns = monotonic_ns() - i128::try_from(begin.elapsed().as_nanos()).unwrap_or_default();
     let sampler = Sampler::start(scene.broker.pid(), names, begin).map_err(Trouble::Sampler)?;
     let metronome = Metronome::start(begin).map_err(Trouble::Sampler)?;
@@ -160,7 +161,7 @@ fn measure(
     let Outcome { report, counted } = loads.finish(plan)?;
     let recovery = interruption.account(&report, scene, begin)?;
     let arrived = scene.gather();
-    let seen = sampler.finish();
+    let stalls = sampler.finish();
     let read = |path: Option<&std::path::Path>| {
         let bytes = path.and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
@@ -177,7 +178,7 @@ fn measure(
         report,
         counted,
         recovery,
-        seen,
+        stalls,
         beats,
         arrived,
         numbers,

@@ -3,57 +3,38 @@
 
 use std::time::Duration;
 
-use aplomb_bench::{NewTopic, ProducerSpec, Report, Spec, Workload};
+use aplomb_bench::{ProducerSpec, Spec, Workload};
 
-use super::{Background, WorkloadError, go_on};
+use super::{Background, WorkloadError, go_on, new_topic};
 
 /// Bytes of a batch: below half of a region of G1 with a heap of 1 GiB, so that it is an allocation like others.
 const BATCH: usize = 256 * 1024;
 
-/// Producers whose records are refused.
-#[derive(Debug)]
-pub struct Allocation {
-    thread: Background<Option<Report>>,
-}
-
-impl Allocation {
-    /// Starts to send `bytes_per_second`.
-    ///
-    /// # Errors
-    /// When there is no thread for it.
-    pub fn start(address: &str, bytes_per_second: u64, longest: Duration) -> Result<Self, WorkloadError> {
-        let spec = Spec {
-            bootstrap: vec![address.to_owned()],
-            topic: "refused".to_owned(),
-            create: Some(NewTopic {
-                partitions: 1,
-                replication_factor: 1,
-                configs: vec![("max.message.bytes".to_owned(), "1024".to_owned())],
-            }),
-            workload: Workload::Produce,
-            duration: longest,
-            warm_up: Duration::ZERO,
-            drain: Duration::from_secs(1),
-            client_id: "aplomb-lab-allocation".to_owned(),
-            producers: ProducerSpec {
-                rate: (bytes_per_second / BATCH as u64).max(1),
-                record_size: BATCH,
-                batch_size: BATCH,
-                linger: Duration::ZERO,
-                acks: 1,
-                idempotent: false,
-                ..ProducerSpec::default()
-            },
-            ..Spec::default()
-        };
-        let thread =
-            Background::start("allocation", move |stop| aplomb_bench::run(&spec, &mut |_| go_on(stop)).ok())?;
-        Ok(Self { thread })
-    }
-
-    /// Ends it.
-    pub fn finish(self) {
-        self.thread.tell();
-        drop(self.thread.wait());
-    }
+/// Starts to send `bytes_per_second` that are refused.
+pub(crate) fn start(
+    address: &str,
+    bytes_per_second: u64,
+    longest: Duration,
+) -> Result<Background<()>, WorkloadError> {
+    let spec = Spec {
+        bootstrap: vec![address.to_owned()],
+        topic: "refused".to_owned(),
+        create: Some(new_topic(1, &[("max.message.bytes".to_owned(), "1024".to_owned())])),
+        workload: Workload::Produce,
+        duration: longest,
+        warm_up: Duration::ZERO,
+        drain: Duration::from_secs(1),
+        client_id: "aplomb-lab-allocation".to_owned(),
+        producers: ProducerSpec {
+            rate: (bytes_per_second / BATCH as u64).max(1),
+            record_size: BATCH,
+            batch_size: BATCH,
+            linger: Duration::ZERO,
+            acks: 1,
+            idempotent: false,
+            ..ProducerSpec::default()
+        },
+        ..Spec::default()
+    };
+    Background::start("allocation", move |stop| drop(aplomb_bench::run(&spec, &mut |_| go_on(stop))))
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use aplomb_bench::{NewTopic, ProducerSpec, Spec, Workload};
+use aplomb_bench::{ProducerSpec, Spec, Workload};
 
-use super::WorkloadError;
+use super::{WorkloadError, new_topic};
 
 /// Bytes of a record. Larger ones cost the generator and the broker less.
 const RECORD: u64 = 8 * 1024;
@@ -35,11 +35,7 @@ impl History {
         let spec = Spec {
             bootstrap: vec![address.to_owned()],
             topic: self.topic.clone(),
-            create: Some(NewTopic {
-                partitions: self.partitions,
-                replication_factor: 1,
-                configs: self.configs.clone(),
-            }),
+            create: Some(new_topic(self.partitions, &self.configs)),
             workload: Workload::Produce,
             duration: Duration::from_secs_f64(wanted as f64 / rate as f64),
             warm_up: Duration::ZERO,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use aplomb_bench::{ConsumerSpec, From, Report, Spec, Workload};
 
-use crate::scene::wall_ms;
+use crate::clock::wall_ms;
 
 use super::{Background, WorkloadError, go_on};
 
@@ -24,78 +24,56 @@ const GIVES_WAY: i32 = 10;
 
 /// Bytes that arrived about a moment of the wall clock, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrived {
+pub(crate) struct Arrived {
     /// The beginning of the second.
     pub at_ms: i64,
     /// Bytes of values in it.
     pub bytes: u64,
 }
 
-/// A consumer that reads from the beginning.
-#[derive(Debug)]
-pub struct Lagging {
-    thread: Background<Vec<Arrived>>,
-}
-
-impl Lagging {
-    /// Starts to read `topic`; `before_each` is called before each reading: it makes the topic cold again.
-    ///
-    /// # Errors
-    /// When there is no thread for it.
-    pub fn start(
-        address: &str,
-        topic: &str,
-        longest: Duration,
-        before_each: impl Fn() + Send + 'static,
-    ) -> Result<Self, WorkloadError> {
-        let spec = Spec {
-            bootstrap: vec![address.to_owned()],
-            topic: topic.to_owned(),
-            workload: Workload::Consume,
-            duration: longest,
-            warm_up: Duration::ZERO,
-            drain: Duration::ZERO,
-            client_id: "aplomb-lab-lagging".to_owned(),
-            consumers: ConsumerSpec {
-                from: From::Beginning,
-                fetch_rate: Some(FETCHES),
-                max_bytes: FETCH_BYTES,
-                // The last partition is to be read as fast as all of them.
-                max_partition_bytes: FETCH_BYTES,
-                ..ConsumerSpec::default()
-            },
-            ..Spec::default()
-        };
-        let thread = Background::start("lagging", move |stop| {
-            // Of this thread and those that it starts; always allowed.
-            let _ = rustix::process::setpriority_process(None, GIVES_WAY);
-            let mut arrived = Vec::new();
-            let until = wall_ms() + i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
-            while !stop.load(Ordering::Relaxed) && wall_ms() < until {
-                before_each();
-                match aplomb_bench::run(&spec, &mut |_| go_on(stop)) {
-                    Ok(report) => arrived.extend(by_second(&report)),
-                    // The broker does not let anybody in at present; a consumer comes back.
-                    Err(_) => std::thread::sleep(PAUSE),
-                }
+/// Starts to read `topic`. What it gives back is what arrived, by seconds. `before_each` is called before
+/// each reading: it makes the topic cold again.
+pub(crate) fn start(
+    address: &str,
+    topic: &str,
+    longest: Duration,
+    before_each: impl Fn() + Send + 'static,
+) -> Result<Background<Vec<Arrived>>, WorkloadError> {
+    let spec = Spec {
+        bootstrap: vec![address.to_owned()],
+        topic: topic.to_owned(),
+        workload: Workload::Consume,
+        duration: longest,
+        warm_up: Duration::ZERO,
+        drain: Duration::ZERO,
+        client_id: "aplomb-lab-lagging".to_owned(),
+        consumers: ConsumerSpec {
+            from: From::Beginning,
+            fetch_rate: Some(FETCHES),
+            max_bytes: FETCH_BYTES,
+            // The last partition is to be read as fast as all of them.
+            max_partition_bytes: FETCH_BYTES,
+            ..ConsumerSpec::default()
+        },
+        ..Spec::default()
+    };
+    Background::start("lagging", move |stop| {
+        // Of this thread and those that it starts; always allowed.
+        let _ = rustix::process::setpriority_process(None, GIVES_WAY);
+        let mut arrived = Vec::new();
+        let until = wall_ms() + i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
+        while !stop.load(Ordering::Relaxed) && wall_ms() < until {
+            before_each();
+            // A broker that lets no client in at present is asked again; a consumer comes back, too.
+            if let Ok(report) = aplomb_bench::run(&spec, &mut |_| go_on(stop)) {
+                arrived.extend(by_second(&report));
+            } else {
                 std::thread::sleep(PAUSE);
             }
-            arrived
-        })?;
-        Ok(Self { thread })
-    }
-
-    /// Tells it to end, without waiting.
-    pub fn tell(&self) {
-        self.thread.tell();
-    }
-
-    /// Ends it; what arrived, by seconds.
-    #[must_use]
-    pub fn finish(self) -> Vec<Arrived> {
-        self.thread.tell();
-        self.thread.wait()
-    }
+            std::thread::sleep(PAUSE);
+        }
+        arrived
+    })
 }
 
 fn by_second(report: &Report) -> Vec<Arrived> {

@@ -6,14 +6,12 @@
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use aplomb_bench::{
-    BenchError, ConsumerSpec, KeyDistribution, NewTopic, ProducerSpec, Report, Spec, Workload,
-};
+use aplomb_bench::{BenchError, ConsumerSpec, KeyDistribution, ProducerSpec, Report, Spec, Workload};
 
-use super::{Background, WorkloadError, go_on};
+use super::{Background, WorkloadError, go_on, new_topic};
 
 /// How long answers are waited for at the end, as a rule.
-pub const DRAIN: Duration = Duration::from_secs(10);
+pub(crate) const DRAIN: Duration = Duration::from_secs(10);
 /// Their priority, as `nice` counts: behind the metronome, before the slow disk's own threads.
 const GOES_FIRST: i32 = -15;
 /// How long clients have to connect, and the generator to say that it has begun.
@@ -21,7 +19,7 @@ const BEGINNING: Duration = Duration::from_secs(60);
 
 /// How much, and where to.
 #[derive(Clone, Debug)]
-pub struct Load {
+pub(crate) struct Load {
     /// The topic; it is made if it is not there.
     pub topic: String,
     /// Its partitions.
@@ -50,7 +48,7 @@ pub struct Load {
 
 /// A load that runs.
 #[derive(Debug)]
-pub struct Running {
+pub(crate) struct RunningLoad {
     thread: Background<Result<Report, BenchError>>,
     begun: Receiver<Instant>,
 }
@@ -58,15 +56,11 @@ pub struct Running {
 impl Load {
     /// As the generator takes it: what is not said is as Apache Kafka's producer has it.
     #[must_use]
-    pub fn spec(&self, address: &str) -> Spec {
+    pub(crate) fn spec(&self, address: &str) -> Spec {
         Spec {
             bootstrap: vec![address.to_owned()],
             topic: self.topic.clone(),
-            create: Some(NewTopic {
-                partitions: self.partitions,
-                replication_factor: 1,
-                configs: self.configs.clone(),
-            }),
+            create: Some(new_topic(self.partitions, &self.configs)),
             workload: if self.consumed { Workload::EndToEnd } else { Workload::Produce },
             duration: self.duration,
             warm_up: self.warm_up,
@@ -90,7 +84,7 @@ impl Load {
     ///
     /// # Errors
     /// When there is no thread for it.
-    pub fn start(&self, address: &str) -> Result<Running, WorkloadError> {
+    pub(crate) fn start(&self, address: &str) -> Result<RunningLoad, WorkloadError> {
         let spec = self.spec(address);
         let warm_up = self.warm_up;
         let (tell, begun) = mpsc::channel();
@@ -108,14 +102,14 @@ impl Load {
                 go_on(stop)
             })
         })?;
-        Ok(Running { thread, begun })
+        Ok(RunningLoad { thread, begun })
     }
 }
 
-impl Running {
+impl RunningLoad {
     /// The moment from which it is measured, which is still to come; `None` if the load has ended before, of which [`Self::finish`] has the reason.
     #[must_use]
-    pub fn measured_from(&self) -> Option<Instant> {
+    pub(crate) fn measured_from(&self) -> Option<Instant> {
         self.begun.recv_timeout(BEGINNING).ok()
     }
 
@@ -123,10 +117,8 @@ impl Running {
     ///
     /// # Errors
     /// When it could not begin.
-    pub fn finish(self, early: bool) -> Result<Report, WorkloadError> {
-        if early {
-            self.thread.tell();
-        }
-        self.thread.wait().map_err(|error| WorkloadError::Bench { what: "the load", error })
+    pub(crate) fn finish(self, early: bool) -> Result<Report, WorkloadError> {
+        let ended = if early { self.thread.finish() } else { self.thread.wait() };
+        ended.map_err(|error| WorkloadError::Bench { what: "the load", error })
     }
 }

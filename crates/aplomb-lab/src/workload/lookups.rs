@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub struct Lookups {
+pub(crate) struct Lookups {
     /// The topic.
     pub topic: String,
     /// Its partitions.
@@ -30,7 +30,7 @@ pub struct Lookups {
 
 /// Clients that ask.
 #[derive(Debug)]
-pub struct Asking {
+pub(crate) struct Asking {
     threads: Vec<Background<u64>>,
 }
 
@@ -39,7 +39,7 @@ impl Lookups {
     ///
     /// # Errors
     /// When there is no thread for it.
-    pub fn start(&self, address: &str, seed: u64) -> Result<Asking, WorkloadError> {
+    pub(crate) fn start(&self, address: &str, seed: u64) -> Result<Asking, WorkloadError> {
         let client = |number: u64| {
             let (what, address, mut dice) =
                 (self.clone(), address.to_owned(), SplitMix64::new(seed ^ (number << 32)));
@@ -77,13 +77,13 @@ impl Lookups {
 
 impl Asking {
     /// Tells it to end, without waiting.
-    pub fn tell(&self) {
+    pub(crate) fn tell(&self) {
         self.threads.iter().for_each(Background::tell);
     }
 
     /// Ends it. Returns how many answers there were.
     #[must_use]
-    pub fn finish(self) -> u64 {
+    pub(crate) fn finish(self) -> u64 {
         self.tell();
         self.threads.into_iter().map(Background::wait).sum()
     }

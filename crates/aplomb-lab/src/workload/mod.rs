@@ -2,16 +2,16 @@
 //!
 //! What always holds: every load is a thread that ends when it is told to and at the latest when its time is over; dropping it ends it. The main load
 //! is open loop ([`load`]); beside it there are those who read from the beginning ([`lagging`]), ask for offsets by time ([`lookups`]), and have a
-//! JVM allocate ([`allocation`]). [`history`] writes what is old before the run begins, [`journal`] keeps a filesystem's journal busy,
+//! JVM allocate ([`allocation`]). [`history`] writes what is old before the run begins, [`neighbour`] keeps a filesystem's journal busy,
 //! [`placement`] finds the partitions that are on the slow disk.
 
-pub mod allocation;
-pub mod history;
-pub mod journal;
-pub mod lagging;
-pub mod load;
-pub mod lookups;
-pub mod placement;
+pub(crate) mod allocation;
+pub(crate) mod history;
+pub(crate) mod lagging;
+pub(crate) mod load;
+pub(crate) mod lookups;
+pub(crate) mod neighbour;
+pub(crate) mod placement;
 
 use std::io;
 use std::ops::ControlFlow;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use aplomb_bench::BenchError;
+use aplomb_bench::{BenchError, NewTopic};
 
 /// Why a load could not do what it was to do.
 #[derive(Debug, thiserror::Error)]
@@ -64,7 +64,7 @@ pub enum WorkloadError {
 
 /// A thread that goes on until it is told to end.
 #[derive(Debug)]
-pub struct Background<T> {
+pub(crate) struct Background<T> {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<T>>,
 }
@@ -83,32 +83,35 @@ impl<T: Send + 'static> Background<T> {
         Ok(Self { stop, thread: Some(thread) })
     }
 
-    /// Tells it to end, without waiting.
-    pub fn tell(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it has ended.
-    #[must_use]
-    pub fn has_ended(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
-    }
-
     /// Waits for its end, without telling it to.
-    ///
-    /// # Panics
-    /// If the thread has.
-    #[must_use]
-    pub fn wait(mut self) -> T {
+    fn wait(mut self) -> T {
         let thread = self.thread.take().expect("it is taken at the end alone");
         thread.join().expect("a load does not panic")
+    }
+
+    /// Tells it to end, and waits until it has.
+    pub(crate) fn finish(self) -> T {
+        self.tell();
+        self.wait()
+    }
+}
+
+impl<T> Background<T> {
+    /// Tells it to end, without waiting.
+    pub(crate) fn tell(&self) {
+        self.stop.store(true, Ordering::Relaxed);
     }
 }
 
 impl<T> Drop for Background<T> {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.tell();
     }
+}
+
+/// A topic as the lab makes it: each partition on one broker.
+pub(crate) fn new_topic(partitions: i32, configs: &[(String, String)]) -> NewTopic {
+    NewTopic { partitions, replication_factor: 1, configs: configs.to_vec() }
 }
 
 /// What an observer of the generator says.
@@ -133,9 +136,7 @@ mod tests {
             turns
         });
         let load = load.expect("a thread");
-        assert!(!load.has_ended());
-        load.tell();
-        let turns: u32 = load.wait();
+        let turns: u32 = load.finish();
         assert!(turns < 10_000);
     }
 }

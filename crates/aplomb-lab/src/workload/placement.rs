@@ -16,7 +16,7 @@ const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Where the partitions of a topic are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Placement {
+pub(crate) struct Placement {
     /// Partitions in log directories below the slow disk's mount point.
     pub slow: Vec<usize>,
     /// The others.
@@ -27,7 +27,12 @@ pub struct Placement {
 ///
 /// # Errors
 /// When the broker does not say, or when one side has no partition: then there is nothing to compare.
-pub fn place(address: &str, topic: &str, new: &NewTopic, mount: &Path) -> Result<Placement, WorkloadError> {
+pub(crate) fn place(
+    address: &str,
+    topic: &str,
+    new: &NewTopic,
+    mount: &Path,
+) -> Result<Placement, WorkloadError> {
     let what = "asking for log directories";
     let failed = |error| WorkloadError::Bench { what, error };
     let mut broker = Asker::connect(address, "aplomb-lab").map_err(failed)?;

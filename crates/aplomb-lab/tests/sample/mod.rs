@@ -3,8 +3,8 @@
 
 use aplomb_lab::record::{
     Broker, BrokerRun, Bucket, Counted, Device, Disk, Ended, Expectation, FORMAT, Latencies, Latency,
-    Lateness, Machine, Others, Percentiles, Phase, PhaseName, Recovery, Role, Run, Safepoint, Second,
-    ServiceTimes, Signature, Stage, Stall, Story, Witness,
+    Lateness, Machine, Others, Percentiles, Phase, PhaseName, PhaseTimes, Recovery, Role, Run, Safepoint,
+    Second, Sighting, Stage, Stall, Story, Witness,
 };
 
 /// What an incident does to a broker: p50, p99, p99.9 and the largest latency during it, in microseconds.
@@ -160,7 +160,7 @@ fn kafka(sketch: &Sketch, seed: u64) -> BrokerRun {
     };
     let stalls = if control { Vec::new() } else { kafka_stalls(sketch, &mut dice) };
     let handlers = stalls.iter().filter(|stall| stall.role == Role::Request).count() as u64;
-    let signature = Signature {
+    let signature = Sighting {
         name: "a request handler waits in an append".to_owned(),
         expected: !control,
         seen: !control,
@@ -402,17 +402,17 @@ fn device(sketch: &Sketch) -> Device {
     };
     let slow = |what: &str, us: f64| if sketch.disturbance.contains(what) { us } else { 160.0 };
     Device {
-        read: ServiceTimes {
+        read: PhaseTimes {
             calm: Vec::new(),
             during: bell(slow("reads", 21_000.0), 900.0),
             after: bell(160.0, 90.0),
         },
-        write: ServiceTimes {
+        write: PhaseTimes {
             calm: bell(160.0, 400.0),
             during: bell(slow("writes", 304_000.0), 700.0),
             after: bell(170.0, 200.0),
         },
-        flush: ServiceTimes { calm: bell(90.0, 30.0), during: bell(100.0, 40.0), after: Vec::new() },
+        flush: PhaseTimes { calm: bell(90.0, 30.0), during: bell(100.0, 40.0), after: Vec::new() },
     }
 }
 

@@ -10,8 +10,8 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use aplomb_lab::disk::{
-    self, Backing, Cache, Change, Delay, Disk, DiskError, Filesystem, Operation, Options, Schedule,
+use aplomb_lab::slow_disk::{
+    self, Backing, Cache, Change, Delay, DiskError, DiskOptions, Filesystem, Operation, Schedule, SlowDisk,
 };
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -168,7 +168,7 @@ enum Failure {
 /// Does what was asked.
 pub(super) fn run(args: &DiskArgs) -> ExitCode {
     if let What::Daemon(Name { name }) = &args.what {
-        return disk::daemon::serve(name);
+        return slow_disk::daemon::serve(name);
     }
     match act(&args.what) {
         Ok(()) => ExitCode::SUCCESS,
@@ -184,15 +184,15 @@ fn act(what: &What) -> Result<(), Failure> {
             if given.iter().all(|(_, delay)| delay.is_none()) {
                 return Err(Failure::NothingToChange);
             }
-            let disk = Disk::find(name)?;
+            let disk = SlowDisk::find(name)?;
             for (operation, delay) in given {
                 if let Some(delay) = delay {
                     disk.set_delay(operation, *delay)?;
                 }
             }
         }
-        What::Freeze(Name { name }) => Disk::find(name)?.freeze()?,
-        What::Thaw(Name { name }) => Disk::find(name)?.thaw()?,
+        What::Freeze(Name { name }) => SlowDisk::find(name)?.freeze()?,
+        What::Thaw(Name { name }) => SlowDisk::find(name)?.thaw()?,
         What::Fail { name, read, write, flush } => {
             let given = [(Operation::Read, *read), (Operation::Write, *write), (Operation::Flush, *flush)];
             let all = given.iter().all(|(_, named)| !named);
@@ -201,28 +201,28 @@ fn act(what: &What) -> Result<(), Failure> {
                 .filter(|(_, named)| all || *named)
                 .map(|(operation, _)| operation)
                 .collect();
-            Disk::find(name)?.fail(&operations)?;
+            SlowDisk::find(name)?.fail(&operations)?;
         }
-        What::Heal(Name { name }) => Disk::find(name)?.heal()?,
+        What::Heal(Name { name }) => SlowDisk::find(name)?.heal()?,
         What::Fill { name, leave } => {
-            let size = Disk::find(name)?.fill(*leave)?;
+            let size = SlowDisk::find(name)?.fill(*leave)?;
             println!("the file that fills {name} has {size} bytes");
         }
-        What::Unfill(Name { name }) => Disk::find(name)?.unfill()?,
+        What::Unfill(Name { name }) => SlowDisk::find(name)?.unfill()?,
         What::Schedule { name, at, file, none } => {
             let schedule = if *none { Schedule::new() } else { schedule(at, file.as_deref())? };
-            Disk::find(name)?.schedule(schedule)?;
+            SlowDisk::find(name)?.schedule(schedule)?;
         }
         What::Status { name, json } => {
-            let status = Disk::find(name)?.status()?;
+            let status = SlowDisk::find(name)?.status()?;
             if *json { page::write_json(&status)? } else { page::write_status(&status)? }
         }
         What::List { json } => {
-            let disks = disk::list()?;
+            let disks = slow_disk::list()?;
             if *json { page::write_json(&disks)? } else { page::write_list(&disks)? }
         }
         What::Destroy(Name { name }) => {
-            if disk::destroy(name)? {
+            if slow_disk::destroy(name)? {
                 eprintln!("aplomb: somebody still has files open on {name}, and gets I/O errors from now on");
             }
         }
@@ -232,7 +232,7 @@ fn act(what: &What) -> Result<(), Failure> {
 }
 
 fn create(args: &CreateArgs) -> Result<(), Failure> {
-    let disk = Disk::create(&Options {
+    let disk = SlowDisk::create(&DiskOptions {
         name: args.name.clone(),
         size_bytes: args.size,
         filesystem: match args.filesystem {

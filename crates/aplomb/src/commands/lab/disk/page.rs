@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use aplomb_lab::disk::{Backing, Cache, Change, Operation, ServiceTimes, Status};
+use aplomb_lab::slow_disk::{Backing, Cache, Change, Operation, ServiceTimes, Status};
 
 /// The longest bar of a histogram, in characters.
 const BAR: u64 = 40;
@@ -120,7 +120,7 @@ fn histogram(times: &ServiceTimes) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use aplomb_lab::disk::{Delay, Filesystem, PerOperation, Schedule};
+    use aplomb_lab::slow_disk::{Delay, Filesystem, PerOperation, Schedule};
 
     use aplomb_lab::record::Bucket;
 

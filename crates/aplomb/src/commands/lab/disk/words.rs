@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aplomb_lab::disk::{Change, Delay, Operation};
+use aplomb_lab::slow_disk::{Change, Delay, Operation};
 
 use super::super::parse_duration;
 

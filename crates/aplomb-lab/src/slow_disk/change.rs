@@ -33,7 +33,7 @@ pub enum Change {
 
 /// A change and its moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct ScheduledChange {
     /// Milliseconds from the moment at which the schedule was given.
     pub at_ms: u64,
     /// What happens then.
@@ -44,7 +44,7 @@ pub struct Step {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Schedule {
-    steps: Vec<Step>,
+    steps: Vec<ScheduledChange>,
 }
 
 impl Schedule {
@@ -56,12 +56,12 @@ impl Schedule {
     /// Adds a step, at any moment: steps need not be added in order.
     #[must_use]
     pub fn at(mut self, at: Duration, change: Change) -> Self {
-        self.steps.push(Step { at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX), change });
+        self.steps.push(ScheduledChange { at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX), change });
         self
     }
 
     /// The steps, by their moments.
-    pub fn in_order(mut self) -> Vec<Step> {
+    pub fn in_order(mut self) -> Vec<ScheduledChange> {
         self.steps.sort_by_key(|step| step.at_ms);
         self.steps
     }

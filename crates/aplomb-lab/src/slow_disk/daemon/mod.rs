@@ -26,8 +26,8 @@ use signal_hook::iterator::Signals;
 use super::layers;
 use super::place::Place;
 use super::protocol::{self, Answer, Status};
-use super::settings::Settings;
-use device::Shared;
+use super::settings::DiskSettings;
+use device::DeviceState;
 
 /// Priority over programs that compute: a real disk does not stand in line for a processor.
 const NICENESS: i32 = -10;
@@ -41,11 +41,11 @@ enum Ending {
 }
 
 /// A disk that is there.
-struct Running {
+struct RunningDaemon {
     place: Place,
-    settings: Settings,
+    settings: DiskSettings,
     device: PathBuf,
-    shared: Arc<Shared>,
+    shared: Arc<DeviceState>,
 }
 
 /// Serves the disk of this name until it is to end: the body of `aplomb lab disk daemon`. Its directory and settings are there, its standard
@@ -57,7 +57,7 @@ pub fn serve(name: &str) -> ExitCode {
     };
     prepare();
     let (endings, ending) = channel();
-    let shared = Shared::new();
+    let shared = DeviceState::new();
     let started = start(&place, &shared, &endings);
     let asked = match &started {
         // A starter that is gone does not want the disk any more.
@@ -104,10 +104,10 @@ fn prepare() {
 }
 
 /// Puts the layers up and starts the threads. When it fails, what there is has to be cleared.
-fn start(place: &Place, shared: &Arc<Shared>, endings: &Sender<Ending>) -> Result<Status, String> {
+fn start(place: &Place, shared: &Arc<DeviceState>, endings: &Sender<Ending>) -> Result<Status, String> {
     // From here on a signal is an orderly end.
     let signals = Signals::new([SIGTERM, SIGINT, SIGHUP]).map_err(in_words("signals"))?;
-    let settings = Settings::read(place).map_err(in_words("the settings"))?;
+    let settings = DiskSettings::read(place).map_err(in_words("the settings"))?;
     let image =
         image::open(&settings.backing, settings.size_bytes).map_err(in_words("no place for the bytes"))?;
     let session = device::mount(place, image, settings.size_bytes, Arc::clone(shared))
@@ -128,7 +128,7 @@ fn start(place: &Place, shared: &Arc<Shared>, endings: &Sender<Ending>) -> Resul
 
     watch(signals, settings.owner, endings)?;
     let listener = UnixListener::bind(place.socket()).map_err(in_words("the control socket"))?;
-    let running = Running { place: place.clone(), settings, device, shared: Arc::clone(shared) };
+    let running = RunningDaemon { place: place.clone(), settings, device, shared: Arc::clone(shared) };
     let status = running.status();
     let endings = endings.clone();
     spawn("control", move || control::serve(&listener, &running, &endings))?;
@@ -175,7 +175,7 @@ fn in_words(what: &'static str) -> impl Fn(io::Error) -> String {
     move |why| format!("{what}: {why}")
 }
 
-impl Running {
+impl RunningDaemon {
     fn status(&self) -> Status {
         let settings = self.settings.clone();
         self.shared.with(|behaviour, now| Status {

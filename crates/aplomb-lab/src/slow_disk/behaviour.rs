@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use aplomb_model::SplitMix64;
 
-use super::change::{Change, Schedule, Step};
+use super::change::{Change, Schedule, ScheduledChange};
 use super::delay::Delay;
 use super::operation::{Operation, PerOperation};
 use super::service_times::{Recorder, ServiceTimes};
@@ -126,7 +126,7 @@ impl<T> Behaviour<T> {
 
     /// Takes the place of an earlier schedule; its moments count from now.
     pub(super) fn plan(&mut self, schedule: Schedule, now: Instant) {
-        let moment = |step: Step| {
+        let moment = |step: ScheduledChange| {
             now.checked_add(Duration::from_millis(step.at_ms)).map(|moment| (moment, step.change))
         };
         self.plan = schedule.in_order().into_iter().filter_map(moment).collect();

@@ -11,7 +11,7 @@ use super::place::Place;
 use super::{Backing, Cache, Filesystem};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Settings {
+pub(super) struct DiskSettings {
     pub(super) size_bytes: u64,
     pub(super) filesystem: Filesystem,
     pub(super) mount: PathBuf,
@@ -22,7 +22,7 @@ pub(super) struct Settings {
     pub(super) owner: Option<u32>,
 }
 
-impl Settings {
+impl DiskSettings {
     pub(super) fn write(&self, place: &Place) -> io::Result<()> {
         fs::write(place.settings(), serde_json::to_vec(self)?)
     }

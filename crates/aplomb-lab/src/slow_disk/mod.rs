@@ -5,7 +5,7 @@
 //! of root reaches it.
 //!
 //! What always holds: a disk with an owner goes when the owner goes, killed or not; whatever a killed daemon leaves is cleared by the next
-//! [`Disk::create`], [`destroy`] or [`list`]. Nobody waits for a disk who could be the one to answer for it.
+//! [`SlowDisk::create`], [`destroy`] or [`list`]. Nobody waits for a disk who could be the one to answer for it.
 
 mod behaviour;
 mod change;
@@ -30,11 +30,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 pub use behaviour::AtOnce;
-pub use change::{Change, Schedule, Step};
+pub use change::{Change, Schedule, ScheduledChange};
 pub use delay::Delay;
 pub use error::DiskError;
 pub use operation::{Operation, PerOperation};
-pub use options::{Backing, Cache, Filesystem, Options};
+pub use options::{Backing, Cache, DiskOptions, Filesystem};
 pub use protocol::Status;
 pub use service_times::ServiceTimes;
 
@@ -53,7 +53,7 @@ const PATIENCE_AT_THE_END: Duration = Duration::from_secs(90);
 
 /// A slow disk. One that this process has made goes with this value; one that was found by its name stays.
 #[derive(Debug)]
-pub struct Disk {
+pub struct SlowDisk {
     place: Place,
     mount: PathBuf,
     device: PathBuf,
@@ -63,9 +63,9 @@ pub struct Disk {
     told: Mutex<PerOperation<ServiceTimes>>,
 }
 
-impl Disk {
+impl SlowDisk {
     /// Makes a disk with a filesystem on it and mounts that: a second or less. Clears before what killed daemons have left.
-    pub fn create(options: &Options) -> Result<Self, DiskError> {
+    pub fn create(options: &DiskOptions) -> Result<Self, DiskError> {
         check_rights()?;
         let place = named(&options.name)?;
         // Another disk's that cannot be cleared is in nobody's way; `list` says what it is.
@@ -211,7 +211,7 @@ impl Disk {
     }
 }
 
-impl Drop for Disk {
+impl Drop for SlowDisk {
     fn drop(&mut self) {
         if self.daemon.is_some()
             && let Err(why) = self.end()

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::place::{Place, unless_missing};
-use super::settings::Settings;
+use super::settings::DiskSettings;
 use super::{Cache, Filesystem};
 
 /// For how long a program may work.
@@ -154,7 +154,7 @@ pub(super) fn give_back(mount: &Path) -> Result<(), LayerError> {
 pub(super) fn clear(place: &Place) -> Result<bool, LayerError> {
     let in_use = take_down(place)?;
     // Without settings nothing was mounted yet.
-    if let Ok(settings) = Settings::read(place)
+    if let Ok(settings) = DiskSettings::read(place)
         && settings.made_mount_point
     {
         let at = settings.mount;

@@ -64,7 +64,7 @@ impl Place {
         self.directory().join("control")
     }
 
-    /// What the daemon was started for, see `daemon::Settings`.
+    /// What the daemon was started for, see [`super::settings`].
     pub(super) fn settings(&self) -> PathBuf {
         self.directory().join("settings.json")
     }

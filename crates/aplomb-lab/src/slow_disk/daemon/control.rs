@@ -6,13 +6,13 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use super::super::protocol::{self, Answer, Request};
-use super::{Ending, Running};
+use super::{Ending, RunningDaemon};
 
 /// How long a line may take; meanwhile others wait.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Takes connections. Ends only with the process.
-pub(super) fn serve(listener: &UnixListener, running: &Running, endings: &Sender<Ending>) {
+pub(super) fn serve(listener: &UnixListener, running: &RunningDaemon, endings: &Sender<Ending>) {
     for stream in listener.incoming() {
         // One that went away before we took it, or one more than there are file descriptors: the next may be better.
         let Ok(stream) = stream else { continue };
@@ -22,7 +22,7 @@ pub(super) fn serve(listener: &UnixListener, running: &Running, endings: &Sender
     }
 }
 
-fn answer(mut stream: UnixStream, running: &Running, endings: &Sender<Ending>) -> io::Result<()> {
+fn answer(mut stream: UnixStream, running: &RunningDaemon, endings: &Sender<Ending>) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let answer = match protocol::hear(&mut stream) {

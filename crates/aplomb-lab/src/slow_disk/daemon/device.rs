@@ -32,12 +32,12 @@ const TAKERS: usize = 2;
 
 /// The device's state, and who waits for it to change.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct DeviceState {
     behaviour: Mutex<Behaviour<Reply>>,
     changed: Condvar,
 }
 
-impl Shared {
+impl DeviceState {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self { behaviour: Mutex::new(Behaviour::new()), changed: Condvar::new() })
     }
@@ -115,8 +115,8 @@ impl Reply {
 }
 
 /// A filesystem that is one file.
-struct Device {
-    shared: Arc<Shared>,
+struct DeviceFile {
+    shared: Arc<DeviceState>,
     image: File,
     size_bytes: u64,
 }
@@ -126,17 +126,17 @@ pub(super) fn mount(
     place: &Place,
     image: File,
     size_bytes: u64,
-    shared: Arc<Shared>,
+    shared: Arc<DeviceState>,
 ) -> io::Result<Session<impl Filesystem>> {
     let mut config = Config::default();
     config.mount_options =
         vec![MountOption::FSName(format!("aplomb-lab-{}", place.name())), MountOption::NoAtime];
     config.n_threads = Some(TAKERS);
     config.clone_fd = true;
-    Session::new(Device { shared, image, size_bytes }, place.device(), &config)
+    Session::new(DeviceFile { shared, image, size_bytes }, place.device(), &config)
 }
 
-impl Device {
+impl DeviceFile {
     /// What a request ends in: nothing is done for one that is to fail.
     fn outcome<T>(ticket: Ticket, act: impl FnOnce() -> io::Result<T>) -> Result<T, Errno> {
         if ticket.fails {
@@ -149,7 +149,7 @@ impl Device {
     }
 }
 
-impl Filesystem for Device {
+impl Filesystem for DeviceFile {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
         // Without it the kernel waits for each piece of direct I/O before it sends the next.
         config

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// What kind of disk.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct DiskOptions {
     /// Letters, digits, `-` and `_`, at most 40.
     pub name: String,
     /// XFS needs 300 MiB at least.
@@ -25,7 +25,7 @@ pub struct Options {
     pub owner: Option<u32>,
 }
 
-impl Default for Options {
+impl Default for DiskOptions {
     /// XFS of 2 GiB in memory, with a name that no other disk has, which goes with this process.
     fn default() -> Self {
         static MADE: AtomicU32 = AtomicU32::new(0);

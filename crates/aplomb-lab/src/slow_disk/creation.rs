@@ -9,13 +9,13 @@ use std::process::{Child, Command, Stdio};
 use super::contact::unexpected;
 use super::error::{DiskError, io_error};
 use super::layers;
-use super::options::{Backing, Options};
+use super::options::{Backing, DiskOptions};
 use super::place::Place;
 use super::protocol::{self, Answer, Status};
-use super::settings::Settings;
+use super::settings::DiskSettings;
 
 /// Checks what can be checked before anything is touched.
-pub(super) fn settings(options: &Options, place: &Place) -> Result<Settings, DiskError> {
+pub(super) fn settings(options: &DiskOptions, place: &Place) -> Result<DiskSettings, DiskError> {
     File::options().read(true).write(true).open("/dev/fuse").map_err(DiskError::NoFuse)?;
     if options.backing == Backing::Memory {
         let machine = rustix::system::sysinfo();
@@ -28,7 +28,7 @@ pub(super) fn settings(options: &Options, place: &Place) -> Result<Settings, Dis
         None => place.mount(),
         Some(path) => check_mount_point(path)?,
     };
-    Ok(Settings {
+    Ok(DiskSettings {
         size_bytes: options.size_bytes,
         filesystem: options.filesystem,
         made_mount_point: !mount.exists(),
@@ -58,7 +58,7 @@ fn check_mount_point(path: &Path) -> Result<PathBuf, DiskError> {
 }
 
 /// Puts down where a daemon finds it what it is started for.
-pub(super) fn write_down(place: &Place, settings: &Settings) -> Result<(), DiskError> {
+pub(super) fn write_down(place: &Place, settings: &DiskSettings) -> Result<(), DiskError> {
     place
         .make()
         .and_then(|()| settings.write(place))

@@ -5,7 +5,7 @@
 //! its owner, folders and settings by [`Undo`].
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use aplomb_bench::Asker;
 use aplomb_protocol::messages::incremental_alter_configs_request::{AlterConfigsResource, AlterableConfig};
@@ -13,13 +13,11 @@ use aplomb_protocol::messages::{IncrementalAlterConfigsRequest, IncrementalAlter
 
 use crate::brokers::{BrokerError, BrokerUnderTest, Places};
 use crate::conditions::{ConditionError, DirtyLimit, Squeeze, Undo, drop_caches, evict, page_out, sync};
-use crate::disk::{Delay, Disk, DiskError, Operation};
 use crate::incidents::{Action, OnDisk};
-use crate::workload::WorkloadError;
-use crate::workload::allocation::Allocation;
-use crate::workload::journal::Neighbour;
-use crate::workload::lagging::{Arrived, Lagging};
+use crate::slow_disk::{Delay, DiskError, Operation, SlowDisk};
+use crate::workload::lagging::Arrived;
 use crate::workload::lookups::{Asking, Lookups};
+use crate::workload::{Background, WorkloadError, allocation, lagging, neighbour};
 
 /// `ConfigResource.Type.TOPIC`, and the operation SET of `AlterConfigOp.OpType`.
 const TOPIC_RESOURCE: i8 = 2;
@@ -29,7 +27,7 @@ const INDEXES: [&str; 3] = ["index", "timeindex", "txnindex"];
 
 /// Why a scene could not be set or an action not be done.
 #[derive(Debug, thiserror::Error)]
-pub enum SceneError {
+pub(super) enum SceneError {
     /// The disk.
     #[error(transparent)]
     Disk(#[from] DiskError),
@@ -65,7 +63,7 @@ pub enum SceneError {
 
 /// Folders of a scene, which go with it.
 #[derive(Debug)]
-pub struct Folders {
+pub(super) struct Folders {
     quick: PathBuf,
     memory: PathBuf,
     _undo: Undo,
@@ -76,7 +74,7 @@ impl Folders {
     ///
     /// # Errors
     /// When they cannot be made.
-    pub fn make(name: &str) -> Result<Self, SceneError> {
+    pub(super) fn make(name: &str) -> Result<Self, SceneError> {
         let (quick, memory) = (std::env::temp_dir().join(name), Path::new("/dev/shm").join(name));
         let text = |path: &Path| path.display().to_string();
         let undo = Undo::by("rm -rf -- \"$1\" \"$2\"", &[&text(&quick), &text(&memory)])?;
@@ -91,7 +89,7 @@ impl Folders {
     ///
     /// # Errors
     /// When folders cannot be made.
-    pub fn places(&self, mount: &Path, on_disk: OnDisk) -> Result<Places, SceneError> {
+    pub(super) fn places(&self, mount: &Path, on_disk: OnDisk) -> Result<Places, SceneError> {
         let (slow, quick) = (mount.join("records"), self.quick.join("records"));
         let (data, logs) = match on_disk {
             OnDisk::Records => (vec![slow], &*self.quick),
@@ -118,9 +116,9 @@ fn make(path: &Path) -> Result<(), SceneError> {
 /// What was made for a disturbance and ends with it.
 #[derive(Debug, Default)]
 struct Disturbances {
-    lagging: Option<Lagging>,
+    lagging: Option<Background<Vec<Arrived>>>,
     asking: Option<Asking>,
-    neighbour: Option<Neighbour>,
+    neighbour: Option<Background<u64>>,
     dirty: Option<DirtyLimit>,
     squeeze: Option<Squeeze>,
     /// Whether somebody else has taken the disk's room.
@@ -128,13 +126,13 @@ struct Disturbances {
 }
 
 /// A broker, its disk, and what is done to them.
-pub struct Scene {
+pub(super) struct Scene {
     disturbances: Disturbances,
-    allocation: Option<Allocation>,
+    allocation: Option<Background<()>>,
     /// The broker. It runs until the scene ends.
     pub broker: Box<dyn BrokerUnderTest>,
     /// The disk.
-    pub disk: Disk,
+    pub disk: SlowDisk,
     _folders: Option<Folders>,
     /// What was done, in words.
     pub commands: Vec<String>,
@@ -147,9 +145,9 @@ pub struct Scene {
 impl Scene {
     /// A scene whose broker is to be started. Loads beside the main one last `longest` at most.
     #[must_use]
-    pub fn new(
+    pub(super) fn new(
         broker: Box<dyn BrokerUnderTest>,
-        disk: Disk,
+        disk: SlowDisk,
         folders: Option<Folders>,
         longest: Duration,
         seed: u64,
@@ -171,7 +169,7 @@ impl Scene {
     ///
     /// # Errors
     /// When it cannot be done.
-    pub fn act(&mut self, action: &Action) -> Result<(), SceneError> {
+    pub(super) fn act(&mut self, action: &Action) -> Result<(), SceneError> {
         self.commands.push(action.to_string());
         match action {
             Action::Disk(change) => self.disk.change(change.clone())?,
@@ -198,7 +196,7 @@ impl Scene {
                         let _ = evict(directory, &records_of(Some(topic)));
                     }
                 };
-                let lagging = Lagging::start(self.broker.address(), topic, self.longest, cold)?;
+                let lagging = lagging::start(self.broker.address(), topic, self.longest, cold)?;
                 self.disturbances.lagging = Some(lagging);
             }
             Action::AskForTimes { topic, clients } => {
@@ -211,10 +209,10 @@ impl Scene {
                 self.disturbances.asking = Some(lookups.start(self.broker.address(), self.seed)?);
             }
             Action::Allocate(bytes) => {
-                self.allocation = Some(Allocation::start(self.broker.address(), *bytes, self.longest)?);
+                self.allocation = Some(allocation::start(self.broker.address(), *bytes, self.longest)?);
             }
             Action::Neighbour(habit) => {
-                self.disturbances.neighbour = Some(Neighbour::start(self.disk.mount_point(), *habit)?);
+                self.disturbances.neighbour = Some(neighbour::start(self.disk.mount_point(), *habit)?);
             }
             Action::Retain { topic, bytes } => self.retain(topic, *bytes)?,
             Action::Fill { leave } => {
@@ -231,7 +229,7 @@ impl Scene {
     ///
     /// # Errors
     /// When the disk has gone.
-    pub fn calm(&mut self) -> Result<(), SceneError> {
+    pub(super) fn calm(&mut self) -> Result<(), SceneError> {
         self.disk.thaw()?;
         self.disk.heal()?;
         for operation in Operation::ALL {
@@ -256,16 +254,16 @@ impl Scene {
 
     /// Waits for the end of those who disturbed, after [`Self::calm`]. Returns what the lagging consumer received.
     #[must_use]
-    pub fn gather(&mut self) -> Vec<Arrived> {
+    pub(super) fn gather(&mut self) -> Vec<Arrived> {
         let Disturbances { lagging, asking, neighbour, dirty, squeeze, filled: _ } =
             std::mem::take(&mut self.disturbances);
         drop((dirty, squeeze));
         asking.map(Asking::finish);
-        neighbour.map(Neighbour::finish);
+        neighbour.map(Background::finish);
         if let Some(allocation) = self.allocation.take() {
             allocation.finish();
         }
-        lagging.map(Lagging::finish).unwrap_or_default()
+        lagging.map(Background::finish).unwrap_or_default()
     }
 
     fn page_out_indexes(&self) -> Result<(), SceneError> {
@@ -330,12 +328,6 @@ fn records_of(topic: Option<&str>) -> impl Fn(&Path) -> bool {
 
 fn has_extension(path: &Path, any: &[&str]) -> bool {
     path.extension().and_then(|end| end.to_str()).is_some_and(|end| any.contains(&end))
-}
-
-/// The wall clock, in milliseconds since 1970.
-pub(crate) fn wall_ms() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
