@@ -1,7 +1,7 @@
-//! Many scenarios on several threads: what is kept, then seeds that nobody has seen.
+//! Many scenarios on several threads: those of a corpus, then fresh seeds.
 //!
-//! What always holds: a scenario runs on one thread and does not know of the others, so a campaign finds what its seeds find, whatever the number of
-//! threads; only the order in which failures are told may differ.
+//! What always holds: a scenario runs on one thread and does not know of the others. The number of
+//! threads changes the order in which failures are told, and nothing else.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,15 +11,15 @@ use super::{Failure, Outcome, Scenario, Summary, Syncs, run_on, shrink};
 /// Which scenarios, and what is done with those that fail.
 #[derive(Clone, Debug)]
 pub struct Campaign {
-    /// These first.
+    /// Scenarios to run before the seeds.
     pub kept: Vec<Scenario>,
-    /// Then the seeds from this one on.
+    /// The first seed.
     pub from: u64,
-    /// So many of them.
+    /// How many seeds.
     pub count: u64,
-    /// On so many threads, at least one.
+    /// Threads; 0 is taken as 1.
     pub threads: usize,
-    /// Whether it goes on after a failure; otherwise what has begun is ended and nothing new is begun.
+    /// Whether it goes on after a failure; otherwise scenarios under way end, and no others begin.
     pub keep_going: bool,
     /// Whether failing scenarios are made smaller.
     pub shrink: bool,

@@ -28,7 +28,7 @@ pub(crate) enum Fault {
 pub(crate) struct Down {
     pub(crate) how: HowDown,
     pub(crate) time: Duration,
-    /// Starts that are cut short in their turn.
+    /// Starts that are cut short, one after the other.
     pub(crate) cut_starts: Vec<CutStart>,
 }
 

@@ -1,11 +1,13 @@
-//! A campaign over a corpus: what was kept once is run first, and what fails is told, with the command that shows it again, and kept.
+//! A campaign over a corpus: its scenarios run first, and what fails is told, with the command that
+//! shows it again, and added.
 
 use std::sync::{Mutex, PoisonError};
 
 use super::{Campaign, Corpus, CorpusError, Found, Tally};
 
-/// Runs `campaign`, the scenarios of `corpus` first, and keeps there whatever fails, made smaller if the campaign does that. `replay` is the beginning
-/// of the command that runs one scenario; `tell` hears of each failure when it is found.
+/// Runs `campaign`, the scenarios of `corpus` first, and adds there what fails, made smaller if the
+/// campaign does that. `replay` is the beginning of the command that runs one scenario; `tell` hears of
+/// each failure when it is found.
 ///
 /// # Errors
 /// When what was found could not be written; the campaign has come to its end nevertheless.

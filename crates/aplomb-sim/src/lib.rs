@@ -58,7 +58,7 @@ pub struct Outcome {
     pub failure: Option<Failure>,
     /// What was done.
     pub summary: Summary,
-    /// What happened, if that was asked for, with an end in sight.
+    /// What happened, if that was asked for; of a long run the last part.
     pub lines: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ pub struct Outcome {
 pub struct Failure {
     /// When, on the virtual clock.
     pub at: Duration,
-    /// What.
+    /// The contradiction, in words.
     pub what: String,
 }
 

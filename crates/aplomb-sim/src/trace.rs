@@ -1,4 +1,4 @@
-//! What happened, as a number that differs when anything does, and as lines when somebody wants to read them.
+//! What happened: a number that differs when anything does, and lines if they are to be read.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -58,7 +58,7 @@ impl Trace {
         lines.push_back(format!("{:>4}.{:06} {}", micros / 1_000_000, micros % 1_000_000, text));
     }
 
-    /// Whether anybody reads the lines.
+    /// Whether lines are kept.
     pub(crate) fn is_read(&self) -> bool {
         self.lines.is_some()
     }

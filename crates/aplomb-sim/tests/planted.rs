@@ -1,12 +1,13 @@
-//! The simulator is shown a fault that is there: disks that lose what they were told to sync. It has to find it, make the scenario smaller, keep it,
-//! and run it first the next time. `aplomb lab simulate` takes the same way; only its disks cannot be made to lie.
+//! The simulator is shown a planted fault: disks that lose what they were told to sync. It has to find
+//! it, make the scenario smaller, keep it, and run it first the next time. `aplomb lab simulate` does
+//! the same; only its disks cannot be made to lie.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
 use aplomb_sim::{Corpus, Outcome, Scenario, Syncs, run, run_on, shrink};
 
-/// Fresh seeds that are looked at: a power cut comes in every third, and takes something that matters in most of these.
+/// Fresh seeds: a power cut comes in every third, and mostly takes something that matters.
 const SEEDS: u64 = 60;
 
 fn simulate(corpus: &Path, words: &[&str]) -> Output {

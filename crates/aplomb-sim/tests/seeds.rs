@@ -1,13 +1,14 @@
-//! Simulations that found something once, and some that nobody has seen.
+//! Simulations that found something once, and some fresh seeds.
 //!
-//! `tests/seeds/*.txt` has a scenario a line, with the reason behind a `#`. `SIM_SEED=N` runs one seed instead, `SIM_SEEDS=N` so many fresh ones; `make
-//! test` runs thousands with the program `simulate`, which is built with optimization.
+//! `tests/seeds/*.txt` has a scenario a line, with the reason behind a `#`. `SIM_SEED=N` runs one seed
+//! instead, `SIM_SEEDS=N` so many fresh ones; `make test` runs thousands with the program `simulate`,
+//! which is built with optimization.
 
 use std::path::Path;
 
 use aplomb_sim::{Corpus, Outcome, Scenario, run};
 
-/// Fresh seeds where nobody says how many: a few, since this is built for finding faults and not for speed.
+/// Fresh seeds by default: a few, since a test build is slow.
 const FRESH: u64 = 12;
 
 fn must_hold(scenario: &Scenario) {

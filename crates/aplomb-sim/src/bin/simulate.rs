@@ -1,7 +1,10 @@
-//! Runs simulations: one that is described (`--seed 17 --millis 2500 --without-faults 1,2`, with `--trace` for what happened, `--shrink` to make it
-//! smaller), or many by their seeds (`--from 0 --count 1000 --threads 2 --keep-going`), keeping what they find (`--corpus DIR`). `aplomb lab simulate`
-//! does the same; this program is built in a fraction of the time, with every check that the tests have. `--forget-syncs` puts a fault there to be
-//! found: disks that lose what they were told to sync.
+//! Runs one scenario (`--seed 17 --millis 2500 --without-faults 1,2`, with `--trace` for what happened
+//! and `--shrink` to make it smaller), or many by their seeds (`--from 0 --count 1000 --threads 2
+//! --keep-going`), with a corpus of those that failed (`--corpus DIR`).
+//!
+//! `aplomb lab simulate` does the same; this program is built in a fraction of the time, with every
+//! check that the tests have. `--forget-syncs` plants a fault: disks that lose what they were told to
+//! sync.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,7 +13,7 @@ use aplomb_sim::{
     Campaign, Corpus, CorpusError, Outcome, Scenario, Syncs, Tally, keeping, run_on, shrink, told,
 };
 
-/// What runs one scenario.
+/// The command that runs one scenario.
 const REPLAY: &str = "cargo run --profile sim --bin simulate --";
 
 #[derive(Default)]
@@ -97,7 +100,7 @@ fn one(arguments: &Arguments) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The same, on the same kind of disks.
+/// The command that runs one scenario on this kind of disks.
 fn replay(syncs: Syncs) -> String {
     match syncs {
         Syncs::Kept => REPLAY.to_owned(),

@@ -1,4 +1,4 @@
-//! When nothing kept the disks from their work: only such times count when something has to be durable by now.
+//! When nothing kept the disks from their work: only such times count towards a promise of durability.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ impl Calm {
         }
     }
 
-    /// One such thing is over.
+    /// One trouble is over.
     pub(crate) fn settle(&mut self, now: Instant) {
         self.troubles -= 1;
         if self.troubles == 0 {

@@ -1,7 +1,8 @@
-//! Topics, as their administrators were told: what is certain, and what is in doubt because an answer is missing.
+//! Topics, as their administrators were told: what is certain, and what is in doubt because an answer
+//! is missing.
 //!
-//! Each topic name has one administrator, who asks for one thing at a time. An unanswered request may have been carried out or not; once the process
-//! that had it is gone, whatever is seen next is what came of it.
+//! Each topic name has one administrator, who asks for one thing at a time. An unanswered request may
+//! have been carried out or not; once the process that had it is gone, the next look settles it.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +26,7 @@ pub(crate) struct Seen {
     pub(crate) partitions: i32,
 }
 
-/// What was asked for.
+/// What an administrator asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Create(TopicPlan),
@@ -35,7 +36,7 @@ pub(crate) enum Change {
     Config(String, Option<String>),
 }
 
-/// A name, and what stands behind it.
+/// What is known about one name.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub(crate) facts: Option<Facts>,
@@ -45,16 +46,16 @@ pub(crate) struct Named {
     changed: Instant,
 }
 
-/// All names.
+/// All topics, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Cluster {
     names: BTreeMap<String, Named>,
-    /// Topics that are gone, or about to be: their logs are nobody's any more.
+    /// Topics that are deleted, or about to be: nothing is expected of their logs any more.
     pub(crate) gone: Vec<Uuid>,
 }
 
 impl Cluster {
-    /// The topics that exist and that nobody wants to delete.
+    /// The topics that exist and are not to be deleted.
     pub(crate) fn living(&self) -> impl Iterator<Item = (&str, &Facts)> {
         self.names.iter().filter_map(|(name, named)| {
             let leaving = matches!(named.doubt, Some((Change::Delete, _)));
@@ -104,7 +105,7 @@ impl Cluster {
         (named.doubt, named.changed) = (None, now);
     }
 
-    /// A broker of `process` showed all topics to somebody who asked at `asked`.
+    /// A broker of `process` showed all topics, in answer to a request sent at `asked`.
     pub(crate) fn observe(
         &mut self,
         shown: &BTreeMap<String, Seen>,
@@ -129,7 +130,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// A broker of `process` showed a topic's own settings to somebody who asked at `asked`.
+    /// A broker of `process` showed a topic's own settings, in answer to a request sent at `asked`.
     pub(crate) fn observe_configs(
         &mut self,
         name: &str,

@@ -1,8 +1,9 @@
 //! What was sent, acknowledged and read, partition by partition.
 //!
-//! A batch is known by the bytes of its records, which name it. It has a place once somebody was told of it: its producer by an
-//! acknowledgement, or a reader. From then on it stays there, as it is, until a power cut takes it away; that may happen to what was not durable, and
-//! only from the end of the log on. What is gone by then does not come back.
+//! A batch is known by the bytes of its records, which name it. It has a place once a client was told of
+//! it: its producer by an acknowledgement, or a reader. From then on it stays there as it is, until a
+//! power cut takes it. A power cut may take what was not durable, from the end of the log only, and what
+//! it took does not come back.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,10 +17,10 @@ use bytes::Bytes;
 use super::calm::Calm;
 use super::{Checked, PartitionId};
 
-/// A batch that somebody sent.
+/// The number of a batch that was sent.
 pub(crate) type BatchId = usize;
 
-/// Where the fields of a batch begin that a broker leaves as they are when it stamps the time of the append.
+/// Where the fields of a batch begin that a broker does not change when it stamps the append's time.
 const LAST_OFFSET_DELTA: usize = 23;
 const MAX_TIMESTAMP: usize = 35;
 const PRODUCER_ID: usize = 43;
@@ -30,7 +31,6 @@ const LEADER_EPOCH: std::ops::Range<usize> = 12..16;
 pub(crate) enum Status {
     /// Nothing: it may be in the log or not.
     Doubt,
-    /// It was acknowledged.
     Acknowledged,
     /// It was acknowledged, and a power cut took it.
     Lost,
@@ -44,7 +44,7 @@ struct Sent {
     bytes: Bytes,
     status: Status,
     place: Option<i64>,
-    /// When somebody was first told of it.
+    /// When a client was first told of it.
     told: Instant,
     /// The topic acknowledges after the sync.
     synced: bool,
@@ -83,7 +83,7 @@ pub(crate) struct Before {
     pub(crate) end: i64,
 }
 
-/// How soon what is due.
+/// How soon a broker makes things durable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contract {
     /// Records are durable after this time of calm.
@@ -98,7 +98,7 @@ pub(crate) struct Journal {
     batches: Vec<Sent>,
     by_records: HashMap<u64, BatchId>,
     logs: BTreeMap<PartitionId, PartitionLog>,
-    /// Acknowledgements that nobody has looked at: where the batches are.
+    /// Places of acknowledged batches that [`World`](crate::world::World) has not looked at yet.
     pub(crate) fresh: Vec<(PartitionId, i64)>,
     pub(crate) acknowledged: u64,
     pub(crate) read: u64,
@@ -150,7 +150,8 @@ impl Journal {
         Ok(())
     }
 
-    /// A reader got a batch: `header`, and all of its bytes. It asked when the log was known to start at `start`.
+    /// A reader got a batch: `header`, and all of its bytes. It asked when the log was known to start
+    /// at `start`.
     pub(crate) fn read(
         &mut self,
         partition: PartitionId,
@@ -189,7 +190,8 @@ impl Journal {
         let sent = &mut self.batches[id];
         let log = self.logs.entry(sent.partition).or_default();
         let at = || format!("{:?}: batch {id} at {base}", sent.partition);
-        // A power cut may have taken a batch that was seen and not acknowledged, and the retry of it comes elsewhere if the log now starts behind.
+        // A power cut may have taken a batch that was seen and not acknowledged, and the retry
+        // of it comes elsewhere if the log now starts behind.
         let unsure = |last: i64| log.surely_until.is_some_and(|until| last >= until);
         let moved = sent.status == Status::Doubt
             && sent.place.is_some_and(|place| {
@@ -221,20 +223,21 @@ impl Journal {
         Ok(())
     }
 
-    /// What a client knows that asks now.
+    /// What a client knows that sends a request now.
     pub(crate) fn before(&self, partition: PartitionId) -> Before {
         let Some(log) = self.logs.get(&partition) else { return Before::default() };
         let end = log.known.last_key_value().map_or(0, |(_, known)| known.last + 1);
         Before { start: log.start, end: end.max(log.start) }
     }
 
-    /// Somebody asks for the log to start at `before`.
+    /// A client asks for the log to start at `before`.
     pub(crate) fn ask_to_start(&mut self, partition: PartitionId, before: i64) {
         let log = self.logs.entry(partition).or_default();
         log.may_start = log.may_start.max(before);
     }
 
-    /// A partition said where its log starts and ends, to somebody who asked when `before` was known. `expires`: old records go by themselves.
+    /// A partition said where its log starts and ends, to a client that asked when `before` was known.
+    /// `expires`: retention deletes old records.
     pub(crate) fn bounds(
         &mut self,
         partition: PartitionId,
@@ -288,9 +291,9 @@ impl Journal {
                 promised || calm.lasted(contract.records, sent.told, now)
             };
             let until = log.known.values().rev().find(durable).map_or(0, |known| known.last + 1);
-            // What nobody was told of may have been counted in an end that somebody was told.
+            // An end that a client was told may have counted batches that no client was told of.
             log.has_lost |= in_doubt.contains(partition);
-            // Until the log is read again nobody knows what an earlier cut has left.
+            // Until the log is read again, what an earlier cut has left is not known.
             log.surely_until = Some(log.surely_until.map_or(until, |earlier| earlier.min(until)));
         }
     }
@@ -300,22 +303,22 @@ impl Journal {
         self.logs.get(&partition).is_some_and(|log| log.has_lost)
     }
 
-    /// Whether records below `position` may be gone because they are old, or because somebody asked for that.
+    /// Whether records below `position` may be gone: a client asked for that, or they are old.
     pub(crate) fn may_start_behind(&self, partition: PartitionId, position: i64) -> bool {
         self.logs.get(&partition).is_some_and(|log| log.may_start > position)
     }
 
-    /// Whether a power cut may have taken records that nobody has looked for since.
+    /// Whether a power cut may have taken records, and the log was not read since.
     pub(crate) fn is_unsure(&self, partition: PartitionId) -> bool {
         self.logs.get(&partition).is_some_and(|log| log.surely_until.is_some())
     }
 
-    /// The same of any partition.
+    /// Whether that is so of any partition.
     pub(crate) fn is_any_unsure(&self) -> bool {
         self.logs.values().any(|log| log.surely_until.is_some())
     }
 
-    /// A partition was read from `start` to `end` by somebody who began at `begun`; `batches` are what was there.
+    /// A partition was read from `start` to `end`, from the moment `begun` on; it had `batches`.
     pub(crate) fn audited(
         &mut self,
         partition: PartitionId,
@@ -380,8 +383,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether the first record at or after a time, among those that were known before the question, fits an answer: the offset, or `None` for
-    /// no such record.
+    /// Holds an answer to "the first record at or after this time" (its offset, or `None`) against
+    /// the records that were known before the question.
     pub(crate) fn check_time(
         &self,
         partition: PartitionId,
@@ -410,7 +413,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether no record that was known before the question is later than the latest, which is said to be of `time`.
+    /// Whether the latest record, said to be of `time`, is as late as all known before the question.
     pub(crate) fn check_greatest(
         &self,
         partition: PartitionId,
@@ -428,7 +431,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether an epoch, or the one before it that wrote something, ends where it is said to.
+    /// Whether an epoch (or the last one before it that wrote something) ends where the broker says.
     pub(crate) fn check_epoch_end(
         &self,
         partition: PartitionId,
@@ -459,7 +462,7 @@ impl Journal {
     }
 }
 
-/// Whether a batch that was read is what was sent, but for what a broker stamps.
+/// Whether a batch that was read is what was sent, apart from what a broker stamps.
 fn is_as_sent(sent: &[u8], header: &BatchHeader, read: &[u8]) -> bool {
     if sent.len() != read.len() {
         return false;

@@ -1,6 +1,6 @@
 //! What must be true, whatever goes wrong.
 //!
-//! - [`journal`]: what was sent to each partition, what was acknowledged, what was read; and what of that may be lost when.
+//! - [`journal`]: what was sent to each partition, acknowledged and read; what of that may be lost when.
 //! - [`cluster`]: topics and their settings, as their administrators were told.
 //! - [`promptness`]: when each request has to be answered.
 //! - [`calm`]: since when nothing has kept the disks from their work.
@@ -27,7 +27,7 @@ pub(crate) struct PartitionId {
     pub(crate) index: i32,
 }
 
-/// What a check says: nothing, or what is wrong.
+/// The result of a check; the error is what is wrong.
 pub(crate) type Checked = Result<(), String>;
 
 /// Everything that is known and expected.
@@ -39,7 +39,7 @@ pub(crate) struct Oracle {
     pub(crate) process: u64,
     /// When processes ended, and whether they were told to.
     pub(crate) ends: Vec<(Instant, bool)>,
-    /// What is remembered of each batch of a producer for at least so long.
+    /// A broker remembers each batch of a producer for at least so long.
     pub(crate) memory: Duration,
     /// Whether this process has lost a disk.
     pub(crate) disk_lost: bool,
@@ -60,13 +60,13 @@ impl Oracle {
         }
     }
 
-    /// Whether a batch that was sent first at `sent` may not be known any more as one that was appended: its process ended, and kept no more
-    /// than the last batch of each producer.
+    /// Whether the broker may have forgotten that it appended a batch first sent at `sent`: its process
+    /// has ended since, and kept only the last batch of each producer.
     pub(crate) fn is_forgotten(&self, sent: Instant) -> bool {
         self.ends.iter().any(|(end, clean)| *end >= sent && (*clean || end.since(sent) >= self.memory))
     }
 
-    /// Something is wrong; the first word counts.
+    /// Something is wrong; what was found first counts.
     pub(crate) fn violated(&mut self, what: impl Into<String>) {
         self.violation.get_or_insert(what.into());
     }
@@ -78,7 +78,7 @@ impl Oracle {
         }
     }
 
-    /// A partition said where its log starts and ends, to somebody who asked when `before` was known.
+    /// A partition said where its log starts and ends, to a client that asked when `before` was known.
     pub(crate) fn bounds(
         &mut self,
         partition: PartitionId,
@@ -90,14 +90,14 @@ impl Oracle {
         self.journal.bounds(partition, before, bounds, expires, now)
     }
 
-    /// Whether records below `position` may be gone because they are old, or because somebody asked for that.
+    /// Whether records below `position` may be gone: they are old, or a client asked for that.
     pub(crate) fn may_start_behind(&self, partition: PartitionId, position: i64) -> bool {
         self.expires(partition) || self.journal.may_start_behind(partition, position)
     }
 
     fn expires(&self, partition: PartitionId) -> bool {
         let facts = self.cluster.living().find(|(_, facts)| facts.id == partition.topic);
-        // Nobody cares any more how a topic ends that is being deleted.
+        // Of a topic that is being deleted nothing is expected any more.
         facts.is_none_or(|(_, facts)| facts.configs.keys().any(|key| key.starts_with("retention.")))
     }
 

@@ -1,7 +1,8 @@
 //! When each request has to be answered, on the virtual clock.
 //!
-//! What is answered from memory is answered at once, whatever the disks do, as long as their shares of the tail have room. What may wait
-//! for a disk is answered when its time is up. Nothing is answered twice.
+//! What is answered from memory is answered at once, whatever the disks do, as long as their shares of
+//! the tail have room. What may wait for a disk is answered when its time is up. Nothing is answered
+//! twice.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -33,9 +34,9 @@ pub(crate) enum Expect {
     },
     /// Records from these places on.
     Fetch { wait: Duration, places: Vec<(PartitionId, i64)> },
-    /// Something that a disk may have to be asked for.
+    /// An answer that may need a disk.
     Within(Duration),
-    /// Something that every shard has in memory.
+    /// An answer that every shard has in memory.
     Memory,
     /// A decision, which has to be durable.
     Decision,
@@ -48,7 +49,8 @@ struct Waiting {
     due: Instant,
     /// Records came that a waiting reader wants.
     wanted: Option<(Instant, Vec<usize>)>,
-    /// When a share that a waiting batch needs was last seen short of room: it may have moved to another since.
+    /// When a share that a waiting batch needs was last short of room. It is remembered here: the
+    /// partition may have moved to another disk since.
     tight: Instant,
 }
 
@@ -85,7 +87,8 @@ impl Promptness {
         self.waiting.insert(id, Waiting { expect, arrived: now, due, wanted: None, tight: now });
     }
 
-    /// Records were appended at `place`, which a waiting reader may want. `disks`: where, if that is known.
+    /// Records were appended at `place`, which a waiting reader may want. `disks`: those of the
+    /// partition, if they are known.
     pub(crate) fn appended(&mut self, partition: PartitionId, place: i64, disks: &[usize], now: Instant) {
         for waiting in self.waiting.values_mut() {
             let Expect::Fetch { places, .. } = &waiting.expect else { continue };
@@ -108,18 +111,19 @@ impl Promptness {
         }
     }
 
-    /// A connection is gone, and all who wait there.
+    /// A connection is gone, and all requests that waited there.
     pub(crate) fn closed(&mut self, connection: ConnectionId) {
         self.waiting.retain(|id, _| id.connection != connection);
     }
 
-    /// The process is gone, and all who wait there.
+    /// The process is gone, and all requests that waited there.
     pub(crate) fn ended(&mut self) {
         self.waiting.clear();
     }
 
-    /// Looks for somebody who waits too long. `disks_of`: where a partition is, and where it moves to or comes from. `healthy`: since when nothing has kept the disks from their
-    /// work, and `lost`: which of them are lost.
+    /// Looks for a request that waits too long. `disks_of`: where a partition is, and where it moves to
+    /// or comes from. `healthy`: since when nothing has kept the disks from their work. `lost`: which of
+    /// them are lost.
     pub(crate) fn check(
         &mut self,
         now: Instant,

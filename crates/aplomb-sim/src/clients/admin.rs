@@ -1,4 +1,5 @@
-//! The administrator: topics come, go and change, records are deleted. Asks for one thing at a time and remembers what was not answered.
+//! The administrator: creates, changes and deletes topics, and deletes records. Asks for one thing at a
+//! time and remembers what was not answered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,7 @@ use crate::scenario::TopicPlan;
 const PASSING_COUNT: u64 = 3;
 /// `ConfigResource.Type.TOPIC`
 const TOPIC: i8 = 2;
-/// What a request gives the broker, in milliseconds.
+/// `timeout_ms` of its requests.
 const TIMEOUT_MS: i32 = 10_000;
 
 #[derive(Debug)]
@@ -34,7 +35,6 @@ enum Asked {
     Configs,
 }
 
-/// The administrator.
 #[derive(Debug, Default)]
 pub(super) struct Admin {
     asked: Option<(i32, i16, Asked, Instant)>,
@@ -105,7 +105,7 @@ impl Admin {
                 Change::Create(plan)
             }
         };
-        // Often the next of the name comes at once.
+        // Often the next topic of that name comes at once.
         if change == Change::Delete && ctx.dice.percent(50) {
             self.next = ctx.now;
         }

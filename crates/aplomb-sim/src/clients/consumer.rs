@@ -1,4 +1,5 @@
-//! A consumer: it keeps its places across connections and processes, and finds out when the log under it is another one.
+//! A consumer: it keeps its positions across connections and processes, and finds out when the log was
+//! truncated under it.
 
 use std::time::Duration;
 
@@ -34,7 +35,6 @@ enum Waiting {
     Fetch { correlation: i32 },
 }
 
-/// A consumer.
 #[derive(Debug)]
 pub(super) struct Consumer {
     from: From,
@@ -258,7 +258,7 @@ impl Consumer {
         }
     }
 
-    /// All has been read: once more, or what there is to come.
+    /// All has been read: a backlog reader begins again, a follower goes on.
     fn begin_again(&mut self, ctx: &mut Context<'_>) {
         self.ends += 1;
         self.next = ctx.now + ctx.dice.time(millis(20)..millis(600));
@@ -278,7 +278,7 @@ impl Consumer {
             ctx.oracle.violated(format!("{cursor:?} is told that it diverges from {end} on"));
         }
         cursor.position = end;
-        // What was read last is not known any more.
+        // The epoch of what was read last is not known any more.
         cursor.last_epoch = -1;
     }
 

@@ -1,4 +1,4 @@
-//! What all readers share: a place in a partition, the fetch request, and what must be true of what comes back.
+//! What all readers share: a place in a partition, the fetch request, and the checks of its answer.
 
 use aplomb_model::ErrorCode;
 use aplomb_model::batch::{Batches, Stop};
@@ -31,7 +31,6 @@ pub(super) struct Cursor {
 pub(super) enum Took {
     /// Batches, by their places, and where the partition starts and ends.
     Batches(Vec<(i64, BatchId)>, (i64, i64)),
-    /// An error.
     Refused(ErrorCode),
     /// The reader's records are not the log's from here on.
     Diverging { end: i64 },

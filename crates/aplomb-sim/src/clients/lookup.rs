@@ -1,4 +1,4 @@
-//! Somebody who asks for offsets: by time, by epoch, the first, the last.
+//! A client that asks for offsets: by time, by epoch, the first, the last.
 
 use aplomb_model::{ErrorCode, Instant};
 use aplomb_protocol::ApiKey;
@@ -32,7 +32,6 @@ struct Asked {
     at: Instant,
 }
 
-/// A client that looks things up.
 #[derive(Debug, Default)]
 pub(super) struct Lookup {
     asked: Option<Asked>,

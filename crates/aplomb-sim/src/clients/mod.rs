@@ -1,7 +1,7 @@
 //! Clients, as scripts: they speak the real protocol and tell the oracle what they sent and saw.
 //!
-//! The world connects a client whenever the broker is up, tells it of answers, of the end of its connection, and of the time that it asked for; a
-//! client answers with [`Action`]s.
+//! The network connects a client whenever the broker is up, tells it of answers, of the end of its
+//! connection, and of the time that it asked for; a client answers with [`Action`]s.
 
 mod admin;
 mod auditor;

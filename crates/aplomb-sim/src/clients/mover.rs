@@ -1,4 +1,5 @@
-//! Somebody who sends partitions from one log directory to another, and back, and elsewhere while they are on their way.
+//! A client that moves partitions from one log directory to another, and back, and elsewhere while they
+//! are on their way.
 
 use aplomb_model::{ErrorCode, Instant};
 use aplomb_protocol::ApiKey;
@@ -11,7 +12,6 @@ use bytes::Bytes;
 use super::{Client, Context, Expect, Place, all_places, answer, millis};
 use crate::check::Checked;
 
-/// A client that moves partitions.
 #[derive(Debug, Default)]
 pub(super) struct Mover {
     asked: Option<(i32, i16, Vec<Place>)>,

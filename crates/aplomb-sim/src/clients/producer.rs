@@ -1,7 +1,9 @@
-//! A producer: batches in flight, retries with the sequence numbers that they had, as the Java client does.
+//! A producer: batches in flight, retries with the sequence numbers that they had, as the Java client
+//! does.
 //!
-//! An idempotent producer sends a batch again until it is answered, in order; a plain one sends each batch once. What can only be explained by records
-//! that are gone makes an idempotent producer begin anew with another id.
+//! An idempotent producer sends a batch again until it is answered, in order; a plain one sends each
+//! batch once. An error that only lost records explain makes an idempotent producer begin anew with
+//! another id.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -52,7 +54,6 @@ struct InFlight {
     give_up: Instant,
 }
 
-/// A producer.
 #[derive(Debug)]
 pub(super) struct Producer {
     idempotent: bool,
@@ -68,7 +69,7 @@ pub(super) struct Producer {
     in_flight: BTreeMap<i32, InFlight>,
     next_batch: Instant,
     connected: bool,
-    /// A producer that never pauses for long fills whatever there is.
+    /// A producer that never pauses for long fills the tail, however large it is.
     bursts: bool,
 }
 
@@ -223,7 +224,7 @@ impl Producer {
         }
         let parts: Vec<_> = parts.into_iter().map(|(lane, id, _)| (lane, id)).collect();
         if self.acks == 0 {
-            // Nobody will say what became of them.
+            // What became of them will never be told.
             parts.iter().for_each(|(lane, id)| self.lanes[*lane].remove(*id));
             return;
         }
@@ -290,7 +291,8 @@ impl Producer {
                 self.lanes[lane].again(id, true, ctx);
             }
             ErrorCode::OutOfOrderSequenceNumber | ErrorCode::UnknownProducerId if self.idempotent => {
-                // What was appended is remembered batch by batch only for a while; as in Apache Kafka, a snapshot has the last one.
+                // What was appended is remembered batch by batch only for a while: a snapshot has
+                // the last one, as in Apache Kafka.
                 let sent_at = self.lanes[lane].queue.front().map_or(ctx.now, |batch| batch.sent_at);
                 if !ctx.oracle.journal.has_lost(place.id) && !ctx.oracle.is_forgotten(sent_at) {
                     return unexplained(ctx);
