@@ -403,10 +403,7 @@ impl Shard {
                     self.storage.look_at(PartitionKey::METADATA);
                 }
             }
-            StorageEffect::MarkerWritten(written) => {
-                let event = self.stop.on_marker(written);
-                event.into_iter().for_each(|event| self.post.push(Output::Event(event)));
-            }
+            StorageEffect::MarkerEnded => self.stop.on_marker(),
             StorageEffect::Event(event) => self.post.push(Output::Event(event)),
         }
     }

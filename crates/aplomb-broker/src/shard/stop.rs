@@ -19,7 +19,7 @@ use crate::calls::PartitionKey;
 use crate::desk::Desk;
 use crate::head::Head;
 use crate::partition::{Effects, Partitions};
-use crate::ports::{Event, Now, Severity, ShardId};
+use crate::ports::{Now, ShardId};
 use crate::replicas::Replicas;
 use crate::storage::{Storage, clean_shutdown_marker};
 use crate::view::{HEAD, View};
@@ -66,16 +66,10 @@ impl Stop {
         self.closed.push((from, clean));
     }
 
-    /// A disk's marker is written, or never will be. What to say of it.
-    pub(super) fn on_marker(&mut self, written: bool) -> Option<Event> {
+    /// A disk's marker is written, or never will be.
+    pub(super) fn on_marker(&mut self) {
+        assert!(self.markers > 0, "a marker ends once");
         self.markers -= 1;
-        (!written).then(|| Event {
-            severity: Severity::Error,
-            room: "broker/stop",
-            text: "a clean shutdown marker could not be written: the next start takes this stop for an \
-                   unclean one"
-                .to_owned(),
-        })
     }
 
     /// Of each of so many disks, whether all shards have closed it cleanly.

@@ -75,7 +75,7 @@ pub(crate) enum StorageEffect {
     /// The metadata snapshot that was under way is on the disk, or never will be.
     SnapshotWritten(bool),
     /// A clean shutdown marker is written, or never will be.
-    MarkerWritten(bool),
+    MarkerEnded,
     /// A line for the log.
     Event(Event),
 }

@@ -27,6 +27,7 @@ use std::time::Duration;
 
 use aplomb_disk_api::{Completion, DiskCommand, DiskError, DiskIndex, DiskJob, Done, FileName, Lane};
 use aplomb_log::layout::PartitionDir;
+use aplomb_log::layout::top_level::CLEAN_SHUTDOWN;
 use aplomb_model::{DirectoryId, ErrorCode, Instant, Offset, TopicPartition};
 
 use self::checkpoints::{CheckpointChange, CheckpointEntry, Checkpoints, Written};
@@ -318,9 +319,25 @@ impl Storage {
                 self.deletions.on_last_sync(key, view.me(), &mut self.disks, now);
             }
             Purpose::CleanShutdownMarker => {
-                self.effects.push(StorageEffect::MarkerWritten(!failed && result.is_ok()));
+                if failed || result.is_err() {
+                    self.warn_of_marker(index);
+                }
+                self.effects.push(StorageEffect::MarkerEnded);
             }
         }
+    }
+
+    /// Its error, if the disk is lost by it, is told where the disk is.
+    fn warn_of_marker(&mut self, disk: DiskIndex) {
+        let path = self.disks.get(disk).path();
+        self.effects.push(StorageEffect::Event(Event {
+            severity: Severity::Warn,
+            room: "broker/stop",
+            text: format!(
+                "log directory {path} may have no {CLEAN_SHUTDOWN}: the next start takes this stop for \
+                 an unclean one then"
+            ),
+        }));
     }
 
     /// Takes a disk out of service: its partitions answer that their storage failed, everything
