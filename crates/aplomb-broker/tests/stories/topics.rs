@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aplomb_disk_api::sim::ServiceTimes;
 use aplomb_model::ErrorCode;
 
 use crate::support::{
@@ -250,4 +251,28 @@ fn limits_of_connections_change_at_run_time() {
     assert_eq!(client.ask(Alter::brokers("max.connections", "100")).error, ErrorCode::None);
     assert_eq!(client.ask(Alter::brokers("max.connections.per.ip", "7")).error, ErrorCode::None);
     assert_eq!(broker.connection_limits(), Some((100, 7)));
+}
+
+#[test]
+fn a_topic_that_is_made_again_writes_nothing_into_the_old_ones_directory() {
+    let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
+    broker.has(CreateTopic::named("orders").partitions(4));
+    let client = broker.client();
+    for partition in 0..4 {
+        client.ask(Produce::to(("orders", partition), "old"));
+    }
+    broker.advance(2 * SECOND);
+    let housekeeping = 5 * SECOND..6 * SECOND; // what renames and deletions take
+    broker.disk(0).set_service(ServiceTimes { housekeeping, ..ServiceTimes::default() });
+    client.ask(DeleteTopic::named("orders"));
+    broker.has(CreateTopic::named("orders").partitions(4));
+    for partition in 0..4 {
+        client.ask(Produce::to(("orders", partition), "new"));
+    }
+    broker.advance(100 * SECOND);
+    broker.cut_power();
+    broker.restart();
+    for partition in 0..4 {
+        assert_eq!(broker.client().read(("orders", partition), 0), ["new"]);
+    }
 }
