@@ -292,3 +292,18 @@ fn records_that_many_clients_gave_up_on_are_not_kept_for_ever() {
     assert_eq!(client.ask(Fetch::from("orders", 19)).offsets(), [19], "the last ones are");
     assert_eq!(client.ask(Fetch::from("orders", 0)).offsets(), [0; 0], "the first ones are not");
 }
+
+#[test]
+fn a_reader_who_comes_when_memory_is_free_again_does_not_overtake_one_who_waits() {
+    let broker = of_old_records_with(vec![("aplomb.fetch.memory.bytes", "100")]);
+    let unread = broker.client().send(Fetch::from("orders", 0));
+    broker.advance(SECOND);
+    let waits = broker.client().send(Fetch::from("orders", 1).waiting_for(1, 20 * SECOND));
+    broker.advance(SECOND);
+    unread.answer();
+    let comes = broker.client().send(Fetch::from("orders", 2).waiting_for(1, 20 * SECOND));
+    broker.advance(SECOND);
+    assert!(!waits.is_waiting() && comes.is_waiting());
+    assert_eq!(waits.answer().values()[0], "two");
+    assert_eq!(comes.wait().values(), ["three"]);
+}
