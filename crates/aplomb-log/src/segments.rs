@@ -7,7 +7,7 @@ use aplomb_disk_api::FileName;
 use aplomb_model::{Offset, Timestamp};
 use bytes::Bytes;
 
-use crate::index::{AbortedTransaction, SegmentIndexes};
+use crate::index::{AbortedIndexBuilder, AbortedTransaction, SegmentIndexes};
 use crate::layout::SegmentFile;
 
 /// A segment that is not written to any more.
@@ -43,9 +43,7 @@ pub struct ActiveSegment {
     /// When it was made, or last written before a restart.
     pub created: Timestamp,
     /// Its aborted transactions.
-    pub aborted: Vec<AbortedTransaction>,
-    /// How many of them were handed to the disk.
-    pub aborted_written: usize,
+    pub aborted: AbortedIndexBuilder,
 }
 
 /// All segments of a log, oldest first; the last one is active.
@@ -71,7 +69,7 @@ impl Segments {
     /// A file of the segment that begins at `base`.
     #[must_use]
     pub fn file(&self, file: SegmentFile, base: Offset) -> FileName {
-        FileName::new(format!("{}/{}", self.directory, file.name(base)))
+        file.within(&self.directory, base)
     }
 
     /// The partition's directory.
@@ -164,22 +162,16 @@ impl ActiveSegment {
             indexes,
             first_timestamp: None,
             created: now,
-            aborted: Vec::new(),
-            aborted_written: 0,
+            aborted: AbortedIndexBuilder::default(),
         }
     }
 
     /// Takes what the index files lack: which file, from which byte on, what.
     pub fn take_index_writes(&mut self) -> Vec<(SegmentFile, u64, Bytes)> {
-        let unwritten = &self.aborted[self.aborted_written..];
-        let aborted: Vec<u8> = unwritten.iter().flat_map(AbortedTransaction::encode).collect();
-        let aborted_at = (self.aborted_written * AbortedTransaction::ENTRY_LEN) as u64;
-        self.aborted_written = self.aborted.len();
-        let aborted = (!aborted.is_empty()).then(|| (aborted_at, Bytes::from(aborted)));
         let files = [
             (SegmentFile::OffsetIndex, self.indexes.offsets.take_unwritten()),
             (SegmentFile::TimeIndex, self.indexes.times.take_unwritten()),
-            (SegmentFile::TxnIndex, aborted),
+            (SegmentFile::TxnIndex, self.aborted.take_unwritten()),
         ];
         files.into_iter().filter_map(|(kind, write)| write.map(|(at, bytes)| (kind, at, bytes))).collect()
     }
@@ -194,7 +186,7 @@ impl ActiveSegment {
             time_index_len: self.indexes.times.file_len(),
             greatest: self.indexes.greatest_timestamp().map(|greatest| greatest.timestamp),
             modified,
-            aborted: self.aborted,
+            aborted: self.aborted.into_entries(),
         }
     }
 }

@@ -66,7 +66,7 @@ fn a_roll_makes_the_indexes_of_the_rolled_segment() {
 fn aborted_transactions_are_written_alike() {
     let transactions = parse_aborted(ABORTED, BASE).unwrap();
     let mut builder = AbortedIndexBuilder::default();
-    transactions.iter().for_each(|transaction| builder.push(transaction));
+    transactions.iter().for_each(|transaction| builder.push(*transaction));
     assert_eq!(written(builder.take_unwritten()), ABORTED);
     assert_eq!(aborted_len_below(&transactions, BASE.plus(20)), AbortedTransaction::ENTRY_LEN as u64);
 }

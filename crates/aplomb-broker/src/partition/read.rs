@@ -145,7 +145,7 @@ impl Partition {
                     match self.log.find_time(wanted, self.visible_end(find.committed_only)) {
                         TimeFound::Hot(answer) => Ok(answer.into()),
                         TimeFound::Cold(lookup) => {
-                            let what = ColdKind::Time { lookup: Box::new(lookup), find };
+                            let what = ColdKind::Time { lookup, find };
                             fx.cold.push(ColdWish { key: self.key, asker, what });
                             return;
                         }

@@ -45,7 +45,7 @@ struct ColdOp {
 
 #[derive(Debug)]
 enum Work {
-    Read { read: ColdRead, segment: Offset, call: ReadCall, loan: Loan },
+    Read { read: Box<ColdRead>, segment: Offset, call: ReadCall, loan: Loan },
     Time { lookup: Box<TimeLookup>, find: FindOffset, tail_start: Offset, times: u32 },
 }
 
@@ -115,7 +115,7 @@ impl ColdReads {
                     return None;
                 }
                 let segment = plan.base;
-                let read = ColdRead::new(*plan);
+                let read = Box::new(ColdRead::new(*plan));
                 let Some(loan) = self.borrow(read.bytes(), partition) else {
                     self.wait(partition.disk(), Waiting { key, asker, call }, now);
                     return None;
@@ -224,7 +224,7 @@ impl ColdReads {
                         match partition.find_again(find) {
                             TimeFound::Hot(answer) => Some(answer.into()),
                             TimeFound::Cold(again) => {
-                                **lookup = again;
+                                *lookup = again;
                                 None
                             }
                         }

@@ -5,7 +5,7 @@ use aplomb_model::Offset;
 use aplomb_model::batch::{BatchHeader, HEADER_SIZE};
 use bytes::Bytes;
 
-use crate::index::{IndexTail, OffsetIndex};
+use crate::index::{IndexSearch, OffsetPosition, SearchStep};
 
 /// What a seek reads at once when the fetch itself wants less: an index interval and a few batches.
 const SEEK_WINDOW: u64 = 64 * 1024;
@@ -15,6 +15,8 @@ const SEEK_WINDOW: u64 = 64 * 1024;
 pub struct ColdPlan {
     /// The segment's first possible offset.
     pub base: Offset,
+    /// Where the next segment begins, or the log ends.
+    pub end: Offset,
     /// The segment's `.log`.
     pub log: FileName,
     /// The segment's `.index`, and how many bytes of it may be read; none where it is empty.
@@ -62,9 +64,10 @@ pub enum ColdStep {
     },
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Next {
-    Index,
+/// What is asked of the disk next.
+#[derive(Debug)]
+enum ColdStage {
+    Index { file: FileName, search: IndexSearch<OffsetPosition> },
     Log { at: u64, len: u64 },
 }
 
@@ -72,71 +75,83 @@ enum Next {
 #[derive(Debug)]
 pub struct ColdRead {
     plan: ColdPlan,
-    next: Next,
+    stage: ColdStage,
 }
 
 impl ColdRead {
     /// Begins with a plan.
     #[must_use]
     pub fn new(plan: ColdPlan) -> Self {
-        let next = match (plan.position, &plan.index) {
+        let stage = match (plan.position, &plan.index) {
             (Some(at), _) => plan.window(at),
-            (None, Some(_)) => Next::Index,
+            (None, Some((file, len))) => ColdStage::Index {
+                file: file.clone(),
+                search: IndexSearch::for_offset(plan.base, *len, plan.from, plan.end),
+            },
             (None, None) => plan.window(0),
         };
-        Self { plan, next }
+        Self { plan, stage }
     }
 
     /// What to ask the disk now.
     #[must_use]
     pub fn command(&self) -> DiskCommand {
-        match self.next {
-            Next::Index => {
-                let (file, len) =
-                    self.plan.index.clone().expect("an index is only asked for where there is one");
-                let len = u32::try_from(len).unwrap_or(u32::MAX);
-                DiskCommand::Read { file, at: 0, len, pattern: ReadPattern::Random }
+        match &self.stage {
+            ColdStage::Index { file, search } => {
+                let (at, len) = search.next_read();
+                DiskCommand::Read { file: file.clone(), at, len, pattern: ReadPattern::Random }
             }
-            Next::Log { at, len } => DiskCommand::Read {
+            ColdStage::Log { at, len } => DiskCommand::Read {
                 file: self.plan.log.clone(),
-                at,
-                len: u32::try_from(len).unwrap_or(u32::MAX),
+                at: *at,
+                len: u32::try_from(*len).unwrap_or(u32::MAX),
                 pattern: ReadPattern::Sequential,
             },
         }
     }
 
-    /// How many bytes that takes, at most.
+    /// How many bytes that takes, at most, or the read of records that an index is searched for.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let len = match self.next {
-            Next::Log { len, .. } => len,
-            Next::Index => self.plan.index.as_ref().map_or(0, |(_, len)| *len),
+        let len = match &self.stage {
+            ColdStage::Log { len, .. } => *len,
+            ColdStage::Index { search, .. } => {
+                let window = u64::from(self.plan.max_bytes) + SEEK_WINDOW;
+                u64::from(search.next_read().1).max(window.min(self.plan.limit))
+            }
         };
         usize::try_from(len).unwrap_or(usize::MAX)
     }
 
     /// The file is not there: an index that the disk has not got to yet, or a segment that was deleted.
     pub fn on_missing(&mut self) -> ColdStep {
-        match self.next {
-            Next::Index => self.on_read(&Bytes::new()),
-            Next::Log { .. } => ColdStep::Gone,
+        match self.stage {
+            ColdStage::Index { .. } => {
+                self.stage = self.plan.window(0);
+                ColdStep::Again
+            }
+            ColdStage::Log { .. } => ColdStep::Gone,
         }
     }
 
     /// Takes what the disk read.
     pub fn on_read(&mut self, bytes: &Bytes) -> ColdStep {
-        match self.next {
-            Next::Index => {
-                // A damaged index costs a longer search, never a wrong answer: every position in it is checked below by
-                // walking batches, and the start of the file is always right.
-                let at = OffsetIndex::new(bytes, self.plan.base, IndexTail::Trimmed)
-                    .and_then(|index| index.lookup(self.plan.from))
-                    .map_or(0, |entry| u64::from(entry.position));
-                self.next = self.plan.window(at.min(self.plan.limit));
+        match &mut self.stage {
+            ColdStage::Index { search, .. } => {
+                let position = match search.on_read(bytes) {
+                    Ok(SearchStep::Again) => return ColdStep::Again,
+                    Ok(SearchStep::Found(entry)) => entry.map_or(0, |entry| entry.position),
+                    // A damaged index costs a longer walk, never a wrong answer: batches are checked
+                    // on the way, and the start of the file is always right.
+                    Err(_) => 0,
+                };
+                self.stage = self.plan.window(u64::from(position).min(self.plan.limit));
                 ColdStep::Again
             }
-            Next::Log { at, len } => self.walk(at, len, bytes),
+            ColdStage::Log { at, len } => {
+                let (at, len) = (*at, *len);
+                self.walk(at, len, bytes)
+            }
         }
     }
 
@@ -186,10 +201,7 @@ impl ColdRead {
         if (bytes.len() as u64) < len {
             return ColdStep::Damaged { position: here }; // the file is shorter than the log knows it to be
         }
-        self.next = match self.plan.window(here) {
-            Next::Log { at, len } => Next::Log { at, len: len.max(needed) },
-            Next::Index => unreachable!("a window is never the index"),
-        };
+        self.stage = self.plan.window_of(here, needed);
         ColdStep::Again
     }
 
@@ -206,13 +218,18 @@ impl ColdRead {
 }
 
 impl ColdPlan {
-    fn window(&self, at: u64) -> Next {
+    fn window(&self, at: u64) -> ColdStage {
+        self.window_of(at, 0)
+    }
+
+    /// A read from `at` on, of `needed` bytes or more.
+    fn window_of(&self, at: u64, needed: u64) -> ColdStage {
         let wanted = if self.position == Some(at) {
             u64::from(self.max_bytes).max(HEADER_SIZE as u64)
         } else {
             u64::from(self.max_bytes) + SEEK_WINDOW
         };
-        Next::Log { at, len: wanted.min(self.limit.saturating_sub(at)) }
+        ColdStage::Log { at, len: wanted.min(self.limit.saturating_sub(at)).max(needed) }
     }
 }
 
@@ -257,6 +274,7 @@ mod tests {
     fn plan(segment: &Segment, from: u64, max_bytes: u32) -> ColdPlan {
         ColdPlan {
             base: Offset::new(100),
+            end: Offset::new(100 + 2 * segment.positions.len() as u64),
             log: FileName::new("t-0/00000000000000000100.log"),
             index: (!segment.index.is_empty())
                 .then(|| (FileName::new("t-0/00000000000000000100.index"), segment.index.len() as u64)),
@@ -294,6 +312,28 @@ mod tests {
             assert!(header.base_offset().get() <= from && from <= header.last_offset().get());
             assert_eq!(found.records.len(), header.size(), "one batch, although the limit is below it");
             assert_eq!(found.next, header.last_offset().next());
+        }
+    }
+
+    #[test]
+    fn of_a_large_index_little_is_read_before_the_records() {
+        let segment = segment(20_000, 10, 0);
+        assert!(segment.index.len() > 150_000);
+        for from in (100..40_100).step_by(401) {
+            let mut read = ColdRead::new(plan(&segment, from, 1000));
+            let (mut reads, mut bytes) = (0, 0);
+            loop {
+                let DiskCommand::Read { file, at, len, .. } = read.command() else { panic!("only reads") };
+                let content = if file.as_str().ends_with(".log") { &segment.log } else { &segment.index };
+                assert!(read.bytes() >= len as usize, "what is read was reckoned with");
+                (reads, bytes) = (reads + 1, bytes + len);
+                match read.on_read(&Bytes::copy_from_slice(&content[at as usize..][..len as usize])) {
+                    ColdStep::Again => {}
+                    step => break assert!(matches!(step, ColdStep::Found(_)), "{step:?}"),
+                }
+            }
+            assert!(reads <= 3, "{reads} reads for offset {from}");
+            assert!(bytes <= 2 * 4096 + 1000 + SEEK_WINDOW as u32, "{bytes} bytes for offset {from}");
         }
     }
 

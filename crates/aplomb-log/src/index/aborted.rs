@@ -2,17 +2,16 @@
 //! (`org.apache.kafka.storage.internals.log.TransactionIndex`).
 //!
 //! An entry is 34 bytes, big-endian: `int16 version 0`, `int64 producerId`, `int64 firstOffset`,
-//! `int64 lastOffset`, `int64 lastStableOffset`. Entries are in the order of their markers, in the segment
-//! that holds the marker. There are few of them, so readers take them all into memory.
+//! `int64 lastOffset`, `int64 lastStableOffset`. Entries are in the order of their markers, in the
+//! segment that holds the marker. There are few of them, so memory has them all.
 //! Next: [`crate::producers`], where entries come from.
 
 use aplomb_model::{Offset, ProducerId};
 use bytes::Bytes;
 
-use super::IndexDamaged;
-use super::unwritten::Unwritten;
+use super::entries::{IndexEntry, IndexFile};
+use super::{IndexDamaged, IndexTail};
 
-const ENTRY: usize = 34;
 const VERSION: i16 = 0;
 
 /// A transaction whose records a READ_COMMITTED reader must skip.
@@ -24,19 +23,19 @@ pub struct AbortedTransaction {
     pub first_offset: Offset,
     /// The offset of its abort marker.
     pub last_offset: Offset,
-    /// The last stable offset once this transaction is decided: where the earliest other open transaction
-    /// began, or the offset after the marker.
+    /// The last stable offset once this transaction is decided: where the earliest other open
+    /// transaction began, or the offset after the marker.
     pub last_stable_offset: Offset,
 }
 
 impl AbortedTransaction {
     /// The length of an entry in bytes.
-    pub const ENTRY_LEN: usize = ENTRY;
+    pub const ENTRY_LEN: usize = 34;
 
     /// The entry's bytes.
     #[must_use]
-    pub fn encode(&self) -> [u8; ENTRY] {
-        let mut entry = [0; ENTRY];
+    pub fn encode(&self) -> [u8; Self::ENTRY_LEN] {
+        let mut entry = [0; Self::ENTRY_LEN];
         entry[..2].copy_from_slice(&VERSION.to_be_bytes());
         entry[2..10].copy_from_slice(&self.producer.to_wire().to_be_bytes());
         entry[10..18].copy_from_slice(&self.first_offset.to_wire().to_be_bytes());
@@ -44,8 +43,12 @@ impl AbortedTransaction {
         entry[26..].copy_from_slice(&self.last_stable_offset.to_wire().to_be_bytes());
         entry
     }
+}
 
-    fn decode(slot: usize, raw: &[u8; ENTRY]) -> Result<Self, IndexDamaged> {
+impl IndexEntry for AbortedTransaction {
+    const LEN: usize = Self::ENTRY_LEN;
+
+    fn parse(base: Offset, slot: usize, raw: &[u8]) -> Result<Self, IndexDamaged> {
         let version = i16::from_be_bytes([raw[0], raw[1]]);
         if version != VERSION {
             return Err(IndexDamaged::UnknownVersion { slot, version });
@@ -62,36 +65,34 @@ impl AbortedTransaction {
         if entry.first_offset > entry.last_offset {
             return Err(IndexDamaged::NoTransaction { slot });
         }
-        Ok(entry)
-    }
-}
-
-/// Reads the transaction index of the segment that begins at `base`. The result takes about as much memory
-/// as the bytes.
-///
-/// # Errors
-/// [`IndexDamaged`] if an entry is none that this segment can have, the markers do not rise, or the file ends
-/// inside an entry. Apache Kafka overlooks the latter; here it shows that an entry was lost.
-pub fn parse_aborted(bytes: &[u8], base: Offset) -> Result<Vec<AbortedTransaction>, IndexDamaged> {
-    let (raw, cut) = bytes.as_chunks::<ENTRY>();
-    let mut entries: Vec<AbortedTransaction> = Vec::with_capacity(raw.len());
-    for (slot, raw) in raw.iter().enumerate() {
-        let entry = AbortedTransaction::decode(slot, raw)?;
         if entry.last_offset < base {
             return Err(IndexDamaged::OffsetOutOfRange { slot });
         }
-        if entries.last().is_some_and(|before| before.last_offset >= entry.last_offset) {
-            return Err(IndexDamaged::NotRising { slot });
-        }
-        entries.push(entry);
+        Ok(entry)
     }
-    if cut.is_empty() { Ok(entries) } else { Err(IndexDamaged::CutEntry { len: bytes.len(), entry: ENTRY }) }
+
+    fn rises(lower: Self, higher: Self) -> bool {
+        lower.last_offset < higher.last_offset
+    }
+}
+
+/// Reads the transaction index of the segment that begins at `base`. The result takes about as much
+/// memory as the bytes.
+///
+/// # Errors
+/// [`IndexDamaged`] if an entry is none that this segment can have, the markers do not rise, or the
+/// file ends inside an entry. Apache Kafka overlooks the latter; here it shows that an entry was
+/// lost.
+pub fn parse_aborted(bytes: &[u8], base: Offset) -> Result<Vec<AbortedTransaction>, IndexDamaged> {
+    let index = IndexFile::new(bytes, base, IndexTail::Trimmed)?;
+    index.check()?;
+    index.iter().collect()
 }
 
 /// How many bytes of a transaction index remain when markers from `end` on are cut off.
 #[must_use]
 pub fn aborted_len_below(entries: &[AbortedTransaction], end: Offset) -> u64 {
-    (entries.partition_point(|entry| entry.last_offset < end) * ENTRY) as u64
+    (entries.partition_point(|entry| entry.last_offset < end) * AbortedTransaction::ENTRY_LEN) as u64
 }
 
 /// What one segment's entries say about a fetch.
@@ -122,42 +123,59 @@ pub fn collect_aborted<'a>(
     CollectedAborted { transactions, complete: false }
 }
 
-/// Adds entries at the end of a transaction index. The file exists once there is an entry.
+/// The aborted transactions of the segment that is appended to. Its index file exists once there is
+/// one.
 #[derive(Debug, Default)]
 pub struct AbortedIndexBuilder {
-    last_marker: Option<Offset>,
-    unwritten: Unwritten,
+    entries: Vec<AbortedTransaction>,
+    /// How many of them the disk was given.
+    written: usize,
 }
 
 impl AbortedIndexBuilder {
-    /// Continues an index file of which `kept` entries exist.
+    /// Continues an index file that has these entries.
     #[must_use]
-    pub fn resume(kept: &[AbortedTransaction]) -> Self {
-        Self {
-            last_marker: kept.last().map(|entry| entry.last_offset),
-            unwritten: Unwritten::after((kept.len() * ENTRY) as u64),
-        }
+    pub fn resume(entries: Vec<AbortedTransaction>) -> Self {
+        Self { written: entries.len(), entries }
     }
 
     /// Adds the transaction that an abort marker has just ended.
     ///
     /// # Panics
     /// If its marker is not above the one before it.
-    pub fn push(&mut self, entry: &AbortedTransaction) {
-        assert!(self.last_marker.is_none_or(|last| last < entry.last_offset), "markers come in log order");
-        self.last_marker = Some(entry.last_offset);
-        self.unwritten.push(&entry.encode());
+    pub fn push(&mut self, entry: AbortedTransaction) {
+        let rises = self.entries.last().is_none_or(|last| AbortedTransaction::rises(*last, entry));
+        assert!(rises, "markers come in log order");
+        self.entries.push(entry);
     }
 
-    /// The file's length in bytes once everything taken and pending is written.
+    /// All of them, in the order of their markers.
     #[must_use]
-    pub fn file_len(&self) -> u64 {
-        self.unwritten.file_len()
+    pub fn entries(&self) -> &[AbortedTransaction] {
+        &self.entries
+    }
+
+    /// The same, of a segment that is closed.
+    #[must_use]
+    pub fn into_entries(self) -> Vec<AbortedTransaction> {
+        self.entries
     }
 
     /// Gives out what is to be written, and at which position of the file.
     pub fn take_unwritten(&mut self) -> Option<(u64, Bytes)> {
-        self.unwritten.take()
+        let unwritten = &self.entries[self.written..];
+        if unwritten.is_empty() {
+            return None;
+        }
+        let at = (self.written * AbortedTransaction::ENTRY_LEN) as u64;
+        let bytes: Vec<u8> = unwritten.iter().flat_map(AbortedTransaction::encode).collect();
+        self.written = self.entries.len();
+        Some((at, bytes.into()))
+    }
+
+    /// The file is another disk's, which has none of them.
+    pub fn forget_written(&mut self) {
+        self.written = 0;
     }
 }
 
@@ -183,7 +201,7 @@ mod tests {
 
     fn built(entries: &[AbortedTransaction]) -> Vec<u8> {
         let mut builder = AbortedIndexBuilder::default();
-        entries.iter().for_each(|entry| builder.push(entry));
+        entries.iter().for_each(|entry| builder.push(*entry));
         builder.take_unwritten().map(|(_, bytes)| bytes.to_vec()).unwrap_or_default()
     }
 
@@ -208,8 +226,8 @@ mod tests {
 
     #[test]
     fn a_resumed_index_continues_behind_what_was_kept() {
-        let mut builder = AbortedIndexBuilder::resume(&three()[..2]);
-        builder.push(&three()[2]);
+        let mut builder = AbortedIndexBuilder::resume(three()[..2].to_vec());
+        builder.push(three()[2]);
         assert_eq!(builder.take_unwritten().map(|(at, bytes)| (at, bytes.len())), Some((68, 34)));
     }
 

@@ -9,15 +9,17 @@
 mod aborted;
 mod entries;
 mod offset;
+mod search;
 mod segment;
 mod time;
-mod unwritten;
 
 pub use aborted::{
     AbortedIndexBuilder, AbortedTransaction, CollectedAborted, aborted_len_below, collect_aborted,
     parse_aborted,
 };
+pub use entries::{IndexBuilder, IndexEntry, IndexFile, LookupEntry};
 pub use offset::{OffsetIndex, OffsetIndexBuilder, OffsetPosition};
+pub use search::{IndexSearch, SearchStep};
 pub use segment::{BatchPosition, IndexLimits, ResumeFrom, SegmentIndexes};
 pub use time::{TimeIndex, TimeIndexBuilder, TimestampOffset};
 

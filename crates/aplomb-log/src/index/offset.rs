@@ -1,19 +1,16 @@
 //! The offset index: where in the segment file an offset can be found from
 //! (`org.apache.kafka.storage.internals.log.OffsetIndex`).
 //!
-//! An entry is 8 bytes, big-endian: `int32 offset - base`, `int32 position`. Offsets strictly rise. A scan of
-//! the segment from the position of the greatest entry at or below an offset finds that offset. Nothing more
-//! may be assumed: older brokers wrote sparser entries, and not every batch boundary has one.
-//! Next: `segment.rs` for when an entry is added.
+//! An entry is 8 bytes, big-endian: `int32 offset - base`, `int32 position`. Offsets strictly rise. A
+//! scan of the segment from the position of the greatest entry at or below an offset finds that
+//! offset. Nothing more may be assumed: older brokers wrote sparser entries, and not every batch
+//! boundary has one. Next: `segment.rs` for when an entry is added.
 
 use aplomb_model::Offset;
-use bytes::Bytes;
 
-use super::entries::Entries;
-use super::unwritten::Unwritten;
-use super::{IndexDamaged, IndexTail};
-
-const ENTRY: usize = 8;
+use super::IndexDamaged;
+use super::entries::{IndexBuilder, IndexEntry, IndexFile, LookupEntry, absolute, relative};
+use super::search::IndexSearch;
 
 /// An offset, and a position in the segment file from which a scan meets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,190 +21,89 @@ pub struct OffsetPosition {
     pub position: u32,
 }
 
-/// The bytes of an index file, as a reader sees them.
-#[derive(Clone, Copy, Debug)]
-pub struct OffsetIndex<'a> {
-    base: Offset,
-    entries: Entries<'a, ENTRY>,
+/// The bytes of an offset index.
+pub type OffsetIndex<'a> = IndexFile<'a, OffsetPosition>;
+
+/// Adds entries at the end of an offset index.
+pub type OffsetIndexBuilder = IndexBuilder<OffsetPosition>;
+
+impl IndexEntry for OffsetPosition {
+    const LEN: usize = 8;
+
+    fn parse(base: Offset, slot: usize, raw: &[u8]) -> Result<Self, IndexDamaged> {
+        let [o0, o1, o2, o3, p0, p1, p2, p3] = *raw.as_array().expect("an entry's bytes");
+        let offset = absolute(base, [o0, o1, o2, o3]).ok_or(IndexDamaged::OffsetOutOfRange { slot })?;
+        let position = u32::from_be_bytes([p0, p1, p2, p3]);
+        if position > i32::MAX as u32 {
+            return Err(IndexDamaged::NotRising { slot }); // a negative number to those who wrote it
+        }
+        Ok(Self { offset, position })
+    }
+
+    fn rises(lower: Self, higher: Self) -> bool {
+        lower.offset < higher.offset && lower.position <= higher.position
+    }
 }
 
-impl<'a> OffsetIndex<'a> {
-    /// The length of an entry in bytes.
-    pub const ENTRY_LEN: usize = ENTRY;
+impl LookupEntry for OffsetPosition {
+    const PLACES_TO_CLOSE: u64 = 0;
 
-    /// Looks at the bytes of the index of the segment that begins at `base`.
-    ///
-    /// # Errors
-    /// [`IndexDamaged::CutEntry`] if a trimmed file is no whole number of entries.
-    pub fn new(bytes: &'a [u8], base: Offset, tail: IndexTail) -> Result<Self, IndexDamaged> {
-        Ok(Self { base, entries: Entries::of(bytes, tail)? })
+    fn encode(&self, base: Offset) -> impl AsRef<[u8]> {
+        assert!(self.position <= i32::MAX as u32, "a segment is smaller than 2 GiB");
+        let [o0, o1, o2, o3] =
+            relative(base, self.offset).expect("segments roll before offsets stop fitting");
+        let [p0, p1, p2, p3] = self.position.to_be_bytes();
+        [o0, o1, o2, o3, p0, p1, p2, p3]
     }
 
-    /// How many entries there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.entries.len()
+    fn key(&self) -> i64 {
+        self.offset.to_wire()
     }
 
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    fn offset(&self) -> Offset {
+        self.offset
     }
 
-    /// The last entry, if there is one.
-    ///
-    /// # Errors
-    /// [`IndexDamaged`] if it is none that this segment can have.
-    pub fn last(&self) -> Result<Option<OffsetPosition>, IndexDamaged> {
-        let slot = self.len().wrapping_sub(1);
-        self.entries.get(slot).map(|raw| parse(self.base, slot, raw)).transpose()
+    fn is_news(&self, _last: Option<Self>) -> bool {
+        true
     }
+}
 
+impl OffsetIndex<'_> {
     /// The greatest entry at or below `target`; the segment's base at position 0 if there is none.
     ///
     /// # Errors
     /// [`IndexDamaged`] if the entries that the search visits contradict each other.
     pub fn lookup(&self, target: Offset) -> Result<OffsetPosition, IndexDamaged> {
         let found = self.search(|entry| entry.offset > target)?;
-        Ok(found.map_or(OffsetPosition { offset: self.base, position: 0 }, |(_, entry)| entry))
+        Ok(found.map_or(OffsetPosition { offset: self.base(), position: 0 }, |(_, entry)| entry))
     }
 
-    /// The least entry whose position is at or above `position`: an offset that a read which ends there
-    /// cannot contain any more. `None` if there is no such entry.
+    /// The least entry whose position is at or above `position`: an offset that a read which ends
+    /// there cannot contain any more. `None` if there is no such entry.
     ///
     /// # Errors
     /// As for [`Self::lookup`].
     pub fn upper_bound(&self, position: u32) -> Result<Option<OffsetPosition>, IndexDamaged> {
-        let slot = self.search(|entry| entry.position >= position)?.map_or(0, |(slot, _)| slot + 1);
-        self.entries.get(slot).map(|raw| parse(self.base, slot, raw)).transpose()
-    }
-
-    /// How many bytes of the file remain when offsets from `end` on are cut off.
-    ///
-    /// # Errors
-    /// As for [`Self::lookup`].
-    pub fn len_below(&self, end: Offset) -> Result<u64, IndexDamaged> {
-        let keep = self.search(|entry| entry.offset >= end)?.map_or(0, |(slot, _)| slot + 1);
-        Ok((keep * ENTRY) as u64)
-    }
-
-    /// All entries, first to last; an error in the place of one that this segment cannot have.
-    pub fn iter(&self) -> impl Iterator<Item = Result<OffsetPosition, IndexDamaged>> + use<'a> {
-        let Self { base, entries } = *self;
-        (0..entries.len()).filter_map(move |slot| entries.get(slot).map(|raw| parse(base, slot, raw)))
-    }
-
-    /// Reads all entries.
-    ///
-    /// # Errors
-    /// [`IndexDamaged`] at the first entry that contradicts the format.
-    pub fn check(&self) -> Result<(), IndexDamaged> {
-        self.entries.check(|slot, raw| parse(self.base, slot, raw), rises)
-    }
-
-    fn search(
-        &self,
-        above: impl Fn(OffsetPosition) -> bool,
-    ) -> Result<Option<(usize, OffsetPosition)>, IndexDamaged> {
-        self.entries.search(|slot, raw| parse(self.base, slot, raw), rises, above)
+        self.get(self.search(|entry| entry.position >= position)?.map_or(0, |(slot, _)| slot + 1))
     }
 }
 
-fn rises(lower: OffsetPosition, higher: OffsetPosition) -> bool {
-    lower.offset < higher.offset && lower.position <= higher.position
-}
-
-fn parse(base: Offset, slot: usize, raw: &[u8; ENTRY]) -> Result<OffsetPosition, IndexDamaged> {
-    let [o0, o1, o2, o3, p0, p1, p2, p3] = *raw;
-    let offset = absolute(base, [o0, o1, o2, o3]).ok_or(IndexDamaged::OffsetOutOfRange { slot })?;
-    let position = u32::from_be_bytes([p0, p1, p2, p3]);
-    if position > i32::MAX as u32 {
-        return Err(IndexDamaged::NotRising { slot }); // a negative number to those who wrote it
+impl IndexSearch<OffsetPosition> {
+    /// Begins the search for the greatest entry at or below `target` in the index, of `len` bytes, of a
+    /// segment whose offsets lie in `base..end`.
+    #[must_use]
+    pub fn for_offset(base: Offset, len: u64, target: Offset, end: Offset) -> Self {
+        Self::new(base, len, target.to_wire(), (Some(base.to_wire()), Some(end.to_wire())))
     }
-    Ok(OffsetPosition { offset, position })
-}
-
-/// An entry's relative offset as an offset of the log.
-pub(super) fn absolute(base: Offset, relative: [u8; 4]) -> Option<Offset> {
-    let relative = i32::from_be_bytes(relative);
-    Offset::from_wire(base.to_wire().checked_add(i64::from(u32::try_from(relative).ok()?))?)
-}
-
-/// An offset as an entry holds it: relative to its segment's base. `None` if it does not fit.
-pub(super) fn relative(base: Offset, offset: Offset) -> Option<[u8; 4]> {
-    let relative = offset.get().checked_sub(base.get())?;
-    i32::try_from(relative).ok().map(i32::to_be_bytes)
-}
-
-/// Adds entries at the end of an offset index.
-#[derive(Debug)]
-pub struct OffsetIndexBuilder {
-    base: Offset,
-    max_entries: u64,
-    last: Option<OffsetPosition>,
-    unwritten: Unwritten,
 }
 
 impl OffsetIndexBuilder {
-    /// The index of a new segment. `max_bytes` is `segment.index.bytes`; there is always room for one entry.
-    #[must_use]
-    pub fn new(base: Offset, max_bytes: u32) -> Self {
-        Self::resume(base, max_bytes, 0, None)
-    }
-
-    /// Continues an index file of `file_len` bytes that ends with the entry `last`.
-    ///
-    /// # Panics
-    /// If the length is no whole number of entries, or there is a last entry of none or none of some.
-    #[must_use]
-    pub fn resume(base: Offset, max_bytes: u32, file_len: u64, last: Option<OffsetPosition>) -> Self {
-        assert!(file_len.is_multiple_of(ENTRY as u64), "an index is continued after a whole entry");
-        assert!((file_len == 0) == last.is_none(), "an index has a last entry unless it is empty");
-        let max_entries = u64::from(max_bytes) / ENTRY as u64;
-        Self { base, max_entries: max_entries.max(1), last, unwritten: Unwritten::after(file_len) }
-    }
-
-    /// Whether the segment has to roll, as there is no room for a further entry.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
-        self.unwritten.file_len() / ENTRY as u64 >= self.max_entries
-    }
-
-    /// Whether an offset can be written relative to the segment's base; the segment has to roll if not.
+    /// Whether an offset can be written relative to the segment's base; the segment has to roll if
+    /// not.
     #[must_use]
     pub fn fits(&self, offset: Offset) -> bool {
-        relative(self.base, offset).is_some()
-    }
-
-    /// Adds the entry of the batch that ends with `offset` and starts at `position`.
-    ///
-    /// # Panics
-    /// If the offset does not fit or is not above the last entry's, or the position lies before it.
-    pub fn push(&mut self, entry: OffsetPosition) {
-        let relative = relative(self.base, entry.offset).expect("segments roll before offsets stop fitting");
-        assert!(self.last.is_none_or(|last| rises(last, entry)), "batches are appended in order");
-        assert!(entry.position <= i32::MAX as u32, "a segment is smaller than 2 GiB");
-        self.unwritten.push(&relative);
-        self.unwritten.push(&entry.position.to_be_bytes());
-        self.last = Some(entry);
-    }
-
-    /// The last entry, if there is one.
-    #[must_use]
-    pub fn last(&self) -> Option<OffsetPosition> {
-        self.last
-    }
-
-    /// The file's length in bytes once everything taken and pending is written.
-    #[must_use]
-    pub fn file_len(&self) -> u64 {
-        self.unwritten.file_len()
-    }
-
-    /// Gives out what is to be written, and at which position of the file.
-    pub fn take_unwritten(&mut self) -> Option<(u64, Bytes)> {
-        self.unwritten.take()
+        relative(self.base(), offset).is_some()
     }
 }
 
@@ -216,6 +112,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::index::IndexTail;
 
     const BASE: Offset = Offset::new(1000);
 

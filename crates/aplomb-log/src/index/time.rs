@@ -1,20 +1,16 @@
 //! The time index: from which offset on a timestamp can be found
 //! (`org.apache.kafka.storage.internals.log.TimeIndex`).
 //!
-//! An entry is 12 bytes, big-endian: `int64 timestamp`, `int32 offset - base`: the greatest timestamp of all
-//! batches so far, and the last offset of the batch that has it. Timestamps strictly rise, offsets do not
-//! fall, and the last entry of a closed segment has the segment's greatest timestamp.
+//! An entry is 12 bytes, big-endian: `int64 timestamp`, `int32 offset - base`: the greatest timestamp
+//! of all batches so far, and the last offset of the batch that has it. Timestamps strictly rise,
+//! offsets do not fall, and the last entry of a closed segment has the segment's greatest timestamp.
 //! Next: `segment.rs` for when an entry is added.
 
 use aplomb_model::{Offset, Timestamp};
-use bytes::Bytes;
 
-use super::entries::Entries;
-use super::offset::{absolute, relative};
-use super::unwritten::Unwritten;
-use super::{IndexDamaged, IndexTail};
-
-const ENTRY: usize = 12;
+use super::IndexDamaged;
+use super::entries::{IndexBuilder, IndexEntry, IndexFile, LookupEntry, absolute, relative};
+use super::search::IndexSearch;
 
 /// A timestamp, and the last offset of the batch that brought it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,165 +21,70 @@ pub struct TimestampOffset {
     pub offset: Offset,
 }
 
-/// The bytes of an index file, as a reader sees them.
-#[derive(Clone, Copy, Debug)]
-pub struct TimeIndex<'a> {
-    base: Offset,
-    entries: Entries<'a, ENTRY>,
+/// The bytes of a time index. Its last entry has the greatest timestamp of a closed segment.
+pub type TimeIndex<'a> = IndexFile<'a, TimestampOffset>;
+
+/// Adds entries at the end of a time index: none without a timestamp, so that the time index of a
+/// segment that has none stays empty.
+pub type TimeIndexBuilder = IndexBuilder<TimestampOffset>;
+
+impl IndexEntry for TimestampOffset {
+    const LEN: usize = 12;
+
+    fn parse(base: Offset, slot: usize, raw: &[u8]) -> Result<Self, IndexDamaged> {
+        let [t0, t1, t2, t3, t4, t5, t6, t7, o0, o1, o2, o3] = *raw.as_array().expect("an entry's bytes");
+        let offset = absolute(base, [o0, o1, o2, o3]).ok_or(IndexDamaged::OffsetOutOfRange { slot })?;
+        let timestamp = Timestamp(i64::from_be_bytes([t0, t1, t2, t3, t4, t5, t6, t7]));
+        Ok(Self { timestamp, offset })
+    }
+
+    fn rises(lower: Self, higher: Self) -> bool {
+        lower.timestamp < higher.timestamp && lower.offset <= higher.offset
+    }
 }
 
-impl<'a> TimeIndex<'a> {
-    /// The length of an entry in bytes.
-    pub const ENTRY_LEN: usize = ENTRY;
+impl LookupEntry for TimestampOffset {
+    const PLACES_TO_CLOSE: u64 = 1;
 
-    /// Looks at the bytes of the index of the segment that begins at `base`.
-    ///
-    /// # Errors
-    /// [`IndexDamaged::CutEntry`] if a trimmed file is no whole number of entries.
-    pub fn new(bytes: &'a [u8], base: Offset, tail: IndexTail) -> Result<Self, IndexDamaged> {
-        Ok(Self { base, entries: Entries::of(bytes, tail)? })
+    fn encode(&self, base: Offset) -> impl AsRef<[u8]> {
+        let [t0, t1, t2, t3, t4, t5, t6, t7] = self.timestamp.0.to_be_bytes();
+        let [o0, o1, o2, o3] =
+            relative(base, self.offset).expect("segments roll before offsets stop fitting");
+        [t0, t1, t2, t3, t4, t5, t6, t7, o0, o1, o2, o3]
     }
 
-    /// How many entries there are.
+    fn key(&self) -> i64 {
+        self.timestamp.0
+    }
+
+    fn offset(&self) -> Offset {
+        self.offset
+    }
+
+    fn is_news(&self, last: Option<Self>) -> bool {
+        last.map_or(Timestamp::NONE, |last| last.timestamp) < self.timestamp
+    }
+}
+
+impl IndexSearch<TimestampOffset> {
+    /// Begins the search for the greatest entry at or before `target` in the index, of `len` bytes,
+    /// of the segment that begins at `base` and whose greatest timestamp is `greatest`.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.entries.len()
+    pub fn for_time(base: Offset, len: u64, target: Timestamp, greatest: Timestamp) -> Self {
+        Self::new(base, len, target.0, (None, Some(greatest.0)))
     }
+}
 
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The last entry, which has the greatest timestamp of a closed segment; `None` if the index is empty.
-    ///
-    /// # Errors
-    /// [`IndexDamaged`] if it is none that this segment can have.
-    pub fn last(&self) -> Result<Option<TimestampOffset>, IndexDamaged> {
-        let slot = self.len().wrapping_sub(1);
-        self.entries.get(slot).map(|raw| parse(self.base, slot, raw)).transpose()
-    }
-
-    /// The greatest entry at or before `target`; no timestamp and the segment's base if there is none. The
-    /// first record at or after `target` is not before that entry's offset.
+impl TimeIndex<'_> {
+    /// The greatest entry at or before `target`; no timestamp and the segment's base if there is
+    /// none. The first record at or after `target` is not before that entry's offset.
     ///
     /// # Errors
     /// [`IndexDamaged`] if the entries that the search visits contradict each other.
     pub fn lookup(&self, target: Timestamp) -> Result<TimestampOffset, IndexDamaged> {
         let found = self.search(|entry| entry.timestamp > target)?;
-        let none = TimestampOffset { timestamp: Timestamp::NONE, offset: self.base };
+        let none = TimestampOffset { timestamp: Timestamp::NONE, offset: self.base() };
         Ok(found.map_or(none, |(_, entry)| entry))
-    }
-
-    /// How many bytes of the file remain when offsets from `end` on are cut off.
-    ///
-    /// # Errors
-    /// As for [`Self::lookup`].
-    pub fn len_below(&self, end: Offset) -> Result<u64, IndexDamaged> {
-        let keep = self.search(|entry| entry.offset >= end)?.map_or(0, |(slot, _)| slot + 1);
-        Ok((keep * ENTRY) as u64)
-    }
-
-    /// All entries, first to last; an error in the place of one that this segment cannot have.
-    pub fn iter(&self) -> impl Iterator<Item = Result<TimestampOffset, IndexDamaged>> + use<'a> {
-        let Self { base, entries } = *self;
-        (0..entries.len()).filter_map(move |slot| entries.get(slot).map(|raw| parse(base, slot, raw)))
-    }
-
-    /// Reads all entries.
-    ///
-    /// # Errors
-    /// [`IndexDamaged`] at the first entry that contradicts the format.
-    pub fn check(&self) -> Result<(), IndexDamaged> {
-        self.entries.check(|slot, raw| parse(self.base, slot, raw), rises)
-    }
-
-    fn search(
-        &self,
-        above: impl Fn(TimestampOffset) -> bool,
-    ) -> Result<Option<(usize, TimestampOffset)>, IndexDamaged> {
-        self.entries.search(|slot, raw| parse(self.base, slot, raw), rises, above)
-    }
-}
-
-fn rises(lower: TimestampOffset, higher: TimestampOffset) -> bool {
-    lower.timestamp < higher.timestamp && lower.offset <= higher.offset
-}
-
-fn parse(base: Offset, slot: usize, raw: &[u8; ENTRY]) -> Result<TimestampOffset, IndexDamaged> {
-    let [t0, t1, t2, t3, t4, t5, t6, t7, o0, o1, o2, o3] = *raw;
-    let offset = absolute(base, [o0, o1, o2, o3]).ok_or(IndexDamaged::OffsetOutOfRange { slot })?;
-    let timestamp = Timestamp(i64::from_be_bytes([t0, t1, t2, t3, t4, t5, t6, t7]));
-    Ok(TimestampOffset { timestamp, offset })
-}
-
-/// Adds entries at the end of a time index.
-#[derive(Debug)]
-pub struct TimeIndexBuilder {
-    base: Offset,
-    max_entries: u64,
-    last: Option<TimestampOffset>,
-    unwritten: Unwritten,
-}
-
-impl TimeIndexBuilder {
-    /// The index of a new segment. `max_bytes` is `segment.index.bytes`; there is always room for one entry
-    /// and the one that closing may add.
-    #[must_use]
-    pub fn new(base: Offset, max_bytes: u32) -> Self {
-        Self::resume(base, max_bytes, 0, None)
-    }
-
-    /// Continues an index file of `file_len` bytes that ends with the entry `last`.
-    ///
-    /// # Panics
-    /// If the length is no whole number of entries, or there is a last entry of none or none of some.
-    #[must_use]
-    pub fn resume(base: Offset, max_bytes: u32, file_len: u64, last: Option<TimestampOffset>) -> Self {
-        assert!(file_len.is_multiple_of(ENTRY as u64), "an index is continued after a whole entry");
-        assert!((file_len == 0) == last.is_none(), "an index has a last entry unless it is empty");
-        let max_entries = u64::from(max_bytes) / ENTRY as u64;
-        Self { base, max_entries: max_entries.max(2), last, unwritten: Unwritten::after(file_len) }
-    }
-
-    /// Whether the segment has to roll. The last place is kept for the entry that rolling adds.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
-        self.unwritten.file_len() / ENTRY as u64 >= self.max_entries - 1
-    }
-
-    /// Adds the greatest timestamp so far, unless the last entry has it already. This also holds where there
-    /// is no timestamp at all: such a segment's time index stays empty.
-    ///
-    /// # Panics
-    /// If the offset does not fit, or lies before the last entry's.
-    pub fn push(&mut self, entry: TimestampOffset) {
-        if self.last.map_or(Timestamp::NONE, |last| last.timestamp) >= entry.timestamp {
-            return;
-        }
-        let relative = relative(self.base, entry.offset).expect("segments roll before offsets stop fitting");
-        assert!(self.last.is_none_or(|last| rises(last, entry)), "greater timestamps come later");
-        self.unwritten.push(&entry.timestamp.0.to_be_bytes());
-        self.unwritten.push(&relative);
-        self.last = Some(entry);
-    }
-
-    /// The last entry, if there is one.
-    #[must_use]
-    pub fn last(&self) -> Option<TimestampOffset> {
-        self.last
-    }
-
-    /// The file's length in bytes once everything taken and pending is written.
-    #[must_use]
-    pub fn file_len(&self) -> u64 {
-        self.unwritten.file_len()
-    }
-
-    /// Gives out what is to be written, and at which position of the file.
-    pub fn take_unwritten(&mut self) -> Option<(u64, Bytes)> {
-        self.unwritten.take()
     }
 }
 
@@ -192,6 +93,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::index::IndexTail;
 
     const BASE: Offset = Offset::new(500);
 

@@ -5,6 +5,7 @@
 //! directory is not ours and is left alone.
 //! Next: `directory.rs` for the directory around these files.
 
+use aplomb_disk_api::FileName;
 use aplomb_model::Offset;
 
 /// The text checkpoint of leader epochs inside a partition's directory.
@@ -47,6 +48,9 @@ impl SegmentFile {
     pub const ALL: [Self; 5] =
         [Self::Log, Self::OffsetIndex, Self::TimeIndex, Self::TxnIndex, Self::Snapshot];
 
+    /// The files that make a segment; a snapshot of producers outlives it.
+    pub const OF_SEGMENT: [Self; 4] = [Self::Log, Self::OffsetIndex, Self::TimeIndex, Self::TxnIndex];
+
     /// What follows the offset and its dot.
     #[must_use]
     pub const fn extension(self) -> &'static str {
@@ -63,6 +67,12 @@ impl SegmentFile {
     #[must_use]
     pub fn name(self, base: Offset) -> String {
         format!("{:0OFFSET_DIGITS$}.{}", base.get(), self.extension())
+    }
+
+    /// The file in a partition's directory.
+    #[must_use]
+    pub fn within(self, directory: &str, base: Offset) -> FileName {
+        FileName::new(format!("{directory}/{}", self.name(base)))
     }
 
     /// Reads a name back; `None` if it is not, to the letter, one that [`Self::name`] and

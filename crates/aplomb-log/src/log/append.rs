@@ -165,7 +165,7 @@ impl Log {
             size: facts.size,
         });
         if let Some(completed) = self.producers.replay(header, marker_of(header, records)) {
-            active.aborted.extend(completed.aborted());
+            completed.aborted().into_iter().for_each(|aborted| active.aborted.push(aborted));
         }
         self.owed.on_append();
         Ok(Appended { base: header.base_offset(), last: header.last_offset(), duplicate: false })

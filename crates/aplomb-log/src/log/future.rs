@@ -126,7 +126,7 @@ impl Log {
         old.clear(old.end());
         let active = self.segments.active_mut();
         active.indexes = indexes;
-        active.aborted_written = 0;
+        active.aborted.forget_written();
         for own in self.segments.closed_mut() {
             let copied = closed.binary_search_by_key(&own.base, |copied| copied.base);
             let copied = &closed[copied.expect("a copy of the active segment has all before it")];
@@ -388,7 +388,7 @@ impl LogCopy {
     }
 
     fn file(&self, kind: SegmentFile, base: Offset) -> FileName {
-        FileName::new(format!("{}/{}", self.directory, kind.name(base)))
+        kind.within(&self.directory, base)
     }
 
     fn damaged(&self, why: &str) -> CopyDamaged {

@@ -39,7 +39,7 @@ pub enum TimeFound {
     /// The answer, if there is such a record.
     Hot(Option<TimeAnswer>),
     /// The disk has to be asked. When it has nothing, [`Log::find_time_in_tail`] has the last word.
-    Cold(TimeLookup),
+    Cold(Box<TimeLookup>),
 }
 
 impl Log {
@@ -60,23 +60,25 @@ impl Log {
     }
 
     fn cold_plan(&mut self, from: Offset, max_bytes: u32, upper: Offset) -> ColdPlan {
-        let (base, size, index_len) = match self.segments.closed_holding(from) {
+        let (base, end, size, index_len) = match self.segments.closed_holding(from) {
             Some(place) => {
                 let segment = &self.segments.closed()[place];
-                (segment.base, segment.size, segment.index_len)
+                (segment.base, self.segments.end_of_closed(place), segment.size, segment.index_len)
             }
             None => {
                 let active = self.segments.active();
-                (active.base, active.size, active.indexes.offsets.file_len())
+                (active.base, self.end(), active.size, active.indexes.offsets.file_len())
             }
         };
         let index = (index_len > 0).then(|| (self.segments.file(SegmentFile::OffsetIndex, base), index_len));
         ColdPlan {
             base,
+            end,
             log: self.segments.file(SegmentFile::Log, base),
             index,
             position: self.readers.take(from, base),
-            // Not only what memory has given up: a reader who comes as fast as that would for ever get the little that was given up since.
+            // Not only what memory has given up: a reader that comes as fast as that would for ever
+            // get the little that was given up since.
             limit: self.part_below(self.tail.written_end(), base, size),
             from,
             upper,
@@ -117,9 +119,11 @@ impl Log {
         if self.tail.start_offset() <= self.start {
             return TimeFound::Hot(self.find_time_in_tail(wanted, upper));
         }
-        let plan = TimePlan { segments: self.times(), wanted, start: self.start, upper };
+        let in_tail = self.tail.batch_with_max_timestamp(self.start);
+        let in_tail = in_tail.map(|found| found.batch.max_timestamp);
+        let plan = TimePlan { segments: self.times(wanted), wanted, start: self.start, upper, in_tail };
         match TimeLookup::new(plan) {
-            Some(lookup) => TimeFound::Cold(lookup),
+            Some(lookup) => TimeFound::Cold(Box::new(lookup)),
             None => TimeFound::Hot(self.find_time_in_tail(wanted, upper)),
         }
     }
@@ -140,9 +144,12 @@ impl Log {
         (answer.offset < upper).then_some(answer)
     }
 
-    fn times(&self) -> VecDeque<SegmentTimes> {
-        let times = |base, size, index_len: u64, time_index_len: u64, max: Option<Timestamp>| SegmentTimes {
+    fn times(&self, wanted: TimeWanted) -> VecDeque<SegmentTimes> {
+        // What is known of a segment counts deleted records as well, which must not be the greatest.
+        let counts = |base| wanted != TimeWanted::Greatest || base >= self.start;
+        let times = |(base, end), size, (index_len, time_index_len): (u64, u64), max| SegmentTimes {
             base,
+            end,
             log: self.segments.file(SegmentFile::Log, base),
             limit: self.on_disk(base, size),
             index: (index_len > 0).then(|| (self.segments.file(SegmentFile::OffsetIndex, base), index_len)),
@@ -153,17 +160,18 @@ impl Log {
         let closed = self.segments.closed().iter().enumerate();
         let mut all: VecDeque<_> = closed
             .filter(|(place, _)| self.segments.end_of_closed(*place) > self.start)
-            .map(|(_, s)| times(s.base, s.size, s.index_len, s.time_index_len, s.greatest))
+            .map(|(place, s)| {
+                let range = (s.base, self.segments.end_of_closed(place));
+                let greatest = s.greatest.filter(|_| counts(s.base));
+                times(range, s.size, (s.index_len, s.time_index_len), greatest)
+            })
             .collect();
         let active = self.segments.active();
-        let greatest = active.indexes.greatest_timestamp().map_or(Timestamp::NONE, |entry| entry.timestamp);
-        all.push_back(times(
-            active.base,
-            active.size,
-            active.indexes.offsets.file_len(),
-            active.indexes.times.file_len(),
-            Some(greatest),
-        ));
+        let greatest = active.indexes.greatest_timestamp();
+        let is_there = greatest.is_none_or(|greatest| greatest.offset >= self.start) || counts(active.base);
+        let greatest = greatest.map_or(Timestamp::NONE, |greatest| greatest.timestamp);
+        let lens = (active.indexes.offsets.file_len(), active.indexes.times.file_len());
+        all.push_back(times((active.base, self.end()), active.size, lens, is_there.then_some(greatest)));
         all
     }
 
@@ -172,8 +180,11 @@ impl Log {
     pub fn aborted_transactions(&self, from: Offset, upper: Offset) -> Vec<(ProducerId, Offset)> {
         let closed = self.segments.closed();
         let first = self.segments.closed_holding(from).unwrap_or(closed.len());
-        let lists =
-            closed.range(first..).map(|segment| &segment.aborted).chain([&self.segments.active().aborted]);
+        let lists = closed.range(first..).map(|segment| &segment.aborted[..]).chain([self
+            .segments
+            .active()
+            .aborted
+            .entries()]);
         let mut found = Vec::new();
         for list in lists {
             let collected = collect_aborted(list, from, upper);

@@ -116,6 +116,6 @@ impl<'a> Loader<'a> {
     }
 
     pub(super) fn file(&self, kind: SegmentFile, base: Offset) -> FileName {
-        FileName::new(format!("{}/{}", self.request.directory, kind.name(base)))
+        kind.within(&self.request.directory, base)
     }
 }

@@ -251,7 +251,7 @@ impl OnePartition<'_> {
     }
 
     fn log_of(&self, base: Offset) -> FileName {
-        FileName::new(format!("{}/{}", self.name, SegmentFile::Log.name(base)))
+        SegmentFile::Log.within(self.name, base)
     }
 
     fn remark(&mut self, text: String) {

@@ -8,7 +8,8 @@ use super::loader::{LoadError, Loader};
 use super::producers::feed;
 use super::scan::{ScannedBatch, scan_segment};
 use crate::index::{
-    AbortedTransaction, BatchPosition, ResumeFrom, SegmentIndexes, aborted_len_below, parse_aborted,
+    AbortedIndexBuilder, AbortedTransaction, BatchPosition, ResumeFrom, SegmentIndexes, aborted_len_below,
+    parse_aborted,
 };
 use crate::layout::SegmentFile;
 use crate::producers::ProducerState;
@@ -59,18 +60,12 @@ impl Loader<'_> {
             })?;
         self.report.bytes_read += scanned.bytes_read;
         indexes.on_close();
-        found.index = Some(self.write_index(
-            base,
-            SegmentFile::OffsetIndex,
-            found.index,
-            indexes.offsets.take_unwritten(),
-        )?);
-        found.time_index = Some(self.write_index(
-            base,
-            SegmentFile::TimeIndex,
-            found.time_index,
-            indexes.times.take_unwritten(),
-        )?);
+        for (kind, len, unwritten) in [
+            (SegmentFile::OffsetIndex, &mut found.index, indexes.offsets.take_unwritten()),
+            (SegmentFile::TimeIndex, &mut found.time_index, indexes.times.take_unwritten()),
+        ] {
+            *len = Some(self.write_index(base, kind, *len, unwritten)?);
+        }
         Ok(())
     }
 
@@ -92,7 +87,8 @@ impl Loader<'_> {
                 (aborted_len_below(&aborted, resume_offset) / AbortedTransaction::ENTRY_LEN as u64) as usize,
             );
         }
-        let aborted_kept = aborted.len();
+        let aborted_len = (aborted.len() * AbortedTransaction::ENTRY_LEN) as u64;
+        let mut aborted = AbortedIndexBuilder::resume(aborted);
         let mut expected = if position == 0 { base } else { Offset::ZERO };
         let (mut first_timestamp, mut epochs_changed) = (None, false);
         let log = self.file(SegmentFile::Log, base);
@@ -116,9 +112,9 @@ impl Loader<'_> {
                 epochs_changed |= epochs.assign(epoch, header.base_offset());
             }
             if let Some(completed) = feed(producers, batch)
-                && aborted.last().is_none_or(|last| last.last_offset < header.base_offset())
+                && aborted.entries().last().is_none_or(|last| last.last_offset < header.base_offset())
             {
-                aborted.extend(completed.aborted());
+                completed.aborted().into_iter().for_each(|entry| aborted.push(entry));
             }
             true
         })?;
@@ -142,8 +138,7 @@ impl Loader<'_> {
         }
         self.trim(base, SegmentFile::OffsetIndex, found.index, from.offset_len)?;
         self.trim(base, SegmentFile::TimeIndex, found.time_index, from.time_len)?;
-        let kept = (aborted_kept * AbortedTransaction::ENTRY_LEN) as u64;
-        self.trim(base, SegmentFile::TxnIndex, found.txn_index, kept)?;
+        self.trim(base, SegmentFile::TxnIndex, found.txn_index, aborted_len)?;
         if first_timestamp.is_none() && scanned.end > 0 {
             let head = self.disk.read(&log, 0, HEADER_SIZE)?;
             first_timestamp = BatchHeader::parse(&head).ok().map(|header| header.max_timestamp());
@@ -155,7 +150,6 @@ impl Loader<'_> {
             first_timestamp,
             created: found.modified,
             aborted,
-            aborted_written: aborted_kept,
         };
         Ok(ReadSegment { segment, cut, end: expected.max(base) })
     }
@@ -222,9 +216,7 @@ impl Loader<'_> {
     }
 
     pub(super) fn drop_segment(&mut self, base: Offset) -> Result<(), LoadError> {
-        for kind in
-            [SegmentFile::Log, SegmentFile::OffsetIndex, SegmentFile::TimeIndex, SegmentFile::TxnIndex]
-        {
+        for kind in SegmentFile::OF_SEGMENT {
             self.disk.remove(&self.file(kind, base))?;
         }
         Ok(())

@@ -111,9 +111,7 @@ impl Truncation {
         let begins_anew = self.to <= self.request.log_start;
         let stays = |base: Offset| base <= self.to && !begins_anew;
         for (base, _) in found.segments.iter().rev().filter(|(base, _)| !stays(**base)) {
-            for kind in
-                [SegmentFile::Log, SegmentFile::OffsetIndex, SegmentFile::TimeIndex, SegmentFile::TxnIndex]
-            {
+            for kind in SegmentFile::OF_SEGMENT {
                 disk.remove(&self.file(kind, *base))?;
             }
         }
@@ -168,6 +166,6 @@ impl Truncation {
     }
 
     fn file(&self, kind: SegmentFile, base: Offset) -> FileName {
-        FileName::new(format!("{}/{}", self.request.directory, kind.name(base)))
+        kind.within(&self.request.directory, base)
     }
 }
