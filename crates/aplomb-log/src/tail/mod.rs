@@ -1,11 +1,15 @@
 //! The tail: the end of every log, in memory.
 //!
-//! An append is a copy into the arena and one release store; from then on the batch survives the process, whatever the disk
-//! does. What always holds: nothing here waits, nothing here touches a file, and memory is a fixed budget, one share a disk.
+//! An append is a copy into the arena and one release store; from then on the batch survives the
+//! process, whatever the disk does. What always holds: nothing here waits, nothing here touches a
+//! file, and memory is a fixed budget, one share a disk.
 //!
-//! - [`LogTail`] is one partition's tail: start reading there. `reading` answers questions about it.
-//! - [`TailShare`] is what one disk's partitions have together: free chunks and the numbers that show a slow disk.
-//! - [`ArenaMemory`] is the memory, `arena` the only file that touches it, `format` what its bytes mean.
+//! - [`LogTail`] is one partition's tail: start reading there. `reading` answers questions about
+//!   it.
+//! - [`TailShare`] is what one disk's partitions have together: free chunks and the numbers that
+//!   show a slow disk.
+//! - [`ArenaMemory`] is the memory, `arena` the only file that touches it, `format` what its bytes
+//!   mean.
 //! - [`Reserve`] is the part whose pages are still to come.
 //! - [`OldTail`] reads back what an earlier process left.
 //! - [`CrashSwitch`] lets a simulated process die between two stores.
@@ -18,6 +22,7 @@ mod drain;
 mod error;
 mod facts;
 mod format;
+mod free_list;
 mod held;
 mod log_tail;
 mod reading;

@@ -1,11 +1,10 @@
 //! One disk's share of the tail: its free chunks, and the numbers that say how things stand.
 //!
-//! Used by all shards at once. The free list is behind a lock that is held for a push or a pop and never across anything
-//! else; the numbers are plain counters. A chunk is *free*, *held* by a log, or *lingering*: released by its log while
-//! readers or the disk still hold slices of it.
+//! Used by all shards at once. The numbers are plain counters. A chunk is *free*, *held* by a log,
+//! or *lingering*: released by its log while readers or the disk still hold slices of it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aplomb_model::{ByteCount, DirectoryId};
 
@@ -13,13 +12,15 @@ use super::arena::{Arena, ArenaMemory, Slot};
 use super::crash::CrashSwitch;
 use super::error::{GeometryError, TailFull};
 use super::format::{Geometry, Superblock};
+use super::free_list::FreeList;
 use crate::read_budget::ReadBudget;
 
 /// Below this part of the share being free, logs are asked to give up chunks that the disk has.
 const WANTED_FREE: usize = 8;
 /// Readers may hold this part of the share; beyond it they get copies.
 const READERS_PART: usize = 4;
-/// One batch for so many bytes of the share is remembered; this bounds the heap that very small batches can take.
+/// One batch for so many bytes of the share is remembered; this bounds the heap that very small
+/// batches can take.
 const BYTES_PER_BATCH: u64 = 128;
 
 /// One disk's share of the arena.
@@ -31,9 +32,8 @@ pub struct TailShare {
     chunk_size: u32,
     chunks: usize,
     most_batches: u64,
-    free: Mutex<Vec<Slot>>,
+    free: FreeList,
     sequence: AtomicU64,
-    free_count: AtomicUsize,
     fewest_free: AtomicUsize,
     held: AtomicUsize,
     cached: AtomicUsize,
@@ -41,21 +41,21 @@ pub struct TailShare {
     reading: Arc<ReadBudget>,
     waiting: AtomicU64,
     batches: AtomicU64,
-    /// Chunks that somebody needed at once and did not get.
+    /// How many chunks a batch needed at once that did not get them.
     missed: AtomicUsize,
     /// Free chunks that are not on the list: their memory is not there yet.
     reserved: AtomicUsize,
 }
 
-/// How a share stands, in chunks unless said otherwise. Read without stopping anybody: the numbers are each right, not all
-/// of one moment.
+/// How a share stands, in chunks unless said otherwise. Read without a lock: each number is right,
+/// but not all are of one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TailStats {
     /// Size of a chunk in bytes.
     pub chunk_size: u32,
-    /// All chunks of the share.
+    /// How many chunks the share has.
     pub chunks: usize,
-    /// Those that nobody holds.
+    /// Those that are not in use.
     pub free: usize,
     /// The fewest that were ever free.
     pub fewest_free: usize,
@@ -71,7 +71,8 @@ pub struct TailStats {
     pub batches: u64,
 }
 
-/// Formats `memory` and deals its chunks out to the disks, equally. Whatever was in it is gone: drain it first.
+/// Formats `memory` and deals its chunks out to the disks, equally. Whatever was in it is gone:
+/// drain it first.
 ///
 /// `generation` is one more than that of the arena that was there, from 1.
 ///
@@ -109,9 +110,8 @@ impl TailShare {
             chunk_size,
             chunks,
             most_batches: chunks as u64 * u64::from(chunk_size) / BYTES_PER_BATCH,
-            free: Mutex::new(free),
+            free: FreeList::of_all(free),
             sequence: AtomicU64::new(1),
-            free_count: AtomicUsize::new(chunks),
             fewest_free: AtomicUsize::new(chunks),
             held: AtomicUsize::new(0),
             cached: AtomicUsize::new(0),
@@ -156,7 +156,8 @@ impl TailShare {
         ByteCount(chunks as u64 * u64::from(self.chunk_size))
     }
 
-    /// How many chunks the logs of this disk should give up now, by `LogTail::evict`, so that the next batches find room.
+    /// How many chunks the logs of this disk should give up now, by `LogTail::evict`, so that the
+    /// next batches find room.
     #[must_use]
     pub fn shortage(&self) -> usize {
         let wanted = (self.chunks / WANTED_FREE).max(1).max(self.missed.load(Ordering::Relaxed));
@@ -194,42 +195,32 @@ impl TailShare {
 
     /// Takes `count` chunks, or none.
     pub(super) fn take(&self, count: usize) -> Option<Vec<Slot>> {
-        let mut free = self.free_list();
-        let Some(left) = free.len().checked_sub(count) else {
+        let Some(taken) = self.free.take(count) else {
             self.missed.fetch_max(count, Ordering::Relaxed);
             return None;
         };
         if self.missed.load(Ordering::Relaxed) <= count {
             self.missed.store(0, Ordering::Relaxed);
         }
-        let taken = free.split_off(left);
-        self.free_count.store(left, Ordering::Relaxed);
-        drop(free);
         self.fewest_free.fetch_min(self.free(), Ordering::Relaxed);
         self.held.fetch_add(count, Ordering::Relaxed);
         Some(taken)
     }
 
-    /// Takes back a chunk that nobody uses any more.
+    /// Takes back a chunk that is not used any more. Never waits, whatever thread it is.
     pub(super) fn give_back(&self, slot: Slot) {
-        let mut free = self.free_list();
-        // The list was made with room for all of the share's slots, so this does not allocate.
-        free.push(slot);
-        self.free_count.store(free.len(), Ordering::Relaxed);
+        self.free.give_back(slot);
     }
 
-    /// Takes all free chunks but `first` from the list, those at high addresses; they count as free. In the order in which they would
-    /// have been taken, the next one at the end.
+    /// Takes all free chunks but `first` from the list, those at high addresses; they count as
+    /// free. In the order in which they would have been taken, the next one at the end.
     pub(super) fn reserve_behind(&self, first: usize) -> Vec<Slot> {
-        let mut free = self.free_list();
-        let later = free.len().saturating_sub(first);
-        let reserved: Vec<Slot> = free.drain(..later).collect();
-        self.free_count.store(free.len(), Ordering::Relaxed);
+        let reserved = self.free.take_all_but(first);
         self.reserved.fetch_add(reserved.len(), Ordering::Relaxed);
         reserved
     }
 
-    /// Gives one of them to whoever wants it.
+    /// Makes one of them usable.
     pub(super) fn release_reserved(&self, slot: Slot) {
         self.give_back(slot);
         self.reserved.fetch_sub(1, Ordering::Relaxed);
@@ -260,7 +251,7 @@ impl TailShare {
         self.waiting.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// The disk has these bytes, or nobody wants them any more.
+    /// The disk has these bytes, or the log has given them up.
     pub(super) fn remove_waiting(&self, bytes: u64) {
         self.waiting.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -294,14 +285,10 @@ impl TailShare {
     }
 
     fn free(&self) -> usize {
-        self.free_count.load(Ordering::Relaxed) + self.reserved.load(Ordering::Relaxed)
+        self.free.count() + self.reserved.load(Ordering::Relaxed)
     }
 
     fn reader_limit(&self) -> usize {
         self.chunks / READERS_PART
-    }
-
-    fn free_list(&self) -> MutexGuard<'_, Vec<Slot>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
