@@ -1,10 +1,10 @@
 //! Text checkpoints: one number per partition of a log directory, or one line per leader epoch.
 //!
 //! Line 1 is the version `0`, line 2 the number of entries, then one entry a line
-//! (`org.apache.kafka.server.common.CheckpointFile`, `OffsetCheckpointFile`). An empty file has no entries.
-//! Apache Kafka takes a log directory offline when one of these files is bad, so they are written whole,
-//! under another name, synced and renamed.
-//! Next: [`crate::epochs`], the other user of the format.
+//! (`org.apache.kafka.server.common.CheckpointFile`, `OffsetCheckpointFile`). An empty file has no
+//! entries. Apache Kafka takes a log directory offline when one of these files is bad, so they are
+//! written whole, under another name, synced and renamed. Next: [`crate::epochs`], the other user
+//! of the format.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
@@ -16,26 +16,26 @@ const VERSION: i32 = 0;
 /// A text that is no checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointError {
-    /// Not text.
+    /// The bytes are no text.
     #[error("checkpoint is not UTF-8")]
     NotUtf8,
     /// The first line is another version.
     #[error("checkpoint has version {0}, only 0 is known")]
     UnknownVersion(i32),
-    /// A line that is not in the form of its place.
+    /// A line that is not as its place demands.
     #[error("checkpoint line {number} is malformed: '{line}'")]
     MalformedLine {
         /// Which line, counted from 1.
         number: usize,
-        /// Its beginning.
+        /// How the line begins.
         line: String,
     },
-    /// The second line announces another number of entries than there are.
+    /// The second line announces another number of entries than follow.
     #[error("checkpoint announces {announced} entries and has {found}")]
     WrongCount {
         /// What the second line says.
         announced: i32,
-        /// How many there are.
+        /// How many entries follow.
         found: usize,
     },
 }
@@ -52,10 +52,12 @@ pub fn encode_offsets<'a>(offsets: impl IntoIterator<Item = (&'a TopicPartition,
     )
 }
 
-/// Reads an offset checkpoint. Where a partition is listed twice, the later line holds, as in Apache Kafka.
+/// Reads an offset checkpoint. Where a partition is listed twice, the later line holds, as in
+/// Apache Kafka.
 ///
 /// # Errors
-/// [`CheckpointError`] says which line is not as it should be. A negative offset or partition counts as such.
+/// [`CheckpointError`] says which line is not as it should be. A negative offset or partition
+/// counts as such.
 pub fn parse_offsets(bytes: &[u8]) -> Result<BTreeMap<TopicPartition, Offset>, CheckpointError> {
     let mut offsets = BTreeMap::new();
     parse_lines(bytes, |[topic, partition, offset]: [&str; 3]| {

@@ -9,7 +9,8 @@ use crate::index::IndexLimits;
 pub struct LogConfig {
     /// `segment.bytes`: a segment rolls before it grows beyond this.
     pub segment_bytes: u32,
-    /// `segment.ms`, less this log's share of `segment.jitter.ms`: a segment rolls when it is older.
+    /// `segment.ms`, less this log's share of `segment.jitter.ms`: a segment rolls when it is
+    /// older.
     pub segment_age_ms: u64,
     /// `segment.index.bytes` and `index.interval.bytes`.
     pub indexes: IndexLimits,
@@ -21,7 +22,8 @@ pub struct LogConfig {
     pub retention_ms: Option<u64>,
     /// `retention.bytes`; `None`: without limit.
     pub retention_bytes: Option<u64>,
-    /// `flush.messages`, where it is set: so many records at most are acknowledged before they are durable. 1: none is.
+    /// `flush.messages`, where it is set: at most so many records are acknowledged before they are
+    /// durable. 1: none.
     pub flush_messages: Option<u64>,
     /// `producer.id.expiration.ms`.
     pub producer_expiration_ms: u64,

@@ -1,9 +1,9 @@
 //! Which leader wrote what: where each leader epoch begins in a log
 //! (`org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache`), and its text file.
 //!
-//! Holds: epochs and start offsets both strictly rise. The file must never lack an entry whose batches are in
-//! the log, so it is written when [`LeaderEpochs::assign`] says so before those batches are durable; entries
-//! too many are harmless, since loading truncates to the log's bounds.
+//! Holds: epochs and start offsets both strictly rise. The file must never lack an entry whose
+//! batches are in the log, so it is written when [`LeaderEpochs::assign`] says so before those
+//! batches are durable; entries too many are harmless, since loading truncates to the log's bounds.
 //! Next: [`crate::checkpoint`] for the form of the text.
 
 use aplomb_model::{LeaderEpoch, Offset};
@@ -24,7 +24,7 @@ pub struct EpochStart {
 pub struct EpochEnd {
     /// The epoch; the greatest known one not above the one that was asked for.
     pub epoch: LeaderEpoch,
-    /// Its end, exclusive.
+    /// The offset behind its last record.
     pub end: Offset,
 }
 
@@ -35,9 +35,9 @@ pub struct LeaderEpochs {
 }
 
 impl LeaderEpochs {
-    /// An epoch begins at `start`: a batch carries it for the first time, or this broker became its leader.
-    /// Entries that contradict it were a former leader's, and go. Returns whether anything changed, that is,
-    /// whether the file has to be written.
+    /// An epoch begins at `start`: a batch carries it for the first time, or this broker became its
+    /// leader. Entries that contradict it were a former leader's, and are removed. Returns whether
+    /// anything changed: the file then has to be written.
     pub fn assign(&mut self, epoch: LeaderEpoch, start: Offset) -> bool {
         let known = self.latest().is_some_and(|latest| latest.epoch == epoch && latest.start <= start);
         if known {
@@ -50,7 +50,7 @@ impl LeaderEpochs {
         true
     }
 
-    /// The latest epoch.
+    /// The epoch with the greatest number, which is the last one to have begun.
     #[must_use]
     pub fn latest(&self) -> Option<EpochStart> {
         self.entries.last().copied()
@@ -68,17 +68,18 @@ impl LeaderEpochs {
         self.entries.partition_point(|entry| entry.epoch < epoch).checked_sub(1).map(|at| self.entries[at])
     }
 
-    /// The epoch in which an offset was or will be written; `None` if it lies before all that are known.
+    /// The epoch in which an offset was or will be written; `None` if it lies before all that are
+    /// known.
     #[must_use]
     pub fn epoch_of(&self, offset: Offset) -> Option<LeaderEpoch> {
         let after = self.entries.partition_point(|entry| entry.start <= offset);
         after.checked_sub(1).map(|at| self.entries[at].epoch)
     }
 
-    /// Where `epoch` ends in a log that ends at `log_end`: the answer to OffsetForLeaderEpoch, and what a
-    /// follower compares its log with. `None` if `epoch` is above all that are known.
+    /// Where `epoch` ends in a log that ends at `log_end`: the answer to OffsetForLeaderEpoch, and
+    /// what a follower compares its log with. `None` if `epoch` is above all that are known.
     ///
-    /// An epoch whose records are gone already ends where the first known one begins.
+    /// An epoch whose records are all deleted ends where the first known one begins.
     #[must_use]
     pub fn end_offset_for(&self, epoch: LeaderEpoch, log_end: Offset) -> Option<EpochEnd> {
         if self.latest()?.epoch == epoch {
@@ -90,7 +91,8 @@ impl LeaderEpochs {
         Some(EpochEnd { epoch: floor, end })
     }
 
-    /// The log now ends at `end`: epochs that begin there or later are gone. Returns whether any was.
+    /// The log now ends at `end`: epochs that begin there or later are gone. Returns whether any
+    /// was.
     pub fn truncate_from_end(&mut self, end: Offset) -> bool {
         let keep = self.entries.partition_point(|entry| entry.start < end);
         let changed = keep < self.entries.len();
@@ -98,8 +100,8 @@ impl LeaderEpochs {
         changed
     }
 
-    /// The log now begins at `start`: epochs that ended before it are gone, and the one that reaches over it
-    /// begins there. Returns whether anything changed.
+    /// The log now begins at `start`: epochs that ended before it are gone, and the one that
+    /// reaches over it begins there. Returns whether anything changed.
     pub fn truncate_from_start(&mut self, start: Offset) -> bool {
         let begun = self.entries.partition_point(|entry| entry.start <= start);
         let Some(last) = begun.checked_sub(1) else { return false };
@@ -109,7 +111,7 @@ impl LeaderEpochs {
         changed
     }
 
-    /// All epochs are gone. Returns whether there were any.
+    /// Forgets all epochs. Returns whether any was known.
     pub fn clear(&mut self) -> bool {
         let changed = !self.entries.is_empty();
         self.entries.clear();
@@ -122,7 +124,8 @@ impl LeaderEpochs {
         encode_lines(self.entries.iter().map(|entry| format!("{} {}", entry.epoch, entry.start)))
     }
 
-    /// Reads that text. Entries that do not rise are resolved as [`Self::assign`] does, like in Apache Kafka.
+    /// Reads that text. Entries that do not rise are resolved as [`Self::assign`] does, like in
+    /// Apache Kafka.
     ///
     /// # Errors
     /// [`CheckpointError`] says which line is not as it should be.

@@ -1,25 +1,27 @@
-//! Memory for records on their way to readers that the tail does not hold, or may not be held in for them: what a disk read, and copies of
-//! what readers would otherwise pin. One budget a disk, so that readers of a slow one take nothing from the others.
+//! Memory for records on their way to readers outside of the tail: what a disk read, and copies of
+//! what readers would otherwise pin in the tail. Each disk has a budget, so that readers of a slow
+//! disk take nothing from the others.
 //!
-//! What always holds: the loans that were granted do not exceed the limit, except that a single one is granted whatever its size (a
-//! batch may be larger than all there is), and that a read which has begun gets what it needs to end.
+//! What always holds: loans do not exceed the limit, with two exceptions: a loan is granted
+//! whatever its size if it is the only one (a batch may be larger than the limit), and a read that
+//! has begun gets what it needs to end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
-/// One read gets this part of the memory at most, so that no reader takes all of it at once.
+/// A read gets this part of the budget at most, so that no reader takes all of it at once.
 const PART: usize = 8;
 
-/// A disk's memory for readers.
+/// One disk's memory for readers.
 #[derive(Debug)]
 pub struct ReadBudget {
     limit: AtomicUsize,
     used: AtomicUsize,
 }
 
-/// Bytes of it, until dropped.
+/// Bytes of a budget, until dropped.
 #[derive(Debug)]
 pub struct Loan {
     memory: Arc<ReadBudget>,
@@ -27,7 +29,7 @@ pub struct Loan {
 }
 
 impl ReadBudget {
-    /// Without a limit.
+    /// A budget without a limit.
     pub(crate) fn unlimited() -> Arc<Self> {
         Arc::new(Self { limit: AtomicUsize::new(usize::MAX), used: AtomicUsize::new(0) })
     }
@@ -37,13 +39,13 @@ impl ReadBudget {
         self.limit.store(bytes, Ordering::Relaxed);
     }
 
-    /// Bytes that are lent.
+    /// How many bytes are lent.
     #[must_use]
     pub fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Whether so much is lent that others may have to wait soon.
+    /// Whether so much is lent that further readers may soon have to wait.
     #[must_use]
     pub fn is_short(&self) -> bool {
         self.used() > self.limit.load(Ordering::Relaxed) / 2
@@ -55,7 +57,7 @@ impl ReadBudget {
         u32::try_from(self.limit.load(Ordering::Relaxed) / PART).unwrap_or(u32::MAX)
     }
 
-    /// Takes `bytes`, if there are so many or nobody has any.
+    /// Takes `bytes`, if the limit allows it or nothing else is lent.
     #[must_use]
     pub fn take(self: &Arc<Self>, bytes: usize) -> Option<Loan> {
         let limit = self.limit.load(Ordering::Relaxed);
@@ -69,14 +71,14 @@ impl ReadBudget {
 }
 
 impl Loan {
-    /// Makes it `bytes`, whatever is left.
+    /// Makes it `bytes`, whatever the limit says.
     pub fn resize(&mut self, bytes: usize) {
         self.memory.used.fetch_add(bytes, Ordering::Relaxed);
         self.memory.used.fetch_sub(self.bytes, Ordering::Relaxed);
         self.bytes = bytes;
     }
 
-    /// All of it, so that nothing is left here.
+    /// Moves all of it into another loan.
     #[must_use]
     pub fn take(&mut self) -> Self {
         Self { memory: Arc::clone(&self.memory), bytes: std::mem::take(&mut self.bytes) }

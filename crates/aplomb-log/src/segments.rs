@@ -1,5 +1,5 @@
-//! The segments of a log as memory knows them: where each begins and how long its files are. Their bytes are the tail's and the
-//! disk's.
+//! The segments of a log as memory knows them: where each begins and how long its files are. Their
+//! bytes are the tail's and the disk's.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ pub struct Segment {
     pub index_len: u64,
     /// Bytes in the `.timeindex`.
     pub time_index_len: u64,
-    /// The greatest timestamp in it, once somebody looked.
+    /// The greatest timestamp in it; `None` until its time index was looked at.
     pub greatest: Option<Timestamp>,
     /// When its `.log` was last written, for segments without timestamps.
     pub modified: Timestamp,
@@ -36,11 +36,12 @@ pub struct ActiveSegment {
     pub base: Offset,
     /// Bytes in the `.log`, those included that only the tail has.
     pub size: u64,
-    /// Its indexes.
+    /// Its offset and time index.
     pub indexes: SegmentIndexes,
-    /// The timestamp of its first batch, once it has one. Found again after a restart from its first batch.
+    /// The timestamp of its first batch, once it has one. Found again after a restart from its
+    /// first batch.
     pub first_timestamp: Option<Timestamp>,
-    /// When it was made, or last written before a restart.
+    /// When it was created, or last written before a restart.
     pub created: Timestamp,
     /// Its aborted transactions.
     pub aborted: AbortedIndexBuilder,
@@ -55,7 +56,7 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// Takes what was found.
+    /// The segments that recovery found, or a new partition's one.
     ///
     /// # Panics
     /// If the bases do not rise.
@@ -84,7 +85,7 @@ impl Segments {
         &self.closed
     }
 
-    /// The same, to note what was learned of them.
+    /// The same, to note what their indexes say.
     pub fn closed_mut(&mut self) -> &mut VecDeque<Segment> {
         &mut self.closed
     }
@@ -95,7 +96,7 @@ impl Segments {
         &self.active
     }
 
-    /// The same, to write.
+    /// The same, to append to.
     pub fn active_mut(&mut self) -> &mut ActiveSegment {
         &mut self.active
     }
@@ -112,7 +113,8 @@ impl Segments {
         self.closed.iter().map(|segment| segment.size).sum::<u64>() + self.active.size
     }
 
-    /// The place of the closed segment whose range holds `offset`; `None` if that is the active one, or lies before the first.
+    /// The place of the closed segment whose range holds `offset`; `None` if that is the active
+    /// one, or lies before the first.
     #[must_use]
     pub fn closed_holding(&self, offset: Offset) -> Option<usize> {
         if offset >= self.active.base {
@@ -136,7 +138,8 @@ impl Segments {
         self.closed.get(place + 1).map_or(self.active.base, |next| next.base)
     }
 
-    /// Ends the active segment and begins the next. What its indexes have not handed to the disk yet is to be taken before.
+    /// Ends the active segment and begins the next. Index entries that the disk was not given yet
+    /// have to be taken before.
     ///
     /// # Panics
     /// If the new one does not begin behind the old one.
@@ -146,14 +149,14 @@ impl Segments {
         self.closed.push_back(old.close(now));
     }
 
-    /// Takes the oldest `count` closed segments out.
+    /// Removes the oldest `count` closed segments.
     pub fn remove_oldest(&mut self, count: usize) -> Vec<Segment> {
         self.closed.drain(..count).collect()
     }
 }
 
 impl ActiveSegment {
-    /// An empty segment.
+    /// A segment without a batch yet.
     #[must_use]
     pub fn empty(base: Offset, indexes: SegmentIndexes, now: Timestamp) -> Self {
         Self {

@@ -1,7 +1,8 @@
-//! A segment that Apache Kafka 4.4.0 wrote: indexing it here gives the same files, and the files the same
-//! answers.
+//! A segment that Apache Kafka 4.4.0 wrote: indexing it here gives the same files, and the files
+//! the same answers.
 //!
-//! `tests/oracle-formats/golden.sh` makes the golden files anew; `Indexes.java` there says what the segment is.
+//! `tests/oracle-formats/golden.sh` makes the golden files anew; `Indexes.java` there says what the
+//! segment is.
 
 use aplomb_log::index::{
     AbortedIndexBuilder, AbortedTransaction, BatchPosition, IndexLimits, IndexTail, OffsetIndex,

@@ -1,5 +1,5 @@
-//! `ProducerState` beside a naive model that keeps everything that was ever appended and looks it all through
-//! for each answer.
+//! `ProducerState` beside a naive model that keeps everything that was ever appended and looks it
+//! all through for each answer.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! Producers and leader epochs, step by step beside Apache Kafka 4.4.0's ProducerStateManager and
 //! LeaderEpochFileCache.
 //!
-//! `tests/oracle-formats/golden.sh` makes the traces anew; `Producers.java` and `Epochs.java` there say what a
-//! line is.
+//! `tests/oracle-formats/golden.sh` makes the traces anew; `Producers.java` and `Epochs.java` there
+//! say what a line is.
 
 use std::time::Duration;
 

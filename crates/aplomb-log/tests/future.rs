@@ -1,4 +1,5 @@
-//! A log goes to another disk while it grows: the copy is the log, byte for byte, and goes on as the log would have.
+//! A log goes to another disk while it grows: the copy is the log, byte for byte, and goes on as
+//! the log would have.
 
 use std::sync::Arc;
 

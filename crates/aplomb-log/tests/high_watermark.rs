@@ -1,4 +1,5 @@
-//! The high watermark of a log: the leader moves it, an append does not, and nothing is deleted above it.
+//! The high watermark of a log: the leader moves it, an append does not, and nothing is deleted
+//! above it.
 
 use aplomb_disk_api::{FileName, SmallFile};
 use aplomb_log::producers::MarkerEpochRule;

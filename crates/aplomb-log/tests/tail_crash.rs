@@ -1,11 +1,12 @@
 //! What a killed process leaves in the arena, and what the next one makes of it.
 //!
-//! Random histories of a few partitions on two disks, each killed at random stores into the arena, halves of copies included.
-//! After each death the runs that the tail gives back are laid over the files as they were, and the log must be there: every
-//! batch whose push had returned, bit for bit, and nothing else. Then life goes on, in a tail of another shape.
+//! Random histories of a few partitions on two disks, each killed at random stores into the arena,
+//! halves of copies included. After each death the runs that the tail gives back are laid over the
+//! files as they were, and the log must be there: every batch whose push had returned, bit for bit,
+//! and nothing else. Then life goes on, in a tail of another shape.
 //!
-//! A failure names the seed and the store; `APLOMB_TAIL_SEEDS=22..23 cargo test -p aplomb-log --test tail_crash` repeats seed 22, and
-//! a wider range looks for more.
+//! A failure names the seed and the store; `APLOMB_TAIL_SEEDS=22..23 cargo test -p aplomb-log
+//! --test tail_crash` repeats seed 22, and a wider range looks for more.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::RangeInclusive;
@@ -321,8 +322,8 @@ fn recover(life: Life, seed: &mut Seed) -> (ArenaMemory, Vec<(Vec<Placed>, Files
         let now = parse(&files);
         let (low, high) = if log.len() < before.len() { (&log, &before) } else { (&before, &log) };
         let as_it_was = now.len() >= low.len() && now.len() <= high.len() && now[..] == high[..now.len()];
-        // A truncation that the disk never heard of, with nothing behind it in the tail, has not happened: the leader's epochs
-        // will ask for it again. All that is promised is there.
+        // A truncation that the disk never heard of, with nothing behind it in the tail, has not
+        // happened: the leader's epochs will ask for it again. All that is promised is there.
         let untruncated = truncation_lost && found.is_none() && now.starts_with(low);
         assert!(
             as_it_was || untruncated,
@@ -344,7 +345,8 @@ fn fresh() -> Vec<(Vec<Placed>, Files)> {
     (0..PARTITIONS).map(|_| (Vec::new(), Files::new())).collect()
 }
 
-/// Lives, dies at a store (or at the end of its history), and twice again. Returns how many stores the first life did.
+/// Lives, dies at a store (or at the end of its history), and twice again. Returns how many stores
+/// the first life did.
 fn three_lives(seed: u64, crash_at: Option<u64>) -> u64 {
     let mut history = Seed(SplitMix64::new(seed));
     let (mut memory, mut logs) = (memory(), fresh());
@@ -384,7 +386,8 @@ fn every_batch_that_was_pushed_before_a_crash_is_there_after_it() {
     }
 }
 
-/// One log through everything that stores: batches over several chunks, a roll, cuts across chunks and segments, eviction.
+/// One log through everything that stores: batches over several chunks, a roll, cuts across chunks
+/// and segments, eviction.
 fn eventful(life: &mut Life, seed: &mut Seed) {
     type Event = fn(&mut Partition, &mut Seed, &CrashSwitch);
     let events: &[Event] = &[
@@ -406,7 +409,8 @@ fn eventful(life: &mut Life, seed: &mut Seed) {
         |p, seed, _| p.push_batch(seed, 0, 4000),
         |p, _, _| p.roll(),
         |p, seed, _| p.push_batch(seed, 0, 50),
-        // The disk has all, does not hear of a cut, and the log goes on in other segments, back and forth.
+        // The disk has all, does not hear of a cut, and the log goes on in other segments, back and
+        // forth.
         |p, seed, _| p.push_batch(seed, 0, 1000),
         |p, _, _| p.take(u64::MAX),
         |p, _, _| p.disk_works(u64::MAX),

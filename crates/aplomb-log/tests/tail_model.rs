@@ -1,7 +1,7 @@
 //! The tail against the simplest thing that could be true: a vector of batches and three numbers.
 //!
-//! Random histories of everything that can be asked of a tail; after each step both must agree on every byte, every place
-//! and every count.
+//! Random histories of everything that can be asked of a tail; after each step both must agree on
+//! every byte, every place and every count.
 
 use std::sync::Arc;
 
@@ -99,7 +99,8 @@ fn joined(slices: &[Bytes]) -> Vec<u8> {
     slices.concat()
 }
 
-/// Address and file position agree modulo 4096, so that a disk may be written directly from this memory.
+/// Address and file position agree modulo 4096, so that a disk may be written directly from this
+/// memory.
 fn assert_aligned(slices: &[Bytes], mut at: u64) {
     for slice in slices {
         assert_eq!(slice.as_ptr().addr() as u64 % 4096, at % 4096);

@@ -1,6 +1,8 @@
-//! An arena that is not what a killed Aplomb leaves: blank, foreign, of another version, cut, or damaged.
+//! An arena that is not what a killed Aplomb leaves: blank, foreign, of another version, cut, or
+//! damaged.
 //!
-//! Whatever the bytes are, nothing panics, nothing that is no intact batch comes out, and the reason is told.
+//! Whatever the bytes are, nothing panics, nothing that is no intact batch comes out, and the
+//! reason is told.
 
 use std::sync::Arc;
 
@@ -28,8 +30,8 @@ fn arena_with(durable: u64) -> Vec<u8> {
     image_of(&share)
 }
 
-/// Twelve chunks; on the first disk a partition with ten batches of 1100 bytes, five a segment. The disk has the batches below
-/// `durable`.
+/// Twelve chunks; on the first disk a partition with ten batches of 1100 bytes, five a segment. The
+/// disk has the batches below `durable`.
 fn tail_with(durable: u64) -> (LogTail, Arc<TailShare>) {
     let memory = ArenaMemory::heap(FIRST_CHUNK + 12 * BLOCK);
     let shares = open_shares(memory, 4096, &DISKS, 41, Some(CrashSwitch::armed())).expect("it fits");

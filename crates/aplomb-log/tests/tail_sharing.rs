@@ -1,4 +1,5 @@
-//! Memory that many hold at once: readers on other threads, slow readers, a disk that is behind, thousands of idle partitions.
+//! Memory that many hold at once: readers on other threads, slow readers, a disk that is behind,
+//! thousands of idle partitions.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,7 +28,8 @@ fn tail(share: &Arc<TailShare>, partition: i32) -> LogTail {
     LogTail::new(share.clone(), Uuid::from_u128(1), PartitionIndex(partition), FROM_THE_START)
 }
 
-/// The bytes of the batch at an offset: each batch has one record and differs from its neighbours in length and content.
+/// The bytes of the batch at an offset: each batch has one record and differs from its neighbours
+/// in length and content.
 fn content(offset: u64) -> Vec<u8> {
     (0..100 + offset * 37 % 2000).map(|n| (offset * 7 + n % 13) as u8).collect()
 }
@@ -72,7 +74,8 @@ fn readers_on_other_threads_see_whole_batches_while_the_log_goes_on() {
                 for read in take {
                     assert_content(&read);
                     held.push_back(read);
-                    // What was read a while ago is still what it was, though its log has long let go of it.
+                    // What was read a while ago is still what it was, though its log has long let
+                    // go of it.
                     if held.len() > 20 {
                         assert_content(&held.pop_front().expect("twenty"));
                     }

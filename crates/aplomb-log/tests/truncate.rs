@@ -1,5 +1,5 @@
-//! Truncating a log: what is left is the log that it was at that offset, in memory, in its files and
-//! after a crash.
+//! Truncating a log: what is left is the log that it was at that offset, in memory, in its files
+//! and after a crash.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
-//! How fast checksums are here: `time cargo run --release -p aplomb-model --example crc32c -- fast 1000`
-//! checksums batches of 1000 bytes, 4 GiB in all; `naive` does an eighth of that with a table, byte by byte.
+//! How fast checksums are here: `time cargo run --release -p aplomb-model --example crc32c -- fast
+//! 1000` checksums batches of 1000 bytes, 4 GiB in all; `naive` does an eighth of that with a
+//! table, byte by byte.
 //!
 //! It has no clock of its own, since this crate may not read one.
 

@@ -1,6 +1,6 @@
-//! SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", 2014): one seed
-//! means one sequence on every machine, now and later. Simulations, benchmarks and ids that only
-//! have to differ are drawn from it; secrets never are.
+//! SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", 2014): one
+//! seed means one sequence on every machine, now and later. Simulations, benchmarks and ids that
+//! only have to differ are drawn from it; secrets never are.
 
 use std::ops::Range;
 use std::time::Duration;

@@ -36,8 +36,9 @@ impl Uuid {
         Self(raw.to_be_bytes())
     }
 
-    /// Makes an id of 16 random bytes (version 4). `None` when Kafka would refuse the result (its first 100 values are
-    /// reserved, and a text form that starts with `-` would be taken for an option): draw again.
+    /// Makes an id of 16 random bytes (version 4). `None` when Kafka would refuse the result (its
+    /// first 100 values are reserved, and a text form that starts with `-` would be taken for an
+    /// option): draw again.
     #[must_use]
     pub fn from_random(mut raw: [u8; 16]) -> Option<Self> {
         raw[6] = (raw[6] & 0x0f) | 0x40;

@@ -1,8 +1,10 @@
-//! Reads of what memory no longer holds, as values: each says which bytes of which file it wants next, is given them, and goes on.
+//! Reads of records that memory no longer has, as values: each says which bytes of which file it
+//! wants next, is given them, and goes on.
 //!
-//! Nobody waits here. The broker sends [`ColdRead::command`] to the disk, parks the request, and hands the completion's bytes to
-//! [`ColdRead::on_read`]. A plan holds all that it needs, so the log may roll, grow and delete in the meantime; a file that is gone by
-//! then is the caller's `NotFound`.
+//! Nothing here waits. The broker sends [`ColdRead::command`] to the disk, parks the request, and
+//! hands the completion's bytes to [`ColdRead::on_read`]. A plan needs nothing of the log, which
+//! may roll, grow and delete segments in the meantime; a file that is deleted by then is the
+//! caller's `NotFound`.
 
 mod read;
 mod readers;

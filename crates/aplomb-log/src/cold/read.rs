@@ -27,7 +27,7 @@ pub struct ColdPlan {
     pub limit: u64,
     /// The first wanted offset.
     pub from: Offset,
-    /// Records from here on are not to be seen yet.
+    /// Records from here on are not visible yet.
     pub upper: Offset,
     /// At most so many bytes of batches ...
     pub max_bytes: u32,
@@ -46,20 +46,20 @@ pub struct ColdRecords {
     pub next_position: u64,
 }
 
-/// What came of the bytes.
+/// What the bytes led to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ColdStep {
     /// Ask the disk for [`ColdRead::command`] next.
     Again,
-    /// The answer.
+    /// The records.
     Found(ColdRecords),
-    /// The segment has nothing at or above the wanted offset that may be seen.
+    /// The segment has no visible record at or above the wanted offset.
     Nothing,
     /// The segment was deleted in the meantime.
     Gone,
-    /// The file does not hold what it should.
+    /// The file does not hold a batch where the log has one.
     Damaged {
-        /// Where in the `.log`.
+        /// Where in the `.log` a batch should be.
         position: u64,
     },
 }
@@ -79,7 +79,7 @@ pub struct ColdRead {
 }
 
 impl ColdRead {
-    /// Begins with a plan.
+    /// Begins to carry out a plan.
     #[must_use]
     pub fn new(plan: ColdPlan) -> Self {
         let stage = match (plan.position, &plan.index) {
@@ -123,7 +123,7 @@ impl ColdRead {
         usize::try_from(len).unwrap_or(usize::MAX)
     }
 
-    /// The file is not there: an index that the disk has not got to yet, or a segment that was deleted.
+    /// The file is missing: an index that is not written yet, or a segment that was deleted.
     pub fn on_missing(&mut self) -> ColdStep {
         match self.stage {
             ColdStage::Index { .. } => {
@@ -141,8 +141,8 @@ impl ColdRead {
                 let position = match search.on_read(bytes) {
                     Ok(SearchStep::Again) => return ColdStep::Again,
                     Ok(SearchStep::Found(entry)) => entry.map_or(0, |entry| entry.position),
-                    // A damaged index costs a longer walk, never a wrong answer: batches are checked
-                    // on the way, and the start of the file is always right.
+                    // A damaged index costs a longer walk, never a wrong answer: batches are
+                    // checked on the way, and the start of the file is always right.
                     Err(_) => 0,
                 };
                 self.stage = self.plan.window(u64::from(position).min(self.plan.limit));
@@ -186,7 +186,8 @@ impl ColdRead {
             position += size;
             next = header.last_offset().next();
         };
-        // The bytes end here. What was found is the answer; otherwise look on from the first batch that was not whole.
+        // The bytes end here. What was found is the answer; otherwise look on from the first batch
+        // that was not whole.
         if start.is_some_and(|start| start < position) {
             return self.found(at, start, position, next, bytes);
         }

@@ -1,10 +1,10 @@
-//! Where readers of old records stand, so that each goes on without a lookup in the index.
+//! How far readers of old records got, so that each goes on without a lookup in the index.
 
 use std::collections::VecDeque;
 
 use aplomb_model::Offset;
 
-/// How many readers are remembered, the latest.
+/// How many readers are remembered: those that read last.
 const READERS: usize = 16;
 
 /// A reader that will ask for `offset` next, which begins at byte `position` of its segment.

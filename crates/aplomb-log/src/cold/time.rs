@@ -1,5 +1,5 @@
-//! A lookup by timestamp in segment files: which segment, by the last entries of the time indexes; which part of it, by its time
-//! index and offset index; which record, by walking batches.
+//! A lookup by timestamp in segment files: which segment, by the last entries of the time indexes;
+//! which part of it, by its time index and offset index; which record, by walking batches.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ pub struct SegmentTimes {
     pub base: Offset,
     /// Where the next segment begins, or the log ends.
     pub end: Offset,
-    /// Its `.log`.
+    /// The name of its `.log`.
     pub log: FileName,
     /// Bytes of the `.log` that are written and whole.
     pub limit: u64,
@@ -48,7 +48,7 @@ pub enum TimeWanted {
 pub struct TimePlan {
     /// The segments to look through, oldest first.
     pub segments: VecDeque<SegmentTimes>,
-    /// Which record.
+    /// Which record is looked for.
     pub wanted: TimeWanted,
     /// Records before this offset do not count.
     pub start: Offset,
@@ -83,7 +83,8 @@ impl TimeAnswer {
         })
     }
 
-    /// The first of the records at or after `from` in a whole batch that have the greatest timestamp.
+    /// The first of the records at or after `from` in a whole batch that have the greatest
+    /// timestamp.
     fn greatest_in_batch(batch: &[u8], from: Offset) -> Option<Self> {
         let mut greatest = Self::in_batch(batch, Timestamp(i64::MIN), from)?;
         while let Some(later) = Self::in_batch(batch, Timestamp(greatest.timestamp.0.checked_add(1)?), from) {
@@ -93,14 +94,14 @@ impl TimeAnswer {
     }
 }
 
-/// What came of the bytes.
+/// What the bytes led to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TimeStep {
     /// Ask the disk for [`TimeLookup::command`] next.
     Again,
-    /// The answer.
+    /// The record.
     Found(TimeAnswer),
-    /// No such record in these segments. What is only in memory is the caller's to look through.
+    /// No such record in these segments. The caller looks through what only memory has.
     NotHere,
 }
 
@@ -113,7 +114,7 @@ enum LookupStage {
     Times { target: Timestamp, search: IndexSearch<TimestampOffset> },
     /// A block of the offset index, to find where that offset is.
     Offsets { wanted: TimeWanted, search: IndexSearch<OffsetPosition> },
-    /// Batches.
+    /// Batches of records.
     Log { wanted: TimeWanted, at: u64, len: u64 },
 }
 
@@ -122,8 +123,8 @@ enum LookupStage {
 pub struct TimeLookup {
     plan: TimePlan,
     stage: LookupStage,
-    /// Of the segment that the log starts within, whose index may know a greater timestamp from below
-    /// the log start: the greatest that is not deleted.
+    /// Of the segment that the log starts within, whose index may know a greater timestamp from
+    /// below the log start: the greatest that is not deleted.
     in_first: Option<TimeAnswer>,
 }
 
@@ -155,7 +156,7 @@ impl TimeLookup {
         DiskCommand::Read { file, at, len, pattern: ReadPattern::Random }
     }
 
-    /// The file is not there: an index that the disk has not got to yet, or a segment that was deleted.
+    /// The file is missing: an index that is not written yet, or a segment that was deleted.
     pub fn on_missing(&mut self) -> TimeStep {
         match self.stage {
             LookupStage::Log { .. } => self.next_segment(),
@@ -173,7 +174,8 @@ impl TimeLookup {
             LookupStage::LastEntry(n) => {
                 let n = *n;
                 let segment = &mut self.plan.segments[n];
-                // An index that cannot be read says nothing: the segment is then searched from its start.
+                // An index that cannot be read says nothing: the segment is then searched from its
+                // start.
                 let last =
                     TimeIndex::new(bytes, segment.base, IndexTail::Trimmed).and_then(|index| index.last());
                 let last = last.ok().flatten();

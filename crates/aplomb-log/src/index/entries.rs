@@ -190,8 +190,8 @@ pub struct IndexBuilder<E> {
 }
 
 impl<E: LookupEntry> IndexBuilder<E> {
-    /// The index of a new segment. `max_bytes` is `segment.index.bytes`; there is always room for one
-    /// entry and those that closing may add.
+    /// The index of a new segment. `max_bytes` is `segment.index.bytes`; there is always room for
+    /// one entry and those that closing may add.
     #[must_use]
     pub fn new(base: Offset, max_bytes: u32) -> Self {
         Self::resume(base, max_bytes, 0, None)
@@ -200,7 +200,8 @@ impl<E: LookupEntry> IndexBuilder<E> {
     /// Continues an index file of `file_len` bytes that ends with the entry `last`.
     ///
     /// # Panics
-    /// If the length is no whole number of entries, or there is a last entry of none or none of some.
+    /// If the length is no whole number of entries, or there is a last entry of none or none of
+    /// some.
     #[must_use]
     pub fn resume(base: Offset, max_bytes: u32, file_len: u64, last: Option<E>) -> Self {
         assert!(file_len.is_multiple_of(E::LEN as u64), "an index is continued after a whole entry");
@@ -240,7 +241,8 @@ impl<E: LookupEntry> IndexBuilder<E> {
         self.at + self.pending.len() as u64
     }
 
-    /// Gives out what is to be written, and at which position of the file; no memory is kept for it.
+    /// Gives out what is to be written, and at which position of the file; no memory is kept for
+    /// it.
     pub fn take_unwritten(&mut self) -> Option<(u64, Bytes)> {
         if self.pending.is_empty() {
             return None;

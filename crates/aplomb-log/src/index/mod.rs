@@ -1,10 +1,10 @@
 //! A segment's indexes: by offset, by time, and of aborted transactions.
 //!
-//! Builders take what is appended and give out bytes to be written at a position in the index file; memory
-//! holds only what no disk has been given yet, the last entry and a count. Readers work on the bytes of the
-//! file and assume no more than Apache Kafka's format promises; what contradicts it is [`IndexDamaged`],
-//! and the caller rebuilds the index from the segment.
-//! Next: `segment.rs` for the two indexes of a segment together, which is what a log uses.
+//! Builders take what is appended and give out bytes to be written at a position in the index file;
+//! memory holds only what no disk has been given yet, the last entry and a count. Readers work on
+//! the bytes of the file and assume no more than Apache Kafka's format promises; what contradicts
+//! it is [`IndexDamaged`], and the caller rebuilds the index from the segment. Next: `segment.rs`
+//! for the two indexes of a segment together, which is what a log uses.
 
 mod aborted;
 mod entries;
@@ -28,8 +28,8 @@ pub use time::{TimeIndex, TimeIndexBuilder, TimestampOffset};
 pub enum IndexTail {
     /// Rolled or closed cleanly, or written by Aplomb: the file ends with its last entry.
     Trimmed,
-    /// The active segment of a broker that may have stopped uncleanly: trailing zero entries are space that
-    /// Apache Kafka had reserved, not entries.
+    /// The active segment of a broker that may have stopped uncleanly: trailing zero entries are
+    /// space that Apache Kafka had reserved, not entries.
     MaybePreallocated,
 }
 

@@ -1,8 +1,8 @@
 //! The offset index: where in the segment file an offset can be found from
 //! (`org.apache.kafka.storage.internals.log.OffsetIndex`).
 //!
-//! An entry is 8 bytes, big-endian: `int32 offset - base`, `int32 position`. Offsets strictly rise. A
-//! scan of the segment from the position of the greatest entry at or below an offset finds that
+//! An entry is 8 bytes, big-endian: `int32 offset - base`, `int32 position`. Offsets strictly rise.
+//! A scan of the segment from the position of the greatest entry at or below an offset finds that
 //! offset. Nothing more may be assumed: older brokers wrote sparser entries, and not every batch
 //! boundary has one. Next: `segment.rs` for when an entry is added.
 
@@ -90,8 +90,8 @@ impl OffsetIndex<'_> {
 }
 
 impl IndexSearch<OffsetPosition> {
-    /// Begins the search for the greatest entry at or below `target` in the index, of `len` bytes, of a
-    /// segment whose offsets lie in `base..end`.
+    /// Begins the search for the greatest entry at or below `target` in the index, of `len` bytes,
+    /// of a segment whose offsets lie in `base..end`.
     #[must_use]
     pub fn for_offset(base: Offset, len: u64, target: Offset, end: Offset) -> Self {
         Self::new(base, len, target.to_wire(), (Some(base.to_wire()), Some(end.to_wire())))

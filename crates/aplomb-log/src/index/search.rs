@@ -1,9 +1,9 @@
 //! A lookup in an index file that is not in memory, by a few small reads.
 //!
-//! A file of one or a few blocks is read whole. In a larger one a block is read where the entry should be
-//! if keys rose evenly between those that are known, then a block between it and the entry that it
-//! was too far from, and so on. What always holds: `low` is not above the target, and everything from
-//! `high` on is; two reads at least halve what lies in between.
+//! A file of one or a few blocks is read whole. In a larger one a block is read where the entry
+//! should be if keys rose evenly between those that are known, then a block between it and the
+//! entry that it was too far from, and so on. What always holds: `low` is not above the target, and
+//! everything from `high` on is; two reads at least halve what lies in between.
 
 use aplomb_model::Offset;
 
@@ -43,8 +43,8 @@ pub enum SearchStep<E> {
 }
 
 impl<E: LookupEntry> IndexSearch<E> {
-    /// Begins a search in the index, of `len` bytes, of the segment that begins at `base`. The keys of
-    /// its entries lie above `bounds.0` and not above `bounds.1`, as far as that is known.
+    /// Begins a search in the index, of `len` bytes, of the segment that begins at `base`. The keys
+    /// of its entries lie above `bounds.0` and not above `bounds.1`, as far as that is known.
     #[must_use]
     pub fn new(base: Offset, len: u64, target: i64, bounds: (Option<i64>, Option<i64>)) -> Self {
         let high = len / E::LEN as u64;
@@ -145,7 +145,8 @@ mod tests {
         builder.take_unwritten().map(|(_, bytes)| bytes.to_vec()).unwrap_or_default()
     }
 
-    /// Searches as the disk would be asked. Gives the entry, the reads, and the bytes that were read.
+    /// Searches as the disk would be asked. Gives the entry, the reads, and the bytes that were
+    /// read.
     fn search(index: &[u8], target: Offset, end: Option<Offset>) -> (Option<OffsetPosition>, usize, u64) {
         let bounds = (Some(BASE.to_wire() - 1), end.map(Offset::to_wire));
         let mut search = IndexSearch::new(BASE, index.len() as u64, target.to_wire(), bounds);

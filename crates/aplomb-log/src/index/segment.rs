@@ -1,10 +1,10 @@
-//! The offset index and the time index of one segment, as a log drives them: batch by batch, then a roll, a
-//! close, or a truncation.
+//! The offset index and the time index of one segment, as a log drives them: batch by batch, then a
+//! roll, a close, or a truncation.
 //!
-//! The rule is Apache Kafka's (`LogSegment.append`): when more than `index.interval.bytes` were appended since
-//! the last entry, the next batch gets one: its last offset and its start. The time index gets the greatest
-//! timestamp so far with it, and once more when the segment is rolled or closed.
-//! Next: `offset.rs` and `time.rs` for the bytes.
+//! The rule is Apache Kafka's (`LogSegment.append`): when more than `index.interval.bytes` were
+//! appended since the last entry, the next batch gets one: its last offset and its start. The time
+//! index gets the greatest timestamp so far with it, and once more when the segment is rolled or
+//! closed. Next: `offset.rs` and `time.rs` for the bytes.
 
 use aplomb_model::{Offset, Timestamp};
 
@@ -92,11 +92,12 @@ impl SegmentIndexes {
     /// Takes note of a batch that was appended, or found by a recovery scan.
     ///
     /// # Panics
-    /// If it does not lie behind the batches before it, or its offset does not fit ([`Self::must_roll`]).
+    /// If it does not lie behind the batches before it, or its offset does not fit
+    /// ([`Self::must_roll`]).
     pub fn on_append(&mut self, batch: BatchPosition) {
         self.observe(batch.max_timestamp, batch.last_offset);
-        // A full index takes nothing more. That is met only where several batches arrive in one append;
-        // the entries that exist stay true, and the segment rolls before the next append.
+        // A full index takes nothing more. That is met only where several batches arrive in one
+        // append; the entries that exist stay true, and the segment rolls before the next append.
         if self.since_last_entry > u64::from(self.interval_bytes) && !self.is_full() {
             self.offsets.push(OffsetPosition { offset: batch.last_offset, position: batch.position });
             self.push_greatest();
@@ -105,8 +106,8 @@ impl SegmentIndexes {
         self.since_last_entry += u64::from(batch.size);
     }
 
-    /// The segment ends here, by a roll or a clean close: adds the last time entry. What remains unwritten is
-    /// to be taken after this.
+    /// The segment ends here, by a roll or a clean close: adds the last time entry. What remains
+    /// unwritten is to be taken after this.
     pub fn on_close(&mut self) {
         self.push_greatest();
     }
@@ -117,14 +118,15 @@ impl SegmentIndexes {
         self.offsets.is_full() || self.times.is_full()
     }
 
-    /// Whether the segment has to roll before a batch that ends with `last_offset` is appended: an index is
-    /// full, or the offset is too far from the base.
+    /// Whether the segment has to roll before a batch that ends with `last_offset` is appended: an
+    /// index is full, or the offset is too far from the base.
     #[must_use]
     pub fn must_roll(&self, last_offset: Offset) -> bool {
         self.is_full() || !self.offsets.fits(last_offset)
     }
 
-    /// The greatest timestamp in the segment, and the last offset of its batch; `None` if no batch has one.
+    /// The greatest timestamp in the segment, and the last offset of its batch; `None` if no batch
+    /// has one.
     #[must_use]
     pub fn greatest_timestamp(&self) -> Option<TimestampOffset> {
         self.greatest

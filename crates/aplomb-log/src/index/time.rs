@@ -1,10 +1,10 @@
 //! The time index: from which offset on a timestamp can be found
 //! (`org.apache.kafka.storage.internals.log.TimeIndex`).
 //!
-//! An entry is 12 bytes, big-endian: `int64 timestamp`, `int32 offset - base`: the greatest timestamp
-//! of all batches so far, and the last offset of the batch that has it. Timestamps strictly rise,
-//! offsets do not fall, and the last entry of a closed segment has the segment's greatest timestamp.
-//! Next: `segment.rs` for when an entry is added.
+//! An entry is 12 bytes, big-endian: `int64 timestamp`, `int32 offset - base`: the greatest
+//! timestamp of all batches so far, and the last offset of the batch that has it. Timestamps
+//! strictly rise, offsets do not fall, and the last entry of a closed segment has the segment's
+//! greatest timestamp. Next: `segment.rs` for when an entry is added.
 
 use aplomb_model::{Offset, Timestamp};
 

@@ -1,9 +1,10 @@
-//! A partition's directory: `topic-partition`, and what it is renamed to when it is not served from here
-//! any more or not yet (`org.apache.kafka.storage.internals.log.LocalLog`, `parseTopicPartitionName`).
+//! A partition's directory: `topic-partition`, and what it is renamed to when it is not served from
+//! here any more or not yet (`org.apache.kafka.storage.internals.log.LocalLog`,
+//! `parseTopicPartitionName`).
 //!
-//! Apache Kafka refuses to start on a directory whose name it cannot parse. So no other form is ever
-//! written, and one that is found is reported with its name.
-//! Next: `top_level.rs` for what else a log directory holds.
+//! Apache Kafka refuses to start on a directory whose name it cannot parse. So no other form is
+//! ever written, and one that is found is reported with its name. Next: `top_level.rs` for what
+//! else a log directory holds.
 
 use aplomb_model::{TopicPartition, Uuid};
 
@@ -67,7 +68,8 @@ impl PartitionDir {
         Self { partition, role: DirectoryRole::Stray { id: hex(unique) } }
     }
 
-    /// The directory to build a partition's log in while another one serves; `unique` is a fresh random id.
+    /// The directory to build a partition's log in while another one serves; `unique` is a fresh
+    /// random id.
     #[must_use]
     pub fn future(partition: TopicPartition, unique: Uuid) -> Self {
         Self { partition, role: DirectoryRole::Future { id: hex(unique) } }
@@ -91,7 +93,8 @@ impl PartitionDir {
     /// Reads a directory's name.
     ///
     /// # Errors
-    /// [`NotAPartition`] if it is none of the four forms, or not in the way they are written (`t-01`).
+    /// [`NotAPartition`] if it is none of the four forms, or not in the way they are written
+    /// (`t-01`).
     pub fn parse(name: &str) -> Result<Self, NotAPartition> {
         Self::recognise(name).ok_or_else(|| NotAPartition(name.to_owned()))
     }

@@ -1,8 +1,8 @@
 //! What the files and directories of a log are called.
 //!
-//! One type owns each name, in both directions, so a test can close the circle: a name that parses is
-//! written again letter by letter. Nothing here touches a file.
-//! Next: [`crate::index`] for what the index files hold.
+//! One type owns each name, in both directions, so a test can close the circle: a name that parses
+//! is written again letter by letter. Nothing here touches a file. Next: [`crate::index`] for what
+//! the index files hold.
 
 mod directory;
 mod names;

@@ -1,9 +1,9 @@
 //! The files of a segment: `<base offset in 20 digits>.<kind>[.<suffix>]`
 //! (`org.apache.kafka.storage.internals.log.LogFileUtils`).
 //!
-//! A name is recognised only in the exact form in which it is written: anything else in a partition's
-//! directory is not ours and is left alone.
-//! Next: `directory.rs` for the directory around these files.
+//! A name is recognised only in the exact form in which it is written: anything else in a
+//! partition's directory is not ours and is left alone. Next: `directory.rs` for the directory
+//! around these files.
 
 use aplomb_disk_api::FileName;
 use aplomb_model::Offset;

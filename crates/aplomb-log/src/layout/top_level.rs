@@ -1,7 +1,7 @@
 //! What a log directory holds besides partitions, and how to tell the one from the other.
 //!
-//! Only these files are Aplomb's or Apache Kafka's; other plain files are left alone, other directories
-//! are reported (see `directory.rs` for why).
+//! Only these files are Aplomb's or Apache Kafka's; other plain files are left alone, other
+//! directories are reported (see `directory.rs` for why).
 
 use super::{NotAPartition, PartitionDir};
 
@@ -46,7 +46,8 @@ impl LogDirEntry {
     /// Says what a directory of that name is.
     ///
     /// # Errors
-    /// [`NotAPartition`] if it is nothing known: the broker must not start on it, as Apache Kafka would not.
+    /// [`NotAPartition`] if it is nothing known: the broker must not start on it, as Apache Kafka
+    /// would not.
     pub fn of_directory(name: &str) -> Result<Self, NotAPartition> {
         match name {
             CLUSTER_METADATA_DIR => Ok(Self::ClusterMetadata),

@@ -15,7 +15,7 @@ use crate::producers::{
 use crate::segments::ActiveSegment;
 use crate::tail::{TailBatch, TailFull};
 
-/// What has the limit that [`AppendError::TooLarge`] names first.
+/// As [`AppendError::TooLarge`] names it: a batch that no tail holds has an error code of its own.
 const TAIL: &str = "the memory tail";
 
 /// A batch that was admitted.
@@ -29,26 +29,27 @@ pub struct Appended {
     pub duplicate: bool,
 }
 
-/// Why a batch was not admitted. Nothing was changed, but that a full segment may have been closed.
+/// Why a batch was not admitted. The log is as it was, except that a full segment may have been
+/// closed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
     /// The producer's sequence is broken.
     #[error(transparent)]
     Sequence(#[from] SequenceError),
-    /// The disk is behind by the whole of its share of memory.
+    /// The disk has not written enough of what fills its share of memory.
     #[error("the memory tail is full: {waiting} wait for the disk")]
     TailFull {
-        /// What waits for the disk.
+        /// Bytes that wait for the disk.
         waiting: ByteCount,
     },
-    /// No tail will ever hold it, or no segment.
+    /// It fits into no tail, or into no segment.
     #[error("batch of {size} is larger than {limit}, the most that {what} can hold")]
     TooLarge {
-        /// The batch.
+        /// Bytes of the batch, header included.
         size: ByteCount,
-        /// The limit.
+        /// The most that fits.
         limit: ByteCount,
-        /// What has the limit.
+        /// Which of the two it does not fit.
         what: &'static str,
     },
     /// A transaction marker that came too late.
@@ -120,7 +121,7 @@ impl Log {
         self.append_stamped(&header, &batch[HEADER_SIZE..], now)
     }
 
-    /// Admits a batch that this broker made, control batches included, at the log's end.
+    /// Admits a batch of this broker's own, control batches included, at the log end offset.
     ///
     /// # Errors
     /// As for [`Self::append`], sequences apart.
@@ -192,7 +193,8 @@ impl Log {
         is_full || self.is_old(header.max_timestamp(), now) || active.indexes.must_roll(header.last_offset())
     }
 
-    /// By the records' own time, where they have one; otherwise by the clock since the segment was made.
+    /// By the records' own time, where they have one; otherwise by the clock since the segment was
+    /// made.
     fn is_old(&self, newest: Timestamp, now: Timestamp) -> bool {
         let active = self.segments.active();
         let age = match active.first_timestamp {
@@ -202,13 +204,14 @@ impl Log {
         age > self.config.segment_age_ms
     }
 
-    /// Closes the active segment and begins the next at the log's end. A decision in memory: producers wait for the new segment, and
-    /// what the old one still needs of the disk is asked for later (the lab's incident `roll` is what waiting here costs).
+    /// Closes the active segment and begins the next at the log's end. A decision in memory:
+    /// producers wait for the new segment, and what the old one still needs of the disk is asked
+    /// for later (the lab's incident `roll` is what waiting here costs).
     pub(super) fn roll(&mut self, now: Timestamp) {
         let base = self.end();
         if base == self.segments.active().base {
-            // An empty segment cannot be followed by another of the same name. Its index limits are the only reason to get
-            // here, and they are those of the next one as well.
+            // An empty segment cannot be followed by another of the same name. Its index limits are
+            // the only reason to get here, and they are those of the next one as well.
             return;
         }
         self.segments.active_mut().indexes.on_close();

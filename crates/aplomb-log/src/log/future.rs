@@ -1,12 +1,15 @@
-//! A log on its way to another disk: a copy of its files that follows it, and the moment in which it takes their place.
+//! A log's future replica on another disk (KIP-113): a copy of its files that catches up with it
+//! and then replaces it.
 //!
-//! What always holds: the copy's segments are the log's, byte for byte and of the same names, up to [`LogCopy::end`]; their indexes are made
-//! anew from the batches, each of which is checked on the way. What the source's files have is read from them; the rest comes from the tail.
-//! Nothing here waits: a [`CopyStep`] says what a disk is to be asked for.
+//! What always holds: the copy's segments are the log's, byte for byte and of the same names, up to
+//! [`LogCopy::end`]; their indexes are made anew from the batches, whose checksums are verified on
+//! the way. Bytes come from the source's files or, where these do not have them yet, from the tail.
+//! Nothing here waits: a [`CopyStep`] says what to ask a disk for.
 //!
-//! [`Log::relocate`] is the moment. It changes memory only, and only when what the copy lacks is a small end of the active segment that the tail
-//! holds: this goes into the memory of the other disk's share, the log goes on there, and the old share's memory is released.
-//! `aplomb-broker/src/shard/moves` decides when, and sees to the directories' names.
+//! [`Log::relocate`] replaces the log. It changes memory only, and only once the copy lacks no more
+//! than a small end of the active segment that the tail holds: these batches go into memory of the
+//! other disk's share, the log goes on there, and the old share's memory is released. The broker
+//! decides when, and renames the directories.
 
 use std::sync::Arc;
 
@@ -20,7 +23,8 @@ use crate::index::{AbortedTransaction, BatchPosition, SegmentIndexes};
 use crate::layout::{LEADER_EPOCH_CHECKPOINT, SegmentFile};
 use crate::tail::{BatchAt, LogEnd, TailShare};
 
-/// The most batches, and bytes, that are copied in memory at the moment of the change, while producers wait.
+/// The most that the copy may lack when it replaces the log: producers wait while this is copied in
+/// memory.
 const MOST_BATCHES: usize = 2_000;
 const MOST_BYTES: u64 = 512 << 10;
 
@@ -33,12 +37,12 @@ struct CopiedSegment {
     greatest: Option<aplomb_model::Timestamp>,
 }
 
-/// A copy of a log that grows.
+/// A copy of a log that still grows.
 #[derive(Debug)]
 pub struct LogCopy {
     directory: Box<str>,
     closed: Vec<CopiedSegment>,
-    /// The segment that is being copied, so many of its bytes that are there, and the offset behind them.
+    /// The segment that is being copied, how many of its bytes were, and the offset behind these.
     segment: Offset,
     at: u64,
     end: Offset,
@@ -46,7 +50,8 @@ pub struct LogCopy {
     unsynced: Vec<(Offset, SegmentFile)>,
     /// Segments that the log has deleted since they were copied.
     gone: Vec<Offset>,
-    /// What one read asks for at least: more where a batch is larger. And what the last one asked for.
+    /// What the next read asks for at least, where a batch is larger than usual, and what the last
+    /// one asked for.
     window: u32,
     asked: u32,
     bytes: u64,
@@ -61,11 +66,11 @@ pub enum CopyStep {
     Read(DiskCommand),
     /// Writes at the target.
     Write(Vec<DiskCommand>),
-    /// Nothing: it has all there is.
+    /// Nothing: it has all of the log so far.
     CaughtUp,
 }
 
-/// The source does not hold what it should.
+/// A source file does not hold the batch that the log should have there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("segment {segment} holds no batch at byte {at}: {why}")]
 pub struct CopyDamaged {
@@ -79,8 +84,8 @@ pub struct CopyDamaged {
 pub struct CopyState {
     /// The leader epochs.
     pub epochs: SmallFile,
-    /// Where snapshots of producers may lie at the source, the newest first. Wanted are all down to the first that is not above
-    /// [`Self::recovery_point`]; one that is missing is passed over.
+    /// At which offsets the source may have producer snapshots, the newest first. To be copied down
+    /// to the first at or below [`Self::recovery_point`]; missing ones are passed over.
     pub snapshots: Vec<Offset>,
     /// The recovery point that the copy will have.
     pub recovery_point: Offset,
@@ -108,10 +113,11 @@ impl Log {
         }
     }
 
-    /// The log goes on at the copy, in memory of `share`. Gives the files there that are no part of it any more.
+    /// The copy replaces the log, with memory of `share`. Gives its files that are no longer part
+    /// of the log.
     ///
     /// # Errors
-    /// The copy, when it is too early: it lacks more than can be made up for now, or the share has no room.
+    /// The copy, if it still lacks too much, or the share has no room.
     pub fn relocate(&mut self, copy: LogCopy, share: &Arc<TailShare>) -> Result<Vec<FileName>, Box<LogCopy>> {
         let from = LogEnd { segment_base: copy.segment, at: copy.at, offset: copy.end };
         if !copy.is_close_to(self) || copy.owes_closed() {
@@ -147,49 +153,49 @@ impl Log {
 }
 
 impl LogCopy {
-    /// The directory that it is in.
+    /// Where on the other disk it is.
     #[must_use]
     pub fn directory(&self) -> &str {
         &self.directory
     }
 
-    /// The directory has another name from here on.
+    /// Its directory was renamed.
     pub fn rename(&mut self, directory: &str) {
         self.directory = directory.into();
     }
 
-    /// The offset behind the last batch that it has.
+    /// The offset behind its last batch.
     #[must_use]
     pub fn end(&self) -> Offset {
         self.end
     }
 
-    /// Bytes of records that it has.
+    /// Bytes of its `.log` files.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// What its recovery point will be.
+    /// The recovery point that it will have.
     #[must_use]
     pub fn recovery_point(&self) -> Offset {
         self.recovery_point
     }
 
-    /// Whether a sync is owed to segments that are closed: [`Log::relocate`] wants that done before.
+    /// Whether closed segments still have to be synced, as [`Log::relocate`] requires.
     #[must_use]
     pub fn owes_closed(&self) -> bool {
         self.unsynced.iter().any(|(base, _)| *base != self.segment)
     }
 
-    /// Whether what it lacks is so little that [`Log::relocate`] may succeed.
+    /// Whether it lacks so little that [`Log::relocate`] may succeed.
     #[must_use]
     pub fn is_close_to(&self, log: &Log) -> bool {
         let active = log.segments.active();
         active.base == self.segment && active.size - self.at <= MOST_BYTES
     }
 
-    /// What comes next, of `most` bytes about.
+    /// The next step, of about `most` bytes.
     ///
     /// # Errors
     /// [`CopyDamaged`]
@@ -203,7 +209,7 @@ impl LogCopy {
             }
             closed.size
         } else {
-            // The log has deleted it.
+            // The log has deleted the segment.
             self.gone.push(self.segment);
             self.begin_next(log);
             return self.step(log, most);
@@ -232,7 +238,7 @@ impl LogCopy {
         Ok(CopyStep::Write(self.append(found.bytes, found.end, found.data)))
     }
 
-    /// The source has answered the last read. Gives the writes at the target.
+    /// Takes what the last read gave. Returns the writes at the target.
     ///
     /// # Errors
     /// [`CopyDamaged`]
@@ -279,7 +285,8 @@ impl LogCopy {
         Ok(())
     }
 
-    /// What is still to be written for a state that a sync makes whole: index entries of the present segment.
+    /// The index entries of the present segment that are not written yet; with them, a sync makes
+    /// the copy complete so far.
     pub fn take_index_writes(&mut self) -> Vec<DiskCommand> {
         let entries = [
             (SegmentFile::OffsetIndex, self.indexes.offsets.take_unwritten()),
@@ -293,13 +300,14 @@ impl LogCopy {
             .collect()
     }
 
-    /// The files that were written since the last time. The sync of them has to end before the next step.
+    /// The files written since the last call. Their sync has to end before the next step.
     pub fn take_sync(&mut self) -> Vec<FileName> {
         let unsynced = std::mem::take(&mut self.unsynced);
         unsynced.into_iter().map(|(base, kind)| self.file(kind, base)).collect()
     }
 
-    /// The state that goes with what is copied, as of now. What is copied reaches the recovery point; otherwise it is too early.
+    /// The state that goes with the copy so far; `None` while it does not reach the log's recovery
+    /// point.
     #[must_use]
     pub fn state(&mut self, log: &Log) -> Option<CopyState> {
         let recovery_point = log.recovery_point();
@@ -324,7 +332,7 @@ impl LogCopy {
         })
     }
 
-    /// A snapshot of the source's that the copy gets.
+    /// Takes a producer snapshot of the source.
     pub fn take_snapshot(&mut self, at: Offset, content: Bytes, log: &Log) -> DiskCommand {
         let is_base = log.segments.active().base == at || log.segments.closed().iter().any(|s| s.base == at);
         if !is_base {

@@ -1,8 +1,8 @@
 //! A partition's log. Start reading here.
 //!
-//! A [`Log`] is a pure state machine: it takes batches and the time, holds their bytes in the memory
-//! [`tail`](crate::tail), and owes its disk commands. An append completes in memory; a fetch says
-//! what it costs: memory now, a disk later, or nothing yet.
+//! A [`Log`] is a pure state machine: it takes batches and the time, holds their bytes in the
+//! memory [`tail`](crate::tail), and owes its disk commands. An append completes in memory; a fetch
+//! says what it costs: memory now, a disk later, or nothing yet.
 //!
 //! What always holds: log start offset <= high watermark <= log end offset; what is durable lies
 //! below the end; the tail has every byte that is not durable; segments, indexes, producers and
@@ -59,15 +59,15 @@ pub struct Log {
 /// The parts of a log, as recovery found them or as a new partition has them.
 #[derive(Debug)]
 pub struct LogParts {
-    /// The settings.
+    /// The topic's settings.
     pub config: LogConfig,
-    /// The segments.
+    /// All segments, up to the log end offset.
     pub segments: Segments,
     /// An empty tail that ends where the last segment does.
     pub tail: LogTail,
     /// The producers, up to the log end.
     pub producers: ProducerState,
-    /// The leader epochs.
+    /// Which leader wrote what, up to the log end offset.
     pub epochs: LeaderEpochs,
     /// The log start offset.
     pub start: Offset,
@@ -136,13 +136,13 @@ impl Log {
         })
     }
 
-    /// The offset of the next record.
+    /// The log end offset (LEO): the next record gets it.
     #[must_use]
     pub fn end(&self) -> Offset {
         self.tail.end().offset
     }
 
-    /// The first offset that may be read.
+    /// The log start offset: the first that may be read.
     #[must_use]
     pub fn start(&self) -> Offset {
         self.start
@@ -155,8 +155,8 @@ impl Log {
         self.high_watermark
     }
 
-    /// The in-sync replicas have everything below `to`: consumers may see it. The partition's leader
-    /// says so; an append does not.
+    /// The in-sync replicas have everything below `to`: consumers may see it. The partition's
+    /// leader says so; an append does not.
     ///
     /// # Panics
     /// If `to` lies below the high watermark or the log start offset, or above the log end offset.
@@ -169,7 +169,7 @@ impl Log {
         self.producers.on_high_watermark(to);
     }
 
-    /// The end of what consumers of decided transactions may see.
+    /// The last stable offset (LSO): READ_COMMITTED consumers see what lies below.
     #[must_use]
     pub fn last_stable_offset(&self) -> Offset {
         let unstable = self.producers.first_unstable_offset();
@@ -182,13 +182,13 @@ impl Log {
         self.tail.durable_end()
     }
 
-    /// After an unclean stop, reading begins here.
+    /// The recovery point: after an unclean stop, the log is read from here on.
     #[must_use]
     pub fn recovery_point(&self) -> Offset {
         self.owed.recovery_point()
     }
 
-    /// Whether a round of syncs has said that the log's directory and a segment are on the disk.
+    /// Whether the log's directory and a segment outlive a power cut.
     #[must_use]
     pub fn has_files(&self) -> bool {
         self.owed.has_files()
@@ -200,18 +200,18 @@ impl Log {
         self.segments.size()
     }
 
-    /// The settings.
+    /// The topic's settings as they are now.
     #[must_use]
     pub fn config(&self) -> &LogConfig {
         &self.config
     }
 
-    /// Takes new settings; they hold from the next append on.
+    /// Takes new settings, which hold from the next append on.
     pub fn configure(&mut self, config: LogConfig) {
         self.config = config;
     }
 
-    /// The segments.
+    /// All segments, as far as memory knows them.
     #[must_use]
     pub fn segments(&self) -> &Segments {
         &self.segments
@@ -244,24 +244,24 @@ impl Log {
         self.tail.doubt();
     }
 
-    /// What is known of producers.
+    /// The idempotent and transactional producers of the log.
     #[must_use]
     pub fn producers(&self) -> &ProducerState {
         &self.producers
     }
 
-    /// The epoch of the last leader that is known.
+    /// The latest leader epoch.
     #[must_use]
     pub fn latest_epoch(&self) -> Option<LeaderEpoch> {
         self.epochs.latest().map(|latest| latest.epoch)
     }
 
-    /// Forgets producers that were not heard of for too long.
+    /// Forgets producers that have been idle for `producer.id.expiration.ms`.
     pub fn expire_producers(&mut self, now: Timestamp) {
         self.producers.expire(now, Duration::from_millis(self.config.producer_expiration_ms));
     }
 
-    /// Which epochs wrote what.
+    /// Which leader epoch wrote which offsets.
     #[must_use]
     pub fn epochs(&self) -> &LeaderEpochs {
         &self.epochs

@@ -2,10 +2,10 @@
 //! files of a checkpoint, and how far the disk has come.
 //!
 //! What always holds: the recovery point in the checkpoint file <= the recovery point <= what the
-//! last checkpoint covered. A checkpoint moves the recovery point to where the checkpoint **before**
-//! it was: between the two lie the batches that a producer may still send again, and recovery,
-//! which reads from the recovery point on, has to know them all (a snapshot remembers only the last
-//! of each producer).
+//! last checkpoint covered. A checkpoint moves the recovery point to where the checkpoint
+//! **before** it was: between the two lie the batches that a producer may still send again, and
+//! recovery, which reads from the recovery point on, has to know them all (a snapshot remembers
+//! only the last of each producer).
 
 use aplomb_disk_api::{DiskCommand, SmallFile};
 use aplomb_model::Offset;

@@ -1,8 +1,8 @@
-//! Reading: what a fetch costs. Memory now ([`Fetched::Hot`]), a disk later ([`Fetched::Cold`]), or nothing yet
-//! ([`Fetched::CaughtUp`]).
+//! Reading: what a fetch costs. Memory now ([`Fetched::Hot`]), a disk later ([`Fetched::Cold`]), or
+//! nothing yet ([`Fetched::CaughtUp`]).
 //!
-//! The tail answers whatever it still has. What it does not have is durable, so the files have it, and a plan for reading them stays
-//! right while the log goes on.
+//! The tail answers whatever it still has. What it does not have is durable, so the files have it,
+//! and a plan for reading them stays right while the log goes on.
 
 use std::collections::VecDeque;
 
@@ -25,11 +25,11 @@ pub enum Fetched {
         /// The offset behind the last batch.
         next: Offset,
     },
-    /// The disk has them; how to read them there.
+    /// The disk has them: a plan for reading them there.
     Cold(ColdPlan),
-    /// There is nothing at or above the wanted offset that may be seen.
+    /// No visible record has the wanted offset or a higher one.
     CaughtUp,
-    /// Readers hold as much as they may: to be tried again when they have let go of some.
+    /// Readers hold all the memory that they may: to be tried again once they release some.
     NoMemory,
 }
 
@@ -38,7 +38,7 @@ pub enum Fetched {
 pub enum TimeFound {
     /// The answer, if there is such a record.
     Hot(Option<TimeAnswer>),
-    /// The disk has to be asked. When it has nothing, [`Log::find_time_in_tail`] has the last word.
+    /// The disk has to be asked. If it finds nothing, [`Log::find_time_in_tail`] decides.
     Cold(Box<TimeLookup>),
 }
 
@@ -101,13 +101,13 @@ impl Log {
         }
     }
 
-    /// A plan has been carried out: the reader will go on there.
+    /// A plan was carried out: its reader will go on where it ended.
     pub fn on_cold_read(&mut self, segment: Offset, found: &ColdRecords) {
         self.readers.remember(found.next, segment, found.next_position);
     }
 
-    /// Where to read on when the segment that holds `from` has nothing there: compaction leaves such gaps. `None` when that was the
-    /// last one.
+    /// Where to read on if the segment that holds `from` has no record at or above it: compaction
+    /// leaves such gaps. `None` if it is the last segment.
     #[must_use]
     pub fn segment_after(&self, from: Offset) -> Option<Offset> {
         self.segments.closed_holding(from).map(|place| self.segments.end_of_closed(place))
@@ -145,7 +145,8 @@ impl Log {
     }
 
     fn times(&self, wanted: TimeWanted) -> VecDeque<SegmentTimes> {
-        // What is known of a segment counts deleted records as well, which must not be the greatest.
+        // What is known of a segment counts deleted records as well, which must not be the
+        // greatest.
         let counts = |base| wanted != TimeWanted::Greatest || base >= self.start;
         let times = |(base, end), size, (index_len, time_index_len): (u64, u64), max| SegmentTimes {
             base,
@@ -175,7 +176,7 @@ impl Log {
         all
     }
 
-    /// The aborted transactions of which records lie in `from..upper`.
+    /// The aborted transactions with records in `from..upper`.
     #[must_use]
     pub fn aborted_transactions(&self, from: Offset, upper: Offset) -> Vec<(ProducerId, Offset)> {
         let closed = self.segments.closed();

@@ -1,7 +1,8 @@
-//! What can go: whole segments from the oldest on, by the log start, by size and by age (`UnifiedLog.deleteOldSegments`).
+//! Which segments are deleted: the oldest ones, by log start offset, by size and by age
+//! (`UnifiedLog.deleteOldSegments`).
 //!
-//! Deleting is a decision in memory. The files are renamed and freed by the disk, in its own time; only what is durable can go, so that no write
-//! is under way to a file that is about to vanish.
+//! Deleting is a decision in memory; the disk renames and frees the files in its own time. Only
+//! durable segments are deleted, so that no write is under way to a file that vanishes.
 
 use aplomb_disk_api::{DiskCommand, FileName, ReadPattern};
 use aplomb_model::{Offset, Timestamp};
@@ -15,18 +16,21 @@ use crate::segments::Segment;
 /// What retention wants next.
 #[derive(Debug, Default)]
 pub struct Retention {
-    /// Renames that take the files out of the log, each with the name to delete later (`file.delete.delay.ms`).
+    /// Renames that take the files out of the log, each with the name to delete later
+    /// (`file.delete.delay.ms`).
     pub doomed: Vec<(DiskCommand, FileName)>,
-    /// How many segments went.
+    /// How many segments were deleted.
     pub segments: usize,
-    /// A segment stays because it is the last of which the disk surely has a file: after a round of syncs it may go.
+    /// A segment stays because it may be the only one whose file outlives a power cut: to be tried
+    /// again after a round of syncs.
     pub waits_for_name: bool,
-    /// A time index whose last entry has to be read before the next decision: the segment's base, and how.
+    /// A time index whose last entry has to be read before the next decision: the segment's base,
+    /// and how.
     pub look_up: Option<(Offset, DiskCommand)>,
 }
 
 impl Log {
-    /// Deletes what may go at `now`.
+    /// Deletes the segments that retention gives up at `now`.
     pub fn apply_retention(&mut self, now: Timestamp) -> Retention {
         let mut retention = Retention::default();
         let mut count = self.below_start();
@@ -48,7 +52,7 @@ impl Log {
             }
         }
         let durable = count.min(self.deletable());
-        // An empty log is known to end where it does by the name of its only file.
+        // The name of its only file says where an empty log ends.
         let unnamed = !self.owed.has_files_of(self.segments.active().base);
         let count = durable.min(self.segments.closed().len() - usize::from(unnamed && durable > 0));
         retention.waits_for_name = count < durable;
@@ -57,8 +61,8 @@ impl Log {
         }
         let gone = self.segments.remove_oldest(count);
         self.raise_start(self.segments.first_base());
-        // The start may have been there before, when the disk did not have all of it yet. What the tail kept of a file that is gone would be
-        // taken for the log's beginning after a crash.
+        // The log start may have been here before, while the tail still held bytes of these
+        // segments. After a crash they would be taken for the log's beginning.
         self.tail.release_below(self.start);
         retention.segments = gone.len();
         for segment in &gone {
@@ -67,7 +71,8 @@ impl Log {
         retention
     }
 
-    /// Moves the log start up (DeleteRecords). Whole segments below it go with the next [`Self::apply_retention`].
+    /// Raises the log start offset (DeleteRecords). The next [`Self::apply_retention`] deletes
+    /// whole segments below it.
     ///
     /// # Panics
     /// If `start` lies above the high watermark.
@@ -137,9 +142,9 @@ impl Log {
         active.size > 0 && self.config.is_expired(newest, now)
     }
 
-    /// How many closed segments lie below the high watermark and are wholly covered by a checkpoint:
-    /// durable, with all of their indexes, and with a snapshot of the producers at their end, since
-    /// recovery can find producers again only in what is there.
+    /// How many closed segments lie below the high watermark and are covered by a checkpoint: they,
+    /// their indexes and a snapshot of producers at their end are durable. Without that snapshot
+    /// recovery could not find the producers of deleted records again.
     fn deletable(&self) -> usize {
         let below = self.tail.durable_end().min(self.owed.checkpointed()).min(self.high_watermark);
         (0..self.segments.closed().len())
@@ -163,7 +168,8 @@ impl Log {
     }
 
     fn doom(&self, segment: &Segment, out: &mut Vec<(DiskCommand, FileName)>) {
-        // A name that is missing (an index, a snapshot at the base) is no fault to the disk.
+        // Some of these names may be missing (a snapshot at the base), which is no fault of the
+        // disk.
         let exists = |file: &SegmentFile| *file != SegmentFile::TxnIndex || !segment.aborted.is_empty();
         for file in SegmentFile::ALL.into_iter().filter(exists) {
             let from = self.segments.file(file, segment.base);
@@ -174,8 +180,8 @@ impl Log {
 }
 
 enum Age {
-    /// So many of the oldest are too old.
+    /// So many segments, from the oldest on, are over `retention.ms`.
     Over(usize),
-    /// So many are, and the next one is not known.
+    /// The same, and the age of the next one has to be looked up.
     Unknown { place: usize, old: usize },
 }

@@ -72,8 +72,8 @@ impl Log {
         SyncPart { files, covers: self.end() }
     }
 
-    /// Takes what a checkpoint needs beyond [`Self::begin_sync`], at the same moment: index files to
-    /// sync, and state to publish.
+    /// Takes what a checkpoint needs beyond [`Self::begin_sync`], at the same moment: index files
+    /// to sync, and state to publish.
     pub fn begin_checkpoint(&mut self, sync: &mut SyncPart) -> CheckpointPart {
         let mut part = CheckpointPart::default();
         for (base, kind) in self.owed.begin_checkpoint() {

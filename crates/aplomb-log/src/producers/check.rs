@@ -1,9 +1,9 @@
 //! Whether a batch or a marker may be appended, given what is known of its producer
 //! (`org.apache.kafka.storage.internals.log.ProducerAppendInfo`).
 //!
-//! Only a leader asks: what replication or recovery brings was checked before. Every refusal is named by
-//! what is wrong; its code is chosen in the `From` at the end of its type.
-//! Next: `state.rs`, which asks and then applies.
+//! Only a leader asks: what replication or recovery brings was checked before. Every refusal is
+//! named by what is wrong; its code is chosen in the `From` at the end of its type. Next:
+//! `state.rs`, which asks and then applies.
 
 use aplomb_model::{ErrorCode, Offset, ProducerEpoch, ProducerId, Timestamp};
 
@@ -15,8 +15,8 @@ use super::transaction::TransactionMarker;
 pub enum AppendOrigin {
     /// A client's Produce: sequence numbers are checked, repetitions recognised.
     Client,
-    /// The broker's own group coordinator, whose batches for a producer all begin at sequence 0: only their
-    /// epoch is checked.
+    /// The broker's own group coordinator, whose batches for a producer all begin at sequence 0:
+    /// only their epoch is checked.
     Coordinator,
 }
 
@@ -59,7 +59,8 @@ pub enum SequenceError {
         /// The batch's first sequence number.
         sequence: i32,
     },
-    /// Something between the last batch and this one is missing, or this one is too old to be remembered.
+    /// Something between the last batch and this one is missing, or this one is too old to be
+    /// remembered.
     #[error("sequence {sequence} of producer {} does not follow {last}", producer.to_wire())]
     OutOfOrder {
         /// Whose batch.
@@ -96,7 +97,8 @@ impl From<&SequenceError> for ErrorCode {
 pub enum MarkerEpochRule {
     /// Versions 0 and 1: the epoch of the transaction's records, or a later one.
     NotBelow,
-    /// Version 2: the coordinator raises the epoch for each marker, so an equal one is late or repeated.
+    /// Version 2: the coordinator raises the epoch for each marker, so an equal one is late or
+    /// repeated.
     Above,
 }
 
@@ -173,7 +175,8 @@ pub(super) fn check_batch(
 fn check_sequence(entry: &ProducerEntry, batch: &ProducerBatch) -> Result<(), SequenceError> {
     let (producer, sequence) = (batch.producer, batch.base_sequence);
     if entry.epoch() == NO_EPOCH {
-        // Retention or DeleteRecords may have removed all that the producer wrote: any number will do.
+        // Retention or DeleteRecords may have removed all that the producer wrote: any number will
+        // do.
         return Ok(());
     }
     if batch.epoch != entry.epoch() {
@@ -196,8 +199,9 @@ pub(super) fn check_marker(
     let (producer, epoch, current) = (marker.producer, marker.epoch, entry.epoch());
     let high_enough = match rule {
         MarkerEpochRule::NotBelow => epoch >= current,
-        // An equal epoch without an open transaction repeats a marker that is in the log already. The
-        // highest epoch cannot be raised any more, and must not leave a transaction open for ever.
+        // An equal epoch without an open transaction repeats a marker that is in the log already.
+        // The highest epoch cannot be raised any more, and must not leave a transaction open for
+        // ever.
         MarkerEpochRule::Above => {
             let repeated = entry.open_transaction().is_none() || epoch.0 == i16::MAX;
             epoch > current || (epoch == current && repeated)

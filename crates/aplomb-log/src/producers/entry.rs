@@ -1,8 +1,8 @@
 //! What is known of one producer: its epoch, its last five batches, its open transaction
 //! (`org.apache.kafka.storage.internals.log.ProducerStateEntry`).
 //!
-//! Five, because a producer has at most five requests under way to a broker, and any of them may be sent
-//! again. Next: `check.rs` for what follows from it.
+//! Five, because a producer has at most five requests under way to a broker, and any of them may be
+//! sent again. Next: `check.rs` for what follows from it.
 
 use aplomb_model::batch::BatchHeader;
 use aplomb_model::{Offset, ProducerEpoch, ProducerId, Timestamp};
@@ -134,7 +134,8 @@ impl ProducerEntry {
         self.coordinator_epoch
     }
 
-    /// When the producer was last heard of: its last batch's greatest timestamp, or its last marker's.
+    /// When the producer was last heard of: its last batch's greatest timestamp, or its last
+    /// marker's.
     #[must_use]
     pub fn last_timestamp(&self) -> Timestamp {
         self.last_timestamp

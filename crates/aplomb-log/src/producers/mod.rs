@@ -1,10 +1,10 @@
 //! What a partition remembers of its idempotent and transactional producers.
 //!
-//! It answers two questions: may this batch be appended, or was it already (`check.rs`); and up to where is
-//! the log decided, for READ_COMMITTED readers (`state.rs`). It is rebuilt from a snapshot file
-//! (`snapshot.rs`) and the batches after it, and then fed every batch that is appended.
-//! A partition without such producers holds no memory beyond [`ProducerState`] itself.
-//! Next: `state.rs`.
+//! It answers two questions: may this batch be appended, or was it already (`check.rs`); and up to
+//! where is the log decided, for READ_COMMITTED readers (`state.rs`). It is rebuilt from a snapshot
+//! file (`snapshot.rs`) and the batches after it, and then fed every batch that is appended. A
+//! partition without such producers holds no memory beyond [`ProducerState`] itself. Next:
+//! `state.rs`.
 
 mod check;
 mod entry;

@@ -1,11 +1,11 @@
 //! The producer snapshot file: `<offset>.snapshot`, state up to that offset, exclusive
 //! (`ProducerStateManager.readSnapshot` and `writeSnapshot`, schema `ProducerSnapshot.json`).
 //!
-//! Big-endian: `int16 version 1`, `uint32 crc` (CRC-32C of all that follows it), `int32 count`, then 46 bytes a
-//! producer: `int64 producerId, int16 epoch, int32 lastSequence, int64 lastOffset, int32 offsetDelta,
-//! int64 timestamp, int32 coordinatorEpoch, int64 currentTxnFirstOffset`; -1 where there is nothing. Only the
-//! last batch of a producer is kept. A bad snapshot is deleted and the one before it used.
-//! Next: `state.rs`.
+//! Big-endian: `int16 version 1`, `uint32 crc` (CRC-32C of all that follows it), `int32 count`,
+//! then 46 bytes a producer: `int64 producerId, int16 epoch, int32 lastSequence, int64 lastOffset,
+//! int32 offsetDelta, int64 timestamp, int32 coordinatorEpoch, int64 currentTxnFirstOffset`; -1
+//! where there is nothing. Only the last batch of a producer is kept. A bad snapshot is deleted and
+//! the one before it used. Next: `state.rs`.
 
 use aplomb_model::batch::crc32c;
 use aplomb_model::{Offset, ProducerEpoch, ProducerId, Timestamp};
@@ -83,8 +83,8 @@ pub fn encode_snapshot<'a>(
 /// Reads a snapshot.
 ///
 /// # Errors
-/// [`SnapshotError`] if it is damaged or of an unknown version. Memory is taken only for producers that are
-/// really there.
+/// [`SnapshotError`] if it is damaged or of an unknown version. Memory is taken only for producers
+/// that are really there.
 pub fn parse_snapshot(bytes: &[u8]) -> Result<Vec<(ProducerId, ProducerEntry)>, SnapshotError> {
     let cut = SnapshotError::Cut { len: bytes.len() };
     let mut fields = Fields(bytes);
@@ -139,9 +139,10 @@ impl Fields<'_> {
     }
 }
 
-/// Which snapshot to load for a log of `log_start..log_end`: the newest that is neither above its end nor below its start. One at
-/// its start counts too, which Apache Kafka leaves out: what it says of producers whose records were deleted is still what a
-/// retry is told apart by. A bad one is left out and the question asked again.
+/// Which snapshot to load for a log of `log_start..log_end`: the newest that is neither above its
+/// end nor below its start. One at its start counts too, which Apache Kafka leaves out: what it
+/// says of producers whose records were deleted is still what a retry is told apart by. A bad one
+/// is left out and the question asked again.
 #[must_use]
 pub fn snapshot_to_load(
     snapshots: impl IntoIterator<Item = Offset>,

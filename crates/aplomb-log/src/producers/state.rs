@@ -1,10 +1,10 @@
 //! The producers of one partition and their transactions
 //! (`org.apache.kafka.storage.internals.log.ProducerStateManager`).
 //!
-//! A leader calls [`ProducerState::check`] and, once the batch has its offsets, [`ProducerState::apply`].
-//! Replication and recovery only apply, or let [`ProducerState::replay`] sort batches and markers out.
-//! Holds: an entry's open transaction is in `open`, and nothing else is.
-//! Next: `check.rs` for the rules, `snapshot.rs` for the file.
+//! A leader calls [`ProducerState::check`] and, once the batch has its offsets,
+//! [`ProducerState::apply`]. Replication and recovery only apply, or let [`ProducerState::replay`]
+//! sort batches and markers out. Holds: an entry's open transaction is in `open`, and nothing else
+//! is. Next: `check.rs` for the rules, `snapshot.rs` for the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -38,8 +38,8 @@ impl ProducerState {
         Self { end: start, snapshot_at: start, ..Self::default() }
     }
 
-    /// The state of a snapshot taken at `at`, without the producers that have been idle for `expire_after`
-    /// (`producer.id.expiration.ms`). The batches from `at` on are to be replayed.
+    /// The state of a snapshot taken at `at`, without the producers that have been idle for
+    /// `expire_after` (`producer.id.expiration.ms`). The batches from `at` on are to be replayed.
     #[must_use]
     pub fn restore(
         at: Offset,
@@ -78,8 +78,8 @@ impl ProducerState {
         }
     }
 
-    /// Takes note of a batch of records that was appended at `base_offset`. Nothing is checked here: what is
-    /// in the log is true.
+    /// Takes note of a batch of records that was appended at `base_offset`. Nothing is checked
+    /// here: what is in the log is true.
     pub fn apply(&mut self, batch: &ProducerBatch, base_offset: Offset, max_timestamp: Timestamp) {
         let last_offset = base_offset.plus(u64::from(batch.last_offset_delta));
         let entry = self.entry(batch.producer);
@@ -97,8 +97,8 @@ impl ProducerState {
         self.advance_to(last_offset.next());
     }
 
-    /// Takes note of a transaction marker that was appended. `None` if no transaction was open: such a
-    /// marker changes nothing for readers.
+    /// Takes note of a transaction marker that was appended. `None` if no transaction was open:
+    /// such a marker changes nothing for readers.
     pub fn complete(&mut self, marker: &TransactionMarker) -> Option<CompletedTransaction> {
         let TransactionMarker { producer, epoch, end, offset, timestamp } = *marker;
         self.advance_to(offset.next());
@@ -114,8 +114,8 @@ impl ProducerState {
         })
     }
 
-    /// Takes note of any batch found in the log. `marker` is a control batch's record, if it is a transaction
-    /// marker; a compacted log may have emptied the batch.
+    /// Takes note of any batch found in the log. `marker` is a control batch's record, if it is a
+    /// transaction marker; a compacted log may have emptied the batch.
     pub fn replay(
         &mut self,
         header: &BatchHeader,
@@ -151,8 +151,9 @@ impl ProducerState {
         self.end
     }
 
-    /// The first offset that READ_COMMITTED readers must not see yet: of a transaction that is open, or whose
-    /// marker is not replicated. `None` if everything is decided. May lie below the log's start.
+    /// The first offset that READ_COMMITTED readers must not see yet: of a transaction that is
+    /// open, or whose marker is not replicated. `None` if everything is decided. May lie below the
+    /// log's start.
     #[must_use]
     pub fn first_unstable_offset(&self) -> Option<Offset> {
         let open = self.open.first().map(|(first, _)| *first);
@@ -165,8 +166,8 @@ impl ProducerState {
         self.unreplicated.retain(|(_, last)| *last >= high_watermark);
     }
 
-    /// The log now starts at `start`. Producers are kept, although their batches may be gone: sequence
-    /// numbers go on.
+    /// The log now starts at `start`. Producers are kept, although their batches may be gone:
+    /// sequence numbers go on.
     pub fn on_log_start(&mut self, start: Offset) {
         self.on_high_watermark(start);
         if self.end < start {
@@ -175,8 +176,8 @@ impl ProducerState {
         }
     }
 
-    /// Forgets producers that have been idle for `idle_for`, but none with an open transaction. Returns how
-    /// many.
+    /// Forgets producers that have been idle for `idle_for`, but none with an open transaction.
+    /// Returns how many.
     pub fn expire(&mut self, now: Timestamp, idle_for: Duration) -> usize {
         let before = self.producers.len();
         self.producers.retain(|_, entry| {
@@ -187,8 +188,9 @@ impl ProducerState {
         before - self.producers.len()
     }
 
-    /// The file to be written at a roll, a close or after recovery: producer state up to the offset in its
-    /// name ([`crate::layout::SegmentFile::Snapshot`]), and its bytes. `None` if there is one at that offset.
+    /// The file to be written at a roll, a close or after recovery: producer state up to the offset
+    /// in its name ([`crate::layout::SegmentFile::Snapshot`]), and its bytes. `None` if there is
+    /// one at that offset.
     pub fn take_snapshot(&mut self) -> Option<(Offset, Bytes)> {
         if self.end <= self.snapshot_at {
             return None;
@@ -225,8 +227,8 @@ impl ProducerState {
         self.producers.get(&producer).map(Box::as_ref)
     }
 
-    /// Whether that incarnation of a producer has a transaction open here, so that its next batch need not be
-    /// verified with the transaction coordinator.
+    /// Whether that incarnation of a producer has a transaction open here, so that its next batch
+    /// need not be verified with the transaction coordinator.
     #[must_use]
     pub fn has_open_transaction(&self, producer: ProducerId, epoch: ProducerEpoch) -> bool {
         self.producer(producer)

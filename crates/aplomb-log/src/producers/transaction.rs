@@ -31,8 +31,8 @@ pub struct CompletedTransaction {
     pub last_offset: Offset,
     /// Whether its records count.
     pub committed: bool,
-    /// Up to where the log is decided after it: where the earliest other open transaction begins, or the
-    /// offset after the marker.
+    /// Up to where the log is decided after it: where the earliest other open transaction begins,
+    /// or the offset after the marker.
     pub last_stable_offset: Offset,
 }
 

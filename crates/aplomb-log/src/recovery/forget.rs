@@ -1,8 +1,8 @@
-//! Lines of checkpoint files that nobody should find any more.
+//! Removes deleted partitions from the checkpoint files of a log directory.
 //!
-//! The files name partitions by topic and number. A line that outlives its partition would be taken for the next partition of that name: its
-//! recovery point and its log start would hide, or cost, records. So a name is taken out of the files before a directory of
-//! that name is made.
+//! The files name partitions by topic and number. A line that outlives its partition would be taken
+//! for the next partition of that name: its recovery point and its log start would hide, or cost,
+//! records. So the name is removed from the files before a directory of that name is made.
 
 use aplomb_disk_api::{DiskError, FileName, PatientDisk, SmallFile};
 use aplomb_model::TopicPartition;
@@ -16,10 +16,10 @@ const LARGEST: usize = 512 << 20;
 /// A checkpoint file that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForgetError {
-    /// The disk.
+    /// The disk does not give it.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// What is in the file.
+    /// It is not as a checkpoint file should be.
     #[error("{file}: {error}")]
     Checkpoint {
         /// The file.
@@ -29,7 +29,8 @@ pub enum ForgetError {
     },
 }
 
-/// The checkpoint files of a log directory that name partitions which are `gone`, without those. To be published.
+/// The checkpoint files of a log directory that name `deleted` partitions, without these, to be
+/// published.
 ///
 /// # Errors
 /// [`ForgetError`]: a file cannot be read.

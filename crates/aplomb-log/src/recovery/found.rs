@@ -1,4 +1,5 @@
-//! What a partition's directory holds, and the tidying up of what a crash left half done (log-format: suffixes).
+//! What a partition's directory holds, and the tidying up of what a crash left half done
+//! (log-format: suffixes).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,8 +77,8 @@ impl Found {
     }
 }
 
-/// Deletes what was to be deleted, finishes compactions that had got as far as `.swap`, and removes indexes without a log. True if
-/// anything was changed.
+/// Deletes `.deleted` files, finishes compactions that got as far as `.swap`, and removes indexes
+/// without a log. True if anything was changed.
 fn tidy(disk: &dyn PatientDisk, directory: &str, entries: &[Entry]) -> Result<bool, DiskError> {
     let file = |name: &str| FileName::new(format!("{directory}/{name}"));
     let parsed =

@@ -15,12 +15,12 @@ use crate::producers::ProducerState;
 use crate::segments::{ActiveSegment, Segments};
 use crate::tail::{LogEnd, LogTail};
 
-/// A log that goes on.
+/// What loading gives.
 #[derive(Debug)]
 pub struct Loaded {
     /// The log; its tail is empty.
     pub log: Log,
-    /// How it was got.
+    /// What was done to get it.
     pub report: LoadReport,
 }
 
@@ -36,7 +36,8 @@ pub fn load(disk: &dyn PatientDisk, request: &LoadRequest) -> Result<Loaded, Loa
         let mut loader = Loader::new(disk, request, found, &mut report)?;
         match loader.run(newest_snapshot)? {
             Outcome::Log(log) => return Ok(Loaded { log: *log, report }),
-            // The files end before the producer snapshot that was begun with: begin again with one that they reach.
+            // The files end before the producer snapshot that was begun with: begin again with one
+            // that they reach.
             Outcome::SnapshotAhead(end) => newest_snapshot = end,
         }
     }
@@ -56,7 +57,8 @@ impl Loader<'_> {
         let bound = if self.request.clean {
             newest_snapshot
         } else {
-            // A snapshot where the first segment begins is as good: nothing before that can be read again.
+            // A snapshot where the first segment begins is as good: nothing before that can be read
+            // again.
             let first = *self.found.segments.keys().next().expect("there is one");
             newest_snapshot.min(self.request.recovery_point.max(first))
         };
@@ -85,9 +87,10 @@ impl Loader<'_> {
             let from = resume.take().unwrap_or_default();
             let read = self.read_segment(base, next, &found, from, &mut producers)?;
             (cut, end) = (read.cut, read.end);
-            let known = end.max(self.request.log_start); // what lies before is gone anyway
+            let known = end.max(self.request.log_start); // what lies before is deleted anyway
             if let Some(next) = next.filter(|next| !cut && known < *next && self.may_not_have_gaps()) {
-                // The power went before the end of this segment was synced, and after the next one was written.
+                // The power was cut after the next segment was written, and before the end of this
+                // one was synced.
                 self.report.remarks.push(format!(
                     "{}: records from {end} to {next} are missing, and what is behind them goes",
                     self.request.directory
@@ -124,8 +127,9 @@ impl Loader<'_> {
         self.finish(active, producers, end)
     }
 
-    /// The first segment whose batches are read: the last one after a clean stop, the one with the recovery point otherwise. One that ends
-    /// there counts: it may have been closed after that checkpoint, and its indexes then lack their last entries.
+    /// The first segment whose batches are read: the last one after a clean stop, the one with the
+    /// recovery point otherwise. One that ends there counts: it may have been closed after that
+    /// checkpoint, and its indexes then lack their last entries.
     fn first_read(&self, last_base: Offset) -> Offset {
         if self.request.clean {
             return last_base;
@@ -134,7 +138,8 @@ impl Loader<'_> {
         holding.map_or_else(|| *self.found.segments.keys().next().expect("there is one"), |(base, _)| *base)
     }
 
-    /// Whether a gap between segments is damage: compaction leaves gaps, and so may have what was there before a clean stop.
+    /// Whether a gap between segments is damage: compaction leaves gaps, and so may have what was
+    /// there before a clean stop.
     fn may_not_have_gaps(&self) -> bool {
         !self.request.clean && !self.request.config.compacts
     }
@@ -162,7 +167,8 @@ impl Loader<'_> {
         for at in &ahead {
             self.disk.remove(&self.file(SegmentFile::Snapshot, *at))?;
         }
-        // Those that nothing needs any more go with the next checkpoint, and not now, while somebody waits for the broker.
+        // Snapshots that are not needed any more are deleted with the next checkpoint: the broker's
+        // start does not wait for that.
         let loose = here.iter().filter(|at| !bases.contains(at)).copied().collect();
         let first = closed.front().map_or(active.base, |segment| segment.base);
         let start = self.request.log_start.max(first);

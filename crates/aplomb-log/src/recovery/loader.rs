@@ -20,27 +20,27 @@ use crate::tail::TailShare;
 pub struct LoadRequest {
     /// The partition's directory.
     pub directory: String,
-    /// The topic.
+    /// Whose log it is, with the partition's number.
     pub topic: TopicId,
-    /// The partition.
+    /// The partition's number in its topic.
     pub partition: PartitionIndex,
-    /// The settings.
+    /// The topic's settings.
     pub config: LogConfig,
     /// Whether the log directory was closed cleanly.
     pub clean: bool,
-    /// From the checkpoint file; zero if it does not name the partition.
+    /// What the checkpoint file says; zero if it does not name the partition.
     pub recovery_point: Offset,
-    /// From the checkpoint file; zero if it does not name the partition.
+    /// What the checkpoint file says; zero if it does not name the partition.
     pub log_start: Offset,
     /// `None`: the leader is the only replica, and has all of the log.
     pub high_watermark: Option<Offset>,
     /// Where the log's tail takes its memory.
     pub share: Arc<TailShare>,
-    /// The time.
+    /// The time, by the wall clock.
     pub now: Timestamp,
 }
 
-/// What was done to get a log.
+/// What loading a log took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadReport {
     /// Bytes of `.log` files that were read.
@@ -52,15 +52,15 @@ pub struct LoadReport {
 /// Why there is no log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
-    /// The disk.
+    /// The disk has failed.
     #[error(transparent)]
     Disk(#[from] DiskError),
     /// A file that cannot be replaced by looking at others.
     #[error("{file} cannot be read: {reason}")]
     Unreadable {
-        /// The file.
+        /// Which file.
         file: FileName,
-        /// Why.
+        /// What is wrong with it.
         reason: String,
     },
 }
@@ -92,7 +92,8 @@ impl<'a> Loader<'a> {
             let text = disk.read(&file, 0, 64 << 20)?;
             match LeaderEpochs::parse(&text) {
                 Ok(parsed) => epochs = parsed,
-                // Torn by a power cut of a broker that did not sync it: batches carry their epochs as well.
+                // Torn by a power cut of a broker that did not sync it: batches carry their epochs
+                // as well.
                 Err(_) if text.is_empty() => epochs_changed = true,
                 Err(error) => return Err(LoadError::Unreadable { file, reason: error.to_string() }),
             }

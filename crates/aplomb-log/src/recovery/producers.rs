@@ -1,4 +1,5 @@
-//! The producers of a log that is loaded: from the newest usable snapshot, and the batches behind it.
+//! The producers of a log that is loaded: from the newest usable snapshot, and the batches behind
+//! it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -36,8 +37,9 @@ impl Loader<'_> {
                 }
             }
         }
-        // With snapshots above the bound only, or after a crash with none, producers are to be found again from the start of the log: a
-        // log that has moved here may have a recovery point before it has its first snapshot.
+        // With snapshots above the bound only, or after a crash with none, producers are to be
+        // found again from the start of the log: a log that has moved here may have a recovery
+        // point before it has its first snapshot.
         let start = if self.found.snapshots.is_empty() && self.request.clean {
             resume_offset
         } else {
@@ -46,7 +48,8 @@ impl Loader<'_> {
         Ok((ProducerState::starting_at(start), None))
     }
 
-    /// Feeds the producers what lies between their snapshot and the point from which batches are read anyway.
+    /// Feeds the producers what lies between their snapshot and the point from which batches are
+    /// read anyway.
     pub(super) fn replay_before(
         &mut self,
         producers: &mut ProducerState,

@@ -1,7 +1,8 @@
-//! From an old tail into the files: what a run that did not stop cleanly had only in memory.
+//! Writes an old tail into the files: records that a process had only in memory when it was killed.
 //!
-//! What always holds: doing it twice gives the same files. Bytes go where their partition would have written them; where the tail knows that a
-//! segment was cut, or taken out of the log, and the disk had not heard of it, the files follow. Everything is synced on return.
+//! What always holds: doing it twice gives the same files. Bytes go where their partition would
+//! have written them. A truncation that the tail knows of, and the disk does not, is carried out:
+//! files are cut, segments removed. Everything is synced on return.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,7 +28,7 @@ pub enum Wanted<'a> {
     Topics(&'a dyn Fn(TopicId) -> Option<Arc<str>>),
 }
 
-/// What was done.
+/// What restoring took.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Restored {
     /// Partitions of which bytes were written.
@@ -41,16 +42,16 @@ pub struct Restored {
 /// Why the files do not have what the tail has.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// A disk.
+    /// A disk has failed.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// A checkpoint file.
+    /// A checkpoint file cannot be read.
     #[error(transparent)]
     Checkpoint(#[from] ForgetError),
     /// A partition's directory does not say whose it is.
     #[error("{name}: {error}")]
     Metadata {
-        /// The file that should say so.
+        /// Which file should say so.
         name: FileName,
         /// What is wrong with it.
         error: PartitionMetadataError,
@@ -65,7 +66,8 @@ pub enum RestoreError {
     },
 }
 
-/// Writes what `recovered` has of the wanted partitions into their files. `unique` draws ids for directories that are moved out of the way.
+/// Writes what `recovered` has of the wanted partitions into their files. `unique` draws ids for
+/// directories that are moved out of the way.
 ///
 /// # Errors
 /// [`RestoreError`]: the old tail must be kept as it is, and the broker must not start.
@@ -95,7 +97,8 @@ pub fn restore(
         }
         places.push((*disk, name, partition));
     }
-    // Together, so that ten thousand partitions which the disk had not heard of yet cost a few syncs and not one each.
+    // Together, so that ten thousand partitions which the disk had not heard of yet cost a few
+    // syncs and not one each.
     for (directory, disk) in disks {
         if let Some(files) = claims.remove(directory).filter(|files| !files.is_empty()) {
             let names: BTreeSet<TopicPartition> = files.iter().filter_map(claimed).collect();
@@ -124,8 +127,8 @@ fn claimed(file: &SmallFile) -> Option<TopicPartition> {
     Some(PartitionDir::parse(file.name.parent()?).ok()?.partition)
 }
 
-/// Sees to it that the directory is the partition's own: a deleted topic of the same name may have left its files. Gives the file that
-/// makes it so, if it has to be made.
+/// Sees to it that the directory is the partition's own: a deleted topic of the same name may have
+/// left its files. Gives the file that makes it so, if it has to be made.
 fn claim(
     disk: &dyn PatientDisk,
     name: &str,
@@ -182,7 +185,8 @@ impl OnePartition<'_> {
         for run in &partition.runs {
             let len = length_of(&found, run.segment_base);
             if len.is_none() && run.at + run.durable > 0 {
-                // Without what was before it, it would be a log with a hole, and all behind it would go.
+                // Without what was before it, the log would have a hole, and everything behind that
+                // would be cut.
                 self.remark(format!(
                     "the segment at {} is gone, of which the disk had reported {} bytes: it is left out",
                     run.segment_base,
@@ -211,7 +215,8 @@ impl OnePartition<'_> {
         Ok(())
     }
 
-    /// Writes what the file lacks: all that the disk had not reported as durable, and all that is missing for whatever reason.
+    /// Writes what the file lacks: all that the disk had not reported as durable, and all that is
+    /// missing for whatever reason.
     fn write(&mut self, run: &Run<'_>, len: u64) -> Result<u64, RestoreError> {
         let present = run.durable.min(len.saturating_sub(run.at));
         let file = self.log_of(run.segment_base);

@@ -25,8 +25,8 @@ pub(super) struct ScannedBatch<'a> {
     pub(super) position: u64,
 }
 
-/// Visits the batches in a range of a file, with or without computing their checksums. The visitor ends the walk before a batch by
-/// answering false; that counts as damage only to the caller.
+/// Visits the batches in a range of a file, with or without computing their checksums. The visitor
+/// ends the walk before a batch by answering false; that counts as damage only to the caller.
 pub(super) fn scan_segment(
     disk: &dyn PatientDisk,
     file: &FileName,
@@ -57,7 +57,8 @@ pub(super) fn scan_segment(
         at += consumed;
         match why {
             Stop::Complete => window = WINDOW,
-            // The window ends within a batch, not the file: go on from that batch, with room for all of it.
+            // The window ends within a batch, not the file: go on from that batch, with room for
+            // all of it.
             Stop::Cut { needed, .. } if at + needed <= range.end && wanted == bytes.len() as u64 => {
                 window = WINDOW.max(needed);
             }

@@ -1,4 +1,5 @@
-//! One segment on its way into a log: taken as it is, or read again from a point on, checked, cut and indexed anew.
+//! One segment on its way into a log: taken as it is, or read again from a point on, checked, cut
+//! and indexed anew.
 
 use aplomb_model::Offset;
 use aplomb_model::batch::{BatchHeader, HEADER_SIZE};
@@ -122,7 +123,7 @@ impl Loader<'_> {
         self.epochs_changed |= epochs_changed;
         let cut = scanned.end < found.log;
         if scanned.end == position && position > 0 {
-            // Nothing whole where the index pointed: it was not to be believed. Read all of the segment.
+            // No whole batch where the index points: the index is wrong. Read all of the segment.
             return self.read_segment(base, next, found, ResumeFrom::default(), producers);
         }
         if cut {
@@ -176,7 +177,8 @@ impl Loader<'_> {
         let Some(len) = found.txn_index.filter(|len| *len > 0) else { return Ok(Vec::new()) };
         let file = self.file(SegmentFile::TxnIndex, base);
         let bytes = self.disk.read(&file, 0, usize::try_from(len).unwrap_or(usize::MAX))?;
-        // A torn end is what an unclean stop leaves; entries behind the resume point are made anew anyway.
+        // An unclean stop may leave a torn end; entries behind the resume point are made anew
+        // anyway.
         let whole = bytes.len() - bytes.len() % AbortedTransaction::ENTRY_LEN;
         parse_aborted(&bytes[..whole], base)
             .map_err(|error| LoadError::Unreadable { file, reason: error.to_string() })

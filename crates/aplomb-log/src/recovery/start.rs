@@ -16,7 +16,8 @@ pub(super) enum Believe {
     Below(Offset),
 }
 
-/// Finds the last believable entries of a segment's indexes. Whatever cannot be read is as good as missing.
+/// Finds the last entries of a segment's indexes that can be trusted. What cannot be read counts as
+/// missing.
 pub(super) fn resume_from(
     disk: &dyn PatientDisk,
     file: &impl Fn(SegmentFile) -> FileName,
@@ -39,7 +40,8 @@ pub(super) fn resume_from(
         Some(len) => time_entries_upto(disk, &file(SegmentFile::TimeIndex), base, len, last.offset, believe)?,
         None => None,
     };
-    // Without its times, an index would lose timestamps that lie before the point to resume at: begin anew.
+    // Without its times, an index would lose timestamps that lie before the point to resume at:
+    // begin anew.
     Ok(match times {
         Some((time_len, last_time)) => ResumeFrom { time_len, last_time, ..resume },
         None => ResumeFrom::default(),
@@ -99,7 +101,8 @@ fn time_entries_upto(
     if let (Believe::All, true) = (believe, len > 0) {
         let bytes = disk.read(file, len - entry, TimeIndex::ENTRY_LEN)?;
         let end = TimeIndex::new(&bytes, base, IndexTail::Trimmed).and_then(|index| index.last());
-        // A clean close adds an entry for batches behind the last offset entry. It is true, so it stays.
+        // A clean close adds an entry for batches behind the last offset entry. It is true, so it
+        // stays.
         if let Ok(Some(found)) = end
             && found.timestamp.0 > 0
         {

@@ -1,5 +1,5 @@
-//! Truncating a log (`UnifiedLog.truncateTo`): a replica whose log is not its leader's gives up what
-//! lies from an offset on.
+//! Truncating a log (`UnifiedLog.truncateTo`): a replica whose log is not its leader's gives up
+//! what lies from an offset on.
 //!
 //! The files are cut on a thread that may wait for the disk, and the log is then found again as
 //! after an unclean stop: what its indexes, producers and leader epochs were at that offset is in
@@ -52,7 +52,8 @@ impl Log {
         if tail.truncate_to(to).is_none() {
             tail.clear(LogEnd { segment_base: to, at: 0, offset: to });
         }
-        // A batch that reaches over the offset goes wholly, and only the tail knows where it begins.
+        // A batch that reaches over the offset goes wholly, and only the tail knows where it
+        // begins.
         let last = tail.last_batch().map(|last| last.batch.last_offset.next());
         let surely_stays = if to <= start { to } else { last.or(base).unwrap_or(to) };
         let request = LoadRequest {
@@ -96,8 +97,8 @@ impl Truncation {
         let loaded = load(disk, &self.request)?;
         let (end, recovery_point) = (loaded.log.end(), self.request.recovery_point);
         assert!(recovery_point <= end, "what stays was known: {recovery_point} <= {end}");
-        // An epoch of what was cut must not be taken for that of a batch that comes in its place. This
-        // also makes the names durable that are left.
+        // An epoch of what was cut must not be taken for that of a batch that comes in its place.
+        // This also makes the names durable that are left.
         let name = FileName::new(format!("{}/{LEADER_EPOCH_CHECKPOINT}", self.request.directory));
         disk.publish(&[SmallFile { name, content: loaded.log.epochs().encode().into() }])?;
         self.tail.clear(self.tail.end());

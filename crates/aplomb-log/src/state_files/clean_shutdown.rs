@@ -1,8 +1,8 @@
 //! `.kafka_cleanshutdown`: there if the last stop was clean, with the broker epoch of that run
 //! (`org.apache.kafka.storage.internals.checkpoint.CleanShutdownFileHandler`).
 //!
-//! That the file exists is what counts: whatever it holds, the stop was clean. Older brokers wrote it empty.
-//! A starting broker reads it and deletes it at once.
+//! That the file exists is what counts: whatever it holds, the stop was clean. Older brokers wrote
+//! it empty. A starting broker reads it and deletes it at once.
 
 /// The broker epoch that a clean stop left behind, if it left one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,8 @@ impl CleanShutdown {
         format!(r#"{{"version":0,"brokerEpoch":{broker_epoch}}}"#)
     }
 
-    /// Reads the file. Anything that is not understood is a clean stop without an epoch, as in Apache Kafka.
+    /// Reads the file. Anything that is not understood is a clean stop without an epoch, as in
+    /// Apache Kafka.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
         let content: Option<serde_json::Value> = serde_json::from_slice(bytes).ok();

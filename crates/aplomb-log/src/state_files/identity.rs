@@ -1,8 +1,9 @@
-//! `meta.properties`: whose log directory it is (`org.apache.kafka.metadata.properties.MetaProperties`).
+//! `meta.properties`: whose log directory it is
+//! (`org.apache.kafka.metadata.properties.MetaProperties`).
 //!
-//! Version 1 has `cluster.id`, `node.id` and `directory.id`, the latter missing in directories from before
-//! 3.7: a broker then makes one up and adds it. Version 0 is of the time of ZooKeeper.
-//! Next: `properties.rs` for the text.
+//! Version 1 has `cluster.id`, `node.id` and `directory.id`, the latter missing in directories from
+//! before 3.7: a broker then makes one up and adds it. Version 0 is of the time of ZooKeeper. Next:
+//! `properties.rs` for the text.
 
 use aplomb_model::{BrokerId, DirectoryId};
 

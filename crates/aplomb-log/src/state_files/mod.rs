@@ -1,8 +1,8 @@
-//! Small files that say whose a directory is: `meta.properties`, `partition.metadata`, the clean-shutdown
-//! marker, and a voter's `quorum-state`.
+//! Small files that say whose a directory is: `meta.properties`, `partition.metadata`, the
+//! clean-shutdown marker, and a voter's `quorum-state`.
 //!
-//! Bytes in, values out, and back. All but the marker are written under another name, synced and renamed.
-//! Next: [`crate::layout::top_level`] for where they lie.
+//! Bytes in, values out, and back. All but the marker are written under another name, synced and
+//! renamed. Next: [`crate::layout::top_level`] for where they lie.
 
 mod clean_shutdown;
 mod identity;

@@ -1,8 +1,8 @@
 //! `partition.metadata`: the topic id of a partition's directory
 //! (`org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile`).
 //!
-//! Two lines, `version: 0` and `topic_id: <22 characters>`, no line end behind the second. A topic that is
-//! deleted and made again has another id; this file tells its directory apart.
+//! Two lines, `version: 0` and `topic_id: <22 characters>`, no line end behind the second. A topic
+//! that is deleted and made again has another id; this file tells its directory apart.
 
 use aplomb_model::{TopicId, Uuid};
 
@@ -37,7 +37,8 @@ impl PartitionMetadata {
         format!("version: {VERSION}\ntopic_id: {}", self.topic_id)
     }
 
-    /// Reads the text. Later versions are accepted, as Apache Kafka does: they begin with the same lines.
+    /// Reads the text. Later versions are accepted, as Apache Kafka does: they begin with the same
+    /// lines.
     ///
     /// # Errors
     /// [`PartitionMetadataError`] if one of the two lines is missing or malformed.

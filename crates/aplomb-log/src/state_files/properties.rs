@@ -1,8 +1,8 @@
-//! A Java properties file that can be read, changed in one place, and written back without touching the rest
-//! (`java.util.Properties.load`: ISO-8859-1, comments, escapes, continued lines).
+//! A Java properties file that can be read, changed in one place, and written back without touching
+//! the rest (`java.util.Properties.load`: ISO-8859-1, comments, escapes, continued lines).
 //!
-//! Holds: what was parsed and not changed is encoded byte for byte, comments and unknown keys included.
-//! Next: `identity.rs`, which uses it.
+//! Holds: what was parsed and not changed is encoded byte for byte, comments and unknown keys
+//! included. Next: `identity.rs`, which uses it.
 
 /// `\u` in a properties file that is not followed by four hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,8 +55,8 @@ impl PropertiesText {
         self.lines.iter().filter_map(|line| line.entry.as_ref()).map(|(key, value)| (&**key, &**value))
     }
 
-    /// Sets a key's value: in the place where it holds now, or at the end. Nothing happens if it has that
-    /// value already.
+    /// Sets a key's value: in the place where it holds now, or at the end. Nothing happens if it
+    /// has that value already.
     pub fn set(&mut self, key: &str, value: &str) {
         let holds = |line: &&mut Line| line.entry.as_ref().is_some_and(|(known, _)| known == key);
         let changed = Line {
@@ -168,7 +168,8 @@ fn parse_entry(logical: &[u8]) -> Result<(String, String), BadEscape> {
 
 struct BadEscape;
 
-/// Latin-1 with escapes, as text. Escapes are UTF-16; a lone surrogate, which is no character, is replaced.
+/// Latin-1 with escapes, as text. Escapes are UTF-16; a lone surrogate, which is no character, is
+/// replaced.
 fn unescape(raw: &[u8]) -> Result<String, BadEscape> {
     let mut units: Vec<u16> = Vec::with_capacity(raw.len());
     let mut bytes = raw.iter().copied();

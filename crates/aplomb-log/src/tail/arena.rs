@@ -2,14 +2,16 @@
 //!
 //! What always holds, and what makes the unsafe blocks right:
 //!
-//! - An [`Arena`] owns its memory; nobody else reads or writes it while the arena exists.
+//! - An [`Arena`] owns its memory; no other code reads or writes it while the arena exists.
 //! - Words of the superblock and of the headers are only ever accessed as atomics.
-//! - Each chunk has one [`Slot`], and each slot at most one [`WriteEnd`], which only moves forward. Bytes before what was
-//!   made readable are never written again until the slot is opened anew, which needs the slot alone (`&mut`), so with no
-//!   reader left. Bytes behind it are touched by the holder of the write end only.
+//! - Each chunk has one [`Slot`], and each slot at most one [`WriteEnd`], which only moves forward.
+//!   Bytes before what was made readable are never written again until the slot is opened anew,
+//!   which needs the slot alone (`&mut`), so with no reader left. Bytes behind it are touched by
+//!   the holder of the write end only.
 //!
-//! A process can die between any two stores. A killed process has done all stores before the point where it died and none
-//! after; release ordering keeps the compiler from moving them across the ones that publish.
+//! A process can die between any two stores. A killed process has done all stores before the point
+//! where it died and none after; release ordering keeps the compiler from moving them across the
+//! ones that publish.
 //!
 //! Next: `format` for what the words mean, `chunk` for who holds a slot, `drain` for reading back.
 
@@ -37,7 +39,8 @@ pub struct ArenaMemory {
     _keep: Box<dyn Any + Send + Sync>,
 }
 
-// SAFETY: the memory belongs to whoever owns the value; `&ArenaMemory` only reads, and `Arena` follows the rules above.
+// SAFETY: the memory belongs to the owner of the value; `&ArenaMemory` only reads, and `Arena`
+// follows the rules above.
 unsafe impl Send for ArenaMemory {}
 // SAFETY: as above.
 unsafe impl Sync for ArenaMemory {}
@@ -46,8 +49,8 @@ impl ArenaMemory {
     /// Takes over mapped memory, which stays mapped until `keep` is dropped.
     ///
     /// # Safety
-    /// `base..base + len` is readable, writable and initialised, nobody else in this process uses it while `keep` lives,
-    /// and it stays valid that long.
+    /// `base..base + len` is readable, writable and initialised, no other code in this process uses
+    /// it while `keep` lives, and it stays valid that long.
     ///
     /// # Panics
     /// If `base` is not aligned to 4096 bytes.
@@ -71,7 +74,7 @@ impl ArenaMemory {
         Self { base, len, _keep: Box::new(HeapBlock { base, layout }) }
     }
 
-    /// The memory's size in bytes.
+    /// How many bytes it has.
     #[must_use]
     pub fn size(&self) -> usize {
         self.len
@@ -84,7 +87,7 @@ impl ArenaMemory {
     #[must_use]
     pub fn copy_of(bytes: &[u8]) -> Self {
         let copy = Self::heap(bytes.len());
-        // SAFETY: two allocations of the same length, and nobody else knows the new one.
+        // SAFETY: two allocations of the same length, and no other code knows the new one.
         unsafe { bytes.as_ptr().copy_to_nonoverlapping(copy.base.as_ptr(), bytes.len()) };
         copy
     }
@@ -92,7 +95,8 @@ impl ArenaMemory {
     /// All bytes, as an earlier process left them.
     #[must_use]
     pub fn as_slice(&self) -> &[u8] {
-        // SAFETY: initialised and valid by the constructors' contract. Only `Arena` writes, and it does not lend out its memory.
+        // SAFETY: initialised and valid by the constructors' contract. Only `Arena` writes, and it
+        // does not lend out its memory.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
     }
 }
@@ -115,7 +119,8 @@ unsafe impl Sync for HeapBlock {}
 
 impl Drop for HeapBlock {
     fn drop(&mut self) {
-        // SAFETY: allocated by `ArenaMemory::heap` with this layout; the `ArenaMemory` that used it goes with it.
+        // SAFETY: allocated by `ArenaMemory::heap` with this layout; the `ArenaMemory` that used it
+        // goes with it.
         unsafe { dealloc(self.base.as_ptr(), self.layout) }
     }
 }
@@ -158,13 +163,14 @@ impl Arena {
         &self.geometry
     }
 
-    /// A copy of the memory as the next process would find it, if this one died now. Only arenas with a crash switch have
-    /// one: the switch keeps stores and this apart.
+    /// A copy of the memory as the next process would find it, if this one died now. Only arenas
+    /// with a crash switch have one: the switch keeps stores and this apart.
     #[must_use]
     pub fn image(&self) -> Option<ArenaMemory> {
         let crash = self.crash.as_ref()?;
         let copy = ArenaMemory::heap(self.memory.len);
-        // SAFETY: two allocations of `len` bytes; every store goes through the switch, so none happens meanwhile.
+        // SAFETY: two allocations of `len` bytes; every store goes through the switch, so none
+        // happens meanwhile.
         crash.between_stores(|| unsafe {
             self.memory.base.copy_to_nonoverlapping(copy.base, self.memory.len);
         });
@@ -181,20 +187,21 @@ impl Arena {
 
     fn word(&self, at: usize) -> &AtomicU64 {
         assert!(at.is_multiple_of(8) && at < self.geometry.chunk_at(0), "byte {at} holds no word");
-        // SAFETY: aligned, inside the memory, before the first chunk, and so only ever accessed as an atomic.
+        // SAFETY: aligned, inside the memory, before the first chunk, and so only ever accessed as
+        // an atomic.
         unsafe { AtomicU64::from_ptr(self.memory.base.as_ptr().add(at).cast()) }
     }
 
     /// Copies bytes to byte `at` of `chunk`.
     ///
     /// # Safety
-    /// Nobody else reads or writes those bytes of the chunk meanwhile.
+    /// No other code reads or writes those bytes of the chunk meanwhile.
     unsafe fn copy(&self, chunk: u32, at: u32, bytes: &[u8]) {
         let (at, size) = (at as usize, self.geometry.chunk_size as usize);
         assert!(at <= size && bytes.len() <= size - at, "{} bytes at {at} leave the chunk", bytes.len());
         let start = self.geometry.chunk_at(chunk) + at;
-        // SAFETY: inside the chunk by the assertion, the chunk inside the memory by the geometry, alone by the contract;
-        // `bytes` cannot overlap with memory that nobody may read.
+        // SAFETY: inside the chunk by the assertion, the chunk inside the memory by the geometry,
+        // alone by the contract; `bytes` cannot overlap with memory that no code may read.
         let copy =
             |len| unsafe { bytes.as_ptr().copy_to_nonoverlapping(self.memory.base.as_ptr().add(start), len) };
         match &self.crash {
@@ -240,12 +247,14 @@ impl Slot {
         self.arena.geometry.chunk_size
     }
 
-    /// Gives the chunk an owner: writes the header while the chunk is free, then says that it is owned.
+    /// Gives the chunk an owner: writes the header while the chunk is free, then says that it is
+    /// owned.
     pub(super) fn open(&mut self, header: &ChunkHeader) -> WriteEnd {
         assert!(header.begin < self.size(), "a chunk is opened to hold something");
         assert!(header.sequence != 0, "0 is the state of a free chunk");
         let at = self.arena.geometry.header_at(self.index);
-        // The chunk was released before it came here, perhaps on another thread; that store stays before these.
+        // The chunk was released before it came here, perhaps on another thread; that store stays
+        // before these.
         fence(Ordering::SeqCst);
         for (offset, word) in header.words() {
             self.arena.store(at + offset, word, Ordering::Relaxed);
@@ -256,10 +265,12 @@ impl Slot {
         WriteEnd { arena: self.arena.clone(), index: self.index, lease: self.lease, at: header.begin }
     }
 
-    /// Copies bytes behind those already there. They are not readable, and not part of the log, before [`Slot::publish`].
+    /// Copies bytes behind those already there. They are not readable, and not part of the log,
+    /// before [`Slot::publish`].
     pub(super) fn append(&self, end: &mut WriteEnd, bytes: &[u8]) {
         self.check(end);
-        // SAFETY: behind `end.at`, so behind all that is readable; there is one write end a lease, and we have it alone.
+        // SAFETY: behind `end.at`, so behind all that is readable; there is one write end a lease,
+        // and we have it alone.
         unsafe { self.arena.copy(self.index, end.at, bytes) };
         end.at += bytes.len() as u32;
     }
@@ -286,8 +297,8 @@ impl Slot {
         );
         let start = self.arena.geometry.chunk_at(self.index) + range.start as usize;
         let len = (range.end - range.start) as usize;
-        // SAFETY: inside the memory, initialised, and not written as long as `&self` lives: `append` writes behind
-        // `readable`, and `open`, which sets it back, needs the slot alone.
+        // SAFETY: inside the memory, initialised, and not written as long as `&self` lives:
+        // `append` writes behind `readable`, and `open`, which sets it back, needs the slot alone.
         unsafe { std::slice::from_raw_parts(self.arena.memory.base.as_ptr().add(start), len) }
     }
 

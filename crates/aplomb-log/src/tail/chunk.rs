@@ -1,9 +1,10 @@
 //! A chunk in use: the log holds it, readers and disk writes hold slices of it.
 //!
-//! The log releases a chunk once; from then on it is free in the arena's header, so a later crash does not bring its bytes
-//! back. The memory itself returns to the share when the last slice is dropped, on whatever thread that is, without
-//! waiting. A chunk that is dropped without having been released (the process is unwinding, or shutting down) keeps its
-//! header: its bytes may be all there is of what was acknowledged.
+//! The log releases a chunk once; from then on it is free in the arena's header, so a later crash
+//! does not bring its bytes back. The memory itself returns to the share when the last slice is
+//! dropped, on whatever thread that is, without waiting. A chunk that is dropped without having
+//! been released (the process is unwinding, or shutting down) keeps its header: its bytes may be
+//! the only copy of acknowledged records.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,7 +32,8 @@ pub(super) struct Chunk {
 pub(super) enum Holder {
     /// A consumer or a follower: what they can hold is bounded, beyond that they get copies.
     Reader,
-    /// The disk, which must get the bytes for anything to be released at all; or a look of ours that ends within the turn.
+    /// The disk, which has to get the bytes before memory can be released; or a look of our own
+    /// that ends within the turn.
     Unbounded,
 }
 
@@ -57,7 +59,8 @@ impl Chunk {
         self.slot().append(end, bytes);
     }
 
-    /// Makes what was appended part of the log. `first_batch`: the first batch to begin in this chunk begins there.
+    /// Makes what was appended part of the log. `first_batch`: the first batch to begin in this
+    /// chunk begins there.
     pub(super) fn publish(&self, end: &WriteEnd, first_batch: Option<u32>) {
         if let Some(at) = first_batch {
             self.slot().set(Live::FirstBatch, u64::from(at));
@@ -70,7 +73,8 @@ impl Chunk {
         self.slot().set(Live::Durable, u64::from(upto));
     }
 
-    /// The log ends there now; nothing is appended to this chunk any more. What was durable below stays so.
+    /// The log ends there now; nothing is appended to this chunk any more. What was durable below
+    /// stays so.
     pub(super) fn cut(&self, upto: u32) {
         self.slot().set(Live::Published, u64::from(upto));
     }
@@ -82,14 +86,14 @@ impl Chunk {
         self.share.on_released();
     }
 
-    /// Bytes of the chunk, counted from its start. The slice keeps the chunk's memory; `None` if it is for a reader and readers hold all that
-    /// they may.
+    /// Bytes of the chunk, counted from its start. The slice keeps the chunk's memory; `None` if it
+    /// is for a reader and readers hold all that they may.
     pub(super) fn slice(self: &Arc<Self>, range: Range<u32>, holder: Holder) -> Option<Bytes> {
         let may = holder != Holder::Reader || self.admit_reader();
         may.then(|| Bytes::from_owner(Pin { chunk: self.clone(), range, holder }))
     }
 
-    /// The same bytes, for whoever copies them at once.
+    /// The same bytes, for a caller that copies them at once.
     pub(super) fn bytes(&self, range: Range<u32>) -> &[u8] {
         self.slot().bytes(range)
     }

@@ -1,7 +1,8 @@
-//! A tail on its way to another disk's share: what the copier reads of it, and the copy that takes its place.
+//! A tail moves to another disk's share: what a future replica reads of it, and the copy that
+//! replaces it.
 //!
-//! What always holds: the copy is whole before anything of the old tail is released, so that whoever dies in between leaves at least one of
-//! them complete.
+//! What always holds: the copy is complete before anything of the old tail is released, so that a
+//! process that is killed in between leaves at least one of them.
 
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ use super::reading::WriteOut;
 use super::share::TailShare;
 
 impl LogTail {
-    /// Whole batches of one segment from `from` on: up to `max_bytes`, but one batch at least. `None` if there is none here.
+    /// Whole batches of one segment from `from` on: up to `max_bytes`, but one batch at least.
+    /// `None` if there is none here.
     #[must_use]
     pub fn look_from(&self, from: Offset, max_bytes: u64) -> Option<WriteOut> {
         let extent = self.extent(from, max_bytes, true, self.end.offset)?;
@@ -37,9 +39,10 @@ impl LogTail {
         })
     }
 
-    /// The tail of the same log in the memory of another share, from `from` on: a place where a batch begins or the log ends, in the
-    /// present segment, up to which the other disk's files have it. `None` if that place is not here, if there are more than `most` batches
-    /// behind it, or if the share has no room.
+    /// The tail of the same log in the memory of another share, from `from` on: a place where a
+    /// batch begins or the log ends, in the present segment, up to which the other disk's files
+    /// have it. `None` if that place is not here, if there are more than `most` batches behind it,
+    /// or if the share has no room.
     #[must_use]
     pub fn copy_to(&self, share: &Arc<TailShare>, from: LogEnd, most: usize) -> Option<Self> {
         let is_here = from.segment_base == self.end.segment_base && from.offset >= self.start_offset();

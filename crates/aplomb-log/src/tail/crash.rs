@@ -1,8 +1,10 @@
-//! A switch that lets a process "die" between any two stores into the arena, for simulation and tests.
+//! A switch that lets a process "die" between any two stores into the arena, for simulation and
+//! tests.
 //!
-//! From the store on at which it trips, everything that would reach the arena is silently dropped, as if the process had
-//! been killed there; [`super::Arena::image`] then gives the memory as the next process would find it. A copy counts as
-//! one store for every 64 bytes, so it can end in the middle. In production there is no switch.
+//! From the store on at which it trips, everything that would reach the arena is silently dropped,
+//! as if the process had been killed there; [`super::Arena::image`] then gives the memory as the
+//! next process would find it. A copy counts as one store for every 64 bytes, so it can end in the
+//! middle. In production there is no switch.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

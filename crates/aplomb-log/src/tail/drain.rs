@@ -1,12 +1,14 @@
 //! Reading back what an earlier process left in its arena.
 //!
-//! Only what can be proved comes out: chunks whose headers are whole, put together in the order of their segments, cut at the
-//! last whole batch whose checksum is right and whose offsets go on from the one before. All of it may already be in the
-//! files, so writing it there again must be harmless, and is: same bytes, same place.
+//! Only what can be proved comes out: chunks whose headers are whole, put together in the order of
+//! their segments, cut at the last whole batch whose checksum is right and whose offsets go on from
+//! the one before. All of it may already be in the files, so writing it there again must be
+//! harmless, and is: same bytes, same place.
 //!
-//! The order at start: [`OldTail::open`], [`OldTail::recover`], write the runs to the files and sync them, and only then format
-//! the memory anew ([`super::open_shares`]): its first store gives up everything that is here. The old geometry is in the
-//! superblock; nothing depends on today's configuration.
+//! The order at start: [`OldTail::open`], [`OldTail::recover`], write the runs to the files and
+//! sync them, and only then format the memory anew ([`super::open_shares`]): its first store gives
+//! up everything that is here. The old geometry is in the superblock; nothing depends on today's
+//! configuration.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -39,7 +41,8 @@ pub struct Unreadable {
 pub struct Recovered<'a> {
     /// The partitions, by directory, topic and number.
     pub partitions: Vec<OldPartition<'a>>,
-    /// Chunks whose headers make no sense. No crash of a process leaves any: the memory was overwritten, or is bad.
+    /// Chunks whose headers make no sense. No crash of a process leaves any: the memory was
+    /// overwritten, or is bad.
     pub damaged_chunks: u32,
 }
 
@@ -48,17 +51,19 @@ pub struct Recovered<'a> {
 pub struct OldPartition<'a> {
     /// The log directory that the partition was in.
     pub directory: DirectoryId,
-    /// Its topic.
+    /// Whose log it is, with the partition's number.
     pub topic: TopicId,
-    /// Its number.
+    /// The partition's number in its topic.
     pub partition: PartitionIndex,
-    /// Its batches, in order. Empty if all that is left of them is what the disk has.
+    /// Its batches, in order. Empty if the disk has all that is left of them.
     pub runs: Vec<Run<'a>>,
-    /// Where segments end, in order; empty only if nothing is left, and the last is the end of the log. From the first of these
-    /// segments on the tail knows all: longer files are cut to these sizes, segments that are not among them are not part of
-    /// the log. Both come from truncations that the disk had not carried out.
+    /// Where segments end, in order; empty only if nothing is left, and the last is the end of the
+    /// log. From the first of these segments on the tail knows all: longer files are cut to these
+    /// sizes, segments that are not among them are not part of the log. Both come from truncations
+    /// that the disk had not carried out.
     pub segments: Vec<SegmentEnd>,
-    /// Where batches should have followed and did not check out. No crash of a process leads to this.
+    /// Where batches should have followed and did not check out. No crash of a process leads to
+    /// this.
     pub damage: Option<Damage>,
 }
 
@@ -73,7 +78,7 @@ pub struct Run<'a> {
     pub first: Offset,
     /// The offset behind the last batch.
     pub end: Offset,
-    /// Bytes in all.
+    /// Bytes of all slices.
     pub len: u64,
     /// Of those, so many from the start are in the file already, according to the disk.
     pub durable: u64,
@@ -116,8 +121,8 @@ impl OldTail {
     /// Looks at memory that may hold an arena.
     ///
     /// # Errors
-    /// [`Unreadable`], with the memory. [`UnreadableReason::Blank`] means that there is nothing to recover; with any other
-    /// reason there may be, and an operator should decide.
+    /// [`Unreadable`], with the memory. [`UnreadableReason::Blank`] means that there is nothing to
+    /// recover; with any other reason there may be, and an operator should decide.
     pub fn open(memory: ArenaMemory) -> Result<Self, Unreadable> {
         match Superblock::read(memory.as_slice()) {
             Ok(superblock) => Ok(Self { memory, superblock }),
@@ -220,8 +225,8 @@ struct Stretch<'a> {
 }
 
 impl<'a> Stretch<'a> {
-    /// Starts at the first batch that begins in `piece`. What lies before it is the end of a batch of which the beginning was
-    /// released, because the disk has it, or was never published.
+    /// Starts at the first batch that begins in `piece`. What lies before it is the end of a batch
+    /// of which the beginning was released, because the disk has it, or was never published.
     fn start(piece: &Piece<'a>) -> Option<Self> {
         let at = piece.first_batch_at().filter(|at| *at < piece.ends_at())?;
         let mut stretch = Self {
@@ -303,8 +308,8 @@ fn part<'a>(slices: &[&'a [u8]], from: u64, to: u64) -> Vec<&'a [u8]> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// Joins a partition's chunks and checks them. From the first damage that the disk cannot make up for, nothing counts: a log has
-/// no holes.
+/// Joins a partition's chunks and checks them. From the first damage that the disk cannot make up
+/// for, nothing counts: a log has no holes.
 fn assemble(mut pieces: Vec<Piece<'_>>) -> (Vec<Run<'_>>, Vec<SegmentEnd>, Option<Damage>) {
     pieces.sort_by_key(|piece| (piece.segment_base(), piece.starts_at(), piece.found.header.sequence));
     let (mut stretches, overlap) = join(&pieces);
@@ -318,7 +323,8 @@ fn assemble(mut pieces: Vec<Piece<'_>>) -> (Vec<Run<'_>>, Vec<SegmentEnd>, Optio
         }
         let Some(found) = found else { continue };
         if found.is_cut() && stretches.is_empty() && overlap.is_none() {
-            // A truncation was under way: it releases chunks from the newest on, also those in which a batch ends.
+            // The process died while it truncated the log: that releases chunks from the newest on,
+            // also those in which a batch ends.
             return (runs, segments, damage);
         }
         if stretch.durable_to <= found.at {

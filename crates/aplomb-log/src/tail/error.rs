@@ -37,10 +37,11 @@ pub enum GeometryError {
 /// Why an arena that was found cannot be read back.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnreadableReason {
-    /// New memory, or an arena that was being formatted, after all in it was safe: there is nothing to read.
+    /// New memory, or an arena that was being formatted, after all in it was safe: there is nothing
+    /// to read.
     #[error("the tail is blank")]
     Blank,
-    /// The memory holds something else.
+    /// The memory holds something else than an arena.
     #[error("this is not a tail of Aplomb's")]
     NotATail,
     /// Another version of Aplomb wrote it.
@@ -51,7 +52,7 @@ pub enum UnreadableReason {
         /// The version that this program knows.
         known: u64,
     },
-    /// The file was cut since.
+    /// The file became shorter.
     #[error("the tail has {has} bytes and should have {needs}")]
     TooShort {
         /// The bytes that are there.

@@ -3,7 +3,7 @@
 use aplomb_model::batch::BatchHeader;
 use aplomb_model::{LeaderEpoch, Offset, Timestamp};
 
-/// The facts about one batch.
+/// What is remembered of one batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TailBatch {
     /// Offset of the first record.
@@ -41,7 +41,7 @@ impl TailBatch {
 /// A batch and where it lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchAt {
-    /// The batch.
+    /// What is remembered of it.
     pub batch: TailBatch,
     /// Base offset of its segment.
     pub segment_base: Offset,

@@ -1,7 +1,8 @@
 //! What the arena's bytes mean: where things lie, the superblock and the chunk headers as words.
 //!
-//! All of it is words of eight bytes in the machine's own byte order: the arena lives in memory and never travels.
-//! Nothing here touches memory; `arena` does, and `drain` reads what an earlier process left. Version 1:
+//! All of it is words of eight bytes in the machine's own byte order: the arena lives in memory and
+//! never travels. Nothing here touches memory; `arena` does, and `drain` reads what an earlier
+//! process left. Version 1:
 //!
 //! | words | superblock (byte 0, one block of 4096 bytes) |
 //! | --- | --- |
@@ -219,7 +220,8 @@ pub(super) struct ChunkHeader {
 }
 
 impl ChunkHeader {
-    /// Bytes, from the header's start, and words to store before the state says that the chunk is owned.
+    /// Bytes, from the header's start, and words to store before the state says that the chunk is
+    /// owned.
     pub(super) fn words(&self) -> [(usize, u64); HEADER_WORDS - 1] {
         let fixed = self.fixed();
         let mut words = [(0, 0); HEADER_WORDS - 1];

@@ -1,4 +1,5 @@
-//! A chunk as one log holds it: which bytes of which segment it is, and the batches that begin in it.
+//! A chunk as one log holds it: which bytes of which segment it is, and the batches that begin in
+//! it.
 
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ pub(super) struct HeldChunk {
     pub(super) filled: u32,
     /// The disk has the bytes before this one.
     pub(super) durable: u32,
-    /// No batch that begins in an earlier chunk reaches this offset; nor do gaps before the chunk's first batch.
+    /// No batch that begins in an earlier chunk reaches this offset; nor do gaps before the chunk's
+    /// first batch.
     pub(super) floor: Offset,
     /// Once everything below this offset is durable, so is the chunk.
     pub(super) until: Offset,
@@ -55,7 +57,8 @@ impl HeldChunk {
         self.entries.partition_point(|entry| entry.last_offset() < offset)
     }
 
-    /// How far the chunk's bytes are durable when everything below `end` is. Always the end of a batch, or `begin`.
+    /// How far the chunk's bytes are durable when everything below `end` is. Always the end of a
+    /// batch, or `begin`.
     pub(super) fn durable_below(&self, end: Offset) -> u32 {
         if self.until <= end {
             return self.filled;
@@ -82,7 +85,8 @@ impl HeldChunk {
         self.entries.push(entry);
     }
 
-    /// Ends the chunk, and the log, at a position in the segment where a batch begins. Returns how many batches it forgot.
+    /// Ends the chunk, and the log, at a position in the segment where a batch begins. Returns how
+    /// many batches it forgot.
     pub(super) fn cut(&mut self, at: u64) -> usize {
         assert!(self.starts_at() < at && at <= self.ends_at(), "the cut is inside the chunk");
         let upto = (at - self.file_start) as u32;

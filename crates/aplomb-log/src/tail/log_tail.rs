@@ -1,10 +1,11 @@
 //! One partition's tail: where appends go, until the disk has them and the memory is wanted.
 //!
-//! What always holds: `start <= durable <= written <= taken <= end`, all of them offsets between batches; the bytes of
-//! `start..end` are in the chunks, in order; only bytes below `durable` are ever evicted, oldest first. A tail that holds
-//! nothing allocates nothing.
+//! What always holds: `start <= durable <= written <= taken <= end`, all of them offsets between
+//! batches; the bytes of `start..end` are in the chunks, in order; only bytes below `durable` are
+//! ever evicted, oldest first. A tail that holds nothing allocates nothing.
 //!
-//! Next: `reading` for what is asked of it, `chunk` for the memory, `drain` for what a crash leaves.
+//! Next: `reading` for what is asked of it, `chunk` for the memory, `drain` for what a crash
+//! leaves.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,8 +34,9 @@ pub struct LogEnd {
 
 /// The end of one partition's log, in memory.
 ///
-/// Dropping it forgets nothing: what it holds stays marked as the partition's in the arena, and the next start finds it.
-/// A partition that is deleted, or closed with everything durable, calls [`LogTail::clear`] first.
+/// Dropping it forgets nothing: what it holds stays marked as the partition's in the arena, and the
+/// next start finds it. A partition that is deleted, or closed with everything durable, calls
+/// [`LogTail::clear`] first.
 #[derive(Debug)]
 pub struct LogTail {
     pub(super) share: Arc<TailShare>,
@@ -46,8 +48,8 @@ pub struct LogTail {
     /// How many chunks, from the oldest on, are wholly durable.
     pub(super) durable_chunks: usize,
     pub(super) end: LogEnd,
-    /// How the segment before ended, if this tail rolled it. The next start needs it: the disk may not have heard of a truncation
-    /// of that segment.
+    /// How the segment before ended, if this tail rolled it. The next start needs it: the disk may
+    /// not have heard of a truncation of that segment.
     pub(super) previous: Option<SegmentEnd>,
     pub(super) taken: Offset,
     pub(super) written: Offset,
@@ -82,7 +84,8 @@ impl LogTail {
     /// From this offset on, everything is here. The log end offset if nothing is.
     #[must_use]
     pub fn start_offset(&self) -> Offset {
-        // After a cut inside a batch there may be a gap before the oldest chunk: it belongs to the tail, the files have nothing there.
+        // After a cut inside a batch there may be a gap before the oldest chunk: it belongs to the
+        // tail, the files have nothing there.
         self.chunks.front().map_or(self.durable, |oldest| oldest.floor.min(self.durable))
     }
 
@@ -134,8 +137,9 @@ impl LogTail {
         self.durable_chunks
     }
 
-    /// Appends one whole batch, given in pieces, at byte `at` of the present segment. When this returns, the batch survives
-    /// the process. Makes room by evicting what the disk has of this log, if there is no other.
+    /// Appends one whole batch, given in pieces, at byte `at` of the present segment. When this
+    /// returns, the batch survives the process. Makes room by evicting what the disk has of this
+    /// log, if there is no other.
     ///
     /// # Errors
     /// [`TailFull`]: the log is as it was.
@@ -174,7 +178,8 @@ impl LogTail {
     /// The next batch begins a new segment.
     ///
     /// # Panics
-    /// If the new base offset is below the log end, or not above that of a segment with something in it.
+    /// If the new base offset is below the log end, or not above that of a segment with something
+    /// in it.
     pub fn roll(&mut self, segment_base: Offset) {
         assert!(segment_base >= self.end.offset, "a new segment begins at or behind the log end");
         assert!(segment_base > self.end.segment_base || self.end.at == 0, "segments have different names");
@@ -185,7 +190,8 @@ impl LogTail {
         self.end = LogEnd { segment_base, at: 0, offset: self.end.offset };
     }
 
-    /// The disk reports that everything below `end` is in the file. Reports from before a truncation are not passed on.
+    /// The disk reports that everything below `end` is in the file. Reports from before a
+    /// truncation are not passed on.
     ///
     /// # Panics
     /// If the report goes backwards or is ahead of what was taken.
@@ -195,7 +201,8 @@ impl LogTail {
         self.written = end;
     }
 
-    /// The disk reports that everything below `end` survives a power cut. Reports from before a truncation are not passed on.
+    /// The disk reports that everything below `end` survives a power cut. Reports from before a
+    /// truncation are not passed on.
     ///
     /// # Panics
     /// If the report goes backwards or is ahead of what was taken.
@@ -207,7 +214,8 @@ impl LogTail {
         self.note_durable();
     }
 
-    /// Releases up to `at_most` chunks that the disk has, oldest first, even the last, partly filled one. Returns how many.
+    /// Releases up to `at_most` chunks that the disk has, oldest first, even the last, partly
+    /// filled one. Returns how many.
     pub fn evict(&mut self, at_most: usize) -> usize {
         let evicted = at_most.min(self.durable_chunks);
         for _ in 0..evicted {
@@ -223,7 +231,8 @@ impl LogTail {
         evicted
     }
 
-    /// Releases the chunks that the disk has and in which nothing from `offset` on lies: nobody may read them any more.
+    /// Releases the durable chunks that have nothing at or above `offset`, which is the log start:
+    /// they are not read any more.
     pub fn release_below(&mut self, offset: Offset) {
         let gone =
             self.chunks.iter().take(self.durable_chunks).take_while(|held| held.until <= offset).count();
@@ -232,8 +241,8 @@ impl LogTail {
 
     /// Releases everything, durable or not, and goes on at `end`.
     pub fn clear(&mut self, end: LogEnd) {
-        // The next start takes what is left for the end of the log, and cuts the files to it. So a crash in between leaves the end where
-        // that stays, and the front where the log is cut.
+        // A crash in here must not look like another log end: the next start cuts the files to what
+        // it finds. So release from the end if the log is cut, from the front otherwise.
         let is_cut = end.offset < self.end.offset;
         while let Some(held) = if is_cut { self.chunks.pop_back() } else { self.chunks.pop_front() } {
             self.release(&held);
@@ -249,13 +258,14 @@ impl LogTail {
         (self.taken, self.written, self.durable) = (end.offset, end.offset, end.offset);
     }
 
-    /// The disk has failed, and what it said of late may not be true: Linux has been seen to report a sync as done whose writes had
-    /// failed. All that is still here counts as missing from the files, for the next start to write.
+    /// The disk has failed, and what it said of late may not be true: Linux has been seen to report
+    /// a sync as done whose writes had failed. All that is still here counts as missing from the
+    /// files, for the next start to write.
     pub fn doubt(&mut self) {
         for _ in 0..std::mem::take(&mut self.durable_chunks) {
             self.share.on_uncached();
         }
-        // The end of a batch whose beginning is here no more cannot be written again.
+        // The end of a batch whose beginning was released cannot be written again.
         let mut begun = false;
         for held in &mut self.chunks {
             let first = held.entries.first().map_or(held.filled, Entry::at);
@@ -348,8 +358,8 @@ impl LogTail {
         }
     }
 
-    /// Makes a batch part of the log. The chunk in which it begins comes last: before that store a crash leaves nothing of the
-    /// batch, after it all of it.
+    /// Makes a batch part of the log. The chunk in which it begins comes last: before that store a
+    /// crash leaves nothing of the batch, after it all of it.
     fn publish(&mut self, first: usize, ends: &[WriteEnd], batch: &TailBatch) {
         for (n, (held, end)) in self.chunks.range(first..).zip(ends).enumerate().rev() {
             let first_batch = (n == 0 && held.entries.is_empty()).then_some(held.filled);
@@ -383,7 +393,8 @@ impl LogTail {
             self.durable_chunks += 1;
             self.share.on_cached();
         }
-        // Everything is durable. After a cut inside a batch there may be a gap between the last batch and the log end.
+        // Everything is durable. After a cut inside a batch there may be a gap between the last
+        // batch and the log end.
         let end = self.end.offset;
         (self.taken, self.written, self.durable) = (end, end, end);
     }

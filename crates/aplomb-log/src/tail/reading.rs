@@ -1,6 +1,7 @@
 //! What is asked of a tail: records for consumers, facts about batches, bytes for the disk.
 //!
-//! All of it is found by binary search in what the tail remembers of its batches; the bytes themselves are only sliced.
+//! All of it is found by binary search in what the tail remembers of its batches; the bytes
+//! themselves are only sliced.
 
 use aplomb_model::{Offset, Timestamp};
 use bytes::{Bytes, BytesMut};
@@ -29,7 +30,7 @@ pub struct TailRead {
     pub segment_base: Offset,
     /// Where the first batch begins in the segment's `.log`, in bytes.
     pub at: u64,
-    /// Bytes in all.
+    /// Bytes of all slices.
     pub bytes: u64,
     /// The bytes, in order.
     pub slices: Vec<Bytes>,
@@ -42,7 +43,7 @@ pub struct WriteOut {
     pub segment_base: Offset,
     /// Where in the segment's `.log` the bytes go.
     pub at: u64,
-    /// Bytes in all.
+    /// How many bytes these are.
     pub bytes: u64,
     /// The offset behind the last batch: what to report by `on_written` once it is there.
     pub end: Offset,
@@ -63,9 +64,10 @@ pub(super) struct Extent {
 }
 
 impl LogTail {
-    /// Whole batches, from the one that holds `from` on, whose last offsets are below `upper`. Not more than `max_bytes`,
-    /// except for a first batch that is larger, if `at_least_one` asks for it. Ends with the segment. May be less than asked for when
-    /// memory is short. Nothing to read is an empty answer.
+    /// Whole batches, from the one that holds `from` on, whose last offsets are below `upper`. Not
+    /// more than `max_bytes`, except for a first batch that is larger, if `at_least_one` asks for
+    /// it. Ends with the segment. May be less than asked for when memory is short. Nothing to read
+    /// is an empty answer.
     ///
     /// # Errors
     /// [`Unread`]: the files have it, or memory is short.
@@ -117,14 +119,15 @@ impl LogTail {
         }
     }
 
-    /// The first batch whose last offset is `offset` or higher. `None` if there is none here; ask the files first if `offset`
-    /// is below [`LogTail::start_offset`].
+    /// The first batch whose last offset is `offset` or higher. `None` if there is none here; ask
+    /// the files first if `offset` is below [`LogTail::start_offset`].
     #[must_use]
     pub fn batch_at(&self, offset: Offset) -> Option<BatchAt> {
         self.locate(offset).map(|(chunk, entry)| self.chunks[chunk].batch_at(entry))
     }
 
-    /// The first batch here, of those that reach `from`, whose highest timestamp is `timestamp` or later.
+    /// The first batch here, of those that reach `from`, whose highest timestamp is `timestamp` or
+    /// later.
     #[must_use]
     pub fn batch_by_timestamp(&self, timestamp: Timestamp, from: Offset) -> Option<BatchAt> {
         let (first, entry) = self.locate(from)?;
@@ -156,8 +159,8 @@ impl LogTail {
         Some(newest.batch_at(newest.entries.len() - 1))
     }
 
-    /// The bytes that were not taken yet, in whole batches: up to `max_bytes`, but one batch at least. They count as taken.
-    /// Each segment's bytes are one piece.
+    /// The bytes that were not taken yet, in whole batches: up to `max_bytes`, but one batch at
+    /// least. They count as taken. Each segment's bytes are one piece.
     #[must_use]
     pub fn take_unwritten(&mut self, max_bytes: u64) -> Vec<WriteOut> {
         let mut taken = Vec::new();
@@ -217,7 +220,8 @@ impl LogTail {
         (ends_at > at).then_some(Extent { chunk, first: batch.base_offset, end, segment_base, at, ends_at })
     }
 
-    /// The bytes where they are, or a copy if readers hold all that they may; `None` if there is no memory for that either.
+    /// The bytes where they are, or a copy if readers hold all that they may; `None` if there is no
+    /// memory for that either.
     pub(super) fn slices(&self, extent: &Extent, holder: Holder) -> Option<Vec<Bytes>> {
         let held = || {
             let chunks = self.chunks.range(extent.chunk..);
@@ -234,7 +238,8 @@ impl LogTail {
         if pinned.is_some() {
             return pinned;
         }
-        // All of it at once: of several loans the first could be in the way of the others, for ever.
+        // All of it at once: of several loans the first could be in the way of the others, for
+        // ever.
         let len = (extent.ends_at - extent.at) as usize;
         let loan = self.share.reading().take(len)?;
         let mut copy = BytesMut::with_capacity(len);

@@ -1,7 +1,8 @@
 //! Chunks whose memory is not there yet.
 //!
-//! Putting pages behind a large tail takes longer than everything else at start, so a broker begins with the first part of each share,
-//! and the rest follows. What always holds: a log gets no chunk that was not released here or ready from the start.
+//! Putting pages behind a large tail takes longer than everything else at start, so a broker begins
+//! with the first part of each share, and the rest follows. What always holds: a log gets no chunk
+//! that was not released here or ready from the start.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,8 +18,8 @@ pub struct Reserve {
 }
 
 impl Reserve {
-    /// Keeps all but about `bytes` of the memory, and at least one chunk of each share, from being used. To be called before anything
-    /// uses the shares.
+    /// Takes the free chunks of all shares but about `bytes` of them, and one of each share at
+    /// least. To be called before anything uses the shares.
     #[must_use]
     pub fn all_but(bytes: usize, shares: &[Arc<TailShare>]) -> Self {
         let ready = |share: &TailShare| (bytes / shares.len() / share.chunk_size() as usize).max(1);

@@ -1,7 +1,7 @@
 //! A tail that is cut off: the log ends earlier.
 //!
-//! What always holds: whatever the process dies in, the arena says that the log ends where it did or
-//! where it is cut, for the next start to make the files so.
+//! What always holds: wherever the process is killed, the arena says that the log ends where it did
+//! or where it is cut, and the next start cuts the files to that.
 
 use aplomb_model::Offset;
 
@@ -11,9 +11,9 @@ use super::log_tail::{LogEnd, LogTail};
 
 impl LogTail {
     /// Cuts the log off, so that it ends at `offset`, and returns where that is. A batch that
-    /// reaches `offset` goes wholly, as in Apache Kafka; the frontiers come down with it. `None`, and
-    /// nothing is changed, if the tail does not reach down to where the log would end: the caller
-    /// finds the place in the files and calls [`LogTail::clear`].
+    /// reaches `offset` goes wholly, as in Apache Kafka; the frontiers come down with it. `None`,
+    /// and nothing is changed, if the tail does not reach down to where the log would end: the
+    /// caller finds the place in the files and calls [`LogTail::clear`].
     pub fn truncate_to(&mut self, offset: Offset) -> Option<LogEnd> {
         if offset >= self.end.offset {
             return Some(self.end);

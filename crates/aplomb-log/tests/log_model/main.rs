@@ -1,8 +1,8 @@
 //! A log on a simulated disk against the simplest thing that could be true: a vector of batches.
 //!
 //! Random histories of appends, syncs, checkpoints, reads from memory and from files, lookups by
-//! time, retention, truncations, power cuts and restarts. After each step the log must agree with the
-//! vector; after a power cut it must be a prefix of it that holds everything that was reported
+//! time, retention, truncations, power cuts and restarts. After each step the log must agree with
+//! the vector; after a power cut it must be a prefix of it that holds everything that was reported
 //! durable.
 
 mod dying_disk;

@@ -1,7 +1,7 @@
 //! Our half of `tests/oracle-batches`: the commands of its Java program, answered by this crate.
 //!
-//! `build` writes batches as `name, hex`; `read` says what is in them; `validate` reads
-//! `name, hex, rules...` and says what a leader does with the batch. Lines come in by standard input.
+//! `build` writes batches as `name, hex`; `read` says what is in them; `validate` reads `name, hex,
+//! rules...` and says what a leader does with the batch. Lines come in by standard input.
 
 #![expect(
     clippy::disallowed_methods,

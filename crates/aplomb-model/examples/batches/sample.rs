@@ -9,7 +9,8 @@ type Finish = fn(BatchBuilder) -> BatchBuilder;
 
 const NOW: i64 = 1_700_000_000_000;
 
-/// Names and batches. The base offsets are those of a log, except where a name begins with "produced".
+/// Names and batches. The base offsets are those of a log, except where a name begins with
+/// "produced".
 pub(crate) fn all() -> Vec<(String, Bytes)> {
     let mut all = Vec::new();
     for codec in Codec::ALL {

@@ -1,9 +1,9 @@
 //! The batches of a log, one after the other, in one piece of memory or in several.
 //!
-//! The tail's memory comes in chunks and a file is read in buffers, so a batch may begin in one slice
-//! and end in another; its header is copied together (61 bytes), its records are not. A walk ends at
-//! the first bytes that are no whole batch, and [`Batches::end`] says where that was and why, which
-//! is what recovery cuts a log by.
+//! The tail's memory comes in chunks and a file is read in buffers, so a batch may begin in one
+//! slice and end in another; its header is copied together (61 bytes), its records are not. A walk
+//! ends at the first bytes that are no whole batch, and [`Batches::end`] says where that was and
+//! why, which is what recovery cuts a log by.
 
 use std::borrow::Cow;
 use std::iter::FusedIterator;
@@ -34,9 +34,11 @@ pub enum Stop {
         /// Bytes that are left for it.
         available: u64,
     },
-    /// The length field holds what no batch has; trailing zeros of a preallocated file look like this.
+    /// The length field holds what no batch has; trailing zeros of a preallocated file look like
+    /// this.
     BadLength(i32),
-    /// Not a version 2 batch. If `magic` is 0 or 1, an entry of an old format that ends after `size` bytes.
+    /// Not a version 2 batch. If `magic` is 0 or 1, an entry of an old format that ends after
+    /// `size` bytes.
     BadMagic {
         /// The version byte.
         magic: i8,
@@ -86,14 +88,16 @@ impl<'a> Batches<'a> {
         Self::over(Pieces { current: bytes, later: &[], position: 0, left: bytes.len() as u64 })
     }
 
-    /// The batches in the bytes that `slices` hold one after the other. Checksums are not looked at.
+    /// The batches in the bytes that `slices` hold one after the other. Checksums are not looked
+    /// at.
     #[must_use]
     pub fn in_slices(slices: &'a [&'a [u8]]) -> Self {
         let left = slices.iter().map(|slice| slice.len() as u64).sum();
         Self::over(Pieces { current: &[], later: slices, position: 0, left })
     }
 
-    /// Computes each batch's checksum before giving it out, and ends at the first that does not fit.
+    /// Computes each batch's checksum before giving it out, and ends at the first that does not
+    /// fit.
     #[must_use]
     pub fn checked(self) -> Self {
         Self { checked: true, ..self }
@@ -173,7 +177,8 @@ impl<'a> BatchView<'a> {
         self.bytes.gather()
     }
 
-    /// The bytes behind the header, compressed as they are; copied only if they lie in several slices.
+    /// The bytes behind the header, compressed as they are; copied only if they lie in several
+    /// slices.
     #[must_use]
     pub fn record_bytes(&self) -> Cow<'a, [u8]> {
         self.behind_header().gather()

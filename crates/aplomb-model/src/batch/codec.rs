@@ -56,7 +56,8 @@ impl Codec {
         Self::ALL.into_iter().find(|codec| codec.name() == name)
     }
 
-    /// The levels that a topic may ask for besides [`Codec::default_level`]; `None` where there are none.
+    /// The levels that a topic may ask for besides [`Codec::default_level`]; `None` where there are
+    /// none.
     #[must_use]
     pub const fn levels(self) -> Option<RangeInclusive<i32>> {
         match self {

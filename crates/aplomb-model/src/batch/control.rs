@@ -1,8 +1,8 @@
 //! Control records: what brokers write for each other between the producers' records.
 //!
 //! A control batch has one record. Its key names the kind (`int16` version 0, `int16` type), its
-//! value is a message of that kind, which `aplomb-protocol` knows; only the transaction marker, which
-//! every log has to understand, is read and written here.
+//! value is a message of that kind, which `aplomb-protocol` knows; only the transaction marker,
+//! which every log has to understand, is read and written here.
 
 use bytes::Bytes;
 
@@ -88,8 +88,8 @@ pub struct EndTxnMarker {
 }
 
 impl EndTxnMarker {
-    /// Reads a control record's key and value. `None` if it is no transaction marker, or a broken one;
-    /// values of later versions begin alike.
+    /// Reads a control record's key and value. `None` if it is no transaction marker, or a broken
+    /// one; values of later versions begin alike.
     #[must_use]
     pub fn from_record(key: &[u8], value: &[u8]) -> Option<Self> {
         let committed = match ControlKind::from_key(key)? {

@@ -1,7 +1,7 @@
 //! What can be wrong with the bytes of a record batch.
 //!
-//! One type for all readers of this room. Each variant says what was found; what a client is told is
-//! decided in `validate`, and where a log is cut in `batches`.
+//! One type for all readers of this room. Each variant says what was found; what a client is told
+//! is decided in `validate`, and where a log is cut in `batches`.
 
 /// Why bytes are not a record batch, or not one that can be read to its end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,8 +1,8 @@
 //! The 61 bytes in front of every batch, and the few of them that a leader changes.
 //!
-//! A [`BatchHeader`] is a copy of those bytes that has been checked once: its magic is 2, its length
-//! covers at least itself, and no count, offset or delta in it is negative. Base offset and leader
-//! epoch lie outside the checksum, so stamping them costs nothing; timestamps lie inside it.
+//! A [`BatchHeader`] is a copy of those bytes that has been checked once: its magic is 2, its
+//! length covers at least itself, and no count, offset or delta in it is negative. Base offset and
+//! leader epoch lie outside the checksum, so stamping them costs nothing; timestamps lie inside it.
 
 use std::fmt;
 
@@ -84,8 +84,8 @@ impl BatchHeader {
         Ok(header)
     }
 
-    /// As [`BatchHeader::parse`], but looks at length and magic only; until [`BatchHeader::check_fields`]
-    /// is called as well, nothing else in it is to be relied on.
+    /// As [`BatchHeader::parse`], but looks at length and magic only; until
+    /// [`BatchHeader::check_fields`] is called as well, nothing else in it is to be relied on.
     pub(super) fn parse_frame(bytes: &[u8]) -> Result<Self, BatchError> {
         let cut = |needed: usize| BatchError::Cut { needed: needed as u64, available: bytes.len() as u64 };
         let front = bytes.first_chunk::<UP_TO_MAGIC>().ok_or_else(|| cut(HEADER_SIZE))?;
@@ -277,9 +277,9 @@ impl BatchHeader {
         stamp_leader_epoch(&mut self.bytes, epoch);
     }
 
-    /// Sets the timestamp type and the largest timestamp, and returns whether that changed anything.
-    /// Only then is the checksum computed anew, over this header and `records`, all bytes behind it, and
-    /// attributes without a meaning are cleared, as Apache Kafka does.
+    /// Sets the timestamp type and the largest timestamp, and returns whether that changed
+    /// anything. Only then is the checksum computed anew, over this header and `records`, all bytes
+    /// behind it, and attributes without a meaning are cleared, as Apache Kafka does.
     ///
     /// # Panics
     /// If `records` are not as long as the header says.
@@ -298,7 +298,8 @@ impl BatchHeader {
         true
     }
 
-    /// Compares the stored checksum with that of the bytes. `records` are all bytes behind the header.
+    /// Compares the stored checksum with that of the bytes. `records` are all bytes behind the
+    /// header.
     ///
     /// # Errors
     /// [`BatchError::Crc`] if they differ.
@@ -412,7 +413,8 @@ impl HeaderFields {
     }
 }
 
-/// Sets the base offset of the batch that `batch` begins with, in place. The checksum does not cover it.
+/// Sets the base offset of the batch that `batch` begins with, in place. The checksum does not
+/// cover it.
 ///
 /// # Panics
 /// If `batch` is shorter than a header.
@@ -421,7 +423,8 @@ pub fn stamp_base_offset(batch: &mut [u8], base: Offset) {
     batch[BASE_OFFSET..][..8].copy_from_slice(&base.to_wire().to_be_bytes());
 }
 
-/// Sets the leader epoch of the batch that `batch` begins with, in place. The checksum does not cover it.
+/// Sets the leader epoch of the batch that `batch` begins with, in place. The checksum does not
+/// cover it.
 ///
 /// # Panics
 /// If `batch` is shorter than a header.
@@ -430,8 +433,8 @@ pub fn stamp_leader_epoch(batch: &mut [u8], epoch: LeaderEpoch) {
     batch[LEADER_EPOCH..][..4].copy_from_slice(&epoch.to_wire().to_be_bytes());
 }
 
-/// Sets the idempotent producer of a batch in place and computes its checksum anew: for clients, which learn a batch's sequence number when
-/// they send it.
+/// Sets the idempotent producer of a batch in place and computes its checksum anew: for clients,
+/// which learn a batch's sequence number when they send it.
 ///
 /// # Errors
 /// Whatever [`BatchHeader::parse`] finds, and [`BatchError::Cut`] if the batch is not all there.

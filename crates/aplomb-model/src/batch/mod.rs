@@ -2,9 +2,9 @@
 //!
 //! Bytes stay bytes. [`BatchHeader`] reads the 61 bytes in front of a batch, [`Batches`] walks the
 //! batches of a log, [`RecordIter`] the records of one batch, and none of them copies a key or a
-//! value. [`validate_produced`] is what a partition's leader does with a batch before it appends it;
-//! [`BatchBuilder`] makes batches of our own. No length in the bytes is believed before it is checked
-//! against the bytes that are there.
+//! value. [`validate_produced`] is what a partition's leader does with a batch before it appends
+//! it; [`BatchBuilder`] makes batches of our own. No length in the bytes is believed before it is
+//! checked against the bytes that are there.
 //!
 //! Start with `header`; the layout is Apache Kafka's
 //! (<https://kafka.apache.org/documentation/#recordbatch>).

@@ -117,8 +117,8 @@ fn read_header<'a>(cursor: &mut Cursor<'a>) -> Result<Header<'a>, &'static str> 
 
 /// Iterates over the records of a batch, given their uncompressed bytes.
 ///
-/// Ends after the batch's count of records, or after the first error; bytes left over behind the last
-/// record are an error too. A batch that counts no records has none, whatever its bytes.
+/// Ends after the batch's count of records, or after the first error; bytes left over behind the
+/// last record are an error too. A batch that counts no records has none, whatever its bytes.
 #[derive(Clone, Debug)]
 pub struct RecordIter<'a> {
     cursor: Cursor<'a>,

@@ -1,8 +1,9 @@
 //! The outlines of a batch's records, read while they are decompressed.
 //!
-//! Validating a compressed batch needs each record's deltas and whether it has a key, not the record.
-//! So output is looked at block by block and dropped: memory stays at one block, however much a batch
-//! stands for. What is accepted is exactly what [`RecordIter`](super::RecordIter) accepts.
+//! Validating a compressed batch needs each record's deltas and whether it has a key, not the
+//! record. So output is looked at block by block and dropped: memory stays at one block, however
+//! much a batch stands for. What is accepted is exactly what [`RecordIter`](super::RecordIter)
+//! accepts.
 
 use super::codec::Codec;
 use super::compression::Blocks;

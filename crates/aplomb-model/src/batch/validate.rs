@@ -1,17 +1,17 @@
 //! What the leader of a partition does with a produced batch before it appends it.
 //!
 //! A pure function of the bytes, the topic's rules and the time. In the common case nothing has to
-//! change but header fields, and the records are handed on as the slice of the request that they are:
-//! one pass for the checksum, one over the varints, no copy. Otherwise (another codec is wanted, or
-//! offsets have gaps) the batch is rebuilt.
+//! change but header fields, and the records are handed on as the slice of the request that they
+//! are: one pass for the checksum, one over the varints, no copy. Otherwise (another codec is
+//! wanted, or offsets have gaps) the batch is rebuilt.
 //!
 //! Rules and their order are those of Apache Kafka 4.4 (`LogValidator`, `UnifiedLog`,
 //! `ProduceRequest`), with five differences, all for input that its own clients never send: a batch
-//! that claims log-append time is refused on every topic; a batch whose record offsets are not 0, 1,
-//! 2 ... is renumbered (Kafka appends an uncompressed one as it is, and fails at a compressed one);
-//! bytes behind the batch are refused rather than dropped; a transactional batch without a producer is
-//! refused; records that cannot be decompressed or read to their end are INVALID_RECORD, and not an
-//! internal error or appended. `tests/oracle-batches` compares the two.
+//! that claims log-append time is refused on every topic; a batch whose record offsets are not 0,
+//! 1, 2 ... is renumbered (Kafka appends an uncompressed one as it is, and fails at a compressed
+//! one); bytes behind the batch are refused rather than dropped; a transactional batch without a
+//! producer is refused; records that cannot be decompressed or read to their end are
+//! INVALID_RECORD, and not an internal error or appended. `tests/oracle-batches` compares the two.
 
 use bytes::Bytes;
 
@@ -40,7 +40,8 @@ pub struct ProduceRules {
     pub max_decompressed_batch_bytes: usize,
     /// Who sets timestamps (`message.timestamp.type`).
     pub timestamp_type: TimestampType,
-    /// How old a record may be, in milliseconds (`message.timestamp.before.max.ms`); `None` is any age.
+    /// How old a record may be, in milliseconds (`message.timestamp.before.max.ms`); `None` is any
+    /// age.
     pub before_max_ms: Option<u64>,
     /// How far in the future a record may be, in milliseconds (`message.timestamp.after.max.ms`).
     pub after_max_ms: Option<u64>,

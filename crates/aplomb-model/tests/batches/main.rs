@@ -1,4 +1,5 @@
-//! Stories of record batches: what Java wrote, what is made of arbitrary bytes, what a leader takes.
+//! Stories of record batches: what Java wrote, what is made of arbitrary bytes, what a leader
+//! takes.
 
 mod describe;
 mod golden;

@@ -3,7 +3,8 @@
 //! The frame is the standard one (<https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md>),
 //! restricted as Apache Kafka's `Lz4BlockInputStream` does: version 1, independent blocks, no
 //! dictionary, one frame; what follows the end mark is not looked at. Blocks are parsed here rather
-//! than by the library's stream reader, which asks for whole blocks of memory before it has seen one.
+//! than by the library's stream reader, which asks for whole blocks of memory before it has seen
+//! one.
 
 use std::hash::Hasher;
 use std::io::Write;

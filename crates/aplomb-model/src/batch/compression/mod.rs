@@ -1,10 +1,11 @@
 //! Compressing and decompressing the records of a batch.
 //!
-//! Output is taken in blocks: at most [`PIECE`] bytes for gzip and zstd, one block of the format for
-//! snappy and lz4. No memory is asked for because a length field says so: a block's room is bounded by
-//! the most that its compressed bytes can stand for, and all output together by the caller's limit.
-//! (zstd alone asks for its window ahead, at most 128 MiB of address space, of which it touches what
-//! it fills; encoders at the highest levels announce that much, so a broker has to accept it.)
+//! Output is taken in blocks: at most [`PIECE`] bytes for gzip and zstd, one block of the format
+//! for snappy and lz4. No memory is asked for because a length field says so: a block's room is
+//! bounded by the most that its compressed bytes can stand for, and all output together by the
+//! caller's limit. (zstd alone asks for its window ahead, at most 128 MiB of address space, of
+//! which it touches what it fills; encoders at the highest levels announce that much, so a broker
+//! has to accept it.)
 
 mod lz4;
 mod snappy;
@@ -22,9 +23,9 @@ use super::error::BatchError;
 /// How many bytes a stream without blocks is asked for at a time.
 const PIECE: usize = 32 * 1024;
 
-/// Compresses the records of a batch. Snappy is framed as xerial's library does it, and lz4 in frames
-/// of independent 64 KiB blocks, which is what all clients read. The levels of lz4 all give the same
-/// output: the library has one.
+/// Compresses the records of a batch. Snappy is framed as xerial's library does it, and lz4 in
+/// frames of independent 64 KiB blocks, which is what all clients read. The levels of lz4 all give
+/// the same output: the library has one.
 pub(super) fn compress(compression: Compression, records: &[u8]) -> Cow<'_, [u8]> {
     match compression.codec() {
         Codec::None => Cow::Borrowed(records),
@@ -42,11 +43,12 @@ fn gzip(level: i32, records: &[u8]) -> Vec<u8> {
     encoder.write_all(records).and_then(|()| encoder.finish()).expect("memory takes what is written")
 }
 
-/// Decompresses the records of a batch, up to `limit` bytes of output; borrows if there is nothing to do.
+/// Decompresses the records of a batch, up to `limit` bytes of output; borrows if there is nothing
+/// to do.
 ///
 /// # Errors
-/// [`BatchError::Compressed`] if the bytes are not what the codec writes, [`BatchError::TooLarge`] if
-/// they stand for more than `limit` bytes.
+/// [`BatchError::Compressed`] if the bytes are not what the codec writes, [`BatchError::TooLarge`]
+/// if they stand for more than `limit` bytes.
 pub fn decompress(codec: Codec, bytes: &[u8], limit: usize) -> Result<Cow<'_, [u8]>, BatchError> {
     if codec == Codec::None {
         return Ok(Cow::Borrowed(bytes));

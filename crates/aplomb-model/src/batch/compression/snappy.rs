@@ -1,8 +1,8 @@
 //! Snappy as Kafka's clients write it: in the frame of the xerial library, or raw.
 //!
 //! The frame is `82 "SNAPPY" 00`, two big-endian `int32` versions, then blocks, each behind its
-//! `int32` length. Bytes that do not begin like that are one raw block. As in snappy-java, a frame may
-//! be followed by another.
+//! `int32` length. Bytes that do not begin like that are one raw block. As in snappy-java, a frame
+//! may be followed by another.
 
 use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
 

@@ -1,8 +1,8 @@
 //! Zstandard frames, one after the other.
 //!
-//! A decoder's context and its window cost more to set up than a small batch costs to decode, so each
-//! thread keeps one and lends it to one reader at a time. zstd itself gives back a window that has been
-//! larger than needed for a while.
+//! A decoder's context and its window cost more to set up than a small batch costs to decode, so
+//! each thread keeps one and lends it to one reader at a time. zstd itself gives back a window that
+//! has been larger than needed for a while.
 
 use std::cell::Cell;
 
