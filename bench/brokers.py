@@ -1,4 +1,4 @@
-"""The two brokers as somebody would deploy them: the end-to-end suite's, without the settings that make its tests quick.
+"""The two brokers as they are deployed: the end-to-end suite's, without the settings that make its tests quick.
 
 Always holds: each has its own defaults, and what both are given is the same. `start` returns when the first record has been acknowledged,
 and `first_record_ms` is how long that took from the start of the process. Next: `first_record`."""

@@ -24,7 +24,7 @@ def busy_processors():
 
 
 def wait_until_quiet(patience):
-    """Waits at most `patience` seconds until nobody else is at work; returns how many processors are busy then."""
+    """Waits at most `patience` seconds until no other process is at work; returns how many processors are busy then."""
     deadline = time.monotonic() + patience
     while (busy := busy_processors()) > QUIET and time.monotonic() < deadline:
         pass
@@ -34,7 +34,7 @@ def wait_until_quiet(patience):
 class WarmMemory:
     """Between `with` and its end, memory that is free is memory that this machine really has.
 
-    A virtual machine's host may take back what is free, in large blocks. Whoever writes there next pays for getting it again, in its own
+    A virtual machine's host may take back what is free, in large blocks. The process that writes there next pays for getting it again, in its own
     processor time and up to twenty times what the write itself costs: one broker or the other, by chance. So all of it is used once, and one page in
     so many is kept, which leaves no block large enough to be taken."""
 
@@ -77,7 +77,7 @@ def memory(pid):
 
 class Meter:
     """Who used the processors between `with` and its end, plus `settle` seconds. `other` is the rest of the machine: mostly the
-    kernel's own threads if nobody else is at work, and the sign that somebody is. `stolen` is what the hypervisor kept."""
+    kernel's own threads on a quiet machine, and the sign of one that is not. `stolen` is what the hypervisor kept."""
 
     def __init__(self, pid, settle=0.0):
         self._pid = pid

@@ -8,7 +8,7 @@ from typing import Callable
 
 import machine
 
-# More of the machine than this fraction of one processor used by neither broker nor clients: somebody else was at work.
+# More of the machine than this fraction of one processor used by neither broker nor clients: the machine was not quiet.
 OTHERS = 0.25
 MEGABYTE = 1e6
 

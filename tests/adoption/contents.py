@@ -219,7 +219,7 @@ def _crc32c(data):
 
 
 def files(log_dirs):
-    """Name and digest of every file, but for the empty one whose lock everybody takes who looks at a directory."""
+    """Name and digest of every file, but for the empty one that is locked to look at a directory."""
     found = {}
     for directory in log_dirs:
         for path in sorted(path for path in directory.rglob("*") if path.name != ".lock"):

@@ -88,7 +88,7 @@ def test_directories_go_there_and_back(start_broker, tools, release, how):
 
 
 def assert_untouched(as_left, broker):
-    """The logs of topics that are Apache Kafka's own, which nobody wrote to."""
+    """The logs of topics that are Apache Kafka's own, which no client wrote to."""
     now = contents.files(broker.log_dirs)
     logs = [name for name in as_left if ("/__consumer_offsets-" in name or "/__transaction_state-" in name) and name.endswith(".log")]
     assert logs

@@ -1,5 +1,5 @@
-"""A file system that is frozen for twenty seconds: those who write and those who read the end notice nothing until the tail is full, and
-nobody ever loses anything."""
+"""A file system that is frozen for twenty seconds: producers, and consumers of the newest records, notice nothing until the tail is
+full, and no acknowledged record is ever lost."""
 
 import signal
 import threading

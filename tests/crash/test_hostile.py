@@ -174,7 +174,7 @@ def fill_target(broker, megabytes):
 
 
 def test_consumers_that_ask_for_much_and_read_nothing(siege):
-    """Forty connections ask two hundred times each for ten megabytes: eighty gigabytes, if anybody were to hold them."""
+    """Forty connections ask two hundred times each for ten megabytes: eighty gigabytes, if the broker were to hold them."""
     fill_target(siege, 40)
     asking = b"".join(wire.frame(fetch_request("target", 0, offset, 10 * MiB)) for offset in range(20)) * 10
     deaf = [wire.Connection(siege.port) for _ in range(40)]

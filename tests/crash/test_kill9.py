@@ -64,8 +64,8 @@ def test_kills_while_producers_wait_in_a_full_tail(prepare, admin_of, loads, top
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_small_tail_and_a_prompt_disk_do_not_stand_still(prepare, admin_of, load, topic, client):
-    """Whoever waits for room goes on as soon as the disk has made some, and not when a time-out says so. The batches of the clients
-    are large, some of them a quarter of the tail, and what is in the tail at first belongs to a partition that nobody uses any more."""
+    """Producers that wait for room go on as soon as the disk has made some, and not at a time-out. Their batches are large, some a
+    quarter of the tail, and what the tail has at first belongs to a partition that is not used any more."""
     broker = prepare({"aplomb.tail.bytes": str(4 << 20)}).start()
     for name, partitions in (("before", range(1)), (topic, PARTITIONS)):
         admin_of(broker).create(name, partitions=len(partitions), retention_ms=-1, segment_bytes=1 << 20)

@@ -34,7 +34,7 @@ class Churn:
         return [json.loads(line) for line in lines]
 
     def verdict(self):
-        """({topic: (id, partitions)} that must exist, names that must not, names of which nobody can say)."""
+        """({topic: (id, partitions)} that must exist, names that must not, names that may exist or not)."""
         exist, gone, unknown = {}, set(), set()
         for step in self.steps():
             assert step["state"] != "refused", f"the broker refused what it should have done: {step}"
@@ -91,7 +91,7 @@ def test_topics_made_and_unmade_while_the_broker_is_killed(prepare, churn, momen
         exist, gone, unknown = churn.verdict()
         assert {name: found.get(name) for name in exist} == exist, f"after kill {kill + 1}: confirmed topics are missing or changed"
         assert gone & set(found) == set(), f"after kill {kill + 1}: deleted topics are back"
-        assert set(found) <= set(exist) | unknown, f"after kill {kill + 1}: topics that nobody asked for"
+        assert set(found) <= set(exist) | unknown, f"after kill {kill + 1}: topics that no client asked for"
     broker.stop()
     broker.start()
     assert existing_topics(broker) == found

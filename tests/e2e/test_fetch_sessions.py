@@ -127,7 +127,7 @@ def test_a_fetch_waits_for_a_record_no_longer_than_it_says(broker, made, ask, ja
 
 
 def test_an_uncommon_number_of_sessions_is_survived(broker, made, java, topic):
-    """More sessions than the broker keeps: those that find no room go without one, and everybody is answered."""
+    """More sessions than the broker keeps: those that find no room go without one, and each is answered."""
     with wire.Connection(broker.port) as connection:
         for _ in range(1500):
             error, _, found = fetch.read(connection.ask(fetch.request([(made, 0, 0)], epoch=0)))

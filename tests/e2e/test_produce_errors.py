@@ -1,4 +1,4 @@
-"""What producers get for records that the broker must not take, and topics that are created because somebody writes to them."""
+"""What producers get for records that the broker must not take, and topics that are created by writing to them."""
 
 import time
 

@@ -14,7 +14,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """Whoever is not root reads which incidents did not run; pytest itself only counts them."""
+    """Without root, tells which incidents did not run; pytest itself only counts them."""
     skipped = [report.nodeid for report in terminalreporter.stats.get("skipped", [])]
     names = [nodeid.split("[")[1].rstrip("]") for nodeid in skipped if "test_incidents" in nodeid and "[" in nodeid]
     if names:

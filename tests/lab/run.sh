@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of the lab. Those of slow disks need root, and are skipped for anybody else. Arguments go to pytest.
+# Runs the tests of the lab. Those of slow disks need root, and are skipped without it. Arguments go to pytest.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 "$here/../setup.sh"

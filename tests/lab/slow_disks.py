@@ -86,7 +86,7 @@ def traces(name, daemon=None):
 
 
 def process_lives(pid):
-    """A process that nobody has waited for yet does not live, but for threads that have not ended yet."""
+    """A process that is ended and not waited for yet does not live, but for threads that have not ended yet."""
     try:
         first = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         return first != "Z" or len(os.listdir(f"/proc/{pid}/task")) > 1

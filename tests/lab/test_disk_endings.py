@@ -15,7 +15,7 @@ from slow_disks import aplomb, command, eventually, process_lives, read_pages, t
 
 pytestmark = pytest.mark.root
 
-# Somebody who makes a disk that goes with him, and then waits.
+# A process that makes a disk which goes with it, and then waits.
 # Its answer to Ctrl-C is its own: a shell's background job hands down that the signal is ignored.
 OWNER = """
 import os, signal, subprocess, sys, time
@@ -90,7 +90,7 @@ def test_ctrl_c_for_the_owner_is_not_for_the_disk_but_its_end_is(name):
 
 @pytest.mark.parametrize("after", (0, 0.02, 0.05, 0.1, 0.2))
 def test_a_creation_that_is_killed_on_the_way_leaves_nothing(name, after):
-    """The daemon notices that nobody is there to be told; a daemon that had not begun is found by the next command."""
+    """The daemon notices that its creator is gone; a daemon that had not begun is found by the next command."""
     process = subprocess.Popen(command("lab", "disk", "create", name, "--size", "400M"), stdout=subprocess.DEVNULL)
     time.sleep(after)
     process.kill()
@@ -175,7 +175,7 @@ def test_many_that_destroy_it_at_once(disk):
     made = disk()
     destroyers = [subprocess.Popen(command("lab", "disk", "destroy", made.name), stderr=subprocess.PIPE, text=True) for _ in range(4)]
     said = [(each.communicate()[1], each.returncode) for each in destroyers]
-    # Whoever comes when it is gone is told so.
+    # A command that comes when the disk is gone is told so.
     assert all(code == 0 or "there is no disk" in text for text, code in said), said
     assert any(code == 0 for _, code in said)
     assert made.traces() == []

@@ -97,7 +97,7 @@ def test_an_incident_shows_who_waits_and_aplomb_does_not(name, kind, lanes):
         assert recovery["acknowledged"] > 0 and recovery["missing"] == 0, run.said
     if kind == "aplomb":
         assert run.broker["witness"]["silent"], run.broker["witness"]
-        # It has met what was done: somebody has waited for the disk, if not those who must not. No incident delays by less.
+        # The disk was slow for those who asked it, which are not the request threads. No incident delays by less.
         assert not run.disk_was_made_slow or run.slowest_of_the_disk >= 20, run.said
     else:
         for beginning in CERTAIN.get(name, []):

@@ -48,7 +48,7 @@ class Disk:
             raise
 
     def freeze(self):
-        """Nothing can be written from now on: whoever tries waits."""
+        """Nothing can be written from now on: who tries waits."""
         with self._changing:
             run("fsfreeze", "-f", str(self.path))
             self._frozen = True

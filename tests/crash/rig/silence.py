@@ -7,7 +7,7 @@ TOLERATED = float(os.environ.get("APLOMB_CRASH_SILENCE", "2"))
 
 
 class Silent(AssertionError):
-    """Somebody waited who should not have."""
+    """A client waited that should not have."""
 
 
 def longest(moments, begin, end):

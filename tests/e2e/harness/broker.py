@@ -26,8 +26,8 @@ class BrokerDied(Exception):
 
 
 def free_ports(count):
-    """Ports that are free, and are given to nobody else for a long while: suites that run at the same time take turns, and connections get
-    theirs from above these."""
+    """Ports that are free, and are not given out again for a long while: suites that run at the same time take turns, and connections
+    get theirs from above these."""
     places.WORK.mkdir(parents=True, exist_ok=True)
     with (places.WORK / "ports").open("a+") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
