@@ -21,7 +21,7 @@ install: ## Install the binary that `make build` made, its manual, completions a
 	@test -x target/release/aplomb || { echo "there is no target/release/aplomb: run make build first" >&2; exit 1; }
 	packaging/install.sh "$(DESTDIR)" "$(PREFIX)" "$(UNITDIR)"
 
-test: ## Everything: checks, unit tests, oracles, end-to-end and crash suites, a short fuzz run (STEPS="ci e2e" for some of it)
+test: ## Everything: checks, unit tests, oracles, end-to-end and crash suites, a short fuzz run (STEPS="ci e2e" for some of it, STEPS=full for its long forms)
 	@tests/run.sh $(STEPS)
 
 ci: ## Formatting, lints, layers, settings, tidiness, dependencies, generated code, docs, unit tests

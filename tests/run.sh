@@ -3,6 +3,9 @@
 # result, and writes what it said to .work/logs/STEP.log; the end of the log of a step that failed is shown. Goes on after a failure, and
 # fails at the end.
 #
+# The step "full" is all of them in their long forms, for a night: ten times as many seeds (from APLOMB_SIM_FROM on, by default other ones
+# each day), a minute of fuzzing a target, and the end-to-end suite against Apache Kafka too, which proves the tests themselves.
+#
 # Needs Rust, a JDK of at least 17 with Maven, and Python 3. Go, Node and kcat are used where they are; as root the missing ones are
 # installed from the distribution, otherwise their tests are skipped and say so.
 set -uo pipefail
@@ -51,6 +54,9 @@ suite() { # suite FOLDER: its own run.sh, or pytest over it
 
 e2e() { suite e2e; }
 
+# The same tests against Apache Kafka.
+e2e-kafka() { APLOMB_E2E_BROKER=kafka suite e2e; }
+
 adoption() { suite adoption; }
 
 crash() { suite crash; }
@@ -94,11 +100,17 @@ lane() { # lane STEP...
   for step in "$@"; do run "$step"; done
 }
 
-known=(setup ci simulate release oracles e2e tools adoption crash observation lab fuzz)
+known=(setup ci simulate release oracles e2e e2e-kafka tools adoption crash observation lab fuzz)
 failures=$(mktemp)
 trap 'rm -f "$failures"' EXIT
+also=()
+if [ "$*" = full ]; then
+  shift
+  export APLOMB_SIM_SEEDS=${APLOMB_SIM_SEEDS:-20000} APLOMB_SIM_FROM=${APLOMB_SIM_FROM:-$(($(date +%s) / 86400 * 20000))}
+  fuzz_seconds=${APLOMB_FUZZ_SECONDS:-60} also=(e2e-kafka)
+fi
 for step in "$@"; do
-  [[ " ${known[*]} " == *" $step "* ]] || { echo "there is no step '$step'; there are: ${known[*]}" >&2; exit 2; }
+  [[ " ${known[*]} " == *" $step "* ]] || { echo "there is no step '$step'; there are: ${known[*]}, and full" >&2; exit 2; }
 done
 if [ $# -gt 0 ]; then
   lane "$@"
@@ -109,10 +121,10 @@ else
   set -m
   trap 'kill -INT -- $(jobs -p | sed "s/^/-/"); wait; exit 130' INT TERM
   lane e2e oracles &
-  lane crash &
-  lane tools adoption observation &
+  lane crash adoption observation &
+  lane tools &
   wait
   set +m
-  lane lab fuzz
+  lane "${also[@]}" lab fuzz
 fi
 [ ! -s "$failures" ] || { echo "failed: $(paste -sd ' ' "$failures")"; exit 1; }

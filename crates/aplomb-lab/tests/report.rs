@@ -2,8 +2,13 @@
 
 mod sample;
 
+use std::fs;
+use std::io::Write as _;
+
 use aplomb_lab::record::{Ended, MachineStandstill, Percentiles, PhaseName, Run};
 use aplomb_lab::report::{self, Entry};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 fn inode_lock() -> Run {
     sample::runs().remove(0)
@@ -331,4 +336,29 @@ fn the_disturbance_is_shaded_where_it_was() {
     assert!(shades(&run) > 0);
     run.brokers[0].phases.retain(|phase| phase.name != PhaseName::During);
     assert_eq!(shades(&run), 0);
+}
+
+#[test]
+fn a_packed_record_is_the_record() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (plain, packed) = (folder.path().join("plain"), folder.path().join("packed"));
+    let (record, _) = report::write_run(&plain, &inode_lock()).expect("written");
+    let json = fs::read(&record).expect("there");
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    gzip.write_all(&json).expect("memory takes all");
+    fs::create_dir(&packed).expect("made");
+    fs::write(packed.join("inode-lock.json.gz"), gzip.finish().expect("memory takes all")).expect("written");
+
+    let pages = [&plain, &packed].map(|records| {
+        let out = records.join("pages");
+        let compared = report::write_comparison(records, &out).expect("a record");
+        assert!(compared.left_out.is_empty());
+        ["comparison.html", "comparison.md", "inode-lock.html"]
+            .map(|page| fs::read(out.join(page)).expect(page))
+    });
+    assert_eq!(pages[0], pages[1]);
+
+    fs::write(packed.join("broken.json.gz"), &json).expect("written");
+    let compared = report::write_comparison(&packed, &packed.join("pages")).expect("the other record");
+    assert!(compared.left_out[0].to_string().contains("broken.json.gz"));
 }

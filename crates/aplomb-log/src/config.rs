@@ -30,7 +30,7 @@ pub struct LogConfig {
 }
 
 impl LogConfig {
-    /// Apache Kafka's defaults.
+    /// The settings of a topic that sets nothing, as in Apache Kafka.
     #[must_use]
     pub fn kafka_defaults() -> Self {
         Self {

@@ -13,7 +13,7 @@ use crate::checkpoint::{CheckpointError, encode_lines, parse_lines};
 /// Where a leader's records begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EpochStart {
-    /// The leader's epoch.
+    /// The epoch in which the leader was elected.
     pub epoch: LeaderEpoch,
     /// The first offset it wrote, or would write next.
     pub start: Offset,

@@ -87,7 +87,7 @@ impl Loan {
     /// The loan lasts as long as a slice of these bytes does.
     #[must_use]
     pub fn hold(self, bytes: Bytes) -> Bytes {
-        Bytes::from_owner(Lent { bytes, _loan: self })
+        Bytes::from_owner(LentBytes { bytes, _loan: self })
     }
 }
 
@@ -97,12 +97,12 @@ impl Drop for Loan {
     }
 }
 
-struct Lent {
+struct LentBytes {
     bytes: Bytes,
     _loan: Loan,
 }
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for LentBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

@@ -25,7 +25,7 @@ pub struct Segment {
     pub greatest: Option<Timestamp>,
     /// When its `.log` was last written, for segments without timestamps.
     pub modified: Timestamp,
-    /// Its aborted transactions.
+    /// The aborted transactions whose markers are in it.
     pub aborted: Vec<AbortedTransaction>,
 }
 
@@ -43,7 +43,7 @@ pub struct ActiveSegment {
     pub first_timestamp: Option<Timestamp>,
     /// When it was created, or last written before a restart.
     pub created: Timestamp,
-    /// Its aborted transactions.
+    /// The aborted transactions whose markers are in it.
     pub aborted: AbortedIndexBuilder,
 }
 
@@ -73,7 +73,7 @@ impl Segments {
         file.within(&self.directory, base)
     }
 
-    /// The partition's directory.
+    /// The name of the partition's directory in its log directory.
     #[must_use]
     pub fn directory(&self) -> &str {
         &self.directory

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aplomb_disk_api::sim::{SimDisk, SimOptions};
 use aplomb_disk_api::{DiskCommand, DiskError, DiskIndex, FileName, PatientDisk, SmallFile};
-use aplomb_log::future::{CopyStep, LogCopy};
+use aplomb_log::future::{FutureLog, FutureStep};
 use aplomb_log::index::IndexLimits;
 use aplomb_log::layout::SegmentFile;
 use aplomb_log::recovery::{LoadRequest, load};
@@ -86,24 +86,24 @@ impl Story {
     }
 
     /// Copies until there is nothing to copy. Gives the number of reads.
-    fn follow(&mut self, copy: &mut LogCopy) -> usize {
+    fn follow(&mut self, copy: &mut FutureLog) -> usize {
         let mut reads = 0;
         loop {
             let writes = match copy.step(&self.log, 3000).expect("the source is sound") {
-                CopyStep::CaughtUp => return reads,
-                CopyStep::Write(writes) => writes,
-                CopyStep::Read(DiskCommand::Read { file, at, len, .. }) => {
+                FutureStep::CaughtUp => return reads,
+                FutureStep::Write(writes) => writes,
+                FutureStep::Read(DiskCommand::Read { file, at, len, .. }) => {
                     reads += 1;
                     let bytes = self.disks[0].read(&file, at, len as usize).expect("it is there");
                     copy.on_read(&bytes).expect("the source is sound")
                 }
-                CopyStep::Read(other) => panic!("{other:?} is no read"),
+                FutureStep::Read(other) => panic!("{other:?} is no read"),
             };
             carry_out(&self.disks[1], writes);
         }
     }
 
-    fn settle(&mut self, copy: &mut LogCopy) {
+    fn settle(&mut self, copy: &mut FutureLog) {
         let mut commands = copy.take_index_writes();
         commands.push(DiskCommand::Sync { files: copy.take_sync() });
         carry_out(&self.disks[1], commands);
@@ -133,7 +133,7 @@ fn a_log_that_has_moved_has_the_same_files_and_goes_on() {
     story.flush(0);
     story.log.evict(usize::MAX);
     story.append(30);
-    let mut copy = story.log.begin_copy("orders-0");
+    let mut copy = story.log.begin_future("orders-0");
     assert!(story.follow(&mut copy) > 10, "what memory had given up is read");
     story.append(40);
     story.follow(&mut copy);
@@ -165,7 +165,7 @@ fn a_copy_that_lacks_too_much_does_not_take_over() {
     let mut story = Story::begin();
     story.append(10);
     story.flush(0);
-    let mut copy = story.log.begin_copy("orders-0");
+    let mut copy = story.log.begin_future("orders-0");
     story.follow(&mut copy);
     story.append(100); // the segment that the copy is in is closed meanwhile
     let copy = *story.log.relocate(copy, &story.shares[1]).expect_err("it is a segment behind");
@@ -184,7 +184,7 @@ fn a_segment_that_is_deleted_under_way_is_no_part_of_the_moved_log() {
     story.disks[0].publish(&checkpoint.publish).expect("the disk is well");
     story.log.on_synced(sync.covers);
     story.log.on_checkpointed(sync.covers);
-    let mut copy = story.log.begin_copy("orders-0");
+    let mut copy = story.log.begin_future("orders-0");
     story.follow(&mut copy);
     story.log.raise_start(Offset::new(100));
     let gone = story.log.apply_retention(Timestamp(5000)).segments;
@@ -207,8 +207,8 @@ fn a_source_that_does_not_hold_what_it_should_is_not_copied() {
     story.log.evict(usize::MAX);
     let log = FileName::new("orders-0/00000000000000000000.log");
     story.disks[0].write(&log, 200, b"something else").expect("the disk is well");
-    let mut copy = story.log.begin_copy("orders-0");
-    let Ok(CopyStep::Read(DiskCommand::Read { file, at, len, .. })) = copy.step(&story.log, 3000) else {
+    let mut copy = story.log.begin_future("orders-0");
+    let Ok(FutureStep::Read(DiskCommand::Read { file, at, len, .. })) = copy.step(&story.log, 3000) else {
         panic!("memory has nothing")
     };
     let bytes = story.disks[0].read(&file, at, len as usize).expect("it is there");

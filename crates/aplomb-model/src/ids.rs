@@ -36,9 +36,9 @@ pub struct ProducerEpoch(pub i16);
 /// A partition by the name of its topic; its display form is the name of its directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TopicPartition {
-    /// The topic's name.
+    /// The name of its topic.
     pub topic: Arc<str>,
-    /// The partition's number.
+    /// Its number in the topic, from 0.
     pub partition: PartitionIndex,
 }
 

@@ -1,4 +1,4 @@
-//! The nouns: what everybody in Aplomb means by an offset, an epoch, a record batch, an error.
+//! The nouns of all crates: what an offset is, an epoch, a record batch, an error code.
 //!
 //! Nothing here does I/O or knows a clock. Wire integers become these types at the edge of
 //! `aplomb-protocol` and stay these types from there on.

@@ -32,7 +32,7 @@ impl Offset {
         self.0 as i64
     }
 
-    /// The plain number.
+    /// The offset as a plain number.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0

@@ -46,7 +46,7 @@ impl SplitMix64 {
         Duration::from_nanos(self.within(nanos(range.start)..nanos(range.end)))
     }
 
-    /// Heads or tails.
+    /// True in half of all calls.
     pub fn coin(&mut self) -> bool {
         self.bits() & 1 == 1
     }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use aplomb_disk_api::{DiskCommand, DiskIndex, FileName, SmallFile};
 use aplomb_log::Retention;
-use aplomb_log::future::LogCopy;
+use aplomb_log::future::FutureLog;
 use aplomb_log::tail::TailShare;
 use aplomb_log::{CheckpointPart, Log};
 use aplomb_model::batch::BatchHeader;
@@ -395,11 +395,11 @@ impl Partition {
     /// there, or the copy back.
     pub(crate) fn relocate(
         &mut self,
-        copy: LogCopy,
+        copy: FutureLog,
         to: DiskIndex,
         share: &Arc<TailShare>,
         fx: &mut Effects,
-    ) -> Result<Vec<FileName>, Box<LogCopy>> {
+    ) -> Result<Vec<FileName>, Box<FutureLog>> {
         let obsolete = self.log.relocate(copy, share)?;
         self.disk = to;
         self.residence += 1;

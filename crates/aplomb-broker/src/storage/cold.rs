@@ -197,7 +197,7 @@ impl ColdReads {
                         return None;
                     }
                     // The log start has moved up, and the segment went with it.
-                    ColdStep::Gone => {
+                    ColdStep::Deleted => {
                         self.end(op, ErrorCode::OffsetOutOfRange, fx);
                         return None;
                     }

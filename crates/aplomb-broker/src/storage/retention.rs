@@ -96,7 +96,7 @@ fn retain(key: PartitionKey, ground: &mut Ground<'_>) {
         ground.tell_checkpoints(StorageMessage::Record { disk, changes: vec![(key, Some(entry))] });
     }
     let now = ground.now.instant;
-    for (rename, name) in retention.doomed {
+    for (rename, name) in retention.deletions {
         let purpose = Purpose::DeleteLater { name, directory: false, after, of: None };
         ground.disks.submit(disk, rename, purpose, now);
     }

@@ -3,12 +3,18 @@
 //! What always holds: a page has its record's name and stands where it was asked for; a file is complete or absent, since it is written under
 //! another name first; a directory's files that are no records are named, not passed over in silence.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
 
 use super::Entry;
 use crate::record::{RecordError, Run};
+
+/// More bytes than any record has.
+const MAX_RECORD: u64 = 256 << 20;
 
 /// Why a record or a page could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -37,12 +43,19 @@ pub enum FileError {
     },
 }
 
-/// Reads a record.
+/// Reads a record, also one that was packed with gzip (`.json.gz`).
 ///
 /// # Errors
 /// When the file cannot be read, or is no record.
 pub fn read(path: &Path) -> Result<Run, FileError> {
-    let json = fs::read(path).map_err(|source| FileError::Io { path: path.to_owned(), source })?;
+    let failed = |source| FileError::Io { path: path.to_owned(), source };
+    let mut json = fs::read(path).map_err(failed)?;
+    if is_packed(path) {
+        let mut unpacked = Vec::new();
+        let read = GzDecoder::new(json.as_slice()).take(MAX_RECORD).read_to_end(&mut unpacked);
+        read.map_err(failed)?;
+        json = unpacked;
+    }
     Run::from_json(&json).map_err(|source| FileError::Record { path: path.to_owned(), source })
 }
 
@@ -91,7 +104,7 @@ pub fn write_comparison(directory: &Path, out: &Path) -> Result<Compared, FileEr
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory).map_err(listing)? {
         let path = entry.map_err(listing)?.path();
-        if path.extension().is_some_and(|extension| extension == "json") {
+        if record_name(&path).is_some() {
             paths.push(path);
         }
     }
@@ -128,9 +141,19 @@ pub fn write_comparison(directory: &Path, out: &Path) -> Result<Compared, FileEr
 }
 
 fn page_of(record: &Path, directory: &Path) -> PathBuf {
-    let mut name = record.file_stem().unwrap_or_default().to_owned();
+    let mut name = record_name(record).or(record.file_stem()).unwrap_or_default().to_owned();
     name.push(".html");
     directory.join(name)
+}
+
+fn is_packed(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "gz")
+}
+
+/// The name of a record without its endings; none if the file is not JSON by its name.
+fn record_name(path: &Path) -> Option<&OsStr> {
+    let json = if is_packed(path) { Path::new(path.file_stem()?) } else { path };
+    json.file_stem().filter(|_| json.extension().is_some_and(|extension| extension == "json"))
 }
 
 /// A name that stays in its directory, whatever an incident is called.
@@ -161,6 +184,8 @@ mod tests {
 
     #[test]
     fn a_page_has_its_records_name() {
-        assert_eq!(page_of(Path::new("a/inode-lock.json"), Path::new("b")), Path::new("b/inode-lock.html"));
+        for record in ["a/inode-lock.json", "a/inode-lock.json.gz"] {
+            assert_eq!(page_of(Path::new(record), Path::new("b")), Path::new("b/inode-lock.html"));
+        }
     }
 }

@@ -17,7 +17,7 @@ pub struct ColdPlan {
     pub base: Offset,
     /// Where the next segment begins, or the log ends.
     pub end: Offset,
-    /// The segment's `.log`.
+    /// Which file has the records: the segment's `.log`.
     pub log: FileName,
     /// The segment's `.index`, and how many bytes of it may be read; none where it is empty.
     pub index: Option<(FileName, u64)>,
@@ -51,12 +51,12 @@ pub struct ColdRecords {
 pub enum ColdStep {
     /// Ask the disk for [`ColdRead::command`] next.
     Again,
-    /// The records.
+    /// Whole batches, which answer the fetch.
     Found(ColdRecords),
     /// The segment has no visible record at or above the wanted offset.
     Nothing,
     /// The segment was deleted in the meantime.
-    Gone,
+    Deleted,
     /// The file does not hold a batch where the log has one.
     Damaged {
         /// Where in the `.log` a batch should be.
@@ -130,7 +130,7 @@ impl ColdRead {
                 self.stage = self.plan.window(0);
                 ColdStep::Again
             }
-            ColdStage::Log { .. } => ColdStep::Gone,
+            ColdStage::Log { .. } => ColdStep::Deleted,
         }
     }
 

@@ -61,9 +61,9 @@ pub struct TimePlan {
 /// The record that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeAnswer {
-    /// Its timestamp.
+    /// When it happened, by its producer or its leader.
     pub timestamp: Timestamp,
-    /// Its offset.
+    /// Where it is in the partition.
     pub offset: Offset,
     /// The epoch of the leader that wrote it.
     pub leader_epoch: Option<LeaderEpoch>,
@@ -99,7 +99,7 @@ impl TimeAnswer {
 pub enum TimeStep {
     /// Ask the disk for [`TimeLookup::command`] next.
     Again,
-    /// The record.
+    /// The record that was looked for.
     Found(TimeAnswer),
     /// No such record in these segments. The caller looks through what only memory has.
     NotHere,
@@ -114,7 +114,7 @@ enum LookupStage {
     Times { target: Timestamp, search: IndexSearch<TimestampOffset> },
     /// A block of the offset index, to find where that offset is.
     Offsets { wanted: TimeWanted, search: IndexSearch<OffsetPosition> },
-    /// Batches of records.
+    /// A window of the `.log`, to walk batches.
     Log { wanted: TimeWanted, at: u64, len: u64 },
 }
 

@@ -17,7 +17,7 @@ const VERSION: i16 = 0;
 /// A transaction whose records a READ_COMMITTED reader must skip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AbortedTransaction {
-    /// Whose records.
+    /// Whose records are to be skipped.
     pub producer: ProducerId,
     /// Where the transaction began.
     pub first_offset: Offset,
@@ -32,7 +32,7 @@ impl AbortedTransaction {
     /// The length of an entry in bytes.
     pub const ENTRY_LEN: usize = 34;
 
-    /// The entry's bytes.
+    /// The bytes of its entry in the index.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::ENTRY_LEN] {
         let mut entry = [0; Self::ENTRY_LEN];

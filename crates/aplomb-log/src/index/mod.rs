@@ -67,7 +67,7 @@ pub enum IndexDamaged {
     UnknownVersion {
         /// Which entry, counted from 0.
         slot: usize,
-        /// The version found.
+        /// The version that the entry has.
         version: i16,
     },
 }

@@ -22,9 +22,9 @@ pub struct IndexLimits {
 /// A batch that was appended, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchPosition {
-    /// Its last offset.
+    /// The offset of its last record.
     pub last_offset: Offset,
-    /// Its greatest timestamp.
+    /// The greatest timestamp of its records.
     pub max_timestamp: Timestamp,
     /// Where it starts in the segment file, in bytes.
     pub position: u32,

@@ -14,7 +14,7 @@ const MAX_NAME_BYTES: usize = 255;
 /// What a directory is there for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DirectoryRole {
-    /// The partition's log.
+    /// The log that clients read and write.
     Serving,
     /// Deleted, waits to be unlinked. Tells directories of one partition apart by `id`.
     Deleted {

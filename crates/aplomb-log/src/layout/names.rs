@@ -44,7 +44,7 @@ pub enum FileSuffix {
 }
 
 impl SegmentFile {
-    /// Every kind.
+    /// All kinds, snapshots included.
     pub const ALL: [Self; 5] =
         [Self::Log, Self::OffsetIndex, Self::TimeIndex, Self::TxnIndex, Self::Snapshot];
 
@@ -90,7 +90,7 @@ impl SegmentFile {
 }
 
 impl FileSuffix {
-    /// Every suffix.
+    /// All suffixes that a file may have.
     pub const ALL: [Self; 3] = [Self::Deleted, Self::Cleaned, Self::Swap];
 
     /// The suffix without its dot.

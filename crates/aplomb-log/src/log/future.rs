@@ -2,9 +2,9 @@
 //! and then replaces it.
 //!
 //! What always holds: the copy's segments are the log's, byte for byte and of the same names, up to
-//! [`LogCopy::end`]; their indexes are made anew from the batches, whose checksums are verified on
-//! the way. Bytes come from the source's files or, where these do not have them yet, from the tail.
-//! Nothing here waits: a [`CopyStep`] says what to ask a disk for.
+//! [`FutureLog::end`]; their indexes are made anew from the batches, whose checksums are verified
+//! on the way. Bytes come from the source's files or, where these do not have them yet, from the
+//! tail. Nothing here waits: a [`FutureStep`] says what to ask a disk for.
 //!
 //! [`Log::relocate`] replaces the log. It changes memory only, and only once the copy lacks no more
 //! than a small end of the active segment that the tail holds: these batches go into memory of the
@@ -30,7 +30,7 @@ const MOST_BYTES: u64 = 512 << 10;
 
 /// A closed segment that the copy has.
 #[derive(Debug)]
-struct CopiedSegment {
+struct FutureSegment {
     base: Offset,
     index_len: u64,
     time_index_len: u64,
@@ -39,9 +39,9 @@ struct CopiedSegment {
 
 /// A copy of a log that still grows.
 #[derive(Debug)]
-pub struct LogCopy {
+pub struct FutureLog {
     directory: Box<str>,
-    closed: Vec<CopiedSegment>,
+    closed: Vec<FutureSegment>,
     /// The segment that is being copied, how many of its bytes were, and the offset behind these.
     segment: Offset,
     at: u64,
@@ -49,7 +49,7 @@ pub struct LogCopy {
     indexes: SegmentIndexes,
     unsynced: Vec<(Offset, SegmentFile)>,
     /// Segments that the log has deleted since they were copied.
-    gone: Vec<Offset>,
+    deleted: Vec<Offset>,
     /// What the next read asks for at least, where a batch is larger than usual, and what the last
     /// one asked for.
     window: u32,
@@ -61,8 +61,8 @@ pub struct LogCopy {
 
 /// What a copy needs next.
 #[derive(Debug)]
-pub enum CopyStep {
-    /// A read of the source, whose bytes go to [`LogCopy::on_read`].
+pub enum FutureStep {
+    /// A read of the source, whose bytes go to [`FutureLog::on_read`].
     Read(DiskCommand),
     /// Writes at the target.
     Write(Vec<DiskCommand>),
@@ -73,7 +73,7 @@ pub enum CopyStep {
 /// A source file does not hold the batch that the log should have there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("segment {segment} holds no batch at byte {at}: {why}")]
-pub struct CopyDamaged {
+pub struct FutureDamaged {
     segment: Offset,
     at: u64,
     why: String,
@@ -81,8 +81,8 @@ pub struct CopyDamaged {
 
 /// Small files that make the copy a log of its own.
 #[derive(Debug)]
-pub struct CopyState {
-    /// The leader epochs.
+pub struct FutureState {
+    /// The `leader-epoch-checkpoint` of the copy.
     pub epochs: SmallFile,
     /// At which offsets the source may have producer snapshots, the newest first. To be copied down
     /// to the first at or below [`Self::recovery_point`]; missing ones are passed over.
@@ -94,9 +94,9 @@ pub struct CopyState {
 impl Log {
     /// Begins a copy in `directory` of another disk.
     #[must_use]
-    pub fn begin_copy(&self, directory: &str) -> LogCopy {
+    pub fn begin_future(&self, directory: &str) -> FutureLog {
         let first = self.segments.first_base();
-        LogCopy {
+        FutureLog {
             directory: directory.into(),
             closed: Vec::new(),
             segment: first,
@@ -104,7 +104,7 @@ impl Log {
             end: first,
             indexes: SegmentIndexes::new(first, self.config.indexes),
             unsynced: Vec::new(),
-            gone: Vec::new(),
+            deleted: Vec::new(),
             window: 0,
             asked: 0,
             bytes: 0,
@@ -118,14 +118,18 @@ impl Log {
     ///
     /// # Errors
     /// The copy, if it still lacks too much, or the share has no room.
-    pub fn relocate(&mut self, copy: LogCopy, share: &Arc<TailShare>) -> Result<Vec<FileName>, Box<LogCopy>> {
+    pub fn relocate(
+        &mut self,
+        copy: FutureLog,
+        share: &Arc<TailShare>,
+    ) -> Result<Vec<FileName>, Box<FutureLog>> {
         let from = LogEnd { segment_base: copy.segment, at: copy.at, offset: copy.end };
         if !copy.is_close_to(self) || copy.owes_closed() {
             return Err(Box::new(copy));
         }
         let Some(tail) = self.tail.copy_to(share, from, MOST_BATCHES) else { return Err(Box::new(copy)) };
         let mut old = std::mem::replace(&mut self.tail, tail);
-        let LogCopy { mut indexes, closed, gone, recovery_point, snapshots, segment, .. } = copy;
+        let FutureLog { mut indexes, closed, deleted, recovery_point, snapshots, segment, .. } = copy;
         for batch in old.batches_from(from.offset) {
             indexes.on_append(place(&batch));
         }
@@ -144,7 +148,7 @@ impl Log {
         self.producers.forget_snapshots();
         let first = self.segments.first_base();
         let older = closed.iter().map(|copied| copied.base).filter(|base| *base < first);
-        let files = gone
+        let files = deleted
             .into_iter()
             .chain(older)
             .flat_map(|base| SegmentFile::ALL.into_iter().map(move |kind| (kind, base)));
@@ -152,7 +156,7 @@ impl Log {
     }
 }
 
-impl LogCopy {
+impl FutureLog {
     /// Where on the other disk it is.
     #[must_use]
     pub fn directory(&self) -> &str {
@@ -198,30 +202,30 @@ impl LogCopy {
     /// The next step, of about `most` bytes.
     ///
     /// # Errors
-    /// [`CopyDamaged`]
-    pub fn step(&mut self, log: &Log, most: u32) -> Result<CopyStep, CopyDamaged> {
+    /// [`FutureDamaged`]
+    pub fn step(&mut self, log: &Log, most: u32) -> Result<FutureStep, FutureDamaged> {
         let active = log.segments.active();
         let size = if active.base == self.segment {
             active.size
         } else if let Some(closed) = log.segments.closed().iter().find(|closed| closed.base == self.segment) {
             if self.at == closed.size {
-                return Ok(CopyStep::Write(self.close(&closed.aborted, log)));
+                return Ok(FutureStep::Write(self.close(&closed.aborted, log)));
             }
             closed.size
         } else {
             // The log has deleted the segment.
-            self.gone.push(self.segment);
+            self.deleted.push(self.segment);
             self.begin_next(log);
             return self.step(log, most);
         };
         if self.at == size {
-            return Ok(CopyStep::CaughtUp);
+            return Ok(FutureStep::CaughtUp);
         }
         let on_disk = log.on_disk(self.segment, size);
         if self.at < on_disk {
             let len = most.max(self.window).min(u32::try_from(on_disk - self.at).unwrap_or(u32::MAX));
             self.asked = len;
-            return Ok(CopyStep::Read(DiskCommand::Read {
+            return Ok(FutureStep::Read(DiskCommand::Read {
                 file: log.segments.file(SegmentFile::Log, self.segment),
                 at: self.at,
                 len,
@@ -235,14 +239,14 @@ impl LogCopy {
         for batch in log.tail.batches_from(self.end).take_while(|batch| batch.batch.last_offset < found.end) {
             self.indexes.on_append(place(&batch));
         }
-        Ok(CopyStep::Write(self.append(found.bytes, found.end, found.data)))
+        Ok(FutureStep::Write(self.append(found.bytes, found.end, found.data)))
     }
 
     /// Takes what the last read gave. Returns the writes at the target.
     ///
     /// # Errors
-    /// [`CopyDamaged`]
-    pub fn on_read(&mut self, bytes: &Bytes) -> Result<Vec<DiskCommand>, CopyDamaged> {
+    /// [`FutureDamaged`]
+    pub fn on_read(&mut self, bytes: &Bytes) -> Result<Vec<DiskCommand>, FutureDamaged> {
         let mut batches = Batches::new(bytes).checked();
         let (mut end, mut whole) = (self.end, 0);
         for view in batches.by_ref() {
@@ -276,8 +280,8 @@ impl LogCopy {
     /// The file of the last read is missing: the log has deleted the segment in the meantime.
     ///
     /// # Errors
-    /// [`CopyDamaged`] if it has not.
-    pub fn on_missing(&self, log: &Log) -> Result<(), CopyDamaged> {
+    /// [`FutureDamaged`] if it has not.
+    pub fn on_missing(&self, log: &Log) -> Result<(), FutureDamaged> {
         let here = log.segments.closed().iter().map(|segment| segment.base);
         if here.chain([log.segments.active().base]).any(|base| base == self.segment) {
             return Err(self.damaged("there is no such file"));
@@ -309,7 +313,7 @@ impl LogCopy {
     /// The state that goes with the copy so far; `None` while it does not reach the log's recovery
     /// point.
     #[must_use]
-    pub fn state(&mut self, log: &Log) -> Option<CopyState> {
+    pub fn state(&mut self, log: &Log) -> Option<FutureState> {
         let recovery_point = log.recovery_point();
         if self.end < recovery_point {
             return None;
@@ -325,7 +329,7 @@ impl LogCopy {
             snapshots.sort_unstable_by(|a, b| b.cmp(a));
             snapshots.dedup();
         }
-        Some(CopyState {
+        Some(FutureState {
             epochs: SmallFile { name, content: log.epochs().encode().into() },
             snapshots,
             recovery_point,
@@ -365,7 +369,7 @@ impl LogCopy {
             let entries: Vec<u8> = aborted.iter().flat_map(AbortedTransaction::encode).collect();
             writes.push(self.write(SegmentFile::TxnIndex, base, (0, entries.into())));
         }
-        self.closed.push(CopiedSegment {
+        self.closed.push(FutureSegment {
             base,
             index_len: self.indexes.offsets.file_len(),
             time_index_len: self.indexes.times.file_len(),
@@ -399,8 +403,8 @@ impl LogCopy {
         kind.within(&self.directory, base)
     }
 
-    fn damaged(&self, why: &str) -> CopyDamaged {
-        CopyDamaged { segment: self.segment, at: self.at, why: why.to_owned() }
+    fn damaged(&self, why: &str) -> FutureDamaged {
+        FutureDamaged { segment: self.segment, at: self.at, why: why.to_owned() }
     }
 }
 

@@ -59,7 +59,7 @@ pub struct Log {
 /// The parts of a log, as recovery found them or as a new partition has them.
 #[derive(Debug)]
 pub struct LogParts {
-    /// The topic's settings.
+    /// What the topic's settings mean to a log.
     pub config: LogConfig,
     /// All segments, up to the log end offset.
     pub segments: Segments,

@@ -18,7 +18,7 @@ use crate::segments::Segment;
 pub struct Retention {
     /// Renames that take the files out of the log, each with the name to delete later
     /// (`file.delete.delay.ms`).
-    pub doomed: Vec<(DiskCommand, FileName)>,
+    pub deletions: Vec<(DiskCommand, FileName)>,
     /// How many segments were deleted.
     pub segments: usize,
     /// A segment stays because it may be the only one whose file outlives a power cut: to be tried
@@ -59,14 +59,14 @@ impl Log {
         if count == 0 {
             return retention;
         }
-        let gone = self.segments.remove_oldest(count);
+        let deleted = self.segments.remove_oldest(count);
         self.raise_start(self.segments.first_base());
         // The log start may have been here before, while the tail still held bytes of these
         // segments. After a crash they would be taken for the log's beginning.
         self.tail.release_below(self.start);
-        retention.segments = gone.len();
-        for segment in &gone {
-            self.doom(segment, &mut retention.doomed);
+        retention.segments = deleted.len();
+        for segment in &deleted {
+            self.delete_files(segment, &mut retention.deletions);
         }
         retention
     }
@@ -167,7 +167,7 @@ impl Log {
         ))
     }
 
-    fn doom(&self, segment: &Segment, out: &mut Vec<(DiskCommand, FileName)>) {
+    fn delete_files(&self, segment: &Segment, out: &mut Vec<(DiskCommand, FileName)>) {
         // Some of these names may be missing (a snapshot at the base), which is no fault of the
         // disk.
         let exists = |file: &SegmentFile| *file != SegmentFile::TxnIndex || !segment.aborted.is_empty();

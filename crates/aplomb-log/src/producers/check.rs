@@ -23,7 +23,7 @@ pub enum AppendOrigin {
 /// What to do with a batch that is in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// Append it.
+    /// It follows the producer's last batch: append it.
     Append,
     /// It is in the log already: answer where.
     Duplicate {
@@ -31,7 +31,7 @@ pub enum Admission {
         base_offset: Offset,
         /// The offset of its last record.
         last_offset: Offset,
-        /// Its greatest timestamp.
+        /// The greatest timestamp of its records.
         timestamp: Timestamp,
     },
 }
@@ -42,9 +42,9 @@ pub enum SequenceError {
     /// A newer incarnation of the producer has written already.
     #[error("epoch {} of producer {} is below the last seen epoch {}", epoch.0, producer.to_wire(), current.0)]
     OldEpoch {
-        /// Whose batch.
+        /// Which producer sent the batch.
         producer: ProducerId,
-        /// The batch's epoch.
+        /// In which incarnation of the producer.
         epoch: ProducerEpoch,
         /// The epoch last seen.
         current: ProducerEpoch,
@@ -52,9 +52,9 @@ pub enum SequenceError {
     /// A new incarnation does not begin at 0.
     #[error("producer {} begins epoch {} with sequence {sequence} instead of 0", producer.to_wire(), epoch.0)]
     NewEpochNotAtZero {
-        /// Whose batch.
+        /// Which producer sent the batch.
         producer: ProducerId,
-        /// The batch's epoch.
+        /// In which incarnation of the producer.
         epoch: ProducerEpoch,
         /// The batch's first sequence number.
         sequence: i32,
@@ -63,7 +63,7 @@ pub enum SequenceError {
     /// remembered.
     #[error("sequence {sequence} of producer {} does not follow {last}", producer.to_wire())]
     OutOfOrder {
-        /// Whose batch.
+        /// Which producer sent the batch.
         producer: ProducerId,
         /// The batch's first sequence number.
         sequence: i32,
@@ -73,7 +73,7 @@ pub enum SequenceError {
     /// The producer has an open transaction and the batch does not belong to it.
     #[error("producer {} writes outside of its transaction, open since {open_since}", producer.to_wire())]
     OutsideTransaction {
-        /// Whose batch.
+        /// Which producer sent the batch.
         producer: ProducerId,
         /// Where the transaction begins.
         open_since: Offset,
@@ -111,9 +111,9 @@ pub enum MarkerError {
         epoch.0, producer.to_wire(), current.0
     )]
     OldEpoch {
-        /// Whose transaction.
+        /// Which producer's transaction the marker ends.
         producer: ProducerId,
-        /// The marker's epoch.
+        /// The producer epoch in the marker.
         epoch: ProducerEpoch,
         /// The epoch last seen.
         current: ProducerEpoch,
@@ -124,7 +124,7 @@ pub enum MarkerError {
         producer.to_wire()
     )]
     OldCoordinator {
-        /// Whose transaction.
+        /// Which producer's transaction the marker ends.
         producer: ProducerId,
         /// The marker's coordinator epoch.
         epoch: i32,

@@ -19,9 +19,9 @@ pub(super) const NO_COORDINATOR: i32 = -1;
 /// The facts of a batch of records that has a producer id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProducerBatch {
-    /// Who wrote it.
+    /// Which producer wrote it.
     pub producer: ProducerId,
-    /// In which incarnation.
+    /// The producer's incarnation, which fences earlier ones.
     pub epoch: ProducerEpoch,
     /// The first record's sequence number; -1 if it has none.
     pub base_sequence: i32,
@@ -122,7 +122,7 @@ impl ProducerEntry {
         }
     }
 
-    /// The producer's incarnation.
+    /// The producer's latest incarnation.
     #[must_use]
     pub fn epoch(&self) -> ProducerEpoch {
         self.epoch

@@ -8,7 +8,7 @@ use crate::index::AbortedTransaction;
 /// A transaction marker at its place in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransactionMarker {
-    /// Whose transaction ends.
+    /// Which producer's transaction ends.
     pub producer: ProducerId,
     /// The producer's epoch in the marker's batch.
     pub epoch: ProducerEpoch,
@@ -16,16 +16,16 @@ pub struct TransactionMarker {
     pub end: EndTxnMarker,
     /// The marker's offset. Not looked at by [`super::ProducerState::check_marker`].
     pub offset: Offset,
-    /// The marker's timestamp.
+    /// When the marker was written.
     pub timestamp: Timestamp,
 }
 
 /// A transaction that has ended in this partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompletedTransaction {
-    /// Whose.
+    /// Which producer's transaction it is.
     pub producer: ProducerId,
-    /// Where it began.
+    /// The offset of its first record.
     pub first_offset: Offset,
     /// The offset of its marker.
     pub last_offset: Offset,
@@ -52,9 +52,9 @@ impl CompletedTransaction {
 /// A transaction that is not decided yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenTransaction {
-    /// Whose.
+    /// Which producer's transaction it is.
     pub producer: ProducerId,
-    /// Where it began.
+    /// The offset of its first record.
     pub first_offset: Offset,
     /// When its producer was last heard of.
     pub last_timestamp: Timestamp,

@@ -22,7 +22,7 @@ pub enum ForgetError {
     /// It is not as a checkpoint file should be.
     #[error("{file}: {error}")]
     Checkpoint {
-        /// The file.
+        /// Which checkpoint file it is.
         file: FileName,
         /// What is wrong with it.
         error: CheckpointError,
@@ -36,7 +36,7 @@ pub enum ForgetError {
 /// [`ForgetError`]: a file cannot be read.
 pub fn without(
     disk: &dyn PatientDisk,
-    gone: &dyn Fn(&TopicPartition) -> bool,
+    deleted: &dyn Fn(&TopicPartition) -> bool,
 ) -> Result<Vec<SmallFile>, ForgetError> {
     let mut changed = Vec::new();
     for name in [RECOVERY_POINT_CHECKPOINT, LOG_START_CHECKPOINT, REPLICATION_CHECKPOINT] {
@@ -48,9 +48,9 @@ pub fn without(
         };
         let offsets =
             parse_offsets(&bytes).map_err(|error| ForgetError::Checkpoint { file: file.clone(), error })?;
-        if offsets.keys().any(gone) {
-            let kept = offsets.iter().filter(|(partition, _)| !gone(partition));
-            let content = encode_offsets(kept.map(|(partition, offset)| (partition, *offset)));
+        if offsets.keys().any(deleted) {
+            let others = offsets.iter().filter(|(partition, _)| !deleted(partition));
+            let content = encode_offsets(others.map(|(partition, offset)| (partition, *offset)));
             changed.push(SmallFile { name: file, content: content.into() });
         }
     }
@@ -66,16 +66,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_files_that_name_the_gone_are_written_again() {
+    fn only_files_that_name_deleted_partitions_are_written_again() {
         let disk = SimDisk::new(DiskIndex(0), SimOptions::default());
-        let (gone, kept) = (TopicPartition::new("orders", 0), TopicPartition::new("orders", 1));
+        let (deleted, kept) = (TopicPartition::new("orders", 0), TopicPartition::new("orders", 1));
         let file = |name, partitions: &[&TopicPartition]| SmallFile {
             name: FileName::new(name),
             content: encode_offsets(partitions.iter().map(|partition| (*partition, Offset::new(7)))).into(),
         };
-        let before = [file(RECOVERY_POINT_CHECKPOINT, &[&gone, &kept]), file(LOG_START_CHECKPOINT, &[&kept])];
+        let before =
+            [file(RECOVERY_POINT_CHECKPOINT, &[&deleted, &kept]), file(LOG_START_CHECKPOINT, &[&kept])];
         disk.publish(&before).expect("the disk is well");
-        let changed = without(&disk, &|partition| *partition == gone).expect("the files are well");
+        let changed = without(&disk, &|partition| *partition == deleted).expect("the files are well");
         assert_eq!(changed, [file(RECOVERY_POINT_CHECKPOINT, &[&kept])]);
     }
 }

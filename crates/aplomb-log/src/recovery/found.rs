@@ -21,13 +21,13 @@ pub(super) struct FoundSegment {
 
 /// The files of one partition.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct FoundFiles {
     pub(super) segments: BTreeMap<Offset, FoundSegment>,
     pub(super) snapshots: BTreeSet<Offset>,
     pub(super) has_epochs: bool,
 }
 
-impl Found {
+impl FoundFiles {
     /// Looks, tidies up, and looks again if that changed anything.
     pub(super) fn look(disk: &dyn PatientDisk, directory: &str) -> Result<Self, DiskError> {
         let name = FileName::new(directory);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use aplomb_disk_api::PatientDisk;
 use aplomb_model::Offset;
 
-use super::found::Found;
+use super::found::FoundFiles;
 use super::loader::{LoadError, LoadReport, LoadRequest, Loader};
 use super::start::Believe;
 use crate::index::SegmentIndexes;
@@ -15,9 +15,9 @@ use crate::producers::ProducerState;
 use crate::segments::{ActiveSegment, Segments};
 use crate::tail::{LogEnd, LogTail};
 
-/// What loading gives.
+/// A log that was loaded from its files.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedLog {
     /// The log; its tail is empty.
     pub log: Log,
     /// What was done to get it.
@@ -28,28 +28,28 @@ pub struct Loaded {
 ///
 /// # Errors
 /// [`LoadError`]: the log directory is not usable.
-pub fn load(disk: &dyn PatientDisk, request: &LoadRequest) -> Result<Loaded, LoadError> {
+pub fn load(disk: &dyn PatientDisk, request: &LoadRequest) -> Result<LoadedLog, LoadError> {
     let mut report = LoadReport::default();
     let mut newest_snapshot = Offset::new(i64::MAX as u64);
     loop {
-        let found = Found::look(disk, &request.directory)?;
+        let found = FoundFiles::look(disk, &request.directory)?;
         let mut loader = Loader::new(disk, request, found, &mut report)?;
         match loader.run(newest_snapshot)? {
-            Outcome::Log(log) => return Ok(Loaded { log: *log, report }),
+            LoadOutcome::Log(log) => return Ok(LoadedLog { log: *log, report }),
             // The files end before the producer snapshot that was begun with: begin again with one
             // that they reach.
-            Outcome::SnapshotAhead(end) => newest_snapshot = end,
+            LoadOutcome::SnapshotAhead(end) => newest_snapshot = end,
         }
     }
 }
 
-enum Outcome {
+enum LoadOutcome {
     Log(Box<Log>),
     SnapshotAhead(Offset),
 }
 
 impl Loader<'_> {
-    fn run(&mut self, newest_snapshot: Offset) -> Result<Outcome, LoadError> {
+    fn run(&mut self, newest_snapshot: Offset) -> Result<LoadOutcome, LoadError> {
         let Some((&last_base, _)) = self.found.segments.last_key_value() else {
             return self.finish_empty(self.request.log_start);
         };
@@ -109,7 +109,7 @@ impl Loader<'_> {
         if let Some(at) = snapshot.filter(|at| *at > end) {
             self.disk.remove(&self.file(SegmentFile::Snapshot, at))?;
             self.closed.clear();
-            return Ok(Outcome::SnapshotAhead(end));
+            return Ok(LoadOutcome::SnapshotAhead(end));
         }
         if end < self.request.log_start {
             self.report.remarks.push(format!(
@@ -144,7 +144,7 @@ impl Loader<'_> {
         !self.request.clean && !self.request.config.compacts
     }
 
-    fn finish_empty(&mut self, start: Offset) -> Result<Outcome, LoadError> {
+    fn finish_empty(&mut self, start: Offset) -> Result<LoadOutcome, LoadError> {
         for at in std::mem::take(&mut self.found.snapshots) {
             self.disk.remove(&self.file(SegmentFile::Snapshot, at))?;
         }
@@ -158,7 +158,7 @@ impl Loader<'_> {
         active: ActiveSegment,
         producers: ProducerState,
         end: Offset,
-    ) -> Result<Outcome, LoadError> {
+    ) -> Result<LoadOutcome, LoadError> {
         let closed = std::mem::take(&mut self.closed);
         let bases: BTreeSet<Offset> = closed.iter().map(|s| s.base).chain([active.base]).collect();
         let snapshots = std::mem::take(&mut self.found.snapshots);
@@ -196,6 +196,6 @@ impl Loader<'_> {
             recovery_point,
             owed,
         });
-        Ok(Outcome::Log(Box::new(log)))
+        Ok(LoadOutcome::Log(Box::new(log)))
     }
 }

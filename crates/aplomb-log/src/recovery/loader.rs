@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aplomb_disk_api::{DiskError, FileName, PatientDisk};
 use aplomb_model::{Offset, PartitionIndex, Timestamp, TopicId};
 
-use super::found::Found;
+use super::found::FoundFiles;
 use super::start::{Believe, resume_from};
 use crate::config::LogConfig;
 use crate::epochs::LeaderEpochs;
@@ -18,13 +18,13 @@ use crate::tail::TailShare;
 /// What is known of a partition before its files are looked at.
 #[derive(Clone, Debug)]
 pub struct LoadRequest {
-    /// The partition's directory.
+    /// The name of the partition's directory in its log directory.
     pub directory: String,
     /// Whose log it is, with the partition's number.
     pub topic: TopicId,
     /// The partition's number in its topic.
     pub partition: PartitionIndex,
-    /// The topic's settings.
+    /// What the topic's settings mean to a log.
     pub config: LogConfig,
     /// Whether the log directory was closed cleanly.
     pub clean: bool,
@@ -58,7 +58,7 @@ pub enum LoadError {
     /// A file that cannot be replaced by looking at others.
     #[error("{file} cannot be read: {reason}")]
     Unreadable {
-        /// Which file.
+        /// Which file it is.
         file: FileName,
         /// What is wrong with it.
         reason: String,
@@ -69,7 +69,7 @@ pub enum LoadError {
 pub(super) struct Loader<'a> {
     pub(super) disk: &'a dyn PatientDisk,
     pub(super) request: &'a LoadRequest,
-    pub(super) found: Found,
+    pub(super) found: FoundFiles,
     pub(super) report: &'a mut LoadReport,
     pub(super) epochs: LeaderEpochs,
     pub(super) epochs_changed: bool,
@@ -82,7 +82,7 @@ impl<'a> Loader<'a> {
     pub(super) fn new(
         disk: &'a dyn PatientDisk,
         request: &'a LoadRequest,
-        found: Found,
+        found: FoundFiles,
         report: &'a mut LoadReport,
     ) -> Result<Self, LoadError> {
         let mut epochs = LeaderEpochs::default();

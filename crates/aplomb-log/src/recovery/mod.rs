@@ -20,6 +20,6 @@ mod segment;
 mod start;
 mod truncate;
 
-pub use load::{Loaded, load};
+pub use load::{LoadedLog, load};
 pub use loader::{LoadError, LoadReport, LoadRequest};
 pub use truncate::Truncation;

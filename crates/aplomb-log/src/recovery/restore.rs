@@ -15,10 +15,10 @@ use super::forget::{ForgetError, without};
 use crate::layout::top_level::CLUSTER_METADATA_DIR;
 use crate::layout::{PARTITION_METADATA, PartitionDir, SegmentFile};
 use crate::state_files::{PartitionMetadata, PartitionMetadataError};
-use crate::tail::{OldPartition, Recovered, Run};
+use crate::tail::{OldPartition, Recovered, TailRun};
 
 /// The log directories, by id.
-pub type Disks<'a> = [(DirectoryId, &'a dyn PatientDisk)];
+pub type DisksById<'a> = [(DirectoryId, &'a dyn PatientDisk)];
 
 /// Which partitions' bytes are written.
 pub enum Wanted<'a> {
@@ -28,7 +28,7 @@ pub enum Wanted<'a> {
     Topics(&'a dyn Fn(TopicId) -> Option<Arc<str>>),
 }
 
-/// What restoring took.
+/// What came back from an old tail.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Restored {
     /// Partitions of which bytes were written.
@@ -73,7 +73,7 @@ pub enum RestoreError {
 /// [`RestoreError`]: the old tail must be kept as it is, and the broker must not start.
 pub fn restore(
     recovered: &Recovered<'_>,
-    disks: &Disks<'_>,
+    disks: &DisksById<'_>,
     wanted: &Wanted<'_>,
     unique: &mut dyn FnMut() -> Uuid,
 ) -> Result<Restored, RestoreError> {
@@ -217,7 +217,7 @@ impl OnePartition<'_> {
 
     /// Writes what the file lacks: all that the disk had not reported as durable, and all that is
     /// missing for whatever reason.
-    fn write(&mut self, run: &Run<'_>, len: u64) -> Result<u64, RestoreError> {
+    fn write(&mut self, run: &TailRun<'_>, len: u64) -> Result<u64, RestoreError> {
         let present = run.durable.min(len.saturating_sub(run.at));
         let file = self.log_of(run.segment_base);
         let (mut at, mut skip) = (run.at + present, present);

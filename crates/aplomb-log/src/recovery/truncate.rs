@@ -16,8 +16,8 @@
 use aplomb_disk_api::{DiskError, FileName, PatientDisk, SmallFile};
 use aplomb_model::{Offset, Timestamp};
 
-use super::found::{Found, FoundSegment};
-use super::load::{Loaded, load};
+use super::found::{FoundFiles, FoundSegment};
+use super::load::{LoadedLog, load};
 use super::loader::{LoadError, LoadRequest};
 use super::scan::scan_segment;
 use crate::index::{IndexTail, OffsetIndex};
@@ -92,7 +92,7 @@ impl Truncation {
     ///
     /// # Errors
     /// [`LoadError`]: the log directory is not usable.
-    pub fn run(mut self, disk: &dyn PatientDisk) -> Result<Loaded, LoadError> {
+    pub fn run(mut self, disk: &dyn PatientDisk) -> Result<LoadedLog, LoadError> {
         self.cut_files(disk)?;
         let loaded = load(disk, &self.request)?;
         let (end, recovery_point) = (loaded.log.end(), self.request.recovery_point);
@@ -108,7 +108,7 @@ impl Truncation {
     /// Removes the segments above the offset, the newest first, then shortens the one that is left:
     /// the log has no hole at any moment.
     fn cut_files(&self, disk: &dyn PatientDisk) -> Result<(), DiskError> {
-        let found = Found::look(disk, &self.request.directory)?;
+        let found = FoundFiles::look(disk, &self.request.directory)?;
         let begins_anew = self.to <= self.request.log_start;
         let stays = |base: Offset| base <= self.to && !begins_anew;
         for (base, _) in found.segments.iter().rev().filter(|(base, _)| !stays(**base)) {

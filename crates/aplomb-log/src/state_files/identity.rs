@@ -15,12 +15,12 @@ const NODE_ID: &str = "node.id";
 const BROKER_ID: &str = "broker.id";
 const DIRECTORY_ID: &str = "directory.id";
 
-/// The file's version.
+/// The version that the file says it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetaVersion {
     /// Of the time of ZooKeeper: the node is called `broker.id`, and everything may be missing.
     V0,
-    /// KRaft.
+    /// Of a cluster with KRaft.
     V1,
 }
 
@@ -36,9 +36,9 @@ pub enum MetaPropertiesError {
     /// A property with a value that it cannot have.
     #[error("meta.properties has {key}={value}, which is not valid")]
     BadValue {
-        /// Its name.
+        /// The name of the property.
         key: &'static str,
-        /// The value found.
+        /// What it says in the file.
         value: String,
     },
 }
@@ -105,7 +105,7 @@ impl MetaProperties {
         self.directory_id = Some(directory_id);
     }
 
-    /// The file's version.
+    /// The version that the file says it has.
     #[must_use]
     pub fn version(&self) -> MetaVersion {
         self.version
@@ -123,7 +123,7 @@ impl MetaProperties {
         self.node_id
     }
 
-    /// The directory.
+    /// The log directory's id, which KRaft knows it by.
     #[must_use]
     pub fn directory_id(&self) -> Option<DirectoryId> {
         self.directory_id

@@ -15,12 +15,12 @@ pub struct MalformedEscape {
 /// The text of a properties file, and what it says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PropertiesText {
-    lines: Vec<Line>,
+    lines: Vec<PropertyLine>,
 }
 
 /// An entry, a comment or a blank line, with its line end and the lines that continue it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Line {
+struct PropertyLine {
     raw: Vec<u8>,
     entry: Option<(String, String)>,
 }
@@ -38,7 +38,7 @@ impl PropertiesText {
             bytes = &bytes[raw.len()..];
             let entry = logical.map(|logical| parse_entry(&logical)).transpose();
             let entry = entry.map_err(|BadEscape| MalformedEscape { line })?;
-            lines.push(Line { raw: raw.to_vec(), entry });
+            lines.push(PropertyLine { raw: raw.to_vec(), entry });
             line += natural_lines(raw);
         }
         Ok(Self { lines })
@@ -58,8 +58,8 @@ impl PropertiesText {
     /// Sets a key's value: in the place where it holds now, or at the end. Nothing happens if it
     /// has that value already.
     pub fn set(&mut self, key: &str, value: &str) {
-        let holds = |line: &&mut Line| line.entry.as_ref().is_some_and(|(known, _)| known == key);
-        let changed = Line {
+        let holds = |line: &&mut PropertyLine| line.entry.as_ref().is_some_and(|(known, _)| known == key);
+        let changed = PropertyLine {
             raw: format!("{}={}\n", escaped(key, true), escaped(value, false)).into_bytes(),
             entry: Some((key.to_owned(), value.to_owned())),
         };
@@ -73,7 +73,7 @@ impl PropertiesText {
         }
     }
 
-    /// The file's bytes.
+    /// What to write into the file.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         self.lines.iter().flat_map(|line| line.raw.iter().copied()).collect()

@@ -7,7 +7,7 @@
 use aplomb_model::{BrokerId, DirectoryId, LeaderEpoch, Uuid};
 use serde_json::{Map, Value, json};
 
-const NOBODY: i32 = -1;
+const NO_NODE: i32 = -1;
 
 /// What a voter remembers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,10 +22,10 @@ pub struct QuorumState {
     pub format: QuorumStateFormat,
 }
 
-/// A vote.
+/// A vote that this node has given in an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vote {
-    /// The candidate.
+    /// For whom it was given.
     pub candidate: BrokerId,
     /// The candidate's directory; zero if it is not known, and always in version 0.
     pub directory: DirectoryId,
@@ -34,7 +34,7 @@ pub struct Vote {
 /// What the two versions of the file hold besides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuorumStateFormat {
-    /// Version 0.
+    /// Version 0, of a quorum whose voters are configured.
     Static {
         /// Written empty by Apache Kafka.
         cluster_id: String,
@@ -43,7 +43,7 @@ pub enum QuorumStateFormat {
         /// The voters, from the configuration.
         voters: Vec<BrokerId>,
     },
-    /// Version 1.
+    /// Version 1, of a quorum whose voters are in its log.
     Dynamic,
 }
 
@@ -62,12 +62,12 @@ pub enum QuorumStateError {
 }
 
 impl QuorumState {
-    /// The file's text.
+    /// What to write into the file.
     #[must_use]
     pub fn encode(&self) -> String {
-        let leader = self.leader.map_or(NOBODY, |leader| leader.0);
+        let leader = self.leader.map_or(NO_NODE, |leader| leader.0);
         let epoch = self.epoch.to_wire();
-        let voted = self.vote.map_or(NOBODY, |vote| vote.candidate.0);
+        let voted = self.vote.map_or(NO_NODE, |vote| vote.candidate.0);
         match &self.format {
             QuorumStateFormat::Static { cluster_id, applied_offset, voters } => {
                 let voters: Vec<_> = voters.iter().map(|voter| json!({ "voterId": voter.0 })).collect();
@@ -131,7 +131,7 @@ fn directory(object: &Map<String, Value>) -> Result<DirectoryId, QuorumStateErro
 
 fn node(object: &Map<String, Value>, name: &'static str) -> Result<Option<BrokerId>, QuorumStateError> {
     match number(object, name)? {
-        NOBODY => Ok(None),
+        NO_NODE => Ok(None),
         id if id >= 0 => Ok(Some(BrokerId(id))),
         _ => Err(QuorumStateError::BadField(name)),
     }

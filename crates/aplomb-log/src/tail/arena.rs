@@ -4,10 +4,10 @@
 //!
 //! - An [`Arena`] owns its memory; no other code reads or writes it while the arena exists.
 //! - Words of the superblock and of the headers are only ever accessed as atomics.
-//! - Each chunk has one [`Slot`], and each slot at most one [`WriteEnd`], which only moves forward.
-//!   Bytes before what was made readable are never written again until the slot is opened anew,
-//!   which needs the slot alone (`&mut`), so with no reader left. Bytes behind it are touched by
-//!   the holder of the write end only.
+//! - Each chunk has one [`ChunkSlot`], and each slot at most one [`WriteEnd`], which only moves
+//!   forward. Bytes before what was made readable are never written again until the slot is opened
+//!   anew, which needs the slot alone (`&mut`), so with no reader left. Bytes behind it are touched
+//!   by the holder of the write end only.
 //!
 //! A process can die between any two stores. A killed process has done all stores before the point
 //! where it died and none after; release ordering keeps the compiler from moving them across the
@@ -29,7 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use super::crash::CrashSwitch;
-use super::format::{BLOCK, ChunkHeader, Geometry, Live, Superblock, live_offset};
+use super::format::{BLOCK, ChunkHeader, Geometry, LiveWord, Superblock, live_offset};
 
 /// Memory for an arena: mapped by the caller, or from the heap. Aligned to 4096 bytes.
 pub struct ArenaMemory {
@@ -139,7 +139,7 @@ impl Arena {
         memory: ArenaMemory,
         superblock: &Superblock,
         crash: Option<Arc<CrashSwitch>>,
-    ) -> (Arc<Self>, Vec<Slot>) {
+    ) -> (Arc<Self>, Vec<ChunkSlot>) {
         let geometry = superblock.geometry;
         assert!(geometry.arena_len <= memory.len, "the arena fits its memory");
         let arena = Arc::new(Self { memory, geometry, crash });
@@ -147,14 +147,14 @@ impl Arena {
         arena.store(seal_at, 0, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         for chunk in 0..geometry.chunks {
-            arena.store(geometry.header_at(chunk) + live_offset(Live::State), 0, Ordering::Relaxed);
+            arena.store(geometry.header_at(chunk) + live_offset(LiveWord::State), 0, Ordering::Relaxed);
         }
         for (at, word) in superblock.words() {
             arena.store(at, word, Ordering::Relaxed);
         }
         arena.store(seal_at, seal, Ordering::Release);
         fence(Ordering::SeqCst);
-        let slot = |index| Slot { arena: arena.clone(), index, lease: 0, readable: AtomicU32::new(0) };
+        let slot = |index| ChunkSlot { arena: arena.clone(), index, lease: 0, readable: AtomicU32::new(0) };
         let slots = (0..geometry.chunks).map(slot).collect();
         (arena, slots)
     }
@@ -213,7 +213,7 @@ impl Arena {
 
 /// The right to use one chunk. There is one for each chunk, and it cannot be copied.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct ChunkSlot {
     arena: Arc<Arena>,
     index: u32,
     /// Counts how often the slot was opened.
@@ -238,7 +238,7 @@ impl WriteEnd {
     }
 }
 
-impl Slot {
+impl ChunkSlot {
     pub(super) fn index(&self) -> u32 {
         self.index
     }
@@ -259,14 +259,14 @@ impl Slot {
         for (offset, word) in header.words() {
             self.arena.store(at + offset, word, Ordering::Relaxed);
         }
-        self.set(Live::State, header.sequence);
+        self.set(LiveWord::State, header.sequence);
         self.lease += 1;
         *self.readable.get_mut() = header.begin;
         WriteEnd { arena: self.arena.clone(), index: self.index, lease: self.lease, at: header.begin }
     }
 
     /// Copies bytes behind those already there. They are not readable, and not part of the log,
-    /// before [`Slot::publish`].
+    /// before [`ChunkSlot::publish`].
     pub(super) fn append(&self, end: &mut WriteEnd, bytes: &[u8]) {
         self.check(end);
         // SAFETY: behind `end.at`, so behind all that is readable; there is one write end a lease,
@@ -278,12 +278,12 @@ impl Slot {
     /// Makes everything appended so far part of the log, with one store.
     pub(super) fn publish(&self, end: &WriteEnd) {
         self.check(end);
-        self.set(Live::Published, u64::from(end.at));
+        self.set(LiveWord::Published, u64::from(end.at));
         self.readable.store(end.at, Ordering::Release);
     }
 
     /// Stores a word of the header that changes, after all stores so far.
-    pub(super) fn set(&self, word: Live, value: u64) {
+    pub(super) fn set(&self, word: LiveWord, value: u64) {
         let at = self.arena.geometry.header_at(self.index) + live_offset(word);
         self.arena.store(at, value, Ordering::Release);
     }

@@ -12,15 +12,15 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use bytes::Bytes;
 
-use super::arena::{Slot, WriteEnd};
-use super::format::{ChunkHeader, Live};
+use super::arena::{ChunkSlot, WriteEnd};
+use super::format::{ChunkHeader, LiveWord};
 use super::share::TailShare;
 
 /// A chunk that a log holds or held.
 #[derive(Debug)]
 pub(super) struct Chunk {
     /// `None` only while being dropped.
-    slot: Option<Slot>,
+    slot: Option<ChunkSlot>,
     share: Arc<TailShare>,
     released: AtomicBool,
     /// How many slices readers hold.
@@ -40,7 +40,7 @@ pub(super) enum Holder {
 impl Chunk {
     /// Opens a free chunk.
     pub(super) fn open(
-        mut slot: Slot,
+        mut slot: ChunkSlot,
         share: &Arc<TailShare>,
         header: &ChunkHeader,
     ) -> (Arc<Self>, WriteEnd) {
@@ -54,7 +54,7 @@ impl Chunk {
         (Arc::new(chunk), end)
     }
 
-    /// Copies bytes behind those already there; see [`Slot::append`].
+    /// Copies bytes behind those already there; see [`ChunkSlot::append`].
     pub(super) fn append(&self, end: &mut WriteEnd, bytes: &[u8]) {
         self.slot().append(end, bytes);
     }
@@ -63,26 +63,26 @@ impl Chunk {
     /// chunk begins there.
     pub(super) fn publish(&self, end: &WriteEnd, first_batch: Option<u32>) {
         if let Some(at) = first_batch {
-            self.slot().set(Live::FirstBatch, u64::from(at));
+            self.slot().set(LiveWord::FirstBatch, u64::from(at));
         }
         self.slot().publish(end);
     }
 
     /// The disk has the chunk's bytes up to there, counted from its start.
     pub(super) fn set_durable(&self, upto: u32) {
-        self.slot().set(Live::Durable, u64::from(upto));
+        self.slot().set(LiveWord::Durable, u64::from(upto));
     }
 
     /// The log ends there now; nothing is appended to this chunk any more. What was durable below
     /// stays so.
     pub(super) fn cut(&self, upto: u32) {
-        self.slot().set(Live::Published, u64::from(upto));
+        self.slot().set(LiveWord::Published, u64::from(upto));
     }
 
     /// The log does not need the chunk any more. Its memory follows when the last slice is gone.
     pub(super) fn release(&self) {
         assert!(!self.released.swap(true, Ordering::Relaxed), "a chunk is released once");
-        self.slot().set(Live::State, 0);
+        self.slot().set(LiveWord::State, 0);
         self.share.on_released();
     }
 
@@ -98,7 +98,7 @@ impl Chunk {
         self.slot().bytes(range)
     }
 
-    fn slot(&self) -> &Slot {
+    fn slot(&self) -> &ChunkSlot {
         self.slot.as_ref().expect("a chunk has its slot until it is dropped")
     }
 

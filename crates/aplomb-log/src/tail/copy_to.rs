@@ -35,7 +35,7 @@ impl LogTail {
         let (first, entry) = self.locate(from).unwrap_or((self.chunks.len(), 0));
         self.chunks.range(first..).enumerate().flat_map(move |(n, held)| {
             let skip = if n == 0 { entry } else { 0 };
-            (skip..held.entries.len()).map(|entry| held.batch_at(entry))
+            (skip..held.batches.len()).map(|entry| held.batch_at(entry))
         })
     }
 

@@ -17,7 +17,7 @@ use aplomb_model::{DirectoryId, Offset, PartitionIndex, TopicId};
 
 use super::arena::ArenaMemory;
 use super::error::{OffsetsOutOfOrder, UnreadableReason};
-use super::format::{Found, FoundHeader, Geometry, SegmentEnd, Superblock};
+use super::format::{FoundChunk, Geometry, OwnedChunk, SegmentEnd, Superblock};
 
 /// An arena that an earlier process left.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub struct OldPartition<'a> {
     /// The partition's number in its topic.
     pub partition: PartitionIndex,
     /// Its batches, in order. Empty if the disk has all that is left of them.
-    pub runs: Vec<Run<'a>>,
+    pub runs: Vec<TailRun<'a>>,
     /// Where segments end, in order; empty only if nothing is left, and the last is the end of the
     /// log. From the first of these segments on the tail knows all: longer files are cut to these
     /// sizes, segments that are not among them are not part of the log. Both come from truncations
@@ -64,12 +64,12 @@ pub struct OldPartition<'a> {
     pub segments: Vec<SegmentEnd>,
     /// Where batches should have followed and did not check out. No crash of a process leads to
     /// this.
-    pub damage: Option<Damage>,
+    pub damage: Option<TailDamage>,
 }
 
 /// Whole batches that follow each other in one segment.
 #[derive(Debug)]
-pub struct Run<'a> {
+pub struct TailRun<'a> {
     /// Base offset of the segment.
     pub segment_base: Offset,
     /// Where the first batch begins in the segment's `.log`, in bytes.
@@ -88,7 +88,7 @@ pub struct Run<'a> {
 
 /// Bytes that were marked as part of the log and are no batches.
 #[derive(Debug)]
-pub struct Damage {
+pub struct TailDamage {
     /// Base offset of the segment.
     pub segment_base: Offset,
     /// Where in the segment's `.log` the batches end.
@@ -110,7 +110,7 @@ pub enum DamageKind {
     Overlap,
 }
 
-impl Damage {
+impl TailDamage {
     /// Whether all is well up to a batch of which the end is missing.
     fn is_cut(&self) -> bool {
         matches!(self.why, DamageKind::NotABatch(Stop::Cut { .. }))
@@ -155,11 +155,11 @@ impl OldTail {
         let mut owners: BTreeMap<(u16, TopicId, PartitionIndex), Vec<Piece<'_>>> = BTreeMap::new();
         let mut damaged_chunks = 0;
         for chunk in 0..geometry.chunks {
-            match Found::read(self.memory.as_slice(), geometry, chunk) {
-                Found::Free => (),
-                Found::Damaged => damaged_chunks += 1,
-                Found::Owned(found) if found.published == found.header.begin => (),
-                Found::Owned(found) => {
+            match FoundChunk::read(self.memory.as_slice(), geometry, chunk) {
+                FoundChunk::Free => (),
+                FoundChunk::Damaged => damaged_chunks += 1,
+                FoundChunk::Owned(found) if found.published == found.header.begin => (),
+                FoundChunk::Owned(found) => {
                     let owner = (found.header.share, found.header.topic, found.header.partition);
                     owners.entry(owner).or_default().push(Piece::new(found, self.bytes_of(geometry, chunk)));
                 }
@@ -183,12 +183,12 @@ impl OldTail {
 
 /// The published bytes of one chunk.
 struct Piece<'a> {
-    found: FoundHeader,
+    found: OwnedChunk,
     chunk: &'a [u8],
 }
 
 impl<'a> Piece<'a> {
-    fn new(found: FoundHeader, chunk: &'a [u8]) -> Self {
+    fn new(found: OwnedChunk, chunk: &'a [u8]) -> Self {
         Self { found, chunk }
     }
 
@@ -251,7 +251,7 @@ impl<'a> Stretch<'a> {
     }
 
     /// Checks batch by batch. `floor` is where the offsets of the stretch before end.
-    fn check(&self, floor: Offset) -> (Option<Run<'a>>, Option<Damage>) {
+    fn check(&self, floor: Offset) -> (Option<TailRun<'a>>, Option<TailDamage>) {
         let mut next = floor.max(self.segment_base);
         let (mut first, mut len) = (None, 0);
         let mut walk = Batches::in_slices(&self.slices).checked();
@@ -268,13 +268,13 @@ impl<'a> Stretch<'a> {
             next = batch.header.last_offset().next();
             len = batch.position + batch.header.size() as u64;
         };
-        let damage = why.map(|why| Damage {
+        let damage = why.map(|why| TailDamage {
             segment_base: self.segment_base,
             at: self.at + len,
             lost: self.ends_at - self.at - len,
             why,
         });
-        let run = first.map(|first| Run {
+        let run = first.map(|first| TailRun {
             segment_base: self.segment_base,
             at: self.at,
             first,
@@ -310,10 +310,10 @@ fn part<'a>(slices: &[&'a [u8]], from: u64, to: u64) -> Vec<&'a [u8]> {
 
 /// Joins a partition's chunks and checks them. From the first damage that the disk cannot make up
 /// for, nothing counts: a log has no holes.
-fn assemble(mut pieces: Vec<Piece<'_>>) -> (Vec<Run<'_>>, Vec<SegmentEnd>, Option<Damage>) {
+fn assemble(mut pieces: Vec<Piece<'_>>) -> (Vec<TailRun<'_>>, Vec<SegmentEnd>, Option<TailDamage>) {
     pieces.sort_by_key(|piece| (piece.segment_base(), piece.starts_at(), piece.found.header.sequence));
     let (mut stretches, overlap) = join(&pieces);
-    let (mut runs, mut segments): (Vec<Run<'_>>, Vec<SegmentEnd>) = (Vec::new(), Vec::new());
+    let (mut runs, mut segments): (Vec<TailRun<'_>>, Vec<SegmentEnd>) = (Vec::new(), Vec::new());
     let mut damage = None;
     while let Some(stretch) = stretches.pop_front() {
         let (run, found) = stretch.check(runs.last().map_or(Offset::ZERO, |run| run.end));
@@ -329,11 +329,11 @@ fn assemble(mut pieces: Vec<Piece<'_>>) -> (Vec<Run<'_>>, Vec<SegmentEnd>, Optio
         }
         if stretch.durable_to <= found.at {
             let behind: u64 = stretches.iter().map(|later| later.ends_at - later.at).sum();
-            return (runs, segments, Some(Damage { lost: found.lost + behind, ..found }));
+            return (runs, segments, Some(TailDamage { lost: found.lost + behind, ..found }));
         }
         note_end(&mut segments, &stretch, stretch.durable_to);
         stretches.push_front(stretch.behind_durable());
-        damage.get_or_insert(Damage { lost: 0, ..found });
+        damage.get_or_insert(TailDamage { lost: 0, ..found });
     }
     (runs, segments, overlap.or(damage))
 }
@@ -348,7 +348,7 @@ fn note_end(segments: &mut Vec<SegmentEnd>, stretch: &Stretch<'_>, at: u64) {
 }
 
 /// Joins what follows each other, up to the first place that two chunks claim.
-fn join<'a>(pieces: &[Piece<'a>]) -> (VecDeque<Stretch<'a>>, Option<Damage>) {
+fn join<'a>(pieces: &[Piece<'a>]) -> (VecDeque<Stretch<'a>>, Option<TailDamage>) {
     let mut stretches: VecDeque<Stretch<'_>> = VecDeque::new();
     for (n, piece) in pieces.iter().enumerate() {
         match stretches.back_mut().filter(|last| last.segment_base == piece.segment_base()) {
@@ -356,7 +356,7 @@ fn join<'a>(pieces: &[Piece<'a>]) -> (VecDeque<Stretch<'a>>, Option<Damage>) {
             Some(last) if last.ends_at > piece.starts_at() => {
                 let (segment_base, at) = (last.segment_base, last.ends_at);
                 let lost = pieces[n..].iter().map(|piece| piece.ends_at() - piece.starts_at()).sum();
-                return (stretches, Some(Damage { segment_base, at, lost, why: DamageKind::Overlap }));
+                return (stretches, Some(TailDamage { segment_base, at, lost, why: DamageKind::Overlap }));
             }
             Some(_) | None => stretches.extend(Stretch::start(piece)),
         }

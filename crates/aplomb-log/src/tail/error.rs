@@ -47,7 +47,7 @@ pub enum UnreadableReason {
     /// Another version of Aplomb wrote it.
     #[error("the tail has format version {found}; this program reads version {known}")]
     Version {
-        /// The arena's version.
+        /// The version that the arena says it has.
         found: u64,
         /// The version that this program knows.
         known: u64,

@@ -51,7 +51,7 @@ pub struct BatchAt {
 
 /// A batch as it is kept: 40 bytes, since a full tail may remember millions.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct HeldBatch {
     base_offset: Offset,
     max_timestamp: Timestamp,
     last_offset_delta: u32,
@@ -63,9 +63,9 @@ pub(super) struct Entry {
     control: bool,
 }
 
-const _: () = assert!(size_of::<Entry>() == 40);
+const _: () = assert!(size_of::<HeldBatch>() == 40);
 
-impl Entry {
+impl HeldBatch {
     /// # Panics
     /// If the batch spans more offsets than any batch can.
     pub(super) fn new(batch: &TailBatch, at: u32) -> Self {

@@ -60,7 +60,7 @@ const NONE: u64 = u64::MAX;
 
 /// The words of a chunk header that change while the chunk is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Live {
+pub(super) enum LiveWord {
     State = 0,
     Published = 1,
     FirstBatch = 2,
@@ -123,7 +123,7 @@ fn data_start(chunks: usize) -> usize {
 }
 
 /// The byte at which a word of a chunk's header lies, from the header's start.
-pub(super) fn live_offset(word: Live) -> usize {
+pub(super) fn live_offset(word: LiveWord) -> usize {
     word as usize * WORD
 }
 
@@ -225,9 +225,9 @@ impl ChunkHeader {
     pub(super) fn words(&self) -> [(usize, u64); HEADER_WORDS - 1] {
         let fixed = self.fixed();
         let mut words = [(0, 0); HEADER_WORDS - 1];
-        words[0] = (live_offset(Live::Published), u64::from(self.begin));
-        words[1] = (live_offset(Live::FirstBatch), NONE);
-        words[2] = (live_offset(Live::Durable), u64::from(self.begin));
+        words[0] = (live_offset(LiveWord::Published), u64::from(self.begin));
+        words[1] = (live_offset(LiveWord::FirstBatch), NONE);
+        words[2] = (live_offset(LiveWord::Durable), u64::from(self.begin));
         for (n, value) in fixed.into_iter().chain([checksum(&fixed)]).enumerate() {
             words[3 + n] = ((FIRST_FIXED_WORD + n) * WORD, value);
         }
@@ -252,7 +252,7 @@ impl ChunkHeader {
 
 /// A chunk header as an earlier process left it, checked as far as one header can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FoundHeader {
+pub(super) struct OwnedChunk {
     pub(super) header: ChunkHeader,
     pub(super) published: u32,
     /// Where the first batch begins that begins in the chunk.
@@ -262,31 +262,26 @@ pub(super) struct FoundHeader {
 
 /// What lies in a place of the header table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum FoundChunk {
     Free,
-    Owned(FoundHeader),
+    Owned(OwnedChunk),
     /// Neither: something else than Aplomb wrote here, or the memory is bad.
     Damaged,
 }
 
-impl Found {
+impl FoundChunk {
     /// Reads the header of `chunk`.
     pub(super) fn read(arena: &[u8], geometry: &Geometry, chunk: u32) -> Self {
         let at = geometry.header_at(chunk);
         let word = |n: usize| word_at(arena, at + n * WORD);
-        let state = word(Live::State as usize);
+        let state = word(LiveWord::State as usize);
         if state == 0 {
             return Self::Free;
         }
         Self::owned(word, state, geometry, chunk).map_or(Self::Damaged, Self::Owned)
     }
 
-    fn owned(
-        word: impl Fn(usize) -> u64,
-        state: u64,
-        geometry: &Geometry,
-        chunk: u32,
-    ) -> Option<FoundHeader> {
+    fn owned(word: impl Fn(usize) -> u64, state: u64, geometry: &Geometry, chunk: u32) -> Option<OwnedChunk> {
         let header = ChunkHeader {
             sequence: word(4),
             topic: words_uuid(word(5), word(6)),
@@ -302,9 +297,9 @@ impl Found {
         };
         let size = u64::from(geometry.chunk_size);
         let within = |n: u64| (u64::from(header.begin)..=size).contains(&n).then_some(n as u32);
-        let published = within(word(Live::Published as usize))?;
-        let durable = within(word(Live::Durable as usize))?;
-        let first_batch = match word(Live::FirstBatch as usize) {
+        let published = within(word(LiveWord::Published as usize))?;
+        let durable = within(word(LiveWord::Durable as usize))?;
+        let first_batch = match word(LiveWord::FirstBatch as usize) {
             NONE => None,
             at => Some(within(at)?),
         };
@@ -314,7 +309,7 @@ impl Found {
             && geometry.chunks_of(header.share).contains(&chunk)
             && header.file_start.is_multiple_of(size)
             && header.file_start.checked_add(size).is_some();
-        sound.then_some(FoundHeader { header, published, first_batch, durable })
+        sound.then_some(OwnedChunk { header, published, first_batch, durable })
     }
 }
 

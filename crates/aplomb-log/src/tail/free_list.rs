@@ -9,13 +9,13 @@
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::arena::Slot;
+use super::arena::ChunkSlot;
 
 /// The free chunks.
 #[derive(Debug)]
 pub(super) struct FreeList {
     /// The next one to take at the end. Locked by takers only, for moments.
-    ready: Mutex<Vec<Slot>>,
+    ready: Mutex<Vec<ChunkSlot>>,
     returned: Returned,
     /// Those that are ready and those that are returned; not less, but for moments more.
     count: AtomicUsize,
@@ -26,8 +26,8 @@ impl FreeList {
     ///
     /// # Panics
     /// If they are not neighbours.
-    pub(super) fn of_all(slots: Vec<Slot>) -> Self {
-        let first = slots.iter().map(Slot::index).min().unwrap_or(0);
+    pub(super) fn of_all(slots: Vec<ChunkSlot>) -> Self {
+        let first = slots.iter().map(ChunkSlot::index).min().unwrap_or(0);
         let returned = Returned::for_slots(first, slots.len());
         Self { count: AtomicUsize::new(slots.len()), ready: Mutex::new(slots), returned }
     }
@@ -38,7 +38,7 @@ impl FreeList {
     }
 
     /// Takes `count` chunks, or none.
-    pub(super) fn take(&self, count: usize) -> Option<Vec<Slot>> {
+    pub(super) fn take(&self, count: usize) -> Option<Vec<ChunkSlot>> {
         let mut ready = self.ready();
         let left = ready.len().checked_sub(count)?;
         let taken = ready.split_off(left);
@@ -48,23 +48,23 @@ impl FreeList {
 
     /// Takes all but the `first` next ones, in the order in which they would have been taken, the
     /// next one at the end.
-    pub(super) fn take_all_but(&self, first: usize) -> Vec<Slot> {
+    pub(super) fn take_all_but(&self, first: usize) -> Vec<ChunkSlot> {
         let mut ready = self.ready();
         let later = ready.len().saturating_sub(first);
-        let taken: Vec<Slot> = ready.drain(..later).collect();
+        let taken: Vec<ChunkSlot> = ready.drain(..later).collect();
         self.count.fetch_sub(taken.len(), Ordering::Relaxed);
         taken
     }
 
     /// Takes back a chunk that is not used any more. Never waits, and allocates nothing.
-    pub(super) fn give_back(&self, slot: Slot) {
+    pub(super) fn give_back(&self, slot: ChunkSlot) {
         // Before it can be taken, so that the count does not fall below 0.
         self.count.fetch_add(1, Ordering::Relaxed);
         self.returned.push(slot);
     }
 
     /// What can be taken, with all that was returned so far.
-    fn ready(&self) -> MutexGuard<'_, Vec<Slot>> {
+    fn ready(&self) -> MutexGuard<'_, Vec<ChunkSlot>> {
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         // The list was made with room for all of the share's chunks, so this does not allocate.
         let before = ready.len();
@@ -81,24 +81,24 @@ struct Returned {
     first: u32,
     /// The number of the topmost cell, from 1; 0 if the stack is empty.
     top: AtomicU32,
-    cells: Box<[Cell]>,
+    cells: Box<[StackCell]>,
 }
 
 /// A chunk's place in the stack.
 #[derive(Debug, Default)]
-struct Cell {
+struct StackCell {
     /// Reached by one thread at a time: the one that pushes, then the one that takes.
-    slot: Mutex<Option<Slot>>,
+    slot: Mutex<Option<ChunkSlot>>,
     /// The number of the cell below.
     below: AtomicU32,
 }
 
 impl Returned {
     fn for_slots(first: u32, slots: usize) -> Self {
-        Self { first, top: AtomicU32::new(0), cells: (0..slots).map(|_| Cell::default()).collect() }
+        Self { first, top: AtomicU32::new(0), cells: (0..slots).map(|_| StackCell::default()).collect() }
     }
 
-    fn push(&self, slot: Slot) {
+    fn push(&self, slot: ChunkSlot) {
         let place = slot.index() - self.first;
         let cell = &self.cells[place as usize];
         let before = cell.own().replace(slot);
@@ -116,7 +116,7 @@ impl Returned {
         }
     }
 
-    fn take_all(&self, mut take: impl FnMut(Slot)) {
+    fn take_all(&self, mut take: impl FnMut(ChunkSlot)) {
         let mut next = self.top.swap(0, Ordering::Acquire);
         while let Some(place) = next.checked_sub(1) {
             let cell = &self.cells[place as usize];
@@ -126,9 +126,9 @@ impl Returned {
     }
 }
 
-impl Cell {
+impl StackCell {
     /// The chunk in it, for the one thread that may reach it now.
-    fn own(&self) -> MutexGuard<'_, Option<Slot>> {
+    fn own(&self) -> MutexGuard<'_, Option<ChunkSlot>> {
         self.slot.try_lock().expect("a chunk's place is reached by one thread at a time")
     }
 }
@@ -145,7 +145,7 @@ mod tests {
     /// Miri takes minutes for what takes the processor seconds.
     const ROUNDS: usize = if cfg!(miri) { 50 } else { 20_000 };
 
-    fn slots(chunks: usize) -> Vec<Slot> {
+    fn slots(chunks: usize) -> Vec<ChunkSlot> {
         let memory = ArenaMemory::heap((chunks + 2) * 4096);
         let geometry = Geometry::fit(memory.size(), 4096, 1).expect("it fits");
         let superblock = Superblock { geometry, generation: 1, directories: Vec::new() };
@@ -154,8 +154,8 @@ mod tests {
         slots
     }
 
-    fn indexes(slots: &[Slot]) -> Vec<u32> {
-        slots.iter().map(Slot::index).collect()
+    fn indexes(slots: &[ChunkSlot]) -> Vec<u32> {
+        slots.iter().map(ChunkSlot::index).collect()
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
             // Two shards take; what they took is given back by two threads of disks and by
             // themselves.
             for shard in 0..2 {
-                let (give, returned) = sync_channel::<Slot>(4);
+                let (give, returned) = sync_channel::<ChunkSlot>(4);
                 scope.spawn(move || returned.iter().for_each(|slot| list.give_back(slot)));
                 scope.spawn(move || {
                     let mut held = VecDeque::new();

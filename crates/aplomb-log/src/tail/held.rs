@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aplomb_model::{Offset, Timestamp};
 
 use super::chunk::Chunk;
-use super::facts::{BatchAt, Entry};
+use super::facts::{BatchAt, HeldBatch};
 use super::format::SegmentEnd;
 
 /// One chunk of a log's tail.
@@ -33,7 +33,7 @@ pub(super) struct HeldChunk {
     /// The highest timestamp of the batches that begin here.
     pub(super) max_timestamp: Timestamp,
     /// The batches that begin here, in order.
-    pub(super) entries: Vec<Entry>,
+    pub(super) batches: Vec<HeldBatch>,
 }
 
 impl HeldChunk {
@@ -54,7 +54,7 @@ impl HeldChunk {
 
     /// The index of the first batch to begin here whose last offset is `offset` or higher.
     pub(super) fn first_reaching(&self, offset: Offset) -> usize {
-        self.entries.partition_point(|entry| entry.last_offset() < offset)
+        self.batches.partition_point(|entry| entry.last_offset() < offset)
     }
 
     /// How far the chunk's bytes are durable when everything below `end` is. Always the end of a
@@ -63,7 +63,7 @@ impl HeldChunk {
         if self.until <= end {
             return self.filled;
         }
-        match self.entries.get(self.first_reaching(end)) {
+        match self.batches.get(self.first_reaching(end)) {
             Some(next) if self.floor <= end => next.at(),
             Some(_) | None => self.begin,
         }
@@ -71,7 +71,7 @@ impl HeldChunk {
 
     /// A batch that begins here, and where.
     pub(super) fn batch_at(&self, entry: usize) -> BatchAt {
-        let entry = &self.entries[entry];
+        let entry = &self.batches[entry];
         BatchAt {
             batch: entry.batch(),
             segment_base: self.segment_base,
@@ -80,9 +80,9 @@ impl HeldChunk {
     }
 
     /// Adds a batch that begins here.
-    pub(super) fn remember(&mut self, entry: Entry) {
-        self.max_timestamp = self.max_timestamp.max(entry.max_timestamp());
-        self.entries.push(entry);
+    pub(super) fn remember(&mut self, batch: HeldBatch) {
+        self.max_timestamp = self.max_timestamp.max(batch.max_timestamp());
+        self.batches.push(batch);
     }
 
     /// Ends the chunk, and the log, at a position in the segment where a batch begins. Returns how
@@ -90,13 +90,14 @@ impl HeldChunk {
     pub(super) fn cut(&mut self, at: u64) -> usize {
         assert!(self.starts_at() < at && at <= self.ends_at(), "the cut is inside the chunk");
         let upto = (at - self.file_start) as u32;
-        let before = self.entries.len();
-        self.entries.truncate(self.entries.partition_point(|entry| entry.at() < upto));
-        self.max_timestamp = self.entries.iter().map(Entry::max_timestamp).max().unwrap_or(Timestamp::NONE);
-        self.until = self.entries.last().map_or(self.floor, |last| last.last_offset().next());
+        let before = self.batches.len();
+        self.batches.truncate(self.batches.partition_point(|entry| entry.at() < upto));
+        self.max_timestamp =
+            self.batches.iter().map(HeldBatch::max_timestamp).max().unwrap_or(Timestamp::NONE);
+        self.until = self.batches.last().map_or(self.floor, |last| last.last_offset().next());
         self.filled = upto;
         self.durable = self.durable.min(upto);
         self.chunk.cut(self.filled);
-        before - self.entries.len()
+        before - self.batches.len()
     }
 }

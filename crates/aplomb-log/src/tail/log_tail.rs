@@ -13,10 +13,10 @@ use std::sync::Arc;
 use aplomb_model::{Offset, PartitionIndex, Timestamp, TopicId};
 use smallvec::SmallVec;
 
-use super::arena::{Slot, WriteEnd};
+use super::arena::{ChunkSlot, WriteEnd};
 use super::chunk::Chunk;
 use super::error::TailFull;
-use super::facts::{Entry, TailBatch};
+use super::facts::{HeldBatch, TailBatch};
 use super::format::{ChunkHeader, SegmentEnd};
 use super::held::HeldChunk;
 use super::share::TailShare;
@@ -268,9 +268,9 @@ impl LogTail {
         // The end of a batch whose beginning was released cannot be written again.
         let mut begun = false;
         for held in &mut self.chunks {
-            let first = held.entries.first().map_or(held.filled, Entry::at);
+            let first = held.batches.first().map_or(held.filled, HeldBatch::at);
             let durable = if begun { held.begin } else { first.min(held.durable) };
-            begun |= !held.entries.is_empty();
+            begun |= !held.batches.is_empty();
             self.share.add_waiting(u64::from(held.durable - durable));
             held.durable = durable;
             held.chunk.set_durable(durable);
@@ -280,7 +280,7 @@ impl LogTail {
     }
 
     /// Finds memory for `size` bytes at position `at`, and room to remember the batch.
-    fn allocate(&mut self, at: u64, size: u64) -> Result<Vec<Slot>, TailFull> {
+    fn allocate(&mut self, at: u64, size: u64) -> Result<Vec<ChunkSlot>, TailFull> {
         if !self.share.admit_batch() {
             self.evict(usize::MAX);
             if !self.share.admit_batch() {
@@ -309,7 +309,7 @@ impl LogTail {
     }
 
     /// Opens a chunk for the part of the segment from `file_start` on.
-    fn open(&mut self, slot: Slot, file_start: u64, begin: u32, floor: Offset) -> WriteEnd {
+    fn open(&mut self, slot: ChunkSlot, file_start: u64, begin: u32, floor: Offset) -> WriteEnd {
         let segment_base = self.end.segment_base;
         let header = ChunkHeader {
             sequence: self.share.next_sequence(),
@@ -333,7 +333,7 @@ impl LogTail {
             floor,
             until: floor,
             max_timestamp: Timestamp::NONE,
-            entries: Vec::new(),
+            batches: Vec::new(),
         });
         end
     }
@@ -362,7 +362,7 @@ impl LogTail {
     /// crash leaves nothing of the batch, after it all of it.
     fn publish(&mut self, first: usize, ends: &[WriteEnd], batch: &TailBatch) {
         for (n, (held, end)) in self.chunks.range(first..).zip(ends).enumerate().rev() {
-            let first_batch = (n == 0 && held.entries.is_empty()).then_some(held.filled);
+            let first_batch = (n == 0 && held.batches.is_empty()).then_some(held.filled);
             held.chunk.publish(end, first_batch);
         }
         if first < self.durable_chunks {
@@ -371,7 +371,7 @@ impl LogTail {
         }
         let reached = batch.last_offset.next();
         let begins_at = self.chunks[first].filled;
-        self.chunks[first].remember(Entry::new(batch, begins_at));
+        self.chunks[first].remember(HeldBatch::new(batch, begins_at));
         for (held, end) in self.chunks.range_mut(first..).zip(ends) {
             held.filled = end.at();
             held.until = reached;
@@ -402,6 +402,6 @@ impl LogTail {
     pub(super) fn release(&self, held: &HeldChunk) {
         held.chunk.release();
         self.share.remove_waiting(held.waiting());
-        self.share.forget_batches(held.entries.len());
+        self.share.forget_batches(held.batches.len());
     }
 }

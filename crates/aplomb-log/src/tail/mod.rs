@@ -32,7 +32,7 @@ mod truncate;
 
 pub use arena::{Arena, ArenaMemory};
 pub use crash::CrashSwitch;
-pub use drain::{Damage, DamageKind, OldPartition, OldTail, Recovered, Run, Unreadable};
+pub use drain::{DamageKind, OldPartition, OldTail, Recovered, TailDamage, TailRun, Unreadable};
 pub use error::{GeometryError, OffsetsOutOfOrder, TailFull, UnreadableReason};
 pub use facts::{BatchAt, TailBatch};
 pub use format::{BLOCK, DEFAULT_CHUNK_SIZE, SegmentEnd};

@@ -137,7 +137,7 @@ impl LogTail {
             if held.max_timestamp < timestamp {
                 return None;
             }
-            let late = held.entries[skipped..].iter().position(|entry| entry.max_timestamp() >= timestamp)?;
+            let late = held.batches[skipped..].iter().position(|entry| entry.max_timestamp() >= timestamp)?;
             Some(held.batch_at(skipped + late))
         })
     }
@@ -146,7 +146,7 @@ impl LogTail {
     #[must_use]
     pub fn batch_with_max_timestamp(&self, from: Offset) -> Option<BatchAt> {
         let (first, entry) = self.locate(from)?;
-        let of_first = self.chunks[first].entries[entry..].iter().map(|entry| entry.max_timestamp());
+        let of_first = self.chunks[first].batches[entry..].iter().map(|entry| entry.max_timestamp());
         let of_others = self.chunks.range(first + 1..).map(|held| held.max_timestamp);
         let highest = of_first.chain(of_others).max()?;
         self.batch_by_timestamp(highest, from)
@@ -155,8 +155,8 @@ impl LogTail {
     /// The newest batch here.
     #[must_use]
     pub fn last_batch(&self) -> Option<BatchAt> {
-        let newest = self.chunks.iter().rev().find(|held| !held.entries.is_empty())?;
-        Some(newest.batch_at(newest.entries.len() - 1))
+        let newest = self.chunks.iter().rev().find(|held| !held.batches.is_empty())?;
+        Some(newest.batch_at(newest.batches.len() - 1))
     }
 
     /// The bytes that were not taken yet, in whole batches: up to `max_bytes`, but one batch at
@@ -187,7 +187,7 @@ impl LogTail {
         let places = self.chunks.range(first..).enumerate();
         places
             .map(|(n, held)| (first + n, held.first_reaching(offset)))
-            .find(|(chunk, entry)| *entry < self.chunks[*chunk].entries.len())
+            .find(|(chunk, entry)| *entry < self.chunks[*chunk].batches.len())
     }
 
     pub(super) fn extent(
@@ -206,7 +206,7 @@ impl LogTail {
         }
         let mut skip = entry;
         for held in self.chunks.range(chunk..).take_while(|held| held.segment_base == segment_base) {
-            let entries = &held.entries[std::mem::take(&mut skip)..];
+            let entries = &held.batches[std::mem::take(&mut skip)..];
             let fitting = entries.partition_point(|entry| {
                 entry.last_offset() < upper && held.file_start + entry.end() <= limit
             });

@@ -7,14 +7,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::arena::Slot;
+use super::arena::ChunkSlot;
 use super::share::TailShare;
 
 /// Free chunks whose memory is still to be put there, in the order in which they want to be ready.
 #[derive(Debug)]
 pub struct Reserve {
     /// The next one at the end.
-    slots: Vec<(Arc<TailShare>, Slot)>,
+    slots: Vec<(Arc<TailShare>, ChunkSlot)>,
 }
 
 impl Reserve {

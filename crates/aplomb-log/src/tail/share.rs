@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use aplomb_model::{ByteCount, DirectoryId};
 
-use super::arena::{Arena, ArenaMemory, Slot};
+use super::arena::{Arena, ArenaMemory, ChunkSlot};
 use super::crash::CrashSwitch;
 use super::error::{GeometryError, TailFull};
 use super::format::{Geometry, Superblock};
@@ -92,8 +92,8 @@ pub fn open_shares(
     let share = |(index, directory): (usize, &DirectoryId)| {
         let part = geometry.chunks_of(index as u16);
         // Taken from the end: low addresses first.
-        let mut free: Vec<Slot> = slots.by_ref().take(part.len()).collect();
-        assert!(free.iter().map(Slot::index).eq(part), "a share has its own chunks");
+        let mut free: Vec<ChunkSlot> = slots.by_ref().take(part.len()).collect();
+        assert!(free.iter().map(ChunkSlot::index).eq(part), "a share has its own chunks");
         free.reverse();
         Arc::new(TailShare::new(arena.clone(), *directory, index as u16, free))
     };
@@ -101,7 +101,7 @@ pub fn open_shares(
 }
 
 impl TailShare {
-    fn new(arena: Arc<Arena>, directory: DirectoryId, index: u16, free: Vec<Slot>) -> Self {
+    fn new(arena: Arc<Arena>, directory: DirectoryId, index: u16, free: Vec<ChunkSlot>) -> Self {
         let (chunk_size, chunks) = (arena.geometry().chunk_size, free.len());
         Self {
             arena,
@@ -194,7 +194,7 @@ impl TailShare {
     }
 
     /// Takes `count` chunks, or none.
-    pub(super) fn take(&self, count: usize) -> Option<Vec<Slot>> {
+    pub(super) fn take(&self, count: usize) -> Option<Vec<ChunkSlot>> {
         let Some(taken) = self.free.take(count) else {
             self.missed.fetch_max(count, Ordering::Relaxed);
             return None;
@@ -208,20 +208,20 @@ impl TailShare {
     }
 
     /// Takes back a chunk that is not used any more. Never waits, whatever thread it is.
-    pub(super) fn give_back(&self, slot: Slot) {
+    pub(super) fn give_back(&self, slot: ChunkSlot) {
         self.free.give_back(slot);
     }
 
     /// Takes all free chunks but `first` from the list, those at high addresses; they count as
     /// free. In the order in which they would have been taken, the next one at the end.
-    pub(super) fn reserve_behind(&self, first: usize) -> Vec<Slot> {
+    pub(super) fn reserve_behind(&self, first: usize) -> Vec<ChunkSlot> {
         let reserved = self.free.take_all_but(first);
         self.reserved.fetch_add(reserved.len(), Ordering::Relaxed);
         reserved
     }
 
     /// Makes one of them usable.
-    pub(super) fn release_reserved(&self, slot: Slot) {
+    pub(super) fn release_reserved(&self, slot: ChunkSlot) {
         self.give_back(slot);
         self.reserved.fetch_sub(1, Ordering::Relaxed);
     }

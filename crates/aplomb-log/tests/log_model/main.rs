@@ -272,12 +272,12 @@ impl Lab {
         self.log.raise_start(to);
         self.log_start = self.log.start();
         let retention = self.log.apply_retention(Timestamp(self.clock));
-        for (rename, doomed) in retention.doomed {
+        for (rename, deleted) in retention.deletions {
             match self.run(rename) {
                 Ok(_) => {}
                 Err(error) => assert!(!error.is_loss(), "{error}"),
             }
-            self.run(DiskCommand::DeleteFiles { files: vec![doomed] }).expect("deleted");
+            self.run(DiskCommand::DeleteFiles { files: vec![deleted] }).expect("deleted");
         }
         self.forget_below(to);
     }

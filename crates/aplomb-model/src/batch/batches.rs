@@ -40,14 +40,14 @@ pub enum Stop {
     /// Not a version 2 batch. If `magic` is 0 or 1, an entry of an old format that ends after
     /// `size` bytes.
     BadMagic {
-        /// The version byte.
+        /// The byte that says which version it is.
         magic: i8,
         /// Size of the entry in bytes.
         size: u64,
     },
     /// The checksum does not fit the bytes.
     BadCrc {
-        /// The header's checksum.
+        /// The checksum that the header says.
         stored: u32,
         /// The checksum of the bytes.
         computed: u32,
@@ -165,7 +165,7 @@ impl FusedIterator for Batches<'_> {}
 pub struct BatchView<'a> {
     /// Bytes from the start of the walk to the batch.
     pub position: u64,
-    /// The batch's header.
+    /// Its first 61 bytes, checked.
     pub header: BatchHeader,
     bytes: Pieces<'a>,
 }

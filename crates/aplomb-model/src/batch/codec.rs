@@ -9,10 +9,10 @@ use std::ops::RangeInclusive;
 /// How the records of a batch are compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Codec {
-    /// Not at all.
+    /// The records are as they are.
     #[default]
     None,
-    /// RFC 1952.
+    /// The format of RFC 1952.
     Gzip,
     /// Snappy blocks, in the frame of the xerial library.
     Snappy,
@@ -23,7 +23,7 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// Every codec, by number.
+    /// Every codec, by its number.
     pub const ALL: [Self; 5] = [Self::None, Self::Gzip, Self::Snappy, Self::Lz4, Self::Zstd];
 
     /// The number in a batch's attributes.
@@ -104,7 +104,7 @@ impl Compression {
         known.then_some(Self { codec, level })
     }
 
-    /// The codec.
+    /// Which codec it is, without its level.
     #[must_use]
     pub const fn codec(self) -> Codec {
         self.codec

@@ -20,7 +20,7 @@ pub enum BatchError {
     /// A batch of another version. Versions 0 and 1 may occur in old log files, and can be skipped.
     #[error("batch has magic {magic}, 2 was expected")]
     Magic {
-        /// The version byte.
+        /// The byte that says which version it is.
         magic: i8,
         /// Size of the entry in bytes, by its length field, which all versions have in common.
         size: u64,
@@ -30,13 +30,13 @@ pub enum BatchError {
     Field {
         /// The field's name in Kafka's documentation.
         field: &'static str,
-        /// The number found.
+        /// The number that stands there.
         value: i64,
     },
     /// The bytes are not those that the checksum was computed over.
     #[error("batch has checksum {stored:#010x}, its bytes give {computed:#010x}")]
     Crc {
-        /// The header's checksum.
+        /// The checksum that the header says.
         stored: u32,
         /// The checksum of the bytes.
         computed: u32,
@@ -55,7 +55,7 @@ pub enum BatchError {
     /// The compressed bytes are not what their codec writes.
     #[error("records cannot be decompressed with {codec}: {reason}")]
     Compressed {
-        /// The codec's name.
+        /// Which codec the batch claims.
         codec: &'static str,
         /// What the codec has to say.
         reason: String,

@@ -59,7 +59,7 @@ pub enum TimestampType {
 pub struct ProducerStamp {
     /// Who wrote the batch.
     pub id: ProducerId,
-    /// In which incarnation.
+    /// The producer's incarnation, which fences earlier ones.
     pub epoch: ProducerEpoch,
     /// The sequence number of the first record; -1 in control batches.
     pub base_sequence: i32,
@@ -172,7 +172,7 @@ impl BatchHeader {
         LeaderEpoch::from_wire(self.i32_at(LEADER_EPOCH))
     }
 
-    /// The stored checksum.
+    /// The checksum that the header says, right or wrong.
     #[must_use]
     pub fn crc(&self) -> u32 {
         u32::from_be_bytes(field(&self.bytes, CRC))

@@ -7,7 +7,7 @@
 use std::iter::FusedIterator;
 
 use super::error::BatchError;
-use super::varint::Cursor;
+use super::varint::ByteCursor;
 
 /// A record of a batch. Key, value and headers are slices of the batch.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub struct RecordRef<'a> {
     pub key: Option<&'a [u8]>,
     /// The value; null is a tombstone.
     pub value: Option<&'a [u8]>,
-    /// The headers.
+    /// Its headers, in their order.
     pub headers: Headers<'a>,
 }
 
@@ -34,14 +34,14 @@ pub struct Headers<'a> {
 /// One header of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header<'a> {
-    /// The key: UTF-8 by convention, which nobody checks.
+    /// The key: UTF-8 by convention, which is not checked.
     pub key: &'a [u8],
     /// The value, or null.
     pub value: Option<&'a [u8]>,
 }
 
 impl<'a> Headers<'a> {
-    /// How many there are.
+    /// How many headers there are.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.count as usize
@@ -56,11 +56,11 @@ impl<'a> Headers<'a> {
     /// The headers, first to last.
     #[must_use]
     pub fn iter(&self) -> HeaderIter<'a> {
-        HeaderIter { left: self.count, cursor: Cursor::new(self.bytes) }
+        HeaderIter { left: self.count, cursor: ByteCursor::new(self.bytes) }
     }
 
     /// Checks `count` headers at the cursor, and takes them from it.
-    fn parse(cursor: &mut Cursor<'a>) -> Result<Self, &'static str> {
+    fn parse(cursor: &mut ByteCursor<'a>) -> Result<Self, &'static str> {
         let count = cursor.varint().ok_or("header count is cut")?;
         let count = u32::try_from(count).map_err(|_| "header count is negative")?;
         // A header takes two bytes at least; a count beyond that need not be walked to be wrong.
@@ -88,7 +88,7 @@ impl<'a> IntoIterator for Headers<'a> {
 #[derive(Clone, Debug)]
 pub struct HeaderIter<'a> {
     left: u32,
-    cursor: Cursor<'a>,
+    cursor: ByteCursor<'a>,
 }
 
 impl<'a> Iterator for HeaderIter<'a> {
@@ -107,7 +107,7 @@ impl<'a> Iterator for HeaderIter<'a> {
 impl ExactSizeIterator for HeaderIter<'_> {}
 impl FusedIterator for HeaderIter<'_> {}
 
-fn read_header<'a>(cursor: &mut Cursor<'a>) -> Result<Header<'a>, &'static str> {
+fn read_header<'a>(cursor: &mut ByteCursor<'a>) -> Result<Header<'a>, &'static str> {
     let len = cursor.varint().ok_or("header key length is cut")?;
     let len = usize::try_from(len).map_err(|_| "header key length is negative")?;
     let key = cursor.take(len).ok_or("header key is cut")?;
@@ -121,7 +121,7 @@ fn read_header<'a>(cursor: &mut Cursor<'a>) -> Result<Header<'a>, &'static str> 
 /// last record are an error too. A batch that counts no records has none, whatever its bytes.
 #[derive(Clone, Debug)]
 pub struct RecordIter<'a> {
-    cursor: Cursor<'a>,
+    cursor: ByteCursor<'a>,
     index: u32,
     count: u32,
 }
@@ -130,7 +130,7 @@ impl<'a> RecordIter<'a> {
     /// The `count` records that `records` is made of.
     #[must_use]
     pub fn new(records: &'a [u8], count: u32) -> Self {
-        Self { cursor: Cursor::new(records), index: 0, count }
+        Self { cursor: ByteCursor::new(records), index: 0, count }
     }
 
     fn read(&mut self) -> Result<RecordRef<'a>, &'static str> {
@@ -170,7 +170,7 @@ impl<'a> Iterator for RecordIter<'a> {
 impl FusedIterator for RecordIter<'_> {}
 
 pub(super) fn read_body(body: &[u8]) -> Result<RecordRef<'_>, &'static str> {
-    let mut cursor = Cursor::new(body);
+    let mut cursor = ByteCursor::new(body);
     cursor.byte().ok_or("attributes are cut")?;
     let record = RecordRef {
         timestamp_delta: cursor.varlong().ok_or("timestamp delta is cut")?,

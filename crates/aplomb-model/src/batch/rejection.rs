@@ -12,7 +12,7 @@ pub enum ProduceRejection {
     /// The bytes are not a batch, or not one that can be read.
     #[error(transparent)]
     Batch(#[from] BatchError),
-    /// There is more behind the batch.
+    /// More bytes follow behind the batch.
     #[error("a partition's records are to be exactly one batch")]
     MoreThanOneBatch,
     /// Producers do not assign offsets.
@@ -21,9 +21,9 @@ pub enum ProduceRejection {
     /// The batch is larger than its topic allows.
     #[error("batch of {size} is over the topic's limit of {limit}")]
     BatchTooLarge {
-        /// The batch's size.
+        /// Bytes of the batch, header included.
         size: ByteCount,
-        /// The topic's limit.
+        /// `max.message.bytes` of the topic.
         limit: ByteCount,
     },
     /// The header's two counts disagree, or there are no records.
@@ -57,7 +57,7 @@ pub enum ProduceRejection {
 pub struct RecordRejection {
     /// Which record of the batch, from 0.
     pub index: u32,
-    /// Why.
+    /// What is wrong with it.
     pub fault: RecordFault,
 }
 
@@ -70,9 +70,9 @@ pub enum RecordFault {
     /// The timestamp is outside the topic's window.
     #[error("timestamp {} is too far from the broker's time {}", .timestamp.0, .now.0)]
     Timestamp {
-        /// The record's.
+        /// The timestamp that the record has.
         timestamp: Timestamp,
-        /// The broker's.
+        /// The broker's time when it came.
         now: Timestamp,
     },
 }

@@ -9,7 +9,7 @@ use super::codec::Codec;
 use super::compression::Blocks;
 use super::error::BatchError;
 use super::records::read_body;
-use super::varint::{Cursor, read_varint, read_varlong};
+use super::varint::{ByteCursor, read_varint, read_varlong};
 
 /// What validation wants to know of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl<'a> Skim<'a> {
     /// Reads a record that lies in the current block as a whole; most do.
     #[inline]
     fn read_in_block(&mut self) -> Option<Result<Outline, BatchError>> {
-        let mut cursor = Cursor::new(&self.block[self.at..]);
+        let mut cursor = ByteCursor::new(&self.block[self.at..]);
         let len = usize::try_from(cursor.varint()?).ok().filter(|len| *len <= self.max_record)?;
         let body = cursor.take(len)?;
         self.at = self.block.len() - cursor.rest().len();

@@ -1,4 +1,4 @@
-//! What the leader of a partition does with a produced batch before it appends it.
+//! How a partition's leader validates a produced batch before it appends it.
 //!
 //! A pure function of the bytes, the topic's rules and the time. In the common case nothing has to
 //! change but header fields, and the records are handed on as the slice of the request that they

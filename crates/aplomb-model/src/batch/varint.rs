@@ -1,18 +1,18 @@
 //! Varints as they stand inside records: base 128, least significant group first, zigzag.
 //!
-//! A reader takes its bytes from a [`Cursor`]; whatever does not fit is `None`, and nothing is read
-//! past the end. Like Apache Kafka's `ByteUtils`, it accepts longer forms than necessary, but never
-//! more than 5 bytes for 32 bits and 10 for 64.
+//! A reader takes its bytes from a [`ByteCursor`]; whatever does not fit is `None`, and nothing is
+//! read past the end. Like Apache Kafka's `ByteUtils`, it accepts longer forms than necessary, but
+//! never more than 5 bytes for 32 bits and 10 for 64.
 
 use bytes::BufMut;
 
 /// Bytes that get fewer as they are read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cursor<'a> {
+pub(super) struct ByteCursor<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> ByteCursor<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
@@ -121,22 +121,22 @@ mod tests {
             let mut out = Vec::new();
             put(&mut out, value);
             assert_eq!(out.len(), size_of(value), "{value}");
-            let mut cursor = Cursor::new(&out);
+            let mut cursor = ByteCursor::new(&out);
             assert_eq!(cursor.varlong(), Some(value));
             assert!(cursor.is_empty());
             if let Ok(narrow) = i32::try_from(value) {
-                assert_eq!(Cursor::new(&out).varint(), Some(narrow));
+                assert_eq!(ByteCursor::new(&out).varint(), Some(narrow));
             }
         }
     }
 
     #[test]
     fn a_varint_ends_with_its_width_or_its_bytes() {
-        assert_eq!(Cursor::new(&[0x80; 5]).varint(), None);
-        assert_eq!(Cursor::new(&[0x80; 4]).varint(), None);
-        assert_eq!(Cursor::new(&[0x80; 10]).varlong(), None);
-        assert_eq!(Cursor::new(&[]).varint(), None);
+        assert_eq!(ByteCursor::new(&[0x80; 5]).varint(), None);
+        assert_eq!(ByteCursor::new(&[0x80; 4]).varint(), None);
+        assert_eq!(ByteCursor::new(&[0x80; 10]).varlong(), None);
+        assert_eq!(ByteCursor::new(&[]).varint(), None);
         // Longer than needed, and still a number.
-        assert_eq!(Cursor::new(&[0x82, 0x80, 0x80, 0x80, 0x00]).varint(), Some(1));
+        assert_eq!(ByteCursor::new(&[0x82, 0x80, 0x80, 0x80, 0x00]).varint(), Some(1));
     }
 }

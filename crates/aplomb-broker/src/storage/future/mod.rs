@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use aplomb_disk_api::{DiskCommand, DiskError, DiskIndex, Done, FileName};
 use aplomb_log::Loan;
-use aplomb_log::future::{CopyState, LogCopy};
+use aplomb_log::future::{FutureLog, FutureState};
 use aplomb_model::{DirectoryId, ErrorCode, Instant, Offset, TopicPartition};
 use bytes::Bytes;
 
@@ -116,7 +116,7 @@ struct Move {
     to: DiskIndex,
     /// The directory on `to` that was made for the copy, or, after the change, the one on `from`.
     directory: Option<String>,
-    copy: Option<Box<LogCopy>>,
+    copy: Option<Box<FutureLog>>,
     /// What the checkpoint file of `to` says of the copy, or is being told.
     recorded: Option<CheckpointEntry>,
     /// The log is on the new disk.
@@ -152,7 +152,7 @@ enum Stage {
     Read,
     /// Snapshots are copied: those that are left, and the beginning of the first.
     Snapshots {
-        state: Box<CopyState>,
+        state: Box<FutureState>,
         begun: Vec<u8>,
         asked: bool,
     },

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aplomb_disk_api::{DiskCommand, DiskIndex, FileName, Lane, ReadPattern};
-use aplomb_log::future::{CopyStep, LogCopy};
+use aplomb_log::future::{FutureLog, FutureStep};
 use aplomb_log::layout::{PartitionDir, SegmentFile};
 use aplomb_model::Offset;
 
@@ -107,7 +107,7 @@ impl Move {
             self.rest = Some(ground.now.instant + RETRY);
             return false;
         }
-        self.copy = Some(Box::new(partition.log().begin_copy(directory)));
+        self.copy = Some(Box::new(partition.log().begin_future(directory)));
         self.stage = Stage::Copy;
         let path = |disk: DiskIndex| ground.disks.get(disk).path();
         let text = format!("moves from {} to {}", path(self.from), path(self.to));
@@ -167,7 +167,7 @@ impl Move {
         let step = copy.step(partition.log(), most);
         self.copy = Some(copy);
         match step {
-            Ok(CopyStep::Read(command)) => {
+            Ok(FutureStep::Read(command)) => {
                 if let DiskCommand::Read { len, .. } = &command {
                     loan.resize(*len as usize);
                 }
@@ -176,8 +176,8 @@ impl Move {
                 self.stage = Stage::Read;
                 self.submit(self.from, command, key, ground);
             }
-            Ok(CopyStep::Write(writes)) => self.write_all(writes, key, others, ground),
-            Ok(CopyStep::CaughtUp) => {
+            Ok(FutureStep::Write(writes)) => self.write_all(writes, key, others, ground),
+            Ok(FutureStep::CaughtUp) => {
                 self.rest = Some(ground.now.instant + RETRY);
                 return false;
             }
@@ -322,9 +322,9 @@ impl Move {
     fn change(
         &mut self,
         key: PartitionKey,
-        copy: Box<LogCopy>,
+        copy: Box<FutureLog>,
         ground: &mut Ground<'_>,
-    ) -> Option<Box<LogCopy>> {
+    ) -> Option<Box<FutureLog>> {
         let Some(partition) = ground.partitions.get_mut(key) else { return Some(copy) };
         let share = ground.disks.get(self.to).share().clone();
         let obsolete = match partition.relocate(*copy, self.to, &share, ground.fx) {

@@ -35,7 +35,7 @@ pub(super) fn compress(plain: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory takes what is written")
 }
 
-pub(super) struct Reader<'a> {
+pub(super) struct Lz4Reader<'a> {
     rest: &'a [u8],
     block_checksums: bool,
     content_hash: Option<XxHash32>,
@@ -43,7 +43,7 @@ pub(super) struct Reader<'a> {
     ended: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Lz4Reader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Broken> {
         let descriptor = bytes.strip_prefix(&MAGIC).ok_or("frame magic is missing")?;
         let &[flags, block_size] = descriptor.first_chunk().ok_or("frame descriptor is cut")?;

@@ -69,9 +69,9 @@ pub(super) struct Blocks<'a> {
 enum Source<'a> {
     Plain(&'a [u8]),
     Gzip(Box<MultiGzDecoder<&'a [u8]>>),
-    Snappy(snappy::Reader<'a>),
-    Lz4(lz4::Reader<'a>),
-    Zstd(zstd::Reader<'a>),
+    Snappy(snappy::SnappyReader<'a>),
+    Lz4(lz4::Lz4Reader<'a>),
+    Zstd(zstd::ZstdReader<'a>),
 }
 
 impl<'a> Blocks<'a> {
@@ -82,9 +82,9 @@ impl<'a> Blocks<'a> {
         let source = match codec {
             Codec::None => Source::Plain(bytes),
             Codec::Gzip => Source::Gzip(Box::new(MultiGzDecoder::new(bytes))),
-            Codec::Snappy => Source::Snappy(snappy::Reader::new(bytes).map_err(broken)?),
-            Codec::Lz4 => Source::Lz4(lz4::Reader::new(bytes).map_err(broken)?),
-            Codec::Zstd => Source::Zstd(zstd::Reader::new(bytes).map_err(broken)?),
+            Codec::Snappy => Source::Snappy(snappy::SnappyReader::new(bytes).map_err(broken)?),
+            Codec::Lz4 => Source::Lz4(lz4::Lz4Reader::new(bytes).map_err(broken)?),
+            Codec::Zstd => Source::Zstd(zstd::ZstdReader::new(bytes).map_err(broken)?),
         };
         Ok(Self { source, limit, left: limit })
     }

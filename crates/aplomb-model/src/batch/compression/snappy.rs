@@ -29,12 +29,12 @@ pub(super) fn compress(plain: &[u8]) -> Vec<u8> {
     out
 }
 
-pub(super) enum Reader<'a> {
+pub(super) enum SnappyReader<'a> {
     Raw(&'a [u8]),
     Framed(&'a [u8]),
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SnappyReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Broken> {
         match bytes.strip_prefix(&MAGIC) {
             Some(rest) => Ok(Self::Framed(rest.get(8..).ok_or("frame header is cut")?)),

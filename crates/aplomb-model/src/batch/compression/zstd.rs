@@ -21,7 +21,7 @@ pub(super) fn compress(level: i32, plain: &[u8]) -> Vec<u8> {
     ::zstd::bulk::compress(plain, level).expect("zstd compresses whatever it is given")
 }
 
-pub(super) struct Reader<'a> {
+pub(super) struct ZstdReader<'a> {
     rest: &'a [u8],
     /// Whether a frame has begun and not ended.
     in_frame: bool,
@@ -29,7 +29,7 @@ pub(super) struct Reader<'a> {
     context: Option<DCtx<'static>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ZstdReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Broken> {
         let mut context = IDLE.take().unwrap_or_default();
         context.reset(ResetDirective::SessionAndParameters).map_err(broken)?;
@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Drop for Reader<'_> {
+impl Drop for ZstdReader<'_> {
     fn drop(&mut self) {
         IDLE.set(self.context.take());
     }
