@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use aplomb_disk_api::{DiskError, DiskIndex, DiskJob, Done, FileName, JobStep, PatientDisk};
 use aplomb_log::Log;
-use aplomb_log::recovery::{LoadError, LoadRequest, Loaded, load};
+use aplomb_log::recovery::{LoadError, LoadRequest, LoadedLog, load};
 use aplomb_model::{LeaderEpoch, TopicPartition};
 
 use crate::calls::PartitionKey;
@@ -39,7 +39,7 @@ pub(crate) struct LoadSource {
 struct UnderWay {
     plan: LoadPlan,
     /// What came of each source.
-    results: Vec<Option<Result<Loaded, DiskError>>>,
+    results: Vec<Option<Result<LoadedLog, DiskError>>>,
 }
 
 /// The loads of a shard.
@@ -98,7 +98,7 @@ impl Loads {
         let Some(under_way) = self.under_way.get_mut(&key) else { return LoadEnd::NotYet };
         let loaded = match result {
             Ok(Done::Job(outcome)) => {
-                let outcome = outcome.take::<Result<Loaded, LoadError>>();
+                let outcome = outcome.take::<Result<LoadedLog, LoadError>>();
                 match outcome.expect("a load ends with a log, or says why not") {
                     Ok(loaded) => Ok(loaded),
                     Err(error) => return LoadEnd::Unusable(error),
@@ -139,7 +139,7 @@ fn job(request: LoadRequest) -> Box<dyn DiskJob> {
 }
 
 /// Of the sources the one that reaches furthest.
-fn choose(plan: LoadPlan, results: Vec<Option<Result<Loaded, DiskError>>>) -> LoadEnd {
+fn choose(plan: LoadPlan, results: Vec<Option<Result<LoadedLog, DiskError>>>) -> LoadEnd {
     let mut remarks = Vec::new();
     let mut superseded = Vec::new();
     let mut best: Option<(usize, Log)> = None;
@@ -148,7 +148,7 @@ fn choose(plan: LoadPlan, results: Vec<Option<Result<Loaded, DiskError>>>) -> Lo
         (source.disk, FileName::new(source.request.directory.as_str()))
     };
     for (place, result) in results.into_iter().flatten().enumerate() {
-        let Ok(Loaded { log, report }) = result else {
+        let Ok(LoadedLog { log, report }) = result else {
             return LoadEnd::Offline; // it may be the one that reaches furthest
         };
         remarks.extend(report.remarks);

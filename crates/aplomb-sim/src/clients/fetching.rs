@@ -33,7 +33,9 @@ pub(super) enum Took {
     Batches(Vec<(i64, BatchId)>, (i64, i64)),
     Refused(ErrorCode),
     /// The reader's records are not the log's from here on.
-    Diverging { end: i64 },
+    Diverging {
+        end: i64,
+    },
 }
 
 impl Cursor {
