@@ -1,5 +1,5 @@
-//! Writes docs/configuration.md to the standard output: every key, from the tables that the broker itself reads. `cargo xtask docs`
-//! keeps the page as this program has it.
+//! Writes docs/configuration.md to the standard output: every key, from the tables that the broker
+//! itself reads. `cargo xtask docs` keeps the page as this program has it.
 
 #![expect(clippy::disallowed_macros, reason = "a program for the command line, not a part of the broker")]
 

@@ -1,4 +1,5 @@
-//! Writes a metadata log and a snapshot as Aplomb's controller makes them, for Apache Kafka to read: see `tests/oracle-metadata/run.sh`.
+//! Writes a metadata log and a snapshot as Aplomb's controller makes them, for Apache Kafka to
+//! read: see `tests/oracle-metadata/run.sh`.
 #![expect(clippy::disallowed_methods, reason = "a program of the tests, with no request in sight")]
 
 use std::error::Error;

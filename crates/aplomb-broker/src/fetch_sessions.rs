@@ -1,8 +1,10 @@
-//! Fetch sessions (KIP-227): the partitions that a consumer is interested in, kept here so that it need not repeat them.
+//! Fetch sessions (KIP-227): the partitions that a consumer is interested in, kept here so that it
+//! need not repeat them.
 //!
-//! A session belongs to the shard that its connection lives on; its id says which (`id % shards`), so that another shard knows that it
-//! cannot have it, answers `FETCH_SESSION_ID_NOT_FOUND`, and the client starts anew. Semantics after
-//! `org.apache.kafka.server.FetchSession` and `FetchContext` (Apache Kafka 4.3).
+//! A session belongs to the shard that its connection lives on; its id says which (`id % shards`),
+//! so that another shard knows that it cannot have it, answers `FETCH_SESSION_ID_NOT_FOUND`, and
+//! the client starts anew. Semantics after `org.apache.kafka.server.FetchSession` and
+//! `FetchContext` (Apache Kafka 4.3).
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -108,7 +110,8 @@ pub(crate) struct FetchSessions {
 }
 
 impl FetchSessions {
-    /// No session yet; at most `slots` at once. `seed` makes ids hard to mistake for those of an earlier process.
+    /// No session yet; at most `slots` at once. `seed` makes ids hard to mistake for those of an
+    /// earlier process.
     pub(crate) fn new(slots: usize, shard: ShardId, shards: u16, seed: u64) -> Self {
         Self {
             sessions: HashMap::new(),
@@ -153,7 +156,8 @@ impl FetchSessions {
         Ok((FetchContext::Incremental { id, epoch: session.epoch }, list))
     }
 
-    /// Ends a request: the session id for the response, and for each partition of `outcomes` whether it is part of it.
+    /// Ends a request: the session id for the response, and for each partition of `outcomes`
+    /// whether it is part of it.
     pub(crate) fn finish(
         &mut self,
         context: FetchContext,
@@ -246,8 +250,8 @@ impl FetchSession {
         self.entries.insert(key, SessionEntry { wish, sent, place });
     }
 
-    /// Whether the partition is part of the response; remembers what is told, and moves a partition that gave records to the end, so that
-    /// the others come first next time.
+    /// Whether the partition is part of the response; remembers what is told, and moves a partition
+    /// that gave records to the end, so that the others come first next time.
     fn tell(&mut self, key: &FetchKey, outcome: &PartitionResult) -> bool {
         let Some(entry) = self.entries.get_mut(key) else { return false };
         let changed = entry.sent != outcome.sent;

@@ -1,10 +1,10 @@
-//! Decisions: everything a request can ask for, as state machines without sockets, clocks, threads or
-//! files.
+//! Decisions: everything a request can ask for, as state machines without sockets, clocks, threads
+//! or files.
 //!
-//! Start at [`Shard`]: one event loop's worth of broker, and the map of its rooms. [`ports`] is what
-//! comes from connections and goes back, [`ShardMessage`] what shards say to each other, [`figures`]
-//! what can be seen from outside, [`api`] has one file for each Kafka API, [`metadata`] what the
-//! cluster is and [`controller`] who decides it.
+//! Start at [`Shard`]: one event loop's worth of broker, and the map of its rooms. [`ports`] is
+//! what comes from connections and goes back, [`ShardMessage`] what shards say to each other,
+//! [`figures`] what can be seen from outside, [`api`] has one file for each Kafka API, [`metadata`]
+//! what the cluster is and [`controller`] who decides it.
 
 pub mod api;
 mod calls;

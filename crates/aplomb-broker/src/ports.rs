@@ -1,8 +1,9 @@
 //! What comes into a shard from its connections, and what goes back. Values only: the server turns
 //! them into sockets and mailboxes, the simulator into a script.
 //!
-//! A **shard** is one event loop's worth of partitions, connections and timers. A request is decoded
-//! where its connection lives; each partition's part runs on the shard that owns the partition.
+//! A **shard** is one event loop's worth of partitions, connections and timers. A request is
+//! decoded where its connection lives; each partition's part runs on the shard that owns the
+//! partition.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -30,7 +31,8 @@ pub struct ConnectionId {
     pub number: u64,
 }
 
-/// A request's place in its connection. Replies go out in the order of `sequence`, whatever order they are made in.
+/// A request's place in its connection. Replies go out in the order of `sequence`, whatever order
+/// they are made in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId {
     /// The connection that the request came by.
@@ -99,7 +101,8 @@ pub struct Request {
 /// What becomes of a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// These bytes, in order: length, header, body. Record bytes among them are slices of the tail and are written as they are.
+    /// These bytes, in order: length, header, body. Record bytes among them are slices of the tail
+    /// and are written as they are.
     Frame {
         /// The pieces.
         parts: Vec<Bytes>,

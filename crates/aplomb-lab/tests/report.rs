@@ -1,4 +1,5 @@
-//! Pages, pictures and summaries of whole records: what they say, and that no text of a record becomes markup.
+//! Pages, pictures and summaries of whole records: what they say, and that no text of a record
+//! becomes markup.
 
 mod sample;
 

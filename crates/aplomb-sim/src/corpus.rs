@@ -1,8 +1,8 @@
-//! Scenarios that found something once, kept in a directory: a scenario a line in its text files, with
-//! the reason behind a `#`.
+//! Scenarios that found something once, kept in a directory: a scenario a line in its text files,
+//! with the reason behind a `#`.
 //!
-//! What always holds: a scenario is kept once. A line that is no scenario is an error and not passed
-//! over, since it was kept to be run.
+//! What always holds: a scenario is kept once. A line that is no scenario is an error and not
+//! passed over, since it was kept to be run.
 
 use std::fs;
 use std::io;
@@ -42,8 +42,8 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Reads all `*.txt` of a directory, in the order of their names. One that is not there is an empty
-    /// corpus.
+    /// Reads all `*.txt` of a directory, in the order of their names. One that is not there is an
+    /// empty corpus.
     ///
     /// # Errors
     /// When a file cannot be read, or a line is no scenario.
@@ -80,8 +80,8 @@ impl Corpus {
         &self.scenarios
     }
 
-    /// Adds a scenario with what it found, here and in the directory, which is made if it is not there.
-    /// Returns whether it was new.
+    /// Adds a scenario with what it found, here and in the directory, which is made if it is not
+    /// there. Returns whether it was new.
     ///
     /// # Errors
     /// When it cannot be written.

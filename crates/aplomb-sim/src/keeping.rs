@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use super::{Campaign, Corpus, CorpusError, Found, Tally};
 
 /// Runs `campaign`, the scenarios of `corpus` first, and adds there what fails, made smaller if the
-/// campaign does that. `replay` is the beginning of the command that runs one scenario; `tell` hears of
-/// each failure when it is found.
+/// campaign does that. `replay` is the beginning of the command that runs one scenario; `tell`
+/// hears of each failure when it is found.
 ///
 /// # Errors
 /// When what was found could not be written; the campaign has come to its end nevertheless.
@@ -31,7 +31,8 @@ pub fn keeping(
     Ok(tally)
 }
 
-/// What failed, in lines: the scenario, a smaller one if there is one, and the command that shows it again.
+/// What failed, in lines: the scenario, a smaller one if there is one, and the command that shows
+/// it again.
 #[must_use]
 pub fn told(found: &Found, replay: &str) -> String {
     let Found { scenario, failure, smaller } = found;

@@ -1,7 +1,8 @@
 //! A process's hands on its disks, which stop where the process does.
 //!
-//! A process dies at a store into the tail's memory ([`CrashSwitch`]) or at an operation of its start-up. Nothing that it does "afterwards",
-//! because the state machine's call has yet to return, may reach a disk.
+//! A process dies at a store into the tail's memory ([`CrashSwitch`]) or at an operation of its
+//! start-up. Nothing that it does "afterwards", because the state machine's call has yet to return,
+//! may reach a disk.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! One process of the broker: its shards, its share of the tail, and how it comes to be.
 //!
-//! The order at start is the program's (`startup` of `aplomb-broker`): survey, write back the old tail,
-//! read the metadata, write back the rest, take the memory, load, begin.
+//! The order at start is the program's (`startup` of `aplomb-broker`): survey, write back the old
+//! tail, read the metadata, write back the rest, take the memory, load, begin.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -156,8 +156,8 @@ impl Shape<'_> {
             Err(why) => return Start::Refused { why, memory },
         };
         let size = self.arena_size();
-        // In its place if the size is the same, elsewhere otherwise: the old memory is given up before
-        // the new one is used.
+        // In its place if the size is the same, elsewhere otherwise: the old memory is given up
+        // before the new one is used.
         let memory = memory.filter(|old| old.size() == size).unwrap_or_else(|| ArenaMemory::heap(size));
         let ids: Vec<DirectoryId> = (0..self.disks.len()).map(directory_id).collect();
         let switch = Some(self.life.switch().clone());

@@ -1,6 +1,6 @@
-//! The simulator is shown a planted fault: disks that lose what they were told to sync. It has to find
-//! it, make the scenario smaller, keep it, and run it first the next time. `aplomb lab simulate` does
-//! the same; only its disks cannot be made to lie.
+//! The simulator is shown a planted fault: disks that lose what they were told to sync. It has to
+//! find it, make the scenario smaller, keep it, and run it first the next time. `aplomb lab
+//! simulate` does the same; only its disks cannot be made to lie.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,8 +1,8 @@
 //! Simulations that found something once, and some fresh seeds.
 //!
-//! `tests/seeds/*.txt` has a scenario a line, with the reason behind a `#`. `SIM_SEED=N` runs one seed
-//! instead, `SIM_SEEDS=N` so many fresh ones; `make test` runs thousands with the program `simulate`,
-//! which is built with optimization.
+//! `tests/seeds/*.txt` has a scenario a line, with the reason behind a `#`. `SIM_SEED=N` runs one
+//! seed instead, `SIM_SEEDS=N` so many fresh ones; `make test` runs thousands with the program
+//! `simulate`, which is built with optimization.
 
 use std::path::Path;
 

@@ -1,10 +1,15 @@
-//! A heap for each thread that carries requests, whose pages are there before the first request and stay.
+//! A heap for each thread that carries requests, whose pages are there before the first request and
+//! stay.
 //!
-//! A page that a thread touches for the first time is given to it by the kernel, then and there. In a container whose memory is used up the kernel first frees another, may have to write that one
-//! to a disk, and the thread waits. What the allocator has given back and takes again is such a page too. So each of these threads has an arena of the allocator to itself that begins with
-//! a reserve: faulted in and locked at start, and never given back. A heap that grows beyond its reserve is like any other: it grows, and what is freed goes back.
+//! A page that a thread touches for the first time is given to it by the kernel, then and there. In
+//! a container whose memory is used up the kernel first frees another, may have to write that one
+//! to a disk, and the thread waits. What the allocator has given back and takes again is such a
+//! page too. So each of these threads has an arena of the allocator to itself that begins with a
+//! reserve: faulted in and locked at start, and never given back. A heap that grows beyond its
+//! reserve is like any other: it grows, and what is freed goes back.
 //!
-//! What always holds: a reserve is handed out from its beginning to its end, each byte once; the allocator owns what it was handed for the rest of the process's life.
+//! What always holds: a reserve is handed out from its beginning to its end, each byte once; the
+//! allocator owns what it was handed for the rest of the process's life.
 #![expect(unsafe_code, reason = "the allocator is C, and asks for memory by function pointers")]
 
 use std::ffi::{CStr, CString, c_uint, c_void};
@@ -17,10 +22,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use aplomb_disk::{MappedFile, MemoryError};
 use tikv_jemalloc_sys::{extent_hooks_s as Hooks, mallctl};
 
-/// Bytes of a reserve: several times what a shard of a broker with some thousand records a second has on its heap (5 MB in the whole process).
+/// Bytes of a reserve: several times what a shard of a broker with some thousand records a second
+/// has on its heap (5 MB in the whole process).
 pub(crate) const RESERVE: usize = 32 << 20;
 
-/// The allocator takes memory for a heap in pieces of so many bytes, unless it needs a larger one; otherwise each would be larger than the last, and the rest of a reserve too small for the next.
+/// The allocator takes memory for a heap in pieces of so many bytes, unless it needs a larger one;
+/// otherwise each would be larger than the last, and the rest of a reserve too small for the next.
 const PIECE: usize = 2 << 20;
 
 /// Bytes of a thread's stack that are touched before it is at work.
@@ -43,7 +50,8 @@ pub(crate) struct Heap {
     arena: c_uint,
 }
 
-/// Where an arena has its memory from. The allocator knows the hooks' address, which is this value's.
+/// Where an arena has its memory from. The allocator knows the hooks' address, which is this
+/// value's.
 #[repr(C)]
 struct Source {
     hooks: Hooks,
@@ -55,7 +63,8 @@ struct Source {
 }
 
 impl Heap {
-    /// Makes a heap with so many bytes of reserve, and waits for their pages. It is there until the process ends. Gives beside it why the reserve could not be locked, if so.
+    /// Makes a heap with so many bytes of reserve, and waits for their pages. It is there until the
+    /// process ends. Gives beside it why the reserve could not be locked, if so.
     ///
     /// # Errors
     /// There is no memory.
@@ -118,7 +127,8 @@ impl Source {
 /// `hooks` are those of a [`Source`], which live for ever.
 unsafe fn source<'a>(hooks: *mut Hooks) -> &'a Source {
     const { assert!(offset_of!(Source, hooks) == 0) };
-    // SAFETY: as required of the caller; the hooks are the source's first field, and nobody has a mutable reference to it.
+    // SAFETY: as required of the caller; the hooks are the source's first field, and nobody has a
+    // mutable reference to it.
     unsafe { &*hooks.cast::<Source>() }
 }
 
@@ -148,7 +158,8 @@ unsafe extern "C" fn hand_out(
     unsafe { alloc(usual, at, bytes, alignment, zeroed, there, arena) }
 }
 
-/// The allocator has no use for pages: those of the reserve stay, others go back to the kernel. True where they stay.
+/// The allocator has no use for pages: those of the reserve stay, others go back to the kernel.
+/// True where they stay.
 unsafe extern "C" fn give_back(
     hooks: *mut Hooks,
     memory: *mut c_void,
@@ -182,7 +193,8 @@ unsafe extern "C" fn split(
     false
 }
 
-/// Two neighbours may become one unless one is of the reserve and the other is not. True where they stay two.
+/// Two neighbours may become one unless one is of the reserve and the other is not. True where they
+/// stay two.
 unsafe extern "C" fn merge(
     hooks: *mut Hooks,
     one: *mut c_void,
@@ -272,7 +284,8 @@ mod tests {
             drop(fill(16 << 20));
             (first, faults() - before)
         });
-        // 16 MiB are 4096 pages; a few are the allocator's, of the thread and of what all arenas share.
+        // 16 MiB are 4096 pages; a few are the allocator's, of the thread and of what all arenas
+        // share.
         assert!(first < 64 && second < 64, "{first} page faults, and {second}");
     }
 

@@ -1,7 +1,8 @@
 //! The command line, and the place where everything is wired.
 //!
-//! What always holds: this crate alone knows both the server and the disks; it runs before the first request and after the last, and may
-//! wait. Start at [`commands`]; [`config`] turns files and flags into checked values, [`wiring`] hands each broker its disks.
+//! What always holds: this crate alone knows both the server and the disks; it runs before the
+//! first request and after the last, and may wait. Start at [`commands`]; [`config`] turns files
+//! and flags into checked values, [`wiring`] hands each broker its disks.
 
 mod commands;
 mod config;
@@ -12,13 +13,15 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-/// The system's allocator opens `/proc/sys/vm/overcommit_memory` when it first gives memory back, from whichever thread that is. This
-/// one looks at its surroundings once, at start, and then asks the kernel for nothing but memory.
+/// The system's allocator opens `/proc/sys/vm/overcommit_memory` when it first gives memory back,
+/// from whichever thread that is. This one looks at its surroundings once, at start, and then asks
+/// the kernel for nothing but memory.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// What was freed goes back to the kernel after two seconds, from a thread of the allocator's own: a request thread would wait for
-/// the kernel's bookkeeping, and a broker that was busy once would look large for ever.
+/// What was freed goes back to the kernel after two seconds, from a thread of the allocator's own:
+/// a request thread would wait for the kernel's bookkeeping, and a broker that was busy once would
+/// look large for ever.
 #[expect(unsafe_code, reason = "the allocator reads its settings from a symbol of this name")]
 #[unsafe(export_name = "malloc_conf")]
 pub static ALLOCATOR_SETTINGS: Option<&'static std::ffi::c_char> = Some({

@@ -1,5 +1,6 @@
-//! AlterPartitionReassignments: other brokers for partitions. With one broker there is nowhere to go: what asks for the replicas that there are is
-//! done at once, anything else is refused (`ReplicationControlManager.alterPartitionReassignments`).
+//! AlterPartitionReassignments: other brokers for partitions. With one broker there is nowhere to
+//! go: what asks for the replicas that there are is done at once, anything else is refused
+//! (`ReplicationControlManager.alterPartitionReassignments`).
 
 use aplomb_model::{BrokerId, PartitionIndex};
 use aplomb_protocol::messages::alter_partition_reassignments_request::{

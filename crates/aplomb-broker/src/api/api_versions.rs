@@ -1,5 +1,5 @@
-//! ApiVersions: what this broker serves, and which features the cluster has on. The first thing that a client asks; it may ask in a version
-//! that we do not know.
+//! ApiVersions: what this broker serves, and which features the cluster has on. The first thing
+//! that a client asks; it may ask in a version that we do not know.
 
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages::api_versions_request::ApiVersionsRequest;
@@ -72,8 +72,9 @@ pub fn handle(
     }
 }
 
-/// The answer to a request of a version that is not served, to be written in version 0 whatever version was asked for: the client asks
-/// again in a version that it finds in it. The body of such a request is not to be read.
+/// The answer to a request of a version that is not served, to be written in version 0 whatever
+/// version was asked for: the client asks again in a version that it finds in it. The body of such
+/// a request is not to be read.
 #[must_use]
 pub fn unsupported_version() -> ApiVersionsResponse {
     let own = advertised(ApiKey::ApiVersions, ApiKey::ApiVersions.stable_versions());
@@ -84,7 +85,8 @@ fn failure(error: ErrorCode) -> ApiVersionsResponse {
     ApiVersionsResponse { error_code: error.to_wire(), ..Default::default() }
 }
 
-/// Versions 0 to 2 of Produce are not served, and are named all the same: old librdkafka cannot live without (KAFKA-18659).
+/// Versions 0 to 2 of Produce are not served, and are named all the same: old librdkafka cannot
+/// live without (KAFKA-18659).
 fn advertised(key: ApiKey, versions: VersionRange) -> ApiVersion {
     let min_version = if key == ApiKey::Produce { 0 } else { versions.min };
     ApiVersion { api_key: key.key(), min_version, max_version: versions.max }
@@ -114,7 +116,8 @@ fn is_software_text(text: &str) -> bool {
         && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
 }
 
-/// A client that names a cluster also names a node; either being another means that the address is somebody else's now.
+/// A client that names a cluster also names a node; either being another means that the address is
+/// somebody else's now.
 fn is_somebody_else(request: &ApiVersionsRequest, ctx: &Context<'_>) -> bool {
     request
         .cluster_id

@@ -1,5 +1,5 @@
-//! What AlterConfigs and IncrementalAlterConfigs share: resources are changed one by one, each named
-//! once, with settings named once each; the whole request is one decision.
+//! What AlterConfigs and IncrementalAlterConfigs share: resources are changed one by one, each
+//! named once, with settings named once each; the whole request is one decision.
 
 use aplomb_protocol::MetadataRecord;
 

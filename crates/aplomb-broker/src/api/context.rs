@@ -17,7 +17,8 @@ pub struct Context<'a> {
     pub image: &'a MetadataImage,
     /// This broker's settings.
     pub config: &'a BrokerConfig,
-    /// The name of the listener that the request came in by: clients are told of addresses behind the same one.
+    /// The name of the listener that the request came in by: clients are told of addresses behind
+    /// the same one.
     pub listener: &'a str,
 }
 
@@ -28,7 +29,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// What clients may do to a resource where nobody is kept from anything: bits of `AclOperation` codes (`AclEntry#supportedOperations`).
+/// What clients may do to a resource where nobody is kept from anything: bits of `AclOperation`
+/// codes (`AclEntry#supportedOperations`).
 pub(super) const ALL_CLUSTER_OPERATIONS: i32 = bits(&[5, 7, 8, 9, 10, 11, 12]);
 /// As above, for topics.
 pub(super) const ALL_TOPIC_OPERATIONS: i32 = bits(&[3, 4, 5, 6, 7, 8, 10, 11]);

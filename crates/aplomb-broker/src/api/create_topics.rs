@@ -1,5 +1,5 @@
-//! CreateTopics: what the request says, topic by topic, put to the controller; and topics that come into being because a client asked
-//! for them.
+//! CreateTopics: what the request says, topic by topic, put to the controller; and topics that come
+//! into being because a client asked for them.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! DescribeLogDirs: what lies in which log directory, and how much room there is. Answered from memory: sizes are what the logs know of
-//! themselves, and room is what the disk said last.
+//! DescribeLogDirs: what lies in which log directory, and how much room there is. Answered from
+//! memory: sizes are what the logs know of themselves, and room is what the disk said last.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! DescribeProducers: who has written to partitions of late, and whose transactions are open there. What `kafka-transactions` looks for
-//! hanging transactions with.
+//! DescribeProducers: who has written to partitions of late, and whose transactions are open there.
+//! What `kafka-transactions` looks for hanging transactions with.
 
 use aplomb_log::producers::ProducerEntry;
 use aplomb_model::{ErrorCode, Offset, ProducerId};

@@ -1,4 +1,5 @@
-//! DescribeQuorum: who keeps the metadata log, and how far each of them has it. Here that is this node alone, and nobody else reads along.
+//! DescribeQuorum: who keeps the metadata log, and how far each of them has it. Here that is this
+//! node alone, and nobody else reads along.
 
 use aplomb_model::{BrokerId, ErrorCode, LeaderEpoch, Offset, PartitionIndex, Timestamp, Uuid};
 use aplomb_protocol::messages::VotersRecord;
@@ -92,7 +93,8 @@ pub struct Quorum<'a> {
     pub end: Offset,
     /// Who votes.
     pub voters: &'a VotersRecord,
-    /// Whether the log says who votes (`kraft.version` 1). Otherwise directories of voters are nobody's business.
+    /// Whether the log says who votes (`kraft.version` 1). Otherwise directories of voters are
+    /// nobody's business.
     pub dynamic_voters: bool,
 }
 

@@ -1,5 +1,5 @@
-//! DescribeTopicPartitions: topics and who holds them, in pages. A response has at most so many partitions, and a cursor to where the next
-//! one goes on.
+//! DescribeTopicPartitions: topics and who holds them, in pages. A response has at most so many
+//! partitions, and a cursor to where the next one goes on.
 
 use std::collections::BTreeMap;
 
@@ -69,8 +69,8 @@ pub fn handle(
     page.response
 }
 
-/// Names in the order in which Apache Kafka compares strings: by units of UTF-16. It matters to names that no topic has, too, since they are
-/// paged like the others.
+/// Names in the order in which Apache Kafka compares strings: by units of UTF-16. It matters to
+/// names that no topic has, too, since they are paged like the others.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct JavaOrder(Vec<u16>);
 
@@ -156,7 +156,8 @@ fn missing(name: &str) -> DescribeTopicPartitionsResponseTopic {
     }
 }
 
-/// A cursor that leads nowhere: every topic that was named has the error, and a request that named none is answered by none.
+/// A cursor that leads nowhere: every topic that was named has the error, and a request that named
+/// none is answered by none.
 fn refusal(request: &DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse {
     let refused = |name: &String| DescribeTopicPartitionsResponseTopic {
         error_code: ErrorCode::InvalidRequest.to_wire(),

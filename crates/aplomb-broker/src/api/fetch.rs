@@ -1,11 +1,13 @@
 //! Fetch: a long poll over many partitions, each read on the shard that owns it.
 //!
-//! First all partitions are read. If that is not enough to answer with, the operation watches them and reads those again that have more, until
-//! there is enough or the time is up. A partition whose records only the disk has says so at once and answers again when they are there;
-//! nobody waits for it who has something to return.
+//! First all partitions are read. If that is not enough to answer with, the operation watches them
+//! and reads those again that have more, until there is enough or the time is up. A partition whose
+//! records only the disk has says so at once and answers again when they are there; nobody waits
+//! for it who has something to return.
 //!
-//! What always holds: a fetch that waits for more holds no records. Memory for readers is little, and one who waits with some of it in hand
-//! would keep others from records that they could have now. It remembers how much there was, and reads it again in the end.
+//! What always holds: a fetch that waits for more holds no records. Memory for readers is little,
+//! and one who waits with some of it in hand would keep others from records that they could have
+//! now. It remembers how much there was, and reads it again in the end.
 
 use std::time::Duration;
 
@@ -157,8 +159,8 @@ impl FetchOp {
         })
     }
 
-    /// When to ask again, if the time is not up: records that are on their way from the disk are given a little more of it, or a client that does
-    /// not wait at all would never see them.
+    /// When to ask again, if the time is not up: records that are on their way from the disk are
+    /// given a little more of it, or a client that does not wait at all would never see them.
     fn wake_again(&self, now: Instant) -> Option<Instant> {
         let patience = self.begun + COLD_PATIENCE;
         let until =
@@ -223,7 +225,8 @@ impl FetchOp {
         self.cold += usize::from(from_disk_later);
     }
 
-    /// When to look again at reads that were not answered by the deadline: they may turn out to need the disk.
+    /// When to look again at reads that were not answered by the deadline: they may turn out to
+    /// need the disk.
     fn answers_by(&self, now: Instant) -> Instant {
         let late = self.deadline <= now;
         if late { (self.begun + COLD_PATIENCE).max(now + Duration::from_millis(1)) } else { self.deadline }
@@ -257,7 +260,8 @@ impl FetchOp {
         if self.parts.iter().any(|part| part.let_go > 0) { Next::Collect } else { Next::Reply }
     }
 
-    /// Whether a partition has something to say that should not wait for records: an error, a divergence.
+    /// Whether a partition has something to say that should not wait for records: an error, a
+    /// divergence.
     fn has_news(&self) -> bool {
         self.parts.iter().any(|part| part.target.is_err() || matches!(part.answer, Some(Err(_))))
     }
@@ -290,8 +294,8 @@ impl FetchOp {
         Ok(Reply::Frame { parts: response.finish(&[])?, errors, throttle: Duration::ZERO })
     }
 
-    /// Partitions are served in the order of the request until the response is full; the first that has records gives at least one
-    /// batch, whatever its size.
+    /// Partitions are served in the order of the request until the response is full; the first that
+    /// has records gives at least one batch, whatever its size.
     fn keep_to_limit(&mut self) {
         let mut left = self.max_bytes;
         let mut first = true;

@@ -78,7 +78,8 @@ pub(super) fn check(request: &InitProducerIdRequest, ctx: &Context<'_>) -> Resul
     }
 }
 
-/// What is wrong with the request, or, if nothing is, that it came to the wrong broker: the client looks for the coordinator again.
+/// What is wrong with the request, or, if nothing is, that it came to the wrong broker: the client
+/// looks for the coordinator again.
 fn transactional(id: &str, request: &InitProducerIdRequest, ctx: &Context<'_>) -> ErrorCode {
     let timeout = u128::try_from(request.transaction_timeout_ms).unwrap_or(0);
     if id.is_empty() {

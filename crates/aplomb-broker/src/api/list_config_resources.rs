@@ -1,4 +1,5 @@
-//! ListConfigResources: the names of everything that has settings. Version 0 is ListClientMetricsResources under its old name.
+//! ListConfigResources: the names of everything that has settings. Version 0 is
+//! ListClientMetricsResources under its old name.
 
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages::list_config_resources_request::ListConfigResourcesRequest;

@@ -68,7 +68,8 @@ pub fn handle(request: &MetadataRequest, version: i16, ctx: &Context<'_>) -> Des
                 view.topic_by_name(name).unwrap_or_else(|error| {
                     let missing = may_create && error == ErrorCode::UnknownTopicOrPartition;
                     if missing && is_internal_topic(name) {
-                        // Only its coordinator makes it, and clients may not produce to it: waiting for it would be in vain.
+                        // Only its coordinator makes it, and clients may not produce to it: waiting
+                        // for it would be in vain.
                         return no_topic(Some(name.to_owned()), Uuid::ZERO, ErrorCode::InvalidTopicException);
                     }
                     if missing {
@@ -209,7 +210,8 @@ impl ClusterView<'_> {
         }
     }
 
-    /// Version 0 leaves out brokers that cannot be reached, and says so; later ones name them as offline.
+    /// Version 0 leaves out brokers that cannot be reached, and says so; later ones name them as
+    /// offline.
     fn shown(&self, ids: &[BrokerId]) -> Vec<i32> {
         let is_shown = |id: &&BrokerId| {
             self.version > 0
@@ -239,8 +241,8 @@ impl ClusterView<'_> {
     }
 }
 
-/// `DirectoryId#isOnline`: "not known yet" and "not assigned" are live, "lost" is not, and a broker that told of no directories has all
-/// the others.
+/// `DirectoryId#isOnline`: "not known yet" and "not assigned" are live, "lost" is not, and a broker
+/// that told of no directories has all the others.
 fn has_live_directory(broker: &Broker, directory: Uuid) -> bool {
     match directory {
         Uuid::ZERO | Uuid::ONE => true,

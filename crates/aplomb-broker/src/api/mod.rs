@@ -1,8 +1,8 @@
 //! One file for each Kafka API: what a request asks for, what it waits for, what it is told.
 //!
-//! A new API is its file and two lines: its module here, and its place in the table of what is served
-//! (`table.rs`). Those that the controller decides have a `plan`; those that are answered from metadata a
-//! `handle`.
+//! A new API is its file and two lines: its module here, and its place in the table of what is
+//! served (`table.rs`). Those that the controller decides have a `plan`; those that are answered
+//! from metadata a `handle`.
 
 pub mod alter_configs;
 pub mod alter_partition_reassignments;

@@ -1,8 +1,8 @@
 //! Produce: each partition's batch goes to the shard that owns the partition; the response is put
 //! together when all have answered.
 //!
-//! With acks 0 nobody waits for the response, but the batches still take this way, since an error has
-//! to close the connection.
+//! With acks 0 nobody waits for the response, but the batches still take this way, since an error
+//! has to close the connection.
 
 use std::time::Duration;
 
@@ -24,7 +24,8 @@ use crate::ports::{CloseReason, Reply};
 
 pub(super) const API: Api = Api::new(ApiKey::Produce, begin);
 
-/// Batches that wait for memory do so at least this long, whatever little time their producer gives.
+/// Batches that wait for memory do so at least this long, whatever little time their producer
+/// gives.
 const SHORTEST_PATIENCE: Duration = Duration::from_secs(1);
 /// The client id that may write to internal topics (`AdminUtils` in Apache Kafka).
 const ADMIN_CLIENT: &str = "__admin_client";

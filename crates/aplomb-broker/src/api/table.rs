@@ -1,4 +1,5 @@
-//! The one table of what is served: the desk looks requests up in it, and ApiVersions advertises it.
+//! The one table of what is served: the desk looks requests up in it, and ApiVersions advertises
+//! it.
 
 use aplomb_protocol::ApiKey;
 

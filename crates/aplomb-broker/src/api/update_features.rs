@@ -33,8 +33,9 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     })
 }
 
-/// Plans. `voters` is who votes, for when the log is to say it: a new level of `kraft.version` is in no record of the plan. It shows in the
-/// controller's image, and goes into the log as control records.
+/// Plans. `voters` is who votes, for when the log is to say it: a new level of `kraft.version` is
+/// in no record of the plan. It shows in the controller's image, and goes into the log as control
+/// records.
 #[must_use = "the records have to be written"]
 pub fn plan(
     request: &UpdateFeaturesRequest,

@@ -127,8 +127,8 @@ impl Desk {
         }
     }
 
-    /// A connection is gone, and with it who would read its replies. Batches that are in the log stay
-    /// there; those that waited for memory are dropped.
+    /// A connection is gone, and with it who would read its replies. Batches that are in the log
+    /// stay there; those that waited for memory are dropped.
     pub(crate) fn on_connection_closed(&mut self, connection: ConnectionId) {
         for number in self.numbers_of(connection) {
             self.remove(number);

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// So many kinds of software are told apart; what else comes counts as [`OTHER`], since names are the clients' to choose.
+/// So many kinds of software are told apart; what else comes counts as [`OTHER`], since names are
+/// the clients' to choose.
 const KINDS: usize = 100;
 const OTHER: &str = "other";
 
@@ -32,7 +33,8 @@ impl ClientKind {
     }
 }
 
-/// The software of a shard's connections. Others see the list of kinds when it is shown to them, and each kind's count at any time.
+/// The software of a shard's connections. Others see the list of kinds when it is shown to them,
+/// and each kind's count at any time.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     by_connection: HashMap<u64, Arc<ClientKind>>,

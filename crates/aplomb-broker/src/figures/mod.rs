@@ -1,10 +1,13 @@
-//! What can be seen of a shard from outside: figures that it writes and that anybody reads without asking it.
+//! What can be seen of a shard from outside: figures that it writes and that anybody reads without
+//! asking it.
 //!
-//! What always holds: counting is an addition to an atomic, without a lock, a look-up or an allocation. The locks here are for lists, of
-//! partitions that come and of kinds of clients: a shard only tries them (`notes.rs`), so that it never waits for whoever looks.
-//! That one works on what it has taken out ([`ShardFigures::take_newcomers`]), however many partitions there are.
+//! What always holds: counting is an addition to an atomic, without a lock, a look-up or an
+//! allocation. The locks here are for lists, of partitions that come and of kinds of clients: a
+//! shard only tries them (`notes.rs`), so that it never waits for whoever looks. That one works on
+//! what it has taken out ([`ShardFigures::take_newcomers`]), however many partitions there are.
 //!
-//! Names and meanings are those of Apache Kafka's MBeans (`ReplicaManager`, `BrokerTopicMetrics`, `Log`).
+//! Names and meanings are those of Apache Kafka's MBeans (`ReplicaManager`, `BrokerTopicMetrics`,
+//! `Log`).
 
 mod clients;
 mod notes;
@@ -74,7 +77,8 @@ impl ShardFigures {
         }
     }
 
-    /// Partitions that have come since this was asked last, to be kept by whoever asks until they are gone.
+    /// Partitions that have come since this was asked last, to be kept by whoever asks until they
+    /// are gone.
     #[must_use]
     pub fn take_newcomers(&self) -> Newcomers {
         std::mem::take(&mut self.newcomers.lock().unwrap_or_else(PoisonError::into_inner))
@@ -131,7 +135,8 @@ impl ShardFigures {
         let _ = self.failure.set(why);
     }
 
-    /// Topics and partitions of the cluster; the shard with the controller knows, for the others both are 0.
+    /// Topics and partitions of the cluster; the shard with the controller knows, for the others
+    /// both are 0.
     #[must_use]
     pub fn cluster(&self) -> (u64, u64) {
         (self.topics.load(Ordering::Relaxed), self.partitions.load(Ordering::Relaxed))

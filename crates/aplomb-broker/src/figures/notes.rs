@@ -1,7 +1,8 @@
 //! What a shard notes for those who look, before it hands it over: lists, which cannot be atomics.
 //!
-//! Holds: the shard never waits. Lists change hands under a lock that it only tries: whoever makes pages runs at a low priority, and may be
-//! put aside with the lock in its hand. What was not handed over waits for the shard's next turn.
+//! Holds: the shard never waits. Lists change hands under a lock that it only tries: whoever makes
+//! pages runs at a low priority, and may be put aside with the lock in its hand. What was not
+//! handed over waits for the shard's next turn.
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 

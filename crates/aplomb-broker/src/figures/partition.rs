@@ -65,7 +65,8 @@ pub struct LogExtent {
     pub stable_lag: u64,
 }
 
-/// The figures of one partition. Its shard writes them, and whoever sends its records to a consumer counts the bytes.
+/// The figures of one partition. Its shard writes them, and whoever sends its records to a consumer
+/// counts the bytes.
 #[derive(Debug)]
 pub struct PartitionFigures {
     name: TopicPartition,

@@ -36,8 +36,8 @@ impl Snapshots {
         &self.voters
     }
 
-    /// The command that publishes a snapshot of the view's image, if one is due. `bytes`: what is in
-    /// the metadata log.
+    /// The command that publishes a snapshot of the view's image, if one is due. `bytes`: what is
+    /// in the metadata log.
     ///
     /// # Errors
     /// When a record cannot be written in the finalized version.

@@ -28,7 +28,8 @@ use crate::fetch_sessions::FetchSessions;
 use crate::ports::Reply;
 use crate::storage::Storage;
 
-/// A reply that cannot be written is a fault of ours; the connection is closed and the fault logged.
+/// A reply that cannot be written is a fault of ours; the connection is closed and the fault
+/// logged.
 pub(crate) type Replied = Result<Reply, EncodeError>;
 
 /// What an operation wants next.

@@ -1,4 +1,5 @@
-//! Requests that ask the same of many partitions, once: a response that is filled in as they answer.
+//! Requests that ask the same of many partitions, once: a response that is filled in as they
+//! answer.
 
 use aplomb_model::{ErrorCode, Instant};
 use aplomb_protocol::Message;

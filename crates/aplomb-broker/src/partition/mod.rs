@@ -1,7 +1,8 @@
 //! One partition: its log, its role, who waits for it, and what may be done with it.
 //!
 //! What always holds:
-//! - batches are appended in the order in which they arrived, also when some had to wait for memory;
+//! - batches are appended in the order in which they arrived, also when some had to wait for
+//!   memory;
 //! - an append is answered once, and not before what was promised for it has happened;
 //! - who waits stands in one of three lists, by what is waited for (memory, durability, more to
 //!   read), and is taken out of it by its [`Asker`] when it waits no longer;
@@ -185,7 +186,8 @@ impl Partition {
         }
     }
 
-    /// Moves the log start offset up; to the high watermark if `before` is `None`. Gives the new one.
+    /// Moves the log start offset up; to the high watermark if `before` is `None`. Gives the new
+    /// one.
     ///
     /// # Errors
     /// The code that says why not.
@@ -332,7 +334,8 @@ impl Partition {
         self.log.take_writes(out);
     }
 
-    /// A round of syncs begins: gives the writes that are owed, and what is to be synced behind them.
+    /// A round of syncs begins: gives the writes that are owed, and what is to be synced behind
+    /// them.
     pub(crate) fn begin_round(&mut self, is_checkpoint: bool, writes: &mut Vec<DiskCommand>) -> RoundPart {
         self.dirty = false;
         self.log.take_writes(writes);

@@ -62,7 +62,8 @@ impl Partition {
         self.records(vec![found.records.clone()], from, found.next, call)
     }
 
-    /// The segment that was read has nothing (any more) at that offset: goes on with the next one, or says how the log looks now.
+    /// The segment that was read has nothing (any more) at that offset: goes on with the next one,
+    /// or says how the log looks now.
     pub(crate) fn read_on(&mut self, from: Offset, asker: Asker, call: ReadCall, fx: &mut Effects) {
         match self.log.segment_after(from) {
             Some(next) => self.read_from(next, asker, call, fx),

@@ -60,7 +60,8 @@ impl PartitionSettings {
     }
 }
 
-/// The partition's own part of `segment.jitter.ms`, always the same, so that segments made together do not roll together.
+/// The partition's own part of `segment.jitter.ms`, always the same, so that segments made together
+/// do not roll together.
 fn jitter(topic: &TopicConfig, key: PartitionKey) -> u64 {
     let most = topic.segment_jitter.min(topic.segment_age).as_millis();
     let most = u64::try_from(most).unwrap_or(u64::MAX);

@@ -2,9 +2,9 @@
 //!
 //! A topic may be made again at once under the name that another had. The directory of the new
 //! partition has the same name, and so have its lines in the checkpoint files: until the old
-//! directory has another name and the files have forgotten the old partition, nothing of the new one
-//! is written to any disk. It serves from memory meanwhile. Every shard knows of every deletion by
-//! the image; that a name is free is told by the shard with the checkpoint files.
+//! directory has another name and the files have forgotten the old partition, nothing of the new
+//! one is written to any disk. It serves from memory meanwhile. Every shard knows of every deletion
+//! by the image; that a name is free is told by the shard with the checkpoint files.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,15 +1,16 @@
 //! The end: fetches are answered, logs are closed, and the last word on each disk is that all of it
 //! was closed cleanly.
 //!
-//! Shard 0 first writes into the metadata log that this broker is fenced, as a controlled shutdown of
-//! Apache Kafka's ends: the next process, be it Apache Kafka's, need not wait until the session of a
-//! broker that looks alive has expired.
+//! Shard 0 first writes into the metadata log that this broker is fenced, as a controlled shutdown
+//! of Apache Kafka's ends: the next process, be it Apache Kafka's, need not wait until the session
+//! of a broker that looks alive has expired.
 //!
-//! Each shard closes its own partitions: a last round of writes and syncs, with a last time entry in
-//! each index and a last producer snapshot, and a second checkpoint so that the recovery point is the
-//! end. Shard 0 waits for the others and writes the checkpoint files, then the clean shutdown markers.
-//! A disk that does not answer is not waited for for ever: the server has a deadline, and what is then
-//! missing is the marker, so that the next start reads what lies above the recovery point.
+//! Each shard closes its own partitions: a last round of writes and syncs, with a last time entry
+//! in each index and a last producer snapshot, and a second checkpoint so that the recovery point
+//! is the end. Shard 0 waits for the others and writes the checkpoint files, then the clean
+//! shutdown markers. A disk that does not answer is not waited for for ever: the server has a
+//! deadline, and what is then missing is the marker, so that the next start reads what lies above
+//! the recovery point.
 
 use aplomb_disk_api::DiskIndex;
 

@@ -68,7 +68,8 @@ pub enum Damage {
         /// What is wrong there.
         why: String,
     },
-    /// Bytes that are no batch in a log that was closed cleanly, or with something behind them that was written later.
+    /// Bytes that are no batch in a log that was closed cleanly, or with something behind them that
+    /// was written later.
     #[error("{file} has no batch at byte {position} ({why}), and {how}")]
     Segment {
         /// The file.

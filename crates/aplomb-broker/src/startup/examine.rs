@@ -1,8 +1,9 @@
-//! Looking before touching: what log directories hold, whether they can be taken over, and what taking over will change.
+//! Looking before touching: what log directories hold, whether they can be taken over, and what
+//! taking over will change.
 //!
-//! Holds: nothing is written here. What is refused is refused before the first byte changes; what a start does to the directories
-//! of another broker is in [`Examined::changes`] beforehand.
-//! Next: `load.rs`, which does it.
+//! Holds: nothing is written here. What is refused is refused before the first byte changes; what a
+//! start does to the directories of another broker is in [`Examined::changes`] beforehand. Next:
+//! `load.rs`, which does it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,7 +91,8 @@ pub struct Examined {
     node: BrokerId,
 }
 
-/// Looks at log directories, of which `metadata` has the metadata log, and says whether `node` may take them over.
+/// Looks at log directories, of which `metadata` has the metadata log, and says whether `node` may
+/// take them over.
 ///
 /// # Errors
 /// [`Refusal`], with the reason.
@@ -162,7 +164,8 @@ fn has_metadata_log(directory: &Directory) -> bool {
     listed.is_ok_and(|entries| !entries.is_empty())
 }
 
-/// The log says who votes, and so does what the voter remembers: it may have been told of others since, or follow one.
+/// The log says who votes, and so does what the voter remembers: it may have been told of others
+/// since, or follow one.
 fn check_voters(home: &Directory, found: &MetadataFound, node: BrokerId) -> Result<(), Refusal> {
     let (remembered, leader) = match &found.quorum {
         Some(QuorumState { format: QuorumStateFormat::Static { voters, .. }, leader, .. }) => {
@@ -210,7 +213,8 @@ impl Examined {
         self.found.replay.image()
     }
 
-    /// What a start will do to the directories beyond going on with what is in them, one sentence each.
+    /// What a start will do to the directories beyond going on with what is in them, one sentence
+    /// each.
     #[must_use]
     pub fn changes(&self) -> Vec<String> {
         let mut changes = Vec::new();

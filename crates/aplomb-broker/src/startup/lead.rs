@@ -1,5 +1,5 @@
-//! Taking the lead of a cluster of one: the first batches of this process's epoch go into the metadata log, and are durable, before anything
-//! is built on them.
+//! Taking the lead of a cluster of one: the first batches of this process's epoch go into the
+//! metadata log, and are durable, before anything is built on them.
 
 use aplomb_disk_api::{DiskCommand, DiskError, FileName, PatientDisk, SmallFile};
 use aplomb_log::Log;
@@ -23,8 +23,8 @@ pub(super) struct Lead {
     pub(super) ids: ProducerIdBlock,
 }
 
-/// Writes to the metadata log what a leader says first. `unclean`: records that were promised may be lost, so that every partition gets a
-/// new leader epoch.
+/// Writes to the metadata log what a leader says first. `unclean`: records that were promised may
+/// be lost, so that every partition gets a new leader epoch.
 pub(super) fn take_lead(
     directory: &Directory,
     log: &mut Log,
@@ -114,7 +114,8 @@ impl Writer<'_> {
         let appended = self.log.append_own(header, &batch[HEADER_SIZE..], self.epoch, self.now);
         appended.map_err(|error| StartError::Metadata(error.to_string()))?;
         self.log.advance_high_watermark(self.log.end());
-        // One batch after the other, so that the start of a broker with very many partitions fits a small tail.
+        // One batch after the other, so that the start of a broker with very many partitions fits a
+        // small tail.
         self.flush()
     }
 

@@ -1,4 +1,5 @@
-//! Loading: every partition that the metadata gives to this broker, from wherever it lies, and the seeds of the shards.
+//! Loading: every partition that the metadata gives to this broker, from wherever it lies, and the
+//! seeds of the shards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -194,8 +195,8 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
                     let share = shares[disk].clone();
                     new.push(new_log(key, name, leader_epoch, settings, DiskIndex(disk as u16), share, now));
                 }
-                // Its directory is not among ours: the log may well be there, so that a new one would
-                // be a lie.
+                // Its directory is not among ours: the log may well be there, so that a new one
+                // would be a lie.
                 (true, None) => remarks.push(format!("{name} is in a log directory that is not there")),
             }
         }
@@ -352,7 +353,8 @@ fn load_metadata_log(input: &StartInput) -> Result<(Log, Vec<String>), StartErro
     Ok((loaded.log, loaded.report.remarks))
 }
 
-/// Takes everything but the partitions that were opened there out of a log directory's checkpoint files.
+/// Takes everything but the partitions that were opened there out of a log directory's checkpoint
+/// files.
 fn forget_others(directory: &Directory, opened: &BTreeSet<TopicPartition>) -> Result<(), StartError> {
     let path = || directory.path.clone();
     let files =
@@ -380,7 +382,8 @@ fn metadata_config(config: &BrokerConfig) -> LogConfig {
     }
 }
 
-/// The partition directories in a log directory, and those of moves. Those that wait to be deleted go to `doomed`.
+/// The partition directories in a log directory, and those of moves. Those that wait to be deleted
+/// go to `doomed`.
 fn list(
     directory: &Directory,
     doomed: &mut Vec<(DiskIndex, FileName)>,
@@ -426,7 +429,8 @@ fn rename(directory: &Directory, from: &str, to: &str) -> Result<(), StartError>
     renamed.map_err(|error: DiskError| StartError::Disk { path: directory.path.clone(), error })
 }
 
-/// Gives a directory that no topic has the name of a stray, as Apache Kafka does. Nothing in it is touched.
+/// Gives a directory that no topic has the name of a stray, as Apache Kafka does. Nothing in it is
+/// touched.
 fn put_aside(
     directory: &Directory,
     partition: &TopicPartition,

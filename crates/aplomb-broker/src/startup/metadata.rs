@@ -1,7 +1,9 @@
-//! Reading the metadata log: the newest snapshot, then the batches behind it, to the end. The only voter may apply all of it.
+//! Reading the metadata log: the newest snapshot, then the batches behind it, to the end. The only
+//! voter may apply all of it.
 //!
-//! Holds: bytes that are no batches end the reading where a power cut may have left them, at the end of what was not synced yet. Anywhere
-//! else they are damage, and the log is refused: what came behind them would be lost with them. See [`Damage`].
+//! Holds: bytes that are no batches end the reading where a power cut may have left them, at the
+//! end of what was not synced yet. Anywhere else they are damage, and the log is refused: what came
+//! behind them would be lost with them. See [`Damage`].
 
 use std::collections::BTreeSet;
 
@@ -31,7 +33,8 @@ pub struct MetadataFound {
 }
 
 impl MetadataFound {
-    /// Reads the log in `directory`; a new cluster's is empty, or has only what a format command wrote. `clean`: it was closed cleanly.
+    /// Reads the log in `directory`; a new cluster's is empty, or has only what a format command
+    /// wrote. `clean`: it was closed cleanly.
     ///
     /// # Errors
     /// When the disk fails, the log is damaged, or says what cannot be understood.
@@ -127,7 +130,8 @@ impl MetadataFound {
         Err(damaged(directory, Damage::Snapshot { file: name.to_owned(), position: end.position, why }))
     }
 
-    /// Applies the batches of a segment from offset `from` on. Says where it ends, and what is wrong there.
+    /// Applies the batches of a segment from offset `from` on. Says where it ends, and what is
+    /// wrong there.
     fn apply_segment(
         &mut self,
         directory: &Directory,
@@ -199,8 +203,9 @@ fn segments(entries: &[DiskEntry]) -> Vec<(Offset, &DiskEntry)> {
     segments
 }
 
-/// The latest epoch of whole batches from offset `from` on that are anywhere in these segments. A leader's first batches are synced before
-/// its next, so that a power cut never takes what an earlier leader wrote.
+/// The latest epoch of whole batches from offset `from` on that are anywhere in these segments. A
+/// leader's first batches are synced before its next, so that a power cut never takes what an
+/// earlier leader wrote.
 fn latest_epoch(
     directory: &Directory,
     segments: &[(Offset, &DiskEntry)],

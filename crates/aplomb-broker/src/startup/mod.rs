@@ -1,7 +1,10 @@
-//! From log directories to shards. Runs before the first request, on threads that may wait for a disk.
+//! From log directories to shards. Runs before the first request, on threads that may wait for a
+//! disk.
 //!
-//! The order, which the caller keeps: [`examine()`] everything, which changes nothing and refuses what is not ours; [`survey()`] each directory; write back what an earlier process had only in memory
-//! ([`aplomb_log::recovery::restore`]), the metadata log first; [`MetadataFound::read`] it, which gives the names for the rest; write that back as well; then
+//! The order, which the caller keeps: [`examine()`] everything, which changes nothing and refuses
+//! what is not ours; [`survey()`] each directory; write back what an earlier process had only in
+//! memory ([`aplomb_log::recovery::restore`]), the metadata log first; [`MetadataFound::read`] it,
+//! which gives the names for the rest; write that back as well; then
 //! [`plan()`]; then let the shards begin, which load their partitions.
 
 mod error;

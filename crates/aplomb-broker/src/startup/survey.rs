@@ -42,7 +42,8 @@ pub(super) struct Offsets {
     pub(super) log_starts: BTreeMap<TopicPartition, Offset>,
 }
 
-/// Reads a log directory's marker. It is deleted at once, so that a crash from here on counts as unclean.
+/// Reads a log directory's marker. It is deleted at once, so that a crash from here on counts as
+/// unclean.
 ///
 /// # Errors
 /// When the disk fails.
@@ -56,7 +57,8 @@ pub fn survey(directory: Directory) -> Result<Surveyed, StartError> {
     Ok(Surveyed { directory, clean })
 }
 
-/// Reads a log directory's checkpoint files, when nothing will be written back from an old tail any more: that makes them forget partitions.
+/// Reads a log directory's checkpoint files, when nothing will be written back from an old tail any
+/// more: that makes them forget partitions.
 pub(super) fn offsets(directory: &Directory) -> Result<Offsets, StartError> {
     let offsets = |name: &str| {
         let file = FileName::new(name);

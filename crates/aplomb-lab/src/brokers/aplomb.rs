@@ -1,7 +1,7 @@
 //! Aplomb, from the executable that is running or another.
 //!
-//! What always holds: its request threads are under a guard that ends the process if one of them makes
-//! a system call that could wait for a disk.
+//! What always holds: its request threads are under a guard that ends the process if one of them
+//! makes a system call that could wait for a disk.
 
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,8 @@ pub struct Aplomb {
 }
 
 impl Aplomb {
-    /// A broker with what is in `settings` and `overrides` beside its defaults; with `executable` in
-    /// place of the one that is running.
+    /// A broker with what is in `settings` and `overrides` beside its defaults; with `executable`
+    /// in place of the one that is running.
     ///
     /// # Errors
     /// When there are no ports, or when this program does not know where it is.

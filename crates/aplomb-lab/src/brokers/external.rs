@@ -1,6 +1,7 @@
 //! A broker that somebody else has started and will stop, with the directory that may be disturbed.
 //!
-//! What always holds: it is neither configured, started, stopped nor killed from here, and no directory but the one that was given is looked at.
+//! What always holds: it is neither configured, started, stopped nor killed from here, and no
+//! directory but the one that was given is looked at.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

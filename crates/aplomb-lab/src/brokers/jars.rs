@@ -1,7 +1,8 @@
 //! Apache Kafka's jars, of any release, from wherever this machine's Maven finds them.
 //!
-//! What always holds: a class path that has been resolved once is in the cache directory and costs nothing any more; its jars stay in Maven's own
-//! repository. The log goes through what Kafka's distribution uses where the release has it: `slf4j` with the simple binding prints to the
+//! What always holds: a class path that has been resolved once is in the cache directory and costs
+//! nothing any more; its jars stay in Maven's own repository. The log goes through what Kafka's
+//! distribution uses where the release has it: `slf4j` with the simple binding prints to the
 //! standard error, which the lab sends to a file.
 
 use std::io;
@@ -26,7 +27,7 @@ pub enum JarsError {
     /// There is nowhere to keep it.
     #[error("{}: {error}", path.display())]
     Cache {
-        /// Where.
+        /// The file that could not be read or written.
         path: PathBuf,
         /// What the system said.
         error: io::Error,
@@ -98,7 +99,8 @@ fn checked(version: &str) -> Result<&str, JarsError> {
     if fits { Ok(version) } else { Err(JarsError::NotAVersion(version.to_owned())) }
 }
 
-/// A project that has the broker and a log. `kafka-tools-api` is left out: it is not on Maven Central for each release, and no broker needs it.
+/// A project that has the broker and a log. `kafka-tools-api` is left out: it is not on Maven
+/// Central for each release, and no broker needs it.
 fn project(version: &str) -> String {
     format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>

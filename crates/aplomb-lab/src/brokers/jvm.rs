@@ -1,11 +1,12 @@
-//! Names of a JVM's threads: the kernel keeps 15 bytes of each, and Apache Kafka's differ later than that.
+//! Names of a JVM's threads: the kernel keeps 15 bytes of each, and Apache Kafka's differ later
+//! than that.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Whole names by the kernel's numbers, as `jcmd` tells them; it lies beside `java`. Nothing where a Java is without its tools, or is none: names stay as the
-/// kernel has them.
+/// Whole names by the kernel's numbers, as `jcmd` tells them; it lies beside `java`. Nothing where
+/// a Java is without its tools, or is none: names stay as the kernel has them.
 pub(super) fn thread_names(java: &Path, pid: u32) -> HashMap<u32, String> {
     let said = Command::new(java.with_file_name("jcmd")).args([&pid.to_string(), "Thread.print"]).output();
     let said = said.map(|done| done.stdout).unwrap_or_default();
@@ -18,7 +19,8 @@ pub(super) fn java_of(pid: u32) -> Option<PathBuf> {
     (program.file_name()? == "java").then_some(program)
 }
 
-/// A thread in what `jcmd Thread.print` says: `"name" #12 daemon prio=5 … nid=0x1f3 …`, from JDK 21 on with a decimal number.
+/// A thread in what `jcmd Thread.print` says: `"name" #12 daemon prio=5 … nid=0x1f3 …`, from JDK 21
+/// on with a decimal number.
 fn thread(line: &str) -> Option<(u32, String)> {
     let (name, rest) = line.strip_prefix('"')?.rsplit_once("\" ")?;
     let number = rest.split_once("nid=")?.1.split(' ').next()?;

@@ -1,7 +1,8 @@
 //! Apache Kafka, one node in KRaft mode, as its own start script starts it.
 //!
-//! What always holds: the JVM's flags are those of `kafka-server-start.sh` and `kafka-run-class.sh` (compared with the source tree 4.0.0-SNAPSHOT,
-//! 1eb7644349c): a heap of 1 GiB, G1 with its settings, the collector's log in ten files of 100 MB, the JMX agent without a port. Beside these
+//! What always holds: the JVM's flags are those of `kafka-server-start.sh` and `kafka-run-class.sh`
+//! (compared with the source tree 4.0.0-SNAPSHOT, 1eb7644349c): a heap of 1 GiB, G1 with its
+//! settings, the collector's log in ten files of 100 MB, the JMX agent without a port. Beside these
 //! there is a second log with the safepoints, for the record.
 
 use std::collections::HashMap;
@@ -52,8 +53,8 @@ pub struct Kafka {
 }
 
 impl Kafka {
-    /// A broker with what is in `settings` and `overrides` beside its defaults; keys of Aplomb are left
-    /// out.
+    /// A broker with what is in `settings` and `overrides` beside its defaults; keys of Aplomb are
+    /// left out.
     ///
     /// # Errors
     /// When there are no ports.

@@ -1,8 +1,11 @@
-//! Brokers under test: how each is started, what it is called, and where what it leaves behind lies.
+//! Brokers under test: how each is started, what it is called, and where what it leaves behind
+//! lies.
 //!
-//! What always holds: a broker keeps its records under [`Places::data`] and nothing else there; its metadata log and, as long as no incident says
-//! otherwise, what it writes about itself stay in [`Places::own`], off the disk that is disturbed. A broker that the lab has started dies
-//! with the lab, however that ends. Adding a broker is one file: implement [`BrokerUnderTest`] and name it in [`Kind`].
+//! What always holds: a broker keeps its records under [`Places::data`] and nothing else there; its
+//! metadata log and, as long as no incident says otherwise, what it writes about itself stay in
+//! [`Places::own`], off the disk that is disturbed. A broker that the lab has started dies with the
+//! lab, however that ends. Adding a broker is one file: implement [`BrokerUnderTest`] and name it
+//! in [`Kind`].
 
 mod aplomb;
 mod external;
@@ -30,7 +33,8 @@ pub use started::{Product, Started};
 
 use crate::record;
 
-/// How long a broker has from its start to its first answer: on a slow disk with an unclean stop behind it that takes a while.
+/// How long a broker has from its start to its first answer: on a slow disk with an unclean stop
+/// behind it that takes a while.
 const START: Duration = Duration::from_secs(120);
 
 /// A broker that can be put on a slow disk.
@@ -115,7 +119,7 @@ pub enum NumbersAt {
         /// Of its listener, as `host:port`.
         address: String,
     },
-    /// In its JVM.
+    /// The JVM counts them: asked through its tools.
     Jvm {
         /// A `java` that can attach to it: its own.
         java: PathBuf,
@@ -186,9 +190,9 @@ pub enum BrokerError {
     /// It ended while it should run.
     #[error("{name} ended ({status}); the end of its log:\n{log}")]
     Ended {
-        /// Who.
+        /// The broker that ended.
         name: &'static str,
-        /// How.
+        /// Its exit code or signal, as a sentence says it.
         status: String,
         /// Its last words.
         log: String,
@@ -196,7 +200,7 @@ pub enum BrokerError {
     /// It does not answer.
     #[error("{name} did not answer within {seconds} s; the end of its log:\n{log}")]
     Silent {
-        /// Who.
+        /// The broker that did not answer in time.
         name: &'static str,
         /// How long was waited.
         seconds: u64,

@@ -1,7 +1,7 @@
 //! A broker's process: started so that it dies with the lab, asked to end, ended.
 //!
-//! What always holds: dropping it ends the process; so does the end of the thread that started it, by the kernel, which is what a lab that is
-//! killed leaves behind otherwise.
+//! What always holds: dropping it ends the process; so does the end of the thread that started it,
+//! by the kernel, which is what a lab that is killed leaves behind otherwise.
 #![expect(
     unsafe_code,
     reason = "the kernel is told by the child itself, between fork and exec, that it is to die with its parent"
@@ -121,8 +121,8 @@ impl Drop for Process {
     }
 }
 
-/// Has the kernel end what `command` starts when the thread that starts it has gone. It is in a process group of its own: a Ctrl-C at the terminal is for
-/// the lab.
+/// Has the kernel end what `command` starts when the thread that starts it has gone. It is in a
+/// process group of its own: a Ctrl-C at the terminal is for the lab.
 pub fn dies_with_the_lab(command: &mut Command) {
     command.process_group(0);
     // SAFETY: one system call, no allocation and no lock, which is all that may be done there.

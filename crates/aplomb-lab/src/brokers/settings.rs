@@ -1,4 +1,5 @@
-//! What brokers that the lab starts are configured with: what each has, and what whoever runs the lab wants otherwise.
+//! What brokers that the lab starts are configured with: what each has, and what the user
+//! wants otherwise.
 
 use std::fmt;
 use std::path::Path;
@@ -9,7 +10,8 @@ use super::{BrokerError, Places};
 /// What an incident asks of a broker's configuration, beside what every broker here has.
 pub type Settings = Vec<(String, String)>;
 
-/// Keys that are the lab's: where a broker listens, what it writes where, and whether Aplomb is watched.
+/// Keys that are the lab's: where a broker listens, what it writes where, and whether Aplomb is
+/// watched.
 const OURS: [&str; 14] = [
     "process.roles",
     "node.id",
@@ -39,7 +41,8 @@ pub struct Override {
 /// Why there is no such setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OverrideError {
-    /// Without a key and a sign behind it, or with something that a properties file would take for more than that.
+    /// Without a key and a sign behind it, or with something that a properties file would take for
+    /// more than that.
     #[error("a setting is written key=value, in one line and without a backslash")]
     NotASetting,
     /// A run needs it as it is.

@@ -1,7 +1,7 @@
 //! A broker that the lab starts: one process at a time, configured by one properties file.
 //!
-//! What always holds: the process of before is gone when the next one starts; a broker that is dropped
-//! takes its process with it.
+//! What always holds: the process of before is gone when the next one starts; a broker that is
+//! dropped takes its process with it.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -62,8 +62,8 @@ pub struct Started<P> {
 }
 
 impl<P: Product> Started<P> {
-    /// A broker that listens at `port` once it is started. Of `settings` that come twice the last counts,
-    /// and `overrides` after all of them.
+    /// A broker that listens at `port` once it is started. Of `settings` that come twice the last
+    /// counts, and `overrides` after all of them.
     pub(super) fn new(
         product: P,
         places: Places,

@@ -21,7 +21,8 @@ pub enum Caches {
     All = 3,
 }
 
-/// Writes out everything that is dirty on the filesystem of `directory`; those of other disks, which may be slow too, are not waited for.
+/// Writes out everything that is dirty on the filesystem of `directory`; those of other disks,
+/// which may be slow too, are not waited for.
 ///
 /// # Errors
 /// When the directory is not there, or its disk fails.
@@ -39,8 +40,8 @@ pub(crate) fn drop_caches(which: Caches) -> Result<(), ConditionError> {
     fs::write("/proc/sys/vm/drop_caches", format!("{}\n", which as i32)).map_err(ConditionError::new(what))
 }
 
-/// Makes files cold: every one below `directory` whose path `chosen` takes is written and dropped from the page cache. Files that vanish meanwhile
-/// are left out. Returns how many bytes they have.
+/// Makes files cold: every one below `directory` whose path `chosen` takes is written and dropped
+/// from the page cache. Files that vanish meanwhile are left out. Returns how many bytes they have.
 ///
 /// # Errors
 /// When a directory cannot be read.

@@ -1,7 +1,8 @@
 //! How many dirty pages the machine may have before a writer has to wait (`vm.dirty_bytes`).
 //!
-//! What always holds: what was there before is there again afterwards, in every ending. Writing 0 to the limit in bytes is refused, so a machine
-//! that had a ratio gets it back by writing the ratio. One run at a time: a second would take the first one's limit for what was there before.
+//! What always holds: what was there before is there again afterwards, in every ending. Writing 0
+//! to the limit in bytes is refused, so a machine that had a ratio gets it back by writing the
+//! ratio. One run at a time: a second would take the first one's limit for what was there before.
 
 use std::fs::{self, File};
 use std::io;

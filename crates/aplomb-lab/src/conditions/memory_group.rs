@@ -1,8 +1,10 @@
-//! A memory control group around a process, of version 1 or 2 as the machine has it: what the process takes from now on, its page cache included, is
-//! counted there.
+//! A memory control group around a process, of version 1 or 2 as the machine has it: what the
+//! process takes from now on, its page cache included, is counted there.
 //!
-//! What always holds: the group goes when it is dropped or the lab has ended; its limit goes first, and a process in it returns to the group that it
-//! came from. Nobody is killed for want of memory: who needs some waits. Memory that the process has had before is counted where it was. [`Squeeze`](super::Squeeze) sets the limit.
+//! What always holds: the group goes when it is dropped or the lab has ended; its limit goes first,
+//! and a process in it returns to the group that it came from. Nobody is killed for want of memory:
+//! who needs some waits. Memory that the process has had before is counted where it was.
+//! [`Squeeze`](super::Squeeze) sets the limit.
 
 use std::fs;
 use std::io;
@@ -12,7 +14,8 @@ use super::{ConditionError, Undo};
 
 /// Where the kernel's groups are.
 const MOUNTS: &str = "/sys/fs/cgroup";
-/// Lifts the limit, moves everybody out, and removes the group. A process that is about to end can be neither moved nor left in it, so there are some tries.
+/// Lifts the limit, moves everybody out, and removes the group. A process that is about to end can
+/// be neither moved nor left in it, so there are some tries.
 const LEAVE: &str = r#"echo "$4" > "$1/$3"
 for try in $(seq 100); do
     for process in $(cat "$1/cgroup.procs"); do echo "$process" > "$2/cgroup.procs"; done
@@ -45,8 +48,8 @@ enum Version {
 }
 
 impl Version {
-    /// The file with the limit, and what is written there for none. Of version 2 it is the limit at which the kernel reclaims and slows down, and never
-    /// kills.
+    /// The file with the limit, and what is written there for none. Of version 2 it is the limit at
+    /// which the kernel reclaims and slows down, and never kills.
     fn limit(self) -> (&'static str, &'static str) {
         match self {
             Self::One => ("memory.limit_in_bytes", "-1"),
@@ -134,7 +137,8 @@ fn figure(stat: &str, name: &str) -> u64 {
     lines.find(|(found, _)| *found == name).and_then(|(_, figure)| figure.trim().parse().ok()).unwrap_or(0)
 }
 
-/// The path in `/proc/PID/cgroup`: lines `number:controllers:path`, that of version 2 without controllers.
+/// The path in `/proc/PID/cgroup`: lines `number:controllers:path`, that of version 2 without
+/// controllers.
 fn origin(membership: &str, version: Version) -> Option<&str> {
     let mut lines = membership.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let has_memory = |controllers: &str| match version {

@@ -1,6 +1,8 @@
-//! What a broker finds of the machine: how warm its files are, how near the limit of dirty pages is, how much memory a process may have.
+//! What a broker finds of the machine: how warm its files are, how near the limit of dirty pages
+//! is, how much memory a process may have.
 //!
-//! What always holds: what is changed for the whole machine is put back in every ending, also when the lab is killed ([`Undo`]).
+//! What always holds: what is changed for the whole machine is put back in every ending, also when
+//! the lab is killed ([`Undo`]).
 
 mod cache;
 mod dirty_limit;

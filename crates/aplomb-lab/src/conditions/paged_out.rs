@@ -1,6 +1,8 @@
-//! Takes the pages of a process's mapped files away from it, so that the next touch of one waits for the disk.
+//! Takes the pages of a process's mapped files away from it, so that the next touch of one waits
+//! for the disk.
 //!
-//! `process_madvise(MADV_PAGEOUT)` from outside (Linux 5.10): no other way drops the page cache of a file while somebody has it mapped.
+//! `process_madvise(MADV_PAGEOUT)` from outside (Linux 5.10): no other way drops the page cache of
+//! a file while somebody has it mapped.
 #![expect(
     unsafe_code,
     reason = "the system call has no safe wrapper; it is given addresses of another process and touches none of ours"
@@ -25,7 +27,8 @@ struct Range {
     to: usize,
 }
 
-/// Pages out all mappings of files whose path `chosen` takes. Dirty pages go when they are written: sync before. Returns how many bytes there were.
+/// Pages out all mappings of files whose path `chosen` takes. Dirty pages go when they are written:
+/// sync before. Returns how many bytes there were.
 ///
 /// # Errors
 /// When the process has gone, or without root.
@@ -44,7 +47,8 @@ pub(crate) fn page_out(pid: u32, chosen: &dyn Fn(&Path) -> bool) -> Result<u64, 
                     iov_len: range.to - range.from,
                 })
                 .collect();
-            // SAFETY: the vectors live until it returns; the addresses in them are the other process's, in which nothing but residency changes.
+            // SAFETY: the vectors live until it returns; the addresses in them are the other
+            // process's, in which nothing but residency changes.
             let done = unsafe {
                 libc::syscall(
                     libc::SYS_process_madvise,

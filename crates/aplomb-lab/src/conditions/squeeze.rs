@@ -1,7 +1,9 @@
-//! Little room for a process's page cache: a memory control group whose limit is what the process itself takes, and so many bytes more.
+//! Little room for a process's page cache: a memory control group whose limit is what the process
+//! itself takes, and so many bytes more.
 //!
-//! What always holds: the limit rises with the process's own memory, at once, and never falls. So what is short is the page cache, by the same bytes
-//! for a JVM with its heap as for a process without one.
+//! What always holds: the limit rises with the process's own memory, at once, and never falls. So
+//! what is short is the page cache, by the same bytes for a JVM with its heap as for a process
+//! without one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +13,8 @@ use std::time::Duration;
 use super::memory_group::GroupUsage;
 use super::{ConditionError, MemoryGroup};
 
-/// How often is looked whether the process itself has grown. A JVM can take more than the room between two looks, and waits until the next.
+/// How often is looked whether the process itself has grown. A JVM can take more than the room
+/// between two looks, and waits until the next.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// A process with little room for its page cache, until this is dropped.

@@ -1,7 +1,8 @@
 //! Something that is put back whatever happens.
 //!
-//! What always holds: a shell of its own waits for the end of a pipe whose other end the lab alone holds. When the lab lets go, or is killed, the
-//! pipe ends and the shell does what it was given at the start. It is in a process group of its own, where a Ctrl-C does not reach it.
+//! What always holds: a shell of its own waits for the end of a pipe whose other end the lab alone
+//! holds. When the lab lets go, or is killed, the pipe ends and the shell does what it was given at
+//! the start. It is in a process group of its own, where a Ctrl-C does not reach it.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;

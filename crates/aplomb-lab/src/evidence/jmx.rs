@@ -1,7 +1,9 @@
-//! Numbers of a broker in a JVM, which tells them by JMX to Java programs only: one of these is started beside it, and asked.
+//! Numbers of a broker in a JVM, which tells them by JMX to Java programs only: one of these is
+//! started beside it, and asked.
 //!
-//! The broker needs no flag and no port for that: whoever runs as the same user may attach to a JVM. What always holds: the program has done all that
-//! takes time when [`Jmx::open`] returns, waits without doing anything between two questions, and dies with the lab.
+//! The broker needs no flag and no port for that: whoever runs as the same user may attach to a
+//! JVM. What always holds: the program has done all that takes time when [`Jmx::open`] returns,
+//! waits without doing anything between two questions, and dies with the lab.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -38,9 +40,11 @@ impl Jmx {
     /// Starts it beside the process `pid`, with its `java`.
     ///
     /// # Errors
-    /// When it does not get to its first answer: a Java without a compiler or too old a one, a JVM that lets nobody attach or is gone.
+    /// When it does not get to its first answer: a Java without a compiler or too old a one, a JVM
+    /// that lets nobody attach or is gone.
     pub(super) fn open(java: &Path, pid: u32) -> io::Result<Self> {
-        // In memory: there is no directory that would be left behind. The descriptor is needed until the first answer only.
+        // In memory: there is no directory that would be left behind. The descriptor is needed
+        // until the first answer only.
         let mut source = File::from(memfd_create("RequestStages.java", MemfdFlags::CLOEXEC)?);
         source.write_all(PROGRAM.as_bytes())?;
         let file = format!("/proc/{}/fd/{}", std::process::id(), source.as_raw_fd());

@@ -1,8 +1,10 @@
-//! A broker's page of numbers, in Prometheus' text format, and what is looked for on it. Where pages come from is [`super::numbers`]'s.
+//! A broker's page of numbers, in Prometheus' text format, and what is looked for on it. Where
+//! pages come from is [`super::numbers`]'s.
 
 use crate::record::Stage;
 
-/// The stages of a request, in their order: the metric's name behind `kafka_network_requestmetrics_`, and Kafka's name of it.
+/// The stages of a request, in their order: the metric's name behind
+/// `kafka_network_requestmetrics_`, and Kafka's name of it.
 const STAGES: [(&str, &str); 6] = [
     ("requestqueuetimems", "RequestQueueTimeMs"),
     ("localtimems", "LocalTimeMs"),

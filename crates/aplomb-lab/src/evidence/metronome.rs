@@ -1,10 +1,15 @@
-//! How late the machine itself is: a thread on each processor that wants to run every two milliseconds, before everybody else.
+//! How late the machine itself is: a thread on each processor that wants to run every two
+//! milliseconds, before everybody else.
 //!
-//! What always holds: its moments are fixed beforehand, so a machine that stands still for 10 ms is late five times, as it is for a load of open loop. What it
-//! is late by, no broker could have avoided: a host that has taken the processor away, a kernel that lets nobody in. Latencies below it are the machine's.
+//! What always holds: its moments are fixed beforehand, so a machine that stands still for 10 ms is
+//! late five times, as it is for a load of open loop. What it is late by, no broker could have
+//! avoided: a host that has taken the processor away, a kernel that lets nobody in. Latencies below
+//! it are the machine's.
 //!
-//! A request needs several threads one after the other, and a host that gives each processor half of the time for 60 ms makes each of them late, though no beat is
-//! late by more than 3 ms. So what counts is the burst: successive beats that are late on whichever processor, and all that is lost in them.
+//! A request needs several threads one after the other, and a host that gives each processor half
+//! of the time for 60 ms makes each of them late, though no beat is late by more than 3 ms. So what
+//! counts is the burst: successive beats that are late on whichever processor, and all that is lost
+//! in them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -98,7 +103,8 @@ fn count(late: &mut Vec<u32>, now: Duration) {
 }
 
 impl Beats {
-    /// What the processors, added up, had still to lose in its burst at each beat that was due in this part, counted from the origin; `None` without any.
+    /// What the processors, added up, had still to lose in its burst at each beat that was due in
+    /// this part, counted from the origin; `None` without any.
     #[must_use]
     pub fn between(&self, part: &Range<Duration>) -> Option<Percentiles> {
         let place = |time: Duration| (time.as_nanos() / BEAT.as_nanos()) as usize;

@@ -1,8 +1,10 @@
-//! What a run leaves to be looked at: who waited where, what the broker and its JVM say of themselves.
+//! What a run leaves to be looked at: who waited where, what the broker and its JVM say of
+//! themselves.
 //!
-//! Start at [`threads`], which samples; `stalls` makes of samples what a thread did, [`signatures`] what an incident is known by, [`Witness`]'s
-//! making is in [`witness`]. Latencies are the workload's, the device's times the disk's, and [`metronome`] says how late
-//! the machine itself was.
+//! Start at [`threads`], which samples; `stalls` makes of samples what a thread did, [`signatures`]
+//! what an incident is known by, [`Witness`]'s making is in [`witness`]. Latencies are the
+//! workload's, the device's times the disk's, and [`metronome`] says how late the machine itself
+//! was.
 //!
 //! [`Witness`]: crate::record::Witness
 

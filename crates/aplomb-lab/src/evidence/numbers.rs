@@ -1,4 +1,5 @@
-//! How a broker's numbers are asked for while it is measured: nobody waits for the answer before the end of the run.
+//! How a broker's numbers are asked for while it is measured: nobody waits for the answer before
+//! the end of the run.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
@@ -42,7 +43,8 @@ impl Numbers {
             Way::Page(address) => {
                 let (sender, answer) = channel();
                 let address = address.clone();
-                // Without a thread, or without a page, the sender is dropped, and there is no answer.
+                // Without a thread, or without a page, the sender is dropped, and there is no
+                // answer.
                 let fetch = move || fetch(&address).map(|page| sender.send(page));
                 let _ = thread::Builder::new().name("lab-numbers".to_owned()).spawn(fetch);
                 answer

@@ -1,7 +1,8 @@
 //! What a thread is there for, by its name.
 //!
-//! The kernel keeps fifteen characters of a name, which makes `data-plane-kafk` of request handlers and of network threads alike; so a JVM is asked for
-//! whole names where it can be ([`crate::brokers::BrokerUnderTest::thread_names`]). Aplomb's names are in docs/ARCHITECTURE.md.
+//! The kernel keeps fifteen characters of a name, which makes `data-plane-kafk` of request handlers
+//! and of network threads alike; so a JVM is asked for whole names where it can be
+//! ([`crate::brokers::BrokerUnderTest::thread_names`]). Aplomb's names are in docs/ARCHITECTURE.md.
 
 use crate::record::Role;
 
@@ -24,7 +25,8 @@ const BEGINNINGS: &[(&str, Role)] = &[
 ];
 
 /// What is in the middle of Apache Kafka's names: `data-plane-kafka-request-handler-0`,
-/// `data-plane-kafka-network-thread-1-ListenerName(PLAINTEXT)-PLAINTEXT-0`, `data-plane-kafka-socket-acceptor-…`.
+/// `data-plane-kafka-network-thread-1-ListenerName(PLAINTEXT)-PLAINTEXT-0`,
+/// `data-plane-kafka-socket-acceptor-…`.
 const MIDDLES: &[(&str, Role)] = &[
     ("kafka-request-handler-", Role::Request),
     ("kafka-network-thread-", Role::Network),

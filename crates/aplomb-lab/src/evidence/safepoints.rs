@@ -1,13 +1,15 @@
-//! When a JVM stopped its threads, and how long it took to: its log of safepoints (`-Xlog:safepoint:…:timenanos`, JDK 13 and later).
+//! When a JVM stopped its threads, and how long it took to: its log of safepoints
+//! (`-Xlog:safepoint:…:timenanos`, JDK 13 and later).
 //!
-//! `[2000123456ns] Safepoint "G1CollectForAllocation", Time since last: 1 ns, Reaching safepoint: 2 ns, Cleanup: 3 ns, At safepoint: 4 ns, Total: 9 ns`
-//! is written when the threads go on again. JDK 21 has `Leaving safepoint` beside.
+//! `[2000123456ns] Safepoint "G1CollectForAllocation", Time since last: 1 ns, Reaching safepoint: 2
+//! ns, Cleanup: 3 ns, At safepoint: 4 ns, Total: 9 ns` is written when the threads go on again. JDK
+//! 21 has `Leaving safepoint` beside.
 
 use crate::record::Safepoint;
 
-/// Reads the log. `zero_ns` is when the load's measuring began, on the clock of the log: it is the kernel's monotonic clock, in nanoseconds
-/// (`System.nanoTime`). Lines that are something else are left out, and
-/// so are safepoints that took less than `shortest_ms` in all.
+/// Reads the log. `zero_ns` is when the load's measuring began, on the clock of the log: it is the
+/// kernel's monotonic clock, in nanoseconds (`System.nanoTime`). Lines that are something else are
+/// left out, and so are safepoints that took less than `shortest_ms` in all.
 #[must_use]
 pub(crate) fn read(log: &str, zero_ns: i128, shortest_ms: f64) -> Vec<Safepoint> {
     log.lines()

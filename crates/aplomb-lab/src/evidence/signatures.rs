@@ -1,7 +1,9 @@
-//! What an incident is known by: a thread of some kind that waits in some call, a JVM that was long in stopping, a line of the log.
+//! What an incident is known by: a thread of some kind that waits in some call, a JVM that was long
+//! in stopping, a line of the log.
 //!
-//! A wait is told from kernel functions, in the order in which one was called by the next; others may lie between them. Names of functions differ
-//! between kernels where the compiler has cloned or inlined them, so few are asked for, and a clone's ending (`.isra.0`) does not matter.
+//! A wait is told from kernel functions, in the order in which one was called by the next; others
+//! may lie between them. Names of functions differ between kernels where the compiler has cloned or
+//! inlined them, so few are asked for, and a clone's ending (`.isra.0`) does not matter.
 
 use crate::record::{self, Role, Safepoint, Stall};
 
@@ -19,9 +21,10 @@ pub struct Signature {
 pub enum Mark {
     /// A thread in uninterruptible sleep.
     Wait {
-        /// Whose.
+        /// Threads that this stack is looked for in.
         roles: &'static [Role],
-        /// Functions, the innermost first. Each is given as one or several names, any of which will do.
+        /// Functions, the innermost first. Each is given as one or several names, any of which will
+        /// do.
         frames: &'static [&'static [&'static str]],
         /// Functions that are not there, wherever.
         none_of: &'static [&'static str],
@@ -41,7 +44,7 @@ pub struct Evidence<'a> {
     pub stalls: &'a [Stall],
     /// Its safepoints from then on.
     pub safepoints: &'a [Safepoint],
-    /// Its log.
+    /// The end of the broker's own log.
     pub log: &'a str,
 }
 
@@ -56,7 +59,8 @@ impl Signature {
         Self { name, mark: Mark::Wait { roles, frames, none_of: &[] } }
     }
 
-    /// The same, and none of these functions is there: for what is done in a call that leaves no name of its own.
+    /// The same, and none of these functions is there: for what is done in a call that leaves no
+    /// name of its own.
     ///
     /// # Panics
     /// If this is no wait.

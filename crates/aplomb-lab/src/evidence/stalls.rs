@@ -1,4 +1,5 @@
-//! From looks to stalls: a thread that is found with the same stack in one look after another has waited all the while.
+//! From looks to stalls: a thread that is found with the same stack in one look after another has
+//! waited all the while.
 
 use std::collections::HashMap;
 use std::time::Duration;

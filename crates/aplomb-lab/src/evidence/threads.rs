@@ -1,7 +1,9 @@
-//! Looks at a process's threads, and takes the kernel stacks of those that sleep and cannot be woken (state D).
+//! Looks at a process's threads, and takes the kernel stacks of those that sleep and cannot be
+//! woken (state D).
 //!
-//! What always holds: a stack is read of a thread in D only. It is read a moment after the state, so a thread that went on in between gives a stack
-//! that is no wait, or none: such a look does not count. No tracer is needed, and a thread is not held up by being looked at.
+//! What always holds: a stack is read of a thread in D only. It is read a moment after the state,
+//! so a thread that went on in between gives a stack that is no wait, or none: such a look does not
+//! count. No tracer is needed, and a thread is not held up by being looked at.
 
 use std::collections::HashMap;
 use std::fs;
@@ -31,7 +33,8 @@ struct SamplerState {
 }
 
 impl Sampler {
-    /// Begins to look at process `pid` (`None`: nobody as yet). Threads in `names` have these names, and others those that the kernel has.
+    /// Begins to look at process `pid` (`None`: nobody as yet). Threads in `names` have these
+    /// names, and others those that the kernel has.
     ///
     /// # Errors
     /// When there is no thread for it.
@@ -48,7 +51,8 @@ impl Sampler {
         Ok(Self { thread: Some(thread), shared })
     }
 
-    /// Looks at another process from now on (`None`: at nobody). Its threads have the names that the kernel has.
+    /// Looks at another process from now on (`None`: at nobody). Its threads have the names that
+    /// the kernel has.
     pub(crate) fn follow(&self, pid: Option<u32>) {
         self.shared.pid.store(pid.unwrap_or(0), Ordering::Relaxed);
     }
@@ -87,7 +91,8 @@ fn sample(shared: &SamplerState, names: HashMap<u32, String>, origin: Instant) -
         let sleepers = if pid == 0 { Vec::new() } else { threads.asleep(pid) };
         folder.look(origin.elapsed(), sleepers);
         shared.looks.fetch_add(1, Ordering::Relaxed);
-        // A look that came late is not made up for: two close together would count as a stall of two.
+        // A look that came late is not made up for: two close together would count as a stall of
+        // two.
         next = (next + interval).max(Instant::now());
         thread::sleep(next.saturating_duration_since(Instant::now()));
     }
@@ -121,7 +126,8 @@ impl Threads {
 
     fn name(&mut self, tid: u32, folder: &Path) -> String {
         let read = || fs::read_to_string(PathBuf::from(folder).join("comm")).unwrap_or_default();
-        // A JVM names its threads a moment after they have begun, so a name is read again until it is one of theirs.
+        // A JVM names its threads a moment after they have begun, so a name is read again until it
+        // is one of theirs.
         let name = self.names.entry(tid).or_insert_with(|| read().trim_end().to_owned());
         if name.is_empty() || name == "java" {
             read().trim_end().clone_into(name);
@@ -130,7 +136,8 @@ impl Threads {
     }
 }
 
-/// The state in `/proc/PID/stat`: the word behind the name, which is in parentheses and may hold anything.
+/// The state in `/proc/PID/stat`: the word behind the name, which is in parentheses and may hold
+/// anything.
 fn state(stat: &str) -> Option<char> {
     stat.rsplit_once(") ")?.1.chars().next()
 }

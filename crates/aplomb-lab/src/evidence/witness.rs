@@ -2,8 +2,9 @@
 
 use crate::record::{Role, Stall, Witness};
 
-/// What the witness says: no thread that carries requests was found in uninterruptible sleep, and the guard has refused nothing. The guard of a
-/// broker under test ends the process, so what it refuses is told by the broker's log when its page has gone.
+/// What the witness says: no thread that carries requests was found in uninterruptible sleep, and
+/// the guard has refused nothing. The guard of a broker under test ends the process, so what it
+/// refuses is told by the broker's log when its page has gone.
 #[must_use]
 pub(crate) fn witness(stalls: &[Stall], on_the_page: Option<u64>, log: &str) -> Witness {
     let carries = |stall: &&Stall| matches!(stall.role, Role::Request | Role::Network);

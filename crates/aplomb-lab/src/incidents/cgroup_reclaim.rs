@@ -1,4 +1,5 @@
-//! A broker whose memory group has no more room: who allocates frees, and who frees waits for the disk.
+//! A broker whose memory group has no more room: who allocates frees, and who frees waits for the
+//! disk.
 
 use super::calm::nothing;
 use super::dirty_limit::HELD_UP;
@@ -14,8 +15,8 @@ const FREES: Signature = Signature::wait(
     &[&["try_to_free_mem_cgroup_pages"]],
 );
 
-/// On ext4, whose writes may wait for other pages when they want one of their own. On XFS they may not, and a group of version 1 that is full of pages under way to
-/// the disk refuses them instead.
+/// On ext4, whose writes may wait for other pages when they want one of their own. On XFS they may
+/// not, and a group of version 1 that is full of pages under way to the disk refuses them instead.
 pub(super) fn incident() -> Incident {
     Incident {
         name: "cgroup-reclaim",

@@ -1,4 +1,5 @@
-//! The cleaner puts a compacted segment in the place of others, and syncs their directory under the lock that an append needs.
+//! The cleaner puts a compacted segment in the place of others, and syncs their directory under the
+//! lock that an append needs.
 
 use super::calm::nothing;
 use super::{Action, Incident, Step, Whom};
@@ -6,8 +7,8 @@ use crate::evidence::signatures::Signature;
 use crate::record::Role;
 use crate::slow_disk::{Filesystem, Operation};
 
-/// A directory is synced, and no file: XFS calls its log's function in place of its own for that, which leaves the stack of a file's sync without the file's
-/// function.
+/// A directory is synced, and no file: XFS calls its log's function in place of its own for that,
+/// which leaves the stack of a file's sync without the file's function.
 const DIRECTORY: Signature = Signature::wait(
     "a background thread syncs a directory",
     &[Role::Disk],

@@ -5,7 +5,8 @@ use super::{Action, Aim, Incident, OnDisk, Step, Whom};
 use crate::evidence::signatures::{Mark, Signature};
 use crate::slow_disk::Filesystem;
 
-/// The broker says that it goes on without a log directory: Apache Kafka's words (`LogManager.handleLogDirFailure`), and Aplomb's.
+/// The broker says that it goes on without a log directory: Apache Kafka's words
+/// (`LogManager.handleLogDirFailure`), and Aplomb's.
 pub(super) const OFFLINE: Signature = Signature {
     name: "the log directory goes offline",
     mark: Mark::LogLine(&[&["Stopping serving logs in dir"], &["log directory", "is offline"]]),

@@ -1,4 +1,5 @@
-//! A lagging consumer reads the segments that are being appended to, and XFS takes the inode's lock for both.
+//! A lagging consumer reads the segments that are being appended to, and XFS takes the inode's lock
+//! for both.
 
 use super::calm::{in_the_loads_topic, nothing};
 use super::{Action, Incident, LOAD, Step, Whom};
@@ -47,7 +48,8 @@ pub(super) fn incident() -> Incident {
     }
 }
 
-/// On ext4, which takes no such lock for a read: only what network threads do to each other's connections remains.
+/// On ext4, which takes no such lock for a read: only what network threads do to each other's
+/// connections remains.
 pub(super) fn on_ext4() -> Incident {
     Incident {
         name: "inode-lock-ext4",

@@ -21,7 +21,8 @@ pub struct Listed {
     pub hurts: String,
     /// What it is known by.
     pub signatures: Vec<&'static str>,
-    /// Whether it changes something for the whole machine as long as it runs, so that two such runs at once are in each other's way.
+    /// Whether it changes something for the whole machine as long as it runs, so that two such runs
+    /// at once are in each other's way.
     pub changes_the_machine: bool,
 }
 

@@ -1,7 +1,9 @@
-//! The incidents, one file each: what disk, what is there before, what is done to it, what it is known by, what is to come of it.
+//! The incidents, one file each: what disk, what is there before, what is done to it, what it is
+//! known by, what is to come of it.
 //!
-//! What always holds: an incident is a value. It does nothing by itself; the [runner](crate::runner) carries its actions out, and says when. One
-//! that is added here is in `aplomb lab list` and in `aplomb lab run all`.
+//! What always holds: an incident is a value. It does nothing by itself; the
+//! [runner](crate::runner) carries its actions out, and says when. One that is added here is in
+//! `aplomb lab list` and in `aplomb lab run all`.
 
 mod calm;
 mod cgroup_reclaim;
@@ -69,9 +71,10 @@ pub struct Incident {
     pub disturbance: &'static str,
     /// What it is known by.
     pub signatures: Vec<Signature>,
-    /// Whom it hurts.
+    /// Whose latency suffers.
     pub hurts: Whom,
-    /// What part of it Aplomb has not got, so that its run says nothing of that; empty where there is none.
+    /// What part of it Aplomb has not got, so that its run says nothing of that; empty where there
+    /// is none.
     pub aplomb_lacks: &'static str,
 }
 
@@ -80,7 +83,8 @@ pub struct Incident {
 pub enum Aim {
     /// How p99.9 is during the disturbance, against the calm part.
     Latency,
-    /// The same of producers that write to the log directory which is not on the slow disk; the other directory is lost.
+    /// The same of producers that write to the log directory which is not on the slow disk; the
+    /// other directory is lost.
     OneDirectory,
     /// How long it is until records are acknowledged again, and whether all that were are there.
     Recovery,
@@ -89,7 +93,7 @@ pub enum Aim {
 /// What of the broker lies on the slow disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDisk {
-    /// Its records.
+    /// The directory that the log segments are in.
     Records,
     /// One of its two log directories; the other is elsewhere.
     OneOfTwo,
@@ -100,7 +104,7 @@ pub enum OnDisk {
 /// Whom an incident hurts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whom {
-    /// Nobody.
+    /// A control: no latency may suffer.
     Nobody,
     /// Apache Kafka, of any version so far.
     Kafka,
@@ -136,7 +140,7 @@ pub enum Action {
     Lag(&'static str),
     /// Clients ask for offsets by time, in this topic, for the rest of the disturbance.
     AskForTimes {
-        /// The topic.
+        /// The topic that is asked about.
         topic: &'static str,
         /// How many clients.
         clients: u64,
@@ -147,12 +151,13 @@ pub enum Action {
     Neighbour(Habit),
     /// A topic keeps so many bytes of each partition and no more.
     Retain {
-        /// The topic.
+        /// The topic that is cut.
         topic: &'static str,
         /// `retention.bytes`.
         bytes: u64,
     },
-    /// Somebody else takes the slow disk's room but for so many bytes, for the rest of the disturbance.
+    /// Somebody else takes the slow disk's room but for so many bytes, for the rest of the
+    /// disturbance.
     Fill {
         /// What is left.
         leave: u64,
@@ -166,11 +171,12 @@ pub enum Action {
 /// An action and its moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// From the beginning of the disturbance: a share of its length, so that a short run has all of it.
+    /// From the beginning of the disturbance: a share of its length, so that a short run has all of
+    /// it.
     pub share: f64,
     /// And so much more.
     pub plus: Duration,
-    /// What.
+    /// The step that is taken then.
     pub action: Action,
 }
 

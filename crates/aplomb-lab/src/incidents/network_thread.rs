@@ -1,4 +1,5 @@
-//! A lagging consumer of another topic occupies a network thread, and with it everybody who shares it.
+//! A lagging consumer of another topic occupies a network thread, and with it everybody who shares
+//! it.
 
 use super::calm::nothing;
 use super::inode_lock::SENDFILE;

@@ -16,11 +16,11 @@ pub struct Disk {
 /// The device's service times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
-    /// Of reads.
+    /// Service times of reads.
     pub read: PhaseTimes,
-    /// Of writes.
+    /// Service times of writes.
     pub write: PhaseTimes,
-    /// Of flushes.
+    /// Service times of cache flushes.
     pub flush: PhaseTimes,
 }
 
@@ -29,9 +29,9 @@ pub struct Device {
 pub struct PhaseTimes {
     /// Before the disturbance.
     pub calm: Vec<Bucket>,
-    /// During it.
+    /// Operations that ended while the disk was disturbed.
     pub during: Vec<Bucket>,
-    /// After it.
+    /// Operations that ended after the disturbance.
     pub after: Vec<Bucket>,
 }
 

@@ -45,7 +45,8 @@ pub struct Latency {
     pub p9999_us: u64,
     /// The largest.
     pub max_us: u64,
-    /// The whole distribution: a percentile between 0 and 100, rising, and the latency in microseconds that this share does not exceed.
+    /// The whole distribution: a percentile between 0 and 100, rising, and the latency in
+    /// microseconds that this share does not exceed.
     pub curve: Vec<(f64, u64)>,
 }
 
@@ -90,20 +91,21 @@ pub struct Lateness {
     pub max: u64,
 }
 
-/// How long the machine itself stood still, by phase: at each moment, what its processors, added up, had still to lose until all of them were in time again. Nobody on
-/// it could have done better.
+/// How long the machine itself stood still, by phase: at each moment, what its processors, added
+/// up, had still to lose until all of them were in time again. Nobody on it could have done better.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineStandstill {
     /// Before the disturbance.
     pub calm: Option<Percentiles>,
-    /// During it.
+    /// Latencies while the disk was disturbed.
     pub during: Option<Percentiles>,
-    /// After it.
+    /// Latencies after the disturbance.
     pub after: Option<Percentiles>,
 }
 
 impl MachineStandstill {
-    /// A machine that stands still for no longer than this at p99.9, in microseconds, is steady enough to compare two parts of a run.
+    /// A machine that stands still for no longer than this at p99.9, in microseconds, is steady
+    /// enough to compare two parts of a run.
     pub const STEADY_US: u64 = 10_000;
 
     /// Whether the machine was steady before and during the disturbance.

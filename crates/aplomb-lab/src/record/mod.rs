@@ -1,11 +1,15 @@
-//! What one run of an incident has shown, as it is kept in JSON: the contract between what measures and what tells.
+//! What one run of an incident has shown, as it is kept in JSON: the contract between what measures
+//! and what tells.
 //!
-//! What always holds: a [`Run`] that was written reads back as the same value; every number has its unit in its name; nothing in here is
-//! computed from the present, so that a page can be made anew from an old record. Times in `_ms` without another word count from the beginning
-//! of the load's measuring, which is the beginning of the calm phase; they are fractions where a run needs finer than milliseconds. Latencies
-//! in `_us` count from the moment at which a record was due (open loop), to its acknowledgement or, for `end_to_end`, to its arrival.
+//! What always holds: a [`Run`] that was written reads back as the same value; every number has its
+//! unit in its name; nothing in here is computed from the present, so that a page can be made anew
+//! from an old record. Times in `_ms` without another word count from the beginning of the load's
+//! measuring, which is the beginning of the calm phase; they are fractions where a run needs finer
+//! than milliseconds. Latencies in `_us` count from the moment at which a record was due (open
+//! loop), to its acknowledgement or, for `end_to_end`, to its arrival.
 //!
-//! Texts (thread names, stacks, log lines, commands) are foreign: whoever shows them escapes them. Pages are made in `report`.
+//! Texts (thread names, stacks, log lines, commands) are foreign: whoever shows them escapes them.
+//! Pages are made in `report`.
 
 mod device;
 mod latency;
@@ -45,7 +49,7 @@ pub enum RecordError {
 pub struct Run {
     /// [`FORMAT`].
     pub format: u32,
-    /// Which incident.
+    /// The incident that was run.
     pub incident: Story,
     /// When the run began, in RFC 3339.
     pub began: String,
@@ -79,7 +83,8 @@ impl Run {
     /// Writes the record, indented, with a line feed at its end.
     ///
     /// # Errors
-    /// When a number is not finite: JSON has no word for it, and what was written could not be read.
+    /// When a number is not finite: JSON has no word for it, and what was written could not be
+    /// read.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
@@ -92,7 +97,8 @@ pub struct Story {
     pub name: String,
     /// A title for people.
     pub title: String,
-    /// A paragraph or a few, separated by empty lines: what is disturbed, who would wait for it, and who wrote about it first.
+    /// A paragraph or a few, separated by empty lines: what is disturbed, who would wait for it,
+    /// and who wrote about it first.
     pub explanation: String,
     /// A negative control: nothing is to be seen.
     pub control: bool,
@@ -105,7 +111,7 @@ pub struct Machine {
     pub kernel: String,
     /// Processors that could be used.
     pub cpus: u32,
-    /// All memory.
+    /// Physical memory, in bytes.
     pub memory_bytes: u64,
     /// As the processor calls itself.
     pub cpu_model: String,
@@ -114,9 +120,9 @@ pub struct Machine {
 /// What one broker did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BrokerRun {
-    /// Who.
+    /// The broker that ran.
     pub broker: Broker,
-    /// On what.
+    /// The disk that its log directories were on.
     pub disk: Disk,
     /// The run's parts, in order and without gaps.
     pub phases: Vec<Phase>,
@@ -124,7 +130,8 @@ pub struct BrokerRun {
     pub seconds: Vec<Second>,
     /// Latencies of produce requests, by phase.
     pub latency: Latencies,
-    /// `during` over `calm`; `null` if either has no record, and for a broker that was away in between.
+    /// `during` over `calm`; `null` if either has no record, and for a broker that was away in
+    /// between.
     pub amplification: Option<Amplification>,
     /// Whose records all figures are about, where it is not everybody's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,7 +141,8 @@ pub struct BrokerRun {
     pub recovery: Option<Recovery>,
     /// How late the generator itself was. A run whose sender was late measures the machine.
     pub sender_lateness_us: Lateness,
-    /// How long the machine itself stood still: a thread on each processor wanted to run every other millisecond, before everybody else.
+    /// How long the machine itself stood still: a thread on each processor wanted to run every
+    /// other millisecond, before everybody else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine_standstill: Option<MachineStandstill>,
     /// The time between two looks at the broker's threads.
@@ -157,7 +165,7 @@ pub struct BrokerRun {
     pub log_excerpt: String,
     /// Every command that was run for this, to do it by hand.
     pub commands: Vec<String>,
-    /// How it ended.
+    /// How the run ended.
     pub ended: Ended,
 }
 
@@ -174,7 +182,8 @@ impl BrokerRun {
 pub struct Broker {
     /// `kafka`, `aplomb` or `external`: what `--broker` was given.
     pub kind: String,
-    /// A name for people, `Apache Kafka`. Two brokers of a run may share it, if their versions differ.
+    /// A name for people, `Apache Kafka`. Two brokers of a run may share it, if their versions
+    /// differ.
     pub name: String,
     /// Its version; empty if it is not known.
     pub version: String,
@@ -196,7 +205,8 @@ pub struct Expectation {
     pub text: String,
     /// Whether it was met.
     pub met: bool,
-    /// A part of the incident that the broker has not got, so that its run says nothing of that; empty where there is none.
+    /// A part of the incident that the broker has not got, so that its run says nothing of that;
+    /// empty where there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub lacks: String,
 }

@@ -12,20 +12,21 @@ pub enum PhaseName {
     Calm,
     /// The disturbance.
     During,
-    /// After it.
+    /// The seconds after the disturbance.
     After,
 }
 
 /// A part of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Which.
+    /// The phase that these bounds are of.
     pub name: PhaseName,
     /// Its first moment.
     pub from_ms: f64,
     /// Its end.
     pub to_ms: f64,
-    /// What is done to the disk or the machine, in a few words (`reads take 20 ms`); empty when nothing is.
+    /// What is done to the disk or the machine, in a few words (`reads take 20 ms`); empty when
+    /// nothing is.
     pub disturbance: String,
 }
 

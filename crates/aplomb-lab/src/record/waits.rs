@@ -18,7 +18,8 @@ pub enum Role {
     Other,
 }
 
-/// A thread that was found in uninterruptible sleep, in one look or in several after one another with the same stack.
+/// A thread that was found in uninterruptible sleep, in one look or in several after one another
+/// with the same stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stall {
     /// The thread's name.
@@ -46,7 +47,8 @@ pub struct Sighting {
     pub seen: bool,
     /// How often.
     pub count: u64,
-    /// One stack, the innermost function first; empty if it is known by something else, or was not seen.
+    /// One stack, the innermost function first; empty if it is known by something else, or was not
+    /// seen.
     pub example: Vec<String>,
 }
 
@@ -65,7 +67,8 @@ pub struct Stage {
     /// The mean over the calm phase; `None` without requests.
     #[serde(default)]
     pub before_mean_ms: Option<f64>,
-    /// The mean from the disturbance to the end of the run; `None` without requests, and of a broker that was started again.
+    /// The mean from the disturbance to the end of the run; `None` without requests, and of a
+    /// broker that was started again.
     #[serde(default)]
     pub after_mean_ms: Option<f64>,
 }
@@ -73,13 +76,13 @@ pub struct Stage {
 /// A moment at which a JVM has stopped its threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Safepoint {
-    /// When.
+    /// Milliseconds since the run began.
     pub at_ms: f64,
     /// How long it took until all threads stood.
     pub reaching_ms: f64,
     /// How long they were stopped altogether.
     pub total_ms: f64,
-    /// What for.
+    /// The JVM operation that wanted the safepoint.
     pub reason: String,
 }
 

@@ -1,7 +1,8 @@
 //! Scales, their ticks, and the frame of a picture.
 //!
-//! What always holds: a scale maps every number into its range or to one of its ends, whatever a record says; there are never more than a
-//! dozen ticks. Units of a picture are those of its `viewBox`; the style sheet makes texts larger in narrow windows, and margins allow for it.
+//! What always holds: a scale maps every number into its range or to one of its ends, whatever a
+//! record says; there are never more than a dozen ticks. Units of a picture are those of its
+//! `viewBox`; the style sheet makes texts larger in narrow windows, and margins allow for it.
 
 use super::html::{Element, Number, el};
 use super::units;
@@ -196,12 +197,10 @@ impl Frame {
     }
 }
 
-/// A line.
 pub(super) fn line(x1: f64, y1: f64, x2: f64, y2: f64) -> Element {
     el("line").at("x1", x1).at("y1", y1).at("x2", x2).at("y2", y2)
 }
 
-/// A rectangle.
 pub(super) fn rect(x: f64, y: f64, width: f64, height: f64) -> Element {
     el("rect").at("x", x).at("y", y).at("width", width.max(0.0)).at("height", height.max(0.0))
 }
@@ -211,8 +210,8 @@ pub(super) fn label(x: f64, y: f64, anchor: &str, text: &str) -> Element {
     el("text").at("x", x).at("y", y).attr("text-anchor", anchor).text(text)
 }
 
-/// Moves texts apart that would overlap: each at least `distance` below the one before, all of them above `end` if they fit. Takes and
-/// gives the places in order from above.
+/// Moves texts apart that would overlap: each at least `distance` below the one before, all of them
+/// above `end` if they fit. Takes and gives the places in order from above.
 pub(super) fn apart(mut places: Vec<f64>, distance: f64, end: f64) -> Vec<f64> {
     for at in 1..places.len() {
         places[at] = places[at].max(places[at - 1] + distance);

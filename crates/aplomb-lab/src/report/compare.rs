@@ -1,6 +1,7 @@
 //! The page over many runs: a picture, small pictures of p99.9 over time, and the figures.
 //!
-//! What always holds: all small pictures have one latency axis; each incident leads to its own page, where there is one.
+//! What always holds: all small pictures have one latency axis; each incident leads to its own
+//! page, where there is one.
 
 use super::axes::{Frame, Scale};
 use super::comparison::{Cell, Comparison, Entry, IncidentRow};

@@ -1,9 +1,11 @@
 //! Many runs laid side by side: one row an incident, one column a broker.
 //!
-//! What always holds: a cell is one run. Of those that did not fail, on a machine that stood still little, half were as good or better (by the factor of
-//! p99.9, or by the time for which the broker was away); where the machine stood still in each, it is the one in which it did least. How many runs there were,
-//! how far apart, and how many failed, is told. Incidents that hurt most come first, negative controls last.
-//! `compare` makes a page of it, `picture` a picture, `markdown` a table.
+//! What always holds: a cell is one run. Of those that did not fail, on a machine that stood still
+//! little, half were as good or better (by the factor of p99.9, or by the time for which the broker
+//! was away); where the machine stood still in each, it is the one in which it did least. How many
+//! runs there were, how far apart, and how many failed, is told. Incidents that hurt most come
+//! first, negative controls last. `compare` makes a page of it, `picture` a picture, `markdown` a
+//! table.
 
 use super::headline;
 use super::units;
@@ -24,14 +26,12 @@ pub struct Entry<'a> {
 pub(super) struct Comparison<'a> {
     /// The columns: names and colours.
     pub(super) names: Vec<Who>,
-    /// The rows.
     pub(super) rows: Vec<IncidentRow<'a>>,
 }
 
-/// An incident.
+/// One line of the comparison: an incident, with a cell for each broker.
 #[derive(Debug)]
 pub(super) struct IncidentRow<'a> {
-    /// What it is.
     pub(super) story: &'a Story,
     /// What was done to the disk, if anything was.
     pub(super) disturbance: Option<&'a str>,
@@ -121,7 +121,8 @@ impl<'a> Cell<'a> {
         Some(Self { run, runs, failed, factors: span, page })
     }
 
-    /// What is to be said beside the figures: that the machine stood still itself, of how many runs it is, and that others failed.
+    /// What is to be said beside the figures: that the machine stood still itself, of how many runs
+    /// it is, and that others failed.
     pub(super) fn remarks(&self) -> impl Iterator<Item = String> {
         let unsteady = self.run.machine_standstill.as_ref().filter(|machine| !machine.is_steady());
         let unsteady = unsteady.map(|machine| {
@@ -131,7 +132,8 @@ impl<'a> Cell<'a> {
         unsteady.into_iter().chain(self.among()).chain(failed)
     }
 
-    /// How many runs there were and how far apart, where there was more than one: `of 3 runs, 0.9× to 1.7×`.
+    /// How many runs there were and how far apart, where there was more than one: `of 3 runs, 0.9×
+    /// to 1.7×`.
     fn among(&self) -> Option<String> {
         let runs = units::plural(self.runs as u64, "run");
         match self.factors {
@@ -157,7 +159,8 @@ fn same(a: &Broker, b: &Broker) -> bool {
     a.kind == b.kind && a.name == b.name && a.version == b.version && a.overrides == b.overrides
 }
 
-/// Each broker once: those of others by name, and Aplomb behind them, where a reader looks for the outcome.
+/// Each broker once: those of others by name, and Aplomb behind them, where a reader looks for the
+/// outcome.
 fn columns<'a>(entries: &[Entry<'a>]) -> Vec<&'a Broker> {
     let mut columns: Vec<&Broker> = Vec::new();
     for broker in entries.iter().flat_map(|entry| &entry.run.brokers) {

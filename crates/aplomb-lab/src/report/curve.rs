@@ -1,7 +1,8 @@
-//! Latency by percentile: what share of the records was answered within which time, calm and disturbed, all brokers in one picture.
+//! Latency by percentile: what share of the records was answered within which time, calm and
+//! disturbed, all brokers in one picture.
 //!
-//! What always holds: the axis is the logarithm of 1/(1-p), so that each further nine has the same room; a curve ends where its records do, and
-//! the largest latency is drawn there.
+//! What always holds: the axis is the logarithm of 1/(1-p), so that each further nine has the same
+//! room; a curve ends where its records do, and the largest latency is drawn there.
 
 use super::axes::{self, Frame, Scale};
 use super::html::{Element, el};

@@ -1,7 +1,7 @@
 //! How long the device itself took: a row of bars for each operation and phase.
 //!
-//! What always holds: all brokers' rows have one scale; heights are shares of the row's own operations, since a calm phase has fewer of
-//! them than a disturbed one.
+//! What always holds: all brokers' rows have one scale; heights are shares of the row's own
+//! operations, since a calm phase has fewer of them than a disturbed one.
 
 use super::axes::{self, Frame, Scale};
 use super::html::{Element, el};

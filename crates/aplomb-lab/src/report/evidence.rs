@@ -1,4 +1,5 @@
-//! What a run was expected to show and what it has shown, as tables: figures, signatures, stages, safepoints.
+//! What a run was expected to show and what it has shown, as tables: figures, signatures, stages,
+//! safepoints.
 //!
 //! What always holds: a verdict is written in words, and coloured only besides.
 

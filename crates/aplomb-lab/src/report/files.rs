@@ -1,7 +1,9 @@
-//! Records and pages as files: what a run leaves in a directory, and what is made of records that are there.
+//! Records and pages as files: what a run leaves in a directory, and what is made of records that
+//! are there.
 //!
-//! What always holds: a page has its record's name and stands where it was asked for; a file is complete or absent, since it is written under
-//! another name first; a directory's files that are no records are named, not passed over in silence.
+//! What always holds: a page has its record's name and stands where it was asked for; a file is
+//! complete or absent, since it is written under another name first; a directory's files that are
+//! no records are named, not passed over in silence.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -24,7 +26,7 @@ pub enum FileError {
     Io {
         /// Which file.
         path: PathBuf,
-        /// Why.
+        /// What the system said.
         source: io::Error,
     },
     /// It is no record of a run.
@@ -32,7 +34,7 @@ pub enum FileError {
     Record {
         /// Which file.
         path: PathBuf,
-        /// Why.
+        /// What is wrong with the record.
         source: RecordError,
     },
     /// Nothing to compare.
@@ -59,8 +61,8 @@ pub fn read(path: &Path) -> Result<Run, FileError> {
     Run::from_json(&json).map_err(|source| FileError::Record { path: path.to_owned(), source })
 }
 
-/// Writes a run's record and its page into a directory, which is made if it is not there; both have the incident's name. Gives the record's
-/// path and the page's.
+/// Writes a run's record and its page into a directory, which is made if it is not there; both have
+/// the incident's name. Gives the record's path and the page's.
 ///
 /// # Errors
 /// When a file cannot be written, or the record holds a number that is not finite.
@@ -73,7 +75,8 @@ pub fn write_run(directory: &Path, run: &Run) -> Result<(PathBuf, PathBuf), File
     Ok((record, page))
 }
 
-/// Writes the page of a record that was read from `record` into `directory`, and gives its path. The page leads to the record if they are neighbours.
+/// Writes the page of a record that was read from `record` into `directory`, and gives its path.
+/// The page leads to the record if they are neighbours.
 ///
 /// # Errors
 /// When the page cannot be written.
@@ -94,8 +97,9 @@ pub struct Compared {
     pub left_out: Vec<FileError>,
 }
 
-/// Compares the records that are in a directory: `comparison.html`, `comparison.svg` and `comparison.md`, into `out`, which is made if it is not
-/// there. A row leads to its run's page, which is written to `out` too.
+/// Compares the records that are in a directory: `comparison.html`, `comparison.svg` and
+/// `comparison.md`, into `out`, which is made if it is not there. A row leads to its run's page,
+/// which is written to `out` too.
 ///
 /// # Errors
 /// When the directory cannot be read, has no record, or a file cannot be written.

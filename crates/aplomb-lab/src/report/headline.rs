@@ -1,13 +1,14 @@
 //! The sentence that a reader may quote.
 //!
-//! What always holds: it says only what the record's numbers say: a percentile that did not change stayed, one that fell is said to have
-//! fallen, and a broker whose run was cut short is said so.
+//! What always holds: it says only what the record's numbers say: a percentile that did not change
+//! stayed, one that fell is said to have fallen, and a broker whose run was cut short is said so.
 
 use super::who::{self, Who};
 use super::{special, units};
 use crate::record::{BrokerRun, Ended, PhaseName, Run};
 
-/// Below this, a percentile is said to have stayed where it was; it is also the limit that Aplomb sets itself.
+/// Below this, a percentile is said to have stayed where it was; it is also the limit that Aplomb
+/// sets itself.
 pub(super) const STAYED: f64 = 1.5;
 
 /// A sentence or a few about all brokers of a run: about p99.9, or about their coming back.

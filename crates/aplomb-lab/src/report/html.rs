@@ -1,8 +1,9 @@
 //! Elements of HTML and SVG, escaped by construction.
 //!
-//! What always holds: the only text that is written as it is, is a constant of the program ([`Element::source`]); everything else, be it a
-//! thread's name, a stack, a log line or an attribute's value, is escaped, and characters that XML does not know are replaced. What comes out
-//! can be read as HTML and, if it begins with an `svg`, as XML.
+//! What always holds: the only text that is written as it is, is a constant of the program
+//! ([`Element::source`]); everything else, be it a thread's name, a stack, a log line or an
+//! attribute's value, is escaped, and characters that XML does not know are replaced. What comes
+//! out can be read as HTML and, if it begins with an `svg`, as XML.
 
 use std::fmt;
 
@@ -33,7 +34,8 @@ impl Element {
         self
     }
 
-    /// Sets an attribute to a length or a position, to a tenth of a unit: pictures are not drawn finer than that.
+    /// Sets an attribute to a length or a position, to a tenth of a unit: pictures are not drawn
+    /// finer than that.
     pub(super) fn at(self, name: &'static str, value: f64) -> Self {
         self.attr(name, Number(value))
     }

@@ -1,11 +1,17 @@
-//! Records told to people: a page a run, a page over many runs, a picture, tables, and a summary for a terminal.
+//! Records told to people: a page a run, a page over many runs, a picture, tables, and a summary
+//! for a terminal.
 //!
-//! What always holds: everything here but `files` is a pure function of records (see [`crate::record`]) and can be made again from their JSON. A page is one
-//! file: its style, its script and its pictures are in it, it asks for nothing from a network, and it can be read without scripts. Pictures
-//! are SVG, drawn here. Texts of a record are foreign and are escaped by the builder of elements (`html`), the only way to write one.
+//! What always holds: everything here but `files` is a pure function of records (see
+//! [`crate::record`]) and can be made again from their JSON. A page is one file: its style, its
+//! script and its pictures are in it, it asks for nothing from a network, and it can be read
+//! without scripts. Pictures are SVG, drawn here. Texts of a record are foreign and are escaped by
+//! the builder of elements (`html`), the only way to write one.
 //!
-//! Start at `page`, which puts a run's page together from one room a part: `headline`, `series`, `curve`, `timeline` (over `waits`), `evidence`,
-//! `device`; `special` has the words for a broker that was killed, and for records that are not everybody's. `compare`, `picture` and `markdown` stand on `comparison`; `terminal` alone has nothing of HTML; `files` reads and writes what the others make. `axes`, `units` and `who` are what all share.
+//! Start at `page`, which puts a run's page together from one room a part: `headline`, `series`,
+//! `curve`, `timeline` (over `waits`), `evidence`, `device`; `special` has the words for a broker
+//! that was killed, and for records that are not everybody's. `compare`, `picture` and `markdown`
+//! stand on `comparison`; `terminal` alone has nothing of HTML; `files` reads and writes what the
+//! others make. `axes`, `units` and `who` are what all share.
 
 mod axes;
 mod compare;

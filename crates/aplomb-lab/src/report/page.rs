@@ -1,6 +1,8 @@
-//! The page of one run: everything about it in one file, without a network, and readable without scripts.
+//! The page of one run: everything about it in one file, without a network, and readable without
+//! scripts.
 //!
-//! What always holds: a page follows from its record alone; a part for which the record has nothing is left out, and with it its heading.
+//! What always holds: a page follows from its record alone; a part for which the record has nothing
+//! is left out, and with it its heading.
 
 use super::axes::Scale;
 use super::curve;

@@ -1,6 +1,8 @@
-//! p99.9 before and during, one row an incident, as one picture: on the comparison's page, and as a file of its own for a README or a talk.
+//! p99.9 before and during, one row an incident, as one picture: on the comparison's page, and as a
+//! file of its own for a README or a talk.
 //!
-//! What always holds: the file brings its own style, for light and dark, and asks for nothing from outside.
+//! What always holds: the file brings its own style, for light and dark, and asks for nothing from
+//! outside.
 
 use super::axes::{self, Frame, Scale};
 use super::comparison::{Comparison, Entry, IncidentRow};

@@ -1,8 +1,10 @@
-//! Latency over time: one picture a broker, all on the same axes, and below it what was carried meanwhile.
+//! Latency over time: one picture a broker, all on the same axes, and below it what was carried
+//! meanwhile.
 //!
-//! What always holds: every picture of a run has the same scales, so that they can be laid side by side; a second without an acknowledgement is a
-//! gap, never a bridge. Each picture has its lines twice, on a logarithmic axis and on a linear one, and the style sheet shows one of them;
-//! nothing has to be drawn by a script.
+//! What always holds: every picture of a run has the same scales, so that they can be laid side by
+//! side; a second without an acknowledgement is a gap, never a bridge. Each picture has its lines
+//! twice, on a logarithmic axis and on a linear one, and the style sheet shows one of them; nothing
+//! has to be drawn by a script.
 
 use super::axes::{self, Frame, Scale};
 use super::html::{Element, Number, el};
@@ -201,7 +203,8 @@ fn told(second: &Second) -> String {
     text
 }
 
-/// What was carried: records acknowledged each second, and what the lagging consumer received, if there was one.
+/// What was carried: records acknowledged each second, and what the lagging consumer received, if
+/// there was one.
 pub(super) fn carried(run: &BrokerRun, who: &Who, scales: &Scales) -> Vec<Element> {
     let largest = |of: fn(&Second) -> u64| run.seconds.iter().map(of).max().unwrap_or(0);
     let failed: u64 = run.seconds.iter().map(|second| second.failed).sum();

@@ -1,6 +1,8 @@
-//! What is told of a run beside latencies, or in place of a factor: how a broker that was killed came back, and whose records are counted.
+//! What is told of a run beside latencies, or in place of a factor: how a broker that was killed
+//! came back, and whose records are counted.
 //!
-//! What always holds: the time for which a broker was away is never told as a factor of a latency, and what is missing is told before what is not.
+//! What always holds: the time for which a broker was away is never told as a factor of a latency,
+//! and what is missing is told before what is not.
 
 use super::units;
 use super::who::Who;
@@ -67,7 +69,8 @@ pub(super) fn counted(counted: &Counted) -> String {
     )
 }
 
-/// How long the machine itself stood still, before and during the disturbance; nothing of a record that does not know.
+/// How long the machine itself stood still, before and during the disturbance; nothing of a record
+/// that does not know.
 pub(super) fn machine(run: &BrokerRun) -> Option<String> {
     let standstill = run.machine_standstill.as_ref()?;
     let (calm, during) = (standstill.calm?, standstill.during?);
@@ -80,7 +83,8 @@ pub(super) fn machine(run: &BrokerRun) -> Option<String> {
     ))
 }
 
-/// The same of a machine on which nothing was run: what it is, how long it stood still (p99.9 and at most), and whether figures can be compared on it.
+/// The same of a machine on which nothing was run: what it is, how long it stood still (p99.9 and
+/// at most), and whether figures can be compared on it.
 #[must_use]
 pub fn idle_machine(machine: &Machine, idle: &Percentiles, steady: bool) -> String {
     let limit = units::time_us(MachineStandstill::STEADY_US);

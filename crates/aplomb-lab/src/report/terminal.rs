@@ -1,6 +1,8 @@
-//! The summary of a run for a terminal: the sentence, the figures, p99.9 as a line of bars, who waited where, and the verdicts.
+//! The summary of a run for a terminal: the sentence, the figures, p99.9 as a line of bars, who
+//! waited where, and the verdicts.
 //!
-//! What always holds: a line has no control character, whatever a thread or a log is called; it is readable without colours.
+//! What always holds: a line has no control character, whatever a thread or a log is called; it is
+//! readable without colours.
 
 use super::axes::Scale;
 use super::headline;
@@ -71,7 +73,8 @@ fn figures(run: &BrokerRun, who: &Who, width: usize) -> Vec<String> {
     lines
 }
 
-/// A bar a second; a second without an acknowledgement is a dot. Bars at the sides of the disturbance.
+/// A bar a second; a second without an acknowledgement is a dot. Bars at the sides of the
+/// disturbance.
 fn bars(run: &BrokerRun, scale: Scale) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let mut text = String::new();

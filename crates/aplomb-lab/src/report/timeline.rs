@@ -1,7 +1,7 @@
 //! Who waited, when and where: a row a thread, a mark a wait; and the stacks to read.
 //!
-//! What always holds: a mark leads to its stack by an ordinary link, which opens it without a script too; the time axis is that of the
-//! latencies above.
+//! What always holds: a mark leads to its stack by an ordinary link, which opens it without a
+//! script too; the time axis is that of the latencies above.
 
 use super::axes::{self, Frame, Scale};
 use super::html::{Element, Number, el};
@@ -15,7 +15,8 @@ const ROW: f64 = 37.0;
 /// The margins of the latencies' pictures.
 const FRAME: Frame = Frame { width: 580.0, height: 0.0, left: 74.0, right: 66.0, top: 8.0, bottom: 32.0 };
 
-/// One broker's threads and stacks. `number` tells its stacks from those of the page's other brokers.
+/// One broker's threads and stacks. `number` tells its stacks from those of the page's other
+/// brokers.
 pub(super) fn of(run: &BrokerRun, who: &Who, number: usize, time: Scale) -> Element {
     let waits = waits::folded(&run.stalls);
     let all = el("div").class(format_args!("waits {}", who.class)).child(el("h3").text(&who.name));

@@ -1,6 +1,7 @@
 //! Figures as people read them: two or three digits that matter, and a unit.
 //!
-//! What always holds: the same figure is written the same way on a page, in a picture, in a table and on a terminal.
+//! What always holds: the same figure is written the same way on a page, in a picture, in a table
+//! and on a terminal.
 
 /// A latency in microseconds: `640 µs`, `5.7 ms`, `848 ms`, `1.1 s`, `50 s`.
 pub(super) fn time(us: f64) -> String {

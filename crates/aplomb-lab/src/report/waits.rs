@@ -1,6 +1,7 @@
 //! Stalls put together: by thread, for a timeline, and by stack, for reading.
 //!
-//! What always holds: threads that answer requests come first; what is left out of a picture is counted ([`Waits::more_threads`]).
+//! What always holds: threads that answer requests come first; what is left out of a picture is
+//! counted ([`Waits::more_threads`]).
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,6 @@ pub(super) struct Waits<'a> {
 /// One thread's waits.
 #[derive(Debug)]
 pub(super) struct Thread<'a> {
-    /// Its name.
     pub(super) name: &'a str,
     /// What it is there for.
     pub(super) role: Role,
@@ -51,7 +51,6 @@ pub(super) struct WaitPlace<'a> {
     pub(super) count: u64,
     /// All of them, in milliseconds.
     pub(super) total_ms: f64,
-    /// The longest.
     pub(super) longest_ms: f64,
 }
 

@@ -1,8 +1,10 @@
 //! How the brokers of a run, or of many, are called and coloured.
 //!
-//! What always holds: a broker has the same colour in every picture of a page, Aplomb the same on all pages; two brokers of one name are told
-//! apart by their versions, and one with settings of its own has a star. Colours are classes (`b0`, `b1` ...) that the style sheet fills in, from a palette that most colour-blind people
-//! can tell apart (Okabe and Ito); no picture relies on colour alone.
+//! What always holds: a broker has the same colour in every picture of a page, Aplomb the same on
+//! all pages; two brokers of one name are told apart by their versions, and one with settings of
+//! its own has a star. Colours are classes (`b0`, `b1` ...) that the style sheet fills in, from a
+//! palette that most colour-blind people can tell apart (Okabe and Ito); no picture relies on
+//! colour alone.
 
 use crate::record::Broker;
 
@@ -59,7 +61,8 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     text.chars().take(most - 1).chain(['…']).collect()
 }
 
-/// The beginning and the end of a text that is too long: threads of a pool differ at their names' ends.
+/// The beginning and the end of a text that is too long: threads of a pool differ at their names'
+/// ends.
 pub(super) fn without_middle(text: &str, most: usize) -> String {
     let all: Vec<char> = text.chars().collect();
     if all.len() <= most {

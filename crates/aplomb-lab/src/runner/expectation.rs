@@ -1,7 +1,7 @@
 //! What a broker is expected to do in an incident, and whether it has.
 //!
-//! What always holds: how long something took is judged against the same broker's calm part of the same run, or not at all: a broker that is
-//! away has no factor.
+//! What always holds: how long something took is judged against the same broker's calm part of the
+//! same run, or not at all: a broker that is away has no factor.
 
 use crate::brokers::Kind;
 use crate::incidents::{Aim, Incident, Whom};
@@ -45,13 +45,15 @@ impl Findings<'_> {
 /// Whether a broker is expected to show what an incident is known by.
 pub(super) fn shows(incident: &Incident, kind: Kind, version: &str) -> bool {
     match incident.aim {
-        // Either broker says that it goes on without a directory; of somebody else's nobody knows the words.
+        // Either broker says that it goes on without a directory; of somebody else's nobody knows
+        // the words.
         Aim::OneDirectory => kind != Kind::External,
         Aim::Latency | Aim::Recovery => incident.hurts.includes(kind, version),
     }
 }
 
-/// Whether it is no surprise if it does: nothing is known of somebody else's broker, and some incidents come in some runs.
+/// Whether it is no surprise if it does: nothing is known of somebody else's broker, and some
+/// incidents come in some runs.
 pub(super) fn may_show(incident: &Incident, kind: Kind) -> bool {
     kind == Kind::External || kind == Kind::Kafka && incident.hurts == Whom::KafkaAtTimes
 }

@@ -1,7 +1,9 @@
-//! A broker that is killed in the middle of a run and started again: when that was, when it was back, and whether everything is there.
+//! A broker that is killed in the middle of a run and started again: when that was, when it was
+//! back, and whether everything is there.
 //!
-//! What always holds: the first acknowledgement counts from the new process on. What the old one had sent and a client had not read yet is
-//! read long before: the records are dropped from the page cache in between.
+//! What always holds: the first acknowledgement counts from the new process on. What the old one
+//! had sent and a client had not read yet is read long before: the records are dropped from the
+//! page cache in between.
 
 use std::time::Instant;
 
@@ -23,7 +25,8 @@ pub(super) struct Interruption {
 }
 
 impl Interruption {
-    /// Does what an incident does; looks at the threads of whichever process there is, and remembers when.
+    /// Does what an incident does; looks at the threads of whichever process there is, and
+    /// remembers when.
     pub(super) fn act(
         &mut self,
         action: &Action,
@@ -48,7 +51,8 @@ impl Interruption {
         Ok(())
     }
 
-    /// How the broker came back, if it was away. Reads everything back from it. `begin` is when measuring began.
+    /// How the broker came back, if it was away. Reads everything back from it. `begin` is when
+    /// measuring began.
     pub(super) fn account(
         &self,
         report: &Report,

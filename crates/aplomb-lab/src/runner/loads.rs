@@ -1,6 +1,8 @@
-//! The loads of a run: one that is counted, and, where a log directory is to be lost, one beside it to the partitions of that directory.
+//! The loads of a run: one that is counted, and, where a log directory is to be lost, one beside it
+//! to the partitions of that directory.
 //!
-//! What always holds: both together are as much as the plan has; the figures of a run are those of the counted one alone.
+//! What always holds: both together are as much as the plan has; the figures of a run are those of
+//! the counted one alone.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +20,8 @@ use crate::workload::{WorkloadError, new_topic};
 const CONNECTIONS: usize = 6;
 /// Partitions of the load's topic.
 const PARTITIONS: i32 = 8;
-/// How long answers are waited for at the end from a broker that was killed: it may still be on its way back.
+/// How long answers are waited for at the end from a broker that was killed: it may still be on its
+/// way back.
 const UNTIL_IT_IS_BACK: Duration = Duration::from_secs(60);
 /// How long answers are waited for that are not counted, and will not come.
 const NOT_LONG: Duration = Duration::from_secs(1);
@@ -44,7 +47,6 @@ pub(super) struct Outcome {
 }
 
 impl Loads {
-    /// Starts them.
     pub(super) fn start(incident: &Incident, plan: Plan, scene: &Scene) -> Result<Self, Trouble> {
         let address = scene.broker.address();
         let whole = Load {

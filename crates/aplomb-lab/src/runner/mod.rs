@@ -1,7 +1,8 @@
 //! Runs an incident against one broker after the other, and writes down what was seen.
 //!
-//! What always holds: a run ends with everything taken away, whether it completes, fails or is told to stop. The disturbance happens at the times at
-//! which it is due; who carries it out is never the one who measures. [`timeline`] is the course of one broker's run with its
+//! What always holds: a run ends with everything taken away, whether it completes, fails or is told
+//! to stop. The disturbance happens at the times at which it is due; who carries it out is never
+//! the one who measures. [`timeline`] is the course of one broker's run with its
 //! [`loads`] and, where the broker is killed, its [`interruption`]; [`account`] makes the record of it, with what was expected ([`expectation`]).
 
 mod account;
@@ -38,7 +39,7 @@ pub enum Choice {
     Aplomb(Option<PathBuf>),
     /// Somebody else's, on the slow disk of this name.
     External {
-        /// Who.
+        /// Where it answers, and its process.
         broker: External,
         /// The name that `aplomb lab disk create` was given.
         disk: String,
@@ -71,7 +72,7 @@ pub struct Plan {
     pub calm: Duration,
     /// The disturbance.
     pub during: Duration,
-    /// After it.
+    /// How long it is watched after the disturbance.
     pub after: Duration,
     /// Records a second.
     pub rate: u64,
@@ -90,8 +91,9 @@ impl Plan {
         history_divisor: 1,
     };
 
-    /// A quarter of that, for tests: enough to see who waits where, and too little to compare figures. The disturbance is longer than the five
-    /// seconds between two commits of ext4's journal, and has room for two freezes.
+    /// A quarter of that, for tests: enough to see who waits where, and too little to compare
+    /// figures. The disturbance is longer than the five seconds between two commits of ext4's
+    /// journal, and has room for two freezes.
     pub const SHORT: Self = Self {
         warm_up: Duration::from_secs(2),
         calm: Duration::from_secs(2),
@@ -135,7 +137,6 @@ pub enum LabError {
     /// The machine has not what it takes.
     #[error("{incident} cannot be run here: {why}")]
     Impossible {
-        /// Which incident.
         incident: &'static str,
         /// What is missing.
         why: String,
@@ -158,7 +159,8 @@ enum Trouble {
     Sampler(std::io::Error),
 }
 
-/// Runs `incident`. `tell` hears how it is getting on, a line at a time. When `stop` becomes true the run ends early, with an error, when all is taken away.
+/// Runs `incident`. `tell` hears how it is getting on, a line at a time. When `stop` becomes true
+/// the run ends early, with an error, when all is taken away.
 ///
 /// # Errors
 /// [`LabError`]; what goes wrong with one broker is in its part of the record.
@@ -194,8 +196,9 @@ pub fn run(
     Ok(run)
 }
 
-/// One broker's part, again while the machine stood still itself and there are attempts left. Whatever the broker did has no say in it; but a run that failed
-/// is told, whatever another has shown.
+/// One broker's part, again while the machine stood still itself and there are attempts left.
+/// Whatever the broker did has no say in it; but a run that failed is told, whatever another has
+/// shown.
 fn steady(
     incident: &Incident,
     options: &Options,
@@ -284,19 +287,19 @@ fn set(
 fn settings(incident: &Incident, plan: Plan) -> Settings {
     let mut settings: Settings = own(incident.settings);
     if plan.history_divisor > 1 {
-        // Less is old, so less of it may be kept in memory, or nothing of it would be read from the disk.
+        // Less is old, so less of it may be kept in memory, or nothing of it would be read from the
+        // disk.
         settings.push(("aplomb.tail.bytes".to_owned(), (64 << 20).to_string()));
     }
     settings
 }
 
-/// Owned pairs.
 fn own(pairs: &[(&str, &str)]) -> Settings {
     pairs.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
 
 impl Choice {
-    /// Its kind.
+    /// The product, whatever its version.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {

@@ -1,8 +1,9 @@
 //! A broker on its slow disk, and all that is done to the two of them.
 //!
-//! What always holds: dropping a scene takes everything away: the disk answers again first, so that nobody who is to end waits for it; then loads end,
-//! then the broker, then the disk. What would outlive a lab that is killed is put back by others: the broker dies by the kernel's hand, the disk with
-//! its owner, folders and settings by [`Undo`].
+//! What always holds: dropping a scene takes everything away: the disk answers again first, so that
+//! nobody who is to end waits for it; then loads end, then the broker, then the disk. What would
+//! outlive a lab that is killed is put back by others: the broker dies by the kernel's hand, the
+//! disk with its owner, folders and settings by [`Undo`].
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,10 +29,10 @@ const INDEXES: [&str; 3] = ["index", "timeindex", "txnindex"];
 /// Why a scene could not be set or an action not be done.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SceneError {
-    /// The disk.
+    /// The slow disk could not be made.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// The broker.
+    /// The broker could not be started.
     #[error(transparent)]
     Broker(#[from] BrokerError),
     /// A condition of the machine.
@@ -40,12 +41,12 @@ pub(super) enum SceneError {
     /// A load.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// A folder.
+    /// A directory could not be made.
     #[error("{}: {error}", path.display())]
     Folder {
-        /// Which.
+        /// The directory.
         path: PathBuf,
-        /// Why.
+        /// What the system said.
         error: std::io::Error,
     },
     /// A process that the lab has not started and was not told of.
@@ -54,7 +55,7 @@ pub(super) enum SceneError {
     /// A topic's setting.
     #[error("the settings of topic {topic}: {why}")]
     Settings {
-        /// Which.
+        /// The topic that was asked for.
         topic: String,
         /// Why not.
         why: String,
@@ -70,7 +71,8 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    /// Makes them: one on the disk where temporary files are, one in memory. `name` is nobody else's.
+    /// Makes them: one on the disk where temporary files are, one in memory. `name` is nobody
+    /// else's.
     ///
     /// # Errors
     /// When they cannot be made.
@@ -131,7 +133,7 @@ pub(super) struct Scene {
     allocation: Option<Background<()>>,
     /// The broker. It runs until the scene ends.
     pub broker: Box<dyn BrokerUnderTest>,
-    /// The disk.
+    /// The disk under the broker's log directories.
     pub disk: SlowDisk,
     _folders: Option<Folders>,
     /// What was done, in words.
@@ -225,7 +227,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Ends the disturbance: the disk answers as fast as it can, the machine is as it was, nobody disturbs any more. Does not wait for anybody.
+    /// Ends the disturbance: the disk answers as fast as it can, the machine is as it was, nobody
+    /// disturbs any more. Does not wait for anybody.
     ///
     /// # Errors
     /// When the disk has gone.
@@ -252,7 +255,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Waits for the end of those who disturbed, after [`Self::calm`]. Returns what the lagging consumer received.
+    /// Waits for the end of those who disturbed, after [`Self::calm`]. Returns what the lagging
+    /// consumer received.
     #[must_use]
     pub(super) fn gather(&mut self) -> Vec<Arrived> {
         let Disturbances { lagging, asking, neighbour, dirty, squeeze, filled: _ } =

@@ -27,7 +27,8 @@ use crate::workload::lagging::Arrived;
 
 /// How often the course looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(10);
-/// Between the writing of old records and what follows: brokers that write in the background have done so.
+/// Between the writing of old records and what follows: brokers that write in the background have
+/// done so.
 const SETTLE: Duration = Duration::from_secs(2);
 
 /// What a run has left in the hands of who measured.
@@ -41,7 +42,8 @@ pub(super) struct Course {
     /// How late the machine was, from the beginning of measuring on.
     pub(super) beats: Beats,
     pub(super) arrived: Vec<Arrived>,
-    /// The broker's own; those of the disturbance's end in place of the run's, if it says nothing any more then.
+    /// The broker's own; those of the disturbance's end in place of the run's, if it says nothing
+    /// any more then.
     pub(super) numbers: Readings,
     /// By phase: calm, during, after.
     pub(super) device: [PerOperation<ServiceTimes>; 3],
@@ -107,7 +109,6 @@ fn write_history(
 /// Loads that run, and what is to be measured by.
 struct UnderLoad {
     loads: Loads,
-    /// From when.
     begin: Instant,
     /// Of the broker's threads.
     names: HashMap<u32, String>,

@@ -1,7 +1,9 @@
-//! How the disk behaves: which requests fail, which wait and how long, what a freeze holds back, and what the schedule says comes next.
+//! How the disk behaves: which requests fail, which wait and how long, what a freeze holds back,
+//! and what the schedule says comes next.
 //!
-//! What always holds: it knows no clock and no kernel; every answer that is handed in comes out exactly once, and while the disk is frozen
-//! none does. `T` is the answer that is held; the daemon's are FUSE replies.
+//! What always holds: it knows no clock and no kernel; every answer that is handed in comes out
+//! exactly once, and while the disk is frozen none does. `T` is the answer that is held; the
+//! daemon's are FUSE replies.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -27,7 +29,7 @@ pub(super) struct Ticket {
 /// Requests that are in the device at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AtOnce {
-    /// Now.
+    /// Operations that wait at this moment.
     pub now: u64,
     /// The most there were since this operation's delay was last changed.
     pub most: u64,
@@ -75,7 +77,8 @@ impl<T> Behaviour<T> {
         Ticket { operation, arrived: now, due: now + delay, fails: self.failing[operation] }
     }
 
-    /// The answer to a request is there. Gives it back if it can go at once, and otherwise keeps it until [`Self::due`].
+    /// The answer to a request is there. Gives it back if it can go at once, and otherwise keeps it
+    /// until [`Self::due`].
     pub(super) fn answer(&mut self, ticket: Ticket, answer: T, now: Instant) -> Option<T> {
         if self.frozen_since.is_none() && ticket.due <= now {
             self.leave(ticket, now);
@@ -86,7 +89,8 @@ impl<T> Behaviour<T> {
         None
     }
 
-    /// Does what the schedule has for this moment; then an answer whose time has come, if there is one.
+    /// Does what the schedule has for this moment; then an answer whose time has come, if there is
+    /// one.
     pub(super) fn due(&mut self, now: Instant) -> Option<T> {
         while let Some((_, change)) = self.plan.pop_front_if(|(at, _)| *at <= now) {
             self.change(change, now);

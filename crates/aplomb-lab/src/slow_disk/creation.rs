@@ -1,4 +1,5 @@
-//! How a disk comes to be: what can be checked is checked first, then its directory is made, then its daemon does the rest.
+//! How a disk comes to be: what can be checked is checked first, then its directory is made, then
+//! its daemon does the rest.
 
 use std::fs::{self, File};
 use std::io;

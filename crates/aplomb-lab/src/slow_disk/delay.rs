@@ -6,14 +6,15 @@ use std::time::Duration;
 use aplomb_model::SplitMix64;
 use serde::{Deserialize, Serialize};
 
-/// What is added to the time that requests of one kind take. They wait side by side, not in a line: 64 reads at once that are delayed by
-/// 100 ms take 100 ms.
+/// What is added to the time that requests of one kind take. They wait side by side, not in a line:
+/// 64 reads at once that are delayed by 100 ms take 100 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Delay {
-    /// Milliseconds.
+    /// What is added to each operation.
     pub milliseconds: u64,
-    /// A delay is up to this much shorter or longer, in milliseconds, equally likely anywhere between; never below nothing.
+    /// A delay is up to this much shorter or longer, in milliseconds, equally likely anywhere
+    /// between; never below nothing.
     #[serde(default)]
     pub jitter_milliseconds: u64,
     /// 1 delays every request; 10 every tenth, and the others are not delayed. 0 is taken as 1.

@@ -27,7 +27,7 @@ pub enum DiskError {
     /// Nothing can be mounted there.
     #[error("nothing can be mounted at {}: {why}", path.display())]
     MountPoint {
-        /// Where.
+        /// The file or directory.
         path: PathBuf,
         /// Why not.
         why: String,
@@ -51,7 +51,7 @@ pub enum DiskError {
     /// The disk cannot be taken away.
     #[error("what disk {name} has left cannot be cleared: {why}")]
     Stuck {
-        /// Its name.
+        /// The disk that does not run.
         name: String,
         /// Why not.
         why: String,

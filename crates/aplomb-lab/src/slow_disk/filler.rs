@@ -15,8 +15,8 @@ fn file(mount: &Path) -> PathBuf {
     mount.join(".aplomb-lab-filler")
 }
 
-/// Leaves `leave_bytes` on the filesystem for those who are not root, about a block more or less. An earlier filler grows; it does not shrink.
-/// Returns its size in bytes.
+/// Leaves `leave_bytes` on the filesystem for those who are not root, about a block more or less.
+/// An earlier filler grows; it does not shrink. Returns its size in bytes.
 pub(super) fn fill(mount: &Path, leave_bytes: u64) -> io::Result<u64> {
     let filler = OpenOptions::new().write(true).create(true).truncate(false).open(file(mount))?;
     let mut most = u64::MAX;

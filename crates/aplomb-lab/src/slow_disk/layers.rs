@@ -1,8 +1,11 @@
-//! The layers between the daemon's file and the mounted filesystem, put up and taken down: FUSE file, loop device, filesystem, mount.
+//! The layers between the daemon's file and the mounted filesystem, put up and taken down: FUSE
+//! file, loop device, filesystem, mount.
 //!
-//! What always holds: everything that can wait for the disk is done by another program. A thread of the daemon that waits in the kernel for the
-//! disk that it serves could not even be killed: the kernel ends requests without an answer only when the last of its threads is gone.
-//! What there is to take down is read from the kernel's own tables, so that it is found whoever died at which moment.
+//! What always holds: everything that can wait for the disk is done by another program. A thread of
+//! the daemon that waits in the kernel for the disk that it serves could not even be killed: the
+//! kernel ends requests without an answer only when the last of its threads is gone. What there is
+//! to take down is read from the kernel's own tables, so that it is found whoever died at which
+//! moment.
 
 use std::fs;
 use std::io;
@@ -18,7 +21,8 @@ use super::{Cache, Filesystem};
 /// For how long a program may work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long whoever still has a file open on the disk is given to close it, before the mount is taken from under its feet.
+/// How long whoever still has a file open on the disk is given to close it, before the mount is
+/// taken from under its feet.
 const COURTESY: Duration = Duration::from_secs(2);
 
 const TURN: Duration = Duration::from_millis(20);
@@ -102,7 +106,8 @@ pub(crate) fn wait_until<T>(patience: Duration, mut ask: impl FnMut() -> Option<
     }
 }
 
-/// Makes a loop device of the file, with direct I/O: without it requests would go one by one, and through a page cache of their own.
+/// Makes a loop device of the file, with direct I/O: without it requests would go one by one, and
+/// through a page cache of their own.
 pub(super) fn attach(device: &Path) -> Result<PathBuf, LayerError> {
     let flags = ["--find", "--show", "--direct-io=on"].map(Path::new);
     run("losetup", &[&flags[..], &[device]].concat()).map(PathBuf::from)
@@ -117,8 +122,8 @@ pub(super) fn set_cache(device: &Path, cache: Cache) -> Result<(), LayerError> {
     set(device, "write_cache", words)
 }
 
-/// Has the kernel read ahead as far as it does on other disks. Of loop devices it thinks better, and then who reads one after the other waits twenty times more
-/// seldom than on a real one.
+/// Has the kernel read ahead as far as it does on other disks. Of loop devices it thinks better,
+/// and then who reads one after the other waits twenty times more seldom than on a real one.
 pub(super) fn set_read_ahead(device: &Path) -> Result<(), LayerError> {
     set(device, "read_ahead_kb", "128")
 }
@@ -128,7 +133,8 @@ fn set(device: &Path, what: &str, value: &str) -> Result<(), LayerError> {
     fs::write(&path, value).map_err(|why| LayerError::Io { path, why })
 }
 
-/// Makes a filesystem, whole: nothing is left for later, which would be work of the disk's in the midst of a measurement.
+/// Makes a filesystem, whole: nothing is left for later, which would be work of the disk's in the
+/// midst of a measurement.
 pub(super) fn make(filesystem: Filesystem, device: &Path) -> Result<(), LayerError> {
     let options: &[&str] = match filesystem {
         Filesystem::Xfs => &["-q", "-f"],
@@ -138,19 +144,19 @@ pub(super) fn make(filesystem: Filesystem, device: &Path) -> Result<(), LayerErr
     run(maker(filesystem), &args).map(drop)
 }
 
-/// Mounts it.
 pub(super) fn mount(device: &Path, at: &Path) -> Result<(), LayerError> {
     run("mount", &[device, at]).map(drop)
 }
 
-/// Has XFS take back what it has set aside behind the ends of files: as much again as a file has that is being appended to, so that its writer
-/// would not notice for long that the disk is full.
+/// Has XFS take back what it has set aside behind the ends of files: as much again as a file has
+/// that is being appended to, so that its writer would not notice for long that the disk is full.
 pub(super) fn give_back(mount: &Path) -> Result<(), LayerError> {
     run("xfs_spaceman", &[Path::new("-c"), Path::new("prealloc -s"), mount]).map(drop)
 }
 
-/// Takes away everything there is of a disk. Says whether somebody still uses its filesystem, who gets I/O errors when the daemon ends. Only
-/// for the holder of the place's lock, when nothing is held back any more or no daemon lives.
+/// Takes away everything there is of a disk. Says whether somebody still uses its filesystem, who
+/// gets I/O errors when the daemon ends. Only for the holder of the place's lock, when nothing is
+/// held back any more or no daemon lives.
 pub(super) fn clear(place: &Place) -> Result<bool, LayerError> {
     let in_use = take_down(place)?;
     // Without settings nothing was mounted yet.
@@ -187,7 +193,8 @@ pub(super) fn is_mount_point(path: &Path) -> Result<bool, LayerError> {
     Ok(mounts()?.iter().any(|mount| mount.at == path))
 }
 
-/// Unmounts; after the time of courtesy also what is in use, which is then out of sight, and gone with its last user.
+/// Unmounts; after the time of courtesy also what is in use, which is then out of sight, and gone
+/// with its last user.
 fn unmount_all(courtesy: Duration, ours: impl Fn(&Mount) -> bool) -> Result<(), LayerError> {
     let began = Instant::now();
     // The last that was mounted covers the others.

@@ -1,10 +1,13 @@
-//! A slow disk: a block device with a real filesystem on it, whose reads, writes and flushes can be delayed, frozen and failed at will.
+//! A slow disk: a block device with a real filesystem on it, whose reads, writes and flushes can be
+//! delayed, frozen and failed at will.
 //!
-//! From the top: the filesystem (ext4 or XFS, the kernel's own); a loop device with direct I/O; one file of a FUSE filesystem; the [`daemon`],
-//! which keeps the bytes in memory and answers each request when its time has come (`behaviour`). Every disk has a name, by which any process
-//! of root reaches it.
+//! From the top: the filesystem (ext4 or XFS, the kernel's own); a loop device with direct I/O; one
+//! file of a FUSE filesystem; the [`daemon`], which keeps the bytes in memory and answers each
+//! request when its time has come (`behaviour`). Every disk has a name, by which any process of
+//! root reaches it.
 //!
-//! What always holds: a disk with an owner goes when the owner goes, killed or not; whatever a killed daemon leaves is cleared by the next
+//! What always holds: a disk with an owner goes when the owner goes, killed or not; whatever a
+//! killed daemon leaves is cleared by the next
 //! [`SlowDisk::create`], [`destroy`] or [`list`]. Nobody waits for a disk who could be the one to answer for it.
 
 mod behaviour;
@@ -45,13 +48,16 @@ pub(crate) use layers::wait_until;
 use place::Place;
 use protocol::{Answer, Request};
 
-/// A daemon that does not listen is just beginning, or just ending; a killed one has its lock until the kernel has ended its last thread.
+/// A daemon that does not listen is just beginning, or just ending; a killed one has its lock until
+/// the kernel has ended its last thread.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// For how long it may take to take everything away: to write back what is dirty, and to wait for those who still use it.
+/// For how long it may take to take everything away: to write back what is dirty, and to wait for
+/// those who still use it.
 const PATIENCE_AT_THE_END: Duration = Duration::from_secs(90);
 
-/// A slow disk. One that this process has made goes with this value; one that was found by its name stays.
+/// A slow disk. One that this process has made goes with this value; one that was found by its name
+/// stays.
 #[derive(Debug)]
 pub struct SlowDisk {
     place: Place,
@@ -64,7 +70,8 @@ pub struct SlowDisk {
 }
 
 impl SlowDisk {
-    /// Makes a disk with a filesystem on it and mounts that: a second or less. Clears before what killed daemons have left.
+    /// Makes a disk with a filesystem on it and mounts that: a second or less. Clears before what
+    /// killed daemons have left.
     pub fn create(options: &DiskOptions) -> Result<Self, DiskError> {
         check_rights()?;
         let place = named(&options.name)?;
@@ -83,7 +90,8 @@ impl SlowDisk {
         let (daemon, status) = match made {
             Ok(made) => made,
             Err(why) => {
-                // The daemon has cleared up if it could; if it never ran or was killed, the lock is free.
+                // The daemon has cleared up if it could; if it never ran or was killed, the lock is
+                // free.
                 clear_if_dead(&place)?;
                 return Err(why);
             }
@@ -101,7 +109,7 @@ impl SlowDisk {
         Ok(Self { place, mount: status.mount, device: status.device, daemon: None, told })
     }
 
-    /// Its name.
+    /// What the disk is called on the command line.
     pub fn name(&self) -> &str {
         self.place.name()
     }
@@ -151,8 +159,9 @@ impl SlowDisk {
         self.done(&Request::Schedule(schedule))
     }
 
-    /// Fills the filesystem with a file but for so many bytes, about a block more or less; returns the file's size in bytes. Files that are being
-    /// appended to keep nothing that was set aside for them. It takes as long as the disk takes for what is written of that: some metadata.
+    /// Fills the filesystem with a file but for so many bytes, about a block more or less; returns
+    /// the file's size in bytes. Files that are being appended to keep nothing that was set aside
+    /// for them. It takes as long as the disk takes for what is written of that: some metadata.
     pub fn fill(&self, leave_bytes: u64) -> Result<u64, DiskError> {
         let fill =
             || filler::fill(&self.mount, leave_bytes).map_err(|why| DiskError::NotFilled(why.to_string()));
@@ -175,7 +184,8 @@ impl SlowDisk {
         status_of(&self.place)
     }
 
-    /// How long requests took that were answered since this was last asked of this value, or since it was made.
+    /// How long requests took that were answered since this was last asked of this value, or since
+    /// it was made.
     pub fn service_times(&self) -> Result<PerOperation<ServiceTimes>, DiskError> {
         let now = self.status()?.service_times;
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -189,8 +199,8 @@ impl SlowDisk {
         self.daemon = None;
     }
 
-    /// Takes the disk away: it lets go of all it holds back, is unmounted, and nothing is left of it. Says whether somebody still had files open
-    /// there, who gets I/O errors from now on.
+    /// Takes the disk away: it lets go of all it holds back, is unmounted, and nothing is left of
+    /// it. Says whether somebody still had files open there, who gets I/O errors from now on.
     pub fn destroy(mut self) -> Result<bool, DiskError> {
         self.end()
     }
@@ -221,7 +231,8 @@ impl Drop for SlowDisk {
     }
 }
 
-/// Takes a disk away, or what is left of it. Says whether somebody still had files open there, who gets I/O errors from now on.
+/// Takes a disk away, or what is left of it. Says whether somebody still had files open there, who
+/// gets I/O errors from now on.
 pub fn destroy(name: &str) -> Result<bool, DiskError> {
     check_rights()?;
     let place = named(name)?;
@@ -231,7 +242,8 @@ pub fn destroy(name: &str) -> Result<bool, DiskError> {
     let gone = || match ask(&place, &Request::Destroy, PATIENCE_AT_THE_END) {
         Ok(Answer::Destroyed { in_use }) => Some(Ok(in_use)),
         Ok(other) => Some(Err(unexpected(other))),
-        // Killed; or just beginning, or just ending, and then it lives and there will be something else to find.
+        // Killed; or just beginning, or just ending, and then it lives and there will be something
+        // else to find.
         Err(DiskError::Gone(_) | DiskError::Unknown(_)) => clear_if_dead(&place).transpose(),
         Err(other) => Some(Err(other)),
     };
@@ -268,7 +280,8 @@ fn claim(place: &Place) -> Result<Option<File>, DiskError> {
     place.claim().map_err(io_error("the runtime directory cannot be used"))
 }
 
-/// Clears what a daemon has left that was killed. Nothing if it lives; otherwise whether somebody still had files open there.
+/// Clears what a daemon has left that was killed. Nothing if it lives; otherwise whether somebody
+/// still had files open there.
 fn clear_if_dead(place: &Place) -> Result<Option<bool>, DiskError> {
     let Some(_lock) = claim(place)? else { return Ok(None) };
     let stuck = |why: LayerError| DiskError::Stuck { name: place.name().to_owned(), why: why.to_string() };

@@ -1,6 +1,7 @@
 //! What a device is asked to do, and a value for each of these.
 //!
-//! What always holds: trimming and writing zeros count as writes, since that is what they are to who waits for them.
+//! What always holds: trimming and writing zeros count as writes, since that is what they are to
+//! who waits for them.
 
 use std::fmt;
 use std::ops::{Index, IndexMut};
@@ -20,7 +21,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All there are.
+    /// The three kinds, in the order in which pages show them.
     pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Flush];
 
     /// `read`, `write` or `flush`.
@@ -47,11 +48,11 @@ impl fmt::Display for Operation {
 /// One value for each operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PerOperation<T> {
-    /// Of reads.
+    /// The one for reads.
     pub read: T,
-    /// Of writes.
+    /// The one for writes.
     pub write: T,
-    /// Of flushes.
+    /// The one for cache flushes.
     pub flush: T,
 }
 

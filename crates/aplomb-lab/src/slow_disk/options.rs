@@ -14,8 +14,8 @@ pub struct DiskOptions {
     pub size_bytes: u64,
     /// What is made on it.
     pub filesystem: Filesystem,
-    /// Where it is mounted: an empty directory, which is made if it is not there, and then goes with the disk. Without one it is a directory
-    /// below `/run/aplomb-lab`.
+    /// Where it is mounted: an empty directory, which is made if it is not there, and then goes
+    /// with the disk. Without one it is a directory below `/run/aplomb-lab`.
     pub mount: Option<PathBuf>,
     /// Where the bytes are.
     pub backing: Backing,
@@ -46,9 +46,9 @@ impl Default for DiskOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Filesystem {
-    /// XFS.
+    /// Made by `mkfs.xfs`.
     Xfs,
-    /// ext4.
+    /// Made by `mkfs.ext4`.
     Ext4,
 }
 
@@ -68,7 +68,8 @@ impl Filesystem {
 pub enum Backing {
     /// In memory: no other disk is felt, and nothing counts as dirty twice.
     Memory,
-    /// In a file without a name in this directory, for disks that are larger than memory. How slow that is comes on top.
+    /// In a file without a name in this directory, for disks that are larger than memory. How slow
+    /// that is comes on top.
     Directory(PathBuf),
 }
 
@@ -76,9 +77,10 @@ pub enum Backing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cache {
-    /// It has a cache that the kernel has to flush. A loop device takes nothing else while it flushes, so that a delay of flushes is one of
-    /// reads and writes beside them too.
+    /// It has a cache that the kernel has to flush. A loop device takes nothing else while it
+    /// flushes, so that a delay of flushes is one of reads and writes beside them too.
     WriteBack,
-    /// What is written is safe: no flushes come. A sync takes as long as its writes, and requests stay independent.
+    /// What is written is safe: no flushes come. A sync takes as long as its writes, and requests
+    /// stay independent.
     WriteThrough,
 }

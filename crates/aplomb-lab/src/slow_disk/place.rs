@@ -1,7 +1,9 @@
-//! Where a disk's traces are: names, files of the runtime directory, and the lock that says whether its daemon lives.
+//! Where a disk's traces are: names, files of the runtime directory, and the lock that says whether
+//! its daemon lives.
 //!
-//! What always holds: whoever has the lock of a name is the only one to make or remove anything of that name. A daemon has it on its standard
-//! input from before its first instruction until the kernel has ended it; so a lock that can be had is proof that there is no daemon.
+//! What always holds: whoever has the lock of a name is the only one to make or remove anything of
+//! that name. A daemon has it on its standard input from before its first instruction until the
+//! kernel has ended it; so a lock that can be had is proof that there is no daemon.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -108,7 +110,8 @@ impl Place {
         File::create_new(self.device()).map(drop)
     }
 
-    /// Removes the directory and, last, the lock's file. Only for the holder of the lock, when nothing is mounted here any more.
+    /// Removes the directory and, last, the lock's file. Only for the holder of the lock, when
+    /// nothing is mounted here any more.
     pub(super) fn remove(&self) -> io::Result<()> {
         for file in [self.device(), self.socket(), self.settings(), self.log()] {
             unless_missing(fs::remove_file(file))?;

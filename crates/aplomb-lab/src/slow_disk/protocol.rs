@@ -1,4 +1,5 @@
-//! What is said to a disk's daemon and by it, over a Unix socket: one line of JSON there, one line back, and the connection ends.
+//! What is said to a disk's daemon and by it, over a Unix socket: one line of JSON there, one line
+//! back, and the connection ends.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
@@ -43,9 +44,9 @@ pub(super) enum Answer {
 /// What a disk is, and what goes on in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// Its name.
+    /// What the disk is called on the command line.
     pub name: String,
-    /// Its size.
+    /// Capacity of the block device.
     pub size_bytes: u64,
     /// The kernel's filesystem on it.
     pub filesystem: Filesystem,
@@ -83,7 +84,8 @@ pub(super) fn say(to: &mut impl Write, what: &impl Serialize) -> io::Result<()> 
     to.flush()
 }
 
-/// Reads a line. What is not one, or not understood, is an error of the kind `InvalidData`; the end before a line `UnexpectedEof`.
+/// Reads a line. What is not one, or not understood, is an error of the kind `InvalidData`; the end
+/// before a line `UnexpectedEof`.
 pub(super) fn hear<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
     let mut line = Vec::new();
     BufReader::new(from.take(LONGEST_LINE)).read_until(b'\n', &mut line)?;

@@ -1,4 +1,5 @@
-//! How long the device really took: histograms of the time from a request's arrival to its answer, delays and freezes included.
+//! How long the device really took: histograms of the time from a request's arrival to its answer,
+//! delays and freezes included.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -45,7 +46,8 @@ impl Recorder {
 /// Service times of one kind of request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceTimes {
-    /// In rising order; without those in which there is nothing. The times of a bucket are within 1 %.
+    /// In rising order; without those in which there is nothing. The times of a bucket are within 1
+    /// %.
     pub buckets: Vec<Bucket>,
 }
 
@@ -55,7 +57,8 @@ impl ServiceTimes {
         self.buckets.iter().map(|bucket| bucket.count).sum()
     }
 
-    /// The time in microseconds within which this share (0 to 1) of the requests was answered; nothing without requests.
+    /// The time in microseconds within which this share (0 to 1) of the requests was answered;
+    /// nothing without requests.
     pub fn quantile_us(&self, share: f64) -> Option<u64> {
         let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil();
         let mut seen = 0;

@@ -1,5 +1,5 @@
-//! What a disk's daemon is started for: a file in the disk's directory, written by who starts it, and read by the daemon and by who clears up
-//! after one that was killed.
+//! What a disk's daemon is started for: a file in the disk's directory, written by who starts it,
+//! and read by the daemon and by who clears up after one that was killed.
 
 use std::fs;
 use std::io;

@@ -1,5 +1,6 @@
-//! Makes a JVM allocate, so that its collector runs several times a minute: batches that are larger than their topic takes. A broker has to read each
-//! whole into memory to refuse it, and nothing reaches a disk.
+//! Makes a JVM allocate, so that its collector runs several times a minute: batches that are larger
+//! than their topic takes. A broker has to read each whole into memory to refuse it, and nothing
+//! reaches a disk.
 
 use std::time::Duration;
 
@@ -7,7 +8,8 @@ use aplomb_bench::{ProducerSpec, Spec, Workload};
 
 use super::{Background, WorkloadError, go_on, new_topic};
 
-/// Bytes of a batch: below half of a region of G1 with a heap of 1 GiB, so that it is an allocation like others.
+/// Bytes of a batch: below half of a region of G1 with a heap of 1 GiB, so that it is an allocation
+/// like others.
 const BATCH: usize = 256 * 1024;
 
 /// Starts to send `bytes_per_second` that are refused.

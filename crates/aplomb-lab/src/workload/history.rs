@@ -16,7 +16,7 @@ const RATE: u64 = 64 << 20;
 pub struct History {
     /// Its name.
     pub topic: String,
-    /// Its partitions.
+    /// How many partitions the topic has.
     pub partitions: i32,
     /// Its settings.
     pub configs: Vec<(String, String)>,

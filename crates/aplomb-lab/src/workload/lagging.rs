@@ -1,7 +1,9 @@
-//! A consumer that has fallen behind: it reads a topic from the beginning, again and again, for the whole time.
+//! A consumer that has fallen behind: it reads a topic from the beginning, again and again, for the
+//! whole time.
 //!
-//! It takes 100 MB a second where it gets them, and gives way to others for a processor: what is to be seen is who waits for a disk. Without both
-//! it takes all that a machine with two processors has, and then everybody waits for those.
+//! It takes 100 MB a second where it gets them, and gives way to others for a processor: what is to
+//! be seen is who waits for a disk. Without both it takes all that a machine with two processors
+//! has, and then everybody waits for those.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,7 +14,8 @@ use crate::clock::wall_ms;
 
 use super::{Background, WorkloadError, go_on};
 
-/// Between two readings: a topic that is read in no time is not read in a loop that does nothing else.
+/// Between two readings: a topic that is read in no time is not read in a loop that does nothing
+/// else.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Bytes it asks for at a time.
@@ -31,8 +34,8 @@ pub(crate) struct Arrived {
     pub bytes: u64,
 }
 
-/// Starts to read `topic`. What it gives back is what arrived, by seconds. `before_each` is called before
-/// each reading: it makes the topic cold again.
+/// Starts to read `topic`. What it gives back is what arrived, by seconds. `before_each` is called
+/// before each reading: it makes the topic cold again.
 pub(crate) fn start(
     address: &str,
     topic: &str,
@@ -64,7 +67,8 @@ pub(crate) fn start(
         let until = wall_ms() + i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
         while !stop.load(Ordering::Relaxed) && wall_ms() < until {
             before_each();
-            // A broker that lets no client in at present is asked again; a consumer comes back, too.
+            // A broker that lets no client in at present is asked again; a consumer comes back,
+            // too.
             if let Ok(report) = aplomb_bench::run(&spec, &mut |_| go_on(stop)) {
                 arrived.extend(by_second(&report));
             } else {

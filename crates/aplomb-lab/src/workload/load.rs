@@ -1,7 +1,8 @@
 //! The main load: open-loop producers on several connections, and a consumer at the log's end.
 //!
-//! Clients have machines of their own, where they wait for no processor of the broker's. Here they share them with it, so they go first: what they measure is then
-//! how long the broker kept them waiting, and not how long its helpers kept them from looking.
+//! Clients have machines of their own, where they wait for no processor of the broker's. Here they
+//! share them with it, so they go first: what they measure is then how long the broker kept them
+//! waiting, and not how long its helpers kept them from looking.
 
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
@@ -22,11 +23,12 @@ const BEGINNING: Duration = Duration::from_secs(60);
 pub(crate) struct Load {
     /// The topic; it is made if it is not there.
     pub topic: String,
-    /// Its partitions.
+    /// How many partitions the topic has.
     pub partitions: i32,
     /// Its settings.
     pub configs: Vec<(String, String)>,
-    /// How many different keys its records have, each as likely as any other; `None` for records without keys.
+    /// How many different keys its records have, each as likely as any other; `None` for records
+    /// without keys.
     pub keys: Option<u64>,
     /// Records a second.
     pub rate: u64,
@@ -107,7 +109,8 @@ impl Load {
 }
 
 impl RunningLoad {
-    /// The moment from which it is measured, which is still to come; `None` if the load has ended before, of which [`Self::finish`] has the reason.
+    /// The moment from which it is measured, which is still to come; `None` if the load has ended
+    /// before, of which [`Self::finish`] has the reason.
     #[must_use]
     pub(crate) fn measured_from(&self) -> Option<Instant> {
         self.begun.recv_timeout(BEGINNING).ok()

@@ -1,6 +1,7 @@
 //! Clients that ask for offsets by timestamp, one request after the other, all over a topic's time.
 //!
-//! A broker that keeps its indexes in mapped files reads them, page by page, in the thread that answers.
+//! A broker that keeps its indexes in mapped files reads them, page by page, in the thread that
+//! answers.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -18,9 +19,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Lookups {
-    /// The topic.
+    /// The topic whose timestamps are looked up.
     pub topic: String,
-    /// Its partitions.
+    /// How many partitions the topic has.
     pub partitions: i32,
     /// The first and the last time that is asked for, in milliseconds since 1970.
     pub times: (i64, i64),

@@ -1,8 +1,11 @@
-//! What is asked of a broker while its disk is disturbed. All records come from and go to the generator of `aplomb bench`.
+//! What is asked of a broker while its disk is disturbed. All records come from and go to the
+//! generator of `aplomb bench`.
 //!
-//! What always holds: every load is a thread that ends when it is told to and at the latest when its time is over; dropping it ends it. The main load
-//! is open loop ([`load`]); beside it there are those who read from the beginning ([`lagging`]), ask for offsets by time ([`lookups`]), and have a
-//! JVM allocate ([`allocation`]). [`history`] writes what is old before the run begins, [`neighbour`] keeps a filesystem's journal busy,
+//! What always holds: every load is a thread that ends when it is told to and at the latest when
+//! its time is over; dropping it ends it. The main load is open loop ([`load`]); beside it there
+//! are those who read from the beginning ([`lagging`]), ask for offsets by time ([`lookups`]), and
+//! have a JVM allocate ([`allocation`]). [`history`] writes what is old before the run begins,
+//! [`neighbour`] keeps a filesystem's journal busy,
 //! [`placement`] finds the partitions that are on the slow disk.
 
 pub(crate) mod allocation;
@@ -29,7 +32,7 @@ pub enum WorkloadError {
     Bench {
         /// Which load.
         what: &'static str,
-        /// Why.
+        /// What the client said.
         error: BenchError,
     },
     /// There is no thread for it, or its file cannot be written.
@@ -37,13 +40,13 @@ pub enum WorkloadError {
     System {
         /// Which load.
         what: &'static str,
-        /// Why.
+        /// What the system said.
         error: io::Error,
     },
     /// Records that were to be old were not all taken.
     #[error("of {wanted} records for topic {topic}, {acknowledged} were acknowledged: {errors}")]
     NotWritten {
-        /// The topic.
+        /// The topic that could not be made or written.
         topic: String,
         /// How many there were.
         wanted: u64,
@@ -57,7 +60,7 @@ pub enum WorkloadError {
         "all partitions of topic {topic} are on one side: this incident needs a broker with two log directories, one on the slow disk and one elsewhere"
     )]
     OneSide {
-        /// The topic.
+        /// The topic that is not there.
         topic: String,
     },
 }

@@ -1,6 +1,8 @@
-//! Somebody else on the same filesystem, who keeps its journal committing: appends a little and syncs, or makes an empty file, syncs and removes it.
+//! Somebody else on the same filesystem, who keeps its journal committing: appends a little and
+//! syncs, or makes an empty file, syncs and removes it.
 //!
-//! What has no data of its own gets further when the device is frozen: the commit begins at once, and holds the blocks that others want to change.
+//! What has no data of its own gets further when the device is frozen: the commit begins at once,
+//! and holds the blocks that others want to change.
 
 use std::fs::File;
 use std::io::Write as _;

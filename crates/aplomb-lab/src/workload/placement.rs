@@ -1,4 +1,5 @@
-//! Which partitions of a topic are on the slow disk, and which are not: by the broker's own account of its log directories.
+//! Which partitions of a topic are on the slow disk, and which are not: by the broker's own account
+//! of its log directories.
 
 use std::path::Path;
 
@@ -26,7 +27,8 @@ pub(crate) struct Placement {
 /// Makes the topic if it is not there, and finds its partitions.
 ///
 /// # Errors
-/// When the broker does not say, or when one side has no partition: then there is nothing to compare.
+/// When the broker does not say, or when one side has no partition: then there is nothing to
+/// compare.
 pub(crate) fn place(
     address: &str,
     topic: &str,

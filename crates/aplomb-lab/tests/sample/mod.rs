@@ -1,5 +1,5 @@
-//! Records of runs that never were, for looking at pages: of the shape and size of real ones, the same each time. The figures are near those
-//! of real runs; none of them is a result.
+//! Records of runs that never were, for looking at pages: of the shape and size of real ones, the
+//! same each time. The figures are near those of real runs; none of them is a result.
 
 use aplomb_lab::record::{
     Broker, BrokerRun, Bucket, Counted, Device, Disk, Ended, Expectation, FORMAT, Latencies, Latency,
@@ -7,7 +7,8 @@ use aplomb_lab::record::{
     Second, Sighting, Stage, Stall, Story, Witness,
 };
 
-/// What an incident does to a broker: p50, p99, p99.9 and the largest latency during it, in microseconds.
+/// What an incident does to a broker: p50, p99, p99.9 and the largest latency during it, in
+/// microseconds.
 type Hurt = [u64; 4];
 
 const CALM: Hurt = [1_300, 2_200, 5_700, 11_000];

@@ -1,10 +1,10 @@
-//! Runs one scenario (`--seed 17 --millis 2500 --without-faults 1,2`, with `--trace` for what happened
-//! and `--shrink` to make it smaller), or many by their seeds (`--from 0 --count 1000 --threads 2
-//! --keep-going`), with a corpus of those that failed (`--corpus DIR`).
+//! Runs one scenario (`--seed 17 --millis 2500 --without-faults 1,2`, with `--trace` for what
+//! happened and `--shrink` to make it smaller), or many by their seeds (`--from 0 --count 1000
+//! --threads 2 --keep-going`), with a corpus of those that failed (`--corpus DIR`).
 //!
 //! `aplomb lab simulate` does the same; this program is built in a fraction of the time, with every
-//! check that the tests have. `--forget-syncs` plants a fault: disks that lose what they were told to
-//! sync.
+//! check that the tests have. `--forget-syncs` plants a fault: disks that lose what they were told
+//! to sync.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

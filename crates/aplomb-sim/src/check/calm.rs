@@ -1,4 +1,5 @@
-//! When nothing kept the disks from their work: only such times count towards a promise of durability.
+//! When nothing kept the disks from their work: only such times count towards a promise of
+//! durability.
 
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
-//! Topics, as their administrators were told: what is certain, and what is in doubt because an answer
-//! is missing.
+//! Topics, as their administrators were told: what is certain, and what is in doubt because an
+//! answer is missing.
 //!
-//! Each topic name has one administrator, who asks for one thing at a time. An unanswered request may
-//! have been carried out or not; once the process that had it is gone, the next look settles it.
+//! Each topic name has one administrator, who asks for one thing at a time. An unanswered request
+//! may have been carried out or not; once the process that had it is gone, the next look settles
+//! it.
 
 use std::collections::BTreeMap;
 
@@ -183,7 +184,8 @@ impl Named {
         None
     }
 
-    /// Holds what was seen against what is known. Returns a topic that is gone, and whether a doubt is over.
+    /// Holds what was seen against what is known. Returns a topic that is gone, and whether a doubt
+    /// is over.
     fn observe(&mut self, seen: Option<&Seen>, process: u64) -> Result<(Option<Uuid>, bool), String> {
         let fits = |facts: Option<&Facts>| match (facts, seen) {
             (None, None) => true,

@@ -1,9 +1,9 @@
 //! What was sent, acknowledged and read, partition by partition.
 //!
-//! A batch is known by the bytes of its records, which name it. It has a place once a client was told of
-//! it: its producer by an acknowledgement, or a reader. From then on it stays there as it is, until a
-//! power cut takes it. A power cut may take what was not durable, from the end of the log only, and what
-//! it took does not come back.
+//! A batch is known by the bytes of its records, which name it. It has a place once a client was
+//! told of it: its producer by an acknowledgement, or a reader. From then on it stays there as it
+//! is, until a power cut takes it. A power cut may take what was not durable, from the end of the
+//! log only, and what it took does not come back.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -20,7 +20,8 @@ use super::{Checked, PartitionId};
 /// The number of a batch that was sent.
 pub(crate) type BatchId = usize;
 
-/// Where the fields of a batch begin that a broker does not change when it stamps the append's time.
+/// Where the fields of a batch begin that a broker does not change when it stamps the append's
+/// time.
 const LAST_OFFSET_DELTA: usize = 23;
 const MAX_TIMESTAMP: usize = 35;
 const PRODUCER_ID: usize = 43;
@@ -150,8 +151,8 @@ impl Journal {
         Ok(())
     }
 
-    /// A reader got a batch: `header`, and all of its bytes. It asked when the log was known to start
-    /// at `start`.
+    /// A reader got a batch: `header`, and all of its bytes. It asked when the log was known to
+    /// start at `start`.
     pub(crate) fn read(
         &mut self,
         partition: PartitionId,
@@ -236,8 +237,8 @@ impl Journal {
         log.may_start = log.may_start.max(before);
     }
 
-    /// A partition said where its log starts and ends, to a client that asked when `before` was known.
-    /// `expires`: retention deletes old records.
+    /// A partition said where its log starts and ends, to a client that asked when `before` was
+    /// known. `expires`: retention deletes old records.
     pub(crate) fn bounds(
         &mut self,
         partition: PartitionId,
@@ -413,7 +414,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether the latest record, said to be of `time`, is as late as all known before the question.
+    /// Whether the latest record, said to be of `time`, is as late as all known before the
+    /// question.
     pub(crate) fn check_greatest(
         &self,
         partition: PartitionId,
@@ -431,7 +433,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether an epoch (or the last one before it that wrote something) ends where the broker says.
+    /// Whether an epoch (or the last one before it that wrote something) ends where the broker
+    /// says.
     pub(crate) fn check_epoch_end(
         &self,
         partition: PartitionId,

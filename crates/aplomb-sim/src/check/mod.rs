@@ -1,6 +1,7 @@
 //! What must be true, whatever goes wrong.
 //!
-//! - [`journal`]: what was sent to each partition, acknowledged and read; what of that may be lost when.
+//! - [`journal`]: what was sent to each partition, acknowledged and read; what of that may be lost
+//!   when.
 //! - [`cluster`]: topics and their settings, as their administrators were told.
 //! - [`promptness`]: when each request has to be answered.
 //! - [`calm`]: since when nothing has kept the disks from their work.
@@ -60,8 +61,8 @@ impl Oracle {
         }
     }
 
-    /// Whether the broker may have forgotten that it appended a batch first sent at `sent`: its process
-    /// has ended since, and kept only the last batch of each producer.
+    /// Whether the broker may have forgotten that it appended a batch first sent at `sent`: its
+    /// process has ended since, and kept only the last batch of each producer.
     pub(crate) fn is_forgotten(&self, sent: Instant) -> bool {
         self.ends.iter().any(|(end, clean)| *end >= sent && (*clean || end.since(sent) >= self.memory))
     }
@@ -78,7 +79,8 @@ impl Oracle {
         }
     }
 
-    /// A partition said where its log starts and ends, to a client that asked when `before` was known.
+    /// A partition said where its log starts and ends, to a client that asked when `before` was
+    /// known.
     pub(crate) fn bounds(
         &mut self,
         partition: PartitionId,

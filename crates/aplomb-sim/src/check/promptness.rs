@@ -1,8 +1,8 @@
 //! When each request has to be answered, on the virtual clock.
 //!
-//! What is answered from memory is answered at once, whatever the disks do, as long as their shares of
-//! the tail have room. What may wait for a disk is answered when its time is up. Nothing is answered
-//! twice.
+//! What is answered from memory is answered at once, whatever the disks do, as long as their shares
+//! of the tail have room. What may wait for a disk is answered when its time is up. Nothing is
+//! answered twice.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -121,9 +121,9 @@ impl Promptness {
         self.waiting.clear();
     }
 
-    /// Looks for a request that waits too long. `disks_of`: where a partition is, and where it moves to
-    /// or comes from. `healthy`: since when nothing has kept the disks from their work. `lost`: which of
-    /// them are lost.
+    /// Looks for a request that waits too long. `disks_of`: where a partition is, and where it
+    /// moves to or comes from. `healthy`: since when nothing has kept the disks from their work.
+    /// `lost`: which of them are lost.
     pub(crate) fn check(
         &mut self,
         now: Instant,

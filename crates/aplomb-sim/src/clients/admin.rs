@@ -1,5 +1,5 @@
-//! The administrator: creates, changes and deletes topics, and deletes records. Asks for one thing at a
-//! time and remembers what was not answered.
+//! The administrator: creates, changes and deletes topics, and deletes records. Asks for one thing
+//! at a time and remembers what was not answered.
 
 use std::collections::{BTreeMap, BTreeSet};
 

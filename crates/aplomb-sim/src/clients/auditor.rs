@@ -1,8 +1,8 @@
-//! The auditor: comes with each start, looks at all topics and their settings, and reads every partition
-//! from its start to its end.
+//! The auditor: comes with each start, looks at all topics and their settings, and reads every
+//! partition from its start to its end.
 //!
-//! After a power cut it comes alone, before all others, so that what is gone can be told from what was
-//! written later.
+//! After a power cut it comes alone, before all others, so that what is gone can be told from what
+//! was written later.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! A consumer: it keeps its positions across connections and processes, and finds out when the log was
-//! truncated under it.
+//! A consumer: it keeps its positions across connections and processes, and finds out when the log
+//! was truncated under it.
 
 use std::time::Duration;
 

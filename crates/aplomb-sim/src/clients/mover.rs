@@ -1,5 +1,5 @@
-//! A client that moves partitions from one log directory to another, and back, and elsewhere while they
-//! are on their way.
+//! A client that moves partitions from one log directory to another, and back, and elsewhere while
+//! they are on their way.
 
 use aplomb_model::{ErrorCode, Instant};
 use aplomb_protocol::ApiKey;

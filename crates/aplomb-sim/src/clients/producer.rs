@@ -1,9 +1,9 @@
-//! A producer: batches in flight, retries with the sequence numbers that they had, as the Java client
-//! does.
+//! A producer: batches in flight, retries with the sequence numbers that they had, as the Java
+//! client does.
 //!
-//! An idempotent producer sends a batch again until it is answered, in order; a plain one sends each
-//! batch once. An error that only lost records explain makes an idempotent producer begin anew with
-//! another id.
+//! An idempotent producer sends a batch again until it is answered, in order; a plain one sends
+//! each batch once. An error that only lost records explain makes an idempotent producer begin anew
+//! with another id.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! `aplomb bench`: an open-loop load on any broker, with a line a second, a table at the end and JSON for programs.
+//! `aplomb bench`: an open-loop load on any broker, with a line a second, a table at the end and
+//! JSON for programs.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::ops::ControlFlow;
@@ -41,7 +42,8 @@ pub(crate) struct BenchArgs {
     /// A setting of a topic that is made; may be given several times.
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_pair)]
     topic_config: Vec<(String, String)>,
-    /// Records a second, all producers together. Each record's time is fixed beforehand, and its latency counts from then.
+    /// Records a second, all producers together. Each record's time is fixed beforehand, and its
+    /// latency counts from then.
     #[arg(long, short = 'r', default_value_t = 10_000)]
     rate: u64,
     /// How long is measured.
@@ -65,7 +67,8 @@ pub(crate) struct BenchArgs {
     /// Bytes of a record's value, at least 16.
     #[arg(long, value_name = "BYTES", default_value_t = 1024)]
     record_size: usize,
-    /// Which keys: none (one partition until its batch goes), round-robin (no key), uniform:KEYS, zipf:KEYS or zipf:KEYS:EXPONENT.
+    /// Which keys: none (one partition until its batch goes), round-robin (no key), uniform:KEYS,
+    /// zipf:KEYS or zipf:KEYS:EXPONENT.
     #[arg(long, default_value = "none")]
     keys: KeyDistribution,
     /// Bytes of a key.
@@ -89,7 +92,8 @@ pub(crate) struct BenchArgs {
     /// Without producer ids and sequence numbers; they are only used with acks=all anyway.
     #[arg(long)]
     no_idempotence: bool,
-    /// Bytes of records that a producer holds; what is due beyond that is made later, and counts from when it was due.
+    /// Bytes of records that a producer holds; what is due beyond that is made later, and counts
+    /// from when it was due.
     #[arg(long, value_name = "BYTES", default_value_t = 64 * 1024 * 1024)]
     buffer_memory: usize,
     /// A request without an answer for this long costs its connection.
@@ -101,7 +105,8 @@ pub(crate) struct BenchArgs {
     /// Where `consume` begins.
     #[arg(long, value_enum, default_value = "beginning")]
     from: FromArg,
-    /// Fetches a second, all consumers together, at times fixed beforehand; without it a fetch follows the answer to the last.
+    /// Fetches a second, all consumers together, at times fixed beforehand; without it a fetch
+    /// follows the answer to the last.
     #[arg(long, value_name = "FETCHES")]
     fetch_rate: Option<u64>,
     /// How long a fetch may wait for records.
@@ -194,7 +199,8 @@ impl BenchArgs {
     }
 }
 
-/// Runs the load. Fails when it could not begin, and when a record was refused, given up or left without an answer.
+/// Runs the load. Fails when it could not begin, and when a record was refused, given up or left
+/// without an answer.
 pub(super) fn run(args: &BenchArgs) -> ExitCode {
     let spec = args.spec();
     let mut line = ProgressLine::new(&spec, args.quiet);

@@ -1,4 +1,5 @@
-//! `aplomb completions` and `aplomb man`: what shells and readers are told, from the same table of commands that the program obeys.
+//! `aplomb completions` and `aplomb man`: what shells and readers are told, from the same table of
+//! commands that the program obeys.
 
 use std::fs;
 use std::io;

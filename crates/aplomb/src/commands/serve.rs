@@ -11,7 +11,8 @@ use crate::wiring::Broker;
 /// How a broker is started.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// A server.properties; without one the broker listens on localhost:9092 and keeps its data in ./aplomb-data.
+    /// A server.properties; without one the broker listens on localhost:9092 and keeps its data in
+    /// ./aplomb-data.
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// The same by a flag.

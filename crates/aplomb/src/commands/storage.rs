@@ -1,8 +1,8 @@
-//! `aplomb storage`: what log directories hold, whether they can be taken over, and how they are given back. For a broker that does not
-//! run: every command here takes the directories' locks.
+//! `aplomb storage`: what log directories hold, whether they can be taken over, and how they are
+//! given back. For a broker that does not run: every command here takes the directories' locks.
 //!
-//! What always holds: `info` and `adopt` change nothing; `release` does nothing but write back what only the tail has, and remove our own
-//! traces.
+//! What always holds: `info` and `adopt` change nothing; `release` does nothing but write back what
+//! only the tail has, and remove our own traces.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,7 +31,8 @@ enum What {
         #[command(flatten)]
         place: Place,
     },
-    /// Leave the directories as Apache Kafka expects them: write back what only the tail has, and remove what is Aplomb's.
+    /// Leave the directories as Apache Kafka expects them: write back what only the tail has, and
+    /// remove what is Aplomb's.
     Release(Place),
 }
 
@@ -49,7 +50,8 @@ struct Place {
     overrides: Vec<String>,
 }
 
-/// Does what was asked. Fails with one sentence on the standard error when the directories cannot be taken over or given back.
+/// Does what was asked. Fails with one sentence on the standard error when the directories cannot
+/// be taken over or given back.
 pub(super) fn run(args: &StorageArgs) -> ExitCode {
     let place = match &args.what {
         What::Info(place) | What::Release(place) | What::Adopt { place, .. } => place,

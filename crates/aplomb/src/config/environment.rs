@@ -1,8 +1,10 @@
-//! Settings in environment variables, as the `apache/kafka` image has them (`KafkaDockerWrapper` of Apache Kafka 4): `KAFKA_LOG_DIRS` is
-//! `log.dirs`, two underscores are an underscore, three a dash.
+//! Settings in environment variables, as the `apache/kafka` image has them (`KafkaDockerWrapper` of
+//! Apache Kafka 4): `KAFKA_LOG_DIRS` is `log.dirs`, two underscores are an underscore, three a
+//! dash.
 //!
-//! What always holds: they win over the file. A variable that is no setting is a warning and not an error, since others put variables of
-//! such names there too: Kubernetes does for a service that is called `kafka`.
+//! What always holds: they win over the file. A variable that is no setting is a warning and not an
+//! error, since others put variables of such names there too: Kubernetes does for a service that is
+//! called `kafka`.
 
 use std::ffi::OsString;
 
@@ -23,7 +25,8 @@ const NO_SETTINGS: [&str; 11] = [
     "KAFKA_JMX_HOSTNAME",
 ];
 
-/// The variable that names the cluster which directories become part of that are formatted at a start of the image.
+/// The variable that names the cluster which directories become part of that are formatted at a
+/// start of the image.
 pub(super) const CLUSTER_ID: &str = "CLUSTER_ID";
 
 /// The cluster's id among some variables, if there is one that says something.

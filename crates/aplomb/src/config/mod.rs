@@ -1,7 +1,8 @@
 //! Files, environment variables and flags into checked values.
 //!
-//! What always holds: whatever is wrong is said in one sentence that names the place (file and line, the variable, or the flag), the key and what would
-//! be accepted; nothing has been touched by then.
+//! What always holds: whatever is wrong is said in one sentence that names the place (file and
+//! line, the variable, or the flag), the key and what would be accepted; nothing has been touched
+//! by then.
 
 mod environment;
 
@@ -19,7 +20,8 @@ pub(crate) struct Settings {
     pub(crate) broker: BrokerConfig,
     /// What is worth saying about them.
     pub(crate) warnings: Vec<Warning>,
-    /// The cluster that directories become part of which have no identity yet; `None` lets chance say.
+    /// The cluster that directories become part of which have no identity yet; `None` lets chance
+    /// say.
     pub(crate) cluster_id: Option<String>,
 }
 
@@ -40,7 +42,8 @@ pub(crate) enum SettingsError {
     Invalid { place: String, error: Box<ConfigError> },
 }
 
-/// Reads `file`, if there is one, puts this process's environment and then `overrides` (`key=value`) over it, and checks the result.
+/// Reads `file`, if there is one, puts this process's environment and then `overrides`
+/// (`key=value`) over it, and checks the result.
 pub(crate) fn load(file: Option<&Path>, overrides: &[String]) -> Result<Settings, SettingsError> {
     load_with(file, std::env::vars_os(), overrides)
 }
@@ -85,7 +88,8 @@ fn owned((key, value): (&str, &str)) -> (String, String) {
     (key.to_owned(), value.to_owned())
 }
 
-/// Where the setting stands that `sentence` names first, with a colon; the file, or nothing, if that was not written anywhere.
+/// Where the setting stands that `sentence` names first, with a colon; the file, or nothing, if
+/// that was not written anywhere.
 fn place_of(
     sentence: &str,
     file: Option<&Path>,
@@ -110,7 +114,8 @@ fn place_of(
     file.map(|path| format!("{}: ", path.display())).unwrap_or_default()
 }
 
-/// The first line, counted from 1, of the last entry with this key. Continued lines are one entry, and count.
+/// The first line, counted from 1, of the last entry with this key. Continued lines are one entry,
+/// and count.
 fn line_of(bytes: &[u8], wanted: &str) -> Option<usize> {
     let count = |bytes: &[u8]| {
         let text = PropertiesText::parse(bytes).ok()?;

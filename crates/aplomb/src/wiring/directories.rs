@@ -1,7 +1,10 @@
 //! Log directories: opened, locked, and found to be ours, or made so.
 //!
-//! What always holds: a directory that says that it is another broker's, or another cluster's, is refused with the reason; one that is empty
-//! becomes ours; one whose disk fails is lost, as if it had failed later, unless it has the metadata log. Nothing is changed by looking ([`Candidates`]), so that whoever looks can still refuse. `meta.properties` is read as Apache Kafka writes it (`org.apache.kafka.metadata.properties.MetaPropertiesEnsemble`).
+//! What always holds: a directory that says that it is another broker's, or another cluster's, is
+//! refused with the reason; one that is empty becomes ours; one whose disk fails is lost, as if it
+//! had failed later, unless it has the metadata log. Nothing is changed by looking
+//! ([`Candidates`]), so that whoever looks can still refuse. `meta.properties` is read as Apache
+//! Kafka writes it (`org.apache.kafka.metadata.properties.MetaPropertiesEnsemble`).
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -89,8 +92,9 @@ pub(crate) enum DirectoryError {
 }
 
 impl DirectoryError {
-    /// Whether the disk has failed, so that a broker with other log directories can do without this one. What is in a directory that can be
-    /// read, and is not ours, is no reason to go on: somebody has to look at it.
+    /// Whether the disk has failed, so that a broker with other log directories can do without this
+    /// one. What is in a directory that can be read, and is not ours, is no reason to go on:
+    /// somebody has to look at it.
     fn is_of_the_disk(&self) -> bool {
         match self {
             Self::Make { .. }
@@ -137,8 +141,8 @@ struct There {
 }
 
 impl Candidates {
-    /// Locks the directories and reads whose they are; missing ones are left missing. `metadata` is the one with the metadata log; it may
-    /// stand outside `log.dirs` and is the last then.
+    /// Locks the directories and reads whose they are; missing ones are left missing. `metadata` is
+    /// the one with the metadata log; it may stand outside `log.dirs` and is the last then.
     pub(crate) fn look(log_dirs: &[String], metadata: &str, node: BrokerId) -> Result<Self, DirectoryError> {
         let mut paths: Vec<&str> = log_dirs.iter().map(String::as_str).collect();
         if !paths.contains(&metadata) {
@@ -185,7 +189,8 @@ impl Candidates {
         self.cluster_id.as_deref()
     }
 
-    /// Those that belong to the cluster, as start-up looks at them, and which of these has the metadata log. None, in a new cluster.
+    /// Those that belong to the cluster, as start-up looks at them, and which of these has the
+    /// metadata log. None, in a new cluster.
     pub(crate) fn known(&self) -> (Vec<Directory>, usize) {
         let mut known = Vec::new();
         let mut metadata = 0;
@@ -227,8 +232,8 @@ impl Candidates {
         self.found.iter().filter_map(change).collect()
     }
 
-    /// Makes missing directories, and gives those an identity that have none. A new cluster's id is `wanted`, if that is something, and
-    /// chance's otherwise; `random` draws ids.
+    /// Makes missing directories, and gives those an identity that have none. A new cluster's id is
+    /// `wanted`, if that is something, and chance's otherwise; `random` draws ids.
     pub(crate) fn settle(
         self,
         node: BrokerId,
@@ -264,8 +269,8 @@ impl LogDirectories {
         self.directories[self.metadata].id
     }
 
-    /// Goes on without a directory whose disk has failed; `why` is a sentence that names it. False for the one with the metadata log, which
-    /// no broker can do without.
+    /// Goes on without a directory whose disk has failed; `why` is a sentence that names it. False
+    /// for the one with the metadata log, which no broker can do without.
     pub(crate) fn lose(&mut self, id: DirectoryId, why: String) -> bool {
         let at = self.directories.iter().position(|directory| directory.id == id);
         let Some(at) = at.filter(|at| *at != self.metadata) else { return false };
@@ -275,7 +280,8 @@ impl LogDirectories {
         true
     }
 
-    /// That records can be kept somewhere: the directory of the metadata log may be none of `log_dirs`.
+    /// That records can be kept somewhere: the directory of the metadata log may be none of
+    /// `log_dirs`.
     pub(crate) fn check_that_some_are_left(&self, log_dirs: &[String]) -> Result<(), DirectoryError> {
         let is_left = |path: &String| {
             self.directories.iter().any(|directory| directory.path.as_os_str() == path.as_str())
@@ -407,8 +413,8 @@ impl fmt::Debug for LogDirectory {
     }
 }
 
-/// Tries again for a little while as long as something is in use: a process that was killed just now lets go of what it held some time
-/// after it is gone for whoever waited for it.
+/// Tries again for a little while as long as something is in use: a process that was killed just
+/// now lets go of what it held some time after it is gone for whoever waited for it.
 pub(super) fn patiently<T, E>(
     mut attempt: impl FnMut() -> Result<T, E>,
     in_use: impl Fn(&E) -> bool,
@@ -543,7 +549,8 @@ mod tests {
         let first = place.open(&["a", "b", "c"], NODE).expect("all are empty");
         let ids = first.ids();
         drop(first);
-        // No permission is refused to root; what is not a directory is, like a disk that fails, nobody's to lock.
+        // No permission is refused to root; what is not a directory is, like a disk that fails,
+        // nobody's to lock.
         std::fs::remove_dir_all(place.path("a")).expect("it was made");
         place.write("a", "");
         let dirs = ["a", "b", "c"].map(|name| place.path(name));

@@ -87,7 +87,8 @@ impl Disks {
         Ok(())
     }
 
-    /// Ends the engines: what is queued is done, but not beyond `patience` for each. Says whether all came to their end.
+    /// Ends the engines: what is queued is done, but not beyond `patience` for each. Says whether
+    /// all came to their end.
     pub(super) fn stop(self, patience: Duration, log: &Log) -> bool {
         let mut all = true;
         for engine in self.engines {

@@ -10,7 +10,8 @@ use crate::heap::{Heap, HeapError, RESERVE};
 /// The acceptor keeps little: a connection until it has handed it on.
 const OF_THE_ACCEPTOR: usize = RESERVE / 4;
 
-/// Makes a heap for each of so many shards, and for the acceptor; waits for their memory. What is given makes each the heap of its thread.
+/// Makes a heap for each of so many shards, and for the acceptor; waits for their memory. What is
+/// given makes each the heap of its thread.
 ///
 /// # Errors
 /// There is no memory.

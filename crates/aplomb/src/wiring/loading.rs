@@ -73,7 +73,8 @@ pub(super) fn node(config: &BrokerConfig, directories: &LogDirectories, bound: &
     }
 }
 
-/// What clients are told: where nothing is said, this machine's name, and the port that the system chose.
+/// What clients are told: where nothing is said, this machine's name, and the port that the system
+/// chose.
 fn endpoint(listener: &Listener, bound: &[Bound]) -> Endpoint {
     let port = match listener.port {
         0 => bound.iter().find(|bound| bound.name() == &*listener.name).map_or(0, |b| b.address().port()),

@@ -1,10 +1,14 @@
-//! Hands each broker its disks: everything between checked settings and a broker at work, and back again.
+//! Hands each broker its disks: everything between checked settings and a broker at work, and back
+//! again.
 //!
-//! The order of a start: descriptors, log and guard; log directories locked and found to be ours, without a change until then; listeners bound; what an earlier run
-//! had only in memory written to the files ([`aplomb_log::recovery::restore`]), the metadata log first, since it knows the names; the tail opened anew; logs
-//! loaded; disks, shards and the acceptor started; listeners opened. The end goes the same way back.
+//! The order of a start: descriptors, log and guard; log directories locked and found to be ours,
+//! without a change until then; listeners bound; what an earlier run had only in memory written to
+//! the files ([`aplomb_log::recovery::restore`]), the metadata log first, since it knows the names;
+//! the tail opened anew; logs loaded; disks, shards and the acceptor started; listeners opened. The
+//! end goes the same way back.
 //!
-//! What always holds: until the listeners open nobody waits for us, so all of it may wait for disks.
+//! What always holds: until the listeners open nobody waits for us, so all of it may wait for
+//! disks.
 
 mod directories;
 mod disks;
@@ -349,7 +353,8 @@ fn remaining(surveyed: Vec<Surveyed>, directories: &LogDirectories) -> Vec<Surve
     left
 }
 
-/// The file's settings with those that are in the metadata log; the file's alone, if both together make no sense.
+/// The file's settings with those that are in the metadata log; the file's alone, if both together
+/// make no sense.
 fn in_force(config: &Arc<BrokerConfig>, image: &MetadataImage, log: &Log) -> Arc<BrokerConfig> {
     match config.in_force(&image.layers(config)) {
         Ok(changed) => Arc::new(changed),

@@ -1,5 +1,6 @@
-//! Sockets that listen: bound early, so that a taken port is found before anything else is done and a port that the system chose is
-//! known; listening late, so that no client waits in front of a broker that is still loading.
+//! Sockets that listen: bound early, so that a taken port is found before anything else is done and
+//! a port that the system chose is known; listening late, so that no client waits in front of a
+//! broker that is still loading.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _};
 use std::os::fd::OwnedFd;
@@ -112,7 +113,8 @@ pub(super) fn net_config(network: &NetworkConfig) -> Result<NetConfig, NetworkEr
     })
 }
 
-/// An IPv4 address where there is one, as Java prefers it: `localhost` is 127.0.0.1 to most clients.
+/// An IPv4 address where there is one, as Java prefers it: `localhost` is 127.0.0.1 to most
+/// clients.
 fn resolve(host: &str, port: u16) -> std::io::Result<SocketAddr> {
     let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
     let preferred = addresses.iter().find(|address| address.is_ipv4()).or(addresses.first());

@@ -1,5 +1,6 @@
-//! What the kernel says of the process, from `/proc`: under the names that Prometheus clients use, and what it read and wrote under
-//! Kafka's (`linux-disk-read-bytes`). Read by the metrics page's threads.
+//! What the kernel says of the process, from `/proc`: under the names that Prometheus clients use,
+//! and what it read and wrote under Kafka's (`linux-disk-read-bytes`). Read by the metrics page's
+//! threads.
 //!
 //! What always holds: a file that cannot be read leaves its figures out and disturbs nobody.
 
@@ -12,7 +13,8 @@ pub(super) fn put_on(page: &mut Page) {
     put_io(page);
 }
 
-/// `/proc/self/stat` (proc(5)): fields are counted from 1, and the second one, in parentheses, may have blanks in it.
+/// `/proc/self/stat` (proc(5)): fields are counted from 1, and the second one, in parentheses, may
+/// have blanks in it.
 fn put_stat(page: &mut Page) {
     let Ok(text) = std::fs::read_to_string("/proc/self/stat") else { return };
     let Some((_, rest)) = text.rsplit_once(')') else { return };

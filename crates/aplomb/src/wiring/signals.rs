@@ -30,7 +30,8 @@ impl EndSignals {
         }
     }
 
-    /// A further signal ends the process at once, as if it had been killed: everything acknowledged is in the tail.
+    /// A further signal ends the process at once, as if it had been killed: everything acknowledged
+    /// is in the tail.
     pub(super) fn insist(mut self) -> std::io::Result<()> {
         std::thread::Builder::new().name("aplomb-signals".to_owned()).spawn(move || {
             if let Some(signal) = self.signals.forever().next() {

@@ -1,7 +1,8 @@
 //! Log directories without a broker: looked at, and given back.
 //!
-//! What always holds: whoever looks changes nothing ([`aplomb_broker::startup::examine()`] does the looking); giving back writes what only a tail has into
-//! the files first, and forgets the tail after.
+//! What always holds: whoever looks changes nothing ([`aplomb_broker::startup::examine()`] does the
+//! looking); giving back writes what only a tail has into the files first, and forgets the tail
+//! after.
 
 use std::path::PathBuf;
 
@@ -142,7 +143,8 @@ pub(crate) fn release(config: &BrokerConfig) -> Result<Vec<String>, StorageError
     Ok(lines)
 }
 
-/// Writes what only a tail has into the files, then forgets the tail. Gives how many bytes that was.
+/// Writes what only a tail has into the files, then forgets the tail. Gives how many bytes that
+/// was.
 fn write_back(
     config: &BrokerConfig,
     directories: &LogDirectories,

@@ -1,13 +1,16 @@
 //! The tail's memory: found, drained, and opened anew.
 //!
-//! The order at start, which holds against a crash at any step: what the run before left is written to the files and synced; then the log
-//! directories are told where the tail is from now on; then the old memory is given up, or formatted anew in its place. Until
-//! then the old memory stays as it is, and writing it to the files once more is harmless.
+//! The order at start, which holds against a crash at any step: what the run before left is written
+//! to the files and synced; then the log directories are told where the tail is from now on; then
+//! the old memory is given up, or formatted anew in its place. Until then the old memory stays as
+//! it is, and writing it to the files once more is harmless.
 //!
-//! What always holds: a log directory gets what the tail has that it names, and nothing else. A tail that has records of a directory which is not
-//! there now, because its disk failed, is kept as it is, and the new one opened beside it; the directory still names it when it comes back.
+//! What always holds: a log directory gets what the tail has that it names, and nothing else. A
+//! tail that has records of a directory which is not there now, because its disk failed, is kept as
+//! it is, and the new one opened beside it; the directory still names it when it comes back.
 //!
-//! Most of the time of a start goes into pages for a large tail, so all but the first of them come while the broker serves already.
+//! Most of the time of a start goes into pages for a large tail, so all but the first of them come
+//! while the broker serves already.
 #![expect(unsafe_code, reason = "mapped memory becomes an arena's here")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -152,7 +155,8 @@ impl OldTails {
         Ok(())
     }
 
-    /// Writes what `wanted` says into the files of a log directory; gives how many bytes they did not have.
+    /// Writes what `wanted` says into the files of a log directory; gives how many bytes they did
+    /// not have.
     pub(super) fn restore(
         &self,
         directory: &LogDirectory,
@@ -189,7 +193,8 @@ impl OldTails {
         Ok(all)
     }
 
-    /// The tails that have records of log directories which are not among `directories`, and how many bytes. Those of deleted topics are none.
+    /// The tails that have records of log directories which are not among `directories`, and how
+    /// many bytes. Those of deleted topics are none.
     fn left(&self, directories: &LogDirectories, names: &Names<'_>) -> BTreeMap<PathBuf, u64> {
         let there = directories.ids();
         let mut left = BTreeMap::new();
@@ -209,7 +214,8 @@ impl OldTails {
         left
     }
 
-    /// Gives the old tails up, but for those that have records of log directories which are not there, and opens the new one.
+    /// Gives the old tails up, but for those that have records of log directories which are not
+    /// there, and opens the new one.
     pub(super) fn renew(
         self,
         directories: &LogDirectories,
@@ -232,7 +238,8 @@ impl OldTails {
             .into_iter()
             .filter(|old| !left.contains_key(&old.path))
             .partition(|old| place.as_ref() == Some(&old.path) && old.mapped.len() as u64 == wanted);
-        // Old files go before their record does: a start between the two finds nothing to read back, and nothing is missing.
+        // Old files go before their record does: a start between the two finds nothing to read
+        // back, and nothing is missing.
         for old in given_up {
             old.mapped.unlink()?;
         }
@@ -301,7 +308,8 @@ impl Old {
     }
 }
 
-/// Brings the pages of the reserve, chunk by chunk, on a thread of its own, which ends with the last one.
+/// Brings the pages of the reserve, chunk by chunk, on a thread of its own, which ends with the
+/// last one.
 fn fault_in_the_rest(
     mapped: Arc<MappedFile>,
     mut reserve: Reserve,
@@ -346,7 +354,8 @@ fn fresh(mapped: MappedFile) -> (Arc<MappedFile>, ArenaMemory, u64) {
 
 fn arena_memory(mapped: &Arc<MappedFile>) -> ArenaMemory {
     let keep = Box::new(Arc::clone(mapped));
-    // SAFETY: the mapping is readable, writable and filled with bytes, stays until `keep` is dropped, and nothing else in this
-    // process touches it: `MappedFile` gives out its address and never follows it.
+    // SAFETY: the mapping is readable, writable and filled with bytes, stays until `keep` is
+    // dropped, and nothing else in this process touches it: `MappedFile` gives out its address and
+    // never follows it.
     unsafe { ArenaMemory::from_raw(mapped.as_ptr(), mapped.len(), keep) }
 }

@@ -1,7 +1,7 @@
 //! `.aplomb-tail`: where the tail's memory is, said in each log directory.
 //!
-//! A start finds the tail of the run before by this file, so that a tail whose place or size was changed in the configuration is still
-//! found and drained. A properties file: `version=1`, `path`.
+//! A start finds the tail of the run before by this file, so that a tail whose place or size was
+//! changed in the configuration is still found and drained. A properties file: `version=1`, `path`.
 
 use std::path::{Path, PathBuf};
 

@@ -14,7 +14,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Takes connections. Ends only with the process.
 pub(super) fn serve(listener: &UnixListener, running: &RunningDaemon, endings: &Sender<Ending>) {
     for stream in listener.incoming() {
-        // One that went away before we took it, or one more than there are file descriptors: the next may be better.
+        // One that went away before we took it, or one more than there are file descriptors: the
+        // next may be better.
         let Ok(stream) = stream else { continue };
         if let Err(why) = answer(stream, running, endings) {
             eprintln!("a command was not understood or not answered: {why}");

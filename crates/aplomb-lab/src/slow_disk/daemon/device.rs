@@ -1,7 +1,8 @@
 //! The file that becomes the block device, as the kernel asks for it through FUSE.
 //!
-//! What always holds: what is asked is done to the image at once, and only the answer is held back; requests are taken from the kernel while
-//! others wait, so that as many wait at the same time as the kernel sends. Memory is taken for the bytes of a read and for nothing else.
+//! What always holds: what is asked is done to the image at once, and only the answer is held back;
+//! requests are taken from the kernel while others wait, so that as many wait at the same time as
+//! the kernel sends. Memory is taken for the bytes of a read and for nothing else.
 
 use std::fs::File;
 use std::io;
@@ -21,13 +22,15 @@ use super::super::operation::Operation;
 use super::super::place::Place;
 use super::image;
 
-/// Requests that the kernel may leave with us at the same time. A loop device has 128, some of which may come in pieces.
+/// Requests that the kernel may leave with us at the same time. A loop device has 128, some of
+/// which may come in pieces.
 const MOST_AT_ONCE: u16 = 1024;
 
 /// The kernel need not ask again what the file is like.
 const FOR_EVER: Duration = Duration::from_secs(1 << 30);
 
-/// Threads that take requests from the kernel. More than one, so that copying for one request does not hold up another.
+/// Threads that take requests from the kernel. More than one, so that copying for one request does
+/// not hold up another.
 const TAKERS: usize = 2;
 
 /// The device's state, and who waits for it to change.
@@ -83,11 +86,13 @@ impl DeviceState {
             }
             None => self.changed.notify_all(),
         }
-        // A real disk takes no processor from those whose bytes it moves; this one, that moves many at once after it was thawed, lets them in between.
+        // A real disk takes no processor from those whose bytes it moves; this one, that moves many
+        // at once after it was thawed, lets them in between.
         thread::yield_now();
     }
 
-    /// A thread that panicked has done so outside of the state machine, or in an assertion that has changed nothing.
+    /// A thread that panicked has done so outside of the state machine, or in an assertion that has
+    /// changed nothing.
     fn lock(&self) -> MutexGuard<'_, Behaviour<Reply>> {
         self.behaviour.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -234,7 +239,8 @@ impl Filesystem for DeviceFile {
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         let ticket = self.shared.arrive(Operation::Flush);
-        // The disk ends with this process, so nothing has to survive a power cut: a flush takes the time that it is told to take.
+        // The disk ends with this process, so nothing has to survive a power cut: a flush takes the
+        // time that it is told to take.
         let outcome = Self::outcome(ticket, || Ok(()));
         self.shared.answer(ticket, Reply::Done(reply, outcome));
     }

@@ -1,6 +1,7 @@
 //! The bytes of a disk.
 //!
-//! What always holds: the file has no name, so that nothing is left of it when the daemon is gone, however that went.
+//! What always holds: the file has no name, so that nothing is left of it when the daemon is gone,
+//! however that went.
 
 use std::fs::{File, OpenOptions};
 use std::io;

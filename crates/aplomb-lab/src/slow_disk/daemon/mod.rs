@@ -1,7 +1,9 @@
-//! The process that serves one disk: puts its layers up, answers the kernel and commands, and takes everything away again.
+//! The process that serves one disk: puts its layers up, answers the kernel and commands, and takes
+//! everything away again.
 //!
-//! What always holds: its threads wait for nothing that they serve themselves (see `layers`); it ends when it is told to, when its owner is
-//! gone, and at a signal, and before it ends it lets go of everything it held back. What it leaves when it is killed, the next command finds.
+//! What always holds: its threads wait for nothing that they serve themselves (see `layers`); it
+//! ends when it is told to, when its owner is gone, and at a signal, and before it ends it lets go
+//! of everything it held back. What it leaves when it is killed, the next command finds.
 
 mod control;
 mod device;
@@ -48,8 +50,9 @@ struct RunningDaemon {
     shared: Arc<DeviceState>,
 }
 
-/// Serves the disk of this name until it is to end: the body of `aplomb lab disk daemon`. Its directory and settings are there, its standard
-/// input is its lock, and its standard output leads to who has started it, who is told how that went.
+/// Serves the disk of this name until it is to end: the body of `aplomb lab disk daemon`. Its
+/// directory and settings are there, its standard input is its lock, and its standard output leads
+/// to who has started it, who is told how that went.
 pub fn serve(name: &str) -> ExitCode {
     let Some(place) = Place::of(name) else {
         eprintln!("{name} is not the name of a disk");
@@ -83,11 +86,13 @@ pub fn serve(name: &str) -> ExitCode {
     }
 }
 
-/// Makes the process one that the kernel can rely on when memory is short. Without these rights the disk works, but not under all conditions.
+/// Makes the process one that the kernel can rely on when memory is short. Without these rights the
+/// disk works, but not under all conditions.
 fn prepare() {
     let say = |what: &str, why: io::Error| eprintln!("{what}: {why}");
-    // Inherited by every thread: while it allocates, the kernel does not wait for filesystems, ours among them; and writing to the image is
-    // not throttled with those whose dirty pages it makes clean.
+    // Inherited by every thread: while it allocates, the kernel does not wait for filesystems, ours
+    // among them; and writing to the image is not throttled with those whose dirty pages it makes
+    // clean.
     if let Err(why) = rustix::process::configure_io_flusher_behavior(true) {
         say("the daemon may stand in its own way when memory is short", why.into());
     }

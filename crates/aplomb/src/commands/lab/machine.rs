@@ -1,4 +1,5 @@
-//! `aplomb lab machine`: whether this machine is steady enough to compare figures on it, before anything is run.
+//! `aplomb lab machine`: whether this machine is steady enough to compare figures on it, before
+//! anything is run.
 
 use std::process::ExitCode;
 use std::thread;

@@ -25,7 +25,8 @@ enum What {
     Disk(disk::DiskArgs),
     /// Say which incidents there are.
     List(run::ListArgs),
-    /// See whether this machine is steady enough to compare figures on it. Ends with status 1 where it is not.
+    /// See whether this machine is steady enough to compare figures on it. Ends with status 1 where
+    /// it is not.
     Machine(machine::MachineArgs),
     /// Run an incident: put a broker on a slow disk, disturb it, and see who waits. For root.
     Run(Box<run::RunArgs>),
@@ -33,7 +34,8 @@ enum What {
     Report(report::ReportArgs),
     /// Lay many runs side by side: a page, a picture and a table.
     Compare(report::CompareArgs),
-    /// Run a broker with its disks, its clients and what goes wrong with them on a virtual clock, by seed.
+    /// Run a broker with its disks, its clients and what goes wrong with them on a virtual clock,
+    /// by seed.
     Simulate(simulate::SimulateArgs),
 }
 

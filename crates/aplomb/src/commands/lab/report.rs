@@ -19,7 +19,8 @@ pub(crate) struct ReportArgs {
     out: Option<PathBuf>,
 }
 
-/// Writes a page for each record, and tells each on the standard output. Fails at the first that is none, with one sentence.
+/// Writes a page for each record, and tells each on the standard output. Fails at the first that is
+/// none, with one sentence.
 pub(super) fn report(args: &ReportArgs) -> ExitCode {
     for record in &args.records {
         match page(record, args.out.as_deref()) {
@@ -48,7 +49,8 @@ pub(crate) struct CompareArgs {
     out: Option<PathBuf>,
 }
 
-/// Writes the comparison. Fails with one sentence when there is nothing to compare; JSON of something else is named and left out.
+/// Writes the comparison. Fails with one sentence when there is nothing to compare; JSON of
+/// something else is named and left out.
 pub(super) fn compare(args: &CompareArgs) -> ExitCode {
     let out = args.out.as_deref().unwrap_or(&args.directory);
     match report::write_comparison(&args.directory, out) {

@@ -1,4 +1,5 @@
-//! `aplomb lab list` and `aplomb lab run`: incidents, against one broker or several, with a record and a page of each.
+//! `aplomb lab list` and `aplomb lab run`: incidents, against one broker or several, with a record
+//! and a page of each.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -29,16 +30,19 @@ pub(crate) struct RunArgs {
     /// An executable of Aplomb to run in place of this one.
     #[arg(long, value_name = "PATH")]
     aplomb: Option<PathBuf>,
-    /// A setting that brokers started here are to have, to see what it changes; may be given several times. Those that begin with `aplomb.` are for Aplomb.
+    /// A setting that brokers started here are to have, to see what it changes; may be given
+    /// several times. Those that begin with `aplomb.` are for Aplomb.
     #[arg(long = "override", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
     /// Where records and pages go.
     #[arg(long, short = 'o', value_name = "DIR", default_value = "aplomb-lab")]
     out: PathBuf,
-    /// A quarter of the time and of the load: enough to see who waits where, too little to compare figures.
+    /// A quarter of the time and of the load: enough to see who waits where, too little to compare
+    /// figures.
     #[arg(long)]
     short: bool,
-    /// How often a broker's run is made, at most, until the machine itself stood still for no more than 10 ms at p99.9 in one.
+    /// How often a broker's run is made, at most, until the machine itself stood still for no more
+    /// than 10 ms at p99.9 in one.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     attempts: u32,
     /// What chance there is follows from it; drawn from the clock if it is not given.
@@ -50,7 +54,8 @@ pub(crate) struct RunArgs {
     /// With `--broker external`: its log directory. Nothing outside of it is touched.
     #[arg(long, value_name = "DIR", required_if_eq("broker", "external"))]
     directory: Option<PathBuf>,
-    /// With `--broker external`: the slow disk that the directory lies on, as `aplomb lab disk create` was told.
+    /// With `--broker external`: the slow disk that the directory lies on, as `aplomb lab disk
+    /// create` was told.
     #[arg(long, value_name = "NAME", required_if_eq("broker", "external"))]
     disk: Option<String>,
     /// With `--broker external`: its process; without it nobody's stack is looked at.

@@ -27,7 +27,8 @@ pub(crate) struct SimulateArgs {
     /// Leave failing scenarios as large as they are.
     #[arg(long)]
     no_shrink: bool,
-    /// A directory of scenarios that found something once: they are run first, and new ones are added.
+    /// A directory of scenarios that found something once: they are run first, and new ones are
+    /// added.
     #[arg(long, value_name = "DIR", default_value = "simulation-corpus")]
     corpus: PathBuf,
     /// Run this seed alone.

@@ -41,8 +41,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Says what the file at `path` is; `None` if it is no file of a log. Files that wait to be deleted or to take another's place are what
-    /// they would be without that.
+    /// Says what the file at `path` is; `None` if it is no file of a log. Files that wait to be
+    /// deleted or to take another's place are what they would be without that.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         if let Some((file, base, _)) = SegmentFile::parse(name) {

@@ -1,4 +1,5 @@
-//! One line of a dump: named values, as text (`name: value name: value`, the form and the names of `kafka-dump-log`) or as JSON.
+//! One line of a dump: named values, as text (`name: value name: value`, the form and the names of
+//! `kafka-dump-log`) or as JSON.
 
 use std::io::{self, Write};
 
@@ -28,7 +29,8 @@ impl Line {
         self
     }
 
-    /// Adds bytes: as text where they are some, otherwise in hexadecimal digits behind `0x`. Nothing where there are none.
+    /// Adds bytes: as text where they are some, otherwise in hexadecimal digits behind `0x`.
+    /// Nothing where there are none.
     pub(super) fn with_bytes(self, name: &'static str, bytes: Option<&[u8]>) -> Self {
         match bytes {
             Some(bytes) => self.with(name, shown(bytes)),

@@ -1,6 +1,7 @@
 //! `aplomb log dump|verify`: what is in the files of a log directory, and whether it is in order.
 //!
-//! What always holds: files are opened for reading only, and as far as memory goes one batch is held at a time. [`dump`] shows, [`verify`] judges;
+//! What always holds: files are opened for reading only, and as far as memory goes one batch is
+//! held at a time. [`dump`] shows, [`verify`] judges;
 //! [`kind`] says what a file is, [`batches`] walks a segment, [`mod@line`] is what is printed.
 
 mod batches;
@@ -36,7 +37,8 @@ enum LogCommand {
 /// What is shown.
 #[derive(Debug, Args)]
 struct DumpArgs {
-    /// Segments, indexes, producer snapshots, checkpoints and the small files of a log directory; a directory stands for those in it.
+    /// Segments, indexes, producer snapshots, checkpoints and the small files of a log directory; a
+    /// directory stands for those in it.
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
     /// The records of each batch too.
@@ -48,7 +50,8 @@ struct DumpArgs {
     /// One JSON object a line.
     #[arg(long)]
     json: bool,
-    /// Take records for those of the metadata log; without this the name of the directory or file decides.
+    /// Take records for those of the metadata log; without this the name of the directory or file
+    /// decides.
     #[arg(long)]
     metadata: bool,
 }
@@ -64,7 +67,8 @@ struct VerifyArgs {
     deep: bool,
 }
 
-/// Does what was asked. Fails with 1 when something is not in order, and with 2 when it could not be looked at.
+/// Does what was asked. Fails with 1 when something is not in order, and with 2 when it could not
+/// be looked at.
 pub(super) fn run(args: &LogArgs) -> ExitCode {
     let out = BufWriter::new(io::stdout().lock());
     match &args.command {

@@ -1,7 +1,9 @@
-//! `aplomb log verify`: one line on the standard output for everything in a log directory that is not in order.
+//! `aplomb log verify`: one line on the standard output for everything in a log directory that is
+//! not in order.
 //!
-//! What is checked is what a broker relies on and does not look at when it starts after a clean stop: batches' checksums, offsets and epochs that rise,
-//! indexes that lead to the batches they name, checkpoints that do not reach beyond their logs.
+//! What is checked is what a broker relies on and does not look at when it starts after a clean
+//! stop: batches' checksums, offsets and epochs that rise, indexes that lead to the batches they
+//! name, checkpoints that do not reach beyond their logs.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -214,7 +216,8 @@ impl<W: Write> Check<W> {
         }
         walk.end = walk.end.max(base);
         let places = self.batches(&path, base, walk, last)?;
-        // The active segment's index has reserved space until it is closed, which Apache Kafka never does with those of the metadata log.
+        // The active segment's index has reserved space until it is closed, which Apache Kafka
+        // never does with those of the metadata log.
         let metadata = directory.file_name().is_some_and(|name| name == CLUSTER_METADATA_DIR);
         let tail =
             if last && (metadata || !clean) { IndexTail::MaybePreallocated } else { IndexTail::Trimmed };

@@ -1,7 +1,7 @@
 //! `aplomb lab disk`: slow disks by hand, one command a change.
 //!
-//! What always holds: a command that fails says why in one sentence, and leaves nothing half done. [`words`] is how delays, sizes and steps
-//! are written, [`page`] how a disk is shown.
+//! What always holds: a command that fails says why in one sentence, and leaves nothing half done.
+//! [`words`] is how delays, sizes and steps are written, [`page`] how a disk is shown.
 
 mod page;
 mod words;
@@ -29,7 +29,8 @@ pub(crate) struct DiskArgs {
 enum What {
     /// Make a disk with a filesystem on it, and mount it.
     Create(CreateArgs),
-    /// Delay requests, those of each kind by so much: 20ms, 20ms~5ms (five more or less), 300ms/10 (every tenth), 0.
+    /// Delay requests, those of each kind by so much: 20ms, 20ms~5ms (five more or less), 300ms/10
+    /// (every tenth), 0.
     Delay {
         /// The disk.
         name: String,
@@ -73,14 +74,16 @@ enum What {
     },
     /// Remove the file that fills the filesystem.
     Unfill(Name),
-    /// Do things later: freeze, thaw, heal, fail, fail=write,flush, read=20ms, write=0, ... A new schedule takes the place of the old.
+    /// Do things later: freeze, thaw, heal, fail, fail=write,flush, read=20ms, write=0, ... A new
+    /// schedule takes the place of the old.
     Schedule {
         /// The disk.
         name: String,
         /// What and when, counted from now; may be given several times.
         #[arg(long, num_args = 2, value_names = ["TIME", "WHAT"], required_unless_present_any = ["file", "none"])]
         at: Vec<String>,
-        /// A file with a line for each: a time and what happens then. What follows a # is a remark. - is the standard input.
+        /// A file with a line for each: a time and what happens then. What follows a # is a remark.
+        /// - is the standard input.
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
         /// Forget what is still to come.
@@ -124,13 +127,15 @@ struct CreateArgs {
     /// What is made on it.
     #[arg(long, value_enum, default_value = "xfs")]
     filesystem: FilesystemArg,
-    /// Where it is mounted: an empty directory, or one that is made and goes with the disk [default: below /run/aplomb-lab]
+    /// Where it is mounted: an empty directory, or one that is made and goes with the disk
+    /// [default: below /run/aplomb-lab]
     #[arg(long, value_name = "DIR")]
     mount: Option<PathBuf>,
     /// Keep the bytes in a file in this directory, and not in memory.
     #[arg(long, value_name = "DIR")]
     backing: Option<PathBuf>,
-    /// Whether the kernel has to flush. While a loop device flushes it does nothing else; with write-through there are no flushes.
+    /// Whether the kernel has to flush. While a loop device flushes it does nothing else; with
+    /// write-through there are no flushes.
     #[arg(long, value_enum, default_value = "write-back")]
     cache: CacheArg,
     /// The process with which the disk goes; without one it stays until it is destroyed.

@@ -24,7 +24,8 @@ pub(super) fn parse_delay(text: &str) -> Result<Delay, String> {
     }
 }
 
-/// With a unit: a number alone would be seconds elsewhere, and milliseconds in everybody's mind here.
+/// With a unit: a number alone would be seconds elsewhere, and milliseconds in everybody's mind
+/// here.
 fn whole_milliseconds(text: &str) -> Option<u64> {
     if text != "0" && !text.ends_with(|c: char| c.is_ascii_alphabetic()) {
         return None;
