@@ -137,6 +137,7 @@ pub enum LabError {
     /// The machine has not what it takes.
     #[error("{incident} cannot be run here: {why}")]
     Impossible {
+        /// The incident that was asked for.
         incident: &'static str,
         /// What is missing.
         why: String,
