@@ -116,11 +116,15 @@ pub struct SmallFile {
 /// One thing that a disk is told to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskCommand {
-    /// Writes `data`, joined, at byte `at` of `file`; makes the file (not its directory) if it is
-    /// missing. Lane: write.
+    /// Writes `data`, joined, at byte `at` of `file`. A write at byte 0 makes the file (not its
+    /// directory) if it is missing; any other is not carried out then ([`NotFound`]), since what
+    /// came before it is not there. Lane: write.
     ///
     /// A disk joins neighbouring writes of one file into one. The bytes need not survive a power
-    /// cut before a sync.
+    /// cut before a sync. Nothing is written to a name once its deletion or its renaming was handed
+    /// over.
+    ///
+    /// [`NotFound`]: crate::DiskError::NotFound
     Write {
         /// The file to write to; its directory must exist.
         file: FileName,
@@ -130,8 +134,11 @@ pub enum DiskCommand {
         data: Vec<Bytes>,
     },
     /// Makes everything that was written to these files by earlier commands of this lane survive a
-    /// power cut, their names included. A file that does not exist (any more) is passed over. Lane:
-    /// write.
+    /// power cut, their names included. Lane: write.
+    ///
+    /// A file that does not exist is passed over, if nothing was written to it or a command of ours
+    /// took it away since. If something was, or a write to it was not carried out, the sync fails
+    /// and the disk is lost: what is not there is not durable.
     Sync {
         /// The files whose bytes and names are meant, in any order.
         files: Vec<FileName>,
@@ -139,6 +146,10 @@ pub enum DiskCommand {
     /// Replaces each file by new content, each one atomically (temporary file, sync, rename,
     /// directory sync), all of them durable at the completion. The syncs of one command, and of
     /// neighbouring ones, are grouped. Lane: as said.
+    ///
+    /// In [`Lane::Write`] missing directories are made: a partition begins so. In other lanes a
+    /// missing directory is an error ([`NotFound`](crate::DiskError::NotFound)), so that one that
+    /// vanished is not brought back empty.
     Publish {
         /// The files, published in this order.
         files: Vec<SmallFile>,

@@ -44,6 +44,7 @@ impl Default for LaneStats {
 pub struct DiskStats {
     lanes: [LaneStats; Lane::COUNT],
     syncs: AtomicU64,
+    shortages: AtomicU64,
 }
 
 impl DiskStats {
@@ -62,6 +63,17 @@ impl DiskStats {
     #[must_use]
     pub fn syncs(&self) -> u64 {
         self.syncs.load(Ordering::Relaxed)
+    }
+
+    /// Counts an operation for which there was no descriptor, or no memory, at first.
+    pub fn on_shortage(&self) {
+        self.shortages.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many operations found no descriptor, or no memory, at first.
+    #[must_use]
+    pub fn shortages(&self) -> u64 {
+        self.shortages.load(Ordering::Relaxed)
     }
 
     /// Since when the disk owes an answer: the oldest of all lanes.

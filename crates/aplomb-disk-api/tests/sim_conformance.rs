@@ -48,6 +48,10 @@ impl Harness for Simulated {
         self.disk.power_cut();
     }
 
+    fn vanish(&mut self, name: Option<&str>) {
+        self.disk.vanish(name);
+    }
+
     fn files(&self) -> BTreeMap<String, Bytes> {
         // A publication that was cut short leaves its temporary file behind.
         let whole = |(name, _): &(String, Bytes)| !name.ends_with(".tmp");

@@ -286,3 +286,56 @@ fn a_process_that_is_killed_leaves_what_its_jobs_steps_had_done_and_perhaps_a_pa
     }
     assert_eq!(lengths.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
 }
+
+#[test]
+fn in_a_shortage_commands_that_have_an_order_wait_in_their_order() {
+    let (disk, letters, mut queue) = disk(9);
+    disk.run_short(Fault { operation: Some(SimOperation::Write), name: Some("file".into()), after: 1 });
+    disk.run_short(Fault { operation: Some(SimOperation::Rename), name: None, after: 0 });
+    submit(&mut queue, write("file", 0, "first "), at(0));
+    submit(&mut queue, write("file", 6, "second "), at(0));
+    submit(&mut queue, write("file", 13, "third"), at(0));
+    submit(&mut queue, DiskCommand::Sync { files: vec![FileName::new("file")] }, at(0));
+    let rename = DiskCommand::Rename { from: FileName::new("other"), to: FileName::new("there") };
+    submit(&mut queue, write("other", 0, "x"), at(0));
+    disk.advance(at(10));
+    assert_eq!(letters.results(), [Ok(Done::Nothing)]);
+    submit(&mut queue, rename, at(10));
+    disk.advance(at(40));
+    assert_eq!(letters.results().len(), 1);
+    disk.advance(at(200));
+    assert_eq!(letters.results(), vec![Ok(Done::Nothing); 6]);
+    assert_eq!(disk.file("file").as_deref(), Some(b"first second third".as_slice()));
+    assert_eq!((disk.file("there").as_deref(), disk.file("other")), (Some(b"x".as_slice()), None));
+    assert_eq!((disk.stats().shortages(), disk.lost()), (2, None));
+}
+
+#[test]
+fn a_shortage_is_told_to_what_has_no_order() {
+    let (disk, letters, mut queue) = disk(10);
+    submit(&mut queue, write("file", 0, "x"), at(0));
+    disk.advance(at(10));
+    for _ in 0..2 {
+        disk.run_short(Fault { operation: Some(SimOperation::Read), ..Fault::default() });
+    }
+    let pattern = ReadPattern::Random;
+    submit(&mut queue, DiskCommand::Read { file: FileName::new("file"), at: 0, len: 1, pattern }, at(10));
+    let job = |disk: &dyn PatientDisk| disk.read(&FileName::new("file"), 0, 1).map(JobStep::done);
+    queue.try_submit_job(Box::new(job), at(10)).expect("there is room");
+    disk.advance(at(20));
+    let results = letters.results();
+    let short = |result: &Result<Done, DiskError>| matches!(result, Err(DiskError::Shortage { .. }));
+    assert!(results.len() == 3 && results[1..].iter().all(short), "{results:?}");
+    assert_eq!(disk.lost(), None);
+    assert_eq!(disk.read(&FileName::new("file"), 0, 1).as_deref(), Ok(b"x".as_slice()));
+}
+
+#[test]
+fn a_new_process_misses_nothing_that_an_earlier_one_wrote() {
+    let (disk, _, mut queue) = disk(11);
+    submit(&mut queue, write("file", 0, "x"), at(0));
+    disk.advance(at(10));
+    disk.vanish(Some("file"));
+    disk.process_killed();
+    assert_eq!(disk.sync(&[FileName::new("file")]), Ok(()));
+}

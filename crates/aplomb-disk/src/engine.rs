@@ -13,7 +13,7 @@ use aplomb_disk_api::{
 use aplomb_model::Instant;
 
 use crate::errors::EngineError;
-use crate::files::{self, Files};
+use crate::files::{self, Files, FilesOptions};
 use crate::housekeeping::{Housekeeper, Slices};
 use crate::io::{EngineKind, backend, choose};
 use crate::jobs::{Calls, JobDisk, JobThread};
@@ -22,6 +22,7 @@ use crate::lanes::{Lanes, OnLoss};
 use crate::patient::RealPatientDisk;
 use crate::readahead::Bounds;
 use crate::readers::{Fetcher, Reader, Windows};
+use crate::shortage::Endurance;
 use crate::urgency::Urgency;
 use crate::writer::Writer;
 
@@ -111,9 +112,10 @@ impl DiskEngine {
     /// See [`EngineError`].
     pub fn open(disk: DiskIndex, directory: &Path, options: EngineOptions) -> Result<Self, EngineError> {
         let limit = options.open_files.unwrap_or_else(files::default_limit);
-        let files = Files::open(directory, limit)
+        let lanes = Arc::new(Lanes::new(disk, options.queue_depth, options.on_loss));
+        let stats = Arc::clone(lanes.stats());
+        let files = Files::open(directory, FilesOptions { limit, syncfs_above: options.syncfs_above, stats })
             .map_err(|source| EngineError::Directory { path: directory.to_owned(), source })?;
-        let files = Arc::new(files);
         let kind = choose(options.engine)?;
         let bounds = Bounds {
             window: options.window_bytes.max(4096),
@@ -121,7 +123,6 @@ impl DiskEngine {
             budget: options.readahead_budget,
         };
         let (readers, fetchers) = (options.readers.max(1), options.fetchers.max(2));
-        let lanes = Arc::new(Lanes::new(disk, options.queue_depth, options.on_loss));
         let windows = Arc::new(Windows::new(bounds, fetchers));
         let hurry = Arc::new(AtomicBool::new(false));
         let mut engine = Self {
@@ -134,19 +135,17 @@ impl DiskEngine {
         };
         let writer = Writer {
             lanes: Arc::clone(&lanes),
-            files: Arc::clone(&files),
+            files: files.with(Endurance::endless(&lanes)),
             windows: Arc::clone(&windows),
             backend: backend(kind)?,
-            syncfs_above: options.syncfs_above,
         };
         engine.start("writer", Urgency::Normal, move || writer.run())?;
         let slices = Slices { bytes: options.slice_bytes.max(1 << 20), pause: options.slice_pause, hurry };
         let housekeeper = Housekeeper {
             lanes: Arc::clone(&lanes),
-            files: Arc::clone(&files),
+            files: files.with(Endurance::endless(&lanes)),
             windows: Arc::clone(&windows),
             backend: backend(kind)?,
-            syncfs_above: options.syncfs_above,
             slices: slices.clone(),
         };
         engine.start("keeper", Urgency::Background, move || housekeeper.run())?;
@@ -154,24 +153,21 @@ impl DiskEngine {
         for _ in 0..readers {
             let reader = Reader {
                 lanes: Arc::clone(&lanes),
-                files: Arc::clone(&files),
+                files: files.clone(),
                 windows: Arc::clone(&windows),
                 working: Arc::clone(&working),
             };
             engine.start("reader", Urgency::Background, move || reader.run())?;
         }
         for _ in 0..fetchers {
-            let fetcher = Fetcher {
-                lanes: Arc::clone(&lanes),
-                files: Arc::clone(&files),
-                windows: Arc::clone(&windows),
-            };
+            let fetcher =
+                Fetcher { lanes: Arc::clone(&lanes), files: files.clone(), windows: Arc::clone(&windows) };
             engine.start("fetcher", Urgency::Background, move || fetcher.run())?;
         }
         let calls = Arc::new(Calls::new(Arc::clone(lanes.stats())));
         for _ in 0..options.job_threads.max(1) {
             let disk = JobDisk::new(
-                RealPatientDisk::on(Arc::clone(&files), Arc::clone(lanes.stats()), slices.clone()),
+                RealPatientDisk::on(files.clone(), slices.clone()),
                 Arc::clone(&lanes),
                 Arc::clone(&windows),
                 Arc::clone(&calls),

@@ -1,9 +1,8 @@
-//! What the operating system said, as the disk's API and an engine's opening say it.
+//! What the operating system said.
 
 use std::io;
 use std::path::PathBuf;
 
-use aplomb_disk_api::DiskError;
 use rustix::io::Errno;
 
 /// An engine that could not be started.
@@ -29,16 +28,6 @@ pub enum EngineError {
         /// What the operating system said.
         source: io::Error,
     },
-}
-
-/// The error of an operation on a name. A missing name is an answer; everything else is the disk's
-/// failure.
-pub(crate) fn disk_error(what: &str, name: &str, error: &io::Error) -> DiskError {
-    if error.kind() == io::ErrorKind::NotFound {
-        DiskError::NotFound { name: name.into() }
-    } else {
-        DiskError::Failed { what: format!("{what} {name}").into(), reason: error.to_string().into() }
-    }
 }
 
 /// Whether the error says that there is no such file: it is missing, or something on its way is not

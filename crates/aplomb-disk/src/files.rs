@@ -1,11 +1,12 @@
-//! Names to descriptors: a bounded cache of open files, shared by the lanes of one disk.
+//! Names to descriptors: a bounded cache of open files, shared by the threads of one disk.
 //!
 //! Always holds: a name that was renamed or deleted is not answered from the cache any more once
-//! [`Files::forget`] has returned, not even by an open that was under way meanwhile. A thread that
-//! still holds the [`OpenFile`] works on the file it was.
+//! its [`Leaving`] has ended, not even by an open that was under way meanwhile. A thread that still
+//! holds the [`OpenFile`] works on the file it was.
 //!
 //! It also remembers in which directories all names are known to be durable, so that a sync pays
-//! for a new name once.
+//! for a new name once, and which files owe a sync (`written`), so that a file that vanished is
+//! missed.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -13,16 +14,14 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
-use aplomb_disk_api::FileName;
-use rustix::fs::{Advice, CWD, Mode, OFlags};
+use aplomb_disk_api::stats::DiskStats;
+use aplomb_disk_api::{DiskError, FileName};
+use rustix::fs::{Advice, AtFlags, CWD, Mode, OFlags, Stat};
 
 use crate::errors::{is_absent, is_shortage, uninterrupted};
-
-/// How often, and how long, a thread waits for a descriptor when the process has none left.
-const SHORTAGE_ATTEMPTS: u32 = 200;
-const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
+use crate::shortage::Endurance;
+use crate::written::{Owed, Written, remove_at_and_below};
 
 /// An open file. The descriptor is closed by its last user.
 #[derive(Debug)]
@@ -53,12 +52,31 @@ impl AsFd for OpenFile {
     }
 }
 
-/// The files of one log directory.
-#[derive(Debug)]
+/// How the files of a log directory are treated.
+#[derive(Clone, Debug)]
+pub(crate) struct FilesOptions {
+    /// Descriptors kept open, at most.
+    pub(crate) limit: usize,
+    /// With more files, or more directories, than this to sync at once, the whole file system is
+    /// synced instead.
+    pub(crate) syncfs_above: usize,
+    /// Where syncs and shortages are counted.
+    pub(crate) stats: Arc<DiskStats>,
+}
+
+/// The files of one log directory, and what a thread does when it finds the process short of
+/// descriptors. Clones are the same files.
+#[derive(Clone, Debug)]
 pub(crate) struct Files {
+    shared: Arc<Shared>,
+    endurance: Endurance,
+}
+
+#[derive(Debug)]
+struct Shared {
     root: OwnedFd,
     path: PathBuf,
-    limit: usize,
+    options: FilesOptions,
     table: Mutex<Table>,
 }
 
@@ -66,10 +84,11 @@ pub(crate) struct Files {
 struct Table {
     open: BTreeMap<String, Slot>,
     tick: u64,
-    /// Counts calls of `forget`: what was opened across one is not kept.
+    /// Counts the ends of [`Leaving`]s: what was opened across one is not kept.
     forgotten: u64,
     /// What is known of each directory's names. The log directory itself is the empty name.
     names: BTreeMap<String, Names>,
+    written: Written,
 }
 
 /// How many changes of a directory's names were made, and how many of them are durable.
@@ -85,34 +104,64 @@ struct Slot {
     used: u64,
 }
 
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// Its bytes stay as they are.
+    Look,
+    /// Its bytes change: it owes a sync.
+    Change,
+}
+
 impl Files {
-    /// Opens a log directory; keeps at most `limit` descriptors.
-    pub(crate) fn open(path: &Path, limit: usize) -> io::Result<Self> {
+    /// Opens a log directory.
+    pub(crate) fn open(path: &Path, options: FilesOptions) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = uninterrupted(|| rustix::fs::openat(CWD, path, flags, Mode::empty()))?;
-        Ok(Self { root, path: path.to_owned(), limit: limit.max(1), table: Mutex::default() })
+        let shared = Shared { root, path: path.to_owned(), options, table: Mutex::default() };
+        Ok(Self { shared: Arc::new(shared), endurance: Endurance::Briefly })
+    }
+
+    /// The same files for a thread that waits longer, or less long.
+    pub(crate) fn with(&self, endurance: Endurance) -> Self {
+        Self { shared: Arc::clone(&self.shared), endurance }
     }
 
     /// The log directory, for calls that take a name relative to it.
     pub(crate) fn root(&self) -> BorrowedFd<'_> {
-        self.root.as_fd()
+        self.shared.root.as_fd()
     }
 
     /// The log directory's path, for messages.
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        &self.shared.path
+    }
+
+    /// Where syncs are counted.
+    pub(crate) fn stats(&self) -> &DiskStats {
+        &self.shared.options.stats
+    }
+
+    /// Whether so many syncs at once are better done by one of the whole file system.
+    pub(crate) fn are_many(&self, syncs: usize) -> bool {
+        syncs > self.shared.options.syncfs_above
     }
 
     /// A file that exists.
     pub(crate) fn existing(&self, name: &FileName) -> io::Result<Arc<OpenFile>> {
-        self.lookup(name, OFlags::empty())
+        self.lookup(name, OFlags::empty(), Purpose::Look)
     }
 
-    /// A file that is made if need be; its directory must exist.
-    pub(crate) fn existing_or_new(&self, name: &FileName) -> io::Result<Arc<OpenFile>> {
-        match self.existing(name) {
+    /// A file that exists and is about to be changed.
+    pub(crate) fn to_change(&self, name: &FileName) -> io::Result<Arc<OpenFile>> {
+        self.lookup(name, OFlags::empty(), Purpose::Change)
+    }
+
+    /// A file that is about to be changed, and made if need be; its directory must exist.
+    pub(crate) fn to_change_or_make(&self, name: &FileName) -> io::Result<Arc<OpenFile>> {
+        match self.to_change(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let made = self.lookup(name, OFlags::CREATE)?;
+                let made = self.lookup(name, OFlags::CREATE, Purpose::Change)?;
                 self.unsettle(name.parent());
                 Ok(made)
             }
@@ -120,22 +169,10 @@ impl Files {
         }
     }
 
-    /// Drops what is known about a name and everything below it. Descriptors in use are closed by
-    /// their last user.
-    pub(crate) fn forget(&self, name: &str) {
-        let below = format!("{name}/")..format!("{name}0"); // '0' comes right after '/'
-        let mut table = self.table();
-        table.forgotten += 1;
-        let mut closed: Vec<Slot> = table.open.remove(name).into_iter().collect();
-        let names: Vec<String> = table.open.range(below.clone()).map(|(name, _)| name.clone()).collect();
-        closed.extend(names.iter().filter_map(|name| table.open.remove(name)));
-        table.names.remove(name);
-        let directories: Vec<String> = table.names.range(below).map(|(name, _)| name.clone()).collect();
-        for directory in directories {
-            table.names.remove(&directory);
-        }
-        drop(table); // closing the last descriptor of a deleted file may take long
-        drop(closed);
+    /// A command of ours is about to take this name, and everything below it, away.
+    pub(crate) fn leave<'a>(&'a self, name: &'a str) -> Leaving<'a> {
+        self.table().written.on_leave(name);
+        Leaving { files: self, name }
     }
 
     /// A directory has got, or lost, a name. To be called after the change, so that a sync under
@@ -175,73 +212,202 @@ impl Files {
 
     /// Makes the names in a directory durable. A directory that is gone is passed over: its names
     /// went with it.
-    pub(crate) fn sync_directory(&self, directory: &str) -> io::Result<()> {
+    pub(crate) fn sync_directory(&self, directory: &str) -> Result<(), DiskError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let name = if directory.is_empty() { "." } else { directory };
         match self.open_descriptor(name, flags, Mode::empty()) {
-            Ok(descriptor) => uninterrupted(|| rustix::fs::fsync(&descriptor)),
+            Ok(descriptor) => {
+                self.stats().on_sync();
+                uninterrupted(|| rustix::fs::fsync(&descriptor))
+                    .map_err(|error| self.sync_error(directory, &error))
+            }
             Err(error) if is_absent(&error) => Ok(()),
-            Err(error) => Err(error),
+            // Nothing was synced, nothing failed to be: a shortage of descriptors is only that.
+            Err(error) => Err(self.error("open", name, &error)),
         }
     }
 
     /// Makes everything on the disk's file system durable.
     pub(crate) fn sync_file_system(&self) -> io::Result<()> {
-        uninterrupted(|| rustix::fs::syncfs(&self.root))
+        self.stats().on_sync();
+        uninterrupted(|| rustix::fs::syncfs(&self.shared.root))
     }
 
-    /// Opens a name. When the process has run out of descriptors or memory, which is not the disk's
-    /// fault, our own descriptors are given up and the call waits for better times, for a while.
+    /// A change of this file was not carried out: no sync of it may end well.
+    pub(crate) fn refuse(&self, name: &FileName) {
+        self.table().written.on_refusal(name.as_str());
+    }
+
+    /// The file was replaced as a whole: that is a change like any other.
+    pub(crate) fn on_published(&self, name: &FileName) {
+        self.table().written.on_change(name.as_str());
+    }
+
+    /// What a sync of this file has to cover. `None` if nothing was written to it since the last.
+    pub(crate) fn owed(&self, name: &FileName) -> Option<Owed> {
+        self.table().written.owed(name.as_str())
+    }
+
+    /// A sync has covered what the file owed then.
+    pub(crate) fn on_synced(&self, name: &FileName, then: Owed) {
+        self.table().written.on_synced(name.as_str(), then);
+    }
+
+    /// Whether a file that owes something is not where it was written, though no command of ours
+    /// took it away.
+    pub(crate) fn has_vanished(&self, name: &FileName) -> io::Result<bool> {
+        loop {
+            let (forgotten, open) = {
+                let table = self.table();
+                if table.written.owed(name.as_str()).is_none() {
+                    return Ok(false);
+                }
+                (table.forgotten, table.open.get(name.as_str()).map(|slot| Arc::clone(&slot.file)))
+            };
+            let flags = AtFlags::SYMLINK_NOFOLLOW;
+            let there = match self.call(|| rustix::fs::statat(self.root(), name.as_str(), flags)) {
+                Ok(found) => match &open {
+                    Some(open) => is_same(&found, &self.call(|| rustix::fs::fstat(open))?),
+                    None => true,
+                },
+                Err(error) if is_absent(&error) => false,
+                Err(error) => return Err(error),
+            };
+            if there {
+                return Ok(false);
+            }
+            let table = self.table();
+            if table.forgotten == forgotten && table.written.owed(name.as_str()).is_some() {
+                return Ok(true);
+            }
+            // Commands of ours changed names meanwhile: look again.
+        }
+    }
+
+    /// Whether the log directory is not where it was opened: deleted, moved, unmounted.
+    pub(crate) fn is_root_gone(&self) -> bool {
+        let there = uninterrupted(|| rustix::fs::stat(self.path()));
+        let ours = uninterrupted(|| rustix::fs::fstat(self.root()));
+        match (there, ours) {
+            (Ok(there), Ok(ours)) => !is_same(&there, &ours),
+            (Err(error), _) => is_absent(&error),
+            (_, Err(_)) => false,
+        }
+    }
+
+    /// The error of an operation on a name.
+    pub(crate) fn error(&self, what: &str, name: &str, error: &io::Error) -> DiskError {
+        if is_shortage(error) {
+            return self.endurance.error(what, name, error);
+        }
+        if error.kind() == io::ErrorKind::NotFound {
+            return if self.is_root_gone() { self.root_error() } else { not_found(name) };
+        }
+        failed(what, name, &error.to_string())
+    }
+
+    /// The error of a system call that made, or did not make, something durable. What it failed
+    /// with does not matter: afterwards what is on the disk is unknown.
+    pub(crate) fn sync_error(&self, name: &str, error: &io::Error) -> DiskError {
+        let whole = self.path().display().to_string();
+        failed("sync", if name.is_empty() { &whole } else { name }, &error.to_string())
+    }
+
+    /// The error of everything once the log directory is not there any more.
+    pub(crate) fn root_error(&self) -> DiskError {
+        failed("looking at", &self.path().display().to_string(), "the log directory is not there any more")
+    }
+
+    /// Whether this thread gave a command up, so that none after it may be carried out.
+    pub(crate) fn gave_up(&self) -> bool {
+        self.endurance.gave_up()
+    }
+
+    /// Waits for another attempt in a shortage; `false` if there is to be none.
+    pub(crate) fn waits(&self, attempt: u32) -> bool {
+        let closed = std::mem::take(&mut self.table().open);
+        drop(closed); // not under the lock: it may take long
+        self.endurance.waits(attempt)
+    }
+
+    /// Opens what is below the log directory, with patience in a shortage.
     pub(crate) fn open_descriptor(&self, name: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
         let path = CString::new(name).map_err(io::Error::from)?;
-        let mut patience = SHORTAGE_ATTEMPTS;
+        self.call(|| rustix::fs::openat(self.root(), &path, flags, mode))
+    }
+
+    /// Makes a system call that is no sync: again if a signal interrupted it, and with patience if
+    /// the process or the machine is short of something.
+    pub(crate) fn call<T>(&self, mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
+        self.outlast(|| uninterrupted(&mut call))
+    }
+
+    /// Does something that can be done again, with patience in a shortage: our own descriptors are
+    /// given up, and others may give up theirs.
+    pub(crate) fn outlast<T>(&self, mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        let mut attempt = 0;
         loop {
-            match uninterrupted(|| rustix::fs::openat(&self.root, &path, flags, mode)) {
-                Err(error) if is_shortage(&error) && patience > 0 => {
-                    patience -= 1;
-                    let closed = std::mem::take(&mut self.table().open);
-                    drop(closed);
-                    std::thread::sleep(SHORTAGE_PAUSE);
+            match call() {
+                Err(error) if is_shortage(&error) && !matches!(self.endurance, Endurance::None) => {
+                    if attempt == 0 {
+                        self.stats().on_shortage();
+                    }
+                    if !self.waits(attempt) {
+                        return Err(error);
+                    }
+                    attempt += 1;
                 }
-                opened => return opened,
+                other => return other,
             }
         }
     }
 
-    fn lookup(&self, name: &FileName, create: OFlags) -> io::Result<Arc<OpenFile>> {
-        let forgotten = {
-            let mut table = self.table();
-            table.tick += 1;
-            let tick = table.tick;
-            if let Some(slot) = table.open.get_mut(name.as_str()) {
-                slot.used = tick;
-                return Ok(Arc::clone(&slot.file));
+    fn lookup(&self, name: &FileName, create: OFlags, purpose: Purpose) -> io::Result<Arc<OpenFile>> {
+        loop {
+            let forgotten = {
+                let mut table = self.table();
+                table.tick += 1;
+                let tick = table.tick;
+                if let Some(slot) = table.open.get_mut(name.as_str()) {
+                    slot.used = tick;
+                    let file = Arc::clone(&slot.file);
+                    table.note(name, purpose);
+                    return Ok(file);
+                }
+                table.forgotten
+            };
+            let flags = OFlags::RDWR | OFlags::CLOEXEC | create;
+            let descriptor = self.open_descriptor(name.as_str(), flags, Mode::from_raw_mode(0o644))?;
+            // We know better than the kernel what comes next; its guesses would fetch bytes around
+            // every lookup. A hint: errors are nothing.
+            let _ = rustix::fs::fadvise(&descriptor, 0, None, Advice::Random);
+            let file = Arc::new(OpenFile::new(descriptor, name.clone()));
+            match self.keep(file, forgotten, purpose) {
+                Kept::Here(file) => return Ok(file),
+                // A command of ours may have taken the name away after it was opened. A reader
+                // reads what it opened; a change goes to what has the name now.
+                Kept::NamesChanged(file) if purpose == Purpose::Look => return Ok(file),
+                Kept::NamesChanged(_) => {}
             }
-            table.forgotten
-        };
-        let flags = OFlags::RDWR | OFlags::CLOEXEC | create;
-        let descriptor = self.open_descriptor(name.as_str(), flags, Mode::from_raw_mode(0o644))?;
-        // We know better than the kernel what comes next; its guesses would fetch bytes around
-        // every lookup. A hint: errors are nothing.
-        let _ = rustix::fs::fadvise(&descriptor, 0, None, Advice::Random);
-        let file = Arc::new(OpenFile::new(descriptor, name.clone()));
-        Ok(self.keep(file, forgotten))
+        }
     }
 
     /// Puts a freshly opened file into the cache, unless names changed meanwhile. Gives back the
     /// one to use.
-    fn keep(&self, file: Arc<OpenFile>, forgotten: u64) -> Arc<OpenFile> {
+    fn keep(&self, file: Arc<OpenFile>, forgotten: u64, purpose: Purpose) -> Kept {
         let mut table = self.table();
         if table.forgotten != forgotten {
-            return file;
+            return Kept::NamesChanged(file);
         }
+        table.note(file.name(), purpose);
         let mut closed = Vec::new();
-        if table.open.len() >= self.limit {
+        let limit = self.shared.options.limit.max(1);
+        if table.open.len() >= limit {
             // An eighth at once, so that a full table does not search for the oldest at every open.
             let mut ages: Vec<(u64, String)> =
                 table.open.iter().map(|(name, slot)| (slot.used, name.clone())).collect();
             ages.sort_unstable();
-            closed.extend(ages.iter().take(self.limit.div_ceil(8)).map(|(_, name)| table.open.remove(name)));
+            closed.extend(ages.iter().take(limit.div_ceil(8)).map(|(_, name)| table.open.remove(name)));
         }
         table.tick += 1;
         let used = table.tick;
@@ -249,12 +415,64 @@ impl Files {
         let kept = Arc::clone(&slot.file);
         drop(table);
         drop(closed);
-        kept
+        Kept::Here(kept)
+    }
+
+    /// Drops what is known about a name and everything below it. Descriptors in use are closed by
+    /// their last user.
+    fn forget(&self, name: &str) {
+        let mut table = self.table();
+        table.forgotten += 1;
+        let closed = remove_at_and_below(&mut table.open, name);
+        remove_at_and_below(&mut table.names, name);
+        table.written.on_left(name);
+        drop(table); // closing the last descriptor of a deleted file may take long
+        drop(closed);
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().expect("nothing in the table's code panics")
+        self.shared.table.lock().expect("nothing in the table's code panics")
     }
+}
+
+impl Table {
+    fn note(&mut self, name: &FileName, purpose: Purpose) {
+        if purpose == Purpose::Change {
+            self.written.on_change(name.as_str());
+        }
+    }
+}
+
+/// What became of a freshly opened file.
+enum Kept {
+    Here(Arc<OpenFile>),
+    NamesChanged(Arc<OpenFile>),
+}
+
+/// A name that a command of ours is taking away: by a deletion, a rename, a replacement. When this
+/// is dropped, nothing is known about the name, and about those below it, any more.
+#[must_use]
+pub(crate) struct Leaving<'a> {
+    files: &'a Files,
+    name: &'a str,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.files.forget(self.name);
+    }
+}
+
+fn is_same(one: &Stat, other: &Stat) -> bool {
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}
+
+fn not_found(name: &str) -> DiskError {
+    DiskError::NotFound { name: name.into() }
+}
+
+fn failed(what: &str, name: &str, reason: &str) -> DiskError {
+    DiskError::Failed { what: format!("{what} {name}").into(), reason: reason.into() }
 }
 
 /// The descriptors that one disk may keep: an eighth of what the process may have, so that several
@@ -265,71 +483,4 @@ pub(crate) fn default_limit() -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn files(limit: usize) -> (tempfile::TempDir, Files) {
-        let directory = tempfile::tempdir().expect("a directory for the test");
-        let files = Files::open(directory.path(), limit).expect("it was just made");
-        (directory, files)
-    }
-
-    #[test]
-    fn no_more_descriptors_are_kept_than_allowed_and_every_name_still_opens() {
-        let (_directory, files) = files(10);
-        for round in 0..3 {
-            for n in 0..50 {
-                let file = files.existing_or_new(&FileName::new(format!("{n}"))).expect("the disk is well");
-                rustix::io::pwrite(&*file, &[n], 0).expect("the disk is well");
-                assert!(files.table().open.len() <= 10, "round {round}");
-            }
-        }
-        for n in 0..50_u8 {
-            let file = files.existing(&FileName::new(format!("{n}"))).expect("it was made");
-            let mut byte = [0];
-            rustix::io::pread(&*file, &mut byte, 0).expect("the disk is well");
-            assert_eq!(byte, [n]);
-        }
-    }
-
-    #[test]
-    fn a_file_that_was_opened_while_names_changed_is_not_kept() {
-        let (_directory, files) = files(10);
-        let name = FileName::new("0.log");
-        let file = files.existing_or_new(&name).expect("the disk is well");
-        let before = files.table().forgotten;
-        files.forget("0.log");
-        let used = files.keep(Arc::clone(&file), before);
-        assert!(Arc::ptr_eq(&used, &file));
-        assert!(files.table().open.is_empty());
-    }
-
-    #[test]
-    fn forgetting_a_directory_forgets_what_is_below_it_and_not_its_neighbours() {
-        let (directory, files) = files(10);
-        let names = ["a", "a-b", "a0"].map(|name| FileName::new(format!("{name}/x")));
-        for name in &names {
-            std::fs::create_dir(directory.path().join(name.parent().expect("it has one"))).expect("well");
-            files.existing_or_new(name).expect("the disk is well");
-        }
-        for (directory, mark) in files.unsettled(names.iter()) {
-            files.settle(&directory, mark);
-        }
-        assert!(files.unsettled(names.iter()).is_empty());
-        files.forget("a");
-        let open: Vec<String> = files.table().open.keys().cloned().collect();
-        assert_eq!(open, ["a-b/x", "a0/x"]);
-        let unsettled = files.unsettled(names.iter());
-        assert_eq!(unsettled.into_keys().collect::<Vec<_>>(), ["a"]);
-    }
-
-    #[test]
-    fn a_name_that_came_during_a_sync_is_not_taken_for_durable() {
-        let (_directory, files) = files(10);
-        let name = FileName::new("0.log");
-        let marks = files.unsettled([&name].into_iter());
-        files.existing_or_new(&name).expect("the disk is well");
-        marks.iter().for_each(|(directory, mark)| files.settle(directory, *mark));
-        assert_eq!(files.unsettled([&name].into_iter()).into_keys().collect::<Vec<_>>(), [""]);
-    }
-}
+mod tests;

@@ -12,13 +12,14 @@ use std::time::Duration;
 use aplomb_disk_api::{DiskCommand, DiskError, Done, FileName, Lane};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
-use crate::errors::{disk_error, is_absent, uninterrupted};
+use crate::errors::{is_absent, uninterrupted};
 use crate::files::Files;
 use crate::io::Backend;
 use crate::lane::{Accepted, Work};
 use crate::lanes::Lanes;
-use crate::publish::{Publisher, sync_names};
+use crate::publish::Publisher;
 use crate::readers::Windows;
+use crate::sync::sync_names;
 use crate::writer::carry_out_publications;
 
 /// How often a directory may be found with new files in it after it was emptied: a write to a
@@ -28,10 +29,9 @@ const EMPTYINGS: usize = 16;
 /// The thread's belongings.
 pub(crate) struct Housekeeper {
     pub(crate) lanes: Arc<Lanes>,
-    pub(crate) files: Arc<Files>,
+    pub(crate) files: Files,
     pub(crate) windows: Arc<Windows>,
     pub(crate) backend: Box<dyn Backend<Accepted>>,
-    pub(crate) syncfs_above: usize,
     pub(crate) slices: Slices,
 }
 
@@ -64,26 +64,26 @@ impl Housekeeper {
     }
 
     fn publish(&mut self, jobs: Vec<Accepted>) {
-        let publisher = Publisher {
-            files: &self.files,
-            syncs: &mut *self.backend,
-            syncfs_above: self.syncfs_above,
-            stats: self.lanes.stats(),
-        };
+        let publisher = Publisher { files: &self.files, syncs: &mut *self.backend, makes_directories: false };
         carry_out_publications(&self.lanes, &self.windows, publisher, jobs);
     }
 
     fn carry_out(&self, job: Accepted) {
-        if self.lanes.lost().is_some() {
+        if self.lanes.lost().is_some() || self.files.gave_up() {
             return self.lanes.complete_offline(job);
         }
         let result = match &job.work {
-            Work::Command(DiskCommand::Rename { from, to }) => self.rename(from, to),
+            Work::Command(DiskCommand::Rename { from, to }) => {
+                let renamed = rename(&self.files, from, to);
+                self.windows.forget(from.as_str());
+                self.windows.forget(to.as_str());
+                renamed.map(|()| Done::Nothing)
+            }
             Work::Command(DiskCommand::DeleteFiles { files }) => {
-                files.iter().try_for_each(|file| self.delete_file(file.as_str())).map(|()| Done::Nothing)
+                files.iter().try_for_each(|file| self.delete(file, delete_file)).map(|()| Done::Nothing)
             }
             Work::Command(DiskCommand::DeleteDirectory { directory }) => {
-                self.delete_directory(directory.as_str()).map(|()| Done::Nothing)
+                self.delete(directory, delete_directory).map(|()| Done::Nothing)
             }
             Work::Command(DiskCommand::Space) => self.space(),
             other => panic!("{other:?} does not stand in the housekeeping lane"),
@@ -91,61 +91,54 @@ impl Housekeeper {
         self.lanes.complete(job, result);
     }
 
-    fn rename(&self, from: &FileName, to: &FileName) -> Result<Done, DiskError> {
-        let renamed = uninterrupted(|| {
-            rustix::fs::renameat(self.files.root(), from.as_str(), self.files.root(), to.as_str())
-        });
-        for name in [from, to] {
-            self.forget(name.as_str());
-        }
-        renamed.map_err(|error| disk_error("rename", from.as_str(), &error))?;
-        self.files.unsettle(from.parent());
-        self.files.unsettle(to.parent());
-        sync_names(&self.files, [from, to].into_iter(), self.syncfs_above, self.lanes.stats())?;
-        Ok(Done::Nothing)
-    }
-
-    fn delete_file(&self, name: &str) -> Result<(), DiskError> {
-        delete_file(&self.files, name, &self.slices).map_err(|error| disk_error("delete", name, &error))?;
-        self.forget(name);
-        Ok(())
-    }
-
-    fn delete_directory(&self, name: &str) -> Result<(), DiskError> {
-        delete_directory(&self.files, name, &self.slices)
-            .map_err(|error| disk_error("delete", name, &error))?;
-        self.forget(name);
-        Ok(())
-    }
-
-    fn forget(&self, name: &str) {
-        self.files.forget(name);
-        self.windows.forget(name);
+    fn delete(
+        &self,
+        name: &FileName,
+        delete: fn(&Files, &str, &Slices) -> io::Result<()>,
+    ) -> Result<(), DiskError> {
+        let deleted = delete(&self.files, name.as_str(), &self.slices);
+        self.windows.forget(name.as_str());
+        deleted.map_err(|error| self.files.error("delete", name.as_str(), &error))
     }
 
     fn space(&self) -> Result<Done, DiskError> {
-        let found = uninterrupted(|| rustix::fs::fstatvfs(self.files.root()))
-            .map_err(|error| disk_error("statvfs", &self.files.path().display().to_string(), &error))?;
+        let found = self
+            .files
+            .call(|| rustix::fs::fstatvfs(self.files.root()))
+            .map_err(|error| self.files.error("statvfs", &self.files.path().display().to_string(), &error))?;
         let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
         Ok(Done::Space { total: bytes(found.f_blocks), usable: bytes(found.f_bavail) })
     }
 }
 
+/// Renames a file or a directory, and makes both names durable.
+pub(crate) fn rename(files: &Files, from: &FileName, to: &FileName) -> Result<(), DiskError> {
+    let leaving = [files.leave(from.as_str()), files.leave(to.as_str())];
+    let renamed = files.call(|| rustix::fs::renameat(files.root(), from.as_str(), files.root(), to.as_str()));
+    drop(leaving);
+    renamed.map_err(|error| files.error("rename", from.as_str(), &error))?;
+    files.unsettle(from.parent());
+    files.unsettle(to.parent());
+    sync_names(files, [from, to].into_iter())
+}
+
 /// Deletes a file; one that does not exist is passed over.
 pub(crate) fn delete_file(files: &Files, name: &str, slices: &Slices) -> io::Result<()> {
+    let leaving = files.leave(name);
     let large = match large_file(files, name, slices.bytes) {
         Err(error) if is_absent(&error) => return Ok(()),
         large => large?,
     };
-    match uninterrupted(|| rustix::fs::unlinkat(files.root(), name, AtFlags::empty())) {
+    let unlinked = files.call(|| rustix::fs::unlinkat(files.root(), name, AtFlags::empty()));
+    drop(leaving); // and with it our cached descriptor
+    match unlinked {
         Err(error) if is_absent(&error) => return Ok(()),
         unlinked => unlinked?,
     }
-    files.forget(name); // closes our cached descriptor
     let Some((file, mut len)) = large else { return Ok(()) };
     while len > slices.bytes {
         len -= slices.bytes;
-        uninterrupted(|| rustix::fs::ftruncate(&file, len))?;
+        files.call(|| rustix::fs::ftruncate(&file, len))?;
         if !slices.hurry.load(Ordering::Relaxed) {
             std::thread::sleep(slices.pause);
         }
@@ -155,6 +148,7 @@ pub(crate) fn delete_file(files: &Files, name: &str, slices: &Slices) -> io::Res
 
 /// Deletes a directory and what is in it; one that does not exist is passed over.
 pub(crate) fn delete_directory(files: &Files, name: &str, slices: &Slices) -> io::Result<()> {
+    let _leaving = files.leave(name);
     for attempt in 1.. {
         let entries = match list(files, name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -167,8 +161,7 @@ pub(crate) fn delete_directory(files: &Files, name: &str, slices: &Slices) -> io
                 _ => delete_file(files, &entry, slices)?,
             }
         }
-        files.forget(name);
-        match uninterrupted(|| rustix::fs::unlinkat(files.root(), name, AtFlags::REMOVEDIR)) {
+        match files.call(|| rustix::fs::unlinkat(files.root(), name, AtFlags::REMOVEDIR)) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty && attempt < EMPTYINGS => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => break,
             removed => return removed,
@@ -179,7 +172,7 @@ pub(crate) fn delete_directory(files: &Files, name: &str, slices: &Slices) -> io
 
 /// A file that is to be freed in slices, and its length; `None` if it is small.
 fn large_file(files: &Files, name: &str, slice: u64) -> io::Result<Option<(OwnedFd, u64)>> {
-    let found = uninterrupted(|| rustix::fs::statat(files.root(), name, AtFlags::SYMLINK_NOFOLLOW))?;
+    let found = files.call(|| rustix::fs::statat(files.root(), name, AtFlags::SYMLINK_NOFOLLOW))?;
     let len = found.st_size.unsigned_abs();
     if len <= slice || FileType::from_raw_mode(found.st_mode) != FileType::RegularFile || found.st_nlink > 1 {
         return Ok(None);
@@ -191,8 +184,12 @@ fn large_file(files: &Files, name: &str, slice: u64) -> io::Result<Option<(Owned
 
 /// The names in a directory.
 pub(crate) fn list(files: &Files, name: &str) -> io::Result<Vec<(String, FileType)>> {
+    files.outlast(|| list_once(files, name))
+}
+
+fn list_once(files: &Files, name: &str) -> io::Result<Vec<(String, FileType)>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = files.open_descriptor(name, flags, Mode::empty())?;
+    let directory = uninterrupted(|| rustix::fs::openat(files.root(), name, flags, Mode::empty()))?;
     let mut names = Vec::new();
     for entry in Dir::read_from(&directory)? {
         let entry = entry?;

@@ -27,9 +27,12 @@ pub mod patient;
 mod publish;
 mod readahead;
 mod readers;
+mod shortage;
 mod steps;
+mod sync;
 mod urgency;
 mod writer;
+mod written;
 
 pub use engine::{DiskEngine, EngineOptions, StopError};
 pub use errors::EngineError;

@@ -4,25 +4,24 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_disk_api::stats::DiskStats;
 use aplomb_disk_api::{DiskError, Entry, EntryKind, FileName, PatientDisk, SmallFile};
 use bytes::Bytes;
 use rustix::fs::{AtFlags, FileType};
 
-use crate::errors::{EngineError, disk_error, is_absent, uninterrupted};
-use crate::files::{self, Files};
-use crate::housekeeping::{Slices, delete_directory, delete_file, list};
+use crate::errors::{EngineError, is_absent};
+use crate::files::{self, Files, FilesOptions};
+use crate::housekeeping::{Slices, delete_directory, delete_file, list, rename};
 use crate::io::plain_syncs;
-use crate::publish::{Publisher, sync_failed, sync_names, write_at};
+use crate::publish::{Publisher, write_at};
 use crate::readers::read;
+use crate::sync::sync_files;
 
 /// With more files than this to sync at once, the whole file system is synced instead.
 const SYNCFS_ABOVE: usize = 64;
 
 /// A log directory before the first request and after the last; in between, the calls of jobs.
 pub struct RealPatientDisk {
-    files: Arc<Files>,
-    stats: Arc<DiskStats>,
+    files: Files,
     slices: Slices,
 }
 
@@ -32,16 +31,18 @@ impl RealPatientDisk {
     /// # Errors
     /// [`EngineError::Directory`].
     pub fn open(directory: &Path) -> Result<Self, EngineError> {
-        let files = Files::open(directory, files::default_limit())
+        let stats = Arc::default();
+        let options = FilesOptions { limit: files::default_limit(), syncfs_above: SYNCFS_ABOVE, stats };
+        let files = Files::open(directory, options)
             .map_err(|source| EngineError::Directory { path: directory.to_owned(), source })?;
         // Nothing is being served, so nothing needs pauses.
         let slices = Slices { bytes: u64::MAX, pause: Duration::ZERO, hurry: Arc::default() };
-        Ok(Self::on(Arc::new(files), Arc::default(), slices))
+        Ok(Self::on(files, slices))
     }
 
     /// The files of an engine.
-    pub(crate) fn on(files: Arc<Files>, stats: Arc<DiskStats>, slices: Slices) -> Self {
-        Self { files, stats, slices }
+    pub(crate) fn on(files: Files, slices: Slices) -> Self {
+        Self { files, slices }
     }
 
     fn entry(&self, prefix: &str, name: String, kind: FileType) -> std::io::Result<Option<Entry>> {
@@ -49,7 +50,7 @@ impl RealPatientDisk {
             return Ok(Some(Entry { name, kind: EntryKind::Directory }));
         }
         let path = format!("{prefix}{name}");
-        match uninterrupted(|| rustix::fs::statat(self.files.root(), &path, AtFlags::empty())) {
+        match self.files.call(|| rustix::fs::statat(self.files.root(), &path, AtFlags::empty())) {
             Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {
                 Ok(Some(Entry { name, kind: EntryKind::Directory }))
             }
@@ -72,10 +73,11 @@ impl PatientDisk for RealPatientDisk {
     fn list(&self, directory: Option<&FileName>) -> Result<Vec<Entry>, DiskError> {
         let name = directory.map_or(".", FileName::as_str);
         let prefix = directory.map_or(String::new(), |directory| format!("{directory}/"));
-        let names = list(&self.files, name).map_err(|error| disk_error("list", name, &error))?;
+        let names = list(&self.files, name).map_err(|error| self.files.error("list", name, &error))?;
         let mut entries = Vec::with_capacity(names.len());
         for (entry, kind) in names {
-            let found = self.entry(&prefix, entry, kind).map_err(|error| disk_error("list", name, &error))?;
+            let found =
+                self.entry(&prefix, entry, kind).map_err(|error| self.files.error("list", name, &error))?;
             entries.extend(found);
         }
         entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
@@ -88,23 +90,21 @@ impl PatientDisk for RealPatientDisk {
 
     fn write(&self, file: &FileName, at: u64, data: &[u8]) -> Result<(), DiskError> {
         self.files
-            .existing_or_new(file)
-            .and_then(|open| write_at(&*open, data, at))
-            .map_err(|error| disk_error("write", file.as_str(), &error))
+            .to_change_or_make(file)
+            .and_then(|open| self.files.outlast(|| write_at(&*open, data, at)))
+            .map_err(|error| self.files.error("write", file.as_str(), &error))
     }
 
     fn truncate(&self, file: &FileName, len: u64) -> Result<(), DiskError> {
         self.files
-            .existing(file)
-            .and_then(|open| uninterrupted(|| rustix::fs::ftruncate(&*open, len)))
-            .map_err(|error| disk_error("truncate", file.as_str(), &error))
+            .to_change(file)
+            .and_then(|open| self.files.call(|| rustix::fs::ftruncate(&*open, len)))
+            .map_err(|error| self.files.error("truncate", file.as_str(), &error))
     }
 
     fn remove(&self, name: &FileName) -> Result<(), DiskError> {
-        let failed = |error: &std::io::Error| disk_error("delete", name.as_str(), error);
-        let found =
-            uninterrupted(|| rustix::fs::statat(self.files.root(), name.as_str(), AtFlags::SYMLINK_NOFOLLOW));
-        let removed = match found {
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let removed = match self.files.call(|| rustix::fs::statat(self.files.root(), name.as_str(), flags)) {
             Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {
                 delete_directory(&self.files, name.as_str(), &self.slices)
             }
@@ -112,50 +112,21 @@ impl PatientDisk for RealPatientDisk {
             Err(error) if is_absent(&error) => Ok(()),
             Err(error) => Err(error),
         };
-        self.files.forget(name.as_str());
-        removed.map_err(|error| failed(&error))
+        removed.map_err(|error| self.files.error("delete", name.as_str(), &error))
     }
 
     fn rename(&self, from: &FileName, to: &FileName) -> Result<(), DiskError> {
-        let renamed = uninterrupted(|| {
-            rustix::fs::renameat(self.files.root(), from.as_str(), self.files.root(), to.as_str())
-        });
-        for name in [from, to] {
-            self.files.forget(name.as_str());
-        }
-        renamed.map_err(|error| disk_error("rename", from.as_str(), &error))?;
-        self.files.unsettle(from.parent());
-        self.files.unsettle(to.parent());
-        sync_names(&self.files, [from, to].into_iter(), SYNCFS_ABOVE, &self.stats)
+        rename(&self.files, from, to)
     }
 
     fn publish(&self, files: &[SmallFile]) -> Result<(), DiskError> {
-        let mut publisher = Publisher {
-            files: &self.files,
-            syncs: &mut *plain_syncs(),
-            syncfs_above: SYNCFS_ABOVE,
-            stats: &self.stats,
-        };
+        let syncs = &mut *plain_syncs();
+        let mut publisher = Publisher { files: &self.files, syncs, makes_directories: true };
         publisher.publish(&files.iter().collect::<Vec<_>>())
     }
 
     fn sync(&self, files: &[FileName]) -> Result<(), DiskError> {
-        if files.len() > SYNCFS_ABOVE {
-            self.stats.on_sync();
-            return self.files.sync_file_system().map_err(|error| sync_failed(&self.files, &error));
-        }
-        let mut open = Vec::with_capacity(files.len());
-        for name in files {
-            match self.files.existing(name) {
-                Ok(file) => open.push(file),
-                Err(error) if is_absent(&error) => {}
-                Err(error) => return Err(disk_error("open", name.as_str(), &error)),
-            }
-        }
-        open.iter().for_each(|_| self.stats.on_sync());
-        let synced = plain_syncs().sync(&open);
-        synced.map_err(|failed| disk_error("sync", failed.file.name().as_str(), &failed.error))?;
-        sync_names(&self.files, files.iter(), SYNCFS_ABOVE, &self.stats)
+        sync_files(&self.files, &mut *plain_syncs(), files.iter().collect())
     }
 }
 

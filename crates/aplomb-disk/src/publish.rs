@@ -1,35 +1,35 @@
 //! Replacing files as a whole: temporary files, one round of syncs, renames, one round of directory
 //! syncs.
 //!
-//! Used by both lanes and at start-up. The temporary name is Apache Kafka's (`<name>.tmp`), so that
-//! it knows our leftovers and we know its own. One file is to be published through one lane only:
-//! two publications of it at once would share that name.
+//! Used by both lanes, by jobs and at start-up. The temporary name is Apache Kafka's
+//! (`<name>.tmp`), so that it knows our leftovers and we know its own. One file is to be published
+//! through one lane only: two publications of it at once would share that name.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use aplomb_disk_api::stats::DiskStats;
 use aplomb_disk_api::{DiskError, FileName, SmallFile};
 use rustix::fs::{Mode, OFlags};
 
-use crate::errors::{disk_error, uninterrupted};
+use crate::errors::{is_shortage, uninterrupted};
 use crate::files::{Files, OpenFile};
 use crate::io::Syncs;
+use crate::shortage::Endurance;
+use crate::sync::{Debts, sync_names};
 
 /// Descriptors that a publication holds at once.
 const AT_ONCE: usize = 256;
 
-/// How a publication syncs.
+/// How a publication goes about it.
 pub(crate) struct Publisher<'a> {
     pub(crate) files: &'a Files,
     /// Syncs the temporary files of a round together.
     pub(crate) syncs: &'a mut dyn Syncs,
-    /// With more files, or more directories, than this the whole file system is synced once.
-    pub(crate) syncfs_above: usize,
-    /// Counts the syncs.
-    pub(crate) stats: &'a DiskStats,
+    /// Whether missing directories are made. A file of a partition that vanished must not bring an
+    /// empty partition back.
+    pub(crate) makes_directories: bool,
 }
 
 impl Publisher<'_> {
@@ -40,86 +40,73 @@ impl Publisher<'_> {
         while !rest.is_empty() {
             let mut names = BTreeSet::new();
             let round = rest.iter().take(AT_ONCE).take_while(|file| names.insert(&file.name)).count();
-            self.publish_round(&rest[..round])?;
-            rest = &rest[round..];
+            let published = self.publish_round(&rest[..round])?;
+            rest = &rest[published..];
         }
         Ok(())
     }
 
-    fn publish_round(&mut self, wanted: &[&SmallFile]) -> Result<(), DiskError> {
+    /// Publishes as many of these files as there are descriptors for, at least one, and says how
+    /// many.
+    fn publish_round(&mut self, wanted: &[&SmallFile]) -> Result<usize, DiskError> {
         let files = self.files;
-        let mut written = Vec::with_capacity(wanted.len());
-        for file in wanted {
-            let descriptor =
-                write_temporary(files, file).map_err(|error| failed("write", &file.name, &error))?;
-            written.push(Arc::new(OpenFile::new(descriptor, file.name.clone())));
-        }
-        if written.len() > self.syncfs_above {
-            self.stats.on_sync();
-            files.sync_file_system().map_err(|error| sync_failed(files, &error))?;
+        let written = self.write_temporaries(wanted)?;
+        let wanted = &wanted[..written.len()];
+        if files.are_many(written.len()) {
+            files.sync_file_system().map_err(|error| files.sync_error("", &error))?;
         } else {
-            written.iter().for_each(|_| self.stats.on_sync());
-            self.syncs.sync(&written).map_err(|sync| failed("sync", sync.file.name(), &sync.error))?;
+            written.iter().for_each(|_| files.stats().on_sync());
+            let synced = self.syncs.sync(&written);
+            synced.map_err(|failed| files.sync_error(failed.file.name().as_str(), &failed.error))?;
         }
+        drop(written); // the directories need descriptors
         for file in wanted {
-            uninterrupted(|| {
-                rustix::fs::renameat(files.root(), temporary(&file.name), files.root(), file.name.as_str())
-            })
-            .map_err(|error| failed("rename", &file.name, &error))?;
-            files.forget(file.name.as_str());
+            let name = file.name.as_str();
+            let replaced = files.leave(name);
+            files
+                .call(|| rustix::fs::renameat(files.root(), temporary(&file.name), files.root(), name))
+                .map_err(|error| files.error("rename", name, &error))?;
+            drop(replaced);
+            files.on_published(&file.name);
             files.unsettle(file.name.parent());
         }
-        sync_names(files, wanted.iter().map(|file| &file.name), self.syncfs_above, self.stats)
+        let owed = Debts::of(files, wanted.iter().map(|file| &file.name));
+        sync_names(files, wanted.iter().map(|file| &file.name))?;
+        owed.settle()?;
+        Ok(wanted.len())
     }
-}
 
-/// Makes the names of these files durable, and those of the directories above them.
-pub(crate) fn sync_names<'a>(
-    files: &Files,
-    names: impl Iterator<Item = &'a FileName>,
-    syncfs_above: usize,
-    stats: &DiskStats,
-) -> Result<(), DiskError> {
-    let directories = files.unsettled(names);
-    if directories.len() > syncfs_above {
-        stats.on_sync();
-        files.sync_file_system().map_err(|error| sync_failed(files, &error))?;
-        directories.iter().for_each(|(directory, mark)| files.settle(directory, *mark));
-        return Ok(());
-    }
-    directories.iter().try_for_each(|(directory, mark)| {
-        stats.on_sync();
-        let shown = if directory.is_empty() { "." } else { directory };
-        files.sync_directory(directory).map_err(|error| disk_error("sync", shown, &error))?;
-        files.settle(directory, *mark);
-        Ok(())
-    })
-}
-
-/// The error of a sync of everything.
-pub(crate) fn sync_failed(files: &Files, error: &io::Error) -> DiskError {
-    disk_error("sync", &files.path().display().to_string(), error)
-}
-
-fn write_temporary(files: &Files, file: &SmallFile) -> io::Result<OwnedFd> {
-    let name = temporary(&file.name);
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
-    let open =
-        || uninterrupted(|| rustix::fs::openat(files.root(), &name, flags, Mode::from_raw_mode(0o644)));
-    let descriptor = match open() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            make_directories(files, &file.name)?;
-            open()?
+    /// It waits for the first descriptor only, so that no wait is for one that this thread holds.
+    fn write_temporaries(&self, wanted: &[&SmallFile]) -> Result<Vec<Arc<OpenFile>>, DiskError> {
+        let hasty = self.files.with(Endurance::None);
+        let mut written = Vec::with_capacity(wanted.len());
+        for file in wanted {
+            let files = if written.is_empty() { self.files } else { &hasty };
+            // Written anew from its beginning after a shortage.
+            match files.outlast(|| self.write_temporary(file)) {
+                Ok(descriptor) => written.push(Arc::new(OpenFile::new(descriptor, file.name.clone()))),
+                Err(error) if is_shortage(&error) && !written.is_empty() => break,
+                Err(error) => return Err(files.error("write", file.name.as_str(), &error)),
+            }
         }
-        opened => opened?,
-    };
-    write_whole(&descriptor, &file.content)?;
-    Ok(descriptor)
-}
+        Ok(written)
+    }
 
-/// Writes all bytes from the start of a file on.
-pub(crate) fn write_whole(descriptor: impl AsFd, content: &[u8]) -> io::Result<()> {
-    write_at(descriptor, content, 0)
+    fn write_temporary(&self, file: &SmallFile) -> io::Result<OwnedFd> {
+        let name = temporary(&file.name);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o644);
+        let open = || uninterrupted(|| rustix::fs::openat(self.files.root(), &name, flags, mode));
+        let descriptor = match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.makes_directories => {
+                make_directories(self.files, &file.name)?;
+                open()?
+            }
+            opened => opened?,
+        };
+        write_at(&descriptor, &file.content, 0)?;
+        Ok(descriptor)
+    }
 }
 
 /// Writes all bytes, however many calls it takes.
@@ -144,7 +131,8 @@ fn make_directories(files: &Files, name: &FileName) -> io::Result<()> {
         let made = uninterrupted(|| rustix::fs::mkdirat(files.root(), directory, Mode::from_raw_mode(0o755)));
         match made {
             Ok(()) => {
-                files.forget(directory);
+                // What was known of an earlier directory of this name does not hold for this one.
+                drop(files.leave(directory));
                 files.unsettle(directory.rsplit_once('/').map(|(parent, _)| parent));
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -156,8 +144,4 @@ fn make_directories(files: &Files, name: &FileName) -> io::Result<()> {
 
 fn temporary(name: &FileName) -> String {
     format!("{name}.tmp")
-}
-
-fn failed(what: &str, name: &FileName, error: &io::Error) -> DiskError {
-    disk_error(what, name.as_str(), error)
 }

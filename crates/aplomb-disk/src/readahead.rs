@@ -210,7 +210,7 @@ impl<R> Readahead<R> {
         let mut fetch = self.fetches.remove(&id).expect("it was ordered");
         let ended_early = match result {
             Ok(bytes) => (bytes.len() as u64) < self.bounds.window,
-            Err(error) => !error.is_loss(),
+            Err(error) => matches!(error, DiskError::NotFound { .. }),
         };
         if fetch.grown && ended_early && !fetch.detached {
             // Only a file that was just made, or written with a gap, comes here: look again.

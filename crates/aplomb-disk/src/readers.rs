@@ -17,7 +17,6 @@ use bytes::Bytes;
 use rustix::fs::Advice;
 
 use crate::cached::read_cached;
-use crate::errors::disk_error;
 use crate::files::{Files, OpenFile};
 use crate::lane::{Accepted, Work};
 use crate::lanes::Lanes;
@@ -99,7 +98,7 @@ impl Windows {
 /// A reader's belongings.
 pub(crate) struct Reader {
     pub(crate) lanes: Arc<Lanes>,
-    pub(crate) files: Arc<Files>,
+    pub(crate) files: Files,
     pub(crate) windows: Arc<Windows>,
     /// Readers that still work; the last one closes the windows.
     pub(crate) working: Arc<AtomicUsize>,
@@ -157,7 +156,7 @@ impl Drop for Reader {
 /// A fetcher's belongings.
 pub(crate) struct Fetcher {
     pub(crate) lanes: Arc<Lanes>,
-    pub(crate) files: Arc<Files>,
+    pub(crate) files: Files,
     pub(crate) windows: Arc<Windows>,
 }
 
@@ -188,16 +187,16 @@ impl Fetcher {
     }
 
     fn fetch(&self, order: &Order) -> Result<Bytes, DiskError> {
-        let failed = |error: &io::Error| disk_error("read", order.file.as_str(), error);
-        let file = self.files.existing(&order.file).map_err(|error| failed(&error))?;
-        read_at(&file, order.at, order.len, true).map_err(|error| failed(&error))
+        let bytes = self.files.existing(&order.file);
+        let bytes = bytes.and_then(|file| read_at(&file, order.at, order.len, true));
+        bytes.map_err(|error| self.files.error("read", order.file.as_str(), &error))
     }
 }
 
 /// Reads up to `len` bytes of a file; fewer at its end.
 pub(crate) fn read(files: &Files, name: &FileName, at: u64, len: u64) -> Result<Bytes, DiskError> {
     let bytes = files.existing(name).and_then(|file| read_at(&file, at, len, len > KERNEL_STEP));
-    bytes.map_err(|error| disk_error("read", name.as_str(), &error))
+    bytes.map_err(|error| files.error("read", name.as_str(), &error))
 }
 
 /// Reads what is there of a range. `hurry`: all of it is requested from the device before the first

@@ -5,27 +5,32 @@
 //! all syncs as one group commit. That reorders a write only before syncs of other writes, which
 //! may cover more than they have to, never less.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::sync::Arc;
 
 use aplomb_disk_api::{DiskCommand, DiskError, Done, FileName, Lane, SmallFile};
 use bytes::Bytes;
 
-use crate::errors::{disk_error, is_absent, uninterrupted};
+use crate::errors::is_shortage;
 use crate::files::Files;
 use crate::io::{Backend, FileRun, RunEnd, Write};
 use crate::lane::{Accepted, Work};
 use crate::lanes::Lanes;
-use crate::publish::{Publisher, sync_failed, sync_names};
+use crate::publish::Publisher;
 use crate::readers::Windows;
+use crate::shortage::Endurance;
+use crate::sync::sync_files;
+
+/// Files that are open at once for the writes of one gathering.
+const AT_ONCE: usize = 64;
 
 /// The thread's belongings.
 pub(crate) struct Writer {
     pub(crate) lanes: Arc<Lanes>,
-    pub(crate) files: Arc<Files>,
+    pub(crate) files: Files,
     pub(crate) windows: Arc<Windows>,
     pub(crate) backend: Box<dyn Backend<Accepted>>,
-    pub(crate) syncfs_above: usize,
 }
 
 /// Commands that are carried out together.
@@ -34,6 +39,18 @@ enum Step {
     Syncs(Vec<Accepted>),
     Publications(Vec<Accepted>),
     Truncation(Accepted),
+}
+
+/// A file's writes in the order of their submission.
+type FileWrites = (FileName, Vec<Accepted>);
+
+/// What became of opening a file for its writes.
+enum Opened {
+    For(FileRun<Accepted>),
+    /// There is none to write to: the writes have been completed.
+    Ended,
+    /// A descriptor, or memory, is missing.
+    NotNow(Vec<Accepted>),
 }
 
 impl Write for Accepted {
@@ -67,39 +84,92 @@ impl Writer {
                         let publisher = Publisher {
                             files: &self.files,
                             syncs: &mut *self.backend,
-                            syncfs_above: self.syncfs_above,
-                            stats: self.lanes.stats(),
+                            makes_directories: true,
                         };
                         carry_out_publications(&self.lanes, &self.windows, publisher, jobs);
                     }
-
                     Step::Truncation(job) => self.truncate(job),
                 }
             }
         }
     }
 
+    /// Carries writes out, [`AT_ONCE`] files at a time. A shortage is waited out: the files that
+    /// are open then are done first, so that no wait is for a descriptor that this thread holds.
     fn write(&mut self, jobs: Vec<Accepted>) {
         let mut by_file: BTreeMap<FileName, Vec<Accepted>> = BTreeMap::new();
         for job in jobs {
             by_file.entry(job.write().0.clone()).or_default().push(job);
         }
-        let mut runs = Vec::with_capacity(by_file.len());
-        for (name, writes) in by_file {
-            if self.lanes.lost().is_some() {
-                writes.into_iter().for_each(|job| self.lanes.complete_offline(job));
-                continue;
+        let mut waiting: VecDeque<FileWrites> = by_file.into_iter().collect();
+        let mut runs = Vec::new();
+        let mut attempt = 0;
+        while !(waiting.is_empty() && runs.is_empty()) {
+            if self.is_over() || (attempt > 0 && !self.files.waits(attempt - 1)) {
+                let rest = waiting.into_iter().flat_map(|(_, writes)| writes);
+                let rest = runs.into_iter().flat_map(|run: FileRun<Accepted>| run.writes).chain(rest);
+                return rest.for_each(|job| self.lanes.complete_offline(job));
             }
-            match self.files.existing_or_new(&name) {
-                Ok(file) => runs.push(FileRun { file, writes }),
-                Err(error) => self.fail(writes, &disk_error("open", name.as_str(), &error)),
+            self.open_some(&mut waiting, &mut runs);
+            let is_open = !runs.is_empty();
+            runs = self.carry_out(runs);
+            let is_short = !runs.is_empty() || !(is_open || waiting.is_empty());
+            if is_short && attempt == 0 {
+                self.files.stats().on_shortage();
+            }
+            attempt = if is_short { attempt + 1 } else { 0 };
+        }
+    }
+
+    /// Opens files until as many are open as may be, or a descriptor is missing.
+    fn open_some(&self, waiting: &mut VecDeque<FileWrites>, runs: &mut Vec<FileRun<Accepted>>) {
+        let files = self.files.with(Endurance::None);
+        while runs.len() < AT_ONCE {
+            let Some((name, writes)) = waiting.pop_front() else { return };
+            match self.open(&files, &name, writes) {
+                Opened::For(run) => runs.push(run),
+                Opened::Ended => {}
+                Opened::NotNow(writes) => return waiting.push_front((name, writes)),
             }
         }
-        if self.lanes.lost().is_some() {
-            runs.into_iter().flat_map(|run| run.writes).for_each(|job| self.lanes.complete_offline(job));
-            return;
+    }
+
+    /// Opens a file for its writes. Only one at the beginning makes a file; others that find none
+    /// are refused.
+    fn open(&self, files: &Files, name: &FileName, mut writes: Vec<Accepted>) -> Opened {
+        let mut opened = files.to_change(name);
+        if opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            let makes = writes.iter().position(|job| job.write().1 == 0).unwrap_or(writes.len());
+            let kept = writes.split_off(makes);
+            self.refuse(name, writes);
+            if kept.is_empty() {
+                return Opened::Ended;
+            }
+            writes = kept;
+            opened = files.to_change_or_make(name);
         }
-        let (lanes, windows) = (&self.lanes, &self.windows);
+        match opened {
+            Ok(file) => return Opened::For(FileRun { file, writes }),
+            Err(error) if is_shortage(&error) => return Opened::NotNow(writes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.refuse(name, writes),
+            Err(error) => self.fail(writes, &self.files.error("open", name.as_str(), &error)),
+        }
+        Opened::Ended
+    }
+
+    /// Ends writes for which there is no file. A later sync must not pass over them.
+    fn refuse(&self, name: &FileName, writes: Vec<Accepted>) {
+        if !writes.is_empty() {
+            self.files.refuse(name);
+            let error = io::ErrorKind::NotFound.into();
+            self.fail(writes, &self.files.error("write", name.as_str(), &error));
+        }
+    }
+
+    /// Carries writes out and gives back those that were not: memory was short, or another failed.
+    fn carry_out(&mut self, runs: Vec<FileRun<Accepted>>) -> Vec<FileRun<Accepted>> {
+        let (lanes, windows, files) = (&self.lanes, &self.windows, &self.files);
+        let mut again = Vec::new();
         self.backend.write(runs, &mut |run, end| {
             let name = run.file.name();
             let changed = run.writes.iter().map(|job| {
@@ -109,72 +179,52 @@ impl Writer {
             windows.changed(name, changed);
             match end {
                 RunEnd::Done => run.writes.into_iter().for_each(|job| lanes.complete(job, Ok(Done::Nothing))),
-                RunEnd::Skipped => run.writes.into_iter().for_each(|job| lanes.complete_offline(job)),
+                RunEnd::Skipped => again.push(run),
+                RunEnd::Failed(error) if is_shortage(&error) => again.push(run),
                 RunEnd::Failed(error) => {
-                    let error = disk_error("write", name.as_str(), &error);
+                    let error = files.error("write", name.as_str(), &error);
                     run.writes.into_iter().for_each(|job| lanes.complete(job, Err(error.clone())));
                 }
             }
         });
+        again
     }
 
     /// One group commit. It covers everything that was written before, by any owner.
     fn sync(&mut self, jobs: Vec<Accepted>) {
-        if self.lanes.lost().is_some() {
+        if self.is_over() {
             return jobs.into_iter().for_each(|job| self.lanes.complete_offline(job));
         }
-        match self.sync_files(&jobs) {
+        let names = jobs.iter().flat_map(|job| match &job.work {
+            Work::Command(DiskCommand::Sync { files }) => files.iter(),
+            other => panic!("only syncs are grouped, not {other:?}"),
+        });
+        match sync_files(&self.files, &mut *self.backend, names.collect()) {
             Ok(()) => jobs.into_iter().for_each(|job| self.lanes.complete(job, Ok(Done::Nothing))),
             Err(error) => self.fail(jobs, &error),
         }
     }
 
-    fn sync_files(&mut self, jobs: &[Accepted]) -> Result<(), DiskError> {
-        let mut names: Vec<&FileName> = jobs
-            .iter()
-            .flat_map(|job| match &job.work {
-                Work::Command(DiskCommand::Sync { files }) => files.iter(),
-                other => panic!("only syncs are grouped, not {other:?}"),
-            })
-            .collect();
-        names.sort_unstable();
-        names.dedup();
-        let stats = self.lanes.stats();
-        if names.len() > self.syncfs_above {
-            let unsettled = self.files.unsettled(names.iter().copied());
-            stats.on_sync();
-            self.files.sync_file_system().map_err(|error| sync_failed(&self.files, &error))?;
-            unsettled.iter().for_each(|(directory, mark)| self.files.settle(directory, *mark));
-            return Ok(());
-        }
-        let mut open = Vec::with_capacity(names.len());
-        for name in names {
-            match self.files.existing(name) {
-                Ok(file) => open.push(file),
-                Err(error) if is_absent(&error) => {}
-                Err(error) => return Err(disk_error("open", name.as_str(), &error)),
-            }
-        }
-        open.iter().for_each(|_| stats.on_sync());
-        self.backend
-            .sync(&open)
-            .map_err(|failed| disk_error("sync", failed.file.name().as_str(), &failed.error))?;
-        sync_names(&self.files, open.iter().map(|file| file.name()), self.syncfs_above, stats)
-    }
-
     fn truncate(&mut self, job: Accepted) {
-        if self.lanes.lost().is_some() {
+        if self.is_over() {
             return self.lanes.complete_offline(job);
         }
         let Work::Command(DiskCommand::Truncate { file: name, len }) = &job.work else {
             panic!("only truncations cut, not {:?}", job.work)
         };
-        let cut =
-            self.files.existing(name).and_then(|file| uninterrupted(|| rustix::fs::ftruncate(&*file, *len)));
+        let cut = self
+            .files
+            .to_change(name)
+            .and_then(|file| self.files.call(|| rustix::fs::ftruncate(&*file, *len)))
+            .map_err(|error| self.files.error("truncate", name.as_str(), &error));
         self.windows.changed(name, std::iter::once(*len..u64::MAX));
-        let result =
-            cut.map(|()| Done::Nothing).map_err(|error| disk_error("truncate", name.as_str(), &error));
-        self.lanes.complete(job, result);
+        self.lanes.complete(job, cut.map(|()| Done::Nothing));
+    }
+
+    /// Whether everything ends `Offline` from here on: what comes next must not be done without
+    /// what was given up before it.
+    fn is_over(&self) -> bool {
+        self.lanes.lost().is_some() || self.files.gave_up()
     }
 
     fn fail(&self, jobs: Vec<Accepted>, error: &DiskError) {
@@ -217,16 +267,30 @@ fn flush(steps: &mut Vec<Step>, writes: &mut Vec<Accepted>, syncs: &mut Vec<Acce
     }
 }
 
-/// Publishes the files of several commands together. Also the housekeeping lane's way.
+/// Publishes the files of several commands together, or, to find out whose directory is not there,
+/// each by itself. Also the housekeeping lane's way.
 pub(crate) fn carry_out_publications(
     lanes: &Lanes,
     windows: &Windows,
     mut publisher: Publisher<'_>,
     jobs: Vec<Accepted>,
 ) {
-    if lanes.lost().is_some() {
+    if lanes.lost().is_some() || publisher.files.gave_up() {
         return jobs.into_iter().for_each(|job| lanes.complete_offline(job));
     }
+    let result = publish(windows, &mut publisher, &jobs);
+    let concerns_one = jobs.len() > 1 && result.as_ref().is_err_and(|error| !error.is_loss());
+    for job in jobs {
+        let own = if concerns_one {
+            publish(windows, &mut publisher, std::slice::from_ref(&job))
+        } else {
+            result.clone()
+        };
+        lanes.complete(job, own.map(|()| Done::Nothing));
+    }
+}
+
+fn publish(windows: &Windows, publisher: &mut Publisher<'_>, jobs: &[Accepted]) -> Result<(), DiskError> {
     let wanted: Vec<&SmallFile> = jobs
         .iter()
         .flat_map(|job| match &job.work {
@@ -236,135 +300,8 @@ pub(crate) fn carry_out_publications(
         .collect();
     let result = publisher.publish(&wanted);
     wanted.iter().for_each(|file| windows.forget(file.name.as_str()));
-    jobs.into_iter().for_each(|job| lanes.complete(job, result.clone().map(|()| Done::Nothing)));
+    result
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-
-    use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, Ticket};
-
-    use super::*;
-    use crate::readahead::Bounds;
-
-    #[derive(Default)]
-    struct Letters(Mutex<Vec<Completion>>);
-
-    impl CompletionSink for Letters {
-        fn complete(&self, completion: Completion) {
-            self.0.lock().expect("one thread").push(completion);
-        }
-    }
-
-    fn write(file: &str, at: u64) -> DiskCommand {
-        DiskCommand::Write { file: FileName::new(file), at, data: vec![Bytes::from_static(b"x")] }
-    }
-
-    fn sync(file: &str) -> DiskCommand {
-        DiskCommand::Sync { files: vec![FileName::new(file)] }
-    }
-
-    fn publish(file: &str) -> DiskCommand {
-        let files = vec![SmallFile { name: FileName::new(file), content: Bytes::from_static(b"x") }];
-        DiskCommand::Publish { files, lane: Lane::Write }
-    }
-
-    /// Lanes that hold these commands, and where their letters go.
-    fn queued(commands: Vec<DiskCommand>) -> (Arc<Lanes>, Arc<Letters>) {
-        let lanes = Arc::new(Lanes::new(DiskIndex(0), 1000, None));
-        let letters = Arc::new(Letters::default());
-        let sink = Arc::clone(&letters) as Arc<dyn CompletionSink>;
-        for (ticket, command) in (0..).zip(commands) {
-            let now = crate::clock::now();
-            lanes.submit(command.lane(), command, Ticket(ticket), &sink, now).expect("there is room");
-        }
-        lanes.close();
-        (lanes, letters)
-    }
-
-    /// Carries the commands out as one batch and gives how often it waited for the disk.
-    fn syncs_of(directory: &std::path::Path, commands: Vec<DiskCommand>) -> u64 {
-        let count = commands.len();
-        let (lanes, letters) = queued(commands);
-        let writer = Writer {
-            lanes: Arc::clone(&lanes),
-            files: Arc::new(Files::open(directory, 100).expect("it is there")),
-            windows: Arc::new(Windows::new(Bounds { window: 4096, ahead: 1, budget: 0 }, 2)),
-            backend: crate::io::backend(crate::EngineKind::Threads).expect("it works everywhere"),
-            syncfs_above: 64,
-        };
-        writer.run();
-        let letters = letters.0.lock().expect("one thread");
-        assert!(letters.iter().all(|letter| letter.result == Ok(Done::Nothing)), "{letters:?}");
-        assert_eq!(letters.len(), count);
-        lanes.stats().syncs()
-    }
-
-    #[test]
-    fn between_barriers_writes_come_first_and_syncs_become_one() {
-        let cut = DiskCommand::Truncate { file: FileName::new("a"), len: 0 };
-        let commands = vec![
-            write("a", 0),
-            sync("a"),
-            write("b", 0),
-            sync("b"),
-            publish("c"),
-            publish("d"),
-            sync("a"),
-            write("a", 1),
-            cut,
-            write("a", 0),
-        ];
-        let (lanes, letters) = queued(commands);
-        let batch = lanes.take_all(Lane::Write).expect("it is not empty");
-        let steps = plan(batch);
-        let shape: Vec<(&str, usize)> = steps
-            .iter()
-            .map(|step| match step {
-                Step::Writes(jobs) => ("writes", jobs.len()),
-                Step::Syncs(jobs) => ("syncs", jobs.len()),
-                Step::Publications(jobs) => ("publications", jobs.len()),
-                Step::Truncation(_) => ("truncation", 1),
-            })
-            .collect();
-        let expected = [
-            ("writes", 2),
-            ("syncs", 2),
-            ("publications", 2),
-            ("writes", 1),
-            ("syncs", 1),
-            ("truncation", 1),
-            ("writes", 1),
-        ];
-        assert_eq!(shape, expected);
-        assert!(letters.0.lock().expect("one thread").is_empty());
-    }
-
-    #[test]
-    fn a_hundred_acknowledged_appends_cost_one_sync_of_their_file() {
-        let directory = tempfile::tempdir().expect("a directory for the test");
-        let commands = (0..100).flat_map(|n| [write("0.log", n), sync("0.log")]).collect();
-        // The file's content, and its name once.
-        assert_eq!(syncs_of(directory.path(), commands), 2);
-        assert_eq!(std::fs::read(directory.path().join("0.log")).expect("it was written").len(), 100);
-    }
-
-    #[test]
-    fn very_many_files_are_synced_by_one_sync_of_the_file_system() {
-        let directory = tempfile::tempdir().expect("a directory for the test");
-        let files: Vec<String> = (0..80).map(|n| format!("{n}.log")).collect();
-        let writes = files.iter().map(|file| write(file, 0));
-        let all =
-            DiskCommand::Sync { files: files.iter().map(|file| FileName::new(file.as_str())).collect() };
-        assert_eq!(syncs_of(directory.path(), writes.chain([all]).collect()), 1);
-    }
-
-    #[test]
-    fn neighbouring_publications_share_their_directory_syncs() {
-        let directory = tempfile::tempdir().expect("a directory for the test");
-        let commands = (0..20).map(|n| publish(&format!("orders-3/{n}"))).collect();
-        // Twenty files, their directory, and the directory above it.
-        assert_eq!(syncs_of(directory.path(), commands), 22);
-    }
-}
+mod tests;

@@ -57,7 +57,8 @@ fn command(dice: &mut Dice) -> DiskCommand {
     match dice.below(20) {
         0..5 => {
             let data = (0..dice.below(4)).map(|part| Bytes::from(vec![stamp ^ part as u8; 700])).collect();
-            DiskCommand::Write { file, at: dice.below(4000), data }
+            let at = if dice.below(2) == 0 { 0 } else { dice.below(4000) };
+            DiskCommand::Write { file, at, data }
         }
         5 => DiskCommand::Sync { files: vec![file, other] },
         6..10 => {
@@ -113,6 +114,7 @@ fn meaning(result: &Result<Done, DiskError>) -> Result<Done, &'static str> {
     match result {
         Ok(done) => Ok(done.clone()),
         Err(DiskError::NotFound { .. }) => Err("not found"),
+        Err(DiskError::Shortage { .. }) => Err("short"),
         // A fetch ahead of a read may have met the same failure first; then the read finds the disk
         // lost already.
         Err(DiskError::Failed { .. } | DiskError::Offline) => Err("lost"),

@@ -79,8 +79,9 @@ fn a_frozen_file_system_shows_its_age_and_completes_everything_after_the_thaw(ki
     let Some(mut mounted) = Mounted::ext4(backing.path(), 32 << 20) else { return };
     let (engine, letters, mut queue) = open(&mounted, with(kind));
     submit(&mut queue, write("0.log", 0, "before"));
+    submit(&mut queue, write("1.log", 0, "deleted"));
     submit(&mut queue, sync("0.log"));
-    assert!(letters.wait(2).iter().all(Result::is_ok));
+    assert!(letters.wait(3).iter().all(Result::is_ok));
     assert_eq!(engine.health(clock::now(), PATIENCE), DiskHealth::Prompt);
 
     mounted.freeze();
@@ -90,14 +91,14 @@ fn a_frozen_file_system_shows_its_age_and_completes_everything_after_the_thaw(ki
         accepted += 1;
     }
     assert_eq!(accepted, 16, "a full lane is felt at once, however the disk is");
-    submit(&mut queue, DiskCommand::DeleteFiles { files: vec![name("0.log.deleted"), name("0.log")] });
+    submit(&mut queue, DiskCommand::DeleteFiles { files: vec![name("0.log.deleted"), name("1.log")] });
     std::thread::sleep(PATIENCE * 2);
     let now = clock::now();
     let stats = engine.stats();
     let oldest = stats.oldest().expect("commands hang");
     assert!(oldest >= asked && now.since(oldest) >= PATIENCE * 2, "the age is {:?}", now.since(oldest));
     assert_eq!(engine.health(now, PATIENCE), DiskHealth::Stalled { since: oldest });
-    assert_eq!(letters.count(), 2, "a frozen file system completed a change");
+    assert_eq!(letters.count(), 3, "a frozen file system completed a change");
     // What only looks goes on.
     let pattern = ReadPattern::Sequential;
     submit(&mut queue, DiskCommand::Read { file: name("0.log"), at: 0, len: 6, pattern });
@@ -106,10 +107,10 @@ fn a_frozen_file_system_shows_its_age_and_completes_everything_after_the_thaw(ki
         DiskCommand::Read { file: name("0.log"), at: 0, len: 6, pattern: ReadPattern::Random },
     );
     let read = Ok(Done::Read(Bytes::from_static(b"before")));
-    assert_eq!(letters.wait(4)[2..], [read.clone(), read]);
+    assert_eq!(letters.wait(5)[3..], [read.clone(), read]);
 
     mounted.thaw();
-    assert!(letters.wait(4 + 16 + 1).iter().all(Result::is_ok));
+    assert!(letters.wait(5 + 16 + 1).iter().all(Result::is_ok));
     assert_eq!(engine.health(clock::now(), PATIENCE), DiskHealth::Prompt);
     assert_eq!(stats.oldest(), None);
     engine.stop(LONG).expect("it was thawed");

@@ -263,7 +263,7 @@ impl Storage {
         };
         let result = completion.result;
         if let Err(error) = &result
-            && error.is_loss()
+            && (error.is_loss() || purpose.must_find(error))
         {
             self.lose(index, &Arc::from(error.to_string()), true, view, partitions, fx);
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aplomb_disk_api::FileName;
+use aplomb_disk_api::{DiskError, FileName};
 use aplomb_model::{Offset, TopicPartition};
 
 use crate::calls::PartitionKey;
@@ -44,4 +44,22 @@ pub(crate) enum Purpose {
     Chore,
     /// The clean shutdown marker.
     CleanShutdownMarker,
+}
+
+impl Purpose {
+    /// Whether the error says that something is gone that this broker has and did not take away, so
+    /// that the log directory is not what it was taken for. What is only looked for, or is deleted,
+    /// may be gone.
+    pub(crate) fn must_find(&self, error: &DiskError) -> bool {
+        let puts_there = matches!(
+            self,
+            Self::Write
+                | Self::Sync
+                | Self::Checkpoint
+                | Self::Offsets
+                | Self::Snapshot
+                | Self::CleanShutdownMarker
+        );
+        puts_there && matches!(error, DiskError::NotFound { .. })
+    }
 }

@@ -18,3 +18,4 @@ mod metadata_log;
 mod moves;
 mod starts;
 mod topics;
+mod vanished;

@@ -63,6 +63,24 @@ fn a_partition_whose_target_is_lost_in_mid_move_stays_where_it_is() {
 }
 
 #[test]
+fn a_partition_whose_copy_vanishes_in_mid_move_stays_where_it_is() {
+    let mut vanished = 0;
+    for half_seconds in 0..60 {
+        let broker = a_move();
+        broker.advance(500 * MS * half_seconds);
+        let Some(file) = broker.file_with(1, "-future/") else { continue };
+        let (directory, _) = file.split_once('/').expect("it is in a directory");
+        broker.disk(1).vanish(Some(directory));
+        vanished += 1;
+        broker.advance(100 * SECOND);
+        broker.cut_power();
+        broker.restart();
+        assert_eq!(broker.client().read("orders", 0), ["one", "two", "three"], "{half_seconds}");
+    }
+    assert!(vanished > 10, "the copy was there {vanished} times");
+}
+
+#[test]
 fn a_partition_whose_source_is_lost_in_mid_move_is_offline() {
     let broker = a_move();
     broker.disk(0).fail(Fault { operation: Some(SimOperation::Write), ..Fault::default() });

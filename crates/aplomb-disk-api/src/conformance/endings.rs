@@ -42,7 +42,7 @@ pub fn each_owner_hears_of_its_own_commands_once(harness: &mut impl Harness) {
         for (owner, tickets) in owners.iter_mut().zip(&mut tickets) {
             let file = format!("file-{}", n % 5);
             for command in [
-                write(&file, n * 10, "0123456789"),
+                write(&file, n / 5 * 10, "0123456789"),
                 DiskCommand::Read { file: name(&file), at: 0, len: 64, pattern: ReadPattern::Sequential },
                 sync(&[&file]),
                 DiskCommand::Space,

@@ -11,10 +11,10 @@ use crate::{
     Ticket,
 };
 
-type StepResult = Result<JobStep, DiskError>;
+pub(super) type StepResult = Result<JobStep, DiskError>;
 
 /// A job of one step.
-fn once(work: impl FnOnce(&dyn PatientDisk) -> StepResult + Send + 'static) -> Box<dyn DiskJob> {
+pub(super) fn once(work: impl FnOnce(&dyn PatientDisk) -> StepResult + Send + 'static) -> Box<dyn DiskJob> {
     let mut work = Some(work);
     Box::new(move |disk: &dyn PatientDisk| work.take().expect("its first step was its last")(disk))
 }

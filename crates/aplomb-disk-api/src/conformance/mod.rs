@@ -11,6 +11,7 @@ pub mod jobs;
 pub mod names;
 pub mod order;
 pub mod reads;
+pub mod vanished;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -45,6 +46,10 @@ pub trait Harness {
     /// Ends the disk's process as badly as the harness can, a power cut if possible, and starts
     /// another one on the same files. Earlier entrances are dead.
     fn crash(&mut self);
+
+    /// Deletes a file, or a directory with all in it, behind the disk's back. `None`: the log
+    /// directory itself.
+    fn vanish(&mut self, name: Option<&str>);
 
     /// Every file and its content, read without the disk's help.
     fn files(&self) -> BTreeMap<String, Bytes>;
@@ -93,6 +98,16 @@ macro_rules! disk_conformance {
             jobs: an_error_that_a_job_keeps_to_itself_loses_the_disk,
             jobs: a_lost_disk_ends_its_jobs,
             jobs: a_job_that_fails_loses_the_disk,
+            vanished: a_file_that_vanishes_before_its_sync_is_missed,
+            vanished: a_write_into_a_file_that_vanished_is_missed,
+            vanished: a_directory_that_vanishes_is_missed_among_many,
+            vanished: a_checkpoint_of_a_directory_that_vanished_finds_none,
+            vanished: a_write_that_is_not_the_first_makes_no_file,
+            vanished: a_log_directory_that_vanishes_is_lost,
+            vanished: a_sync_without_a_log_directory_is_missed,
+            vanished: what_our_own_commands_took_away_is_not_missed,
+            vanished: a_deletion_passes_over_what_vanished,
+            vanished: nothing_is_missed_while_our_own_commands_take_names_away,
         }
     };
     (@each $fresh:expr; $($room:ident: $promise:ident,)+) => {

@@ -15,11 +15,12 @@ mod options;
 mod schedule;
 mod tree;
 mod world;
+mod written;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use aplomb_model::{Instant, SplitMix64};
+use aplomb_model::Instant;
 use bytes::Bytes;
 
 pub use options::{Fault, ServiceTimes, SimOperation, SimOptions};
@@ -30,8 +31,9 @@ use crate::{
     PatientDisk, QueueFull, SmallFile, Ticket,
 };
 use schedule::{Schedule, Work};
-use tree::{Kind, Tree};
+use tree::Kind;
 use world::{Step, World};
+use written::Written;
 
 /// A simulated disk. Clones are the same disk.
 #[derive(Clone, Debug)]
@@ -54,16 +56,7 @@ impl SimDisk {
     /// An empty disk.
     #[must_use]
     pub fn new(index: DiskIndex, options: SimOptions) -> Self {
-        let world = World {
-            tree: Tree::new(),
-            random: SplitMix64::new(options.seed),
-            faults: Vec::new(),
-            capacity: options.capacity,
-            keeps_what_is_synced: options.keeps_what_is_synced,
-            wall_ms: options.wall_start_ms,
-            moved: 0,
-            operations_left: None,
-        };
+        let world = World::new(&options);
         let stats = Arc::new(DiskStats::default());
         let schedule = Schedule::new(&options, Arc::clone(&stats), Instant::START);
         let state = State { world, schedule, options, process: 0, stats };
@@ -128,6 +121,18 @@ impl SimDisk {
     /// Arms a fault.
     pub fn fail(&self, fault: Fault) {
         self.lock().world.faults.push(fault);
+    }
+
+    /// Lets an operation run short of descriptors, once. A command that has its order waits and is
+    /// carried out a little later; a read, and a call of a job, ends with [`DiskError::Shortage`].
+    pub fn run_short(&self, fault: Fault) {
+        self.lock().world.shortages.push(fault);
+    }
+
+    /// Takes a file, or a directory with all in it, away, as an operator does who deletes it under
+    /// a running broker. `None`: the log directory itself.
+    pub fn vanish(&self, name: Option<&str>) {
+        self.lock().world.vanish(name);
     }
 
     /// The first error, if the disk is lost to this process. A new process
@@ -235,6 +240,7 @@ impl State {
 
     fn restart(&mut self) {
         self.process += 1;
+        self.world.written = Written::default();
         self.stats = Arc::new(DiskStats::default());
         self.schedule = Schedule::new(&self.options, Arc::clone(&self.stats), self.schedule.now);
     }
@@ -304,7 +310,7 @@ impl PatientDisk for SimDisk {
     fn write(&self, file: &FileName, at: u64, data: &[u8]) -> Result<(), DiskError> {
         self.call(|world| {
             world.moved += data.len() as u64;
-            world.run(Step::Write { file: file.as_str().to_owned(), at, data: data.to_vec() })
+            world.run(Step::Write { file: file.as_str().to_owned(), at, data: data.to_vec(), makes: true })
         })
     }
 
@@ -313,7 +319,9 @@ impl PatientDisk for SimDisk {
     }
 
     fn remove(&self, name: &FileName) -> Result<(), DiskError> {
-        self.steps(|world| world.remove_steps(name.as_str()))
+        self.steps(|world| world.remove_steps(name.as_str()))?;
+        self.lock().world.written.on_left(name.as_str());
+        Ok(())
     }
 
     fn rename(&self, from: &FileName, to: &FileName) -> Result<(), DiskError> {
@@ -321,10 +329,10 @@ impl PatientDisk for SimDisk {
     }
 
     fn publish(&self, files: &[SmallFile]) -> Result<(), DiskError> {
-        self.steps(|world| world.publish_steps(files))
+        self.steps(|world| world.publish_steps(files, true))
     }
 
     fn sync(&self, files: &[FileName]) -> Result<(), DiskError> {
-        self.steps(|world| world.sync_steps(files))
+        self.call(|world| world.sync(files))
     }
 }

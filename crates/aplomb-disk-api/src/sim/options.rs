@@ -107,6 +107,12 @@ pub enum SimOperation {
     List,
 }
 
+impl SimOperation {
+    pub(super) fn word(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+}
+
 /// An operation that is going to fail, once. The disk is lost with it, as after a real I/O error.
 #[derive(Clone, Debug, Default)]
 pub struct Fault {

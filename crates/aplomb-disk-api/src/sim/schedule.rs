@@ -19,6 +19,9 @@ use crate::{
     PatientDisk, Ticket,
 };
 
+/// How long a command waits in a shortage before it is tried again.
+const SHORTAGE: Duration = Duration::from_millis(50);
+
 /// What a lane takes in.
 pub(super) enum Work {
     Command(DiskCommand),
@@ -53,6 +56,16 @@ struct Accepted {
     ticket: Ticket,
     sink: Arc<dyn CompletionSink>,
     submitted: Instant,
+}
+
+impl Accepted {
+    /// Whether there is no descriptor for it now.
+    fn has_to_wait(&self, world: &mut World) -> bool {
+        match &self.work {
+            Work::Command(command) => world.has_to_wait(command),
+            Work::Job(_) => false,
+        }
+    }
 }
 
 /// A command or a job that came to its end.
@@ -219,7 +232,16 @@ impl Schedule {
         while let Some((lane, position)) = self.due(now) {
             let Batch { ends, accepted, .. } = self.lanes[lane.index()].at_work.swap_remove(position);
             self.set_now(ends.max(self.now), world);
-            for one in accepted {
+            let mut rest = VecDeque::from(accepted);
+            while let Some(one) = rest.pop_front() {
+                if self.lost.is_none() && one.has_to_wait(world) {
+                    self.stats.on_shortage();
+                    rest.push_front(one);
+                    let (began, ends) = (self.now, self.now + SHORTAGE);
+                    let batch = Batch { began, ends, accepted: rest.into() };
+                    self.lanes[lane.index()].at_work.push(batch);
+                    break;
+                }
                 if let Some(due) = self.carry_out(one, world, ended) {
                     return Some(due);
                 }

@@ -15,12 +15,13 @@ use super::content::Content;
 const ROOT: Inode = Inode(0);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Inode(u64);
+pub(super) struct Inode(u64);
 
 /// Why a call on the tree failed, in the operating system's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     NotFound,
+    RootGone,
     NotADirectory,
     IsADirectory,
     NotEmpty,
@@ -29,6 +30,7 @@ pub(super) enum Refusal {
 impl Refusal {
     pub(super) fn words(self) -> &'static str {
         match self {
+            Self::RootGone => "the log directory is not there any more",
             Self::NotFound => "No such file or directory (os error 2)",
             Self::NotADirectory => "Not a directory (os error 20)",
             Self::IsADirectory => "Is a directory (os error 21)",
@@ -91,12 +93,30 @@ pub(super) struct Tree {
     nodes: BTreeMap<Inode, Node>,
     unsettled: Vec<NameChange>,
     next: u64,
+    /// The log directory itself was taken away.
+    root_gone: bool,
 }
 
 impl Tree {
     pub(super) fn new() -> Self {
         let root = Node::Directory { seen: Entries::new(), durable: Entries::new() };
-        Self { nodes: BTreeMap::from([(ROOT, root)]), unsettled: Vec::new(), next: 1 }
+        Self { nodes: BTreeMap::from([(ROOT, root)]), unsettled: Vec::new(), next: 1, root_gone: false }
+    }
+
+    /// The file under a name, if there is one.
+    pub(super) fn file(&self, name: &str) -> Option<Inode> {
+        self.find(name).ok().filter(|inode| matches!(self.nodes[inode], Node::File(_)))
+    }
+
+    /// The log directory is taken away, with all in it, and does not come back.
+    pub(super) fn remove_root(&mut self) {
+        let names: Vec<String> = self.seen(ROOT).keys().cloned().collect();
+        names.iter().for_each(|name| self.unlink(name).expect("it was listed"));
+        self.root_gone = true;
+    }
+
+    pub(super) fn is_root_gone(&self) -> bool {
+        self.root_gone
     }
 
     pub(super) fn kind(&self, name: &str) -> Result<Kind, Refusal> {
@@ -284,6 +304,9 @@ impl Tree {
     }
 
     fn find(&self, name: &str) -> Result<Inode, Refusal> {
+        if self.root_gone {
+            return Err(Refusal::RootGone);
+        }
         name.split('/').try_fold(ROOT, |directory, part| match &self.nodes[&directory] {
             Node::Directory { seen, .. } => seen.get(part).copied().ok_or(Refusal::NotFound),
             Node::File(_) => Err(Refusal::NotADirectory),
@@ -291,7 +314,11 @@ impl Tree {
     }
 
     fn directory(&self, name: Option<&str>) -> Result<Inode, Refusal> {
-        let inode = name.map_or(Ok(ROOT), |name| self.find(name))?;
+        let inode = match name {
+            Some(name) => self.find(name)?,
+            None if self.root_gone => return Err(Refusal::RootGone),
+            None => ROOT,
+        };
         match self.nodes[&inode] {
             Node::Directory { .. } => Ok(inode),
             Node::File(_) => Err(Refusal::NotADirectory),

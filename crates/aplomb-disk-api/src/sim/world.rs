@@ -9,20 +9,36 @@ use std::collections::BTreeSet;
 use aplomb_model::SplitMix64;
 use bytes::Bytes;
 
-use super::options::{Fault, SimOperation};
+use super::options::{Fault, SimOperation, SimOptions};
 use super::tree::{Kind, Refusal, Tree};
-use crate::{DiskCommand, DiskError, Done, FileName, SmallFile};
+use super::written::Written;
+use crate::{DiskCommand, DiskError, Done, FileName, Lane, SmallFile};
 
 /// One file operation.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     MakeDirectory(String),
-    Write { file: String, at: u64, data: Vec<u8> },
-    Replace { file: String, data: Vec<u8> },
-    Truncate { file: String, len: u64 },
+    /// `makes`: a missing file is made.
+    Write {
+        file: String,
+        at: u64,
+        data: Vec<u8>,
+        makes: bool,
+    },
+    Replace {
+        file: String,
+        data: Vec<u8>,
+    },
+    Truncate {
+        file: String,
+        len: u64,
+    },
     SyncContent(String),
     SyncNames(Option<String>),
-    Rename { from: String, to: String },
+    Rename {
+        from: String,
+        to: String,
+    },
     RemoveFile(String),
     RemoveDirectory(String),
 }
@@ -40,9 +56,56 @@ pub(super) struct World {
     pub(super) moved: u64,
     /// Operations that a dying process still gets done; `None` for one that lives.
     pub(super) operations_left: Option<u64>,
+    /// Operations that are going to find no descriptor.
+    pub(super) shortages: Vec<Fault>,
+    pub(super) written: Written,
+    /// A command is carried out that waits until a shortage is over.
+    in_order: bool,
 }
 
 impl World {
+    pub(super) fn new(options: &SimOptions) -> Self {
+        Self {
+            tree: Tree::new(),
+            random: SplitMix64::new(options.seed),
+            faults: Vec::new(),
+            capacity: options.capacity,
+            keeps_what_is_synced: options.keeps_what_is_synced,
+            wall_ms: options.wall_start_ms,
+            moved: 0,
+            operations_left: None,
+            shortages: Vec::new(),
+            written: Written::default(),
+            in_order: false,
+        }
+    }
+
+    /// Whether a command that waits for the end of a shortage has to.
+    pub(super) fn has_to_wait(&mut self, command: &DiskCommand) -> bool {
+        if self.shortages.is_empty() || matches!(command, DiskCommand::Read { .. }) {
+            return false;
+        }
+        let steps = self.steps(command);
+        steps.iter().any(|step| {
+            let (operation, name) = step.operation();
+            self.is_short(operation, name)
+        })
+    }
+
+    /// A file or directory goes, with all in it, without a command of ours. `None`: the log
+    /// directory itself.
+    pub(super) fn vanish(&mut self, name: Option<&str>) {
+        let Some(name) = name else { return self.tree.remove_root() };
+        for step in self.remove_steps(name) {
+            let removed = match &step {
+                Step::RemoveFile(name) => self.tree.remove_file(name),
+                Step::RemoveDirectory(name) => self.tree.remove_directory(name),
+                other => panic!("{other:?} removes nothing"),
+            };
+            removed.expect("it was found a moment ago");
+        }
+    }
+
     /// Carries a command out. What it returns is its completion; the caller draws the conclusion
     /// from a loss.
     pub(super) fn execute(&mut self, command: &DiskCommand) -> Result<Done, DiskError> {
@@ -53,12 +116,50 @@ impl World {
                 Ok(Done::Space { total: self.capacity, usable })
             }
             _ => {
-                for step in self.steps(command) {
-                    self.run(step)?;
-                }
-                Ok(Done::Nothing)
+                self.in_order = true;
+                let result = self.execute_in_order(command);
+                self.in_order = false;
+                result.map(|()| Done::Nothing)
             }
         }
+    }
+
+    fn execute_in_order(&mut self, command: &DiskCommand) -> Result<(), DiskError> {
+        if let DiskCommand::Sync { files } = command {
+            return self.sync(files);
+        }
+        let result = self.steps(command).into_iter().try_for_each(|step| self.run(step));
+        match command {
+            DiskCommand::Write { file, .. } if matches!(result, Err(DiskError::NotFound { .. })) => {
+                self.written.on_refusal(file.as_str());
+            }
+            DiskCommand::DeleteFiles { files } => {
+                files.iter().for_each(|file| self.written.on_left(file.as_str()));
+            }
+            DiskCommand::DeleteDirectory { directory } => self.written.on_left(directory.as_str()),
+            _ => {}
+        }
+        result
+    }
+
+    /// Makes files durable, and looks whether what was written to them is still there.
+    pub(super) fn sync(&mut self, files: &[FileName]) -> Result<(), DiskError> {
+        if let Some(name) = files.iter().find(|name| self.written.was_refused(name.as_str())) {
+            let reason = "a write to it found no file, or no directory to make it in";
+            return Err(failed("sync", name.as_str(), reason));
+        }
+        self.sync_steps(files).into_iter().try_for_each(|step| self.run(step))?;
+        if self.tree.is_root_gone() {
+            return Err(failed("looking at", ".", Refusal::RootGone.words()));
+        }
+        for name in files.iter().map(FileName::as_str) {
+            if self.written.has_vanished(name, &self.tree) {
+                let reason = "it is not there any more, and no command of ours took it away";
+                return Err(failed("sync", name, reason));
+            }
+            self.written.on_synced(name);
+        }
+        Ok(())
     }
 
     /// The process dies while `command` is at work: some of its steps happen, and perhaps the
@@ -103,10 +204,10 @@ impl World {
     fn steps(&self, command: &DiskCommand) -> Vec<Step> {
         match command {
             DiskCommand::Write { file, at, data } => {
-                vec![Step::Write { file: text(file), at: *at, data: data.concat() }]
+                vec![Step::Write { file: text(file), at: *at, data: data.concat(), makes: *at == 0 }]
             }
             DiskCommand::Sync { files } => self.sync_steps(files),
-            DiskCommand::Publish { files, .. } => self.publish_steps(files),
+            DiskCommand::Publish { files, lane } => self.publish_steps(files, *lane == Lane::Write),
             DiskCommand::Truncate { file, len } => vec![Step::Truncate { file: text(file), len: *len }],
             DiskCommand::Rename { from, to } => Self::rename_steps(from, to),
             DiskCommand::DeleteFiles { files } => {
@@ -131,24 +232,26 @@ impl World {
 
     /// Rounds of temporary files, syncs, renames and directory syncs. A name that comes twice
     /// begins a new round.
-    pub(super) fn publish_steps(&self, files: &[SmallFile]) -> Vec<Step> {
+    /// Missing directories are made if so asked.
+    pub(super) fn publish_steps(&self, files: &[SmallFile], makes_directories: bool) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut rest = files;
         while !rest.is_empty() {
             let mut names = BTreeSet::new();
             let round = rest.iter().take_while(|file| names.insert(&file.name)).count();
-            self.publish_round(&rest[..round], &mut steps);
+            self.publish_round(&rest[..round], makes_directories, &mut steps);
             rest = &rest[round..];
         }
         steps
     }
 
-    fn publish_round(&self, files: &[SmallFile], steps: &mut Vec<Step>) {
+    fn publish_round(&self, files: &[SmallFile], makes_directories: bool, steps: &mut Vec<Step>) {
         let temporary = |file: &SmallFile| format!("{}.tmp", file.name);
         for file in files {
             let name = file.name.as_str();
             let ancestors = name.match_indices('/').map(|(slash, _)| &name[..slash]);
-            let missing = ancestors.filter(|directory| self.tree.kind(directory).is_err());
+            let missing =
+                ancestors.filter(|directory| makes_directories && self.tree.kind(directory).is_err());
             steps.extend(missing.map(|directory| Step::MakeDirectory(directory.to_owned())));
             steps.push(Step::Replace { file: temporary(file), data: file.content.to_vec() });
         }
@@ -182,19 +285,30 @@ impl World {
     }
 
     pub(super) fn run(&mut self, step: Step) -> Result<(), DiskError> {
+        for name in step.takes_away() {
+            self.written.on_left(name);
+        }
+        self.apply(step)
+    }
+
+    fn apply(&mut self, step: Step) -> Result<(), DiskError> {
         match step {
             Step::MakeDirectory(name) => {
                 self.chance(SimOperation::MakeDirectory, &name)?;
                 self.tree.create_directory(&name).map_err(|refusal| named("mkdir", &name, refusal))
             }
-            Step::Write { file, at, data } => self.write(&file, Some(at), data),
-            Step::Replace { file, data } => self.write(&file, None, data),
+            Step::Write { file, at, data, makes } => self.write(&file, Some(at), data, makes),
+            Step::Replace { file, data } => self.write(&file, None, data, true),
             Step::Truncate { file, len } => {
                 self.chance(SimOperation::Truncate, &file)?;
+                if self.written.has_vanished(&file, &self.tree) {
+                    return Ok(());
+                }
                 let content =
                     self.tree.content_mut(&file).map_err(|refusal| named("truncate", &file, refusal))?;
                 content.truncate(len);
                 content.modified_ms = self.wall_ms;
+                self.written.on_change(&file, &self.tree);
                 Ok(())
             }
             Step::SyncContent(file) => {
@@ -228,10 +342,20 @@ impl World {
 
     /// Writes at a place, or (`None`) instead of everything that is there. A disk that fails or is
     /// full may have taken some of it.
-    fn write(&mut self, file: &str, at: Option<u64>, mut data: Vec<u8>) -> Result<(), DiskError> {
+    fn write(
+        &mut self,
+        file: &str,
+        at: Option<u64>,
+        mut data: Vec<u8>,
+        makes: bool,
+    ) -> Result<(), DiskError> {
         let struck = self.chance(SimOperation::Write, file);
-        if struck == Err(DiskError::Offline) {
-            return struck;
+        let not_carried_out = matches!(struck, Err(DiskError::Offline | DiskError::Shortage { .. }));
+        if not_carried_out || self.written.has_vanished(file, &self.tree) {
+            return struck; // into a file that has no name any more
+        }
+        if !makes {
+            self.tree.content(file).map_err(|refusal| named("write", file, refusal))?;
         }
         self.tree.create_file(file).map_err(|refusal| named("write", file, refusal))?;
         let content = self.tree.content_mut(file).map_err(|refusal| named("write", file, refusal))?;
@@ -255,7 +379,14 @@ impl World {
         let content = self.tree.content_mut(file).map_err(|refusal| named("write", file, refusal))?;
         content.write(at, data);
         content.modified_ms = self.wall_ms;
+        self.written.on_change(file, &self.tree);
         result
+    }
+
+    /// Lets a shortage strike.
+    fn is_short(&mut self, operation: SimOperation, name: &str) -> bool {
+        let struck = self.shortages.iter_mut().position(|fault| fault.strikes(operation, name));
+        struck.map(|struck| self.shortages.remove(struck)).is_some()
     }
 
     /// Lets a fault strike, and the process die.
@@ -265,12 +396,42 @@ impl World {
             Some(left) => *left -= 1,
             None => {}
         }
+        if !self.in_order && self.is_short(operation, name) {
+            return Err(DiskError::Shortage {
+                what: format!("{} {name}", operation.word()).into(),
+                reason: "Too many open files (os error 24)".into(),
+            });
+        }
         match self.faults.iter_mut().position(|fault| fault.strikes(operation, name)) {
             None => Ok(()),
             Some(struck) => {
                 self.faults.remove(struck);
-                Err(failed(&format!("{operation:?}").to_lowercase(), name, "Input/output error (os error 5)"))
+                Err(failed(&operation.word(), name, "Input/output error (os error 5)"))
             }
+        }
+    }
+}
+
+impl Step {
+    /// What a fault can strike.
+    fn operation(&self) -> (SimOperation, &str) {
+        match self {
+            Self::MakeDirectory(name) => (SimOperation::MakeDirectory, name),
+            Self::Write { file, .. } | Self::Replace { file, .. } => (SimOperation::Write, file),
+            Self::Truncate { file, .. } => (SimOperation::Truncate, file),
+            Self::SyncContent(file) => (SimOperation::Sync, file),
+            Self::SyncNames(directory) => (SimOperation::Sync, directory.as_deref().unwrap_or(".")),
+            Self::Rename { from, .. } => (SimOperation::Rename, from),
+            Self::RemoveFile(name) | Self::RemoveDirectory(name) => (SimOperation::Remove, name),
+        }
+    }
+
+    /// Names that stand for something else, or for nothing, afterwards.
+    fn takes_away(&self) -> Vec<&str> {
+        match self {
+            Self::Rename { from, to } => vec![from, to],
+            Self::MakeDirectory(name) | Self::RemoveFile(name) | Self::RemoveDirectory(name) => vec![name],
+            _ => Vec::new(),
         }
     }
 }

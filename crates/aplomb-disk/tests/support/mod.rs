@@ -76,6 +76,15 @@ impl Harness for Real {
         self.stats = self.engine().stats();
     }
 
+    fn vanish(&mut self, name: Option<&str>) {
+        let path = self.directory.path().join(name.unwrap_or_default());
+        if path.is_dir() {
+            std::fs::remove_dir_all(path).expect("it is there");
+        } else {
+            std::fs::remove_file(path).expect("it is there");
+        }
+    }
+
     fn files(&self) -> BTreeMap<String, Bytes> {
         let mut found = BTreeMap::new();
         collect(self.directory.path(), "", &mut found);

@@ -42,6 +42,12 @@ impl Watched {
             &[directory],
             self.stats.syncs(),
         );
+        page.counter(
+            "aplomb_disk_shortages_total",
+            "Operations that had to wait for a descriptor or for memory.",
+            &[directory],
+            self.stats.shortages(),
+        );
         for lane in Lane::ALL {
             let labels = [directory, ("lane", lane.name())];
             let lane = self.stats.lane(lane);
