@@ -317,7 +317,7 @@ mod tests {
     fn pages_are_there_and_resident_once_they_were_faulted_in() {
         let mapped = MappedFile::anonymous(64 << 20).expect("there is room");
         let page = 4096;
-        // How many of its pages the kernel has, this mapping's alone: other tests run beside this one.
+        // How many pages of this mapping the kernel has: other tests run beside this one.
         let resident = || {
             let mut pages = vec![0_u8; mapped.len() / page];
             // SAFETY: the mapping is of this length, and there is a byte for each of its pages.
