@@ -38,6 +38,7 @@ impl JobThread {
             };
             let moved = self.disk.moved.swap(0, Ordering::Relaxed);
             self.lanes.complete_counted(accepted, result, moved);
+            steps::let_others_in();
         }
     }
 

@@ -204,7 +204,7 @@ pub(crate) fn read(files: &Files, name: &FileName, at: u64, len: u64) -> Result<
 fn read_at(file: &OpenFile, at: u64, len: u64, hurry: bool) -> io::Result<Bytes> {
     // No more memory than the file has bytes, whatever was asked for.
     let len = len.min(file.len()?.saturating_sub(at));
-    if hurry {
+    if hurry && len > KERNEL_STEP {
         let end = at + len;
         for step in (at..end).step_by(usize::try_from(KERNEL_STEP).expect("it is small")) {
             let wanted = NonZeroU64::new(KERNEL_STEP.min(end - step));

@@ -22,6 +22,10 @@ use bytes::{Bytes, BytesMut};
 /// Bytes of a step: a tenth of a millisecond, or two.
 pub(crate) const STEP: usize = 256 << 10;
 
+/// Bytes from which on a read has taken long enough to let others run: less takes no longer than
+/// that itself.
+const LONG: usize = 32 << 10;
+
 /// Whether a read waits for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
@@ -60,7 +64,9 @@ pub(crate) fn read(
     let read = usize::try_from(read).map_err(|_| io::Error::last_os_error())?;
     // SAFETY: the kernel has just written so many.
     unsafe { bytes.set_len(bytes.len() + read) };
-    let_others_in();
+    if read >= LONG {
+        let_others_in();
+    }
     Ok(read)
 }
 

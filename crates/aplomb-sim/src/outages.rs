@@ -37,6 +37,8 @@ pub(crate) struct Outages {
     process: Option<Box<Process>>,
     /// The process loads its partitions, and clients cannot come yet.
     loading: bool,
+    /// Clients come before all of it is loaded.
+    serves_early: bool,
     /// The tail's memory, as the last process left it.
     memory: Option<ArenaMemory>,
     troubles: Troubles,
@@ -62,6 +64,7 @@ impl Outages {
         Self {
             process: None,
             loading: false,
+            serves_early: false,
             memory: None,
             troubles: Troubles::none(disks),
             stopping: false,
@@ -291,6 +294,8 @@ impl Outages {
                 }
                 self.process = Some(process);
                 self.loading = true;
+                // Some programs do not wait for that long.
+                self.serves_early = Dice::of(world.seed, "early", self.starts).place(2) == 0;
                 self.notice_loaded(world, network);
             }
             Start::Died(memory) => {
@@ -317,15 +322,25 @@ impl Outages {
         }
     }
 
-    /// Clients may come when all partitions are loaded.
+    /// Clients may come when all partitions are loaded, or before.
     pub(crate) fn notice_loaded(&mut self, world: &mut World, network: &mut Network) {
-        let Some(process) = self.process.as_ref().filter(|_| self.loading) else { return };
+        if !self.loading && world.oracle.loaded.is_some() {
+            return;
+        }
+        let Some(process) = self.process.as_ref() else { return };
         if let Some(why) = process.failure() {
             world.oracle.violated(format!("a log cannot be used: {why}"));
-        } else if process.is_loaded() {
-            world.note("loaded", &[]);
+            return;
+        }
+        let is_loaded = process.is_loaded();
+        if self.loading && (self.serves_early || is_loaded) {
             self.loading = false;
+            world.oracle.loaded = None;
             self.is_up(world, network);
+        }
+        if !self.loading && is_loaded {
+            world.note("loaded", &[]);
+            world.oracle.loaded = Some(world.now());
         }
     }
 

@@ -1,21 +1,34 @@
 //! Logs that are being loaded: each by a job on the threads of the disk that it is on, while the
 //! shard goes on.
 //!
+//! A disk is given some logs at a time; the others wait for their turn. One that a client asks for
+//! is next. So a broker with very many logs serves before all of them are loaded.
+//!
 //! A partition may be in two log directories: a move that was interrupted between naming its copy
 //! and removing the original leaves both, and they are beginnings of one log. Both are loaded, and
 //! the one that reaches further is the log; of two that reach equally far it is the first.
 //!
-//! What always holds: a partition that is being loaded is not in the table of partitions.
+//! A partition of a topic that is deleted meanwhile is loaded all the same, and then deleted as any
+//! other: its name stays taken until then.
+//!
+//! What always holds: a partition that is being loaded is not in the table of partitions; at most
+//! [`AT_ONCE`] of a disk are under way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use aplomb_disk_api::{DiskError, DiskIndex, DiskJob, Done, FileName, JobStep, PatientDisk};
 use aplomb_log::Log;
+use aplomb_log::layout::{PARTITION_METADATA, PartitionDir};
 use aplomb_log::recovery::{LoadError, LoadRequest, LoadedLog, load};
-use aplomb_model::{LeaderEpoch, TopicPartition};
+use aplomb_log::state_files::PartitionMetadata;
+use aplomb_model::{LeaderEpoch, TopicPartition, Uuid};
 
 use crate::calls::PartitionKey;
 use crate::partition::PartitionSettings;
+
+/// Logs of one disk that are loaded at the same time: enough for a disk's threads to find the next
+/// one waiting, and few, so that one that is asked for is soon its turn.
+const AT_ONCE: usize = 32;
 
 /// A partition that is to be loaded.
 pub(crate) struct LoadPlan {
@@ -33,19 +46,67 @@ pub(crate) struct LoadPlan {
 pub(crate) struct LoadSource {
     pub(crate) disk: DiskIndex,
     pub(crate) request: LoadRequest,
+    /// What the directory's name gets if it turns out to be another topic's; `None` if it is known
+    /// to be this one's.
+    pub(crate) aside: Option<Uuid>,
 }
 
-/// A partition whose log is being loaded.
-struct UnderWay {
+impl LoadSource {
+    /// The directory's name if it is put aside.
+    pub(super) fn stray_name(&self, name: &TopicPartition) -> Option<FileName> {
+        let aside = self.aside?;
+        Some(FileName::new(PartitionDir::stray(name.clone(), aside).name()))
+    }
+}
+
+/// A partition that is not loaded yet.
+struct Pending {
     plan: LoadPlan,
-    /// What came of each source.
-    results: Vec<Option<Result<LoadedLog, DiskError>>>,
+    stage: LoadStage,
+    /// The topic was deleted meanwhile.
+    deleted: bool,
+    /// Its settings were changed after its log was begun to be loaded.
+    reconfigured: bool,
+}
+
+enum LoadStage {
+    /// It waits for its turn; `wanted`, before the others.
+    Waiting { wanted: bool },
+    /// What came of each source so far.
+    UnderWay(Vec<Option<Result<SourceFound, DiskError>>>),
+}
+
+/// What a directory turned out to be.
+enum SourceFound {
+    Log(LoadedLog),
+    /// Of another topic, and put aside.
+    Stray,
+}
+
+/// Whose turn it is on a disk: that of the first source.
+#[derive(Default)]
+struct Turns {
+    /// All of them, in the order in which they were found; some were loaded out of turn.
+    order: VecDeque<PartitionKey>,
+    /// Those that were asked for.
+    wanted: VecDeque<PartitionKey>,
+    under_way: usize,
 }
 
 /// The loads of a shard.
 #[derive(Default)]
 pub(super) struct Loads {
-    under_way: BTreeMap<PartitionKey, UnderWay>,
+    pending: BTreeMap<PartitionKey, Pending>,
+    turns: BTreeMap<DiskIndex, Turns>,
+}
+
+/// A job that loads from one of a partition's sources.
+pub(super) struct LoadJob {
+    pub(super) key: PartitionKey,
+    /// Which source.
+    pub(super) place: usize,
+    pub(super) disk: DiskIndex,
+    pub(super) job: Box<dyn DiskJob>,
 }
 
 /// A partition whose sources have all answered.
@@ -57,6 +118,10 @@ pub(super) struct LoadedPartition {
     pub(super) superseded: Vec<(DiskIndex, FileName)>,
     /// Things worth a line in the log.
     pub(super) remarks: Vec<String>,
+    /// The topic was deleted meanwhile.
+    pub(super) deleted: bool,
+    /// The plan's settings are later than the log's.
+    pub(super) reconfigured: bool,
 }
 
 /// How a load ended.
@@ -64,26 +129,66 @@ pub(super) enum LoadEnd {
     /// Other sources have not answered yet, or the load was given up.
     NotYet,
     Loaded(Box<LoadedPartition>),
+    /// Its directory was another topic's and has been put aside: there is no log of it here.
+    /// `deleted`: its topic is gone as well.
+    Stray {
+        plan: Box<LoadPlan>,
+        deleted: bool,
+    },
     /// A disk that may have the log is lost: the partition is offline.
-    Offline,
+    Offline {
+        plan: Box<LoadPlan>,
+        deleted: bool,
+    },
     /// The log cannot be used, and the broker must not go on without it.
     Unusable(LoadError),
 }
 
 impl Loads {
-    /// Begins to load a partition. Gives the jobs for the disks.
-    pub(super) fn begin(&mut self, plan: LoadPlan) -> Vec<(DiskIndex, Box<dyn DiskJob>)> {
-        let is_alone = plan.sources.len() == 1;
-        let jobs = plan.sources.iter().map(|source| {
-            let mut request = source.request.clone();
-            // A copy that was under way is not whole because its directory was closed cleanly.
-            request.clean &= is_alone;
-            (source.disk, job(request))
-        });
-        let jobs = jobs.collect();
-        let results = plan.sources.iter().map(|_| None).collect();
-        let before = self.under_way.insert(plan.key, UnderWay { plan, results });
+    /// A partition is to be loaded, when it is its turn.
+    pub(super) fn add(&mut self, plan: LoadPlan) {
+        assert!(plan.sources.iter().all(|source| source.aside.is_none()) || plan.sources.len() == 1);
+        let (key, disk) = (plan.key, plan.sources[0].disk);
+        self.turns.entry(disk).or_default().order.push_back(key);
+        let stage = LoadStage::Waiting { wanted: false };
+        let pending = Pending { plan, stage, deleted: false, reconfigured: false };
+        let before = self.pending.insert(key, pending);
         assert!(before.is_none(), "a partition is loaded once");
+    }
+
+    /// It is next. Asked for again, or under way, it is already.
+    pub(super) fn want(&mut self, key: PartitionKey) {
+        let Some(pending) = self.pending.get_mut(&key) else { return }; // it is not to be loaded
+        if let LoadStage::Waiting { wanted: wanted @ false } = &mut pending.stage {
+            *wanted = true;
+            let turns = self.turns.get_mut(&pending.plan.sources[0].disk).expect("it waits for its turn");
+            turns.wanted.push_back(key);
+        }
+    }
+
+    /// Jobs for the disks that have room for them.
+    pub(super) fn next(&mut self) -> Vec<LoadJob> {
+        let mut jobs = Vec::new();
+        for turns in self.turns.values_mut() {
+            while turns.under_way < AT_ONCE {
+                let Some(key) = turns.wanted.pop_front().or_else(|| turns.order.pop_front()) else { break };
+                let Some(pending) = self.pending.get_mut(&key) else { continue }; // loaded out of turn
+                let LoadStage::Waiting { .. } = pending.stage else { continue }; // the same, under way
+                turns.under_way += 1;
+                let sources = &pending.plan.sources;
+                let is_alone = sources.len() == 1;
+                jobs.extend(sources.iter().enumerate().map(|(place, source)| {
+                    let mut request = source.request.clone();
+                    request.config.clone_from(&pending.plan.settings.log);
+                    // A copy that was under way is not whole because its directory was closed
+                    // cleanly.
+                    request.clean &= is_alone;
+                    let aside = source.stray_name(&pending.plan.name);
+                    LoadJob { key, place, disk: source.disk, job: job(request, aside) }
+                }));
+                pending.stage = LoadStage::UnderWay(sources.iter().map(|_| None).collect());
+            }
+        }
         jobs
     }
 
@@ -95,51 +200,113 @@ impl Loads {
         result: Result<Done, DiskError>,
     ) -> LoadEnd {
         // The broker stops, and does not wait for it.
-        let Some(under_way) = self.under_way.get_mut(&key) else { return LoadEnd::NotYet };
-        let loaded = match result {
+        let Some(pending) = self.pending.get_mut(&key) else { return LoadEnd::NotYet };
+        let found = match result {
             Ok(Done::Job(outcome)) => {
-                let outcome = outcome.take::<Result<LoadedLog, LoadError>>();
+                let outcome = outcome.take::<Result<SourceFound, LoadError>>();
                 match outcome.expect("a load ends with a log, or says why not") {
-                    Ok(loaded) => Ok(loaded),
+                    Ok(found) => Ok(found),
                     Err(error) => return LoadEnd::Unusable(error),
                 }
             }
             Ok(other) => unreachable!("a load does not end with {other:?}"),
             Err(error) => Err(error),
         };
-        let before = under_way.results[place].replace(loaded);
+        let LoadStage::UnderWay(results) = &mut pending.stage else {
+            unreachable!("{key:?} is loaded before its turn")
+        };
+        let before = results[place].replace(found);
         assert!(before.is_none(), "a source answers once");
-        if under_way.results.iter().any(Option::is_none) {
+        if results.iter().any(Option::is_none) {
             return LoadEnd::NotYet;
         }
-        let UnderWay { plan, results } = self.under_way.remove(&key).expect("it was there just now");
-        choose(plan, results)
+        let results = std::mem::take(results);
+        let pending = self.pending.remove(&key).expect("it was there just now");
+        let turns = self.turns.get_mut(&pending.plan.sources[0].disk).expect("it had its turn");
+        turns.under_way -= 1;
+        choose(pending, results.into_iter().flatten().collect())
     }
 
     /// Gives up what is not loaded yet. Gives the disks that it is on.
     pub(super) fn give_up(&mut self) -> Vec<DiskIndex> {
-        let plans = std::mem::take(&mut self.under_way).into_values().map(|under_way| under_way.plan);
+        self.turns.clear();
+        let plans = std::mem::take(&mut self.pending).into_values().map(|pending| pending.plan);
         plans.flat_map(|plan| plan.sources.into_iter().map(|source| source.disk)).collect()
     }
 
+    /// The partition's topic is deleted. `false`: it is not being loaded.
+    pub(super) fn delete(&mut self, key: PartitionKey) -> bool {
+        let Some(pending) = self.pending.get_mut(&key) else { return false };
+        pending.deleted = true;
+        self.want(key);
+        true
+    }
+
+    /// Gives the partitions of topics that `concerns` names the settings that they have now.
+    pub(super) fn configure(
+        &mut self,
+        concerns: impl Fn(&str) -> bool,
+        settings: impl Fn(PartitionKey, &TopicPartition) -> PartitionSettings,
+    ) {
+        for (key, pending) in &mut self.pending {
+            if concerns(&pending.plan.name.topic) {
+                pending.plan.settings = settings(*key, &pending.plan.name);
+                pending.reconfigured = true;
+            }
+        }
+    }
+
     pub(super) fn is_loading(&self, key: PartitionKey) -> bool {
-        self.under_way.contains_key(&key)
+        self.pending.contains_key(&key)
     }
 
     pub(super) fn len(&self) -> usize {
-        self.under_way.len()
+        self.pending.len()
     }
 }
 
-fn job(request: LoadRequest) -> Box<dyn DiskJob> {
-    Box::new(move |disk: &dyn PatientDisk| match load(disk, &request) {
+fn job(request: LoadRequest, aside: Option<FileName>) -> Box<dyn DiskJob> {
+    Box::new(move |disk: &dyn PatientDisk| match find(disk, &request, aside.as_ref()) {
         Err(LoadError::Disk(error)) => Err(error),
-        loaded => Ok(JobStep::done(loaded)),
+        found => Ok(JobStep::done(found)),
     })
 }
 
+fn find(
+    disk: &dyn PatientDisk,
+    request: &LoadRequest,
+    aside: Option<&FileName>,
+) -> Result<SourceFound, LoadError> {
+    if let Some(aside) = aside
+        && !is_of_topic(disk, request)?
+    {
+        disk.rename(&FileName::new(request.directory.as_str()), aside)?;
+        return Ok(SourceFound::Stray);
+    }
+    load(disk, request).map(SourceFound::Log)
+}
+
+/// Whether the directory says that it is of the topic with this id. One that does not say of which
+/// it is belongs to none.
+fn is_of_topic(disk: &dyn PatientDisk, request: &LoadRequest) -> Result<bool, LoadError> {
+    let file = FileName::new(format!("{}/{PARTITION_METADATA}", request.directory));
+    let bytes = match disk.read(&file, 0, LARGEST_METADATA) {
+        Ok(bytes) => bytes,
+        Err(DiskError::NotFound { .. }) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
+    match PartitionMetadata::parse(&bytes) {
+        Ok(found) => Ok(found.topic_id == request.topic),
+        Err(error) => Err(LoadError::Unreadable { file, reason: error.to_string() }),
+    }
+}
+
+/// Bytes of a `partition.metadata`; one that is larger is none.
+const LARGEST_METADATA: usize = 4096;
+
 /// Of the sources the one that reaches furthest.
-fn choose(plan: LoadPlan, results: Vec<Option<Result<LoadedLog, DiskError>>>) -> LoadEnd {
+fn choose(pending: Pending, results: Vec<Result<SourceFound, DiskError>>) -> LoadEnd {
+    let Pending { plan, deleted, reconfigured, .. } = pending;
     let mut remarks = Vec::new();
     let mut superseded = Vec::new();
     let mut best: Option<(usize, Log)> = None;
@@ -147,9 +314,15 @@ fn choose(plan: LoadPlan, results: Vec<Option<Result<LoadedLog, DiskError>>>) ->
         let source = &plan.sources[place];
         (source.disk, FileName::new(source.request.directory.as_str()))
     };
-    for (place, result) in results.into_iter().flatten().enumerate() {
-        let Ok(LoadedLog { log, report }) = result else {
-            return LoadEnd::Offline; // it may be the one that reaches furthest
+    for (place, result) in results.into_iter().enumerate() {
+        let LoadedLog { log, report } = match result {
+            Ok(SourceFound::Log(loaded)) => loaded,
+            Ok(SourceFound::Stray) => {
+                assert!(plan.sources.len() == 1, "of several sources it is known whose they are");
+                return LoadEnd::Stray { plan: Box::new(plan), deleted };
+            }
+            // It may be the one that reaches furthest.
+            Err(_) => return LoadEnd::Offline { plan: Box::new(plan), deleted },
         };
         remarks.extend(report.remarks);
         match &mut best {
@@ -166,5 +339,6 @@ fn choose(plan: LoadPlan, results: Vec<Option<Result<LoadedLog, DiskError>>>) ->
         let end = log.end();
         remarks.push(format!("{name} is in two log directories: the one that reaches {end} is taken"));
     }
-    LoadEnd::Loaded(Box::new(LoadedPartition { plan, disk, log, superseded, remarks }))
+    let loaded = LoadedPartition { plan, disk, log, superseded, remarks, deleted, reconfigured };
+    LoadEnd::Loaded(Box::new(loaded))
 }

@@ -7,9 +7,9 @@ use aplomb_disk_api::{DiskError, DiskIndex, Done};
 use aplomb_log::Log;
 use aplomb_log::layout::PartitionDir;
 use aplomb_log::recovery::LoadError;
-use aplomb_model::{ErrorCode, TopicPartition, Uuid};
+use aplomb_model::{ErrorCode, LeaderEpoch, TopicPartition, Uuid};
 
-use self::loads::{LoadEnd, LoadedPartition, Loads};
+use self::loads::{LoadEnd, LoadJob, LoadedPartition, Loads};
 pub(crate) use self::loads::{LoadPlan, LoadSource};
 use self::names::DeletedNames;
 use crate::calls::PartitionKey;
@@ -42,10 +42,14 @@ impl Replicas {
     /// Begins to load the partitions that were found.
     pub(crate) fn begin_loads(&mut self, plans: Vec<LoadPlan>, storage: &mut Storage, now: Now) {
         for plan in plans {
-            let key = plan.key;
-            for (place, (disk, job)) in self.loads.begin(plan).into_iter().enumerate() {
-                storage.load(disk, job, Purpose::Load { key, place }, now);
-            }
+            self.loads.add(plan);
+        }
+        self.go_on_loading(storage, now);
+    }
+
+    fn go_on_loading(&mut self, storage: &mut Storage, now: Now) {
+        for LoadJob { key, place, disk, job } in self.loads.next() {
+            storage.load(disk, job, Purpose::Load { key, place }, now);
         }
     }
 
@@ -66,11 +70,58 @@ impl Replicas {
         result: Result<Done, DiskError>,
         mut hosting: Hosting<'_>,
     ) -> Result<Vec<String>, LoadError> {
-        match self.loads.on_result(key, place, result) {
-            LoadEnd::NotYet | LoadEnd::Offline => Ok(Vec::new()),
-            LoadEnd::Unusable(error) => Err(error),
-            LoadEnd::Loaded(loaded) => Ok(host(*loaded, &mut hosting)),
+        let end = self.loads.on_result(key, place, result);
+        self.go_on_loading(hosting.storage, hosting.now);
+        let mut remarks = Vec::new();
+        match end {
+            LoadEnd::NotYet | LoadEnd::Offline { deleted: false, .. } => {}
+            LoadEnd::Offline { plan, deleted: true } => hosting.storage.retire_absent(key, plan.name),
+            LoadEnd::Unusable(error) => return Err(error),
+            LoadEnd::Loaded(loaded) => {
+                let deleted = loaded.deleted;
+                remarks = host(*loaded, &mut hosting);
+                if deleted {
+                    retire(key, &mut hosting);
+                }
+            }
+            LoadEnd::Stray { plan, deleted } => {
+                let source = &plan.sources[0];
+                let path = hosting.storage.disks().get(source.disk).path();
+                let aside = source.stray_name(&plan.name).expect("only what may be a stray is looked at");
+                let directory = &source.request.directory;
+                remarks.push(format!(
+                    "{path}/{directory} belongs to no topic of this cluster: it is {aside} now"
+                ));
+                if deleted {
+                    hosting.storage.retire_absent(key, plan.name);
+                } else {
+                    remarks.extend(self.begin_anew(*plan, &mut hosting));
+                }
+            }
         }
+        Ok(remarks)
+    }
+
+    /// There was no log of a partition where one was looked for. It has an empty one where the
+    /// metadata says that it is; if that is not here, the log may well be there, and a new one would
+    /// be a lie.
+    fn begin_anew(&mut self, plan: LoadPlan, hosting: &mut Hosting<'_>) -> Option<String> {
+        let view = hosting.view;
+        let known = view.image().topics.partition(plan.key.topic, plan.key.partition);
+        let assigned = known.and_then(|partition| partition.directory(view.node()));
+        let disk = assigned.and_then(|id| hosting.storage.disks().by_directory(id));
+        match (disk.map(ShardDisk::index), known) {
+            (Some(disk), Some(known)) => {
+                self.begin(plan.name, plan.key, known.leader_epoch, disk, hosting);
+                None
+            }
+            _ => Some(format!("{} is in a log directory that is not there", plan.name)),
+        }
+    }
+
+    /// A client asks for a partition that is not here: if it is to be loaded, it is next.
+    pub(crate) fn want(&mut self, key: PartitionKey) {
+        self.loads.want(key);
     }
 
     /// The broker stops. Gives the disks of what is not loaded.
@@ -96,11 +147,14 @@ impl Replicas {
 
 /// A partition was loaded: it is led from here on. Gives what is worth a line in the log.
 fn host(loaded: LoadedPartition, hosting: &mut Hosting<'_>) -> Vec<String> {
-    let LoadedPartition { plan, disk, log, superseded, remarks } = loaded;
+    let LoadedPartition { plan, disk, log, superseded, remarks, deleted: _, reconfigured } = loaded;
     let (view, storage) = (hosting.view, &mut *hosting.storage);
     let known = view.image().topics.partition(plan.key.topic, plan.key.partition);
     let epoch = known.map_or(plan.leader_epoch, |known| known.leader_epoch);
-    let mut partition = Partition::new(plan.key, plan.name, disk, log, plan.settings, epoch);
+    let mut partition = Partition::new(plan.key, plan.name, disk, log, plan.settings.clone(), epoch);
+    if reconfigured {
+        partition.configure(plan.settings);
+    }
     if storage.disks().is_lost(disk) {
         partition.go_offline(hosting.fx);
     }
@@ -123,23 +177,12 @@ fn host(loaded: LoadedPartition, hosting: &mut Hosting<'_>) -> Vec<String> {
     remarks
 }
 
-/// What changes when an image is applied.
-pub(crate) struct ImageChange<'a> {
-    pub(crate) view: &'a View,
-    pub(crate) delta: &'a Delta,
-    pub(crate) partitions: &'a mut Partitions,
-    pub(crate) storage: &'a mut Storage,
-    pub(crate) notes: &'a mut Notes,
-    pub(crate) now: Now,
-    pub(crate) fx: &'a mut Effects,
-}
-
 impl Replicas {
     /// Makes the partitions of this shard what the view's image says.
-    pub(crate) fn apply(&mut self, mut change: ImageChange<'_>) {
-        let (view, delta) = (change.view, change.delta);
+    pub(crate) fn apply(&mut self, delta: &Delta, mut hosting: Hosting<'_>) {
+        let view = hosting.view;
         for topic in delta.deleted.values() {
-            self.delete(topic, &mut change);
+            self.delete(topic, &mut hosting);
         }
         for (id, changed) in &delta.topics {
             // Deleted again within the same piece of the metadata log.
@@ -149,67 +192,95 @@ impl Replicas {
                 if !view.owns(key) {
                     continue;
                 }
-                if partition.created && change.partitions.get(key).is_none() {
-                    self.create(topic, key, &mut change);
+                if partition.created && hosting.partitions.get(key).is_none() {
+                    self.create(topic, key, &mut hosting);
                 }
                 let epoch = topic.partitions.get(index).map(|partition| partition.leader_epoch);
-                if let (Some(partition), Some(epoch)) = (change.partitions.get_mut(key), epoch) {
-                    partition.begin_epoch(epoch, change.fx);
+                if let (Some(partition), Some(epoch)) = (hosting.partitions.get_mut(key), epoch) {
+                    partition.begin_epoch(epoch, hosting.fx);
                 }
             }
         }
-        configure(&mut change);
+        self.configure(delta, &mut hosting);
     }
 
-    fn create(&mut self, topic: &Topic, key: PartitionKey, change: &mut ImageChange<'_>) {
-        let view = change.view;
+    fn create(&mut self, topic: &Topic, key: PartitionKey, hosting: &mut Hosting<'_>) {
+        let view = hosting.view;
         let Some(partition) = topic.partitions.get(&key.partition) else { return }; // deleted again
         if !partition.replicas.contains(&view.node()) {
             return; // another broker's
         }
-        let disks = change.storage.disks();
+        let disks = hosting.storage.disks();
         let assigned = partition.directory(view.node()).and_then(|directory| disks.by_directory(directory));
         // Where no log directory is left there is nowhere to be.
         let Some(disk) = assigned.or_else(|| disks.first_online()) else { return };
         let name = TopicPartition::new(topic.name.clone(), key.partition.0);
-        let settings = settings_of(&name, key, view);
+        let disk = disk.index();
+        self.begin(name, key, partition.leader_epoch, disk, hosting);
+    }
+
+    /// Begins a partition with an empty log.
+    fn begin(
+        &mut self,
+        name: TopicPartition,
+        key: PartitionKey,
+        leader_epoch: LeaderEpoch,
+        disk: DiskIndex,
+        hosting: &mut Hosting<'_>,
+    ) {
+        let settings = settings_of(&name, key, hosting.view);
         let directory = PartitionDir::serving(name.clone()).name();
         let metadata = partition_metadata(&directory, key.topic);
+        let disk = hosting.storage.disks().get(disk);
         let (log, share) = (settings.log.clone(), disk.share().clone());
-        let log = Log::empty(&directory, key.topic, key.partition, log, share, metadata, change.now.wall);
+        let log = Log::empty(&directory, key.topic, key.partition, log, share, metadata, hosting.now.wall);
         let (index, lost) = (disk.index(), disk.is_lost());
         let held = self.names.hold(&name, key);
-        let mut partition = Partition::new(key, name, index, log, settings, partition.leader_epoch);
+        let mut partition = Partition::new(key, name, index, log, settings, leader_epoch);
         if held {
             partition.hold_name();
         }
         if lost {
-            partition.go_offline(change.fx);
+            partition.go_offline(hosting.fx);
         }
         // Its directory is made with the next round, so that it is found where people look for it
         // even while it is empty.
-        partition.mark_dirty(change.fx);
-        change.notes.welcome(partition.figures());
-        change.partitions.insert(partition);
+        partition.mark_dirty(hosting.fx);
+        hosting.notes.welcome(partition.figures());
+        hosting.partitions.insert(partition);
     }
 
-    fn delete(&mut self, topic: &Topic, change: &mut ImageChange<'_>) {
+    fn delete(&mut self, topic: &Topic, hosting: &mut Hosting<'_>) {
         for index in topic.partitions.keys() {
             let key = PartitionKey { topic: topic.id, partition: *index };
             let name = TopicPartition::new(topic.name.clone(), index.0);
             self.names.begin(name.clone(), key);
-            if !change.view.owns(key) {
+            if !hosting.view.owns(key) {
                 continue;
             }
-            let Some(mut partition) = change.partitions.remove(key) else {
-                change.storage.retire_absent(key, name);
-                continue;
-            };
-            partition.go_away(change.fx);
-            // Others may be waiting for the memory while its disk takes its time.
-            partition.release_memory();
-            change.storage.retire(partition, change.now);
+            if hosting.partitions.get(key).is_some() {
+                retire(key, hosting);
+            } else if !self.loads.delete(key) {
+                hosting.storage.retire_absent(key, name);
+            }
         }
+        self.go_on_loading(hosting.storage, hosting.now);
+    }
+
+    /// Settings that were changed at run time hold from here on.
+    fn configure(&mut self, delta: &Delta, hosting: &mut Hosting<'_>) {
+        if !delta.broker_configs && delta.topic_configs.is_empty() {
+            return;
+        }
+        let (view, partitions) = (hosting.view, &mut *hosting.partitions);
+        let concerns = |name: &str| delta.broker_configs || delta.topic_configs.contains(name);
+        for key in partitions.keys() {
+            let partition = partitions.get_mut(key).expect("it is in the table");
+            if key != PartitionKey::METADATA && concerns(&partition.name().topic) {
+                partition.configure(settings_of(partition.name(), key, view));
+            }
+        }
+        self.loads.configure(concerns, |key, name| settings_of(name, key, view));
     }
 
     /// Nothing on any disk is a deleted partition's any more.
@@ -232,19 +303,13 @@ impl Replicas {
     }
 }
 
-/// Settings that were changed at run time hold from here on.
-fn configure(change: &mut ImageChange<'_>) {
-    let ImageChange { view, delta, partitions, .. } = change;
-    if !delta.broker_configs && delta.topic_configs.is_empty() {
-        return;
-    }
-    let concerns = |name: &str| delta.broker_configs || delta.topic_configs.contains(name);
-    for key in partitions.keys() {
-        let partition = partitions.get_mut(key).expect("it is in the table");
-        if key != PartitionKey::METADATA && concerns(&partition.name().topic) {
-            partition.configure(settings_of(partition.name(), key, view));
-        }
-    }
+/// A partition's topic is deleted: it is not served from here on, and its files go.
+fn retire(key: PartitionKey, hosting: &mut Hosting<'_>) {
+    let mut partition = hosting.partitions.remove(key).expect("it is in the table");
+    partition.go_away(hosting.fx);
+    // Others may be waiting for the memory while its disk takes its time.
+    partition.release_memory();
+    hosting.storage.retire(partition, hosting.now);
 }
 
 fn settings_of(name: &TopicPartition, key: PartitionKey, view: &View) -> PartitionSettings {

@@ -36,7 +36,7 @@ use crate::metadata::{Delta, MetadataImage};
 use crate::operation::{PartitionCall, Place};
 use crate::partition::{Effects, Partitions};
 use crate::ports::{ConnectionId, Event, Now, Request, Severity, ShardId};
-use crate::replicas::{Hosting, ImageChange, Replicas};
+use crate::replicas::{Hosting, Replicas};
 use crate::storage::{Storage, StorageEffect, StorageMessage};
 use crate::view::{HEAD, View};
 
@@ -264,6 +264,7 @@ impl Shard {
                 call.carry_out(asker, &mut Place { partition, storage, fx }, now);
             }
             None => {
+                self.replicas.want(key);
                 if let Some(answer) =
                     call.refuse(self.replicas.why_absent(key, &self.view, self.storage.disks()))
                 {
@@ -430,7 +431,7 @@ impl Shard {
             self.reconfigure();
         }
         let Self { view, partitions, replicas, storage, notes, fx, .. } = self;
-        replicas.apply(ImageChange { view, delta, partitions, storage, notes, now, fx });
+        replicas.apply(delta, Hosting { view, partitions, storage, notes, now, fx });
         self.show_cluster();
     }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aplomb_disk_api::{EntryKind, FileName};
 use aplomb_log::layout::top_level::{CLEAN_SHUTDOWN, CLUSTER_METADATA_DIR};
-use aplomb_log::layout::{DirectoryRole, LogDirEntry};
+use aplomb_log::layout::{DirectoryRole, LogDirEntry, PartitionDir};
 use aplomb_log::state_files::{CleanShutdown, QuorumState, QuorumStateFormat};
 use aplomb_model::{BrokerId, Offset, TopicPartition, Uuid};
 
@@ -72,8 +72,8 @@ pub struct ExaminedDirectory {
     pub path: String,
     /// What its marker says, if it was closed cleanly.
     pub clean: Option<CleanShutdown>,
-    /// Directories of partitions, by name, and the topic's id in each, if one is there.
-    pub partitions: Vec<(TopicPartition, Option<Uuid>)>,
+    /// Partitions that have a directory, by name.
+    pub partitions: Vec<TopicPartition>,
     /// How many directories wait to be deleted.
     pub deleted: usize,
     /// How many belong to no topic, or are the target of a move.
@@ -116,7 +116,7 @@ pub fn examine(
         let elsewhere = directories.iter().find(|one| has_metadata_log(one));
         return Err(Refusal::NoMetadata {
             path: home.path.clone(),
-            found: format!("{}/{}", directories[at].path, partition.0),
+            found: format!("{}/{partition}", directories[at].path),
             hint: elsewhere.map_or_else(String::new, |other| {
                 format!(
                     "; there is a metadata log in {} (metadata.log.dir, or the first of log.dirs)",
@@ -148,10 +148,7 @@ fn look(directory: &Directory) -> Result<ExaminedDirectory, StartError> {
             .map_err(|error| StartError::Directory { path: directory.path.clone(), error })?;
         let LogDirEntry::Partition(partition) = what else { continue };
         match partition.role {
-            DirectoryRole::Serving => {
-                let topic = topic_of(directory, &entry.name)?;
-                looked.partitions.push((partition.partition, topic));
-            }
+            DirectoryRole::Serving => looked.partitions.push(partition.partition),
             DirectoryRole::Deleted { .. } => looked.deleted += 1,
             DirectoryRole::Stray { .. } | DirectoryRole::Future { .. } => looked.aside += 1,
         }
@@ -214,9 +211,11 @@ impl Examined {
     }
 
     /// What a start will do to the directories beyond going on with what is in them, one sentence
-    /// each.
-    #[must_use]
-    pub fn changes(&self) -> Vec<String> {
+    /// each. They are those that were examined; of which topic each partition's is, is read from it.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub fn changes(&self, directories: &[Directory]) -> Result<Vec<String>, StartError> {
         let mut changes = Vec::new();
         let image = self.image();
         let mut wanted: BTreeMap<TopicPartition, Uuid> = BTreeMap::new();
@@ -238,10 +237,11 @@ impl Examined {
             changes
                 .push(format!("{CLUSTER_METADATA_DIR}: a new cluster begins, with metadata.version {level}"));
         }
-        for directory in &self.directories {
+        for (directory, files) in self.directories.iter().zip(directories) {
             let path = &directory.path;
             let mut strays = 0;
-            for (partition, topic) in &directory.partitions {
+            for partition in &directory.partitions {
+                let topic = topic_of(files, &PartitionDir::serving(partition.clone()).name())?;
                 if topic.is_some() && wanted.get(partition) == topic.as_ref() {
                     continue;
                 }
@@ -266,13 +266,13 @@ impl Examined {
             }
         }
         let there: BTreeSet<&TopicPartition> =
-            self.directories.iter().flat_map(|one| one.partitions.iter().map(|(name, _)| name)).collect();
+            self.directories.iter().flat_map(|one| &one.partitions).collect();
         let new = wanted.keys().filter(|name| !there.contains(name)).count();
         if new > 0 {
             changes.push(format!(
                 "{new} partitions have no directory yet, and get one when they are written to"
             ));
         }
-        changes
+        Ok(changes)
     }
 }

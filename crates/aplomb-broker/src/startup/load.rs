@@ -127,6 +127,9 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
         directories.iter().map(|surveyed| offsets(&surveyed.directory)).collect::<Result<Vec<_>, _>>()?;
     let mut opened: Vec<BTreeSet<TopicPartition>> = vec![BTreeSet::new(); directories.len()];
     let (mut plans, mut new) = (Vec::new(), Vec::new());
+    // Drawn once: what is put aside only needs a name that no other has.
+    let drawn = u128::from_be_bytes(random());
+    let mut stray_ids = (0..).map(|n| Uuid(drawn.wrapping_add(n).to_be_bytes()));
     for topic in image.topics.iter() {
         for (index, partition) in
             topic.partitions.iter().filter(|(_, p)| p.replicas.contains(&config.node_id))
@@ -136,8 +139,14 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
             let assigned = partition.directory(config.node_id);
             let assigned = directories.iter().position(|d| Some(d.directory.id) == assigned);
             let mut own = Vec::new();
-            for place in places.remove(&name).unwrap_or_default() {
-                if is_of(&directories[place.disk].directory, &place.name, topic.id)? {
+            let found = places.remove(&name).unwrap_or_default();
+            // Which topic a directory is of, if there is but one, is looked at when it is loaded:
+            // that reads a file of each.
+            let is_checked = found.len() > 1 || futures.contains_key(&name);
+            for place in found {
+                if !is_checked {
+                    own.push(place);
+                } else if is_of(&directories[place.disk].directory, &place.name, topic.id)? {
                     own.push(place);
                 } else {
                     let stray =
@@ -186,7 +195,8 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
                             share: shares[place.disk].clone(),
                             now,
                         };
-                        sources.push(LoadSource { disk: surveyed.directory.index, request });
+                        let aside = (!is_checked).then(|| stray_ids.next().expect("there are many"));
+                        sources.push(LoadSource { disk: surveyed.directory.index, request, aside });
                     }
                     let moves_to = future.map(|to: usize| directories[to].directory.index);
                     plans.push(LoadPlan { key, name, leader_epoch, settings, sources, moves_to });
@@ -260,7 +270,7 @@ fn deal(
         checkpoints[usize::from(seed.disk.0)].push((seed.key, entry));
     }
     for plan in &plans {
-        for LoadSource { disk, request } in &plan.sources {
+        for LoadSource { disk, request, .. } in &plan.sources {
             let entry = CheckpointEntry {
                 name: plan.name.clone(),
                 recovery_point: request.recovery_point,

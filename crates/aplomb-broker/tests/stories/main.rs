@@ -12,6 +12,7 @@ mod desk;
 mod endings;
 mod epochs;
 mod fetches;
+mod loading;
 mod losses;
 mod memory;
 mod metadata_log;

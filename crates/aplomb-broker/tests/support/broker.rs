@@ -172,6 +172,13 @@ impl Broker {
         world.start(disks).expect("the broker starts again");
     }
 
+    /// Starts again, on what the last process left, and does not wait until it is loaded.
+    pub(crate) fn restart_at_once(&self) {
+        let mut world = self.world.borrow_mut();
+        let disks = world.disks.len();
+        world.start_loading(disks).expect("the broker starts again");
+    }
+
     /// Starts again without the last disk, which cannot be had.
     pub(crate) fn restart_without_the_last_disk(&self) {
         let mut world = self.world.borrow_mut();

@@ -79,8 +79,17 @@ impl World {
         Now { instant: self.now, wall: Timestamp(WALL_START + elapsed) }
     }
 
-    /// Starts on the first `disks` disks; the others cannot be had.
+    /// Starts on the first `disks` disks; the others cannot be had. Clients come when everything is
+    /// loaded, or is not to be had.
     pub(super) fn start(&mut self, disks: usize) -> Result<(), String> {
+        self.start_loading(disks)?;
+        let limit = self.now + LOADING;
+        while !self.process.as_ref().is_none_or(Process::is_loaded) && self.step_to(limit) {}
+        Ok(())
+    }
+
+    /// The same, and clients come at once.
+    pub(super) fn start_loading(&mut self, disks: usize) -> Result<(), String> {
         assert!(self.process.is_none(), "the broker is up");
         self.starts += 1;
         let ground = Ground {
@@ -95,9 +104,6 @@ impl World {
         };
         self.process = Some(Process::start(&ground, self.memory.take())?);
         self.settle();
-        // Clients come when everything is loaded, or is not to be had.
-        let limit = self.now + LOADING;
-        while !self.process.as_ref().is_none_or(Process::is_loaded) && self.step_to(limit) {}
         Ok(())
     }
 

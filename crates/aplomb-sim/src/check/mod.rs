@@ -44,8 +44,13 @@ pub(crate) struct Oracle {
     pub(crate) memory: Duration,
     /// Whether this process has lost a disk.
     pub(crate) disk_lost: bool,
+    /// Since when this process has loaded all its partitions; `None` while clients come before.
+    pub(crate) loaded: Option<Instant>,
     violation: Option<String>,
 }
+
+/// The longest that an answer is on its way to its client.
+const ANSWERS_TAKE: Duration = Duration::from_secs(1);
 
 impl Oracle {
     pub(crate) fn new(memory: Duration, now: Instant) -> Self {
@@ -57,6 +62,7 @@ impl Oracle {
             ends: Vec::new(),
             memory,
             disk_lost: false,
+            loaded: Some(now),
             violation: None,
         }
     }
@@ -65,6 +71,12 @@ impl Oracle {
     /// process has ended since, and kept only the last batch of each producer.
     pub(crate) fn is_forgotten(&self, sent: Instant) -> bool {
         self.ends.iter().any(|(end, clean)| *end >= sent && (*clean || end.since(sent) >= self.memory))
+    }
+
+    /// Whether a partition may answer that it is not loaded yet; an answer may have been on its way
+    /// for a while.
+    pub(crate) fn may_be_loading(&self, now: Instant) -> bool {
+        self.loaded.is_none_or(|at| now.since(at) < ANSWERS_TAKE)
     }
 
     /// Something is wrong; what was found first counts.

@@ -218,6 +218,7 @@ impl Admin {
             }
             Some(ErrorCode::UnknownTopicOrPartition) if ctx.oracle.cluster.may_be_gone(place.id.topic) => {}
             Some(ErrorCode::KafkaStorageError) if ctx.oracle.disk_lost => {}
+            Some(ErrorCode::NotLeaderOrFollower) if ctx.oracle.may_be_loading(ctx.now) => {}
             other => ctx.oracle.violated(format!("deleting records of {place:?} up to {to}: {other:?}")),
         }
     }

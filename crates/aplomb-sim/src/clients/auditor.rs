@@ -199,6 +199,11 @@ impl Auditor {
                 self.unread += 1;
                 troubled
             }
+            // The others first.
+            ErrorCode::NotLeaderOrFollower => {
+                self.places.insert(0, place.clone());
+                ctx.oracle.may_be_loading(ctx.now)
+            }
             _ => false,
         };
         if !explained {

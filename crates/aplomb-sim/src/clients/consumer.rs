@@ -300,6 +300,10 @@ impl Consumer {
                 self.next = ctx.now + millis(100);
                 self.cursors.push(cursor);
             }
+            ErrorCode::NotLeaderOrFollower if ctx.oracle.may_be_loading(ctx.now) => {
+                self.next = ctx.now + millis(100);
+                self.cursors.push(cursor);
+            }
             error => self.on_refused(&cursor.place, error, ctx),
         }
     }
@@ -311,6 +315,10 @@ impl Consumer {
                 ctx.oracle.cluster.may_be_gone(place.id.topic)
             }
             ErrorCode::KafkaStorageError => ctx.oracle.disk_lost,
+            ErrorCode::NotLeaderOrFollower => {
+                self.wanted.push(place.clone());
+                ctx.oracle.may_be_loading(ctx.now)
+            }
             _ => false,
         };
         if !explained {

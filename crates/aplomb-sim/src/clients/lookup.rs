@@ -161,6 +161,7 @@ fn refused(place: &Place, code: i16, ctx: &Context<'_>) -> Checked {
     let explained = match error {
         ErrorCode::UnknownTopicOrPartition => ctx.oracle.cluster.may_be_gone(place.id.topic),
         ErrorCode::KafkaStorageError => ctx.oracle.disk_lost,
+        ErrorCode::NotLeaderOrFollower => ctx.oracle.may_be_loading(ctx.now),
         ErrorCode::RequestTimedOut => {
             ctx.oracle.calm.since().is_none_or(|since| ctx.now.since(since) < millis(3000))
         }

@@ -64,6 +64,7 @@ impl Mover {
                     if ctx.oracle.cluster.may_be_gone(place.id.topic)
                         || ctx.oracle.cluster.is_in_doubt(&place.topic) => {}
                 Some(ErrorCode::KafkaStorageError) if ctx.oracle.disk_lost => {}
+                Some(ErrorCode::NotLeaderOrFollower) if ctx.oracle.may_be_loading(ctx.now) => {}
                 other => return Err(format!("moving {place:?} is answered by {other:?}")),
             }
         }

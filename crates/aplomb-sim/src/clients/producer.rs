@@ -276,7 +276,8 @@ impl Producer {
         };
         match error {
             ErrorCode::KafkaStorageError if !ctx.oracle.disk_lost => unexplained(ctx),
-            ErrorCode::RequestTimedOut | ErrorCode::KafkaStorageError => {
+            ErrorCode::NotLeaderOrFollower if !ctx.oracle.may_be_loading(ctx.now) => unexplained(ctx),
+            ErrorCode::RequestTimedOut | ErrorCode::KafkaStorageError | ErrorCode::NotLeaderOrFollower => {
                 self.lanes[lane].again(id, self.idempotent, ctx);
             }
             ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId => {

@@ -1,4 +1,4 @@
-//! Waiting until everything is loaded, and as whom this process is known.
+//! Waiting until partitions are loaded, and as whom this process is known.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use aplomb_broker::controller::Node;
 use aplomb_broker::figures::ShardFigures;
 use aplomb_broker::metadata::Endpoint;
 use aplomb_model::DirectoryId;
+use aplomb_server::clock;
 use aplomb_server::metrics::Health;
 
 use super::directories::{LogDirectories, chance, draw};
@@ -17,6 +18,13 @@ use super::signals::EndSignals;
 /// How often the shards are looked at while they load.
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// The same, once clients are served.
+const LONG_PAUSE: Duration = Duration::from_millis(20);
+
+/// For how long clients wait until all is loaded: most brokers need less. Behind it a partition that
+/// is not loaded answers NOT_LEADER_OR_FOLLOWER, which clients try again, and is loaded next.
+const CLIENTS_WAIT: Duration = Duration::from_millis(500);
+
 /// Partitions that the shards load.
 pub(super) struct Loading {
     pub(super) shards: Vec<Arc<ShardFigures>>,
@@ -24,28 +32,62 @@ pub(super) struct Loading {
     pub(super) partitions: usize,
 }
 
+/// How far the shards are when the wait ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LoadProgress {
+    /// All is loaded.
+    Complete,
+    /// So many are left, and clients are not to wait for them.
+    Left(usize),
+    /// A signal has come first.
+    Interrupted,
+}
+
 impl Loading {
-    /// Waits until all are loaded, and tells `health` how far they are. `false`: a signal came
-    /// first.
+    /// Waits until all are loaded, or clients have waited for long enough, and tells `health` how
+    /// far they are.
     ///
     /// # Errors
     /// Why a log cannot be used.
-    pub(super) fn wait(&self, health: &Health, signals: &mut EndSignals) -> Result<bool, String> {
+    pub(super) fn begin(&self, health: &Health, signals: &mut EndSignals) -> Result<LoadProgress, String> {
         health.begin_recovery(self.partitions);
+        let until = clock::instant() + CLIENTS_WAIT;
         loop {
-            if let Some(why) = self.shards.iter().find_map(|shard| shard.failure()) {
-                return Err(why.to_owned());
-            }
-            let left: usize = self.shards.iter().map(|shard| shard.loading()).sum();
-            health.loaded(self.partitions - left);
+            let left = self.left(health)?;
             if left == 0 {
-                return Ok(true);
+                return Ok(LoadProgress::Complete);
             }
             if signals.has_come() {
-                return Ok(false);
+                return Ok(LoadProgress::Interrupted);
+            }
+            if clock::instant() >= until {
+                return Ok(LoadProgress::Left(left));
             }
             std::thread::sleep(PAUSE);
         }
+    }
+
+    /// Waits for the rest, while clients are served. `false`: a signal has come first.
+    ///
+    /// # Errors
+    /// Why a log cannot be used.
+    pub(super) fn finish(&self, health: &Health, signals: &mut EndSignals) -> Result<bool, String> {
+        while self.left(health)? > 0 {
+            if signals.has_come() {
+                return Ok(false);
+            }
+            std::thread::sleep(LONG_PAUSE);
+        }
+        Ok(true)
+    }
+
+    fn left(&self, health: &Health) -> Result<usize, String> {
+        if let Some(why) = self.shards.iter().find_map(|shard| shard.failure()) {
+            return Err(why.to_owned());
+        }
+        let left: usize = self.shards.iter().map(|shard| shard.loading()).sum();
+        health.loaded(self.partitions - left);
+        Ok(left)
     }
 }
 

@@ -48,7 +48,7 @@ use aplomb_server::{Server, ServerConfig, Switchboard};
 
 use self::directories::{Candidates, DirectoryError, LogDirectories, chance};
 use self::disks::Disks;
-use self::loading::Loading;
+use self::loading::{LoadProgress, Loading};
 use self::network::{Bound, NetworkError};
 use self::observation::Watched;
 
@@ -97,6 +97,8 @@ pub(crate) struct Broker {
     _directories: LogDirectories,
     signals: EndSignals,
     health: Health,
+    /// Partitions are being loaded while clients are served.
+    load: Option<Load>,
     log: Log,
     writer: LogWriter,
 }
@@ -112,8 +114,9 @@ impl Broker {
         let (log, writer) = Log::start(Box::new(std::io::stdout()))?;
         match Self::start_with(settings, signals, &log) {
             Ok(started) => {
-                let Started { server, disks, tail, directories, signals, health } = started;
-                Ok(Self { server, disks, tail, _directories: directories, signals, health, log, writer })
+                let Started { server, disks, tail, directories, signals, health, load } = started;
+                let _directories = directories;
+                Ok(Self { server, disks, tail, _directories, signals, health, load, log, writer })
             }
             Err(error) => {
                 writer.close();
@@ -186,29 +189,44 @@ impl Broker {
         let mut server = Server::start(switchboard, server, shards)?;
         let loading = Loading { shards: figures.shards.clone(), partitions: ready.partitions };
         server.observe(&metrics, &health, figures);
-        match loading.wait(&health, &mut signals) {
-            Ok(true) => {
-                let took = aplomb_server::clock::instant().since(began);
-                let how = if unclean { "an unclean stop, or for the first time," } else { "a clean stop" };
-                let text =
-                    format!("loaded {} partitions after {how} in {} ms", ready.partitions, took.as_millis());
-                log.info("wiring/load", text);
-                let listeners: Vec<Listener> = bound
-                    .into_iter()
-                    .map(|bound| bound.listen(config.network.backlog))
-                    .collect::<Result<_, _>>()?;
-                server.open(listeners)?;
-                health.enter(Phase::Ready);
-                log.info("wiring", format!("ready at {}: {what}", places.join(", ")));
+        let load = Load { loading, began, unclean };
+        let begun = load.loading.begin(&health, &mut signals).map_err(BrokerError::Unusable)?;
+        match begun {
+            LoadProgress::Complete => load.log_end(log),
+            LoadProgress::Left(left) => {
+                log.info("wiring/load", format!("{left} partitions are loaded while clients are served"));
             }
-            Ok(false) => log.info("wiring", "told to stop before all partitions were loaded"),
-            Err(why) => return Err(BrokerError::Unusable(why)),
+            LoadProgress::Interrupted => log.info("wiring", "told to stop before all partitions were loaded"),
         }
-        Ok(Started { server, disks, tail: tail.path, directories, signals, health })
+        if begun != LoadProgress::Interrupted {
+            let listeners: Vec<Listener> = bound
+                .into_iter()
+                .map(|bound| bound.listen(config.network.backlog))
+                .collect::<Result<_, _>>()?;
+            server.open(listeners)?;
+            health.enter(Phase::Ready);
+            log.info("wiring", format!("ready at {}: {what}", places.join(", ")));
+        }
+        let load = matches!(begun, LoadProgress::Left(_)).then_some(load);
+        Ok(Started { server, disks, tail: tail.path, directories, signals, health, load })
     }
 
     /// Serves until a signal ends it; then finishes what is under way.
     pub(crate) fn run(mut self) -> ExitCode {
+        if let Some(load) = self.load.take() {
+            match load.loading.finish(&self.health, &mut self.signals) {
+                Ok(true) => load.log_end(&self.log),
+                Ok(false) => {
+                    self.log.info("wiring", "told to stop before all partitions were loaded");
+                }
+                // As if it had been killed: what was acknowledged is in the tail.
+                Err(why) => {
+                    self.log.error("wiring", BrokerError::Unusable(why).to_string());
+                    self.writer.close();
+                    return ExitCode::FAILURE;
+                }
+            }
+        }
         let signal = self.signals.wait();
         self.log
             .info("wiring", format!("{signal}: finishing what is under way; a second signal ends at once"));
@@ -247,6 +265,25 @@ struct Started {
     directories: LogDirectories,
     signals: EndSignals,
     health: Health,
+    load: Option<Load>,
+}
+
+/// The load of all partitions, and what is said of it at its end.
+struct Load {
+    loading: Loading,
+    began: Instant,
+    unclean: bool,
+}
+
+impl Load {
+    fn log_end(&self, log: &Log) {
+        let took = aplomb_server::clock::instant().since(self.began).as_millis();
+        let how = if self.unclean { "an unclean stop, or for the first time," } else { "a clean stop" };
+        log.info(
+            "wiring/load",
+            format!("loaded {} partitions after {how} in {took} ms", self.loading.partitions),
+        );
+    }
 }
 
 /// What the shards begin with.

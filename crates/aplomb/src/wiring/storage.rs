@@ -101,7 +101,7 @@ pub(crate) fn would_change(config: &BrokerConfig) -> Result<Vec<String>, Storage
     let examined = candidates.examine(config.node_id)?;
     let mut lines = candidates.changes();
     if let Some(examined) = &examined {
-        lines.extend(examined.changes());
+        lines.extend(examined.changes(&candidates.known().0).map_err(Refusal::from)?);
     }
     for path in OldTails::recorded(&candidates.known().0)?.into_iter().filter(|path| path.exists()) {
         lines.push(format!("{}: its records are written to the files", path.display()));
