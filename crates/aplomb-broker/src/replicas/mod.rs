@@ -103,8 +103,8 @@ impl Replicas {
     }
 
     /// There was no log of a partition where one was looked for. It has an empty one where the
-    /// metadata says that it is; if that is not here, the log may well be there, and a new one would
-    /// be a lie.
+    /// metadata says that it is; if that is not here, the log may well be there, and a new one
+    /// would be a lie.
     fn begin_anew(&mut self, plan: LoadPlan, hosting: &mut Hosting<'_>) -> Option<String> {
         let view = hosting.view;
         let known = view.image().topics.partition(plan.key.topic, plan.key.partition);

@@ -211,7 +211,8 @@ impl Examined {
     }
 
     /// What a start will do to the directories beyond going on with what is in them, one sentence
-    /// each. They are those that were examined; of which topic each partition's is, is read from it.
+    /// each. They are those that were examined; of which topic each partition's is, is read from
+    /// it.
     ///
     /// # Errors
     /// When that cannot be read.

@@ -56,10 +56,12 @@ struct DirectoryOffsets {
     entries: BTreeMap<PartitionKey, CheckpointEntry>,
     due: Option<Instant>,
     writing: bool,
-    /// Partitions that the next files do not have any more, and those that the files under way do not have.
+    /// Partitions that the next files do not have any more, and those that the files under way do
+    /// not have.
     forgotten: Vec<(PartitionKey, TopicPartition)>,
     being_forgotten: Vec<(PartitionKey, TopicPartition)>,
-    /// Partitions of which somebody wants to know when the files say what they are to say: the next ones, and those under way.
+    /// Partitions of which somebody wants to know when the files say what they are to say: the next
+    /// ones, and those under way.
     to_record: Vec<PartitionKey>,
     being_recorded: Vec<PartitionKey>,
 }
@@ -110,7 +112,8 @@ impl Checkpoints {
         offsets.due = Some(offsets.due.map_or(now, |due| due.min(now)));
     }
 
-    /// The files are to say this of a partition as soon as can be: [`Self::on_written`] says when they do.
+    /// The files are to say this of a partition as soon as can be: [`Self::on_written`] says when
+    /// they do.
     pub(crate) fn record_now(
         &mut self,
         disk: DiskIndex,
@@ -138,7 +141,8 @@ impl Checkpoints {
         self.disks.iter().filter(|offsets| !offsets.writing).filter_map(|offsets| offsets.due).min()
     }
 
-    /// The files that are due, with the disks that they belong to. One set a disk is under way at a time.
+    /// The files that are due, with the disks that they belong to. One set a disk is under way at a
+    /// time.
     pub(crate) fn poll(&mut self, now: Instant) -> Vec<(DiskIndex, Vec<SmallFile>)> {
         let mut due = Vec::new();
         for (n, offsets) in self.disks.iter_mut().enumerate() {

@@ -37,8 +37,8 @@ impl Storage {
     }
 
     /// Gives the memory of all that is durable back, tells the keeper of the checkpoint files, and
-    /// says for each disk whether everything on it is durable. On `unloaded` disks there are logs that
-    /// were not loaded.
+    /// says for each disk whether everything on it is durable. On `unloaded` disks there are logs
+    /// that were not loaded.
     pub(crate) fn finish(&mut self, partitions: &mut Partitions, unloaded: &[DiskIndex]) -> Vec<bool> {
         assert!(self.is_idle(), "the last checkpoint is over");
         let mut changes = vec![Vec::new(); self.disks.len()];

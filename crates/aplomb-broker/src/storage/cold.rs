@@ -1,8 +1,9 @@
 //! Reads of old records and offsets, between a partition and its disk.
 //!
-//! A read that is under way is not begun twice: a client that polls again while the disk is slow joins it. What arrives is kept for a
-//! moment, in case the client that asked had given up and asks again. A read whose bytes would find no memory waits, here too, and is begun
-//! anew when there may be some.
+//! A read that is under way is not begun twice: a client that polls again while the disk is slow
+//! joins it. What arrives is kept for a moment, in case the client that asked had given up and asks
+//! again. A read whose bytes would find no memory waits, here too, and is begun anew when there may
+//! be some.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
@@ -19,7 +20,8 @@ use crate::partition::{ColdKind, ColdWish, Effects, Partition, Partitions};
 /// Bytes of records that are kept for clients that had given up, beside what is lent.
 const KEPT_BYTES: usize = 8 << 20;
 
-/// A lookup by time is begun anew so often while records go from memory to the files, and then answered as it is.
+/// A lookup by time is begun anew so often while records go from memory to the files, and then
+/// answered as it is.
 const LOOKUPS: u32 = 20;
 
 /// Reads that are under way at the same time, those by which memory for readers may be exceeded.
@@ -216,7 +218,8 @@ impl ColdReads {
                 let found = match step {
                     TimeStep::Again => None,
                     TimeStep::Found(answer) => Some(Some(answer).into()),
-                    // Records that memory had given up to the files meanwhile were looked for in neither.
+                    // Records that memory had given up to the files meanwhile were looked for in
+                    // neither.
                     TimeStep::NotHere
                         if partition.log().tail().start_offset() > *tail_start && *times < LOOKUPS =>
                     {

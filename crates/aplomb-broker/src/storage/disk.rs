@@ -21,7 +21,8 @@ use crate::partition::{Effects, Partition, Partitions};
 /// So many bytes are written without waiting for the next round.
 const WRITE_EARLY: u64 = 4 << 20;
 
-/// A partition in a round, and what the round covers of it. One that has moved away since is none any more.
+/// A partition in a round, and what the round covers of it. One that has moved away since is none
+/// any more.
 #[derive(Clone, Copy, Debug)]
 struct Member {
     key: PartitionKey,
@@ -163,7 +164,8 @@ impl ShardDisk {
         }
     }
 
-    /// A partition has something for the disk, to be durable within its own time if that is shorter than the broker's.
+    /// A partition has something for the disk, to be durable within its own time if that is shorter
+    /// than the broker's.
     pub(crate) fn on_dirty(&mut self, key: PartitionKey, within: Option<Duration>, now: Instant) {
         self.dirty.push(key);
         self.unchecked.insert(key);
@@ -321,7 +323,8 @@ impl ShardDisk {
         changes
     }
 
-    /// Whether a round or a checkpoint under way has to do with a partition: small files of it may still be given to the disk.
+    /// Whether a round or a checkpoint under way has to do with a partition: small files of it may
+    /// still be given to the disk.
     pub(crate) fn concerns(&self, key: PartitionKey) -> bool {
         let round = self.round.iter().flat_map(|round| &round.members);
         let checkpoint = self.checkpoint.iter().flat_map(|checkpoint| &checkpoint.members);

@@ -1,7 +1,8 @@
 //! A shard's way to one disk: what was asked and why, and what waits because a lane is full.
 //!
-//! Order is kept within a lane: once a command has to wait, all later ones of its lane wait behind it. What waits is bounded by what
-//! it points at: the tail's share for writes, parked requests for reads, files for housekeeping.
+//! Order is kept within a lane: once a command has to wait, all later ones of its lane wait behind
+//! it. What waits is bounded by what it points at: the tail's share for writes, parked requests for
+//! reads, files for housekeeping.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -73,8 +74,8 @@ impl<P> DiskPort<P> {
         self.outstanding.len() + commands + self.waiting_jobs.len()
     }
 
-    /// When to call [`Self::retry`], if commands wait for a lane that only others have filled: no completion will come here that says when
-    /// there is room.
+    /// When to call [`Self::retry`], if commands wait for a lane that only others have filled: no
+    /// completion will come here that says when there is room.
     pub(crate) fn retry_at(&self) -> Option<Instant> {
         let waits = |lane: &Lane| match lane {
             Lane::Job => !self.waiting_jobs.is_empty(),

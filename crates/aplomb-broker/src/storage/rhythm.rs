@@ -1,8 +1,11 @@
-//! Decides when to ask a disk to make what it was given durable. Knows no clock, no thread, no file.
+//! Decides when to ask a disk to make what it was given durable. Knows no clock, no thread, no
+//! file.
 //!
-//! Syncs go in rounds, one at a time: a round covers every partition of the disk that was written to since the round before, so that
-//! ten thousand quiet partitions cost one group commit a second and not ten thousand. Every few rounds one is a **checkpoint**: indexes, producer
-//! state and epochs are made durable too, and the recovery points move up; that is what bounds the reading after an unclean stop.
+//! Syncs go in rounds, one at a time: a round covers every partition of the disk that was written
+//! to since the round before, so that ten thousand quiet partitions cost one group commit a second
+//! and not ten thousand. Every few rounds one is a **checkpoint**: indexes, producer state and
+//! epochs are made durable too, and the recovery points move up; that is what bounds the reading
+//! after an unclean stop.
 
 use std::time::Duration;
 
@@ -20,7 +23,8 @@ pub(crate) enum Round {
 /// When rounds are due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlushIntervals {
-    /// A record is durable at most this long after it was acknowledged (`aplomb.flush.interval.ms`).
+    /// A record is durable at most this long after it was acknowledged
+    /// (`aplomb.flush.interval.ms`).
     pub(crate) records: Duration,
     /// The recovery point is at most this old (`aplomb.recovery.point.interval.ms`).
     pub(crate) checkpoint: Duration,
@@ -41,7 +45,8 @@ impl Rhythm {
         Self { intervals, records_due: None, checkpoint_due: None, in_flight: false }
     }
 
-    /// Something was appended, to be durable `within` a time of its own if that is shorter than the broker's.
+    /// Something was appended, to be durable `within` a time of its own if that is shorter than the
+    /// broker's.
     pub(crate) fn on_append(&mut self, within: Option<Duration>, now: Instant) {
         let due = now + within.map_or(self.intervals.records, |within| within.min(self.intervals.records));
         self.records_due = Some(self.records_due.map_or(due, |earlier| earlier.min(due)));

@@ -21,8 +21,8 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// The same, once clients are served.
 const LONG_PAUSE: Duration = Duration::from_millis(20);
 
-/// For how long clients wait until all is loaded: most brokers need less. Behind it a partition that
-/// is not loaded answers NOT_LEADER_OR_FOLLOWER, which clients try again, and is loaded next.
+/// For how long clients wait until all is loaded: most brokers need less. Behind it a partition
+/// that is not loaded answers NOT_LEADER_OR_FOLLOWER, which clients try again, and is loaded next.
 const CLIENTS_WAIT: Duration = Duration::from_millis(500);
 
 /// Partitions that the shards load.

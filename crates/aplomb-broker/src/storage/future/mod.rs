@@ -1,27 +1,35 @@
-//! Partitions that move to another log directory of this broker (AlterReplicaLogDirs) while they are produced to and consumed.
+//! Partitions that move to another log directory of this broker (AlterReplicaLogDirs) while they
+//! are produced to and consumed.
 //!
 //! The way of a move from disk A to disk B:
 //!
 //! 1. **Claim.** `topic-N.<uuid>-future` is made on B, with the topic's id in it.
-//! 2. **Copy.** Segments go over, oldest first, of the same names and the same bytes ([`aplomb_log::future`]): what A's files have by reads
-//!    of A's read lane, the rest from the tail. One step at a time; each waits for the one before, for memory of A's budget for readers,
-//!    and for the rate that the operator allows. The log goes on as if nothing were.
-//! 3. **State.** When the copy is close, the producers' snapshots and the leader epochs follow, all of it is synced, and B's checkpoint files
-//!    get the copy's recovery point and log start.
+//! 2. **Copy.** Segments go over, oldest first, of the same names and the same bytes
+//!    ([`aplomb_log::future`]): what A's files have by reads of A's read lane, the rest from the
+//!    tail. One step at a time; each waits for the one before, for memory of A's budget for
+//!    readers, and for the rate that the operator allows. The log goes on as if nothing were.
+//! 3. **State.** When the copy is close, the producers' snapshots and the leader epochs follow, all
+//!    of it is synced, and B's checkpoint files get the copy's recovery point and log start.
 //! 4. **Name.** The copy's directory becomes `topic-N`. From here on there are two of that name.
-//! 5. **Change.** As soon as what the copy lacks is small and in the tail, the log changes disks in one turn of the shard's loop: the bytes that B's files
-//!    lack go into memory of B's share, indexes and files are those of B, and A's share gets its memory back. Whoever waited for A's sync waits
-//!    for B's. Reads that were asked of A are asked anew of B, if A's files are gone.
-//! 6. **Settle.** B syncs all that there was at the change; then the metadata log gets B's id (PartitionChangeRecord); then A's directory gets a name
-//!    that ends in `-delete`, and A's checkpoint files forget the partition.
+//! 5. **Change.** As soon as what the copy lacks is small and in the tail, the log changes disks in
+//!    one turn of the shard's loop: the bytes that B's files lack go into memory of B's share,
+//!    indexes and files are those of B, and A's share gets its memory back. Whoever waited for A's
+//!    sync waits for B's. Reads that were asked of A are asked anew of B, if A's files are gone.
+//! 6. **Settle.** B syncs all that there was at the change; then the metadata log gets B's id
+//!    (PartitionChangeRecord); then A's directory gets a name that ends in `-delete`, and A's
+//!    checkpoint files forget the partition.
 //!
-//! What always holds, whatever ends the process and wherever it does: before the change A has everything, in files or in memory of its share; after
-//! it B has. Both copies are beginnings of the same log, so that of two directories `topic-N` **the one that reaches further is the log**
-//! (`startup/load.rs`), also after a power cut: A is kept until B has made durable all that A ever promised. The metadata follows what is
-//! found. A stop leaves a move as it is. A directory that is still named `-future` never is the log: the move begins again.
+//! What always holds, whatever ends the process and wherever it does: before the change A has
+//! everything, in files or in memory of its share; after it B has. Both copies are beginnings of
+//! the same log, so that of two directories `topic-N` **the one that reaches further is the log**
+//! (`startup/load.rs`), also after a power cut: A is kept until B has made durable all that A ever
+//! promised. The metadata follows what is found. A stop leaves a move as it is. A directory that is
+//! still named `-future` never is the log: the move begins again.
 //!
-//! A disk that freezes holds up its own steps only: before the change the log never waits for B, after it never for A. If A is lost before the change
-//! the partition is offline and the move over, as in Apache Kafka; if B is, the log stays where it is. After the change it is the other way round.
+//! A disk that freezes holds up its own steps only: before the change the log never waits for B,
+//! after it never for A. If A is lost before the change the partition is offline and the move over,
+//! as in Apache Kafka; if B is, the log stays where it is. After the change it is the other way
+//! round.
 //!
 //! Next: [`steps`] for one step after the other, [`ending`] for how moves end.
 

@@ -85,7 +85,8 @@ impl Move {
     fn claim(&mut self, key: PartitionKey, ground: &mut Ground<'_>) -> bool {
         let Some(partition) = ground.partitions.get_mut(key) else { return false };
         if partition.is_held() || !partition.log().has_files() {
-            // A directory of its own comes first: a copy of nothing would be all that a crash leaves.
+            // A directory of its own comes first: a copy of nothing would be all that a crash
+            // leaves.
             partition.hurry_files(ground.fx);
             self.rest = Some(ground.now.instant + RETRY);
             return false;
