@@ -60,7 +60,7 @@ impl LoadSource {
 }
 
 /// A partition that is not loaded yet.
-struct Pending {
+struct PendingLoad {
     plan: LoadPlan,
     stage: LoadStage,
     /// The topic was deleted meanwhile.
@@ -96,7 +96,7 @@ struct Turns {
 /// The loads of a shard.
 #[derive(Default)]
 pub(super) struct Loads {
-    pending: BTreeMap<PartitionKey, Pending>,
+    pending: BTreeMap<PartitionKey, PendingLoad>,
     turns: BTreeMap<DiskIndex, Turns>,
 }
 
@@ -151,7 +151,7 @@ impl Loads {
         let (key, disk) = (plan.key, plan.sources[0].disk);
         self.turns.entry(disk).or_default().order.push_back(key);
         let stage = LoadStage::Waiting { wanted: false };
-        let pending = Pending { plan, stage, deleted: false, reconfigured: false };
+        let pending = PendingLoad { plan, stage, deleted: false, reconfigured: false };
         let before = self.pending.insert(key, pending);
         assert!(before.is_none(), "a partition is loaded once");
     }
@@ -305,8 +305,8 @@ fn is_of_topic(disk: &dyn PatientDisk, request: &LoadRequest) -> Result<bool, Lo
 const LARGEST_METADATA: usize = 4096;
 
 /// Of the sources the one that reaches furthest.
-fn choose(pending: Pending, results: Vec<Result<SourceFound, DiskError>>) -> LoadEnd {
-    let Pending { plan, deleted, reconfigured, .. } = pending;
+fn choose(pending: PendingLoad, results: Vec<Result<SourceFound, DiskError>>) -> LoadEnd {
+    let PendingLoad { plan, deleted, reconfigured, .. } = pending;
     let mut remarks = Vec::new();
     let mut superseded = Vec::new();
     let mut best: Option<(usize, Log)> = None;
