@@ -78,7 +78,7 @@ enum LoadStage {
 
 /// What a directory turned out to be.
 enum SourceFound {
-    Log(LoadedLog),
+    Log(Box<LoadedLog>),
     /// Of another topic, and put aside.
     Stray,
 }
@@ -283,7 +283,7 @@ fn find(
         disk.rename(&FileName::new(request.directory.as_str()), aside)?;
         return Ok(SourceFound::Stray);
     }
-    load(disk, request).map(SourceFound::Log)
+    load(disk, request).map(|loaded| SourceFound::Log(Box::new(loaded)))
 }
 
 /// Whether the directory says that it is of the topic with this id. One that does not say of which
@@ -316,7 +316,7 @@ fn choose(pending: PendingLoad, results: Vec<Result<SourceFound, DiskError>>) ->
     };
     for (place, result) in results.into_iter().enumerate() {
         let LoadedLog { log, report } = match result {
-            Ok(SourceFound::Log(loaded)) => loaded,
+            Ok(SourceFound::Log(loaded)) => *loaded,
             Ok(SourceFound::Stray) => {
                 assert!(plan.sources.len() == 1, "of several sources it is known whose they are");
                 return LoadEnd::Stray { plan: Box::new(plan), deleted };

@@ -144,14 +144,11 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
             // that reads a file of each.
             let is_checked = found.len() > 1 || futures.contains_key(&name);
             for place in found {
-                if !is_checked {
-                    own.push(place);
-                } else if is_of(&directories[place.disk].directory, &place.name, topic.id)? {
+                let home = &directories[place.disk].directory;
+                if !is_checked || is_of(home, &place.name, topic.id)? {
                     own.push(place);
                 } else {
-                    let stray =
-                        put_aside(&directories[place.disk].directory, &name, &place.name, &mut random)?;
-                    remarks.push(stray);
+                    remarks.push(put_aside(home, &name, &place.name, &mut random)?);
                 }
             }
             own.sort_by_key(|place| Some(place.disk) != assigned); // the one that is assigned comes first
