@@ -37,7 +37,7 @@ class _Deployed:
         return self._program(config)
 
     def _wait_until_ready(self):
-        deadline = self._spawned + broker.START_TIMEOUT
+        deadline = self._spawned + self.start_timeout
         self.first_record_ms = 1000 * (first_record.acknowledged(self.port, self.alive, deadline) - self._spawned)
 
 

@@ -61,16 +61,16 @@ def write_payloads(path):
     path.write_text("\n".join("".join(source.choices(string.ascii_letters, k=RECORD_BYTES)) for _ in range(500)))
 
 
-def produce(broker, topic, payloads, warmup, records):
+def produce(broker, topic, payloads, warmup, records, *properties):
     """`warmup` records, which count for nothing, then `records`, as many as go. acks=all, and the producer's own defaults, idempotence
-    among them."""
+    among them, but for `properties`."""
     total = warmup + records
     # The options of kafka-producer-perf-test.sh.
     jvm = ["java", "-Xmx512M", *PERFORMANCE, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", places.class_path("tools")]
     tool = [*jvm, "org.apache.kafka.tools.ProducerPerformance", "--bootstrap-server", broker.bootstrap, "--topic", topic]
     tool += ["--payload-file", payloads, "--num-records", total, "--warmup-records", warmup, "--throughput", -1]
     with machine.Meter(broker.pid, SETTLE) as meter:
-        said = _run([*map(str, tool), "--command-property", "acks=all"])
+        said = _run([*map(str, tool), "--command-property", "acks=all", *properties])
     found = {bool(match["steady"]): match for match in _SUMMARY.finditer(said)}
     if set(found) != {False, True} or int(found[False]["records"]) != total:
         raise LoadFailed(f"kafka-producer-perf-test did not get all of {total} records acknowledged:\n{said}")
@@ -84,19 +84,19 @@ def produce(broker, topic, payloads, warmup, records):
     }
 
 
-def produce_at(broker, topic, rate, seconds, warmup, *options, partitions=PARTITIONS, linger=LINGER):
+def produce_at(broker, topic, rate, seconds, warmup, *options, partitions=PARTITIONS, linger=LINGER, settle=SETTLE):
     """`rate` records a second for `warmup` seconds, which count for nothing, then for `seconds`; each record's latency counts from when it
     was due. acks=all, idempotent."""
     tool = [suite_broker.binary(), "bench", "produce", "-b", broker.bootstrap, "-t", topic, "--partitions", partitions, "-r", rate]
     tool += ["-d", f"{seconds}s", "--warm-up", f"{warmup}s", "--record-size", RECORD_BYTES, "--linger", linger, "--json", "-", "--quiet", *options]
-    with machine.Meter(broker.pid, SETTLE) as meter:
+    with machine.Meter(broker.pid, settle) as meter:
         done = subprocess.run([*map(str, tool)], capture_output=True, text=True, timeout=TIMEOUT)
-    if done.returncode != 0:
+    if not done.stdout.startswith("{"):
         raise LoadFailed(f"aplomb bench left with {done.returncode}:\n{done.stdout}{done.stderr}")
     said = json.loads(done.stdout)
     records, ended = rate * seconds, said["totals"]
-    if ended["acknowledged"] != records or ended["failed"] or ended["unanswered"]:
-        raise LoadFailed(f"aplomb bench did not get all of {records} records acknowledged: {ended}")
+    if done.returncode or ended["acknowledged"] != records or ended["failed"] or ended["unanswered"]:
+        raise LoadFailed(f"aplomb bench got {ended['acknowledged']} of {records} records acknowledged:\n{ended} {said['errors']} {done.stderr}")
     latency = {name: value / 1000 for name, value in said["latency_us"]["produce"].items() if name != "count"}
     # A row a second and every bucket: more than is wanted in a commit.
     for bulky in ("rows", "histogram_us"):

@@ -63,9 +63,9 @@ class WarmMemory:
 
 def process_cpu_seconds(pid):
     """User and system time of all threads of the process, those that have ended and the kernel's io_uring workers included."""
-    # The name is in parentheses and may hold anything; user and system time are fields 14 and 15.
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
+    # The clock that clock_getcpuclockid(3) gives: /proc/PID/stat counts hundredths of a second,
+    # and a short load is only a few of these.
+    return time.clock_gettime(~pid << 3 | 2)
 
 
 def memory(pid):

@@ -57,6 +57,8 @@ class Broker:
 
     kind = None
     clean_exits = (0,)
+    start_timeout = START_TIMEOUT
+    stop_timeout = STOP_TIMEOUT
     # How much the process may grow under hostile input; what it needs for that is bounded, not nothing.
     memory_slack = 128 << 20
 
@@ -114,10 +116,10 @@ class Broker:
             raise BrokerDied(f"the broker was already gone ({self.process.returncode}):\n{self.log_tail()}")
         self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(STOP_TIMEOUT)
+            self.process.wait(self.stop_timeout)
         except subprocess.TimeoutExpired:
             self.kill()
-            raise BrokerDied(f"no clean stop within {STOP_TIMEOUT} s:\n{self.log_tail()}") from None
+            raise BrokerDied(f"no clean stop within {self.stop_timeout} s:\n{self.log_tail()}") from None
         if self.process.returncode not in self.clean_exits:
             raise BrokerDied(f"SIGTERM ended the broker with {self.process.returncode}:\n{self.log_tail()}")
 
@@ -153,7 +155,7 @@ class Broker:
         return sorted(path for directory in self.log_dirs for path in directory.iterdir() if path.is_dir())
 
     def _wait_until_ready(self):
-        deadline = time.monotonic() + START_TIMEOUT
+        deadline = time.monotonic() + self.start_timeout
         while time.monotonic() < deadline:
             if not self.alive():
                 raise BrokerDied(f"the broker ended at start ({self.process.returncode}):\n{self.log_tail()}")
@@ -166,7 +168,7 @@ class Broker:
             except OSError:
                 pass
             time.sleep(0.1)
-        raise BrokerDied(f"the broker was not ready within {START_TIMEOUT} s:\n{self.log_tail()}")
+        raise BrokerDied(f"the broker was not ready within {self.start_timeout} s:\n{self.log_tail()}")
 
     def _prepare(self, config):
         """What has to happen before the process starts."""
