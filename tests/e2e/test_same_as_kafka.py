@@ -1,9 +1,11 @@
 """The same script on the broker under test and on Apache Kafka: what is seen from outside is the same, but for what has to differ."""
 
 import re
+import struct
 import time
 
 import pytest
+from harness import wire
 from harness.clients import Admin
 
 
@@ -226,3 +228,47 @@ def blot(text, broker):
     text = text.replace(str(broker.port), "PORT").replace(str(broker.log_dirs[0]), "DIRECTORY")
     text = re.sub(r'"partitions":\[.*?\]', lambda match: '"partitions":' + "".join(sorted(match.group())), text)
     return re.sub(r"TopicId: \S{22}", "TopicId: ID", text)
+
+
+def elect_leaders(version, election, topics):
+    """An ElectLeaders request; `topics` are (name, partitions) pairs, or None for all of them."""
+    flexible = version >= 2
+    count = lambda n: wire.unsigned_varint(n + 1) if flexible else struct.pack(">i", n)
+    name = wire.compact_string if flexible else wire.string
+    tags = b"\x00" if flexible else b""
+    body = b"" if version == 0 else struct.pack(">b", election)
+    if topics is None:
+        body += count(-1)
+    else:
+        body += count(len(topics))
+        for topic, partitions in topics:
+            body += name(topic) + count(len(partitions)) + b"".join(struct.pack(">i", number) for number in partitions) + tags
+    return wire.header(43, version, flexible=flexible) + body + struct.pack(">i", 10_000) + tags
+
+
+ELECTIONS = {
+    "all": None,
+    "none": [],
+    "led": [("elected", [0, 1])],
+    "one twice": [("elected", [0, 0])],
+    "no such partition": [("elected", [0, 7, -1])],
+    "no such topic": [("elected", [1]), ("missing", [0]), ("", [0])],
+    "no partition": [("elected", [])],
+}
+
+
+@pytest.mark.parametrize("named", ELECTIONS)
+def test_who_leads_is_elected_anew(both, java, named):
+    """A leader that leads already needs no election. To the byte, in each version and for each type of election."""
+    for broker in both:
+        if not Admin(java, broker).answer("describe-topic", name="elected").get("result"):
+            Admin(java, broker).create("elected", partitions=2)
+            java.produce(broker, "elected", partition=0, count=1, size=10)
+            java.produce(broker, "elected", partition=1, count=1, size=10)
+    for version in (0, 1, 2):
+        for election in (0, 1, 2, -1):
+            answers = []
+            for broker in both:
+                with wire.Connection(broker.port) as connection:
+                    answers.append(connection.ask(elect_leaders(version, election, ELECTIONS[named])))
+            assert answers[0] == answers[1], f"version {version}, election {election}"

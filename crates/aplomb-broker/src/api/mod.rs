@@ -20,6 +20,7 @@ mod describe_log_dirs;
 mod describe_producers;
 pub mod describe_quorum;
 pub mod describe_topic_partitions;
+pub mod elect_leaders;
 mod fetch;
 pub mod incremental_alter_configs;
 pub mod init_producer_id;

@@ -3,41 +3,35 @@
 
 use aplomb_protocol::ApiKey;
 
-use super::{
-    alter_configs, alter_partition_reassignments, alter_replica_log_dirs, api_versions, create_partitions,
-    create_topics, delete_records, delete_topics, describe_cluster, describe_configs, describe_log_dirs,
-    describe_producers, describe_quorum, describe_topic_partitions, fetch, incremental_alter_configs,
-    init_producer_id, list_config_resources, list_offsets, list_partition_reassignments, metadata,
-    offset_for_leader_epoch, produce, update_features,
-};
 use crate::operation::Api;
 
 /// What is served on a broker's listeners, in the order of the API keys.
 pub const APIS: &[Api] = &[
-    produce::API,
-    fetch::API,
-    list_offsets::API,
-    metadata::API,
-    api_versions::API,
-    create_topics::API,
-    delete_topics::API,
-    delete_records::API,
-    init_producer_id::API,
-    offset_for_leader_epoch::API,
-    describe_configs::API,
-    alter_configs::API,
-    alter_replica_log_dirs::API,
-    describe_log_dirs::API,
-    create_partitions::API,
-    incremental_alter_configs::API,
-    alter_partition_reassignments::API,
-    list_partition_reassignments::API,
-    describe_quorum::API,
-    update_features::API,
-    describe_cluster::API,
-    describe_producers::API,
-    list_config_resources::API,
-    describe_topic_partitions::API,
+    super::produce::API,
+    super::fetch::API,
+    super::list_offsets::API,
+    super::metadata::API,
+    super::api_versions::API,
+    super::create_topics::API,
+    super::delete_topics::API,
+    super::delete_records::API,
+    super::init_producer_id::API,
+    super::offset_for_leader_epoch::API,
+    super::describe_configs::API,
+    super::alter_configs::API,
+    super::alter_replica_log_dirs::API,
+    super::describe_log_dirs::API,
+    super::create_partitions::API,
+    super::elect_leaders::API,
+    super::incremental_alter_configs::API,
+    super::alter_partition_reassignments::API,
+    super::list_partition_reassignments::API,
+    super::describe_quorum::API,
+    super::update_features::API,
+    super::describe_cluster::API,
+    super::describe_producers::API,
+    super::list_config_resources::API,
+    super::describe_topic_partitions::API,
 ];
 
 /// The API of a request, if it is served in this version.

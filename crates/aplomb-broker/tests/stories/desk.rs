@@ -126,6 +126,7 @@ fn requests() -> Vec<Sends> {
         one::<m::AlterReplicaLogDirsRequest>(),
         one::<m::DescribeLogDirsRequest>(),
         one::<m::CreatePartitionsRequest>(),
+        one::<m::ElectLeadersRequest>(),
         one::<m::IncrementalAlterConfigsRequest>(),
         one::<m::AlterPartitionReassignmentsRequest>(),
         one::<m::ListPartitionReassignmentsRequest>(),

@@ -2,9 +2,10 @@
 
 use aplomb_disk_api::sim::{Fault, SimOperation};
 use aplomb_model::ErrorCode;
+use aplomb_protocol::messages as m;
 
 use crate::support::{
-    Broker, CreateTopic, DeleteRecords, DeleteTopic, Describe, DescribeLogDirs, DescribeProducers,
+    AsIs, Broker, CreateTopic, DeleteRecords, DeleteTopic, Describe, DescribeLogDirs, DescribeProducers,
     EndOfEpoch, Fetch, InitProducerId, ListOffsets, MoveReplica, NEW_YEAR, Produce, ProduceAll, SECOND,
     Setup,
 };
@@ -103,6 +104,37 @@ fn partitions_of_a_lost_disk_have_no_leader() {
     }
     let payments = broker.client().ask(Describe("payments"));
     assert_eq!((payments.partitions[0].error, payments.partitions[0].leader), (ErrorCode::None, 1));
+}
+
+#[test]
+fn no_election_finds_a_leader_for_what_was_on_a_lost_disk() {
+    let broker = with_a_lost_disk();
+    let elected = |election_type, named: &[(&str, i32)]| {
+        let topic = |(topic, partition): &(&str, i32)| m::elect_leaders_request::TopicPartitions {
+            topic: (*topic).to_owned(),
+            partitions: vec![*partition],
+        };
+        let all = named.is_empty();
+        let topic_partitions = (!all).then(|| named.iter().map(topic).collect());
+        let request = m::ElectLeadersRequest { election_type, topic_partitions, timeout_ms: 1 };
+        let results = broker.client().ask(AsIs::<_, 2>(request)).replica_election_results;
+        let of = |topic: m::elect_leaders_response::ReplicaElectionResult| {
+            let name = topic.topic;
+            topic
+                .partition_result
+                .into_iter()
+                .map(move |found| (name.clone(), found.partition_id, found.error_code))
+        };
+        results.into_iter().flat_map(of).collect::<Vec<_>>()
+    };
+    for (election, unavailable) in
+        [(0, ErrorCode::PreferredLeaderNotAvailable), (1, ErrorCode::EligibleLeadersNotAvailable)]
+    {
+        let of_orders = |partition| ("orders".to_owned(), partition, unavailable.to_wire());
+        assert_eq!(elected(election, &[]), [of_orders(0), of_orders(1)]);
+        let led = ("payments".to_owned(), 0, ErrorCode::ElectionNotNeeded.to_wire());
+        assert_eq!(elected(election, &[("orders", 1), ("payments", 0)]), [of_orders(1), led]);
+    }
 }
 
 #[test]

@@ -16,6 +16,23 @@ fn files_with(broker: &Broker, part: &str) -> Vec<String> {
 }
 
 #[test]
+fn how_a_log_looks_is_shown_as_it_grows_rolls_and_is_cut() {
+    let broker = Broker::start();
+    broker.has(CreateTopic::named("orders").with("segment.bytes", "1048576"));
+    let figures = broker.figures_of_new("orders");
+    let empty = figures.extent();
+    assert_eq!((empty.size, empty.segments, empty.start, empty.end, empty.stable_lag), (0, 1, 0, 0, 0));
+    let client = broker.client();
+    let large = "x".repeat(600_000);
+    (0..3).for_each(|_| assert_eq!(client.ask(Produce::to("orders", large.as_str())).error, ErrorCode::None));
+    let grown = figures.extent();
+    assert_eq!((grown.segments, grown.start, grown.end), (3, 0, 3));
+    assert!((1_800_000..1_810_000).contains(&grown.size), "{}", grown.size);
+    client.ask(DeleteRecords::before("orders", 2));
+    assert_eq!(figures.extent().start, 2);
+}
+
+#[test]
 fn a_deleted_topics_files_are_renamed_at_once_and_go_after_file_delete_delay() {
     let broker = Broker::start();
     broker.has(CreateTopic::named("orders").with("file.delete.delay.ms", "5000"));

@@ -2,8 +2,10 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
+use aplomb_broker::figures::PartitionFigures;
 use aplomb_disk_api::sim::SimDisk;
 use aplomb_model::ErrorCode;
 
@@ -122,6 +124,12 @@ impl Broker {
     /// Whether a line of the log has these words.
     pub(crate) fn logs(&self, words: &str) -> bool {
         self.world.borrow().events.iter().any(|event| event.text.contains(words))
+    }
+
+    /// The figures of a partition that has come since this was asked last.
+    pub(crate) fn figures_of_new(&self, topic: &str) -> Arc<PartitionFigures> {
+        let mut newcomers = self.world.borrow().take_newcomers().into_iter();
+        newcomers.find(|figures| &*figures.name().topic == topic).expect("it has come")
     }
 
     /// kill -9.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use aplomb_broker::Shard;
 use aplomb_broker::config::{BrokerConfig, Properties, SecurityProtocol};
 use aplomb_broker::controller::Node;
+use aplomb_broker::figures::PartitionFigures;
 use aplomb_broker::metadata::Endpoint;
 use aplomb_broker::ports::{ConnectionId, Event, Now, Reply, Request, RequestId, Session, ShardId};
 use aplomb_broker::startup::{Directory, MetadataFound, StartInput, Surveyed, plan, survey};
@@ -168,6 +169,12 @@ impl Process {
         for shard in 0..self.shards.len() {
             self.turn(ShardId(shard as u16), now, |shard| shard.begin_stop(now));
         }
+    }
+
+    /// The figures of partitions that have come since this was asked last.
+    pub(super) fn take_newcomers(&self) -> Vec<Arc<PartitionFigures>> {
+        let of = |shard: &Shard| shard.figures().take_newcomers().partitions;
+        self.shards.iter().flat_map(of).collect()
     }
 
     /// Whether all partitions are loaded, or are offline.

@@ -2,9 +2,11 @@
 //! Nothing happens but in [`World::step_to`].
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aplomb_broker::config::Properties;
+use aplomb_broker::figures::PartitionFigures;
 use aplomb_broker::ports::{ConnectionId, Event, Now, Reply, RequestId, ShardId};
 use aplomb_disk_api::DiskIndex;
 use aplomb_disk_api::sim::{SimDisk, SimOptions};
@@ -105,6 +107,11 @@ impl World {
         self.process = Some(Process::start(&ground, self.memory.take())?);
         self.settle();
         Ok(())
+    }
+
+    /// The figures of partitions that have come since this was asked last.
+    pub(super) fn take_newcomers(&self) -> Vec<Arc<PartitionFigures>> {
+        self.process.as_ref().expect("the broker is up").take_newcomers()
     }
 
     /// The process ends here; what it held in the tail is kept if it has to be.

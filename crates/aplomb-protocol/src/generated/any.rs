@@ -39,6 +39,8 @@ pub enum AnyRequest {
     DescribeLogDirs(super::DescribeLogDirsRequest),
     /// `CreatePartitionsRequest`.
     CreatePartitions(super::CreatePartitionsRequest),
+    /// `ElectLeadersRequest`.
+    ElectLeaders(super::ElectLeadersRequest),
     /// `IncrementalAlterConfigsRequest`.
     IncrementalAlterConfigs(super::IncrementalAlterConfigsRequest),
     /// `AlterPartitionReassignmentsRequest`.
@@ -80,6 +82,7 @@ impl AnyRequest {
             Self::AlterReplicaLogDirs(_) => ApiKey::AlterReplicaLogDirs,
             Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
             Self::CreatePartitions(_) => ApiKey::CreatePartitions,
+            Self::ElectLeaders(_) => ApiKey::ElectLeaders,
             Self::IncrementalAlterConfigs(_) => ApiKey::IncrementalAlterConfigs,
             Self::AlterPartitionReassignments(_) => ApiKey::AlterPartitionReassignments,
             Self::ListPartitionReassignments(_) => ApiKey::ListPartitionReassignments,
@@ -118,6 +121,7 @@ impl AnyRequest {
             }
             ApiKey::DescribeLogDirs => Self::DescribeLogDirs(super::DescribeLogDirsRequest::decode(r, v)?),
             ApiKey::CreatePartitions => Self::CreatePartitions(super::CreatePartitionsRequest::decode(r, v)?),
+            ApiKey::ElectLeaders => Self::ElectLeaders(super::ElectLeadersRequest::decode(r, v)?),
             ApiKey::IncrementalAlterConfigs => {
                 Self::IncrementalAlterConfigs(super::IncrementalAlterConfigsRequest::decode(r, v)?)
             }
@@ -165,6 +169,7 @@ impl AnyRequest {
             Self::AlterReplicaLogDirs(message) => message.encode(w, v),
             Self::DescribeLogDirs(message) => message.encode(w, v),
             Self::CreatePartitions(message) => message.encode(w, v),
+            Self::ElectLeaders(message) => message.encode(w, v),
             Self::IncrementalAlterConfigs(message) => message.encode(w, v),
             Self::AlterPartitionReassignments(message) => message.encode(w, v),
             Self::ListPartitionReassignments(message) => message.encode(w, v),
@@ -213,6 +218,8 @@ pub enum AnyResponse {
     DescribeLogDirs(super::DescribeLogDirsResponse),
     /// `CreatePartitionsResponse`.
     CreatePartitions(super::CreatePartitionsResponse),
+    /// `ElectLeadersResponse`.
+    ElectLeaders(super::ElectLeadersResponse),
     /// `IncrementalAlterConfigsResponse`.
     IncrementalAlterConfigs(super::IncrementalAlterConfigsResponse),
     /// `AlterPartitionReassignmentsResponse`.
@@ -254,6 +261,7 @@ impl AnyResponse {
             Self::AlterReplicaLogDirs(_) => ApiKey::AlterReplicaLogDirs,
             Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
             Self::CreatePartitions(_) => ApiKey::CreatePartitions,
+            Self::ElectLeaders(_) => ApiKey::ElectLeaders,
             Self::IncrementalAlterConfigs(_) => ApiKey::IncrementalAlterConfigs,
             Self::AlterPartitionReassignments(_) => ApiKey::AlterPartitionReassignments,
             Self::ListPartitionReassignments(_) => ApiKey::ListPartitionReassignments,
@@ -294,6 +302,7 @@ impl AnyResponse {
             ApiKey::CreatePartitions => {
                 Self::CreatePartitions(super::CreatePartitionsResponse::decode(r, v)?)
             }
+            ApiKey::ElectLeaders => Self::ElectLeaders(super::ElectLeadersResponse::decode(r, v)?),
             ApiKey::IncrementalAlterConfigs => {
                 Self::IncrementalAlterConfigs(super::IncrementalAlterConfigsResponse::decode(r, v)?)
             }
@@ -341,6 +350,7 @@ impl AnyResponse {
             Self::AlterReplicaLogDirs(message) => message.encode(w, v),
             Self::DescribeLogDirs(message) => message.encode(w, v),
             Self::CreatePartitions(message) => message.encode(w, v),
+            Self::ElectLeaders(message) => message.encode(w, v),
             Self::IncrementalAlterConfigs(message) => message.encode(w, v),
             Self::AlterPartitionReassignments(message) => message.encode(w, v),
             Self::ListPartitionReassignments(message) => message.encode(w, v),

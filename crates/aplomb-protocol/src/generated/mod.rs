@@ -39,6 +39,8 @@ pub mod describe_quorum_request;
 pub mod describe_quorum_response;
 pub mod describe_topic_partitions_request;
 pub mod describe_topic_partitions_response;
+pub mod elect_leaders_request;
+pub mod elect_leaders_response;
 pub mod end_transaction_record;
 pub mod end_txn_marker;
 pub mod feature_level_record;
@@ -129,6 +131,8 @@ pub use describe_quorum_request::DescribeQuorumRequest;
 pub use describe_quorum_response::DescribeQuorumResponse;
 pub use describe_topic_partitions_request::DescribeTopicPartitionsRequest;
 pub use describe_topic_partitions_response::DescribeTopicPartitionsResponse;
+pub use elect_leaders_request::ElectLeadersRequest;
+pub use elect_leaders_response::ElectLeadersResponse;
 pub use end_transaction_record::EndTransactionRecord;
 pub use end_txn_marker::EndTxnMarker;
 pub use feature_level_record::FeatureLevelRecord;
@@ -222,6 +226,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<DescribeQuorumResponse>(),
     Codec::of::<DescribeTopicPartitionsRequest>(),
     Codec::of::<DescribeTopicPartitionsResponse>(),
+    Codec::of::<ElectLeadersRequest>(),
+    Codec::of::<ElectLeadersResponse>(),
     Codec::of::<EndTransactionRecord>(),
     Codec::of::<EndTxnMarker>(),
     Codec::of::<FeatureLevelRecord>(),

@@ -1,0 +1,120 @@
+//! ElectLeaders: who leads is elected anew, by preference or from any replica. The one replica of
+//! each partition leads already, or its log directory is lost.
+
+use aplomb_model::ErrorCode;
+use aplomb_protocol::messages::elect_leaders_request::ElectLeadersRequest;
+use aplomb_protocol::messages::elect_leaders_response::{
+    ElectLeadersResponse, PartitionResult, ReplicaElectionResult,
+};
+use aplomb_protocol::{ApiKey, DecodeError};
+
+use crate::metadata::{MetadataImage, Partition};
+use crate::operation::{Api, Asked, Begun};
+
+pub(super) const API: Api = Api::new(ApiKey::ElectLeaders, begin);
+
+/// Which replica is to lead (`ElectionType`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Election {
+    /// The first one, if it is in sync.
+    Preferred,
+    /// Any, if none that is in sync is left.
+    Unclean,
+}
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: ElectLeadersRequest = asked.decode()?;
+    asked.answer(&handle(&request, asked.view.image()))
+}
+
+/// Answers. Asked about all partitions, it names all topics, and of their partitions only those that
+/// have no leader and get none.
+#[must_use]
+pub fn handle(request: &ElectLeadersRequest, image: &MetadataImage) -> ElectLeadersResponse {
+    if request.topic_partitions.as_ref().is_some_and(Vec::is_empty) {
+        return ElectLeadersResponse::default();
+    }
+    let election = match request.election_type {
+        0 => Election::Preferred,
+        1 => Election::Unclean,
+        other => {
+            let error = (ErrorCode::InvalidRequest, format!("Unknown election type {other}"));
+            return ElectLeadersResponse {
+                error_code: error.0.to_wire(),
+                replica_election_results: named(request, |_, _| error.clone()),
+                ..Default::default()
+            };
+        }
+    };
+    let replica_election_results = if request.topic_partitions.is_some() {
+        named(request, |topic, partition| elect(image, topic, partition, election))
+    } else {
+        let topics = image.topics.iter().map(|topic| {
+            let refused = topic.partitions.iter().filter_map(|(index, partition)| {
+                let error = refusal(partition, election);
+                let is_news = error != ErrorCode::ElectionNotNeeded;
+                is_news.then(|| result(index.0, (error, words(error))))
+            });
+            ReplicaElectionResult { topic: topic.name.to_string(), partition_result: refused.collect() }
+        });
+        topics.collect()
+    };
+    ElectLeadersResponse { replica_election_results, ..Default::default() }
+}
+
+fn named(
+    request: &ElectLeadersRequest,
+    elect: impl Fn(&str, i32) -> (ErrorCode, String),
+) -> Vec<ReplicaElectionResult> {
+    let topics = request.topic_partitions.iter().flatten().map(|topic| ReplicaElectionResult {
+        topic: topic.topic.clone(),
+        partition_result: topic
+            .partitions
+            .iter()
+            .map(|partition| result(*partition, elect(&topic.topic, *partition)))
+            .collect(),
+    });
+    topics.collect()
+}
+
+fn elect(image: &MetadataImage, topic: &str, partition: i32, election: Election) -> (ErrorCode, String) {
+    let unknown = ErrorCode::UnknownTopicOrPartition;
+    let Some(found) = image.topics.by_name(topic) else {
+        return (unknown, format!("No such topic as {topic}"));
+    };
+    match found.partitions.get(&aplomb_model::PartitionIndex(partition)) {
+        Some(partition) => {
+            let error = refusal(partition, election);
+            (error, words(error))
+        }
+        None => (unknown, format!("No such partition as {topic}-{partition}")),
+    }
+}
+
+/// Why there is nobody else to lead.
+fn refusal(partition: &Partition, election: Election) -> ErrorCode {
+    let is_led = match election {
+        Election::Preferred => partition.leader == partition.replicas.first().copied(),
+        Election::Unclean => partition.leader.is_some(),
+    };
+    match election {
+        _ if is_led => ErrorCode::ElectionNotNeeded,
+        Election::Preferred => ErrorCode::PreferredLeaderNotAvailable,
+        Election::Unclean => ErrorCode::EligibleLeadersNotAvailable,
+    }
+}
+
+/// What Apache Kafka says of the code where it says nothing else.
+fn words(error: ErrorCode) -> String {
+    let words = match error {
+        ErrorCode::ElectionNotNeeded => "Leader election not needed for topic partition.",
+        ErrorCode::PreferredLeaderNotAvailable => "The preferred leader was not available.",
+        ErrorCode::EligibleLeadersNotAvailable => "Eligible topic partition leaders are not available.",
+        other => unreachable!("{other} is no end of an election"),
+    };
+    words.to_owned()
+}
+
+fn result(partition_id: i32, (error, message): (ErrorCode, String)) -> PartitionResult {
+    PartitionResult { partition_id, error_code: error.to_wire(), error_message: Some(message) }
+}
