@@ -27,8 +27,8 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     asked.answer(&handle(&request, asked.view.image()))
 }
 
-/// Answers. Asked about all partitions, it names all topics, and of their partitions only those that
-/// have no leader and get none.
+/// Answers. Asked about all partitions, it names all topics, and of their partitions only those
+/// that have no leader and get none.
 #[must_use]
 pub fn handle(request: &ElectLeadersRequest, image: &MetadataImage) -> ElectLeadersResponse {
     if request.topic_partitions.as_ref().is_some_and(Vec::is_empty) {
