@@ -91,7 +91,7 @@ fn elect(image: &MetadataImage, topic: &str, partition: i32, election: Election)
     }
 }
 
-/// Why there is nobody else to lead.
+/// Why no other replica comes to lead.
 fn refusal(partition: &Partition, election: Election) -> ErrorCode {
     let is_led = match election {
         Election::Preferred => partition.leader == partition.replicas.first().copied(),
