@@ -257,9 +257,30 @@ ELECTIONS = {
 }
 
 
+def read_election(response, version):
+    """What an ElectLeaders response says, and {topic: what it says of its partitions}, without the internal topics."""
+    reader = wire.Reader(response)
+    flexible = version >= 2
+    count = (lambda: reader.unsigned_varint() - 1) if flexible else reader.int32
+    string = reader.compact_string if flexible else reader.string
+    tagged = reader.tagged if flexible else dict
+    head = [reader.int32(), tagged(), reader.int32(), reader.int16() if version >= 1 else None]
+    topics = {}
+    for _ in range(count()):
+        name = string()
+        topics[name] = [(reader.int32(), reader.int16(), string(), tagged()) for _ in range(count())]
+        tagged()
+    tagged()
+    assert reader.rest() == b"", f"bytes after the end of the response: {reader.rest()!r}"
+    return head, {name: said for name, said in topics.items() if not name.startswith("__")}
+
+
 @pytest.mark.parametrize("named", ELECTIONS)
 def test_who_leads_is_elected_anew(both, java, named):
-    """A leader that leads already needs no election. To the byte, in each version and for each type of election."""
+    """A leader that leads already needs no election. To the byte, in each version and for each type of election.
+
+    Of all topics, the order is no promise, and only one of the two may have made its internal topics.
+    """
     for broker in both:
         if not Admin(java, broker).answer("describe-topic", name="elected").get("result"):
             Admin(java, broker).create("elected", partitions=2)
@@ -271,4 +292,6 @@ def test_who_leads_is_elected_anew(both, java, named):
             for broker in both:
                 with wire.Connection(broker.port) as connection:
                     answers.append(connection.ask(elect_leaders(version, election, ELECTIONS[named])))
+            if ELECTIONS[named] is None:
+                answers = [read_election(answer, version) for answer in answers]
             assert answers[0] == answers[1], f"version {version}, election {election}"

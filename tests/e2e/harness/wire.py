@@ -95,7 +95,8 @@ class Reader:
             shift += 7
 
     def compact_string(self):
-        return self.take(self.unsigned_varint() - 1).decode()
+        length = self.unsigned_varint() - 1
+        return None if length < 0 else self.take(length).decode()
 
     def tagged(self):
         """Tagged fields as {tag: bytes}."""
