@@ -172,8 +172,9 @@ impl Loads {
         for turns in self.turns.values_mut() {
             while turns.under_way < AT_ONCE {
                 let Some(key) = turns.wanted.pop_front().or_else(|| turns.order.pop_front()) else { break };
-                let Some(pending) = self.pending.get_mut(&key) else { continue }; // loaded out of turn
-                let LoadStage::Waiting { .. } = pending.stage else { continue }; // the same, under way
+                // It may have been loaded out of turn, or be under way for that.
+                let Some(pending) = self.pending.get_mut(&key) else { continue };
+                let LoadStage::Waiting { .. } = pending.stage else { continue };
                 turns.under_way += 1;
                 let sources = &pending.plan.sources;
                 let is_alone = sources.len() == 1;

@@ -291,7 +291,8 @@ impl Replicas {
         partitions: &mut Partitions,
         fx: &mut Effects,
     ) {
-        let Some(next) = self.names.end(name, key) else { return }; // no other partition waits for it
+        // Without a next one, no other partition waits for the name.
+        let Some(next) = self.names.end(name, key) else { return };
         if let Some(partition) = partitions.get_mut(next) {
             partition.release_name(fx);
         }

@@ -151,7 +151,8 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
                     remarks.push(put_aside(home, &name, &place.name, &mut random)?);
                 }
             }
-            own.sort_by_key(|place| Some(place.disk) != assigned); // the one that is assigned comes first
+            // The one that is assigned comes first.
+            own.sort_by_key(|place| Some(place.disk) != assigned);
             let mut future = None;
             for place in futures.remove(&name).unwrap_or_default() {
                 let home = &directories[place.disk].directory;

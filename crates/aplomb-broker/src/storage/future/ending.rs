@@ -3,7 +3,7 @@
 use aplomb_disk_api::{DiskCommand, FileName};
 use aplomb_log::layout::PartitionDir;
 
-use super::{Move, Stage};
+use super::stages::{Ending, Move, Onward, Stage};
 use crate::calls::PartitionKey;
 use crate::storage::deletions::unique;
 use crate::storage::{Ground, StorageMessage};
@@ -11,42 +11,28 @@ use crate::storage::{Ground, StorageMessage};
 impl Move {
     /// The directory gets the name of one that is to be deleted, and then the checkpoint files
     /// forget it.
-    pub(super) fn step_out(&mut self, key: PartitionKey, ground: &mut Ground<'_>) -> bool {
-        match &self.stage {
-            Stage::Leave { disk } | Stage::Left { disk, .. } | Stage::Forget { disk, .. }
-                if ground.disks.is_lost(*disk) =>
-            {
-                self.stage = Stage::Over;
-            }
-            Stage::Leave { disk } => {
-                let disk = *disk;
-                let Some(directory) = self.directory.take() else {
-                    self.stage = Stage::Over;
-                    return true;
-                };
+    pub(super) fn step_out(&mut self, ending: Ending, key: PartitionKey, ground: &mut Ground<'_>) -> Onward {
+        let (Ending::Leave { disk, .. } | Ending::Left { disk, .. } | Ending::Forget { disk, .. }) = ending;
+        if ground.disks.is_lost(disk) {
+            return Onward::Now(Stage::Over);
+        }
+        match ending {
+            Ending::Leave { directory, .. } => {
                 let unique = unique(key, ground.view.me(), ground.now);
-                let to = FileName::new(PartitionDir::deleted(self.name.clone(), unique).name());
-                self.stage = Stage::Left { disk, name: to.clone() };
-                let rename = DiskCommand::Rename { from: FileName::new(directory), to };
+                let name = FileName::new(PartitionDir::deleted(self.name.clone(), unique).name());
+                let rename = DiskCommand::Rename { from: FileName::new(directory), to: name.clone() };
                 self.submit(disk, rename, key, ground);
+                Onward::Now(Stage::Ending(Ending::Left { disk, name }))
             }
-            Stage::Left { disk, name } => {
-                let disk = *disk;
+            Ending::Left { name, .. } => {
                 let delay = ground.partitions.get(key).map(|p| p.settings().file_delete_delay);
                 let at = ground.now.instant + delay.unwrap_or_default();
-                ground.deletions.delete_at(at, disk, name.clone(), true);
-                self.stage = Stage::Forget { disk, done: false };
+                ground.deletions.delete_at(at, disk, name, true);
                 ground.tell_checkpoints(StorageMessage::RecordNow { disk, key, entry: None });
-                return false;
+                Onward::Later(Stage::Ending(Ending::Forget { disk, done: false }))
             }
-            Stage::Forget { done, .. } => {
-                if !done {
-                    return false;
-                }
-                self.stage = Stage::Over;
-            }
-            other => unreachable!("{other:?} is no end"),
+            Ending::Forget { done: true, .. } => Onward::Now(Stage::Over),
+            Ending::Forget { done: false, .. } => Onward::Later(Stage::Ending(ending)),
         }
-        true
     }
 }

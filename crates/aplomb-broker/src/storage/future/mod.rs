@@ -31,9 +31,12 @@
 //! as in Apache Kafka; if B is, the log stays where it is. After the change it is the other way
 //! round.
 //!
-//! Next: [`steps`] for one step after the other, [`ending`] for how moves end.
+//! Next: [`stages`] for what is known at each point of the way, [`steps`], [`copying`] and
+//! [`ending`] for what is done there.
 
+mod copying;
 mod ending;
+mod stages;
 mod steps;
 
 use std::collections::BTreeMap;
@@ -41,20 +44,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use aplomb_disk_api::{DiskCommand, DiskError, DiskIndex, Done, FileName};
-use aplomb_log::Loan;
-use aplomb_log::future::{FutureLog, FutureState};
-use aplomb_model::{DirectoryId, ErrorCode, Instant, Offset, TopicPartition};
-use bytes::Bytes;
+use aplomb_disk_api::{DiskError, DiskIndex, Done};
+use aplomb_model::{DirectoryId, ErrorCode, Instant, Offset};
 
-use super::checkpoints::CheckpointEntry;
-use super::purpose::Purpose;
+use self::stages::{CopyStage, Ending, Move, Stage};
 use super::{Disks, Ground, StorageEffect};
 use crate::calls::PartitionKey;
 use crate::partition::Partition;
 
 /// So many moves of one shard copy at the same time; others wait their turn.
 const AT_ONCE: usize = 4;
+
+/// How soon something is tried again that found no memory, or no end.
+const RETRY: Duration = Duration::from_millis(5);
 
 /// The rate at which all shards together copy.
 #[derive(Debug, Default)]
@@ -114,104 +116,6 @@ pub(crate) struct FutureSize {
     pub(crate) lag: u64,
 }
 
-/// One move.
-#[derive(Debug)]
-struct Move {
-    /// Unlike that of any other move of the shard.
-    number: u64,
-    name: TopicPartition,
-    from: DiskIndex,
-    to: DiskIndex,
-    /// The directory on `to` that was made for the copy, or, after the change, the one on `from`.
-    directory: Option<String>,
-    copy: Option<Box<FutureLog>>,
-    /// What the checkpoint file of `to` says of the copy, or is being told.
-    recorded: Option<CheckpointEntry>,
-    /// The log is on the new disk.
-    changed: bool,
-    stage: Stage,
-    /// Commands that have not ended.
-    pending: usize,
-    /// Memory for what is read.
-    loan: Option<Loan>,
-    /// What the last read brought; `None` in it: there is no such file.
-    read: Option<Option<Bytes>>,
-    unsynced: u64,
-    /// Nothing is done before.
-    rest: Option<Instant>,
-    /// It is to end without a change.
-    cancelled: bool,
-    /// Where the partition is to go when this is over.
-    then: Option<DiskIndex>,
-    /// The partition was deleted, and its directory on this disk has another name already.
-    deleted_on: Option<DiskIndex>,
-    deleted: bool,
-}
-
-/// What comes next.
-#[derive(Debug)]
-enum Stage {
-    /// The directory is to be made.
-    Claim,
-    /// It is there, and too many others copy.
-    Queue,
-    Copy,
-    /// A read of the source is under way.
-    Read,
-    /// Snapshots are copied: those that are left, and the beginning of the first.
-    Snapshots {
-        state: Box<FutureState>,
-        begun: Vec<u8>,
-        asked: bool,
-    },
-    /// The state is being synced.
-    State,
-    /// The checkpoint file is being written.
-    Record {
-        done: bool,
-    },
-    /// The directory is getting its name.
-    Name,
-    /// The change has happened, and the disk syncs what there was.
-    Settle,
-    /// The metadata is to say where the log is.
-    Assign {
-        asked: Option<Instant>,
-    },
-    /// What the old disk was told before the change has to end.
-    Drain,
-    /// The last of the old disk's writes are about to end.
-    Fence,
-    /// A disk is lost, and a directory on another has to go if the topic is deleted.
-    Parked,
-    /// The directory that is not needed any more gets another name.
-    Leave {
-        disk: DiskIndex,
-    },
-    /// It has one, by which it is to be deleted.
-    Left {
-        disk: DiskIndex,
-        name: FileName,
-    },
-    /// The checkpoint files of its disk forget it.
-    Forget {
-        disk: DiskIndex,
-        done: bool,
-    },
-    Over,
-}
-
-impl Move {
-    /// Whether there are two directories of the log's name.
-    fn is_named(&self) -> bool {
-        self.copy.as_ref().is_some_and(|copy| copy.directory() == self.serving())
-    }
-
-    fn serving(&self) -> String {
-        self.name.to_string()
-    }
-}
-
 impl FutureReplicas {
     pub(super) fn new(rate: Arc<MoveRate>) -> Self {
         Self { under_way: BTreeMap::new(), next: 0, rate, unassigned: Vec::new() }
@@ -225,9 +129,12 @@ impl FutureReplicas {
     /// How large a partition is, here and where it goes. `None`: its disk is lost.
     pub(super) fn size_of(&self, partition: &Partition) -> Option<PartitionSize> {
         let log = partition.log();
-        let moves = self.under_way.get(&partition.key()).filter(|m| !m.changed && !m.cancelled);
+        let moves = self.under_way.get(&partition.key()).filter(|m| m.is_to_arrive());
         let future = moves.map(|m| {
-            let (bytes, end) = m.copy.as_ref().map_or((0, Offset::ZERO), |copy| (copy.bytes(), copy.end()));
+            let (bytes, end) = match &m.stage {
+                Stage::Copying(copying) => (copying.copy.bytes(), copying.copy.end()),
+                _ => (0, Offset::ZERO),
+            };
             let end = end.max(log.start()).min(log.end());
             FutureSize { disk: m.to, bytes, lag: log.end().distance_from(end) }
         });
@@ -237,15 +144,14 @@ impl FutureReplicas {
     /// When the next step is due. A stop leaves moves as they are, but that others wait for the
     /// names of deleted partitions.
     pub(super) fn wake_at(&self, stops: bool) -> Option<Instant> {
-        let goes_on = self.under_way.values().filter(|m| m.pending == 0 && (!stops || m.deleted));
+        let goes_on = self.under_way.values().filter(|m| m.pending == 0 && (!stops || m.deletion.is_some()));
         goes_on.filter_map(|m| m.rest).min()
     }
 
     /// The partition's topic is deleted.
     pub(super) fn on_deleted(&mut self, key: PartitionKey) {
         if let Some(m) = self.under_way.get_mut(&key) {
-            m.cancelled = true;
-            m.deleted = true;
+            m.deletion.get_or_insert_default();
             m.then = None;
         }
     }
@@ -254,7 +160,7 @@ impl FutureReplicas {
     /// when the move is over, since there is another directory.
     pub(super) fn hold_back(&mut self, key: PartitionKey, disk: DiskIndex) -> bool {
         let Some(m) = self.under_way.get_mut(&key) else { return false };
-        m.deleted_on = Some(disk);
+        m.deletion.get_or_insert_default().renamed_on = Some(disk);
         true
     }
 
@@ -274,10 +180,11 @@ impl FutureReplicas {
             return Err(ErrorCode::KafkaStorageError);
         }
         if let Some(m) = self.under_way.get_mut(&key) {
-            if !m.changed && !m.cancelled && m.to != to {
+            if m.is_to_arrive() {
+                if m.to == to {
+                    return Ok(());
+                }
                 m.cancelled = true;
-            } else if !m.changed && !m.cancelled {
-                return Ok(());
             }
             m.then = (to != partition.disk()).then_some(to);
             return Ok(());
@@ -297,26 +204,7 @@ impl FutureReplicas {
     pub(super) fn begin(&mut self, partition: &Partition, to: DiskIndex) {
         let number = self.next;
         self.next += 1;
-        let m = Move {
-            number,
-            name: partition.name().clone(),
-            from: partition.disk(),
-            to,
-            directory: None,
-            copy: None,
-            recorded: None,
-            changed: false,
-            stage: Stage::Claim,
-            pending: 0,
-            loan: None,
-            read: None,
-            unsynced: 0,
-            rest: Some(Instant::START),
-            cancelled: false,
-            then: None,
-            deleted_on: None,
-            deleted: false,
-        };
+        let m = Move::new(number, partition, to);
         self.under_way.insert(partition.key(), m);
     }
 
@@ -336,8 +224,12 @@ impl FutureReplicas {
     pub(super) fn on_recorded(&mut self, disk: DiskIndex, key: PartitionKey) {
         let Some(m) = self.under_way.get_mut(&key) else { return }; // it is over
         match &mut m.stage {
-            Stage::Record { done } if disk == m.to => *done = true,
-            Stage::Forget { disk: of, done } if disk == *of => *done = true,
+            Stage::Copying(copying) if disk == m.to => {
+                if let CopyStage::Record { done } = &mut copying.stage {
+                    *done = true;
+                }
+            }
+            Stage::Ending(Ending::Forget { disk: of, done }) if disk == *of => *done = true,
             _ => {}
         }
         m.rest = Some(Instant::START);
@@ -350,14 +242,16 @@ impl FutureReplicas {
             ground.effects.push(StorageEffect::Assign(found));
         }
         let is_due = |m: &Move| {
-            m.pending == 0 && m.rest.is_none_or(|rest| rest <= ground.now.instant) && (!stops || m.deleted)
+            m.pending == 0
+                && m.rest.is_none_or(|rest| rest <= ground.now.instant)
+                && (!stops || m.deletion.is_some())
         };
         let due = self.under_way.iter().filter(|(_, m)| is_due(m));
         let due: Vec<PartitionKey> = due.map(|(key, _)| *key).collect();
         for key in due {
             let Some(mut m) = self.under_way.remove(&key) else { continue };
             m.rest = None;
-            let copying = self.under_way.values().filter(|m| m.copy.is_some()).count();
+            let copying = self.under_way.values().filter(|m| matches!(m.stage, Stage::Copying(_))).count();
             let others = Others { copying, rate: &self.rate };
             while m.pending == 0 && m.rest.is_none() && !matches!(m.stage, Stage::Over) {
                 if !m.step(key, &others, ground) {
@@ -374,7 +268,7 @@ impl FutureReplicas {
 
     /// A move is over: what waited for it goes on.
     fn end(&mut self, key: PartitionKey, m: Move, ground: &mut Ground<'_>) {
-        if let Some(disk) = m.deleted_on {
+        if let Some(disk) = m.deletion.and_then(|deletion| deletion.renamed_on) {
             ground.forget(disk, key, m.name);
         } else if let Some(then) = m.then
             && let Some(partition) = ground.partitions.get(key)
@@ -383,15 +277,6 @@ impl FutureReplicas {
         {
             self.begin(partition, then);
         }
-    }
-}
-
-impl Move {
-    /// Gives a disk a command of the move.
-    fn submit(&mut self, to: DiskIndex, command: DiskCommand, key: PartitionKey, ground: &mut Ground<'_>) {
-        self.pending += 1;
-        let purpose = Purpose::Future { key, number: self.number };
-        ground.disks.submit(to, command, purpose, ground.now.instant);
     }
 }
 
