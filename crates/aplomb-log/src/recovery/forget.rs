@@ -11,7 +11,7 @@ use crate::checkpoint::{CheckpointError, encode_offsets, parse_offsets};
 use crate::layout::top_level::{LOG_START_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, REPLICATION_CHECKPOINT};
 
 /// The most that a checkpoint file may hold: a million partitions with long names.
-const LARGEST: usize = 512 << 20;
+pub(super) const LARGEST: usize = 512 << 20;
 
 /// A checkpoint file that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

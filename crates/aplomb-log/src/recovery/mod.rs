@@ -11,6 +11,7 @@
 
 pub mod forget;
 mod found;
+mod hole;
 mod load;
 mod loader;
 mod producers;

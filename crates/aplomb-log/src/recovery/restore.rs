@@ -1,7 +1,8 @@
 //! Writes an old tail into the files: records that a process had only in memory when it was killed.
 //!
 //! What always holds: doing it twice gives the same files. Bytes go where their partition would
-//! have written them. A truncation that the tail knows of, and the disk does not, is carried out:
+//! have written them; where the file does not reach as far as that (`hole`), a segment of its own
+//! begins with them. A truncation that the tail knows of, and the disk does not, is carried out:
 //! files are cut, segments removed. Everything is synced on return.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,8 @@ use aplomb_model::{DirectoryId, Offset, TopicId, TopicPartition, Uuid};
 use bytes::Bytes;
 
 use super::forget::{ForgetError, without};
+use super::hole::{INDEXES, believe_behind};
+use super::scan::scan_segment;
 use crate::layout::top_level::CLUSTER_METADATA_DIR;
 use crate::layout::{PARTITION_METADATA, PartitionDir, SegmentFile};
 use crate::state_files::{PartitionMetadata, PartitionMetadataError};
@@ -109,14 +112,27 @@ pub fn restore(
     }
     let mut restored = Restored::default();
     let mut written: BTreeMap<DirectoryId, Vec<FileName>> = BTreeMap::new();
+    let mut holes: BTreeMap<DirectoryId, Vec<(String, Offset)>> = BTreeMap::new();
     for (disk, name, partition) in places {
-        let mut one = OnePartition { disk, name: &name, restored: &mut restored, files: Vec::new() };
+        let mut one = OnePartition {
+            disk,
+            name: &name,
+            restored: &mut restored,
+            files: Vec::new(),
+            behind_holes: None,
+        };
         one.restore(partition)?;
+        if let Some(end) = one.behind_holes {
+            holes.entry(partition.directory).or_default().push((name.clone(), end));
+        }
         written.entry(partition.directory).or_default().append(&mut one.files);
     }
     for (directory, disk) in disks {
         if let Some(files) = written.get(directory) {
             disk.sync(files)?;
+        }
+        if let Some(holes) = holes.get(directory) {
+            believe_behind(*disk, holes)?;
         }
     }
     Ok(restored)
@@ -159,7 +175,27 @@ struct OnePartition<'a> {
     disk: &'a dyn PatientDisk,
     name: &'a str,
     restored: &'a mut Restored,
+    /// To be synced.
     files: Vec<FileName>,
+    /// Where the last run ends that follows a gap.
+    behind_holes: Option<Offset>,
+}
+
+/// Where the bytes of a segment go.
+struct RunPlace {
+    /// Of the segment that they go into.
+    base: Offset,
+    /// Where that begins in the segment that the tail means.
+    origin: u64,
+    /// How far its file reaches by now.
+    reach: u64,
+}
+
+impl RunPlace {
+    /// The place of a byte of the segment that the tail means.
+    fn of(&self, at: u64) -> u64 {
+        at - self.origin
+    }
 }
 
 impl OnePartition<'_> {
@@ -182,27 +218,37 @@ impl OnePartition<'_> {
             }
         }
         let mut bytes = 0;
+        let mut places: BTreeMap<Offset, RunPlace> = BTreeMap::new();
         for run in &partition.runs {
             let len = length_of(&found, run.segment_base);
-            if len.is_none() && run.at + run.durable > 0 {
-                // Without what was before it, the log would have a hole, and everything behind that
-                // would be cut.
+            let place = places.entry(run.segment_base).or_insert(RunPlace {
+                base: run.segment_base,
+                origin: 0,
+                reach: len.unwrap_or(0),
+            });
+            let has = len.map_or("is gone".to_owned(), |_| format!("has {} bytes", place.reach));
+            if place.reach < place.of(run.at) {
+                let what = format!(
+                    "the segment at {} {has}, and the tail goes on at byte {} of it",
+                    run.segment_base, run.at
+                );
+                if partition.topic == Uuid::ONE {
+                    self.remark(format!("{what}: records {} to {} are left out", run.first, run.end));
+                    continue;
+                }
                 self.remark(format!(
-                    "the segment at {} is gone, of which the disk had reported {} bytes: it is left out",
-                    run.segment_base,
-                    run.at + run.durable
+                    "{what}: what lies between is lost, and records {} to {} follow a gap",
+                    run.first, run.end
                 ));
-                continue;
-            }
-            let len = len.unwrap_or(0);
-            if len < run.at + run.durable {
+                *place = self.begin_behind_a_hole(place, run)?;
+            } else if place.reach < place.of(run.at + run.durable) {
                 self.remark(format!(
-                    "the segment at {} has {len} bytes where the disk had reported {}",
+                    "the segment at {} {has}, of which the disk had reported {}: the tail has what is missing",
                     run.segment_base,
-                    run.at + run.durable
+                    place.of(run.at + run.durable)
                 ));
             }
-            bytes += self.write(run, len)?;
+            bytes += self.write(run, place)?;
         }
         if let Some(damage) = &partition.damage {
             self.remark(format!(
@@ -217,10 +263,11 @@ impl OnePartition<'_> {
 
     /// Writes what the file lacks: all that the disk had not reported as durable, and all that is
     /// missing for whatever reason.
-    fn write(&mut self, run: &TailRun<'_>, len: u64) -> Result<u64, RestoreError> {
-        let present = run.durable.min(len.saturating_sub(run.at));
-        let file = self.log_of(run.segment_base);
-        let (mut at, mut skip) = (run.at + present, present);
+    fn write(&mut self, run: &TailRun<'_>, place: &mut RunPlace) -> Result<u64, RestoreError> {
+        let begin = place.of(run.at);
+        let present = run.durable.min(place.reach.saturating_sub(begin));
+        let file = self.log_of(place.base);
+        let (mut at, mut skip) = (begin + present, present);
         for slice in &run.slices {
             let skipped = skip.min(slice.len() as u64);
             skip -= skipped;
@@ -230,10 +277,39 @@ impl OnePartition<'_> {
                 at += rest.len() as u64;
             }
         }
+        place.reach = place.reach.max(begin + run.len);
         if run.len > present {
             self.files.push(file);
         }
         Ok(run.len - present)
+    }
+
+    /// The segment before ends with its last whole batch, and `run` begins one of its own.
+    fn begin_behind_a_hole(
+        &mut self,
+        before: &RunPlace,
+        run: &TailRun<'_>,
+    ) -> Result<RunPlace, RestoreError> {
+        let log = self.log_of(before.base);
+        let scanned = scan_segment(self.disk, &log, 0..before.reach, true, |_| true);
+        let end = match scanned {
+            Ok(scanned) => scanned.end,
+            Err(DiskError::NotFound { .. }) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        if end == 0 {
+            for kind in SegmentFile::OF_SEGMENT {
+                self.disk.remove(&kind.within(self.name, before.base))?;
+            }
+        } else if end < before.reach {
+            self.disk.truncate(&log, end)?;
+            self.files.push(log);
+            for kind in INDEXES {
+                self.disk.remove(&kind.within(self.name, before.base))?;
+            }
+        }
+        self.behind_holes = Some(run.end);
+        Ok(RunPlace { base: run.first, origin: run.at, reach: 0 })
     }
 
     /// Removes files of segments that the tail knows not to be part of the log.
@@ -273,150 +349,4 @@ fn length_of(found: &[Entry], base: Offset) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use aplomb_disk_api::DiskIndex;
-    use aplomb_disk_api::sim::{SimDisk, SimOptions};
-    use aplomb_model::batch::{BatchBuilder, BatchHeader};
-    use aplomb_model::{PartitionIndex, Timestamp};
-
-    use super::*;
-    use crate::tail::{
-        ArenaMemory, CrashSwitch, LogEnd, LogTail, OldTail, TailBatch, TailShare, open_shares,
-    };
-
-    const DISK: DirectoryId = Uuid::from_u128(1 << 100);
-    const ORDERS: TopicId = Uuid::from_u128(2 << 100);
-
-    struct Story {
-        disk: SimDisk,
-        share: Arc<TailShare>,
-        tail: LogTail,
-    }
-
-    impl Story {
-        fn begin(topic: TopicId) -> Self {
-            let disk = SimDisk::new(DiskIndex(0), SimOptions::default());
-            let memory = ArenaMemory::heap(1 << 20);
-            let shares = open_shares(memory, 4096, &[DISK], 1, Some(CrashSwitch::armed())).expect("it fits");
-            let start = LogEnd { segment_base: Offset::ZERO, at: 0, offset: Offset::ZERO };
-            let tail = LogTail::new(Arc::clone(&shares[0]), topic, PartitionIndex(0), start);
-            Self { disk, share: Arc::clone(&shares[0]), tail }
-        }
-
-        /// Appends one record and gives the bytes of its batch.
-        fn append(&mut self, value: &str) -> Bytes {
-            let mut builder = BatchBuilder::new(self.tail.end().offset);
-            builder.append(Timestamp(7), None, Some(value.as_bytes()), &[]);
-            let bytes = builder.build();
-            let facts = TailBatch::of(&BatchHeader::parse(&bytes).expect("a batch"));
-            self.tail.push(self.tail.end().at, &[&bytes], facts).expect("there is room");
-            bytes
-        }
-
-        /// The process is killed; the next one writes what it finds into the files.
-        fn killed(&self, wanted: &Wanted<'_>) -> Result<Restored, RestoreError> {
-            let image = self.share.arena().image().expect("there is a switch");
-            let old = OldTail::open(image).expect("an arena");
-            restore(&old.recover(), &[(DISK, &self.disk)], wanted, &mut || Uuid::from_u128(9 << 100))
-        }
-
-        fn read(&self, name: &str) -> Option<Vec<u8>> {
-            self.disk.file(name).map(|bytes| bytes.to_vec())
-        }
-
-        fn write(&self, name: &str, bytes: &[u8]) {
-            let content = Bytes::copy_from_slice(bytes);
-            let file = SmallFile { name: FileName::new(name), content };
-            self.disk.publish(&[file]).expect("it can be written");
-        }
-    }
-
-    fn orders(topic: TopicId) -> Option<Arc<str>> {
-        (topic == ORDERS).then(|| "orders".into())
-    }
-
-    const LOG: &str = "orders-0/00000000000000000000.log";
-
-    #[test]
-    fn a_partition_that_no_disk_knew_gets_its_directory_and_its_records() {
-        let mut story = Story::begin(ORDERS);
-        let bytes = [story.append("one"), story.append("two")].concat();
-        for _ in 0..2 {
-            let restored = story.killed(&Wanted::Topics(&orders)).expect("the disk is well");
-            assert!(restored.remarks.is_empty(), "{restored:?}");
-            assert_eq!(story.read(LOG), Some(bytes.clone()));
-            let metadata = story.read("orders-0/partition.metadata").expect("it was written");
-            assert_eq!(PartitionMetadata::parse(&metadata).expect("it is right").topic_id, ORDERS);
-        }
-    }
-
-    #[test]
-    fn the_metadata_log_comes_first_and_deleted_topics_never() {
-        let mut story = Story::begin(Uuid::ONE);
-        let bytes = story.append("a record");
-        let nothing = story.killed(&Wanted::Topics(&|_| Some("x".into()))).expect("the disk is well");
-        assert_eq!(nothing, Restored::default());
-        story.write("__cluster_metadata-0/quorum-state", b"{}");
-        story.killed(&Wanted::Metadata).expect("the disk is well");
-        assert_eq!(story.read("__cluster_metadata-0/00000000000000000000.log"), Some(bytes.to_vec()));
-
-        let mut story = Story::begin(ORDERS);
-        story.append("of a deleted topic");
-        story.killed(&Wanted::Topics(&|_| None)).expect("the disk is well");
-        assert_eq!(story.read(LOG), None);
-    }
-
-    #[test]
-    fn a_deleted_topic_of_the_same_name_makes_way() {
-        let mut story = Story::begin(ORDERS);
-        let older = PartitionMetadata { topic_id: Uuid::from_u128(3 << 100) }.encode();
-        story.write("orders-0/partition.metadata", older.as_bytes());
-        story.write(LOG, b"records of the older topic");
-        let bytes = story.append("one");
-        story.killed(&Wanted::Topics(&orders)).expect("the disk is well");
-        assert_eq!(story.read(LOG), Some(bytes.to_vec()));
-        let away = PartitionDir::deleted(TopicPartition::new("orders", 0), Uuid::from_u128(9 << 100)).name();
-        assert!(story.read(&format!("{away}/00000000000000000000.log")).is_some());
-    }
-
-    #[test]
-    fn files_follow_what_was_cut_in_memory() {
-        let mut story = Story::begin(ORDERS);
-        let kept = story.append("kept");
-        let cut = story.append("cut off");
-        story
-            .write("orders-0/partition.metadata", PartitionMetadata { topic_id: ORDERS }.encode().as_bytes());
-        story.write(LOG, &[&kept[..], &cut[..]].concat());
-        story.write("orders-0/00000000000000000002.log", b"a segment after the cut");
-        story.write("orders-0/00000000000000000002.index", b"and its index");
-        story.tail.truncate_to(Offset::new(1));
-        let restored = story.killed(&Wanted::Topics(&orders)).expect("the disk is well");
-        assert_eq!(story.read(LOG), Some(kept.to_vec()));
-        assert_eq!(story.read("orders-0/00000000000000000002.log"), None);
-        assert_eq!(story.read("orders-0/00000000000000000002.index"), None);
-        assert_eq!(restored.remarks.len(), 3, "{restored:?}");
-    }
-
-    #[test]
-    fn a_file_that_was_deleted_after_it_was_written_is_not_made_again() {
-        let mut story = Story::begin(ORDERS);
-        story.append("old");
-        drop(story.tail.take_unwritten(u64::MAX));
-        story.tail.on_durable(Offset::new(1));
-        let behind = story.append("behind it");
-        let restored = story.killed(&Wanted::Topics(&orders)).expect("the disk is well");
-        assert_eq!(story.read(LOG), None, "with {} bytes it would be a log with a hole", behind.len());
-        assert_eq!(restored.remarks.len(), 1, "{restored:?}");
-    }
-
-    #[test]
-    fn records_of_a_log_directory_that_is_not_there_any_more_are_not_given_up() {
-        let mut story = Story::begin(ORDERS);
-        story.append("one");
-        let image = story.share.arena().image().expect("there is a switch");
-        let old = OldTail::open(image).expect("an arena");
-        let other = [(Uuid::from_u128(5 << 100), &story.disk as &dyn PatientDisk)];
-        let result = restore(&old.recover(), &other, &Wanted::Topics(&orders), &mut || Uuid::ONE);
-        assert!(matches!(result, Err(RestoreError::UnknownDirectory { directory: DISK, .. })), "{result:?}");
-    }
-}
+mod tests;
