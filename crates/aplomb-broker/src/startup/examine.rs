@@ -54,14 +54,23 @@ pub enum Refusal {
         why: String,
     },
     /// There are partitions, and nobody says of what.
-    #[error("{path} has no metadata log, and {found} is there: the cluster's metadata is missing{hint}")]
+    #[error("{path} has no metadata log, and {found} is there: the cluster's metadata is missing")]
     NoMetadata {
         /// Where the metadata log should be.
         path: String,
         /// A partition's directory.
         found: String,
-        /// Where it may be.
-        hint: String,
+    },
+    /// The metadata log is not where the settings say. To begin a new one would give up all that
+    /// the other one knows, and records that only the tail has.
+    #[error(
+        "{path} is to have the metadata log and has none, but there is a metadata log in {other}: set metadata.log.dir={other}, or put that first in log.dirs"
+    )]
+    MetadataElsewhere {
+        /// Where the metadata log should be.
+        path: String,
+        /// The log directory that has one.
+        other: String,
     },
 }
 
@@ -109,21 +118,8 @@ pub fn examine(
     let controller = Controller::new(found.replay.image().clone());
     controller.check_features()?;
     check_brokers(controller.image(), node)?;
-    if found.replay.image().provenance.end == Offset::ZERO
-        && let Some((at, partition)) =
-            looked.iter().enumerate().find_map(|(at, one)| Some((at, one.partitions.first()?)))
-    {
-        let elsewhere = directories.iter().find(|one| has_metadata_log(one));
-        return Err(Refusal::NoMetadata {
-            path: home.path.clone(),
-            found: format!("{}/{partition}", directories[at].path),
-            hint: elsewhere.map_or_else(String::new, |other| {
-                format!(
-                    "; there is a metadata log in {} (metadata.log.dir, or the first of log.dirs)",
-                    other.path
-                )
-            }),
-        });
+    if found.replay.image().provenance.end == Offset::ZERO {
+        refuse_without_metadata(directories, metadata, &looked)?;
     }
     Ok(Examined { found, directories: looked, metadata, node })
 }
@@ -154,6 +150,25 @@ fn look(directory: &Directory) -> Result<ExaminedDirectory, StartError> {
         }
     }
     Ok(looked)
+}
+
+/// The metadata log is empty, as a new cluster's is. It must not be if anything here is of an older
+/// one.
+fn refuse_without_metadata(
+    directories: &[Directory],
+    metadata: usize,
+    looked: &[ExaminedDirectory],
+) -> Result<(), Refusal> {
+    let path = directories[metadata].path.clone();
+    let mut others = directories.iter().enumerate().filter(|(at, _)| *at != metadata);
+    if let Some((_, other)) = others.find(|(_, one)| has_metadata_log(one)) {
+        return Err(Refusal::MetadataElsewhere { path, other: other.path.clone() });
+    }
+    let partition = looked.iter().find_map(|one| Some((&one.path, one.partitions.first()?)));
+    match partition {
+        Some((of, name)) => Err(Refusal::NoMetadata { path, found: format!("{of}/{name}") }),
+        None => Ok(()),
+    }
 }
 
 fn has_metadata_log(directory: &Directory) -> bool {
@@ -275,5 +290,50 @@ impl Examined {
             ));
         }
         Ok(changes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use aplomb_disk_api::sim::{SimDisk, SimOptions};
+    use aplomb_disk_api::{DiskIndex, PatientDisk as _, SmallFile};
+
+    use super::*;
+
+    /// Log directories of the same cluster, with these files in them.
+    fn directories(files: &[&[&str]]) -> Vec<Directory> {
+        let directory = |(n, files): (usize, &&[&str])| {
+            let index = DiskIndex(n as u16);
+            let disk = SimDisk::new(index, SimOptions::default());
+            for name in *files {
+                let file = SmallFile { name: FileName::new(*name), content: "x".into() };
+                disk.publish(&[file]).expect("the disk is well");
+            }
+            let id = Uuid::from_u128((n as u128 + 1) << 100);
+            Directory { index, id, path: format!("/disk{n}"), disk: Arc::new(disk) }
+        };
+        files.iter().enumerate().map(directory).collect()
+    }
+
+    fn refusal(files: &[&[&str]]) -> Option<String> {
+        let result = examine(&directories(files), 0, "a cluster", BrokerId(1));
+        result.err().map(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn a_metadata_log_in_another_directory_is_not_begun_anew_here() {
+        let log = "__cluster_metadata-0/00000000000000000000.log";
+        let said = refusal(&[&[], &["meta.properties"], &[log]]).expect("it is refused");
+        assert!(said.starts_with("/disk0 is to have the metadata log and has none"), "{said}");
+        assert!(said.contains("set metadata.log.dir=/disk2, "), "{said}");
+        assert_eq!(refusal(&[&[], &["meta.properties"]]), None, "a cluster that has never run");
+    }
+
+    #[test]
+    fn partitions_without_a_metadata_log_are_refused() {
+        let said = refusal(&[&[], &["orders-3/00000000000000000000.log"]]).expect("it is refused");
+        assert!(said.contains("/disk0 has no metadata log, and /disk1/orders-3 is there"), "{said}");
     }
 }
