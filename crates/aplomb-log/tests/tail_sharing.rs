@@ -7,7 +7,7 @@ use std::sync::mpsc::sync_channel;
 
 use aplomb_log::tail::{
     ArenaMemory, CrashSwitch, DEFAULT_CHUNK_SIZE, LogEnd, LogTail, OldTail, Reserve, TailBatch, TailRead,
-    TailShare, open_shares,
+    TailShare, open_shares, renew_shares,
 };
 use aplomb_model::batch::{BatchBuilder, BatchHeader};
 use aplomb_model::{Offset, PartitionIndex, Timestamp, Uuid};
@@ -291,4 +291,51 @@ fn a_tail_that_is_dropped_without_being_cleared_is_found_by_the_next_process() {
     let partition = &recovered.partitions[0];
     assert_eq!((partition.directory, partition.partition), (DISK, PartitionIndex(3)));
     assert_eq!(partition.runs[0].slices.concat(), bytes);
+}
+
+/// A whole batch with one record, at the log's end.
+fn push_record(tail: &mut LogTail) -> Vec<u8> {
+    let end = tail.end();
+    let mut builder = BatchBuilder::new(end.offset);
+    builder.append(Timestamp(5), None, Some(&content(end.offset.get())), &[]);
+    let bytes = builder.build();
+    let facts = TailBatch::of(&BatchHeader::parse(&bytes).expect("a batch"));
+    tail.push(end.at, &[&bytes], facts).expect("there is room");
+    bytes.to_vec()
+}
+
+#[test]
+fn what_is_appended_after_a_change_of_memory_is_what_the_next_process_finds() {
+    const SIZE: usize = 20 * 4096;
+    let shares = open_shares(ArenaMemory::heap(SIZE), 4096, &[DISK], 1, None).expect("it fits");
+    let share = &shares[0];
+    let mut log = tail(share, 3);
+    let mut idle = tail(share, 4);
+    push_record(&mut idle);
+    for _ in 0..3 {
+        // Twice and a third time: memory that was given up does not come back.
+        for _ in 0..5 {
+            push_record(&mut log);
+        }
+        let (from, offset) = (log.end().at, log.end().offset);
+        let before = renew_shares(&shares, ArenaMemory::heap(SIZE), Some(CrashSwitch::armed()));
+        assert!(before.waiting() > 0, "no disk has it");
+        let after: Vec<u8> = (0..5).flat_map(|_| push_record(&mut log)).collect();
+        let image = share.arena().image().expect("there is a switch");
+        let old = OldTail::open(image).expect("an arena");
+        let [partition] = &old.recover().partitions[..] else { panic!("{:?}", old.recover()) };
+        let [run] = &partition.runs[..] else { panic!("{partition:?}") };
+        assert_eq!((run.at, run.first, run.slices.concat()), (from, offset, after));
+
+        disk_takes_all(&mut log);
+        disk_takes_all(&mut idle);
+        assert_eq!(before.waiting(), 0);
+        assert!(share.shortage() > 0, "what is of the memory before is to go");
+        log.evict(usize::MAX);
+        idle.evict(usize::MAX);
+        share.exchange_free();
+        assert_eq!(Arc::strong_count(&before), 1, "it is not in use any more");
+        let stats = share.stats();
+        assert_eq!((stats.free, stats.held), (stats.chunks, 0));
+    }
 }

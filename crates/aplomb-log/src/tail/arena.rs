@@ -130,6 +130,7 @@ impl Drop for HeapBlock {
 pub struct Arena {
     memory: ArenaMemory,
     geometry: Geometry,
+    generation: u64,
     crash: Option<Arc<CrashSwitch>>,
 }
 
@@ -142,7 +143,7 @@ impl Arena {
     ) -> (Arc<Self>, Vec<ChunkSlot>) {
         let geometry = superblock.geometry;
         assert!(geometry.arena_len <= memory.len, "the arena fits its memory");
-        let arena = Arc::new(Self { memory, geometry, crash });
+        let arena = Arc::new(Self { memory, geometry, generation: superblock.generation, crash });
         let (seal_at, seal) = Superblock::SEAL;
         arena.store(seal_at, 0, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -161,6 +162,31 @@ impl Arena {
 
     pub(super) fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Whether the next process would take the memory for an arena. Once it is formatted it is one,
+    /// unless another process has written over it.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        let (at, seal) = Superblock::SEAL;
+        self.word(at).load(Ordering::Relaxed) == seal
+    }
+
+    /// Bytes that are part of logs and that no disk has promised to have.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        let of = |chunk| {
+            let at = self.geometry.header_at(chunk);
+            let live = |word| self.word(at + live_offset(word)).load(Ordering::Acquire);
+            let is_owned = live(LiveWord::State) != 0;
+            let bytes = live(LiveWord::Published).saturating_sub(live(LiveWord::Durable));
+            if is_owned { bytes } else { 0 }
+        };
+        (0..self.geometry.chunks).map(of).sum()
     }
 
     /// A copy of the memory as the next process would find it, if this one died now. Only arenas
@@ -236,6 +262,11 @@ impl WriteEnd {
     pub(super) fn at(&self) -> u32 {
         self.at
     }
+
+    /// Which of a share's arenas it is in.
+    pub(super) fn generation(&self) -> u64 {
+        self.arena.generation
+    }
 }
 
 impl ChunkSlot {
@@ -245,6 +276,11 @@ impl ChunkSlot {
 
     pub(super) fn size(&self) -> u32 {
         self.arena.geometry.chunk_size
+    }
+
+    /// Which of a share's arenas it is in.
+    pub(super) fn generation(&self) -> u64 {
+        self.arena.generation
     }
 
     /// Gives the chunk an owner: writes the header while the chunk is free, then says that it is

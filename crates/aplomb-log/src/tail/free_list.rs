@@ -56,6 +56,14 @@ impl FreeList {
         taken
     }
 
+    /// Takes the chunks that are meant.
+    pub(super) fn take_those(&self, is_meant: impl Fn(&ChunkSlot) -> bool) -> Vec<ChunkSlot> {
+        let mut ready = self.ready();
+        let taken: Vec<ChunkSlot> = ready.extract_if(.., |slot| is_meant(slot)).collect();
+        self.count.fetch_sub(taken.len(), Ordering::Relaxed);
+        taken
+    }
+
     /// Takes back a chunk that is not used any more. Never waits, and allocates nothing.
     pub(super) fn give_back(&self, slot: ChunkSlot) {
         // Before it can be taken, so that the count does not fall below 0.
@@ -79,6 +87,9 @@ impl FreeList {
 struct Returned {
     /// The index of the first slot.
     first: u32,
+    /// How many slots an arena has. Two arenas' may be in use at a time, one formatted after the
+    /// other.
+    slots: usize,
     /// The number of the topmost cell, from 1; 0 if the stack is empty.
     top: AtomicU32,
     cells: Box<[StackCell]>,
@@ -95,11 +106,13 @@ struct StackCell {
 
 impl Returned {
     fn for_slots(first: u32, slots: usize) -> Self {
-        Self { first, top: AtomicU32::new(0), cells: (0..slots).map(|_| StackCell::default()).collect() }
+        let cells = (0..2 * slots).map(|_| StackCell::default()).collect();
+        Self { first, slots, top: AtomicU32::new(0), cells }
     }
 
     fn push(&self, slot: ChunkSlot) {
-        let place = slot.index() - self.first;
+        let of_the_arena = if slot.generation().is_multiple_of(2) { 0 } else { self.slots as u32 };
+        let place = slot.index() - self.first + of_the_arena;
         let cell = &self.cells[place as usize];
         let before = cell.own().replace(slot);
         assert!(before.is_none(), "a chunk is given back once");

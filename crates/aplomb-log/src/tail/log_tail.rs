@@ -153,6 +153,8 @@ impl LogTail {
         let lowest = self.end.offset.max(self.end.segment_base);
         assert!(batch.base_offset >= lowest, "offsets rise: {} >= {lowest}", batch.base_offset);
         assert!(size > 0 && batch.last_offset >= batch.base_offset, "a batch is never empty");
+        // The rest of a chunk that the next process would not find stays empty.
+        self.writer.take_if(|end| self.share.is_outdated(end));
         let slots = self.allocate(at, size as u64)?;
 
         let chunk_size = self.share.chunk_size();

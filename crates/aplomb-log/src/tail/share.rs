@@ -3,12 +3,12 @@
 //! Used by all shards at once. The numbers are plain counters. A chunk is *free*, *held* by a log,
 //! or *lingering*: released by its log while readers or the disk still hold slices of it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use aplomb_model::{ByteCount, DirectoryId};
 
-use super::arena::{Arena, ArenaMemory, ChunkSlot};
+use super::arena::{Arena, ArenaMemory, ChunkSlot, WriteEnd};
 use super::crash::CrashSwitch;
 use super::error::{GeometryError, TailFull};
 use super::format::{Geometry, Superblock};
@@ -26,7 +26,9 @@ const BYTES_PER_BATCH: u64 = 128;
 /// One disk's share of the arena.
 #[derive(Debug)]
 pub struct TailShare {
-    arena: Arc<Arena>,
+    current: Mutex<Current>,
+    /// That of the current arena.
+    generation: AtomicU64,
     directory: DirectoryId,
     index: u16,
     chunk_size: u32,
@@ -45,6 +47,17 @@ pub struct TailShare {
     missed: AtomicUsize,
     /// Free chunks that are not on the list: their memory is not there yet.
     reserved: AtomicUsize,
+    /// How many chunks logs should give up so that an earlier arena goes.
+    outdated: AtomicUsize,
+}
+
+/// The arena that chunks are taken from.
+#[derive(Debug)]
+struct Current {
+    arena: Arc<Arena>,
+    /// Its chunks that are not in use yet, one for each that is of the arena before.
+    in_exchange: Vec<ChunkSlot>,
+    before: Weak<Arena>,
 }
 
 /// How a share stands, in chunks unless said otherwise. Read without a lock: each number is right,
@@ -87,24 +100,64 @@ pub fn open_shares(
 ) -> Result<Vec<Arc<TailShare>>, GeometryError> {
     let geometry = Geometry::fit(memory.size(), chunk_size, directories.len())?;
     let superblock = Superblock { geometry, generation, directories: directories.to_vec() };
-    let (arena, slots) = Arena::format(memory, &superblock, crash);
+    let (arena, parts) = format(memory, &superblock, crash);
+    let share = |((index, directory), free): ((usize, &DirectoryId), Vec<ChunkSlot>)| {
+        Arc::new(TailShare::new(arena.clone(), *directory, index as u16, free))
+    };
+    Ok(directories.iter().enumerate().zip(parts).map(share).collect())
+}
+
+/// From now on what is appended goes into other memory of the same size, which is formatted here
+/// and whose pages are there: that of the arena before is none that the next process would find.
+/// What is in that stays readable, and goes to the disk, as always; the arena goes with its last
+/// chunk (see [`TailShare::exchange_free`]), and has [`Arena::waiting`] bytes that are nowhere else
+/// until then. Gives the arena before.
+///
+/// # Panics
+/// If the memory is of another size, or the arena before the present one is not gone.
+pub fn renew_shares(
+    shares: &[Arc<TailShare>],
+    memory: ArenaMemory,
+    crash: Option<Arc<CrashSwitch>>,
+) -> Arc<Arena> {
+    let before = shares[0].arena();
+    let generation = shares[0].generation.load(Ordering::Relaxed) + 1;
+    let directories = shares.iter().map(|share| share.directory).collect();
+    let superblock = Superblock { geometry: *before.geometry(), generation, directories };
+    let (arena, parts) = format(memory, &superblock, crash);
+    for (share, fresh) in shares.iter().zip(parts) {
+        share.renew(&arena, fresh, generation);
+    }
+    before
+}
+
+/// Formats memory, and gives each share's chunks, the first at the end.
+fn format(
+    memory: ArenaMemory,
+    superblock: &Superblock,
+    crash: Option<Arc<CrashSwitch>>,
+) -> (Arc<Arena>, Vec<Vec<ChunkSlot>>) {
+    let geometry = superblock.geometry;
+    let (arena, slots) = Arena::format(memory, superblock, crash);
     let mut slots = slots.into_iter();
-    let share = |(index, directory): (usize, &DirectoryId)| {
-        let part = geometry.chunks_of(index as u16);
+    let part = |index| {
+        let part = geometry.chunks_of(index);
         // Taken from the end: low addresses first.
         let mut free: Vec<ChunkSlot> = slots.by_ref().take(part.len()).collect();
         assert!(free.iter().map(ChunkSlot::index).eq(part), "a share has its own chunks");
         free.reverse();
-        Arc::new(TailShare::new(arena.clone(), *directory, index as u16, free))
+        free
     };
-    Ok(directories.iter().enumerate().map(share).collect())
+    let parts = (0..geometry.shares).map(part).collect();
+    (arena, parts)
 }
 
 impl TailShare {
     fn new(arena: Arc<Arena>, directory: DirectoryId, index: u16, free: Vec<ChunkSlot>) -> Self {
         let (chunk_size, chunks) = (arena.geometry().chunk_size, free.len());
         Self {
-            arena,
+            generation: AtomicU64::new(arena.generation()),
+            current: Mutex::new(Current { arena, in_exchange: Vec::new(), before: Weak::new() }),
             directory,
             index,
             chunk_size,
@@ -121,6 +174,7 @@ impl TailShare {
             batches: AtomicU64::new(0),
             missed: AtomicUsize::new(0),
             reserved: AtomicUsize::new(0),
+            outdated: AtomicUsize::new(0),
         }
     }
 
@@ -130,10 +184,10 @@ impl TailShare {
         self.directory
     }
 
-    /// The arena that the share is part of.
+    /// The arena that chunks are taken from.
     #[must_use]
-    pub fn arena(&self) -> &Arc<Arena> {
-        &self.arena
+    pub fn arena(&self) -> Arc<Arena> {
+        self.current().arena.clone()
     }
 
     /// Memory for what readers hold outside the arena.
@@ -161,7 +215,7 @@ impl TailShare {
     #[must_use]
     pub fn shortage(&self) -> usize {
         let wanted = (self.chunks / WANTED_FREE).max(1).max(self.missed.load(Ordering::Relaxed));
-        let chunks = wanted.saturating_sub(self.free());
+        let chunks = wanted.saturating_sub(self.free()).max(self.outdated.load(Ordering::Relaxed));
         // Chunks full of very small batches are given up for the room to remember others.
         let few = self.most_batches - self.most_batches / WANTED_FREE as u64;
         let batches = usize::from(self.batches.load(Ordering::Relaxed) > few);
@@ -195,10 +249,11 @@ impl TailShare {
 
     /// Takes `count` chunks, or none.
     pub(super) fn take(&self, count: usize) -> Option<Vec<ChunkSlot>> {
-        let Some(taken) = self.free.take(count) else {
+        let Some(mut taken) = self.free.take(count) else {
             self.missed.fetch_max(count, Ordering::Relaxed);
             return None;
         };
+        taken.iter_mut().for_each(|slot| self.exchange(slot));
         if self.missed.load(Ordering::Relaxed) <= count {
             self.missed.store(0, Ordering::Relaxed);
         }
@@ -234,6 +289,52 @@ impl TailShare {
     /// A log has let a chunk go.
     pub(super) fn on_released(&self) {
         self.held.fetch_sub(1, Ordering::Relaxed);
+        if self.outdated.load(Ordering::Relaxed) > 0 {
+            // Whichever it was: logs give up their oldest ones first.
+            let less = |count: usize| count.checked_sub(1);
+            let _ = self.outdated.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        }
+    }
+
+    /// Whether what is written there is in memory that the next process would not find.
+    pub(super) fn is_outdated(&self, end: &WriteEnd) -> bool {
+        end.generation() < self.generation.load(Ordering::Relaxed)
+    }
+
+    /// Goes on with the chunks of another arena, formatted just now.
+    fn renew(&self, arena: &Arc<Arena>, fresh: Vec<ChunkSlot>, generation: u64) {
+        assert_eq!(fresh.len(), self.chunks, "one for each that there was");
+        let mut current = self.current();
+        assert_eq!(current.before.strong_count(), 0, "there are two arenas at most");
+        let before = Arc::downgrade(&current.arena);
+        *current = Current { arena: arena.clone(), in_exchange: fresh, before };
+        drop(current);
+        self.generation.store(generation, Ordering::Release);
+        self.outdated.store(self.held.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.exchange_free();
+    }
+
+    /// Lets go of the free chunks of the arena before, if there was one: to be called now and then
+    /// until it is gone.
+    pub fn exchange_free(&self) {
+        let generation = self.generation.load(Ordering::Acquire);
+        for mut slot in self.free.take_those(|slot| slot.generation() < generation) {
+            self.exchange(&mut slot);
+            self.free.give_back(slot);
+        }
+    }
+
+    /// Takes a chunk of the current arena for a free one of the arena before.
+    fn exchange(&self, slot: &mut ChunkSlot) {
+        if slot.generation() < self.generation.load(Ordering::Acquire) {
+            let fresh = self.current().in_exchange.pop();
+            *slot = fresh.expect("there is one for each of the arena before");
+        }
+    }
+
+    /// Locked by those who take chunks, and for moments only.
+    fn current(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A held chunk has become one that the disk has.
