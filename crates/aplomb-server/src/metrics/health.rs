@@ -43,6 +43,8 @@ struct Shared {
     loaded: AtomicUsize,
     partitions: AtomicUsize,
     loops: Mutex<Vec<Arc<LoopFigures>>>,
+    /// Why an operator should look at a broker that serves.
+    trouble: Mutex<Option<String>>,
 }
 
 impl Health {
@@ -60,6 +62,12 @@ impl Health {
     /// So many partitions are loaded.
     pub fn loaded(&self, partitions: usize) {
         self.0.loaded.store(partitions, Ordering::Relaxed);
+    }
+
+    /// The broker serves, and does not keep all that it promises: a sentence that says what; `None`
+    /// when all is well again.
+    pub fn set_trouble(&self, trouble: Option<String>) {
+        *self.0.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 
     /// These loops have to turn from now on.
@@ -89,7 +97,11 @@ impl Health {
                 let (loaded, partitions) = self.progress();
                 Err(format!("recovering: {loaded} of {partitions} partitions"))
             }
-            Phase::Ready => self.liveness(now).map(|_| "ready".to_owned()),
+            Phase::Ready => {
+                self.liveness(now)?;
+                let trouble = self.0.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+                trouble.clone().map_or(Ok("ready".to_owned()), Err)
+            }
             Phase::Stopping => Err("stopping".to_owned()),
         }
     }
@@ -148,6 +160,19 @@ mod tests {
         assert_eq!(health.readiness(at), Ok("ready".to_owned()));
         health.enter(Phase::Stopping);
         assert_eq!(health.readiness(at), Err("stopping".to_owned()));
+    }
+
+    #[test]
+    fn trouble_is_a_matter_of_readiness_and_not_of_life() {
+        let health = Health::default();
+        let at = Instant::from_nanos(1 << 40);
+        health.set_trouble(Some("the tail is gone".to_owned()));
+        assert_eq!(health.readiness(at), Err("starting".to_owned()));
+        health.enter(Phase::Ready);
+        assert_eq!(health.readiness(at), Err("the tail is gone".to_owned()));
+        assert_eq!(health.liveness(at), Ok("alive".to_owned()));
+        health.set_trouble(None);
+        assert_eq!(health.readiness(at), Ok("ready".to_owned()));
     }
 
     #[test]

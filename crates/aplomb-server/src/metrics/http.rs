@@ -1,28 +1,38 @@
 //! The pages over HTTP: `GET /metrics`, `/healthz`, `/readyz`; one request a connection, from
 //! threads that carry no requests of clients.
 //!
-//! What always holds: a visitor has a few seconds and a few kilobytes. Visitors may have to wait
-//! for each other, and no client of the broker waits for them. There are several threads, so that a
-//! look at the health does not wait behind a slow reader of a long page.
+//! What always holds: visitors are served side by side, and none waits for another who says or
+//! reads nothing; each has a few seconds and a few kilobytes, and there are so many at most. The
+//! numbers are some work, and are made by a thread of their own: a look at the health does not wait
+//! behind them.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use aplomb_model::Instant;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::visitor::{Visitor, VisitorProgress, Wish};
 use super::{Health, Metrics};
+use crate::clock;
 use crate::log::Log;
 
-/// How long a visitor may take to ask, and to read.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How many visitors there may be at once. For one more, the one goes that has said nothing for
+/// longest.
+const MOST_VISITORS: usize = 128;
 
-/// How many visitors are answered at once.
-const THREADS: usize = 4;
+/// How many pages of numbers visitors may hold at once.
+const MOST_PAGES: usize = 4;
 
-/// The priority of the pages' threads, as `nice` counts.
+/// The priority of the thread that makes the numbers, as `nice` counts.
 const LESS_URGENT: i32 = 10;
 
-/// How many reads, of up to a kilobyte each, the head of a request may take.
-const MAX_READS: usize = 8;
+/// After an error, for how long no new visitors are let in.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Serves the pages at `listener` from threads of their own for as long as the process lives. Gives
 /// the address.
@@ -36,81 +46,219 @@ pub fn serve(
     log: &Log,
 ) -> std::io::Result<SocketAddr> {
     let address = listener.local_addr()?;
-    for n in 0..THREADS {
-        let listener = listener.try_clone()?;
-        let (metrics, health, log) = (metrics.clone(), health.clone(), log.clone());
-        let name = format!("aplomb-metrics-{n}");
-        std::thread::Builder::new()
-            .name(name)
-            .spawn(move || answer_all(&listener, &metrics, &health, &log))?;
-    }
+    listener.set_nonblocking(true)?;
+    let (ring, bell) = UnixStream::pair()?;
+    bell.set_nonblocking(true)?;
+    let (orders, ordered) = sync_channel(1);
+    let (deliver, made) = sync_channel(1);
+    let metrics = metrics.clone();
+    std::thread::Builder::new()
+        .name("aplomb-numbers".to_owned())
+        .spawn(move || make_pages(&metrics, &ordered, &deliver, ring))?;
+    let (health, log) = (health.clone(), log.clone());
+    let mut hall = Hall {
+        listener,
+        deaf_until: None,
+        bell,
+        orders,
+        made,
+        order: 0,
+        is_ordered: false,
+        pages: Vec::new(),
+        visitors: Vec::new(),
+        health,
+        log,
+    };
+    std::thread::Builder::new().name("aplomb-metrics".to_owned()).spawn(move || {
+        loop {
+            hall.turn();
+        }
+    })?;
     Ok(address)
 }
 
-fn answer_all(listener: &TcpListener, metrics: &Metrics, health: &Health, log: &Log) {
+/// Makes a page for each order.
+fn make_pages(
+    metrics: &Metrics,
+    ordered: &Receiver<u64>,
+    deliver: &SyncSender<(u64, Vec<u8>)>,
+    mut ring: UnixStream,
+) {
     // A page of many partitions is some work: where processors are short, that of requests goes
     // first. On Linux this is the thread's own priority; a kernel that refuses has its reasons.
     let _ = rustix::process::setpriority_process(None, LESS_URGENT);
-    for visitor in listener.incoming() {
-        match visitor {
-            // A visitor who leaves early has lost nothing that we owe.
-            Ok(stream) => drop(answer(stream, metrics, health)),
-            Err(error) => {
-                log.warn("server/metrics", format!("a connection could not be accepted: {error}"));
-                // Out of descriptors, most likely: without a pause this would turn in circles.
-                std::thread::park_timeout(PATIENCE);
+    for order in ordered {
+        let page = metrics.render().into_bytes();
+        if deliver.send((order, page)).is_err() || ring.write_all(&[0]).is_err() {
+            return;
+        }
+    }
+}
+
+/// All visitors, and who sees to them.
+struct Hall {
+    listener: TcpListener,
+    /// No new visitors until then.
+    deaf_until: Option<Instant>,
+    /// Rung when a page is made.
+    bell: UnixStream,
+    orders: SyncSender<u64>,
+    made: Receiver<(u64, Vec<u8>)>,
+    /// The number of the last order for numbers, and whether it is still under way.
+    order: u64,
+    is_ordered: bool,
+    /// Numbers that visitors still hold.
+    pages: Vec<Weak<Vec<u8>>>,
+    visitors: Vec<Visitor>,
+    health: Health,
+    log: Log,
+}
+
+impl Hall {
+    /// Waits for something to do, and does it.
+    fn turn(&mut self) {
+        let ready = self.wait();
+        let now = clock::instant();
+        self.deaf_until.take_if(|until| *until <= now);
+        let visitors = std::mem::take(&mut self.visitors);
+        for (mut visitor, flags) in visitors.into_iter().zip(ready) {
+            let is_gone = flags.intersects(PollFlags::ERR | PollFlags::NVAL) || visitor.until() <= now;
+            let progress = if is_gone {
+                VisitorProgress::Goes
+            } else if flags.is_empty() {
+                VisitorProgress::Stays
+            } else {
+                visitor.on_ready()
+            };
+            self.on_progress(visitor, progress, now);
+        }
+        self.let_in(now);
+        self.take_page(now);
+        self.order_page();
+    }
+
+    /// Waits until a visitor, a newcomer or a page wants attention, or has waited for too long.
+    /// Gives what each visitor is ready for.
+    fn wait(&self) -> Vec<PollFlags> {
+        let now = clock::instant();
+        let ends = self.visitors.iter().map(Visitor::until).chain(self.deaf_until);
+        let left = ends.min().map(|at| at.since(now));
+        let timeout = left.map(|left| Timespec {
+            tv_sec: left.as_secs().try_into().unwrap_or(1),
+            // Rounded up: an end is over when this is.
+            tv_nsec: i64::from(left.subsec_nanos().min(998_999_999)) + 1_000_000,
+        });
+        let listens = if self.deaf_until.is_some() { PollFlags::empty() } else { PollFlags::IN };
+        let mut watched = vec![PollFd::new(&self.listener, listens), PollFd::new(&self.bell, PollFlags::IN)];
+        watched.extend(self.visitors.iter().map(|visitor| PollFd::new(&visitor.stream, visitor.interest())));
+        match poll(&mut watched, timeout.as_ref()) {
+            Ok(_) => watched[2..].iter().map(PollFd::revents).collect(),
+            Err(_) => vec![PollFlags::empty(); self.visitors.len()],
+        }
+    }
+
+    fn on_progress(&mut self, mut visitor: Visitor, progress: VisitorProgress, now: Instant) {
+        let answer = |status, line: Result<String, String>| {
+            let body = line.unwrap_or_else(|line| line);
+            (status, body + "\n")
+        };
+        let told = |line: Result<String, String>| {
+            answer(if line.is_ok() { "200 OK" } else { "503 Service Unavailable" }, line)
+        };
+        let said = |status, text: &str| answer(status, Ok(text.to_owned()));
+        let (status, body) = match progress {
+            VisitorProgress::Goes => return,
+            VisitorProgress::Stays => return self.visitors.push(visitor),
+            VisitorProgress::Asks(Wish::Numbers) => {
+                visitor.wait(now);
+                return self.visitors.push(visitor);
+            }
+            VisitorProgress::Asks(Wish::Liveness) => told(self.health.liveness(now)),
+            VisitorProgress::Asks(Wish::Readiness) => told(self.health.readiness(now)),
+            VisitorProgress::Asks(Wish::Elsewhere) => {
+                said("404 Not Found", "the numbers are at /metrics, the health at /healthz and /readyz")
+            }
+            VisitorProgress::Asks(Wish::NoPage) => {
+                said("405 Method Not Allowed", "GET is all that is answered here")
+            }
+        };
+        let answer = [head(status, body.len()), body.into_bytes()].concat();
+        if visitor.tell(answer, Arc::default(), now) == VisitorProgress::Stays {
+            self.visitors.push(visitor);
+        }
+    }
+
+    /// Lets in who waits at the door.
+    fn let_in(&mut self, now: Instant) {
+        while self.deaf_until.is_none() {
+            match self.listener.accept().and_then(|(stream, _)| Visitor::new(stream, now)) {
+                Ok(visitor) => {
+                    if self.visitors.len() >= MOST_VISITORS {
+                        self.send_one_away();
+                    }
+                    self.visitors.push(visitor);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) => {
+                    self.log.warn("server/metrics", format!("a connection could not be accepted: {error}"));
+                    // Out of descriptors, most likely: without a pause this would turn in circles.
+                    self.deaf_until = Some(now + PAUSE);
+                    self.send_one_away();
+                }
             }
         }
     }
-}
 
-fn answer(mut stream: TcpStream, metrics: &Metrics, health: &Health) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut head = Vec::new();
-    let mut buffer = [0; 1024];
-    for _ in 0..MAX_READS {
-        let count = stream.read(&mut buffer)?;
-        head.extend_from_slice(&buffer[..count]);
-        if count == 0 || head.windows(4).any(|end| end == b"\r\n\r\n") {
-            break;
+    /// Those come first in `visitors` who came first.
+    fn send_one_away(&mut self) {
+        let silent = self.visitors.iter().position(|visitor| !visitor.has_asked());
+        if !self.visitors.is_empty() {
+            drop(self.visitors.remove(silent.unwrap_or(0)));
         }
     }
-    let (status, body) = match request_line(&head) {
-        Some(("GET", "/metrics")) => ("200 OK", metrics.render()),
-        Some(("GET", "/healthz")) => told(health.liveness(crate::clock::instant())),
-        Some(("GET", "/readyz")) => told(health.readiness(crate::clock::instant())),
-        Some(("GET", _)) => {
-            ("404 Not Found", "the numbers are at /metrics, the health at /healthz and /readyz\n".to_owned())
+
+    /// Hands out a page that was made.
+    fn take_page(&mut self, now: Instant) {
+        let mut rings = [0; 8];
+        while (&self.bell).read(&mut rings).is_ok_and(|count| count > 0) {}
+        let Ok((order, page)) = self.made.try_recv() else { return };
+        self.is_ordered = false;
+        let page = Arc::new(page);
+        self.pages.push(Arc::downgrade(&page));
+        let head = head("200 OK", page.len());
+        self.visitors.retain_mut(|visitor| {
+            !visitor.waits_for(order)
+                || visitor.tell(head.clone(), Arc::clone(&page), now) == VisitorProgress::Stays
+        });
+    }
+
+    /// Orders numbers for those who wait for some, if there are not too many about.
+    fn order_page(&mut self) {
+        self.pages.retain(|page| page.strong_count() > 0);
+        let is_wanted = self.visitors.iter().any(Visitor::wants_an_order);
+        if self.is_ordered || !is_wanted || self.pages.len() >= MOST_PAGES {
+            return;
         }
-        _ => ("405 Method Not Allowed", "GET is all that is answered here\n".to_owned()),
-    };
+        if self.orders.try_send(self.order + 1).is_ok() {
+            self.order += 1;
+            self.is_ordered = true;
+            self.visitors.iter_mut().for_each(|visitor| visitor.on_order(self.order));
+        }
+    }
+}
+
+fn head(status: &str, len: usize) -> Vec<u8> {
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
+         Content-Length: {len}\r\nConnection: close\r\n\r\n"
     );
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(body.as_bytes())
-}
-
-fn told(state: Result<String, String>) -> (&'static str, String) {
-    match state {
-        Ok(line) => ("200 OK", line + "\n"),
-        Err(line) => ("503 Service Unavailable", line + "\n"),
-    }
-}
-
-/// Method and path, without the query.
-fn request_line(head: &[u8]) -> Option<(&str, &str)> {
-    let line = std::str::from_utf8(head.split(|&byte| byte == b'\r').next()?).ok()?;
-    let mut words = line.split(' ');
-    let (method, target) = (words.next()?, words.next()?);
-    Some((method, target.split('?').next()?))
+    head.into_bytes()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpStream;
+
     use super::*;
     use crate::metrics::Phase;
 
@@ -140,10 +288,42 @@ mod tests {
         health.enter(Phase::Ready);
         assert!(get("/readyz").starts_with("HTTP/1.1 200 OK\r\n"));
 
-        let _silent: Vec<TcpStream> =
-            (1..THREADS).map(|_| TcpStream::connect(address).expect("somebody listens")).collect();
-        assert!(get("/healthz").ends_with("\r\n\r\nalive\n"), "visitors who say nothing are not waited for");
         assert!(ask(address, "GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404 "));
         assert!(ask(address, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+    }
+    #[test]
+    fn no_visitor_waits_for_another() {
+        let metrics = Metrics::default();
+        let long: &str = "x".repeat(8 << 20).leak(); // more than sockets take from us
+        metrics.add(move |page| page.counter("answers_total", long, &[], 42));
+        let (log, _writer) = Log::start(Box::new(std::io::sink())).expect("a thread starts");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = serve(listener, &metrics, &Health::default(), &log).expect("threads start");
+        let connect = || TcpStream::connect(address).expect("somebody listens");
+        let healthz = || ask(address, "GET /healthz HTTP/1.1\r\n\r\n");
+        let is_there = |visitor: &mut TcpStream| {
+            visitor.set_nonblocking(true).expect("a socket");
+            visitor.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+        };
+
+        let mut silent: Vec<TcpStream> = (0..40).map(|_| connect()).collect();
+        assert!(healthz().ends_with("\r\n\r\nalive\n"));
+        assert!(is_there(&mut silent[0]), "it was answered before a silent one was let go");
+
+        // Asks for the numbers and does not read them: one more than may hold a page.
+        let slow: Vec<TcpStream> = (0..=MOST_PAGES)
+            .map(|_| {
+                let mut stream = connect();
+                stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("the request is short");
+                stream
+            })
+            .collect();
+        assert!(healthz().ends_with("\r\n\r\nalive\n"));
+        drop(slow);
+        assert!(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").ends_with("\nanswers_total 42\n"));
+
+        let mut many: Vec<TcpStream> = (0..2 * MOST_VISITORS).map(|_| connect()).collect();
+        assert!(healthz().ends_with("\r\n\r\nalive\n"));
+        assert!(!is_there(&mut many[0]), "there are so many at most");
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod kafka;
 mod page;
 mod recent;
 mod server;
+mod visitor;
 
 pub use health::{Health, Phase};
 pub use kafka::BrokerFigures;

@@ -1,0 +1,181 @@
+//! One visitor of the pages: what has been asked, and how much of the answer is sent.
+//!
+//! What always holds: nothing here waits; a visitor who takes longer than is meant for what is to
+//! be done is let go.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aplomb_model::Instant;
+use rustix::event::PollFlags;
+
+/// For how long a visitor may say nothing that is a request.
+const TO_ASK: Duration = Duration::from_secs(2);
+
+/// For how long a visitor waits for a page of numbers, and may take to read an answer.
+const TO_READ: Duration = Duration::from_secs(10);
+
+/// The most bytes of a request that are looked at.
+const MAX_HEAD: usize = 8192;
+
+/// One connection, from its first byte to the last of its answer.
+pub(super) struct Visitor {
+    pub(super) stream: TcpStream,
+    step: VisitorStep,
+    until: Instant,
+}
+
+enum VisitorStep {
+    Asking {
+        head: Vec<u8>,
+    },
+    /// For the numbers: those that are made under this order, once it is given.
+    Waiting {
+        order: Option<u64>,
+    },
+    /// A head, a page, and how much of both is sent.
+    Told {
+        head: Vec<u8>,
+        page: Arc<Vec<u8>>,
+        sent: usize,
+    },
+}
+
+/// What a visitor wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    Numbers,
+    Liveness,
+    Readiness,
+    Elsewhere,
+    NoPage,
+}
+
+/// What has become of a visitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum VisitorProgress {
+    Stays,
+    Asks(Wish),
+    Goes,
+}
+
+impl Visitor {
+    /// Comes in.
+    pub(super) fn new(stream: TcpStream, now: Instant) -> std::io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self { stream, step: VisitorStep::Asking { head: Vec::new() }, until: now + TO_ASK })
+    }
+
+    /// When the visitor has to go.
+    pub(super) fn until(&self) -> Instant {
+        self.until
+    }
+
+    pub(super) fn has_asked(&self) -> bool {
+        !matches!(self.step, VisitorStep::Asking { .. })
+    }
+
+    /// What to be woken for.
+    pub(super) fn interest(&self) -> PollFlags {
+        match self.step {
+            VisitorStep::Asking { .. } => PollFlags::IN,
+            VisitorStep::Waiting { .. } => PollFlags::empty(),
+            VisitorStep::Told { .. } => PollFlags::OUT,
+        }
+    }
+
+    /// Reads or writes what can be at once.
+    pub(super) fn on_ready(&mut self) -> VisitorProgress {
+        match &mut self.step {
+            VisitorStep::Asking { head } => read(&self.stream, head),
+            VisitorStep::Waiting { .. } => VisitorProgress::Goes, // woken without a wish: an error
+            VisitorStep::Told { head, page, sent } => write(&self.stream, head, page, sent),
+        }
+    }
+
+    /// The visitor is to get the numbers of the next order.
+    pub(super) fn wait(&mut self, now: Instant) {
+        self.step = VisitorStep::Waiting { order: None };
+        self.until = now + TO_READ;
+    }
+
+    /// Whether the visitor waits for an order to be given.
+    pub(super) fn wants_an_order(&self) -> bool {
+        matches!(self.step, VisitorStep::Waiting { order: None })
+    }
+
+    /// The order is given.
+    pub(super) fn on_order(&mut self, order: u64) {
+        if let VisitorStep::Waiting { order: none @ None } = &mut self.step {
+            *none = Some(order);
+        }
+    }
+
+    /// Whether the visitor waits for the numbers of this order.
+    pub(super) fn waits_for(&self, number: u64) -> bool {
+        matches!(self.step, VisitorStep::Waiting { order: Some(order) } if order == number)
+    }
+
+    /// Begins to answer.
+    pub(super) fn tell(&mut self, head: Vec<u8>, page: Arc<Vec<u8>>, now: Instant) -> VisitorProgress {
+        self.step = VisitorStep::Told { head, page, sent: 0 };
+        self.until = now + TO_READ;
+        self.on_ready()
+    }
+}
+
+fn read(mut stream: &TcpStream, head: &mut Vec<u8>) -> VisitorProgress {
+    let mut buffer = [0; 1024];
+    loop {
+        let count = match stream.read(&mut buffer) {
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return VisitorProgress::Stays,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(_) => return VisitorProgress::Goes,
+        };
+        head.extend_from_slice(&buffer[..count]);
+        let is_whole = head.windows(4).any(|end| end == b"\r\n\r\n");
+        if is_whole || count == 0 || head.len() >= MAX_HEAD {
+            return if head.is_empty() { VisitorProgress::Goes } else { VisitorProgress::Asks(wish(head)) };
+        }
+    }
+}
+
+fn write(mut stream: &TcpStream, head: &[u8], page: &[u8], sent: &mut usize) -> VisitorProgress {
+    loop {
+        let rest = match sent.checked_sub(head.len()) {
+            None => &head[*sent..],
+            Some(of_the_page) => &page[of_the_page..],
+        };
+        if rest.is_empty() {
+            return VisitorProgress::Goes;
+        }
+        match stream.write(rest) {
+            Ok(count) => *sent += count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return VisitorProgress::Stays,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            // A visitor who leaves early has lost nothing that we owe.
+            Err(_) => return VisitorProgress::Goes,
+        }
+    }
+}
+
+fn wish(head: &[u8]) -> Wish {
+    match request_line(head) {
+        Some(("GET", "/metrics")) => Wish::Numbers,
+        Some(("GET", "/healthz")) => Wish::Liveness,
+        Some(("GET", "/readyz")) => Wish::Readiness,
+        Some(("GET", _)) => Wish::Elsewhere,
+        _ => Wish::NoPage,
+    }
+}
+
+/// Method and path, without the query.
+fn request_line(head: &[u8]) -> Option<(&str, &str)> {
+    let line = std::str::from_utf8(head.split(|&byte| byte == b'\r').next()?).ok()?;
+    let mut words = line.split(' ');
+    let (method, target) = (words.next()?, words.next()?);
+    Some((method, target.split('?').next()?))
+}
