@@ -45,14 +45,22 @@ def test_one_log_directory_in_common(first, prepare, java, tmp_path):
 
 
 @pytest.mark.aplomb
-def test_the_same_tail(first, prepare, java, memory, tmp_path):
-    """A copy of the log directories leads to the same tail, in which the first broker's acknowledged records are."""
-    copies = [shutil.copytree(directory, tmp_path / f"copy{i}") for i, directory in enumerate(first.log_dirs)]
+def test_the_tail_of_the_original(first, prepare, java, memory, tmp_path):
+    """A copy of the log directories names the tail in which the first broker's acknowledged records are, and leaves it alone: while that broker
+    is at work, and when it was killed and only the tail has its last records."""
     [tail] = [path for path in memory.rglob("*") if path.is_file()]
-    second = prepare(log_dirs=copies, name="second")
-    assert str(tail) in refusal_of(second)
+
+    def copied(name):
+        copies = [shutil.copytree(directory, tmp_path / name / directory.name) for directory in first.log_dirs]
+        second = prepare(log_dirs=copies, name=f"broker of {name}").start()
+        assert f"{tail} is the tail of" in second.log_file.read_text()
+        return second
+
+    copied("the copy of a broker at work").kill()
     check_first(first, java)
     first.kill()
+    copied("the copy of a broker that was killed").stop()
+    assert tail.exists()
     first.start()
     assert [record["offset"] for record in java.consume(first, "mine", partition=0, offset="earliest", count=20)] == list(range(20))
 

@@ -67,6 +67,20 @@ pub enum MemoryError {
     },
 }
 
+/// What has become of the file of mapped memory, which others can reach by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileState {
+    /// A later process will find the memory by its name.
+    Whole,
+    /// The name is gone, or leads to another file.
+    Unnamed,
+    /// It was cut to this length. Touching what was behind ends the process.
+    Cut {
+        /// In bytes.
+        len: u64,
+    },
+}
+
 /// Mapped memory. It is unmapped, and the file unlocked, when this is dropped; the file stays until
 /// [`MappedFile::unlink`].
 #[derive(Debug)]
@@ -177,6 +191,26 @@ impl MappedFile {
             let limit = limit.map_or("unlimited".to_owned(), |limit| format!("{limit} bytes"));
             format!("mlock of {len} bytes: {error}; RLIMIT_MEMLOCK is {limit}")
         }))
+    }
+
+    /// Whether the file is as it was opened. Memory without a file is always whole.
+    ///
+    /// # Errors
+    /// The system's, where it does not say.
+    pub fn state(&self) -> io::Result<FileState> {
+        let Some((file, path)) = &self.file else { return Ok(FileState::Whole) };
+        let ours = uninterrupted(|| rustix::fs::fstat(file))?;
+        let named = match uninterrupted(|| rustix::fs::stat(path)) {
+            Ok(named) => Some((named.st_dev, named.st_ino)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let len = ours.st_size.unsigned_abs();
+        Ok(match named {
+            _ if len < self.len as u64 => FileState::Cut { len },
+            Some(named) if named == (ours.st_dev, ours.st_ino) => FileState::Whole,
+            Some(_) | None => FileState::Unnamed,
+        })
     }
 
     /// Removes the file's name; the memory stays until this value is dropped.
@@ -299,6 +333,26 @@ mod tests {
         second.unlink().expect("it is there");
         assert!(!path.exists());
         assert_eq!(&bytes(&mut second)[70_000..70_004], b"tail");
+    }
+
+    #[test]
+    fn what_becomes_of_the_file_is_seen() {
+        let directory = shm();
+        let path = directory.path().join("tail");
+        let state = |mapped: &MappedFile| mapped.state().expect("it can be looked at");
+        let mapped = MappedFile::open(&path, LEN).expect("there is room");
+        assert_eq!(state(&mapped), FileState::Whole);
+        std::fs::remove_file(&path).expect("it is there");
+        assert_eq!(state(&mapped), FileState::Unnamed);
+        std::fs::write(&path, b"another").expect("there is room");
+        assert_eq!(state(&mapped), FileState::Unnamed);
+        std::fs::remove_file(&path).expect("it is there");
+
+        let mapped = MappedFile::open(&path, LEN).expect("there is room");
+        let file = std::fs::OpenOptions::new().write(true).open(&path).expect("it is there");
+        file.set_len(LEN / 2).expect("it can be cut");
+        assert_eq!(state(&mapped), FileState::Cut { len: LEN / 2 });
+        assert_eq!(state(&MappedFile::anonymous(LEN).expect("there is room")), FileState::Whole);
     }
 
     #[test]

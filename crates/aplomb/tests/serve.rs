@@ -136,6 +136,85 @@ fn a_tail_moves_with_the_settings_and_is_given_back_after_a_clean_stop() {
 }
 
 #[test]
+fn a_metadata_log_that_is_in_another_directory_is_not_begun_anew() {
+    let place = tempfile::tempdir().expect("a directory for the test");
+    let memory = tempfile::tempdir_in("/dev/shm").expect("Linux has /dev/shm");
+    let here = format!("aplomb.tail.dir={}", memory.path().display());
+    let killed = Broker::start(place.path(), &[&here, "log.dirs=a,b"]);
+    killed.signal(Signal::KILL);
+    killed.end();
+    let refused = serve(place.path(), &[&here, "log.dirs=b,a"]).output().expect("the program starts");
+    let refusal = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{refusal}");
+    assert!(refusal.contains(" and has none, but there is a metadata log in "), "{refusal}");
+    assert!(refusal.contains("set metadata.log.dir="), "{refusal}");
+    let right = Broker::start(place.path(), &[&here, "log.dirs=a,b"]);
+    right.signal(Signal::TERM);
+    assert!(right.end().0);
+}
+
+#[test]
+fn a_copy_of_the_directories_has_a_tail_of_its_own() {
+    let place = tempfile::tempdir().expect("a directory for the test");
+    let memory = tempfile::tempdir_in("/dev/shm").expect("Linux has /dev/shm");
+    let tails = || std::fs::read_dir(memory.path()).expect("it is there").count();
+    let here = format!("aplomb.tail.dir={}", memory.path().display());
+    let original = Broker::start(place.path(), &[&here]);
+    let of_the_original = |what: &str| {
+        let copied = Command::new("cp").args(["-a", "aplomb-data", what]).current_dir(place.path()).status();
+        assert!(copied.expect("cp is there").success());
+    };
+
+    of_the_original("while-it-runs");
+    let copy = Broker::start(place.path(), &[&here, "log.dirs=while-it-runs"]);
+    assert!(copy.said.contains("aplomb-data, which this directory is a copy of"), "{}", copy.said);
+    assert_eq!(tails(), 2);
+    copy.signal(Signal::KILL);
+    copy.end();
+    assert_eq!(api_versions(original.address()), 0);
+
+    original.signal(Signal::KILL);
+    original.end();
+    of_the_original("after-it-was-killed");
+    let copy = Broker::start(place.path(), &[&here, "log.dirs=after-it-was-killed"]);
+    assert!(copy.said.contains("aplomb-data, which this directory is a copy of"), "{}", copy.said);
+    assert_eq!(tails(), 3);
+    copy.signal(Signal::TERM);
+    assert!(copy.end().0);
+    assert_eq!(tails(), 2, "the original's, and that of the copy that was killed");
+
+    let original = Broker::start(place.path(), &[&here]);
+    assert!(!original.said.contains("was not closed cleanly, and"), "{}", original.said);
+    assert_eq!(tails(), 2);
+    original.signal(Signal::TERM);
+    assert!(original.end().0);
+}
+
+#[test]
+fn a_start_says_so_when_the_tail_of_a_killed_broker_is_gone() {
+    let place = tempfile::tempdir().expect("a directory for the test");
+    let memory = tempfile::tempdir_in("/dev/shm").expect("Linux has /dev/shm");
+    let here = format!("aplomb.tail.dir={}", memory.path().display());
+    let empty = || {
+        for entry in std::fs::read_dir(memory.path()).expect("it is there") {
+            std::fs::remove_file(entry.expect("an entry").path()).expect("a file");
+        }
+    };
+    let killed = Broker::start(place.path(), &[&here]);
+    killed.signal(Signal::KILL);
+    killed.end();
+    empty();
+    let told = Broker::start(place.path(), &[&here]);
+    assert!(told.said.contains(" is gone, though the machine was not started anew"), "{}", told.said);
+    told.signal(Signal::TERM);
+    assert!(told.end().0);
+    let clean = Broker::start(place.path(), &[&here]);
+    assert!(!clean.said.contains(" is gone"), "{}", clean.said);
+    clean.signal(Signal::TERM);
+    assert!(clean.end().0);
+}
+
+#[test]
 fn the_numbers_of_disks_tail_and_guard_are_on_the_page() {
     let place = tempfile::tempdir().expect("a directory for the test");
     let broker = Broker::start(place.path(), &["aplomb.metrics.listener=127.0.0.1:0"]);

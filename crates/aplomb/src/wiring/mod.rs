@@ -17,13 +17,15 @@ mod limits;
 mod loading;
 mod network;
 mod observation;
+mod old_tails;
 mod process;
 mod signals;
 pub(crate) mod storage;
 mod tail;
+mod tail_home;
 mod tail_record;
+mod tail_watch;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +40,7 @@ use aplomb_broker::startup::{
 use aplomb_disk::EngineError;
 use aplomb_disk_api::DiskIndex;
 use aplomb_log::recovery::restore::Wanted;
-use aplomb_model::Instant;
+use aplomb_model::{Instant, Offset};
 use aplomb_server::guard::{Guard, GuardError, GuardMode};
 use aplomb_server::log::panic::abort_on_panic;
 use aplomb_server::log::{Log, LogWriter};
@@ -51,9 +53,9 @@ use self::disks::Disks;
 use self::loading::{LoadProgress, Loading};
 use self::network::{Bound, NetworkError};
 use self::observation::Watched;
-
+use self::old_tails::{Names, OldTails};
 use self::signals::EndSignals;
-use self::tail::{Names, OldTails, Tail, TailError};
+use self::tail::{Tail, TailError};
 use crate::config::Settings;
 use crate::heap::HeapError;
 
@@ -91,8 +93,7 @@ pub(crate) enum BrokerError {
 pub(crate) struct Broker {
     server: Server<Shard>,
     disks: Disks,
-    /// The file of the tail, if it has one.
-    tail: Option<PathBuf>,
+    tail: Arc<Tail>,
     /// Locked until the end.
     _directories: LogDirectories,
     signals: EndSignals,
@@ -158,6 +159,7 @@ impl Broker {
         let disks = Disks::start(&directories, storage, log)?;
         disks.watch(&directories, storage.stall_fence, log.clone())?;
         observation::observe(&metrics, watched(&directories, &disks, &tail));
+        tail_watch::watch(Arc::clone(&tail), &metrics, &health, log)?;
 
         let switchboard = Switchboard::new(ready.shards.len())?;
         let now = aplomb_server::clock::now();
@@ -208,7 +210,7 @@ impl Broker {
             log.info("wiring", format!("ready at {}: {what}", places.join(", ")));
         }
         let load = matches!(begun, LoadProgress::Left(_)).then_some(load);
-        Ok(Started { server, disks, tail: tail.path, directories, signals, health, load })
+        Ok(Started { server, disks, tail, directories, signals, health, load })
     }
 
     /// Serves until a signal ends it; then finishes what is under way.
@@ -248,9 +250,7 @@ impl Broker {
             self.log.warn("wiring", text);
         } else {
             // All of it is in the files; the memory is for others.
-            if let Some(path) = &self.tail {
-                let _ = std::fs::remove_file(path);
-            }
+            self.tail.remove();
             self.log.info("wiring", "stopped cleanly");
         }
         self.writer.close();
@@ -261,7 +261,7 @@ impl Broker {
 struct Started {
     server: Server<Shard>,
     disks: Disks,
-    tail: Option<PathBuf>,
+    tail: Arc<Tail>,
     directories: LogDirectories,
     signals: EndSignals,
     health: Health,
@@ -289,7 +289,7 @@ impl Load {
 /// What the shards begin with.
 struct Planned {
     ready: Ready,
-    tail: Tail,
+    tail: Arc<Tail>,
     /// The settings, with what was changed while earlier processes ran.
     config: Arc<BrokerConfig>,
     /// When the directories were begun to be looked through.
@@ -317,7 +317,17 @@ fn plan(
         Some(examined) if restored == 0 => examined.found,
         _ => MetadataFound::read(&metadata.directory, &directories.cluster_id, metadata.clean.is_some())?,
     };
-    let topics = &found.replay.image().topics;
+    let image = found.replay.image();
+    if image.provenance.end == Offset::ZERO {
+        old.refuse_without_metadata(&directories.directories[directories.metadata].path)?;
+    }
+    // Before it registers a broker has acknowledged nothing, and after a clean stop it is fenced.
+    if image.brokers.get(config.node_id).is_some_and(|broker| !broker.fenced) {
+        let unclean = surveyed.iter().filter(|surveyed| surveyed.clean.is_none());
+        let unclean: Vec<_> = unclean.map(|surveyed| surveyed.directory.id).collect();
+        old.tell_what_may_be_lost(&unclean, storage.flush_interval, log);
+    }
+    let topics = &image.topics;
     let names = |id| topics.by_id(id).map(|topic| topic.name.clone());
     restore_all(&old, directories, &names, log)?;
     let surveyed = remaining(surveyed, directories);
@@ -326,7 +336,8 @@ fn plan(
         log.error("wiring/directories", text);
     }
     directories.check_that_some_are_left(&storage.log_dirs)?;
-    let tail = old.renew(directories, storage, &names, log)?;
+    let room = old.make_room(directories, storage.tail_bytes.0, &names, log)?;
+    let tail = Arc::new(Tail::open(room, directories, storage, log)?);
 
     let config = in_force(config, found.replay.image(), log);
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -402,11 +413,12 @@ fn in_force(config: &Arc<BrokerConfig>, image: &MetadataImage, log: &Log) -> Arc
     }
 }
 
-/// The topics that the metadata log has, read once more.
-fn topics_of(directories: &LogDirectories, clean: bool) -> Result<Arc<Topics>, StartError> {
+/// The topics that the metadata log has, read once more, and whether it is empty.
+fn topics_of(directories: &LogDirectories, clean: bool) -> Result<(Arc<Topics>, bool), StartError> {
     let home = known(directories).swap_remove(directories.metadata);
     let found = MetadataFound::read(&home, &directories.cluster_id, clean)?;
-    Ok(found.replay.image().topics.clone())
+    let image = found.replay.image();
+    Ok((image.topics.clone(), image.provenance.end == Offset::ZERO))
 }
 
 /// The log directories as start-up knows them.

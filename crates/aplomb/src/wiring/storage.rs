@@ -14,7 +14,8 @@ use aplomb_model::BrokerId;
 use aplomb_server::log::Log;
 
 use super::directories::{Candidates, DirectoryError, LogDirectories, chance};
-use super::tail::{OldTails, TailError};
+use super::old_tails::OldTails;
+use super::tail::TailError;
 use super::tail_record;
 
 /// What stands in the way.
@@ -153,7 +154,10 @@ fn write_back(
 ) -> Result<u64, StorageError> {
     let old = OldTails::find(directories, &config.storage)?;
     let mut written = old.restore(&directories.directories[directories.metadata], &Wanted::Metadata, log)?;
-    let topics = super::topics_of(directories, clean).map_err(Refusal::from)?;
+    let (topics, is_empty) = super::topics_of(directories, clean).map_err(Refusal::from)?;
+    if is_empty {
+        old.refuse_without_metadata(&directories.directories[directories.metadata].path)?;
+    }
     let name = |id| topics.by_id(id).map(|topic| topic.name.clone());
     for directory in &directories.directories {
         written += old.restore(directory, &Wanted::Topics(&name), log)?;

@@ -1,0 +1,188 @@
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use aplomb_broker::config::{BrokerConfig, Properties};
+use aplomb_log::tail::{LogEnd, LogTail, TailBatch, open_shares};
+use aplomb_model::batch::{BatchBuilder, BatchHeader};
+use aplomb_model::{BrokerId, Offset, PartitionIndex, Timestamp};
+
+use super::super::directories::Candidates;
+use super::super::tail_home::Home;
+use super::*;
+
+const NODE: BrokerId = BrokerId(1);
+const ORDERS: TopicId = Uuid::from_u128(2 << 100);
+
+/// Log directories on the one hand, and memory on the other.
+struct Place {
+    disk: tempfile::TempDir,
+    memory: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let disk = tempfile::tempdir().expect("a directory for the test");
+        Self { disk, memory: tempfile::tempdir_in("/dev/shm").expect("Linux has /dev/shm") }
+    }
+
+    fn directories(&self, name: &str) -> LogDirectories {
+        let path = self.disk.path().join(name).display().to_string();
+        let candidates = Candidates::look(std::slice::from_ref(&path), &path, NODE);
+        candidates.and_then(|found| found.settle(NODE, None, &mut chance)).expect("they are ours")
+    }
+
+    fn copy(&self, from: &str, to: &str) {
+        let (from, to) = (self.disk.path().join(from), self.disk.path().join(to));
+        std::fs::create_dir(&to).expect("a directory");
+        for entry in std::fs::read_dir(from).expect("a directory") {
+            let entry = entry.expect("an entry");
+            std::fs::copy(entry.path(), to.join(entry.file_name())).expect("a copy");
+        }
+    }
+
+    fn storage(&self) -> StorageConfig {
+        let tail_dir = ("aplomb.tail.dir".to_owned(), self.memory.path().display().to_string());
+        let properties = Properties::from([tail_dir]);
+        BrokerConfig::from_properties(&properties).expect("the settings are right").0.storage
+    }
+
+    fn find(&self, directories: &LogDirectories) -> OldTails {
+        OldTails::find(directories, &self.storage()).expect("nothing is wrong with it")
+    }
+
+    /// A tail that has a record of `topic`, as the directories name it.
+    fn tail_of(&self, directories: &LogDirectories, topic: TopicId) -> PathBuf {
+        let path = self.memory.path().join("some.tail");
+        let mapped = Arc::new(MappedFile::open(&path, 1 << 20).expect("there is room"));
+        let memory = arena_memory(&mapped);
+        let shares = open_shares(memory, DEFAULT_CHUNK_SIZE, &directories.ids(), 1, None).expect("it fits");
+        let start = LogEnd { segment_base: Offset::ZERO, at: 0, offset: Offset::ZERO };
+        let mut tail = LogTail::new(Arc::clone(&shares[0]), topic, PartitionIndex(0), start);
+        let mut builder = BatchBuilder::new(Offset::ZERO);
+        builder.append(Timestamp(7), None, Some(b"a record"), &[]);
+        let bytes = builder.build();
+        let facts = TailBatch::of(&BatchHeader::parse(&bytes).expect("a batch"));
+        tail.push(0, &[&bytes], facts).expect("there is room");
+        self.name(directories, &path);
+        path
+    }
+
+    /// The directories say that their tail is there.
+    fn name(&self, directories: &LogDirectories, path: &Path) {
+        let [directory] = &directories.directories[..] else { panic!("one directory") };
+        let home = Home::of(&directory.path).expect("it is there");
+        let record = TailRecord { path: path.to_owned(), home: Some(home), boot: tail_home::boot() };
+        tail_record::write(&*directory.disk, Some(&record)).expect("it can be written");
+    }
+}
+
+/// What was logged.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn logged(work: impl FnOnce(&Log)) -> String {
+    let lines = Lines::default();
+    let (log, writer) = Log::start(Box::new(lines.clone())).expect("a thread starts");
+    work(&log);
+    writer.close();
+    let text = lines.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    String::from_utf8(text).expect("the log is text")
+}
+
+fn losses(old: &OldTails, unclean: &[DirectoryId]) -> String {
+    logged(|log| old.tell_what_may_be_lost(unclean, Duration::from_millis(1500), log))
+}
+
+#[test]
+fn records_of_topics_that_no_metadata_log_knows_are_not_given_up() {
+    let place = Place::new();
+    let directories = place.directories("a");
+    let path = place.tail_of(&directories, ORDERS);
+    let refused = place.find(&directories).refuse_without_metadata(Path::new("/a"));
+    let said = refused.expect_err("they would be taken for those of deleted topics").to_string();
+    assert!(said.starts_with(&format!("{} holds ", path.display())), "{said}");
+    assert!(said.contains("and /a has no metadata log that knows them: name the directory"), "{said}");
+
+    std::fs::remove_file(&path).expect("it is there");
+    place.tail_of(&directories, Uuid::ONE);
+    place.find(&directories).refuse_without_metadata(Path::new("/a")).expect("it has no topics");
+}
+
+#[test]
+fn a_copy_leaves_the_originals_tail_alone_and_has_its_own() {
+    let place = Place::new();
+    let original = place.directories("a");
+    let path = place.tail_of(&original, ORDERS);
+    place.copy("a", "b");
+    let copy = place.directories("b");
+    assert_eq!(copy.ids(), original.ids());
+
+    let found = place.find(&copy);
+    let said = losses(&found, &copy.ids());
+    assert!(said.contains("/b was not closed cleanly, and "), "{said}");
+    assert!(said.contains("/a, which this directory is a copy of"), "{said}");
+    let names = |topic| (topic == ORDERS).then(|| "orders".into());
+    let mut own = None;
+    logged(|log| own = found.make_room(&copy, 1 << 20, &names, log).ok());
+    let own = own.and_then(|room| room.place).expect("there is a place");
+    assert!(own != path && path.exists(), "{}", own.display());
+
+    let of_the_original = place.find(&original);
+    assert_eq!(losses(&of_the_original, &original.ids()), "");
+    let theirs = of_the_original.places.as_ref().and_then(|places| places.all().next());
+    assert_ne!(theirs, Some(own), "copies have names of their own");
+}
+
+#[test]
+fn what_directories_have_that_stand_elsewhere_is_written_and_kept() {
+    let place = Place::new();
+    let original = place.directories("a");
+    let path = place.tail_of(&original, ORDERS);
+    place.copy("a", "b");
+    drop(original);
+    std::fs::rename(place.disk.path().join("a"), place.disk.path().join("c")).expect("it is there");
+    let moved = place.directories("b");
+    let found = place.find(&moved);
+    let names = |topic| (topic == ORDERS).then(|| "orders".into());
+    let said = logged(|log| {
+        let bytes = found.restore(&moved.directories[0], &Wanted::Topics(&names), log);
+        assert!(bytes.expect("it can be written") > 0);
+        found.make_room(&moved, 1 << 20, &names, log).expect("there is room");
+    });
+    assert!(path.exists() && said.contains("some.tail is kept, and what it has is in the files"), "{said}");
+
+    let renamed = place.directories("c");
+    let found = place.find(&renamed);
+    logged(|log| drop(found.make_room(&renamed, 1 << 20, &names, log)));
+    assert!(!path.exists(), "of a directory that was renamed it is");
+}
+
+#[test]
+fn a_tail_that_is_gone_or_blank_is_told_after_an_unclean_stop_only() {
+    let place = Place::new();
+    let directories = place.directories("a");
+    let path = place.tail_of(&directories, ORDERS);
+    std::fs::remove_file(&path).expect("it is there");
+    let found = place.find(&directories);
+    let said = losses(&found, &directories.ids());
+    assert!(said.contains("some.tail is gone, though the machine was not started anew"), "{said}");
+    assert!(said.contains("in the last 1500 ms before the broker ended"), "{said}");
+    assert_eq!(losses(&found, &[]), "");
+
+    place.tail_of(&directories, ORDERS);
+    std::fs::write(&path, vec![0; 1 << 20]).expect("it can be overwritten");
+    let said = losses(&place.find(&directories), &directories.ids());
+    assert!(said.contains("some.tail is blank: it was overwritten"), "{said}");
+}
