@@ -11,7 +11,7 @@ use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset, PartitionIndex, Prod
 use bytes::Bytes;
 
 use crate::figures::PartitionFigures;
-use crate::ports::ShardId;
+use crate::ports::{ConnectionId, ShardId};
 
 /// A partition by its topic's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,11 +73,32 @@ pub enum Promise {
 /// A batch on its way to its partition.
 #[derive(Debug)]
 pub enum AppendCall {
-    /// The records field of a produce request: one batch, as the client sent it. The topic's
-    /// settings say what is promised.
-    Produced(Bytes),
+    /// A client's. The topic's settings say what is promised.
+    Produced(Produced),
     /// A whole batch that this broker made for a log of its own, with what is promised for it.
     Own(Bytes, Promise),
+}
+
+/// A batch of a produce request.
+#[derive(Clone, Debug)]
+pub struct Produced {
+    /// The records field: one batch, as the client sent it.
+    pub(crate) records: Bytes,
+    /// Batches of one connection keep their order, whatever it takes to validate them.
+    pub(crate) from: ConnectionId,
+    /// What validating it may cost.
+    pub(crate) allowance: Allowance,
+}
+
+/// What validating a batch may cost, in bytes that are decompressed (`partition/checks.rs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allowance {
+    /// As soon as it comes.
+    pub(crate) at_once: usize,
+    /// In turns, before batches that cost more.
+    pub(crate) near: usize,
+    /// In all. A batch that stands for more is refused.
+    pub(crate) in_all: usize,
 }
 
 /// A read for a consumer.

@@ -14,6 +14,7 @@ mod desk;
 mod fetch_sessions;
 pub mod figures;
 mod head;
+mod limits;
 mod line;
 pub mod metadata;
 mod operation;

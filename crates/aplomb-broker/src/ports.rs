@@ -173,9 +173,45 @@ pub struct Event {
     pub text: String,
 }
 
+/// How long a line of the log keeps others of its kind out.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// Keeps a kind of line that clients can cause as often as they like from filling the log.
+#[derive(Debug, Default)]
+pub struct Throttle {
+    next: Option<Instant>,
+    left_out: u64,
+}
+
+impl Throttle {
+    /// The line, if it is time for one, with how many were left out since the last.
+    pub fn admit(&mut self, now: Instant, text: String) -> Option<String> {
+        if self.next.is_some_and(|next| now < next) {
+            self.left_out += 1;
+            return None;
+        }
+        self.next = Some(now + PAUSE);
+        Some(match std::mem::take(&mut self.left_out) {
+            0 => text,
+            more => format!("{text} (and {more} times since the last such line)"),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kind_of_line_comes_now_and_then_and_says_what_was_left_out() {
+        let mut throttle = Throttle::default();
+        let at = |seconds| Instant::START + Duration::from_secs(seconds);
+        let mut admit = |seconds| throttle.admit(at(seconds), "full".to_owned());
+        assert_eq!(admit(1).as_deref(), Some("full"));
+        assert_eq!((admit(2), admit(10)), (None, None));
+        assert_eq!(admit(11).as_deref(), Some("full (and 2 times since the last such line)"));
+        assert_eq!(admit(30).as_deref(), Some("full"));
+    }
 
     #[test]
     fn a_client_of_a_plaintext_listener_is_the_user_that_java_calls_anonymous() {

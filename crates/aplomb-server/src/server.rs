@@ -22,7 +22,7 @@ use crate::loops::acceptor::{Acceptor, AcceptorParts};
 use crate::loops::{Core, Mail, Parts, ShardLoop, StopSignal};
 use crate::mail::{CAPACITY, Inbox, Mailbox, Outbox, Waker, mailbox};
 use crate::metrics::kafka::Kafka;
-use crate::metrics::{BrokerFigures, Health, Metrics, ServerFigures};
+use crate::metrics::{BrokerFigures, Health, Metrics, ServerFigures, limits};
 use crate::net::{Connections, FrameBudget, Listener, NetConfig};
 
 /// The shards' mailboxes, before there are shards.
@@ -239,11 +239,12 @@ impl<C: Core> Server<C> {
     /// Adds what can be seen of the server, and of the cores that it carries, to the metrics.
     pub fn observe(&self, metrics: &Metrics, health: &Health, broker: BrokerFigures) {
         health.watch(self.figures.loops.clone());
-        let figures = self.figures.clone();
+        let (figures, shards) = (self.figures.clone(), broker.shards.clone());
         let mut kafka =
             Kafka::new(broker, figures.loops.clone(), Arc::clone(&figures.connections), clock::instant());
         metrics.add(move |page| kafka.put_on(page, clock::instant()));
         metrics.add(move |page| figures.put_on(page));
+        metrics.add(move |page| limits::put_on(page, &shards));
     }
 }
 

@@ -12,8 +12,9 @@ use aplomb_protocol::hot::produce_request::{ProduceBody, ProducePartition};
 use aplomb_protocol::hot::produce_response::{ProduceResponseWriter, ProducedPartition};
 use aplomb_protocol::messages::produce_response::BatchIndexAndErrorMessage;
 use aplomb_protocol::{ApiKey, DecodeError, EncodeError};
+use bytes::Bytes;
 
-use crate::calls::{Answer, AppendCall, AppendRefusal, Appended, PartitionKey, Slot};
+use crate::calls::{Allowance, Answer, AppendCall, AppendRefusal, Appended, PartitionKey, Produced, Slot};
 use crate::controller::is_internal_topic;
 use crate::metadata::MetadataImage;
 use crate::operation::{
@@ -33,6 +34,13 @@ const ADMIN_CLIENT: &str = "__admin_client";
 const ZSTD_FROM: i16 = 7;
 /// Where a batch has the low byte of its attributes, whose low bits are the codec; 4 is zstd.
 const ATTRIBUTES_LOW: usize = 22;
+/// What all batches of a request together may cost when they come, in decompressed bytes.
+const AT_ONCE: usize = 1 << 20;
+/// A batch may cost so many times its size before it stands behind those that do not: as much as
+/// lz4 and snappy can stand for, and more than what honest clients send does.
+const RATIO: usize = 256;
+/// What the batches of a request may cost besides.
+const FEW: usize = 64 << 10;
 
 /// A produce request that waits for its partitions.
 #[derive(Debug)]
@@ -62,7 +70,9 @@ enum State {
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let body = ProduceBody::decode(asked.body, asked.to.version)?;
-    let image = asked.view.image();
+    let (image, limit) = (asked.view.image(), asked.view.config().network.decompressed.0);
+    let all = asked.request.frame.len();
+    let budget = Budget { limit: usize::try_from(limit).unwrap_or(usize::MAX), all };
     let mut op = ProduceOp {
         version: body.version,
         correlation_id: asked.to.correlation_id,
@@ -72,7 +82,9 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     };
     for partition in body.partitions() {
         let state = match check(&body, asked.client_id, image, &partition) {
-            Ok((key, call)) => {
+            Ok((key, records)) => {
+                let (from, allowance) = (asked.request.id.connection, budget.of(records.len()));
+                let call = AppendCall::Produced(Produced { records, from, allowance });
                 let slot = Slot::try_from(op.parts.len()).expect("a frame has fewer partitions than that");
                 asked.calls.push((slot, key, PartitionCall::append(call)));
                 op.outstanding += 1;
@@ -95,7 +107,7 @@ fn check(
     client_id: Option<&str>,
     image: &MetadataImage,
     partition: &ProducePartition<'_>,
-) -> Result<(PartitionKey, AppendCall), ErrorCode> {
+) -> Result<(PartitionKey, Bytes), ErrorCode> {
     if !matches!(body.acks, -1..=1) {
         return Err(ErrorCode::InvalidRequiredAcks);
     }
@@ -111,7 +123,7 @@ fn check(
     if is_zstd(&records) && body.version < ZSTD_FROM {
         return Err(ErrorCode::UnsupportedCompressionType);
     }
-    Ok((key, AppendCall::Produced(records)))
+    Ok((key, records))
 }
 
 impl Operation for ProduceOp {
@@ -213,4 +225,25 @@ fn late() -> AppendRefusal {
 
 fn is_zstd(records: &[u8]) -> bool {
     records.get(ATTRIBUTES_LOW).is_some_and(|attributes| attributes & 7 == 4)
+}
+
+/// What validating the batches of one request may cost, dealt out by their sizes.
+struct Budget {
+    /// `aplomb.produce.decompressed.max.bytes`
+    limit: usize,
+    /// The size of the request.
+    all: usize,
+}
+
+impl Budget {
+    fn of(&self, size: usize) -> Allowance {
+        let share = |of: usize| of as u128 * size as u128 / self.all.max(1) as u128;
+        let share = |of: usize| usize::try_from(share(of)).unwrap_or(usize::MAX);
+        let near = share(FEW).saturating_add(size.saturating_mul(RATIO));
+        Allowance {
+            at_once: near.min(share(AT_ONCE)),
+            near,
+            in_all: self.limit.min(share(self.limit).max(near)),
+        }
+    }
 }

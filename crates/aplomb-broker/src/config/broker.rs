@@ -60,6 +60,8 @@ pub struct NetworkConfig {
     /// The smaller of `aplomb.frames.max.bytes` and `queued.max.request.bytes`: requests in memory,
     /// all connections together.
     pub frames: ByteCount,
+    /// `aplomb.produce.decompressed.max.bytes`: what the batches of one request may stand for.
+    pub decompressed: ByteCount,
     /// `max.connections`
     pub max_connections: u32,
     /// `max.connections.per.ip`
@@ -277,6 +279,7 @@ impl NetworkConfig {
             backlog: reading.count("socket.listen.backlog.size"),
             max_request,
             frames: queued.map_or(frames, |queued| queued.min(frames)),
+            decompressed: reading.bytes("aplomb.produce.decompressed.max.bytes"),
             max_connections: reading.count("max.connections"),
             max_connections_per_ip: reading.count("max.connections.per.ip"),
             per_ip_overrides,

@@ -37,6 +37,9 @@ pub struct ShardFigures {
     parked_produces: AtomicU64,
     fetch_sessions: AtomicU64,
     evicted_sessions: AtomicU64,
+    decompressed: AtomicU64,
+    checking: AtomicU64,
+    too_much_decompressed: AtomicU64,
     loading: AtomicUsize,
     failure: OnceLock<String>,
 }
@@ -72,6 +75,9 @@ impl ShardFigures {
             parked_produces: AtomicU64::new(0),
             fetch_sessions: AtomicU64::new(0),
             evicted_sessions: AtomicU64::new(0),
+            decompressed: AtomicU64::new(0),
+            checking: AtomicU64::new(0),
+            too_much_decompressed: AtomicU64::new(0),
             loading: AtomicUsize::new(0),
             failure: OnceLock::new(),
         }
@@ -173,5 +179,34 @@ impl ShardFigures {
     pub(crate) fn set_fetch_sessions(&self, sessions: usize, evicted: u64) {
         self.fetch_sessions.store(sessions as u64, Ordering::Relaxed);
         self.evicted_sessions.store(evicted, Ordering::Relaxed);
+    }
+    /// Bytes that were decompressed to validate produced batches, since the start.
+    #[must_use]
+    pub fn decompressed(&self) -> u64 {
+        self.decompressed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_decompressed(&self, bytes: u64) {
+        self.decompressed.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Batches that are validated in turns.
+    #[must_use]
+    pub fn checking(&self) -> u64 {
+        self.checking.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_checking(&self, batches: usize) {
+        self.checking.store(batches as u64, Ordering::Relaxed);
+    }
+
+    /// Batches that were refused because they stand for too much, since the start.
+    #[must_use]
+    pub fn too_much_decompressed(&self) -> u64 {
+        self.too_much_decompressed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_too_much_decompressed(&self) {
+        self.too_much_decompressed.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -1,13 +1,10 @@
 //! Appending, and waiting: for memory, and where it was promised, for the disk.
 
 use aplomb_log::AppendError;
-use aplomb_model::batch::{
-    BatchHeader, HEADER_SIZE, ProduceRejection, TimestampType, Validated, validate_produced,
-};
+use aplomb_model::batch::{BatchHeader, HEADER_SIZE, ProduceRejection, TimestampType, Validated};
 use aplomb_model::{ErrorCode, Offset, Timestamp};
-use bytes::Bytes;
 
-use super::waiting::{WaitingForMemory, WaitingForSync};
+use super::waiting::{Batch, WaitingForMemory, WaitingForSync};
 use super::{Effects, Partition};
 use crate::calls::{Answer, AppendCall, AppendRefusal, Appended, Asker, PartitionKey, Promise};
 use crate::figures::Count;
@@ -31,7 +28,7 @@ struct Admitted {
 }
 
 impl Partition {
-    /// Appends a batch, or lets it wait for memory behind those that do.
+    /// Appends a batch, or lets it wait: to be validated, or for memory behind those that do.
     pub(crate) fn append(&mut self, asker: Asker, call: AppendCall, now: Now, fx: &mut Effects) {
         if matches!(call, AppendCall::Produced(_)) {
             self.figures.add(Count::ProduceRequests, 1);
@@ -41,11 +38,19 @@ impl Partition {
         if self.is_offline() {
             return fx.answer(asker, Answer::Append(Err(AppendRefusal::new(ErrorCode::KafkaStorageError))));
         }
-        let mut waiting = WaitingForMemory { call, checked: None };
+        match call {
+            AppendCall::Produced(produced) => self.check(asker, produced, now, fx),
+            AppendCall::Own(batch, promise) => self.admit(asker, Batch::Own(batch, promise), now, fx),
+        }
+    }
+
+    /// Appends a batch that is valid, or lets it wait for memory.
+    pub(super) fn admit(&mut self, asker: Asker, batch: Batch, now: Now, fx: &mut Effects) {
+        let waiting = WaitingForMemory { batch };
         if !self.memory_line.is_empty() {
             return self.memory_line.push(asker, waiting);
         }
-        if let Attempt::NoRoom = self.attempt(asker, &mut waiting, now, fx) {
+        if let Attempt::NoRoom = self.attempt(asker, &waiting.batch, now, fx) {
             self.memory_line.push(asker, waiting);
             fx.starved.push(self.key);
             // What fills the memory is what the disk does not have: ask it now and not at the end
@@ -56,8 +61,8 @@ impl Partition {
 
     /// Tries again what waits for memory. Whether some still does.
     pub(crate) fn retry_waiting(&mut self, now: Now, fx: &mut Effects) -> bool {
-        while let Some((asker, mut waiting)) = self.memory_line.pop() {
-            if let Attempt::NoRoom = self.attempt(asker, &mut waiting, now, fx) {
+        while let Some((asker, waiting)) = self.memory_line.pop() {
+            if let Attempt::NoRoom = self.attempt(asker, &waiting.batch, now, fx) {
                 self.memory_line.push_front(asker, waiting);
                 return true;
             }
@@ -65,19 +70,10 @@ impl Partition {
         false
     }
 
-    fn attempt(
-        &mut self,
-        asker: Asker,
-        waiting: &mut WaitingForMemory,
-        now: Now,
-        fx: &mut Effects,
-    ) -> Attempt {
-        let appended = match &waiting.call {
-            AppendCall::Produced(records) => {
-                let records = records.clone();
-                self.append_produced(&records, &mut waiting.checked, now)
-            }
-            AppendCall::Own(batch, _) => self.append_own(batch, now),
+    fn attempt(&mut self, asker: Asker, batch: &Batch, now: Now, fx: &mut Effects) -> Attempt {
+        let appended = match batch {
+            Batch::Produced(validated) => self.append_produced(validated, now),
+            Batch::Own(batch, _) => self.append_own(batch, now),
         };
         let admitted = match appended {
             Ok(admitted) => admitted,
@@ -100,11 +96,11 @@ impl Partition {
                 fx.woken.push(reader);
             }
         }
-        let (promise, by_the_clock) = match waiting.call {
-            AppendCall::Produced(_) => {
+        let (promise, by_the_clock) = match batch {
+            Batch::Produced(_) => {
                 (self.promise(), self.settings.rules.timestamp_type == TimestampType::LogAppendTime)
             }
-            AppendCall::Own(_, promise) => (promise, false),
+            Batch::Own(_, promise) => (*promise, false),
         };
         let answer = Appended {
             base: admitted.base,
@@ -121,51 +117,37 @@ impl Partition {
         Attempt::Over
     }
 
-    /// Validates and appends a produced batch. `Err(None)`: there is no memory.
+    /// Appends a produced batch. `Err(None)`: there is no memory.
     fn append_produced(
         &mut self,
-        records: &Bytes,
-        checked: &mut Option<Box<Validated>>,
+        batch: &Validated,
         now: Now,
     ) -> Result<Admitted, Option<Box<AppendRefusal>>> {
-        let batch = match checked.take() {
-            Some(batch) => batch,
-            None => match validate_produced(records, &self.settings.rules, now.wall) {
-                Ok(batch) => Box::new(batch),
-                Err(rejection) => {
-                    let refused = self.rejected(&rejection);
-                    self.count_refusal(refused.error, records.len());
-                    return Err(Some(Box::new(refused)));
-                }
-            },
-        };
+        let size = batch.append.size();
         if let Some(stamp) = batch.producer
             && self.late.is_ahead(stamp)
         {
-            self.count_refusal(ErrorCode::OutOfOrderSequenceNumber, records.len());
+            self.count_refusal(ErrorCode::OutOfOrderSequenceNumber, size);
             return Err(Some(Box::new(AppendRefusal {
                 message: Some("an earlier batch found no memory in time and has to come first".to_owned()),
                 ..AppendRefusal::new(ErrorCode::OutOfOrderSequenceNumber)
             })));
         }
-        let (bytes, count) = (batch.append.size() as u64, u64::from(batch.count));
+        let count = u64::from(batch.count);
         match self.log.append(batch.append.clone(), self.leader_epoch(), now.wall) {
             Ok(appended) => {
                 self.advance_high_watermark();
                 Ok(Admitted {
                     base: appended.base,
                     last: appended.last,
-                    bytes,
+                    bytes: size as u64,
                     records: count,
                     duplicate: appended.duplicate,
                 })
             }
-            Err(AppendError::TailFull { .. }) => {
-                *checked = Some(batch);
-                Err(None)
-            }
+            Err(AppendError::TailFull { .. }) => Err(None),
             Err(error) => {
-                self.count_refusal((&error).into(), records.len());
+                self.count_refusal((&error).into(), size);
                 Err(Some(Box::new(AppendRefusal {
                     message: Some(error.to_string()),
                     log_start: Some(self.log.start()),
@@ -215,7 +197,7 @@ impl Partition {
 
     /// Counts a batch of `bytes` bytes that is refused, where Apache Kafka would
     /// (`ReplicaManager#appendRecordsToLeader`).
-    fn count_refusal(&self, error: ErrorCode, bytes: usize) {
+    pub(super) fn count_refusal(&self, error: ErrorCode, bytes: usize) {
         match error {
             ErrorCode::MessageTooLarge | ErrorCode::RecordListTooLarge => {
                 self.figures.add(Count::BytesRejected, bytes as u64);
@@ -240,7 +222,7 @@ impl Partition {
         }
     }
 
-    fn rejected(&self, rejection: &ProduceRejection) -> AppendRefusal {
+    pub(super) fn rejected(&self, rejection: &ProduceRejection) -> AppendRefusal {
         let records = match rejection {
             ProduceRejection::Records(records) => records
                 .iter()

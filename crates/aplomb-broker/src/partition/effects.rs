@@ -5,6 +5,7 @@ use aplomb_log::cold::{ColdPlan, TimeLookup};
 use aplomb_model::Offset;
 
 use crate::calls::{Answer, Asker, FindOffset, PartitionKey, ReadCall};
+use crate::limits::LimitHit;
 
 /// Collected while partitions are called, then carried out by the shard.
 #[derive(Debug, Default)]
@@ -27,6 +28,12 @@ pub(crate) struct Effects {
     pub(crate) damaged: Vec<(PartitionKey, Offset, u64)>,
     /// Partitions whose log start offset was moved by a client.
     pub(crate) trimmed: Vec<PartitionKey>,
+    /// Batches that are validated in turns.
+    pub(crate) checking: Vec<(PartitionKey, Asker)>,
+    /// Bytes that were decompressed to validate batches.
+    pub(crate) decompressed: u64,
+    /// Bounds that clients have met.
+    pub(crate) limits: Vec<LimitHit>,
 }
 
 impl Effects {
@@ -35,7 +42,8 @@ impl Effects {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { answers, woken, starved, dirty, appended, hurried, cold, damaged, trimmed } = self;
+        let Self { answers, woken, starved, dirty, appended, hurried, cold, damaged, trimmed, .. } = self;
+        let Self { checking, decompressed, limits, .. } = self;
         answers.is_empty()
             && woken.is_empty()
             && starved.is_empty()
@@ -45,6 +53,9 @@ impl Effects {
             && cold.is_empty()
             && damaged.is_empty()
             && trimmed.is_empty()
+            && checking.is_empty()
+            && *decompressed == 0
+            && limits.is_empty()
     }
 }
 

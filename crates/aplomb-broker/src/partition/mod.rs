@@ -2,13 +2,14 @@
 //!
 //! What always holds:
 //! - batches are appended in the order in which they arrived, also when some had to wait for
-//!   memory;
+//!   memory; only those that take long to validate are passed, by those of other connections;
 //! - an append is answered once, and not before what was promised for it has happened;
-//! - who waits stands in one of three lists, by what is waited for (memory, durability, more to
-//!   read), and is taken out of it by its [`Asker`] when it waits no longer;
+//! - who waits stands in one of four lists, by what is waited for (validation, memory, durability,
+//!   more to read), and is taken out of it by its [`Asker`] when it waits no longer;
 //! - a partition that is offline has nobody waiting.
 
 mod append;
+mod checks;
 mod effects;
 mod late;
 mod read;
@@ -24,17 +25,18 @@ use aplomb_log::Retention;
 use aplomb_log::future::FutureLog;
 use aplomb_log::tail::TailShare;
 use aplomb_log::{CheckpointPart, Log};
-use aplomb_model::batch::BatchHeader;
+use aplomb_model::batch::{BatchHeader, ProducerStamp};
 use aplomb_model::{ErrorCode, LeaderEpoch, Offset, Timestamp, TopicPartition};
 use bytes::Bytes;
 
+use self::checks::Checks;
 pub(crate) use self::effects::{ColdKind, ColdWish, Effects};
 use self::late::LateProducers;
 use self::readers::Readers;
 pub(crate) use self::settings::PartitionSettings;
 pub(crate) use self::table::Partitions;
-use self::waiting::{WaitingForMemory, WaitingForSync};
-use crate::calls::{Answer, AppendCall, AppendRefusal, Asker, PartitionKey};
+use self::waiting::{Batch, WaitingForMemory, WaitingForSync};
+use crate::calls::{Answer, AppendRefusal, Asker, PartitionKey};
 use crate::figures::{Count, LogExtent, PartitionFigures};
 use crate::line::Line;
 
@@ -65,6 +67,7 @@ pub(crate) struct Partition {
     dirty: bool,
     /// Up to where a sync was asked for because acknowledgements wait for it.
     hurried_end: Offset,
+    checks: Checks,
     memory_line: Line<WaitingForMemory>,
     sync_line: Line<WaitingForSync>,
     late: LateProducers,
@@ -107,6 +110,7 @@ impl Partition {
             held: false,
             dirty: false,
             hurried_end,
+            checks: Checks::default(),
             memory_line: Line::default(),
             sync_line: Line::default(),
             late: LateProducers::default(),
@@ -217,22 +221,23 @@ impl Partition {
     /// An asker waits no longer: it was answered, or it has gone. A batch that was not appended
     /// yet never will be.
     pub(crate) fn cancel(&mut self, asker: Asker) {
-        if let Some(waiting) = self.memory_line.cancel(asker) {
-            self.note_late(&waiting);
+        if let Some(produced) = self.checks.remove(asker) {
+            // A batch that is none would have been refused when its turn had come.
+            self.note_late(BatchHeader::parse(&produced.records).ok().and_then(|header| header.producer()));
+        }
+        if let Some(WaitingForMemory { batch: Batch::Produced(batch), .. }) = self.memory_line.cancel(asker) {
+            self.note_late(batch.producer);
         }
         self.sync_line.cancel(asker);
         self.readers.cancel(asker);
     }
 
-    /// A batch waited for memory, and its producer waits no longer.
-    fn note_late(&mut self, waiting: &WaitingForMemory) {
-        let AppendCall::Produced(records) = &waiting.call else { return };
+    /// A batch waited to be appended, and its producer waits no longer.
+    fn note_late(&mut self, producer: Option<ProducerStamp>) {
         self.figures.add(Count::FailedProduceRequests, 1);
-        // A batch that is none would have been refused when its turn had come.
-        let Some(stamp) = BatchHeader::parse(records).ok().and_then(|header| header.producer()) else {
-            return;
-        };
-        if self.log.producers().producer(stamp.id).is_none() {
+        if let Some(stamp) = producer
+            && self.log.producers().producer(stamp.id).is_none()
+        {
             self.late.note(stamp);
         }
     }
@@ -263,6 +268,7 @@ impl Partition {
         self.figures.set_offline();
         self.log.doubt();
         self.refuse_all(ErrorCode::KafkaStorageError, fx);
+        assert!(self.checks.is_empty(), "nobody waits offline");
         assert!(self.memory_line.is_empty() && self.sync_line.is_empty(), "nobody waits offline");
     }
 
@@ -278,6 +284,9 @@ impl Partition {
     }
 
     fn refuse_all(&mut self, error: ErrorCode, fx: &mut Effects) {
+        while let Some(asker) = self.checks.pop() {
+            fx.answer(asker, Answer::Append(Err(AppendRefusal::new(error))));
+        }
         while let Some((asker, _)) = self.memory_line.pop() {
             fx.answer(asker, Answer::Append(Err(AppendRefusal::new(error))));
         }

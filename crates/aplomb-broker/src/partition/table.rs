@@ -1,24 +1,30 @@
 //! The partitions of a shard.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
 use aplomb_disk_api::DiskIndex;
 use aplomb_model::Instant;
 
+use super::checks::{Lane, SLICE, Sliced};
 use super::{Effects, Partition};
-use crate::calls::PartitionKey;
+use crate::calls::{Asker, PartitionKey};
 use crate::ports::Now;
 
 /// How soon appends that wait for memory are tried again.
 const RETRY: Duration = Duration::from_millis(2);
 
-/// All partitions of a shard, and which of them have appends that wait for memory.
+/// All partitions of a shard, and which of them have appends that wait for memory, or are validated
+/// in turns.
 #[derive(Debug, Default)]
 pub(crate) struct Partitions {
     by_key: HashMap<PartitionKey, Partition>,
     starved: BTreeSet<PartitionKey>,
     retry_at: Option<Instant>,
+    /// Batches that are validated in turns. Some may wait no longer.
+    near: VecDeque<(PartitionKey, Asker)>,
+    far: VecDeque<(PartitionKey, Asker)>,
+    check_at: Option<Instant>,
 }
 
 impl Partitions {
@@ -71,9 +77,47 @@ impl Partitions {
         self.retry_at.get_or_insert(now + RETRY);
     }
 
-    /// When [`Self::retry_starved`] has something to do.
+    /// A batch of a partition is validated in turns.
+    pub(crate) fn on_checking(&mut self, key: PartitionKey, asker: Asker, now: Instant) {
+        self.near.push_back((key, asker));
+        self.check_at.get_or_insert(now);
+    }
+
+    /// How many batches are validated in turns.
+    pub(crate) fn checking(&self) -> usize {
+        self.near.len() + self.far.len()
+    }
+
+    /// When [`Self::retry_starved`] or [`Self::check_on`] has something to do.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
-        self.retry_at
+        self.retry_at.into_iter().chain(self.check_at).min()
+    }
+
+    /// Goes on with what is validated in turns: a slice for each lane.
+    pub(crate) fn check_on(&mut self, now: Now, fx: &mut Effects) {
+        if self.check_at.take_if(|at| *at <= now.instant).is_none() {
+            return;
+        }
+        for lane in [Lane::Near, Lane::Far] {
+            self.check_lane(lane, now, fx);
+        }
+        if self.checking() > 0 {
+            self.check_at = Some(now.instant);
+        }
+    }
+
+    fn check_lane(&mut self, lane: Lane, now: Now, fx: &mut Effects) {
+        let mut slice = SLICE;
+        while slice > 0 {
+            let line = if lane == Lane::Near { &mut self.near } else { &mut self.far };
+            let Some((key, asker)) = line.pop_front() else { return };
+            let Some(partition) = self.by_key.get_mut(&key) else { continue };
+            match partition.check_on(asker, &mut slice, lane, now, fx) {
+                Sliced::Over => {}
+                Sliced::Paused => return line.push_front((key, asker)),
+                Sliced::Far => self.far.push_back((key, asker)),
+            }
+        }
     }
 
     /// Tries again what waits for memory, if its time has come. Whether some of it waits for memory

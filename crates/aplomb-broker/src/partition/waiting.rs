@@ -2,15 +2,23 @@
 
 use aplomb_model::Offset;
 use aplomb_model::batch::Validated;
+use bytes::Bytes;
 
-use crate::calls::{AppendCall, Appended};
+use crate::calls::{Appended, Promise};
+
+/// A batch that may be appended.
+#[derive(Debug)]
+pub(super) enum Batch {
+    /// A client's.
+    Produced(Box<Validated>),
+    /// This broker's own, with what is promised for it.
+    Own(Bytes, Promise),
+}
 
 /// An append that found no memory.
 #[derive(Debug)]
 pub(super) struct WaitingForMemory {
-    pub(super) call: AppendCall,
-    /// What validation made of a produced batch, once its turn came.
-    pub(super) checked: Option<Box<Validated>>,
+    pub(super) batch: Batch,
 }
 
 /// An append that is answered when the disk has it.

@@ -32,6 +32,7 @@ use crate::config::NetworkConfig;
 use crate::desk::{Desk, DeskEffect, Surroundings};
 use crate::figures::{Notes, ShardFigures};
 use crate::head::{Head, HeadEffect, HeadMessage};
+use crate::limits::Limits;
 use crate::metadata::{Delta, MetadataImage};
 use crate::operation::{PartitionCall, Place};
 use crate::partition::{Effects, Partitions};
@@ -51,6 +52,7 @@ pub struct Shard {
     stop: Stop,
     figures: Arc<ShardFigures>,
     notes: Notes,
+    limits: Limits,
     fx: Effects,
     post: Post,
 }
@@ -134,6 +136,7 @@ impl Shard {
     /// That time has come.
     pub fn on_wake(&mut self, now: Now) {
         self.desk.on_wake(&self.storage, now);
+        self.partitions.check_on(now, &mut self.fx);
         if self.partitions.retry_starved(now, &mut self.fx) {
             for other in self.view.others() {
                 self.post.send(other, ShardMessage::Storage(StorageMessage::GiveBack));
@@ -184,6 +187,7 @@ impl Shard {
         }
         self.post.hand_over(out);
         self.desk.show(&self.figures);
+        self.figures.set_checking(self.partitions.checking());
         self.notes.hand_over(&self.figures);
     }
 
@@ -303,6 +307,14 @@ impl Shard {
             if let Some(partition) = self.partitions.get(key) {
                 self.storage.on_trimmed(partition);
             }
+        }
+        for (key, asker) in fx.checking.drain(..) {
+            self.partitions.on_checking(key, asker, now.instant);
+        }
+        self.figures.count_decompressed(std::mem::take(&mut fx.decompressed));
+        for hit in fx.limits.drain(..) {
+            let line = self.limits.on_hit(hit, &self.figures, now.instant);
+            line.into_iter().for_each(|event| self.post.push(Output::Event(event)));
         }
         for (asker, answer) in fx.answers.drain(..) {
             self.answer(asker, answer);

@@ -16,6 +16,7 @@ use crate::desk::Desk;
 use crate::fetch_sessions::FetchSessions;
 use crate::figures::{Notes, ShardFigures};
 use crate::head::{ControllerSeed, Head};
+use crate::limits::Limits;
 use crate::metadata::MetadataImage;
 use crate::partition::{Effects, Partition, PartitionSettings, Partitions};
 use crate::ports::{Now, ShardId};
@@ -138,6 +139,7 @@ impl Shard {
             stop: Stop::new(),
             figures,
             notes,
+            limits: Limits::default(),
             fx,
             post: Post::new(seed.me),
             view,

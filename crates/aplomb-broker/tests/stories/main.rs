@@ -6,6 +6,7 @@ mod support;
 mod admin;
 mod anything;
 mod appends;
+mod bounds;
 mod cold;
 mod decisions;
 mod desk;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_broker::figures::PartitionFigures;
+use aplomb_broker::figures::{PartitionFigures, ShardFigures};
 use aplomb_disk_api::sim::SimDisk;
 use aplomb_model::ErrorCode;
 
@@ -124,6 +124,11 @@ impl Broker {
     /// Whether a line of the log has these words.
     pub(crate) fn logs(&self, words: &str) -> bool {
         self.world.borrow().events.iter().any(|event| event.text.contains(words))
+    }
+
+    /// A number of all shards together.
+    pub(crate) fn total(&self, number: fn(&ShardFigures) -> u64) -> u64 {
+        self.world.borrow().figures().iter().map(|figures| number(figures)).sum()
     }
 
     /// The figures of a partition that has come since this was asked last.

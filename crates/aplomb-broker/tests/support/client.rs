@@ -59,6 +59,14 @@ pub(crate) struct Client {
 impl Client {
     /// Sends a request, whatever becomes of it.
     pub(crate) fn send<A: Ask>(&self, ask: A) -> Asked<A> {
+        let asked = self.send_along(ask);
+        self.world.borrow_mut().settle();
+        asked
+    }
+
+    /// Sends a request that arrives together with the next ones: it has had the turn that it came in
+    /// when they do, and no other.
+    pub(crate) fn send_along<A: Ask>(&self, ask: A) -> Asked<A> {
         let mut writer = Writer::new();
         let api = A::Request::KEY;
         let header = RequestHeader {
@@ -76,6 +84,7 @@ impl Client {
     /// Sends the bytes of a frame.
     pub(crate) fn send_raw(&self, frame: &[u8]) -> Asked<Raw> {
         let id = self.world.borrow_mut().send(self.connection, Bytes::copy_from_slice(frame));
+        self.world.borrow_mut().settle();
         Asked { world: self.world.clone(), id, asked: PhantomData }
     }
 

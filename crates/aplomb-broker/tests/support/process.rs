@@ -8,7 +8,7 @@ use std::time::Duration;
 use aplomb_broker::Shard;
 use aplomb_broker::config::{BrokerConfig, Properties, SecurityProtocol};
 use aplomb_broker::controller::Node;
-use aplomb_broker::figures::PartitionFigures;
+use aplomb_broker::figures::{PartitionFigures, ShardFigures};
 use aplomb_broker::metadata::Endpoint;
 use aplomb_broker::ports::{ConnectionId, Event, Now, Reply, Request, RequestId, Session, ShardId};
 use aplomb_broker::startup::{Directory, MetadataFound, StartInput, Surveyed, plan, survey};
@@ -175,6 +175,11 @@ impl Process {
     pub(super) fn take_newcomers(&self) -> Vec<Arc<PartitionFigures>> {
         let of = |shard: &Shard| shard.figures().take_newcomers().partitions;
         self.shards.iter().flat_map(of).collect()
+    }
+
+    /// What can be seen of the shards.
+    pub(super) fn figures(&self) -> Vec<Arc<ShardFigures>> {
+        self.shards.iter().map(Shard::figures).collect()
     }
 
     /// Whether all partitions are loaded, or are offline.

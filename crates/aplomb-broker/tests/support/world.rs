@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aplomb_broker::config::Properties;
-use aplomb_broker::figures::PartitionFigures;
+use aplomb_broker::figures::{PartitionFigures, ShardFigures};
 use aplomb_broker::ports::{ConnectionId, Event, Now, Reply, RequestId, ShardId};
 use aplomb_disk_api::DiskIndex;
 use aplomb_disk_api::sim::{SimDisk, SimOptions};
@@ -109,6 +109,11 @@ impl World {
         Ok(())
     }
 
+    /// What can be seen of the shards.
+    pub(super) fn figures(&self) -> Vec<Arc<ShardFigures>> {
+        self.process.as_ref().expect("the broker is up").figures()
+    }
+
     /// The figures of partitions that have come since this was asked last.
     pub(super) fn take_newcomers(&self) -> Vec<Arc<PartitionFigures>> {
         self.process.as_ref().expect("the broker is up").take_newcomers()
@@ -158,7 +163,6 @@ impl World {
         let id = RequestId { connection, sequence: self.requests };
         self.requests += 1;
         self.running().on_frame(id, frame, now);
-        self.settle();
         id
     }
 

@@ -21,6 +21,7 @@ mod records;
 mod rejection;
 mod skim;
 mod validate;
+mod validation;
 mod varint;
 
 pub use batches::{BatchView, Batches, ScanEnd, Stop};
@@ -36,4 +37,5 @@ pub use header::{
 };
 pub use records::{Header, HeaderIter, Headers, RecordIter, RecordRef};
 pub use rejection::{ProduceRejection, RecordFault, RecordRejection};
-pub use validate::{AppendBytes, CompressionRule, ProduceRules, Validated, validate_produced};
+pub use validate::{AppendBytes, CompressionRule, ProduceRules, Validated};
+pub use validation::{Validation, validate_produced};

@@ -34,6 +34,14 @@ pub enum ProduceRejection {
         /// The header's last offset delta.
         last_offset_delta: u32,
     },
+    /// The offset deltas of a compressed batch's records are not 0, 1, 2 ...
+    #[error("record {index} of a compressed batch has offset delta {delta}")]
+    Offset {
+        /// Which record of the batch, from 0.
+        index: u32,
+        /// What it says.
+        delta: i32,
+    },
     /// Control records are for brokers to write.
     #[error("clients are not allowed to write control records")]
     ControlBatch,
@@ -88,6 +96,7 @@ impl ProduceRejection {
             | Self::BaseOffset
             | Self::BatchTooLarge { .. }
             | Self::Count { .. }
+            | Self::Offset { .. }
             | Self::ControlBatch
             | Self::Sequence(_)
             | Self::TransactionOfNobody
@@ -104,6 +113,7 @@ impl From<&ProduceRejection> for ErrorCode {
             ProduceRejection::MoreThanOneBatch
             | ProduceRejection::BaseOffset
             | ProduceRejection::Count { .. }
+            | ProduceRejection::Offset { .. }
             | ProduceRejection::ControlBatch
             | ProduceRejection::Sequence(_)
             | ProduceRejection::TransactionOfNobody => Self::InvalidRecord,

@@ -2,7 +2,7 @@
 
 use aplomb_model::batch::{
     BatchBuilder, Codec, Compression, CompressionRule, ProduceRejection, ProduceRules, ProducerStamp,
-    RecordFault, TimestampType, Validated, validate_produced,
+    RecordFault, TimestampType, Validated, Validation, validate_produced,
 };
 use aplomb_model::{ErrorCode, Offset, ProducerEpoch, ProducerId, Timestamp};
 use bytes::Bytes;
@@ -95,23 +95,117 @@ fn a_topic_with_a_codec_of_its_own_recompresses() {
     }
 }
 
+/// A batch whose second record has the offset of its first.
+fn with_a_gap(codec: Codec) -> Bytes {
+    let mut builder = BatchBuilder::new(Offset::ZERO).compression(codec);
+    for delta in [0, 0, 2] {
+        builder.append_at(delta, NOW, Some(b"k"), Some(b"v"), std::iter::empty());
+    }
+    builder.build()
+}
+
 #[test]
-fn offsets_with_gaps_are_renumbered() {
-    for codec in Codec::ALL {
-        let mut builder = BatchBuilder::new(Offset::ZERO).compression(codec);
-        for delta in [0, 0, 2] {
-            builder.append_at(delta, NOW, Some(b"k"), Some(b"v"), std::iter::empty());
-        }
-        let valid = accept(&builder.build(), &ProduceRules::default());
+fn offsets_with_gaps_are_renumbered_where_that_is_a_copy() {
+    let rules = ProduceRules::default();
+    let lz4 = CompressionRule::Recompress(Compression::from(Codec::Lz4));
+    for rules in [rules, ProduceRules { compression: lz4, ..rules }] {
+        let valid = accept(&with_a_gap(Codec::None), &rules);
         assert!(valid.rebuilt);
         assert_eq!(valid.append.header.last_offset_delta(), 2);
+        let codec = valid.append.header.codec().expect("a codec");
+        assert_eq!(valid.append.header.check_crc(&valid.append.records), Ok(()));
         let plain =
             aplomb_model::batch::decompress(codec, &valid.append.records, 1000).expect("it decompresses");
         let deltas: Vec<i32> = aplomb_model::batch::RecordIter::new(&plain, 3)
             .map(|record| record.expect("whole").offset_delta)
             .collect();
-        assert_eq!(deltas, [0, 1, 2]);
+        assert_eq!(deltas, [0, 1, 2], "{codec}");
     }
+}
+
+#[test]
+fn a_compressed_batch_with_gaps_is_refused_at_the_first() {
+    for codec in Codec::ALL.into_iter().filter(|codec| *codec != Codec::None) {
+        let rejection = validate_produced(&with_a_gap(codec), &ProduceRules::default(), NOW);
+        let rejection = rejection.expect_err("Apache Kafka fails at it");
+        assert_eq!(rejection, ProduceRejection::Offset { index: 1, delta: 0 }, "{codec}");
+        assert_eq!(ErrorCode::from(&rejection), ErrorCode::InvalidRecord);
+    }
+}
+
+/// Millions of records that all have the offset of the first, in a few kilobytes.
+fn bomb() -> Bytes {
+    let mut builder = BatchBuilder::new(Offset::ZERO).compression(Codec::Zstd);
+    for _ in 0..2_000_000 {
+        builder.append_at(0, NOW, None, None, std::iter::empty());
+    }
+    let count = 2_000_000_i32;
+    let batch = builder.build();
+    with(&with(&batch, 57, &count.to_be_bytes()), 23, &(count - 1).to_be_bytes())
+}
+
+#[test]
+fn a_bomb_is_refused_before_it_goes_off() {
+    let bomb = bomb();
+    assert!(bomb.len() < 20_000, "{}", bomb.len());
+    let mut validation = Validation::new(&bomb, &ProduceRules::default(), NOW).expect("its header is good");
+    let rejection = validation.work(usize::MAX).expect_err("offsets do not follow");
+    assert_eq!(rejection, ProduceRejection::Offset { index: 1, delta: 0 });
+    assert!(validation.cost() <= 128 * 1024, "{} bytes were decompressed", validation.cost());
+}
+
+#[test]
+fn a_turn_of_validation_costs_no_more_than_it_was_given() {
+    let zeros = |codec| {
+        let mut builder = BatchBuilder::new(Offset::ZERO).compression(codec);
+        (0..3).for_each(|_| {
+            builder.append(NOW, None, Some(&[0; 1_000_000]), &[]);
+        });
+        builder.build()
+    };
+    let unpack = CompressionRule::Recompress(Compression::from(Codec::Gzip));
+    for codec in Codec::ALL {
+        for compression in [CompressionRule::KeepProducers, unpack] {
+            let rules = ProduceRules { compression, max_message_bytes: 4_000_000, ..ProduceRules::default() };
+            let batch = zeros(codec);
+            let at_once = accept(&batch, &rules);
+            let mut validation = Validation::new(&batch, &rules, NOW).expect("its header is good");
+            let in_turns = loop {
+                let (before, turn) = (validation.cost(), validation.least_step().max(100_000));
+                let validated = validation.work(turn).expect("a good batch");
+                assert!(validation.cost() - before <= turn + 512, "{codec}");
+                if let Some(validated) = validated {
+                    break validated;
+                }
+            };
+            assert_eq!(in_turns.append.header.as_bytes(), at_once.append.header.as_bytes(), "{codec}");
+            assert!(in_turns.append.records == at_once.append.records, "{codec}");
+        }
+    }
+}
+
+#[test]
+fn a_batch_that_grows_beyond_its_topics_limit_is_not_recompressed_to_the_end() {
+    let mut builder = BatchBuilder::new(Offset::ZERO).compression(Codec::Zstd);
+    let mut noise = 1_u32;
+    let value: Vec<u8> = (0..400_000)
+        .map(|_| {
+            noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (noise >> 24) as u8
+        })
+        .collect();
+    (0..50).for_each(|_| {
+        builder.append(NOW, None, Some(&value), &[]);
+    });
+    let batch = builder.build();
+    assert!(batch.len() < 1_000_000, "zstd sees that the values are one: {}", batch.len());
+    let snappy = CompressionRule::Recompress(Compression::from(Codec::Snappy));
+    let rules = ProduceRules { compression: snappy, ..ProduceRules::default() };
+    let mut validation = Validation::new(&batch, &rules, NOW).expect("its header is good");
+    let rejection = validation.work(usize::MAX).expect_err("snappy does not see it");
+    assert_eq!(ErrorCode::from(&rejection), ErrorCode::MessageTooLarge);
+    // All of it was looked at, and a megabyte of it compressed.
+    assert!(validation.cost() < 20_100_000 + 8 * 1_200_000, "{}", validation.cost());
 }
 
 #[test]

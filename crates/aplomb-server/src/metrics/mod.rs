@@ -6,6 +6,7 @@
 mod health;
 pub mod http;
 pub(crate) mod kafka;
+pub(crate) mod limits;
 mod page;
 mod recent;
 mod server;

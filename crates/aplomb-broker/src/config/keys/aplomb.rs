@@ -25,6 +25,8 @@ config_keys! {
         "How often recovery points are written, in milliseconds: what lies behind them is not read at start.";
     "aplomb.frames.max.bytes": Long = "268435456", AtLeast(1048576), Medium, ReadOnly, Used("network.frames");
         "Memory for requests that are being read or answered. Beyond it the broker reads no more from sockets.";
+    "aplomb.produce.decompressed.max.bytes": Long = "268435456", AtLeast(1048576), Low, ReadOnly, Used("network.decompressed");
+        "What the compressed batches of one produce request may stand for, in bytes, each in proportion to its size; each may stand for 256 times its size, up to this much. A batch that stands for more is refused.";
     "aplomb.metrics.listener": Text = null, NonEmpty, Low, ReadOnly, Used("network.metrics_listener");
         "Where numbers for Prometheus are served, as host:port, at /metrics. Unset: nowhere.";
 }

@@ -19,17 +19,23 @@ pub(crate) struct Batch {
     values: Vec<String>,
     time: i64,
     producer: Option<ProducerStamp>,
+    as_it_is: Option<Bytes>,
 }
 
 impl Batch {
     pub(crate) fn of(values: &[&str]) -> Self {
         let values = values.iter().map(|value| (*value).to_owned()).collect();
-        Self { values, time: NEW_YEAR, producer: None }
+        Self { values, time: NEW_YEAR, producer: None, as_it_is: None }
     }
 
     /// A batch of one record of so many bytes.
     pub(crate) fn of_size(bytes: usize) -> Self {
         Self::of(&[&"x".repeat(bytes)])
+    }
+
+    /// What a client of its own kind has made.
+    pub(crate) fn as_it_is(bytes: Bytes) -> Self {
+        Self { as_it_is: Some(bytes), ..Self::of(&[]) }
     }
 
     /// Sets the time of all records.
@@ -48,6 +54,9 @@ impl Batch {
     }
 
     fn bytes(&self) -> Bytes {
+        if let Some(bytes) = &self.as_it_is {
+            return bytes.clone();
+        }
         let mut builder = BatchBuilder::new(Offset::ZERO);
         if let Some(stamp) = self.producer {
             builder = builder.producer(stamp);
@@ -83,7 +92,7 @@ pub(crate) struct ProduceAll {
 }
 
 impl ProduceAll {
-    pub(crate) fn to<const N: usize>(parts: [(Place, Batch); N]) -> Self {
+    pub(crate) fn to(parts: impl Into<Vec<(Place, Batch)>>) -> Self {
         Self { parts: parts.into(), acks: 1, timeout: Duration::from_secs(30) }
     }
 }

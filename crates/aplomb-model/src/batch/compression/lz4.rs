@@ -9,6 +9,7 @@
 use std::hash::Hasher;
 use std::io::Write;
 
+use bytes::Buf;
 use lz4_flex::block::{DecompressError, decompress_into};
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 use twox_hash::XxHash32;
@@ -29,23 +30,28 @@ const CONTENT_CHECKSUM: u8 = 1 << 2;
 const RESERVED: u8 = 0b11;
 
 pub(super) fn compress(plain: &[u8]) -> Vec<u8> {
-    let frame = FrameInfo::new().block_size(BlockSize::Max64KB).block_mode(BlockMode::Independent);
-    let mut encoder = FrameEncoder::with_frame_info(frame, Vec::new());
+    let mut encoder = encoder();
     encoder.write_all(plain).expect("memory takes what is written");
     encoder.finish().expect("memory takes what is written")
 }
 
-pub(super) struct Lz4Reader<'a> {
-    rest: &'a [u8],
+pub(super) fn encoder() -> FrameEncoder<Vec<u8>> {
+    let frame = FrameInfo::new().block_size(BlockSize::Max64KB).block_mode(BlockMode::Independent);
+    FrameEncoder::with_frame_info(frame, Vec::new())
+}
+
+pub(super) struct Lz4Reader<B> {
+    rest: B,
     block_checksums: bool,
     content_hash: Option<XxHash32>,
     max_block: usize,
     ended: bool,
 }
 
-impl<'a> Lz4Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Broken> {
-        let descriptor = bytes.strip_prefix(&MAGIC).ok_or("frame magic is missing")?;
+impl<B: Buf> Lz4Reader<B> {
+    pub(super) fn new(mut bytes: B) -> Result<Self, Broken> {
+        let all = bytes.chunk();
+        let descriptor = all.strip_prefix(&MAGIC).ok_or("frame magic is missing")?;
         let &[flags, block_size] = descriptor.first_chunk().ok_or("frame descriptor is cut")?;
         if flags & VERSION_MASK != VERSION_1 {
             return Err("frame version is not 1".into());
@@ -69,8 +75,10 @@ impl<'a> Lz4Reader<'a> {
         if *check != (hash(descriptor) >> 8) as u8 {
             return Err("frame descriptor checksum is wrong".into());
         }
+        let read = all.len() - rest.len();
+        bytes.advance(read);
         Ok(Self {
-            rest,
+            rest: bytes,
             block_checksums: flags & BLOCK_CHECKSUMS != 0,
             content_hash: (flags & CONTENT_CHECKSUM != 0).then(|| XxHash32::with_seed(0)),
             max_block,
@@ -82,19 +90,24 @@ impl<'a> Lz4Reader<'a> {
         if self.ended {
             return Ok(false);
         }
-        let head = self.take_u32("block length is cut")?;
+        let (head, rest) = split_u32(self.rest.chunk(), "block length is cut")?;
         let len = (head & !BLOCK_IS_PLAIN) as usize;
         if len == 0 {
+            self.rest.advance(4);
             self.ended = true;
             return self.check_content().map(|()| false);
         }
         if len > self.max_block {
             return Err("block is larger than the frame allows".into());
         }
-        let (block, rest) = self.rest.split_at_checked(len).ok_or("block is cut")?;
-        self.rest = rest;
-        if self.block_checksums && self.take_u32("block checksum is cut")? != hash(block) {
-            return Err("block checksum is wrong".into());
+        let (block, rest) = rest.split_at_checked(len).ok_or("block is cut")?;
+        let mut read = 4 + len;
+        if self.block_checksums {
+            let (checksum, _) = split_u32(rest, "block checksum is cut")?;
+            if checksum != hash(block) {
+                return Err("block checksum is wrong".into());
+            }
+            read += 4;
         }
 
         let at = out.len();
@@ -112,25 +125,34 @@ impl<'a> Lz4Reader<'a> {
             })?;
             out.truncate(at + written);
         }
+        self.rest.advance(read);
         if let Some(content) = &mut self.content_hash {
             content.write(&out[at..]);
         }
         Ok(true)
     }
 
+    /// The most that the next block can give.
+    pub(super) fn next_most(&self) -> usize {
+        let Ok((head, _)) = split_u32(self.rest.chunk(), "") else { return 0 };
+        let len = (head & !BLOCK_IS_PLAIN) as usize;
+        let most = if head & BLOCK_IS_PLAIN != 0 { len } else { len.saturating_mul(MAX_RATIO) };
+        most.min(self.max_block)
+    }
+
     fn check_content(&mut self) -> Result<(), Broken> {
         let Some(content) = self.content_hash.take() else { return Ok(()) };
-        if u64::from(self.take_u32("content checksum is cut")?) != content.finish() {
+        let (checksum, _) = split_u32(self.rest.chunk(), "content checksum is cut")?;
+        if u64::from(checksum) != content.finish() {
             return Err("content checksum is wrong".into());
         }
         Ok(())
     }
+}
 
-    fn take_u32(&mut self, otherwise: &'static str) -> Result<u32, &'static str> {
-        let (bytes, rest) = self.rest.split_first_chunk().ok_or(otherwise)?;
-        self.rest = rest;
-        Ok(u32::from_le_bytes(*bytes))
-    }
+fn split_u32<'a>(bytes: &'a [u8], otherwise: &'static str) -> Result<(u32, &'a [u8]), &'static str> {
+    let (number, rest) = bytes.split_first_chunk().ok_or(otherwise)?;
+    Ok((u32::from_le_bytes(*number), rest))
 }
 
 fn hash(bytes: &[u8]) -> u32 {

@@ -5,8 +5,10 @@
 //! bounded by the most that its compressed bytes can stand for, and all output together by the
 //! caller's limit. (zstd alone asks for its window ahead, at most 128 MiB of address space, of
 //! which it touches what it fills; encoders at the highest levels announce that much, so a broker
-//! has to accept it.)
+//! has to accept it.) So one block takes at most 22 times its compressed bytes (snappy) or 4 MiB
+//! (lz4): that much is decompressed at a time, whatever a caller's turn allows.
 
+mod encoder;
 mod lz4;
 mod snappy;
 mod zstd;
@@ -14,14 +16,20 @@ mod zstd;
 use std::borrow::Cow;
 use std::io::{Read, Write};
 
+use bytes::Buf;
+use bytes::buf::Reader;
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
+pub(super) use self::encoder::Encoder;
 use super::codec::{Codec, Compression};
 use super::error::BatchError;
 
-/// How many bytes a stream without blocks is asked for at a time.
+/// How many bytes a stream without blocks is asked for at a time, at most.
 const PIECE: usize = 32 * 1024;
+
+/// The fewest bytes that it is asked for.
+const LEAST_PIECE: usize = 512;
 
 /// Compresses the records of a batch. Snappy is framed as xerial's library does it, and lz4 in
 /// frames of independent 64 KiB blocks, which is what all clients read. The levels of lz4 all give
@@ -36,10 +44,12 @@ pub(super) fn compress(compression: Compression, records: &[u8]) -> Cow<'_, [u8]
     }
 }
 
+fn gzip_level(level: i32) -> flate2::Compression {
+    u32::try_from(level).map_or_else(|_| flate2::Compression::default(), flate2::Compression::new)
+}
+
 fn gzip(level: i32, records: &[u8]) -> Vec<u8> {
-    let level =
-        u32::try_from(level).map_or_else(|_| flate2::Compression::default(), flate2::Compression::new);
-    let mut encoder = GzEncoder::new(Vec::new(), level);
+    let mut encoder = GzEncoder::new(Vec::new(), gzip_level(level));
     encoder.write_all(records).and_then(|()| encoder.finish()).expect("memory takes what is written")
 }
 
@@ -55,33 +65,33 @@ pub fn decompress(codec: Codec, bytes: &[u8], limit: usize) -> Result<Cow<'_, [u
     }
     let mut blocks = Blocks::new(codec, bytes, limit)?;
     let mut out = Vec::new();
-    while blocks.append_next(&mut out)? {}
+    while blocks.append_next(&mut out, PIECE)? {}
     Ok(Cow::Owned(out))
 }
 
-/// The uncompressed form of some bytes, block by block.
-pub(super) struct Blocks<'a> {
-    source: Source<'a>,
+/// The uncompressed form of some bytes, block by block. The bytes lie in one piece.
+pub(super) struct Blocks<B: Buf> {
+    source: Source<B>,
     limit: usize,
     left: usize,
 }
 
-enum Source<'a> {
-    Plain(&'a [u8]),
-    Gzip(Box<MultiGzDecoder<&'a [u8]>>),
-    Snappy(snappy::SnappyReader<'a>),
-    Lz4(lz4::Lz4Reader<'a>),
-    Zstd(zstd::ZstdReader<'a>),
+enum Source<B: Buf> {
+    Plain(B),
+    Gzip(Box<MultiGzDecoder<Reader<B>>>),
+    Snappy(snappy::SnappyReader<B>),
+    Lz4(lz4::Lz4Reader<B>),
+    Zstd(zstd::ZstdReader<B>),
 }
 
-impl<'a> Blocks<'a> {
+impl<B: Buf> Blocks<B> {
     /// # Errors
     /// [`BatchError::Compressed`] if the bytes do not begin as the codec's do.
-    pub(super) fn new(codec: Codec, bytes: &'a [u8], limit: usize) -> Result<Self, BatchError> {
+    pub(super) fn new(codec: Codec, bytes: B, limit: usize) -> Result<Self, BatchError> {
         let broken = |why: Broken| why.in_codec(codec, limit);
         let source = match codec {
             Codec::None => Source::Plain(bytes),
-            Codec::Gzip => Source::Gzip(Box::new(MultiGzDecoder::new(bytes))),
+            Codec::Gzip => Source::Gzip(Box::new(MultiGzDecoder::new(bytes.reader()))),
             Codec::Snappy => Source::Snappy(snappy::SnappyReader::new(bytes).map_err(broken)?),
             Codec::Lz4 => Source::Lz4(lz4::Lz4Reader::new(bytes).map_err(broken)?),
             Codec::Zstd => Source::Zstd(zstd::ZstdReader::new(bytes).map_err(broken)?),
@@ -89,23 +99,25 @@ impl<'a> Blocks<'a> {
         Ok(Self { source, limit, left: limit })
     }
 
-    /// Appends the next block of output, which may be empty; `false` when there is no more.
+    /// Appends the next block of output, which may be empty; `false` when there is no more. A
+    /// stream without blocks gives about `piece` bytes.
     ///
     /// # Errors
     /// As [`decompress`]. After an error the output is of no use.
-    pub(super) fn append_next(&mut self, out: &mut Vec<u8>) -> Result<bool, BatchError> {
+    pub(super) fn append_next(&mut self, out: &mut Vec<u8>, piece: usize) -> Result<bool, BatchError> {
         let start = out.len();
+        let piece = piece.clamp(LEAST_PIECE, PIECE);
         let (codec, result) = match &mut self.source {
             Source::Plain(bytes) => {
-                out.extend_from_slice(bytes);
-                let more = !bytes.is_empty();
-                *bytes = &[];
-                (Codec::None, Ok(more))
+                let len = bytes.remaining().min(piece);
+                out.extend_from_slice(&bytes.chunk()[..len]);
+                bytes.advance(len);
+                (Codec::None, Ok(len > 0))
             }
-            Source::Gzip(decoder) => (Codec::Gzip, read_piece(decoder, out)),
+            Source::Gzip(decoder) => (Codec::Gzip, read_piece(decoder, out, piece)),
             Source::Snappy(reader) => (Codec::Snappy, reader.append_next(out, self.left)),
             Source::Lz4(reader) => (Codec::Lz4, reader.append_next(out, self.left)),
-            Source::Zstd(reader) => (Codec::Zstd, reader.append_next(out)),
+            Source::Zstd(reader) => (Codec::Zstd, reader.append_next(out, piece)),
         };
         let more = result.map_err(|why| why.in_codec(codec, self.limit))?;
         match self.left.checked_sub(out.len() - start) {
@@ -114,11 +126,26 @@ impl<'a> Blocks<'a> {
         }
         Ok(more)
     }
+
+    /// The most that the next block can give, if as little is asked for as may be.
+    pub(super) fn least_next(&self) -> usize {
+        let least = match &self.source {
+            Source::Plain(_) | Source::Gzip(_) | Source::Zstd(_) => LEAST_PIECE,
+            Source::Snappy(reader) => reader.next_most(),
+            Source::Lz4(reader) => reader.next_most(),
+        };
+        least.min(self.left)
+    }
+
+    /// Bytes of output so far.
+    pub(super) fn produced(&self) -> usize {
+        self.limit - self.left
+    }
 }
 
-fn read_piece(reader: &mut impl Read, out: &mut Vec<u8>) -> Result<bool, Broken> {
+fn read_piece(reader: &mut impl Read, out: &mut Vec<u8>, piece: usize) -> Result<bool, Broken> {
     let start = out.len();
-    out.resize(start + PIECE, 0);
+    out.resize(start + piece, 0);
     let read = reader.read(&mut out[start..]);
     out.truncate(start + *read.as_ref().unwrap_or(&0));
     Ok(read? > 0)

@@ -4,6 +4,7 @@
 //! `int32` length. Bytes that do not begin like that are one raw block. As in snappy-java, a frame
 //! may be followed by another.
 
+use bytes::Buf;
 use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
 
 use super::Broken;
@@ -17,38 +18,94 @@ const BLOCK: usize = 32 * 1024;
 const MAX_RATIO: usize = 22;
 
 pub(super) fn compress(plain: &[u8]) -> Vec<u8> {
-    let mut out = FRAME_HEADER.to_vec();
-    let mut encoder = Encoder::new();
-    for block in plain.chunks(BLOCK) {
-        let at = out.len();
-        out.resize(at + 4 + max_compress_len(block.len()), 0);
-        let len = encoder.compress(block, &mut out[at + 4..]).expect("there is room for the largest result");
-        out[at..][..4].copy_from_slice(&(len as u32).to_be_bytes());
-        out.truncate(at + 4 + len);
+    let mut writer = SnappyWriter::new();
+    writer.write(plain);
+    writer.finish()
+}
+
+/// Frames what it is given, in blocks of the library's size.
+pub(in crate::batch) struct SnappyWriter {
+    out: Vec<u8>,
+    /// The beginning of a block.
+    begun: Vec<u8>,
+    encoder: Encoder,
+}
+
+impl SnappyWriter {
+    pub(super) fn new() -> Self {
+        Self { out: FRAME_HEADER.to_vec(), begun: Vec::new(), encoder: Encoder::new() }
     }
-    out
-}
 
-pub(super) enum SnappyReader<'a> {
-    Raw(&'a [u8]),
-    Framed(&'a [u8]),
-}
-
-impl<'a> SnappyReader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Broken> {
-        match bytes.strip_prefix(&MAGIC) {
-            Some(rest) => Ok(Self::Framed(rest.get(8..).ok_or("frame header is cut")?)),
-            None if bytes.is_empty() => Err("there are no bytes".into()),
-            None => Ok(Self::Raw(bytes)),
+    pub(super) fn write(&mut self, mut plain: &[u8]) {
+        if !self.begun.is_empty() {
+            let (head, rest) = plain.split_at(plain.len().min(BLOCK - self.begun.len()));
+            self.begun.extend_from_slice(head);
+            plain = rest;
+            if self.begun.len() == BLOCK {
+                let block = std::mem::take(&mut self.begun);
+                self.put(&block);
+            }
         }
+        let mut blocks = plain.chunks_exact(BLOCK);
+        blocks.by_ref().for_each(|block| self.put(block));
+        self.begun.extend_from_slice(blocks.remainder());
+    }
+
+    /// Bytes of whole blocks so far.
+    pub(super) fn made(&self) -> usize {
+        self.out.len()
+    }
+
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        let block = std::mem::take(&mut self.begun);
+        if !block.is_empty() {
+            self.put(&block);
+        }
+        self.out
+    }
+
+    fn put(&mut self, block: &[u8]) {
+        let at = self.out.len();
+        self.out.resize(at + 4 + max_compress_len(block.len()), 0);
+        let len = self.encoder.compress(block, &mut self.out[at + 4..]);
+        let len = len.expect("there is room for the largest result");
+        self.out[at..][..4].copy_from_slice(&(len as u32).to_be_bytes());
+        self.out.truncate(at + 4 + len);
+    }
+}
+
+pub(super) struct SnappyReader<B> {
+    rest: B,
+    framed: bool,
+}
+
+impl<B: Buf> SnappyReader<B> {
+    pub(super) fn new(mut bytes: B) -> Result<Self, Broken> {
+        let framed = bytes.chunk().starts_with(&MAGIC);
+        if framed {
+            bytes.chunk().get(..FRAME_HEADER.len()).ok_or("frame header is cut")?;
+            bytes.advance(FRAME_HEADER.len());
+        } else if !bytes.has_remaining() {
+            return Err("there are no bytes".into());
+        }
+        Ok(Self { rest: bytes, framed })
+    }
+
+    /// The most that the next block can give.
+    pub(super) fn next_most(&self) -> usize {
+        let all = self.rest.chunk();
+        let block = if self.framed { split_block(all).map_or(&[][..], |(block, _)| block) } else { all };
+        let len = decompress_len(block).unwrap_or(0);
+        if len / MAX_RATIO > block.len() { 0 } else { len }
     }
 
     pub(super) fn append_next(&mut self, out: &mut Vec<u8>, room: usize) -> Result<bool, Broken> {
-        let block = match self {
-            Self::Raw([]) | Self::Framed([]) => return Ok(false),
-            Self::Raw(rest) => std::mem::take(rest),
-            Self::Framed(rest) => take_block(rest)?,
-        };
+        let all = self.rest.chunk();
+        if all.is_empty() {
+            return Ok(false);
+        }
+        let (block, after) = if self.framed { split_block(all)? } else { (all, &[][..]) };
+        let read = all.len() - after.len();
         let len = decompress_len(block).map_err(|why| Broken::Bytes(why.to_string()))?;
         if len / MAX_RATIO > block.len() {
             return Err("block claims more output than it can have".into());
@@ -59,19 +116,20 @@ impl<'a> SnappyReader<'a> {
         let at = out.len();
         out.resize(at + len, 0);
         Decoder::new().decompress(block, &mut out[at..]).map_err(|why| Broken::Bytes(why.to_string()))?;
+        self.rest.advance(read);
         Ok(true)
     }
 }
 
-fn take_block<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], &'static str> {
-    if let Some(after) = rest.strip_prefix(&MAGIC) {
-        *rest = after.get(8..).ok_or("frame header is cut")?;
-    }
-    let (len, after) = rest.split_first_chunk().ok_or("block length is cut")?;
+/// The next block, and what follows it.
+fn split_block(bytes: &[u8]) -> Result<(&[u8], &[u8]), &'static str> {
+    let bytes = match bytes.strip_prefix(&MAGIC) {
+        Some(after) => after.get(8..).ok_or("frame header is cut")?,
+        None => bytes,
+    };
+    let (len, after) = bytes.split_first_chunk().ok_or("block length is cut")?;
     let len = usize::try_from(i32::from_be_bytes(*len)).map_err(|_| "block length is negative")?;
-    let (block, after) = after.split_at_checked(len).ok_or("block is cut")?;
-    *rest = after;
-    Ok(block)
+    after.split_at_checked(len).ok_or("block is cut")
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@
 use std::cell::Cell;
 
 use ::zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective, get_error_name};
+use bytes::Buf;
 
-use super::{Broken, PIECE};
+use super::Broken;
 
 /// The largest window that zstd's own decoders accept without being told to.
 const WINDOW_LOG_MAX: u32 = 27;
@@ -21,44 +22,44 @@ pub(super) fn compress(level: i32, plain: &[u8]) -> Vec<u8> {
     ::zstd::bulk::compress(plain, level).expect("zstd compresses whatever it is given")
 }
 
-pub(super) struct ZstdReader<'a> {
-    rest: &'a [u8],
+pub(super) struct ZstdReader<B> {
+    rest: B,
     /// Whether a frame has begun and not ended.
     in_frame: bool,
     /// Empty only while this is dropped.
     context: Option<DCtx<'static>>,
 }
 
-impl<'a> ZstdReader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Broken> {
+impl<B: Buf> ZstdReader<B> {
+    pub(super) fn new(bytes: B) -> Result<Self, Broken> {
         let mut context = IDLE.take().unwrap_or_default();
         context.reset(ResetDirective::SessionAndParameters).map_err(broken)?;
         context.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX)).map_err(broken)?;
         Ok(Self { rest: bytes, in_frame: false, context: Some(context) })
     }
 
-    pub(super) fn append_next(&mut self, out: &mut Vec<u8>) -> Result<bool, Broken> {
-        if self.rest.is_empty() && !self.in_frame {
+    pub(super) fn append_next(&mut self, out: &mut Vec<u8>, piece: usize) -> Result<bool, Broken> {
+        if !self.rest.has_remaining() && !self.in_frame {
             return Ok(false);
         }
         let context = self.context.as_mut().expect("the context is there until the reader is dropped");
         let start = out.len();
-        out.resize(start + PIECE, 0);
-        let mut input = InBuffer::around(self.rest);
+        out.resize(start + piece, 0);
+        let mut input = InBuffer::around(self.rest.chunk());
         let mut output = OutBuffer::around(&mut out[start..]);
         let hint = context.decompress_stream(&mut output, &mut input).map_err(broken)?;
         let (taken, written) = (input.pos(), output.pos());
         if taken == 0 && written == 0 {
             return Err("frame is cut".into());
         }
-        self.rest = &self.rest[taken..];
+        self.rest.advance(taken);
         self.in_frame = hint != 0;
         out.truncate(start + written);
         Ok(true)
     }
 }
 
-impl Drop for ZstdReader<'_> {
+impl<B> Drop for ZstdReader<B> {
     fn drop(&mut self) {
         IDLE.set(self.context.take());
     }
