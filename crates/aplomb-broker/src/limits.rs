@@ -11,12 +11,15 @@ use crate::ports::{Event, Severity, Throttle};
 pub(crate) enum LimitHit {
     /// A batch stands for more than `limit` bytes.
     Decompressed { partition: TopicPartition, limit: u64 },
+    /// As much waits for the partition's disk as may.
+    Waiting { partition: TopicPartition },
 }
 
 /// What a shard has told the log of bounds.
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
     decompressed: Throttle,
+    waiting: Throttle,
 }
 
 impl Limits {
@@ -30,6 +33,14 @@ impl Limits {
                      decompressed (aplomb.produce.decompressed.max.bytes)"
                 );
                 (&mut self.decompressed, text)
+            }
+            LimitHit::Waiting { partition } => {
+                figures.count_too_much_waiting();
+                let text = format!(
+                    "refused a batch for {partition}: its disk does not keep up, and as much waits for it as \
+                     may (aplomb.produce.waiting.max.bytes)"
+                );
+                (&mut self.waiting, text)
             }
         };
         let text = throttle.admit(now, text)?;

@@ -12,8 +12,8 @@ pub mod epochs;
 pub mod index;
 pub mod layout;
 mod log;
+mod memory_budget;
 pub mod producers;
-mod read_budget;
 pub mod recovery;
 pub mod segments;
 pub mod state_files;
@@ -25,4 +25,4 @@ pub use log::{
     AppendError, Appended, CheckpointPart, Fetched, Log, LogParts, Owed, RecoveryDebt, Retention, SyncPart,
     TimeFound,
 };
-pub use read_budget::{Loan, ReadBudget};
+pub use memory_budget::{Loan, MemoryBudget};

@@ -117,6 +117,8 @@ pub struct StorageConfig {
     pub readahead: ByteCount,
     /// `aplomb.fetch.memory.bytes`, for each disk.
     pub fetch_memory: ByteCount,
+    /// `aplomb.produce.waiting.max.bytes`, for each disk.
+    pub waiting: ByteCount,
     /// `replica.alter.log.dirs.io.max.bytes.per.second`; `None` is as fast as can be.
     pub move_rate: Option<u64>,
 }
@@ -320,6 +322,7 @@ impl StorageConfig {
             },
             readahead: reading.bytes("aplomb.readahead.bytes"),
             fetch_memory: reading.bytes("aplomb.fetch.memory.bytes"),
+            waiting: reading.bytes("aplomb.produce.waiting.max.bytes"),
             move_rate: reading
                 .limit("replica.alter.log.dirs.io.max.bytes.per.second")
                 .filter(|rate| *rate < i64::MAX as u64),

@@ -40,6 +40,7 @@ pub struct ShardFigures {
     decompressed: AtomicU64,
     checking: AtomicU64,
     too_much_decompressed: AtomicU64,
+    too_much_waiting: AtomicU64,
     loading: AtomicUsize,
     failure: OnceLock<String>,
 }
@@ -78,6 +79,7 @@ impl ShardFigures {
             decompressed: AtomicU64::new(0),
             checking: AtomicU64::new(0),
             too_much_decompressed: AtomicU64::new(0),
+            too_much_waiting: AtomicU64::new(0),
             loading: AtomicUsize::new(0),
             failure: OnceLock::new(),
         }
@@ -208,5 +210,15 @@ impl ShardFigures {
 
     pub(crate) fn count_too_much_decompressed(&self) {
         self.too_much_decompressed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Batches that were refused because too many wait for their disk, since the start.
+    #[must_use]
+    pub fn too_much_waiting(&self) -> u64 {
+        self.too_much_waiting.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_too_much_waiting(&self) {
+        self.too_much_waiting.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -1,13 +1,15 @@
-//! Appending, and waiting: for memory, and where it was promised, for the disk.
+//! Appending what is valid, and waiting: for memory, and where it was promised, for the disk.
 
 use aplomb_log::AppendError;
 use aplomb_model::batch::{BatchHeader, HEADER_SIZE, ProduceRejection, TimestampType, Validated};
 use aplomb_model::{ErrorCode, Offset, Timestamp};
+use bytes::Bytes;
 
-use super::waiting::{Batch, WaitingForMemory, WaitingForSync};
+use super::waiting::{Appending, WaitingForMemory, WaitingForSync};
 use super::{Effects, Partition};
-use crate::calls::{Answer, AppendCall, AppendRefusal, Appended, Asker, PartitionKey, Promise};
+use crate::calls::{Answer, AppendRefusal, Appended, Asker, PartitionKey, Promise};
 use crate::figures::Count;
+use crate::limits::LimitHit;
 use crate::ports::Now;
 
 /// What came of one attempt.
@@ -28,35 +30,43 @@ struct Admitted {
 }
 
 impl Partition {
-    /// Appends a batch, or lets it wait: to be validated, or for memory behind those that do.
-    pub(crate) fn append(&mut self, asker: Asker, call: AppendCall, now: Now, fx: &mut Effects) {
-        if matches!(call, AppendCall::Produced(_)) {
-            self.figures.add(Count::ProduceRequests, 1);
-        }
-        // The only replica is in sync: `min.insync.replicas` asks for no more replicas than there
-        // are (KIP-966).
-        if self.is_offline() {
-            return fx.answer(asker, Answer::Append(Err(AppendRefusal::new(ErrorCode::KafkaStorageError))));
-        }
-        match call {
-            AppendCall::Produced(produced) => self.check(asker, produced, now, fx),
-            AppendCall::Own(batch, promise) => self.admit(asker, Batch::Own(batch, promise), now, fx),
-        }
-    }
-
     /// Appends a batch that is valid, or lets it wait for memory.
-    pub(super) fn admit(&mut self, asker: Asker, batch: Batch, now: Now, fx: &mut Effects) {
-        let waiting = WaitingForMemory { batch };
+    pub(super) fn admit(&mut self, asker: Asker, batch: Appending, now: Now, fx: &mut Effects) {
         if !self.memory_line.is_empty() {
-            return self.memory_line.push(asker, waiting);
+            return self.wait_for_memory(asker, batch, fx);
         }
-        if let Attempt::NoRoom = self.attempt(asker, &waiting.batch, now, fx) {
-            self.memory_line.push(asker, waiting);
+        if let Attempt::NoRoom = self.attempt(asker, &batch, now, fx) {
+            self.wait_for_memory(asker, batch, fx);
             fx.starved.push(self.key);
             // What fills the memory is what the disk does not have: ask it now and not at the end
             // of the interval.
             self.hurry(fx);
         }
+    }
+
+    /// Puts a batch in line, in memory of its own: the request that it came in, with what is for
+    /// other disks, goes. If too much waits for this disk already it is refused, as not appended,
+    /// which all clients try again: REQUEST_TIMED_OUT would tell some that it may have been.
+    fn wait_for_memory(&mut self, asker: Asker, batch: Appending, fx: &mut Effects) {
+        let Appending::Produced(mut validated) = batch else {
+            return self.memory_line.push(asker, WaitingForMemory { batch, _loan: None });
+        };
+        let loan = self.log.tail().share().producing().take(validated.append.size());
+        if loan.is_none() {
+            self.note_late(validated.producer);
+            fx.limits.push(LimitHit::Waiting { partition: self.name.clone() });
+            return fx.answer(
+                asker,
+                Answer::Append(Err(AppendRefusal {
+                    message: Some("the disk does not keep up, and enough waits for it already".to_owned()),
+                    ..AppendRefusal::new(ErrorCode::NotEnoughReplicas)
+                })),
+            );
+        }
+        if !validated.rebuilt {
+            validated.append.records = Bytes::copy_from_slice(&validated.append.records);
+        }
+        self.memory_line.push(asker, WaitingForMemory { batch: Appending::Produced(validated), _loan: loan });
     }
 
     /// Tries again what waits for memory. Whether some still does.
@@ -70,10 +80,10 @@ impl Partition {
         false
     }
 
-    fn attempt(&mut self, asker: Asker, batch: &Batch, now: Now, fx: &mut Effects) -> Attempt {
+    fn attempt(&mut self, asker: Asker, batch: &Appending, now: Now, fx: &mut Effects) -> Attempt {
         let appended = match batch {
-            Batch::Produced(validated) => self.append_produced(validated, now),
-            Batch::Own(batch, _) => self.append_own(batch, now),
+            Appending::Produced(validated) => self.append_produced(validated, now),
+            Appending::Own(batch, _) => self.append_own(batch, now),
         };
         let admitted = match appended {
             Ok(admitted) => admitted,
@@ -97,10 +107,10 @@ impl Partition {
             }
         }
         let (promise, by_the_clock) = match batch {
-            Batch::Produced(_) => {
+            Appending::Produced(_) => {
                 (self.promise(), self.settings.rules.timestamp_type == TimestampType::LogAppendTime)
             }
-            Batch::Own(_, promise) => (*promise, false),
+            Appending::Own(_, promise) => (*promise, false),
         };
         let answer = Appended {
             base: admitted.base,

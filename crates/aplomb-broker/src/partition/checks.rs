@@ -2,8 +2,8 @@
 //! that stand for much more than they are.
 //!
 //! What validating costs is counted in decompressed bytes. A batch is validated at once if that
-//! costs no more than [`Allowance::at_once`]; otherwise it stands here, and its shard validates it in
-//! slices, one of [`SLICE`] a lane and turn, between which everyone else is served:
+//! costs no more than [`Allowance::at_once`]; otherwise it stands here, and its shard validates it
+//! in slices, one of [`SLICE`] a lane and turn, between which all others are served:
 //! - in the **near** lane while it costs no more than [`Allowance::near`], 256 times what its
 //!   client sent;
 //! - in the **far** lane from then on, behind others of its kind. It begins anew there, so that one
@@ -14,26 +14,20 @@
 //! batch of snappy).
 //!
 //! What always holds: batches of one connection are appended in the order in which they came; those
-//! of others pass.
+//! of others pass. Next: `produce` for how it is done.
 //!
 //! [`Allowance::at_once`]: crate::calls::Allowance::at_once
 //! [`Allowance::near`]: crate::calls::Allowance::near
 
 use std::collections::{BTreeMap, HashMap};
 
-use aplomb_model::batch::{BatchError, ProduceRejection, ProduceRules, Validated, Validation};
+use aplomb_model::batch::Validation;
 
-use super::waiting::Batch;
-use super::{Effects, Partition};
-use crate::calls::{Answer, Asker, Produced};
-use crate::limits::LimitHit;
-use crate::ports::{ConnectionId, Now};
+use crate::calls::{Asker, Produced};
+use crate::ports::ConnectionId;
 
 /// What a lane may decompress in a turn, in bytes: a few milliseconds at worst.
 pub(super) const SLICE: usize = 1 << 20;
-
-/// What a batch costs besides what it stands for: its checksum, and a step however small.
-const STEP: usize = 4096;
 
 /// Which batches a slice is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +54,13 @@ pub(super) struct Checks {
     by_connection: HashMap<ConnectionId, Standing>,
 }
 
+/// A batch that is being validated, or stands behind one that is.
 #[derive(Debug)]
-struct Checking {
-    produced: Produced,
+pub(super) struct Checking {
+    pub(super) produced: Produced,
     lane: Lane,
     /// What was done of it.
-    validation: Option<Box<Validation>>,
+    pub(super) validation: Option<Box<Validation>>,
 }
 
 /// How many batches of a connection there are.
@@ -80,26 +75,30 @@ impl Checks {
         self.by_asker.is_empty()
     }
 
-    fn has_of(&self, connection: ConnectionId) -> bool {
+    pub(super) fn has_of(&self, connection: ConnectionId) -> bool {
         self.by_connection.contains_key(&connection)
     }
 
-    fn has_far_of(&self, connection: ConnectionId) -> bool {
+    pub(super) fn has_far_of(&self, connection: ConnectionId) -> bool {
         self.by_connection.get(&connection).is_some_and(|standing| standing.far > 0)
     }
 
-    fn push(&mut self, asker: Asker, produced: Produced) {
+    pub(super) fn push(&mut self, asker: Asker, produced: Produced) {
         self.by_connection.entry(produced.from).or_default().all += 1;
         let checking = Checking { produced, lane: Lane::Near, validation: None };
         let before = self.by_asker.insert(asker, checking);
         assert!(before.is_none(), "{asker:?} waits already");
     }
 
-    fn move_to_far(&mut self, asker: Asker) {
+    pub(super) fn move_to_far(&mut self, asker: Asker) {
         let checking = self.by_asker.get_mut(&asker).expect("it stands here");
         assert!(checking.lane == Lane::Near, "it is far already");
         (checking.lane, checking.validation) = (Lane::Far, None);
         self.by_connection.entry(checking.produced.from).or_default().far += 1;
+    }
+
+    pub(super) fn get_mut(&mut self, asker: Asker) -> Option<&mut Checking> {
+        self.by_asker.get_mut(&asker)
     }
 
     /// Takes a batch out, wherever it stands.
@@ -120,131 +119,5 @@ impl Checks {
         let asker = *asker;
         self.remove(asker);
         Some(asker)
-    }
-}
-
-impl Partition {
-    /// Validates a produced batch, now or in turns, and has it appended then.
-    pub(super) fn check(&mut self, asker: Asker, produced: Produced, now: Now, fx: &mut Effects) {
-        if self.checks.has_of(produced.from) {
-            return self.check_later(asker, produced, fx);
-        }
-        let validated = self.begin_validation(&produced, now).and_then(|mut validation| {
-            let validated = validation.work(produced.allowance.at_once);
-            fx.decompressed += validation.cost() as u64;
-            validated
-        });
-        match validated {
-            Ok(Some(validated)) => self.admit_validated(asker, validated, now, fx),
-            Ok(None) => self.check_later(asker, produced, fx),
-            Err(rejection) => self.refuse_produced(asker, &produced, &rejection, fx),
-        }
-    }
-
-    fn check_later(&mut self, asker: Asker, produced: Produced, fx: &mut Effects) {
-        self.checks.push(asker, produced);
-        fx.checking.push((self.key, asker));
-    }
-
-    /// Goes on with a batch, for what is left of a slice.
-    pub(super) fn check_on(
-        &mut self,
-        asker: Asker,
-        slice: &mut usize,
-        lane: Lane,
-        now: Now,
-        fx: &mut Effects,
-    ) -> Sliced {
-        // Cancelled meanwhile, or the partition went offline.
-        let Some(checking) = self.checks.by_asker.get_mut(&asker) else { return Sliced::Over };
-        let produced = checking.produced.clone();
-        let mut validation = match checking.validation.take() {
-            Some(validation) => validation,
-            None if lane == Lane::Near && self.checks.has_far_of(produced.from) => {
-                self.checks.move_to_far(asker); // behind the one before it
-                return Sliced::Far;
-            }
-            None => {
-                *slice = slice.saturating_sub(STEP + produced.records.len() / 8);
-                match self.begin_validation(&produced, now) {
-                    Ok(validation) => Box::new(validation),
-                    Err(rejection) => return self.end_check(asker, Err(rejection), now, fx),
-                }
-            }
-        };
-        let before = validation.cost();
-        let mut turn = (*slice).max(validation.least_step());
-        if lane == Lane::Near {
-            let left = produced.allowance.near.saturating_sub(before);
-            if left < validation.least_step() {
-                self.checks.move_to_far(asker);
-                return Sliced::Far;
-            }
-            turn = turn.min(left);
-        }
-        let worked = validation.work(turn);
-        let cost = validation.cost() - before;
-        fx.decompressed += cost as u64;
-        *slice = slice.saturating_sub(cost);
-        match worked {
-            Ok(None) if lane == Lane::Near && *slice > 0 => {
-                let left = produced.allowance.near.saturating_sub(validation.cost());
-                if left < validation.least_step() {
-                    self.checks.move_to_far(asker);
-                    return Sliced::Far;
-                }
-                self.keep(asker, validation)
-            }
-            Ok(None) => self.keep(asker, validation),
-            Ok(Some(validated)) => self.end_check(asker, Ok(validated), now, fx),
-            Err(rejection) => self.end_check(asker, Err(rejection), now, fx),
-        }
-    }
-
-    /// Keeps what was done of a batch for the next slice.
-    fn keep(&mut self, asker: Asker, validation: Box<Validation>) -> Sliced {
-        let checking = self.checks.by_asker.get_mut(&asker).expect("it stands here");
-        checking.validation = Some(validation);
-        Sliced::Paused
-    }
-
-    fn end_check(
-        &mut self,
-        asker: Asker,
-        checked: Result<Validated, ProduceRejection>,
-        now: Now,
-        fx: &mut Effects,
-    ) -> Sliced {
-        let produced = self.checks.remove(asker).expect("it stands here");
-        match checked {
-            Ok(validated) => self.admit_validated(asker, validated, now, fx),
-            Err(rejection) => self.refuse_produced(asker, &produced, &rejection, fx),
-        }
-        Sliced::Over
-    }
-
-    fn begin_validation(&self, produced: &Produced, now: Now) -> Result<Validation, ProduceRejection> {
-        let rules =
-            ProduceRules { max_decompressed_batch_bytes: produced.allowance.in_all, ..self.settings.rules };
-        Validation::new(&produced.records, &rules, now.wall)
-    }
-
-    fn admit_validated(&mut self, asker: Asker, validated: Validated, now: Now, fx: &mut Effects) {
-        self.admit(asker, Batch::Produced(Box::new(validated)), now, fx);
-    }
-
-    fn refuse_produced(
-        &mut self,
-        asker: Asker,
-        produced: &Produced,
-        rejection: &ProduceRejection,
-        fx: &mut Effects,
-    ) {
-        if let ProduceRejection::Batch(BatchError::TooLarge { limit }) = rejection {
-            fx.limits.push(LimitHit::Decompressed { partition: self.name.clone(), limit: *limit });
-        }
-        let refused = self.rejected(rejection);
-        self.count_refusal(refused.error, produced.records.len());
-        fx.answer(asker, Answer::Append(Err(refused)));
     }
 }

@@ -42,8 +42,20 @@ impl Effects {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { answers, woken, starved, dirty, appended, hurried, cold, damaged, trimmed, .. } = self;
-        let Self { checking, decompressed, limits, .. } = self;
+        let Self {
+            answers,
+            woken,
+            starved,
+            dirty,
+            appended,
+            hurried,
+            cold,
+            damaged,
+            trimmed,
+            checking,
+            decompressed,
+            limits,
+        } = self;
         answers.is_empty()
             && woken.is_empty()
             && starved.is_empty()

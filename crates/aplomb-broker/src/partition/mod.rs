@@ -12,6 +12,7 @@ mod append;
 mod checks;
 mod effects;
 mod late;
+mod produce;
 mod read;
 mod readers;
 mod settings;
@@ -35,7 +36,7 @@ use self::late::LateProducers;
 use self::readers::Readers;
 pub(crate) use self::settings::PartitionSettings;
 pub(crate) use self::table::Partitions;
-use self::waiting::{Batch, WaitingForMemory, WaitingForSync};
+use self::waiting::{Appending, WaitingForMemory, WaitingForSync};
 use crate::calls::{Answer, AppendRefusal, Asker, PartitionKey};
 use crate::figures::{Count, LogExtent, PartitionFigures};
 use crate::line::Line;
@@ -225,7 +226,9 @@ impl Partition {
             // A batch that is none would have been refused when its turn had come.
             self.note_late(BatchHeader::parse(&produced.records).ok().and_then(|header| header.producer()));
         }
-        if let Some(WaitingForMemory { batch: Batch::Produced(batch), .. }) = self.memory_line.cancel(asker) {
+        if let Some(WaitingForMemory { batch: Appending::Produced(batch), .. }) =
+            self.memory_line.cancel(asker)
+        {
             self.note_late(batch.producer);
         }
         self.sync_line.cancel(asker);

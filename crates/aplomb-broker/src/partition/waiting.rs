@@ -1,5 +1,6 @@
 //! Appends that wait.
 
+use aplomb_log::Loan;
 use aplomb_model::Offset;
 use aplomb_model::batch::Validated;
 use bytes::Bytes;
@@ -8,7 +9,7 @@ use crate::calls::{Appended, Promise};
 
 /// A batch that may be appended.
 #[derive(Debug)]
-pub(super) enum Batch {
+pub(super) enum Appending {
     /// A client's.
     Produced(Box<Validated>),
     /// This broker's own, with what is promised for it.
@@ -18,7 +19,9 @@ pub(super) enum Batch {
 /// An append that found no memory.
 #[derive(Debug)]
 pub(super) struct WaitingForMemory {
-    pub(super) batch: Batch,
+    pub(super) batch: Appending,
+    /// What a client's batch takes meanwhile.
+    pub(super) _loan: Option<Loan>,
 }
 
 /// An append that is answered when the disk has it.

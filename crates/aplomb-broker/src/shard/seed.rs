@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aplomb_disk_api::{DiskIndex, DiskQueue, FileName};
 use aplomb_log::Log;
 use aplomb_log::tail::TailShare;
-use aplomb_model::{DirectoryId, LeaderEpoch, Offset, TopicPartition};
+use aplomb_model::{ByteCount, DirectoryId, LeaderEpoch, Offset, TopicPartition};
 
 use super::Shard;
 use super::post::Post;
@@ -92,9 +92,11 @@ impl Shard {
         let sessions = FetchSessions::new(slots, seed.me, seed.shards, seed.seed);
         let intervals =
             FlushIntervals { records: storage.flush_interval, checkpoint: storage.recovery_point_checkpoint };
-        let memory = usize::try_from(storage.fetch_memory.0).unwrap_or(usize::MAX);
+        let size = |bytes: ByteCount| usize::try_from(bytes.0).unwrap_or(usize::MAX);
+        let (reading, producing) = (size(storage.fetch_memory), size(storage.waiting));
         let disk = |d: DiskSeed| {
-            d.share.reading().set_limit(memory);
+            d.share.reading().set_limit(reading);
+            d.share.producing().set_limit(producing);
             ShardDisk::new(d.queue, d.share, d.directory, d.path, intervals)
         };
         let disks = Disks::new(seed.disks.into_iter().map(disk).collect(), seed.lost);

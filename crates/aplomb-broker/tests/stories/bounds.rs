@@ -5,7 +5,9 @@ use aplomb_model::batch::{BatchBuilder, Codec, crc32c};
 use aplomb_model::{ErrorCode, Offset, Timestamp};
 use bytes::Bytes;
 
-use crate::support::{Batch, Broker, CreateTopic, MS, NEW_YEAR, Place, Produce, ProduceAll, Setup};
+use crate::support::{
+    Asked, Batch, Broker, Client, CreateTopic, MS, NEW_YEAR, Place, Produce, ProduceAll, SECOND, Setup,
+};
 
 /// A batch of one record of so many zeros.
 fn zeros(codec: Codec, bytes: usize) -> Batch {
@@ -101,4 +103,86 @@ fn a_topic_with_a_codec_of_its_own_gets_it_in_turns() {
         assert_eq!(asked.wait().error, ErrorCode::None, "{codec}");
     }
     assert_eq!(client.read("orders", 0).len(), Codec::ALL.len());
+}
+
+/// A broker with a topic "orders" on its second disk, which is frozen, and for which 20,000 bytes
+/// may wait; and one "payments" on the first.
+fn a_frozen_disk() -> Broker {
+    let settings = vec![("aplomb.produce.waiting.max.bytes", "20000")];
+    let broker = Broker::of(Setup { disks: 2, chunks: 16, settings, ..Setup::default() });
+    broker.has_on_disk(0, CreateTopic::named("payments"));
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    broker.disk(1).freeze();
+    broker
+}
+
+/// Sends batches of 2,000 bytes, and gives those that wait when one is refused at once.
+fn fill(broker: &Broker, producer: &Client) -> Vec<Asked<Produce>> {
+    let mut waiting = Vec::new();
+    for _ in 0..100 {
+        let asked = producer.send(Produce::to("orders", Batch::of_size(2000)).within(100 * SECOND));
+        broker.advance(MS);
+        if asked.is_waiting() {
+            waiting.push(asked);
+            continue;
+        }
+        match asked.answer().error {
+            ErrorCode::None => assert!(waiting.is_empty(), "the share has room again"),
+            refused => {
+                assert_eq!(refused, ErrorCode::NotEnoughReplicas);
+                return waiting;
+            }
+        }
+    }
+    panic!("nothing is refused, and {} batches wait", waiting.len());
+}
+
+#[test]
+fn as_much_waits_for_a_frozen_disk_as_may_and_others_are_refused_at_once() {
+    let broker = a_frozen_disk();
+    let producer = broker.client();
+    let waiting = fill(&broker, &producer);
+    assert_eq!(waiting.len(), 9, "20,000 bytes");
+    assert!(broker.logs("aplomb.produce.waiting.max.bytes"));
+    assert_eq!(broker.total(ShardFigures::too_much_waiting), 1);
+    assert!(!waiting.iter().any(Asked::is_held), "the requests are freed");
+    for n in 0..20 {
+        let produced = producer.ask(Produce::to("payments", Batch::of_size(2000)));
+        assert_eq!((produced.error, produced.base), (ErrorCode::None, n));
+    }
+
+    broker.disk(1).thaw();
+    let bases: Vec<i64> = waiting.into_iter().map(|asked| asked.wait().base).collect();
+    assert!(bases.is_sorted() && bases[0] > 0, "{bases:?}");
+    let next = producer.ask(Produce::to("orders", "next"));
+    assert_eq!((next.error, next.base), (ErrorCode::None, bases[8] + 1));
+}
+
+#[test]
+fn what_waits_for_a_frozen_disk_goes_with_its_connection() {
+    let broker = a_frozen_disk();
+    let producer = broker.client();
+    let waiting = fill(&broker, &producer);
+    producer.close();
+    drop(waiting);
+    assert_eq!(fill(&broker, &broker.client()).len(), 9, "others may wait in its place");
+}
+
+#[test]
+fn a_batch_that_is_refused_because_others_wait_comes_before_those_sent_behind_it() {
+    use crate::support::InitProducerId;
+    let broker = a_frozen_disk();
+    let producer = broker.client().ask(InitProducerId);
+    let (client, filler) = (broker.client(), broker.client());
+    let _waiting = fill(&broker, &filler);
+    let batch = |value, sequence| Produce::to("orders", Batch::from(value).by(producer, sequence));
+    let large = Batch::of_size(2000).by(producer, 0);
+    let refused = client.ask(Produce::to("orders", large.clone()));
+    assert_eq!(refused.error, ErrorCode::NotEnoughReplicas);
+    filler.close();
+    broker.disk(1).thaw();
+    broker.advance(SECOND);
+    assert_eq!(client.ask(batch("1", 1)).error, ErrorCode::OutOfOrderSequenceNumber);
+    assert_eq!(client.ask(Produce::to("orders", large)).error, ErrorCode::None);
+    assert_eq!(client.ask(batch("1", 1)).error, ErrorCode::None);
 }

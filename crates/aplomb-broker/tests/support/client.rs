@@ -64,8 +64,8 @@ impl Client {
         asked
     }
 
-    /// Sends a request that arrives together with the next ones: it has had the turn that it came in
-    /// when they do, and no other.
+    /// Sends a request that arrives together with the next ones: it has had the turn that it came
+    /// in when they do, and no other.
     pub(crate) fn send_along<A: Ask>(&self, ask: A) -> Asked<A> {
         let mut writer = Writer::new();
         let api = A::Request::KEY;
@@ -77,15 +77,17 @@ impl Client {
         };
         header.encode(&mut writer, api.request_header_version(A::VERSION)).expect("a header can be written");
         ask.request().encode(&mut writer, A::VERSION).expect("a request can be written");
-        let id = self.world.borrow_mut().send(self.connection, writer.freeze());
-        Asked { world: self.world.clone(), id, asked: PhantomData }
+        let frame = writer.freeze();
+        let id = self.world.borrow_mut().send(self.connection, frame.clone());
+        Asked { world: self.world.clone(), id, frame, asked: PhantomData }
     }
 
     /// Sends the bytes of a frame.
     pub(crate) fn send_raw(&self, frame: &[u8]) -> Asked<Raw> {
-        let id = self.world.borrow_mut().send(self.connection, Bytes::copy_from_slice(frame));
+        let frame = Bytes::copy_from_slice(frame);
+        let id = self.world.borrow_mut().send(self.connection, frame.clone());
         self.world.borrow_mut().settle();
-        Asked { world: self.world.clone(), id, asked: PhantomData }
+        Asked { world: self.world.clone(), id, frame, asked: PhantomData }
     }
 
     /// Sends a request and waits for its answer.
@@ -118,6 +120,7 @@ impl Client {
 pub(crate) struct Asked<A> {
     world: Rc<RefCell<World>>,
     id: RequestId,
+    frame: Bytes,
     asked: PhantomData<A>,
 }
 
@@ -156,6 +159,11 @@ impl<A> Asked<A> {
     /// Whether there is no answer yet.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.world.borrow().is_answered(self.id)
+    }
+
+    /// Whether the broker still holds the frame, or a part of it.
+    pub(crate) fn is_held(&self) -> bool {
+        !self.frame.is_unique()
     }
 
     /// Lets time pass until the broker says that there will be no answer (acks=0).

@@ -13,7 +13,7 @@ use super::crash::CrashSwitch;
 use super::error::{GeometryError, TailFull};
 use super::format::{Geometry, Superblock};
 use super::free_list::FreeList;
-use crate::read_budget::ReadBudget;
+use crate::memory_budget::MemoryBudget;
 
 /// Below this part of the share being free, logs are asked to give up chunks that the disk has.
 const WANTED_FREE: usize = 8;
@@ -40,7 +40,8 @@ pub struct TailShare {
     held: AtomicUsize,
     cached: AtomicUsize,
     reader_pinned: AtomicUsize,
-    reading: Arc<ReadBudget>,
+    reading: Arc<MemoryBudget>,
+    producing: Arc<MemoryBudget>,
     waiting: AtomicU64,
     batches: AtomicU64,
     /// How many chunks a batch needed at once that did not get them.
@@ -169,7 +170,8 @@ impl TailShare {
             held: AtomicUsize::new(0),
             cached: AtomicUsize::new(0),
             reader_pinned: AtomicUsize::new(0),
-            reading: ReadBudget::unlimited(),
+            reading: MemoryBudget::unlimited(),
+            producing: MemoryBudget::unlimited(),
             waiting: AtomicU64::new(0),
             batches: AtomicU64::new(0),
             missed: AtomicUsize::new(0),
@@ -192,8 +194,14 @@ impl TailShare {
 
     /// Memory for what readers hold outside the arena.
     #[must_use]
-    pub fn reading(&self) -> &Arc<ReadBudget> {
+    pub fn reading(&self) -> &Arc<MemoryBudget> {
         &self.reading
+    }
+
+    /// Memory for batches that wait for room in the share.
+    #[must_use]
+    pub fn producing(&self) -> &Arc<MemoryBudget> {
+        &self.producing
     }
 
     /// Size of a chunk in bytes.

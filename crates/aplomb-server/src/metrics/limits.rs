@@ -28,5 +28,11 @@ pub(crate) fn put_on(page: &mut Page, shards: &[Arc<ShardFigures>]) {
             &labels,
             figures.too_much_decompressed(),
         );
+        page.counter(
+            "aplomb_produce_waiting_refusals_total",
+            "Batches that were refused because too many wait for their disk.",
+            &labels,
+            figures.too_much_waiting(),
+        );
     }
 }

@@ -106,6 +106,12 @@ impl Watched {
             &directory,
             self.share.reading().used() as f64,
         );
+        page.gauge(
+            "aplomb_produce_waiting_bytes",
+            "Batches that wait for room in the tail.",
+            &directory,
+            self.share.producing().used() as f64,
+        );
         page.gauge("aplomb_tail_batches", "Batches that logs remember.", &directory, stats.batches as f64);
     }
 }

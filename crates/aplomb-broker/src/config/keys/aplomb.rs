@@ -27,6 +27,8 @@ config_keys! {
         "Memory for requests that are being read or answered. Beyond it the broker reads no more from sockets.";
     "aplomb.produce.decompressed.max.bytes": Long = "268435456", AtLeast(1048576), Low, ReadOnly, Used("network.decompressed");
         "What the compressed batches of one produce request may stand for, in bytes, each in proportion to its size; each may stand for 256 times its size, up to this much. A batch that stands for more is refused.";
+    "aplomb.produce.waiting.max.bytes": Long = "67108864", AtLeast(0), Low, ReadOnly, Used("storage.waiting");
+        "Memory for batches that wait because a disk does not keep up and its share of the tail is full, for each disk. Beyond it batches are refused at once, and producers try again.";
     "aplomb.metrics.listener": Text = null, NonEmpty, Low, ReadOnly, Used("network.metrics_listener");
         "Where numbers for Prometheus are served, as host:port, at /metrics. Unset: nowhere.";
 }

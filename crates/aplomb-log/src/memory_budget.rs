@@ -1,6 +1,6 @@
-//! Memory for records on their way to readers outside of the tail: what a disk read, and copies of
-//! what readers would otherwise pin in the tail. Each disk has a budget, so that readers of a slow
-//! disk take nothing from the others.
+//! Memory for records outside of the tail, lent from budgets of each disk, so that who waits for a
+//! slow one takes nothing from the others: what a disk read, and copies of what readers would
+//! otherwise pin in the tail; and batches that wait for room in it.
 //!
 //! What always holds: loans do not exceed the limit, with two exceptions: a loan is granted
 //! whatever its size if it is the only one (a batch may be larger than the limit), and a read that
@@ -14,9 +14,9 @@ use bytes::Bytes;
 /// A read gets this part of the budget at most, so that no reader takes all of it at once.
 const PART: usize = 8;
 
-/// One disk's memory for readers.
+/// One disk's memory for one purpose.
 #[derive(Debug)]
-pub struct ReadBudget {
+pub struct MemoryBudget {
     limit: AtomicUsize,
     used: AtomicUsize,
 }
@@ -24,11 +24,11 @@ pub struct ReadBudget {
 /// Bytes of a budget, until dropped.
 #[derive(Debug)]
 pub struct Loan {
-    memory: Arc<ReadBudget>,
+    memory: Arc<MemoryBudget>,
     bytes: usize,
 }
 
-impl ReadBudget {
+impl MemoryBudget {
     /// A budget without a limit.
     pub(crate) fn unlimited() -> Arc<Self> {
         Arc::new(Self { limit: AtomicUsize::new(usize::MAX), used: AtomicUsize::new(0) })
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_loan_lasts_as_long_as_a_slice_of_its_bytes() {
-        let memory = ReadBudget::unlimited();
+        let memory = MemoryBudget::unlimited();
         memory.set_limit(100);
         let loan = memory.take(60).expect("there is room");
         assert!(memory.take(41).is_none());
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn one_loan_may_be_larger_than_all_there_is_and_one_that_has_begun_may_grow() {
-        let memory = ReadBudget::unlimited();
+        let memory = MemoryBudget::unlimited();
         memory.set_limit(100);
         let large = memory.take(1000).expect("nobody has any");
         assert!(memory.take(1).is_none());
