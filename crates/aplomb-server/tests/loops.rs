@@ -141,6 +141,64 @@ fn half_frames_that_fill_the_memory_do_not_keep_a_whole_one_out() {
 }
 
 #[test]
+fn frames_that_dribble_and_fill_the_memory_delay_no_small_one_and_are_let_go() {
+    let net = NetConfig { max_frames: 4 << 20, ..Wishes::default().net };
+    let running = Running::start(Wishes { net, shards: 1, ..Wishes::default() });
+    // Each announces four megabytes and sends one, and a byte now and then.
+    let mut dribbling: Vec<Client> = (0..4).map(|_| running.client()).collect();
+    for client in &mut dribbling {
+        client.0.write_all(&framed(&vec![b'e'; 4 << 20])[..1_000_000]).expect("the server reads");
+    }
+    let mut small = running.client();
+    let mut large = running.client();
+    let body = vec![b'e'; 1 << 20];
+    let mut other = large.0.try_clone().expect("a socket");
+    let sent = body.clone();
+    let sender = std::thread::spawn(move || other.write_all(&framed(&sent)).expect("the server reads"));
+    eventually("the first of them is closed", || {
+        assert_eq!(small.ask(b"e"), b"e");
+        for client in &mut dribbling {
+            let _ = client.0.write(b"e");
+        }
+        running.seen.closed.load(Ordering::SeqCst) > 0
+    });
+    assert!(large.receive() == body);
+    sender.join().expect("all was sent");
+    running.stop();
+}
+
+#[test]
+fn a_connection_that_holds_its_share_of_the_memory_waits_for_its_own_requests() {
+    let net = NetConfig { max_frames: 8 << 20, ..Wishes::default().net };
+    let running = Running::start(Wishes { net, shards: 1, ..Wishes::default() });
+    let (mut greedy, mut other) = (running.client(), running.client());
+    let mut stream = greedy.0.try_clone().expect("a socket");
+    let parked = vec![b'p'; 200_000];
+    let sender = std::thread::spawn(move || {
+        for _ in 0..20 {
+            stream.write_all(&framed(&parked)).expect("the server reads");
+        }
+    });
+    eventually("it has its share", || running.seen.requests.load(Ordering::SeqCst) >= 6);
+    for _ in 0..20 {
+        assert_eq!(other.ask(b"e"), b"e");
+    }
+    assert_eq!(running.seen.requests.load(Ordering::SeqCst), 6 + 20, "and no more of the memory");
+    let receiver = std::thread::spawn(move || {
+        for _ in 0..20 {
+            assert_eq!(greedy.receive().len(), 200_000);
+        }
+    });
+    eventually("all of it is answered", || {
+        assert_eq!(other.ask(b"r"), b"r");
+        receiver.is_finished()
+    });
+    receiver.join().expect("all was received");
+    sender.join().expect("all was sent");
+    running.stop();
+}
+
+#[test]
 fn a_malformed_frame_costs_its_connection_and_no_other() {
     let running = Running::start(Wishes::default());
     let mut good = running.client();

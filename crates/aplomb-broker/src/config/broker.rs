@@ -60,6 +60,8 @@ pub struct NetworkConfig {
     /// The smaller of `aplomb.frames.max.bytes` and `queued.max.request.bytes`: requests in memory,
     /// all connections together.
     pub frames: ByteCount,
+    /// `aplomb.frames.min.rate`, in a second.
+    pub min_frame_rate: ByteCount,
     /// `aplomb.produce.decompressed.max.bytes`: what the batches of one request may stand for.
     pub decompressed: ByteCount,
     /// `max.connections`
@@ -282,6 +284,7 @@ impl NetworkConfig {
             max_request,
             frames: queued.map_or(frames, |queued| queued.min(frames)),
             decompressed: reading.bytes("aplomb.produce.decompressed.max.bytes"),
+            min_frame_rate: reading.bytes("aplomb.frames.min.rate"),
             max_connections: reading.count("max.connections"),
             max_connections_per_ip: reading.count("max.connections.per.ip"),
             per_ip_overrides,

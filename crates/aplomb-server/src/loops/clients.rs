@@ -19,7 +19,7 @@ use super::poll::Poll;
 use super::table::ConnectionTable;
 use crate::figures::LoopFigures;
 use crate::net::connection::{Connection, End, ReadOutcome};
-use crate::net::{Accepted, FrameBudget, ReadContext, SCRATCH};
+use crate::net::{Accepted, FrameBudget, NetConfig, ReadContext, SCRATCH};
 
 /// Requests that one connection may have handed out before the others have their turn.
 const REQUESTS_A_TURN: usize = 32;
@@ -40,6 +40,8 @@ pub(super) struct Clients {
     max_frame: usize,
     /// `connections.max.idle.ms`.
     max_idle: Option<Duration>,
+    /// `aplomb.frames.min.rate`.
+    min_frame_rate: u64,
     budget: Arc<FrameBudget>,
     figures: Arc<LoopFigures>,
     table: ConnectionTable,
@@ -74,15 +76,15 @@ pub(super) struct Unwatched {
 impl Clients {
     pub(super) fn new(
         shard: ShardId,
-        max_frame: usize,
-        max_idle: Option<Duration>,
+        net: &NetConfig,
         budget: Arc<FrameBudget>,
         figures: Arc<LoopFigures>,
     ) -> Self {
         Self {
             shard,
-            max_frame,
-            max_idle,
+            max_frame: net.max_frame,
+            max_idle: net.max_idle,
+            min_frame_rate: net.min_frame_rate,
             budget,
             figures,
             table: ConnectionTable::new(shard),
@@ -269,6 +271,29 @@ impl Clients {
         for number in late {
             self.close(number, End::Idle);
         }
+        self.close_slow_frames(now);
+    }
+
+    /// While memory for frames is short, closes connections whose frames do not get on, those that
+    /// hold the most first, until there is some again.
+    fn close_slow_frames(&mut self, now: Instant) {
+        let rate = self.min_frame_rate;
+        let slow = self.table.iter_mut().filter_map(|connection| {
+            connection.slow_frame(rate, now).map(|held| (held, connection.id().number))
+        });
+        let mut slow: Vec<(usize, u64)> = slow.collect();
+        if !self.budget.is_short() {
+            return;
+        }
+        slow.sort_unstable();
+        let mut wanted = self.budget.worth_closing_for();
+        while wanted > 0
+            && let Some((held, number)) = slow.pop()
+        {
+            self.budget.count_closed();
+            self.close(number, End::SlowFrame(held));
+            wanted = wanted.saturating_sub(held);
+        }
     }
 
     /// The connections that were closed since this was asked last.
@@ -340,7 +365,7 @@ mod tests {
 
     use super::*;
     use crate::mail::Waker;
-    use crate::net::{ConnectionLimits, Connections, Transport};
+    use crate::net::{ConnectionLimits, Connections, Transport, Want};
 
     const HERE: ShardId = ShardId(0);
     const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -354,12 +379,21 @@ mod tests {
     }
 
     impl Room {
-        fn new(memory: usize) -> Self {
+        fn new(memory: usize, min_frame_rate: u64) -> Self {
+            let net = NetConfig {
+                max_frame: 1 << 20,
+                max_frames: memory,
+                min_frame_rate,
+                connections: ConnectionLimits::default(),
+                max_idle: None,
+                send_buffer: None,
+                receive_buffer: None,
+            };
             let waker = Arc::new(Waker::new().expect("an eventfd"));
             let budget = FrameBudget::new(memory, [Arc::clone(&waker)]);
             let figures = Arc::new(LoopFigures::new(std::iter::empty()));
             Self {
-                clients: Clients::new(HERE, 1 << 20, None, Arc::clone(&budget), figures),
+                clients: Clients::new(HERE, &net, Arc::clone(&budget), figures),
                 budget,
                 connections: Connections::new(ConnectionLimits::default(), 1, Arc::clone(&waker)),
                 poll: Poll::new(waker).expect("an epoll"),
@@ -381,6 +415,13 @@ mod tests {
             there
         }
 
+        /// Turns until all that has come is read.
+        fn turn_until_quiet(&mut self, now: Instant) {
+            for _ in 0..100 {
+                assert!(self.turn(now).is_empty(), "nobody is closed so soon");
+            }
+        }
+
         /// The numbers of the connections that are gone after a turn.
         fn turn(&mut self, now: Instant) -> Vec<u64> {
             let mut clock = now;
@@ -394,9 +435,10 @@ mod tests {
 
     #[test]
     fn who_sends_half_a_frame_is_closed_when_memory_is_short_but_not_who_waits_for_memory() {
-        let mut room = Room::new(40_000);
-        let mut overdraft = room.budget.charge();
-        assert!(room.budget.admits(HERE, 1 << 20, &mut overdraft), "another frame has the overdraft");
+        let mut room = Room::new(40_000, 0);
+        let mut overdraft = room.budget.charge(&Arc::default());
+        let want = Want::More { bytes: 1 << 20, frame: 1 << 20 };
+        assert!(room.budget.admits(HERE, want, &mut overdraft), "another frame has the overdraft");
         let now = Instant::START + Duration::from_secs(1);
         // Number 0 has more for us than there is memory for; the other has sent all that it will.
         let _waits = room.client(60_000, now);
@@ -412,5 +454,39 @@ mod tests {
         drop(overdraft);
         room.turn(now + 2 * STUCK);
         assert!(!room.clients.are_hungry(), "it is read from again");
+    }
+
+    #[test]
+    fn frames_that_dribble_are_closed_when_memory_is_short_the_largest_first() {
+        let mut room = Room::new(200_000, 10_000);
+        let at = |seconds| Instant::START + Duration::from_secs(seconds);
+        let mut dribbling: Vec<UnixStream> =
+            [30_000, 60_000, 90_000].map(|bytes| room.client(bytes, at(1))).into();
+        room.turn_until_quiet(at(1));
+        assert!(room.budget.is_short());
+        // A byte a second, for ever.
+        let mut gone = Vec::new();
+        for second in 2..10 {
+            for client in &mut dribbling {
+                let _ = client.write(&[0]);
+            }
+            gone.extend(room.turn(at(second)));
+        }
+        assert_eq!(gone, [2 << 24 | 2], "the third: without it there is memory again");
+        assert!(!room.budget.is_short());
+        assert_eq!(room.budget.closed(), 1);
+    }
+
+    #[test]
+    fn a_frame_that_gets_on_is_not_closed_however_long_it_takes() {
+        let mut room = Room::new(60_000, 10_000);
+        let at = |seconds| Instant::START + Duration::from_secs(seconds);
+        let mut steady = room.client(40_000, at(1));
+        room.turn_until_quiet(at(1));
+        assert!(room.budget.is_short());
+        for second in 2..20 {
+            steady.write_all(&[0; 11_000]).expect("the pair's buffer holds that");
+            assert!(room.turn(at(second)).is_empty());
+        }
     }
 }

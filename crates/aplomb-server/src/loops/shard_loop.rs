@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aplomb_broker::Output;
-use aplomb_broker::ports::{Event, Now, Severity, ShardId};
+use aplomb_broker::ports::{Event, Now, Severity, ShardId, Throttle};
 use aplomb_model::Instant;
 
 use super::clients::{Clients, Closed, Unwatched};
@@ -51,6 +51,8 @@ pub(crate) struct ShardLoop<C> {
     stop: Arc<StopSignal>,
     figures: Arc<LoopFigures>,
     log: Log,
+    /// Lines about clients that were in the way of others.
+    told: Throttle,
     poll: Poll,
     clients: Clients,
     outputs: Vec<Output>,
@@ -69,7 +71,7 @@ impl<C: Core> ShardLoop<C> {
         let Parts { shard, core, inbox, outbox, budget, net, limits, stop, figures, log } = parts;
         Ok(Self {
             poll: Poll::new(Arc::clone(inbox.waker()))?,
-            clients: Clients::new(shard, net.max_frame, net.max_idle, budget, Arc::clone(&figures)),
+            clients: Clients::new(shard, &net, budget, Arc::clone(&figures)),
             outputs: Vec::with_capacity(EVENTS),
             unsettled: false,
             stopping: None,
@@ -82,6 +84,7 @@ impl<C: Core> ShardLoop<C> {
             stop,
             figures,
             log,
+            told: Throttle::default(),
         })
     }
 
@@ -203,7 +206,14 @@ impl<C: Core> ShardLoop<C> {
         for Closed { id, peer, end } in self.clients.take_closed() {
             if let Some(why) = end.fault() {
                 let text = format!("closed a connection of {peer}: {why}");
-                self.log.event(now.wall, Event { severity: Severity::Info, room: "server/net", text });
+                let (severity, text) = if end.was_in_the_way() {
+                    (Severity::Warn, self.told.admit(now.instant, text))
+                } else {
+                    (Severity::Info, Some(text))
+                };
+                if let Some(text) = text {
+                    self.log.event(now.wall, Event { severity, room: "server/net", text });
+                }
             }
             self.core.on_connection_closed(id, now, &mut self.outputs);
             self.unsettled = true;

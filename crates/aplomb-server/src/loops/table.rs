@@ -49,6 +49,10 @@ impl ConnectionTable {
         self.places[place(number)].take()
     }
 
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
+        self.places.iter_mut().flatten()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Connection> {
         self.places.iter().flatten()
     }

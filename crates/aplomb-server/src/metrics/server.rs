@@ -43,6 +43,12 @@ impl ServerFigures {
             &[],
             self.budget.refusals() as u64,
         );
+        page.counter(
+            "aplomb_frames_closed_total",
+            "Connections closed because their request did not get on while that memory was used up.",
+            &[],
+            self.budget.closed() as u64,
+        );
         for (index, figures) in self.loops.iter().enumerate() {
             let shard = index.to_string();
             let labels = [("shard", shard.as_str())];

@@ -5,10 +5,16 @@
 //! dropped, wherever that happens. While the charges reach the limit, connections are not read
 //! from.
 //!
-//! What always holds: one frame at a time may exceed the limit (the **overdraft**), and keeps that
-//! right until it is dropped. So a frame of any legal size gets through, frames that are half
-//! received cannot block each other for good, and the memory in use never exceeds the limit by more
-//! than one frame and one read a shard.
+//! What always holds:
+//! - an eighth of the limit is for small frames alone, so that they pass whatever large ones do;
+//! - a connection that holds an eighth of the limit begins no further frame;
+//! - one frame at a time may exceed the limit (the **overdraft**), and keeps that right until it
+//!   is dropped; what it takes from then on is beyond what others share. So a frame of any legal
+//!   size gets through, frames that are half received cannot block each other for good, and the
+//!   memory in use never exceeds the limit by more than one frame and one read a shard.
+//!
+//! Frames that stay unfinished while others wait for memory are the loop's to end
+//! (`loops/clients.rs`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,16 +23,41 @@ use aplomb_broker::ports::ShardId;
 
 use crate::mail::Waker;
 
+/// A frame of up to so many bytes is small.
+const SMALL: usize = 64 * 1024;
+
+/// This part of the limit is for small frames.
+const SMALL_PART: usize = 8;
+
+/// This part of the limit one connection may hold before it has to wait for its own frames.
+const CONNECTION_PART: usize = 8;
+
 /// The bound, and how much of it is in use.
 #[derive(Debug)]
 pub(crate) struct FrameBudget {
     limit: usize,
     used: AtomicUsize,
+    /// What was charged beyond the limit by the frame that may.
+    beyond: AtomicUsize,
     overdrawn: AtomicBool,
     /// By shard: whether connections of it wait for memory, and its bell.
     waiting: Vec<(AtomicBool, Arc<Waker>)>,
     refusals: AtomicUsize,
+    closed: AtomicUsize,
 }
+
+/// What memory is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// The next frame of a connection, as much of it as one read brings.
+    Beginning,
+    /// So many bytes more of a frame that has `frame` bytes in all.
+    More { bytes: usize, frame: usize },
+}
+
+/// What one connection's frames take, those included that are being answered.
+#[derive(Debug, Default)]
+pub(crate) struct Account(AtomicUsize);
 
 /// The right to exceed the limit. There is one.
 #[derive(Debug)]
@@ -36,7 +67,10 @@ pub(crate) struct Overdraft(Arc<FrameBudget>);
 #[derive(Debug)]
 pub(crate) struct Charge {
     budget: Arc<FrameBudget>,
+    account: Arc<Account>,
     bytes: usize,
+    /// How many of them are beyond the limit.
+    beyond: usize,
     overdraft: Option<Overdraft>,
 }
 
@@ -47,9 +81,11 @@ impl FrameBudget {
         Arc::new(Self {
             limit,
             used: AtomicUsize::new(0),
+            beyond: AtomicUsize::new(0),
             overdrawn: AtomicBool::new(false),
             waiting,
             refusals: AtomicUsize::new(0),
+            closed: AtomicUsize::new(0),
         })
     }
 
@@ -65,7 +101,22 @@ impl FrameBudget {
 
     /// Whether connections may be waiting for memory.
     pub(crate) fn is_short(&self) -> bool {
-        !self.has_room(0) || self.overdrawn.load(Ordering::Relaxed)
+        !self.has_room(0, self.limit_of_large()) || self.overdrawn.load(Ordering::Relaxed)
+    }
+
+    /// A connection was closed for a frame that did not get on while others waited for memory.
+    pub(crate) fn count_closed(&self) {
+        self.closed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often that was so.
+    pub(crate) fn closed(&self) -> usize {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// How much is worth closing connections for, in bytes.
+    pub(crate) fn worth_closing_for(&self) -> usize {
+        self.limit / SMALL_PART
     }
 
     /// A shard's part of the bound, in bytes.
@@ -78,41 +129,58 @@ impl FrameBudget {
         self.refusals.load(Ordering::Relaxed)
     }
 
-    /// Whether there is room for `more` bytes, or the overdraft is `charge`'s or can become it. If
-    /// not, the shard is woken when memory has been given back.
-    pub(crate) fn admits(self: &Arc<Self>, shard: ShardId, more: usize, charge: &mut Charge) -> bool {
-        let admits = |charge: &mut Charge| {
-            if charge.overdraft.is_some() || self.has_room(more) {
-                return true;
-            }
-            charge.overdraft = self.try_overdraw();
-            charge.overdraft.is_some()
-        };
-        if admits(charge) {
+    /// Whether there is room for what is wanted, or the overdraft is `charge`'s or can become it.
+    /// If not, the shard is woken when memory has been given back.
+    pub(crate) fn admits(self: &Arc<Self>, shard: ShardId, want: Want, charge: &mut Charge) -> bool {
+        if self.try_admit(want, charge) {
             return true;
         }
         self.waiting[usize::from(shard.0)].0.store(true, Ordering::SeqCst);
         // Memory may have been given back before the flag could be seen.
-        if admits(charge) {
+        if self.try_admit(want, charge) {
             return true;
         }
         self.refusals.fetch_add(1, Ordering::Relaxed);
         false
     }
 
+    fn try_admit(self: &Arc<Self>, want: Want, charge: &mut Charge) -> bool {
+        if charge.others() >= self.limit / CONNECTION_PART {
+            return false;
+        }
+        let (more, limit) = match want {
+            Want::Beginning => (0, self.limit),
+            Want::More { bytes, frame } if frame <= SMALL => (bytes, self.limit),
+            Want::More { bytes, .. } => (bytes, self.limit_of_large()),
+        };
+        if charge.overdraft.is_some() || self.has_room(more, limit) {
+            return true;
+        }
+        charge.overdraft = self.try_overdraw();
+        charge.overdraft.is_some()
+    }
+
     /// Whether asking for memory is worth a try.
     pub(crate) fn may_admit(&self) -> bool {
-        self.has_room(0) || !self.overdrawn.load(Ordering::Relaxed)
+        self.has_room(0, self.limit) || !self.overdrawn.load(Ordering::Relaxed)
     }
 
-    /// An empty charge.
-    pub(crate) fn charge(self: &Arc<Self>) -> Charge {
-        Charge { budget: Arc::clone(self), bytes: 0, overdraft: None }
+    /// An empty charge to a connection.
+    pub(crate) fn charge(self: &Arc<Self>, account: &Arc<Account>) -> Charge {
+        let (budget, account) = (Arc::clone(self), Arc::clone(account));
+        Charge { budget, account, bytes: 0, beyond: 0, overdraft: None }
     }
 
-    fn has_room(&self, more: usize) -> bool {
-        let used = self.used.load(Ordering::SeqCst);
-        used < self.limit && used.saturating_add(more) <= self.limit
+    /// What frames that are not small may take.
+    fn limit_of_large(&self) -> usize {
+        self.limit - self.limit / SMALL_PART
+    }
+
+    fn has_room(&self, more: usize, limit: usize) -> bool {
+        // What is beyond is charged as used before, and given back after: too little is never seen.
+        let beyond = self.beyond.load(Ordering::SeqCst);
+        let used = self.used.load(Ordering::SeqCst).saturating_sub(beyond);
+        used < limit && used.saturating_add(more) <= limit
     }
 
     fn try_overdraw(self: &Arc<Self>) -> Option<Overdraft> {
@@ -132,7 +200,22 @@ impl Charge {
     /// Charges `bytes` more.
     pub(crate) fn add(&mut self, bytes: usize) {
         self.bytes += bytes;
+        self.account.0.fetch_add(bytes, Ordering::Relaxed);
         self.budget.used.fetch_add(bytes, Ordering::SeqCst);
+        if self.overdraft.is_some() {
+            self.beyond += bytes;
+            self.budget.beyond.fetch_add(bytes, Ordering::SeqCst);
+        }
+    }
+
+    /// What other frames of the connection take.
+    fn others(&self) -> usize {
+        self.account.0.load(Ordering::Relaxed).saturating_sub(self.bytes)
+    }
+
+    /// What was charged.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Charges as much more as makes it `bytes`, unless it is that much already.
@@ -145,13 +228,17 @@ impl Charge {
     /// An empty charge that takes the overdraft along, if there is one: the frame that it is for is
     /// the one that exceeds the limit.
     pub(crate) fn split(&mut self) -> Self {
-        Self { budget: Arc::clone(&self.budget), bytes: 0, overdraft: self.overdraft.take() }
+        let mut next = self.budget.charge(&self.account);
+        next.overdraft = self.overdraft.take();
+        next
     }
 }
 
 impl Drop for Charge {
     fn drop(&mut self) {
         if self.bytes > 0 {
+            self.account.0.fetch_sub(self.bytes, Ordering::Relaxed);
+            self.budget.beyond.fetch_sub(self.beyond, Ordering::SeqCst);
             self.budget.used.fetch_sub(self.bytes, Ordering::SeqCst);
             self.budget.wake_waiting();
         }
@@ -175,39 +262,80 @@ mod tests {
         FrameBudget::new(limit, [Arc::new(Waker::new().expect("an eventfd"))])
     }
 
+    /// So many bytes of a large frame.
+    fn large(bytes: usize) -> Want {
+        Want::More { bytes, frame: SMALL + 1 }
+    }
+
+    fn charge(budget: &Arc<FrameBudget>) -> Charge {
+        budget.charge(&Arc::default())
+    }
+
     #[test]
     fn one_frame_may_exceed_the_limit_and_the_next_waits_until_it_is_gone() {
         let budget = budget(100);
-        let mut first = budget.charge();
-        assert!(budget.admits(HERE, 60, &mut first));
+        let mut first = charge(&budget);
+        assert!(budget.admits(HERE, large(60), &mut first));
         first.add(60);
 
-        let mut large = budget.charge();
-        assert!(budget.admits(HERE, 1000, &mut large), "the overdraft was free");
-        large.add(1000);
-        let mut third = budget.charge();
-        assert!(!budget.admits(HERE, 1, &mut third));
-        assert!(!budget.admits(HERE, 1, &mut first), "the overdraft is taken");
-        assert!(budget.admits(HERE, 5000, &mut large), "who has it keeps it");
+        let mut second = charge(&budget);
+        assert!(budget.admits(HERE, large(1000), &mut second), "the overdraft was free");
+        second.add(1000);
+        let mut third = charge(&budget);
+        assert!(budget.admits(HERE, large(28), &mut third), "what is beyond the limit is beyond it");
+        assert!(!budget.admits(HERE, large(29), &mut third));
+        assert!(!budget.admits(HERE, large(29), &mut first), "the overdraft is taken");
+        assert!(budget.admits(HERE, large(5000), &mut second), "who has it keeps it");
         assert_eq!(budget.used(), 1060);
 
-        drop(large);
-        assert_eq!(budget.used(), 60);
-        assert!(budget.admits(HERE, 40, &mut third));
-        assert!(third.overdraft.is_none());
+        drop(second);
+        assert_eq!((budget.used(), budget.beyond.load(Ordering::SeqCst)), (60, 0));
+        assert!(budget.admits(HERE, large(29), &mut third), "the overdraft is free again");
     }
 
     #[test]
     fn who_waits_for_memory_is_woken_when_it_is_given_back() {
         let budget = budget(10);
-        let mut first = budget.charge();
+        let mut first = charge(&budget);
         first.add(10);
-        let mut second = budget.charge();
-        assert!(budget.admits(HERE, 1, &mut second));
-        let mut third = budget.charge();
-        assert!(!budget.admits(HERE, 1, &mut third));
+        let mut second = charge(&budget);
+        assert!(budget.admits(HERE, large(1), &mut second));
+        let mut third = charge(&budget);
+        assert!(!budget.admits(HERE, large(1), &mut third));
         assert!(budget.waiting[0].0.load(Ordering::SeqCst));
         drop(first);
         assert!(!budget.waiting[0].0.load(Ordering::SeqCst), "the flag was taken down by the wake-up");
+    }
+
+    #[test]
+    fn large_frames_leave_room_for_small_ones() {
+        let budget = budget(800);
+        let (mut large_one, mut overdrawn) = (charge(&budget), charge(&budget));
+        assert!(budget.admits(HERE, large(700), &mut large_one));
+        large_one.add(700);
+        assert!(budget.admits(HERE, large(1), &mut overdrawn), "by the overdraft");
+        assert!(!budget.admits(HERE, large(1), &mut charge(&budget)));
+        let mut small = charge(&budget);
+        assert!(budget.admits(HERE, Want::Beginning, &mut small));
+        assert!(budget.admits(HERE, Want::More { bytes: 100, frame: SMALL }, &mut small));
+        assert!(small.overdraft.is_none());
+        small.add(100);
+        assert!(!budget.admits(HERE, Want::Beginning, &mut charge(&budget)), "small ones have an end, too");
+    }
+
+    #[test]
+    fn a_connection_with_its_share_begins_no_frame_until_it_has_given_some_back() {
+        let budget = budget(800);
+        let account = Arc::default();
+        let mut first = budget.charge(&account);
+        assert!(budget.admits(HERE, Want::Beginning, &mut first));
+        first.add(100);
+        let mut next = budget.charge(&account);
+        assert!(!budget.admits(HERE, Want::Beginning, &mut next));
+        assert!(!budget.admits(HERE, large(1), &mut next), "nor goes on with what came along");
+        assert!(budget.admits(HERE, large(100), &mut first), "the one that holds it goes on");
+        assert!(budget.admits(HERE, Want::Beginning, &mut charge(&budget)), "others have theirs");
+        drop(first);
+        assert!(budget.admits(HERE, Want::Beginning, &mut next));
     }
 }

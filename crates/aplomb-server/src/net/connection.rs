@@ -15,6 +15,7 @@ use aplomb_model::Instant;
 use bytes::Bytes;
 
 use super::frames::{FrameReader, Progress};
+use super::pace::Pace;
 use super::replies::{Replies, Written};
 use super::transport::Transport;
 use super::{Accepted, Permit, ReadContext};
@@ -33,6 +34,8 @@ pub(crate) struct Connection {
     transport: Transport,
     session: Arc<Session>,
     reader: FrameReader,
+    /// How fast it sends, while it is in the middle of a frame.
+    sending: Pace,
     /// Frames that were read and may not be handed out yet.
     frames: VecDeque<Bytes>,
     /// When each of `frames` had arrived.
@@ -77,13 +80,25 @@ pub(crate) enum End {
     ByBroker(CloseReason),
     /// Nothing moved for too long.
     Idle,
+    /// Memory for requests was used up, and its request, of which there were so many bytes, did not
+    /// get on.
+    SlowFrame(usize),
 }
 
 impl End {
+    /// Whether it was closed for what it kept from others.
+    pub(crate) fn was_in_the_way(&self) -> bool {
+        matches!(self, Self::SlowFrame(_))
+    }
+
     /// What the client, or a request, did wrong; `None` for an everyday end.
     pub(crate) fn fault(&self) -> Option<String> {
         match self {
             Self::ByClient | Self::Broken | Self::Idle => None,
+            Self::SlowFrame(held) => Some(format!(
+                "memory for requests is used up, and its request came too slowly, of which there were {held} \
+                 bytes (aplomb.frames.max.bytes, aplomb.frames.min.rate)"
+            )),
             Self::Malformed(why) | Self::ByBroker(CloseReason::Malformed(why)) => Some(why.clone()),
             Self::ByBroker(CloseReason::Unsupported { api_key, version }) => {
                 Some(format!("version {version} of API {api_key} is not offered here"))
@@ -111,6 +126,7 @@ impl Connection {
             transport,
             session,
             reader: FrameReader::new(max_frame),
+            sending: Pace::from(now, 0),
             frames: VecDeque::new(),
             arrivals: VecDeque::new(),
             replies: Replies::default(),
@@ -279,6 +295,17 @@ impl Connection {
     /// Whether half a frame has been here since `before` without a byte more.
     pub(crate) fn sends_nothing_since(&self, before: Instant) -> bool {
         self.active < before && self.reader.is_within_frame() && !self.waits_to_be_read()
+    }
+
+    /// What the frame at hand takes, if it has arrived at less than `rate` bytes a second for some
+    /// time. To be asked now and then.
+    pub(crate) fn slow_frame(&mut self, rate: u64, now: Instant) -> Option<usize> {
+        let received = self.reader.received();
+        if !self.reader.is_within_frame() || self.waits_to_be_read() {
+            self.sending = Pace::from(now, received);
+            return None;
+        }
+        self.sending.is_below(rate, now, received).then(|| self.reader.held())
     }
 
     /// Whether replies have been here since `before` of which the client took nothing.

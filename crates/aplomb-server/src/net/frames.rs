@@ -12,7 +12,7 @@ use aplomb_broker::ports::{FrameCutter, FrameError, ShardId};
 use bytes::Bytes;
 use rustix::io::Errno;
 
-use super::budget::{Charge, FrameBudget};
+use super::budget::{Account, Charge, FrameBudget, Want};
 use super::transport::{Moved, Transport};
 
 /// The size of a shard's buffer that small frames are read into, in bytes.
@@ -69,6 +69,9 @@ pub(crate) struct FrameReader {
     cutter: FrameCutter,
     /// The memory of the frame at hand.
     charge: Option<Charge>,
+    account: Arc<Account>,
+    /// Bytes that were ever read.
+    received: u64,
 }
 
 /// A whole frame, with the memory that it is charged.
@@ -87,12 +90,22 @@ impl FrameReader {
     /// A reader at the start of a stream whose frames have up to `max` bytes
     /// (`socket.request.max.bytes`).
     pub(crate) fn new(max: usize) -> Self {
-        Self { cutter: FrameCutter::new(max), charge: None }
+        Self { cutter: FrameCutter::new(max), charge: None, account: Arc::default(), received: 0 }
     }
 
     /// Whether the stream stands within a frame.
     pub(crate) fn is_within_frame(&self) -> bool {
         self.cutter.held() > 0
+    }
+
+    /// The memory of the frame at hand, in bytes.
+    pub(crate) fn held(&self) -> usize {
+        self.charge.as_ref().map_or(0, Charge::bytes)
+    }
+
+    /// Bytes that were ever read.
+    pub(crate) fn received(&self) -> u64 {
+        self.received
     }
 
     /// Reads once and appends the frames that are complete to `frames`.
@@ -115,12 +128,13 @@ impl FrameReader {
         context: &mut ReadContext<'_>,
         frames: &mut VecDeque<Bytes>,
     ) -> Progress {
-        let mut charge = context.budget.charge();
-        if self.charge.is_none() && !context.budget.admits(context.shard, 0, &mut charge) {
+        let mut charge = context.budget.charge(&self.account);
+        if self.charge.is_none() && !context.budget.admits(context.shard, Want::Beginning, &mut charge) {
             return Progress::NoMemory;
         }
         context.scratch.clear();
         let progress = Progress::of(transport.receive(context.scratch));
+        self.received += context.scratch.len() as u64;
         self.take(context.scratch, charge, frames).map_or_else(Progress::Malformed, |()| progress)
     }
 
@@ -133,16 +147,19 @@ impl FrameReader {
         let partial = self.cutter.partial().expect("a frame at hand is why we are here");
         let charge = self.charge.as_mut().expect("the frame at hand is charged");
         let growth = partial.growth();
+        let had = partial.buffer().len();
         if growth > 0 {
-            if !context.budget.admits(context.shard, growth, charge) {
+            let want = Want::More { bytes: growth, frame: had + partial.missing() };
+            if !context.budget.admits(context.shard, want, charge) {
                 return Progress::NoMemory;
             }
             partial.grow(growth);
             charge.grow_to(partial.capacity() + OVERHEAD);
         }
         let progress = Progress::of(transport.receive(partial.buffer()));
+        self.received += (partial.buffer().len() - had) as u64;
         let Some((frame, beyond)) = self.cutter.take_filled() else { return progress };
-        let mut next = context.budget.charge();
+        let mut next = context.budget.charge(&self.account);
         self.push(frame, &mut next, frames);
         self.take(&beyond, next, frames).map_or_else(Progress::Malformed, |()| progress)
     }
@@ -275,11 +292,12 @@ mod tests {
     fn a_frame_waits_for_memory_and_goes_on_when_there_is_some() {
         let budget = budget(200_000);
         let (first, _) = read_all(&framed(&vec![1; 150_000]), 50_000, &budget);
-        let mut overdraft = budget.charge();
-        assert!(budget.admits(HERE, 1 << 30, &mut overdraft), "somebody else has the overdraft");
+        let mut overdraft = budget.charge(&Arc::default());
+        let want = Want::More { bytes: 1 << 30, frame: 1 << 30 };
+        assert!(budget.admits(HERE, want, &mut overdraft), "somebody else has the overdraft");
 
         let (mut there, mut here) = pair();
-        let body = vec![2; 190_000];
+        let body = vec![2; 140_000];
         let stream = framed(&body);
         let mut reader = FrameReader::new(MAX);
         let mut scratch = Vec::with_capacity(SCRATCH);

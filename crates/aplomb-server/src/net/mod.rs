@@ -9,6 +9,7 @@ mod budget;
 pub(crate) mod connection;
 mod frames;
 mod limits;
+mod pace;
 mod replies;
 mod transport;
 
@@ -19,6 +20,8 @@ use std::time::Duration;
 use aplomb_broker::config::SecurityProtocol;
 use aplomb_broker::ports::Session;
 pub(crate) use budget::FrameBudget;
+#[cfg(test)]
+pub(crate) use budget::Want;
 pub(crate) use frames::{ReadContext, SCRATCH};
 pub use limits::ConnectionLimits;
 pub(crate) use limits::{Connections, Permit, TooMany};
@@ -42,6 +45,9 @@ pub struct NetConfig {
     pub max_frame: usize,
     /// The bound on memory for frames in flight over all shards, in bytes.
     pub max_frames: usize,
+    /// A frame that arrives more slowly than so many bytes a second goes when others wait for
+    /// memory (`aplomb.frames.min.rate`); 0: none does.
+    pub min_frame_rate: u64,
     /// How many connections there may be.
     pub connections: ConnectionLimits,
     /// A connection that has moved no byte for so long is closed (`connections.max.idle.ms`);

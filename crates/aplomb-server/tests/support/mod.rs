@@ -197,6 +197,7 @@ impl Default for Wishes {
             net: NetConfig {
                 max_frame: 8 << 20,
                 max_frames: 64 << 20,
+                min_frame_rate: 64 << 10,
                 connections: ConnectionLimits::default(),
                 max_idle: None,
                 send_buffer: Some(64 * 1024),

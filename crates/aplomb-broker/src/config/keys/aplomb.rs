@@ -24,7 +24,9 @@ config_keys! {
     "aplomb.recovery.point.interval.ms": Long = "5000", AtLeast(1), Low, ReadOnly, Used("storage.recovery_point_checkpoint");
         "How often recovery points are written, in milliseconds: what lies behind them is not read at start.";
     "aplomb.frames.max.bytes": Long = "268435456", AtLeast(1048576), Medium, ReadOnly, Used("network.frames");
-        "Memory for requests that are being read or answered. Beyond it the broker reads no more from sockets.";
+        "Memory for requests that are being read or answered. Beyond it the broker reads no more from sockets. An eighth of it is for requests of up to 64 KiB, and no connection begins a request while it holds an eighth.";
+    "aplomb.frames.min.rate": Long = "65536", AtLeast(0), Low, ReadOnly, Used("network.min_frame_rate");
+        "Bytes a second. While that memory is used up, connections are closed whose requests arrive more slowly, those that hold the most first. 0: none is.";
     "aplomb.produce.decompressed.max.bytes": Long = "268435456", AtLeast(1048576), Low, ReadOnly, Used("network.decompressed");
         "What the compressed batches of one produce request may stand for, in bytes, each in proportion to its size; each may stand for 256 times its size, up to this much. A batch that stands for more is refused.";
     "aplomb.produce.waiting.max.bytes": Long = "67108864", AtLeast(0), Low, ReadOnly, Used("storage.waiting");
