@@ -106,6 +106,9 @@ pub enum Reply {
     Frame {
         /// The pieces.
         parts: Vec<Bytes>,
+        /// How many of their bytes have a budget of their own: records, which are the tail's or
+        /// lent by a disk's budget for readers.
+        lent: usize,
         /// The error codes in them.
         errors: ErrorTally,
         /// For how long, from when the reply is made, no further request of the connection is taken

@@ -21,6 +21,6 @@ impl ReplyTo {
         let mut frame = ResponseFrame::open(self.api, self.version, self.correlation_id)?;
         body.encode(frame.writer(), self.version)?;
         let errors = frame.writer().take_errors();
-        Ok(Reply::Frame { parts: vec![frame.close(0)?], errors, throttle: Duration::ZERO })
+        Ok(Reply::Frame { parts: vec![frame.close(0)?], lent: 0, errors, throttle: Duration::ZERO })
     }
 }

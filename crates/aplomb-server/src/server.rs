@@ -23,7 +23,7 @@ use crate::loops::{Core, Mail, Parts, ShardLoop, StopSignal};
 use crate::mail::{CAPACITY, Inbox, Mailbox, Outbox, Waker, mailbox};
 use crate::metrics::kafka::Kafka;
 use crate::metrics::{BrokerFigures, Health, Metrics, ServerFigures, limits};
-use crate::net::{Connections, FrameBudget, Listener, NetConfig};
+use crate::net::{Connections, FrameBudget, Listener, NetConfig, ReplyBudget};
 
 /// The shards' mailboxes, before there are shards.
 #[derive(Debug)]
@@ -126,11 +126,12 @@ impl<C: Core> Server<C> {
 
         let connections = Connections::new(net.connections.clone(), cores.len(), Arc::clone(&acceptor_waker));
         let budget = FrameBudget::new(net.max_frames, inboxes.iter().map(|inbox| Arc::clone(inbox.waker())));
+        let replies = ReplyBudget::new(net.max_replies);
         let stop = Arc::new(StopSignal::new(cores.len()));
         let names = || listeners.iter().map(Arc::clone);
         let loops: Vec<Arc<LoopFigures>> =
             cores.iter().map(|_| Arc::new(LoopFigures::new(names()))).collect();
-        let figures = ServerFigures { connections, budget, loops, guard, log };
+        let figures = ServerFigures { connections, budget, replies, loops, guard, log };
 
         let (at_work, news) = channel();
         let mut shards = Vec::with_capacity(cores.len());
@@ -142,6 +143,7 @@ impl<C: Core> Server<C> {
                 inbox,
                 outbox: Outbox::new(&mailboxes),
                 budget: Arc::clone(&figures.budget),
+                replies: Arc::clone(&figures.replies),
                 net: net.clone(),
                 limits: Arc::clone(&figures.connections),
                 stop: Arc::clone(&stop),

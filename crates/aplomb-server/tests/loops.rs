@@ -121,6 +121,25 @@ fn a_client_that_takes_nothing_is_let_go_when_replies_fill_the_memory() {
 }
 
 #[test]
+fn replies_beyond_what_may_wait_cost_the_slowest_takers_their_connections() {
+    let net = NetConfig { max_replies: 2 * BIG, ..Wishes::default().net };
+    let running = Running::start(Wishes { net, shards: 1, ..Wishes::default() });
+    let mut slow: Vec<Client> = (0..4).map(|_| running.client()).collect();
+    for client in &mut slow {
+        client.send(b"b");
+    }
+    let mut quick = running.client();
+    eventually("some of them are closed", || {
+        assert_eq!(quick.ask(b"e"), b"e");
+        running.seen.closed.load(Ordering::SeqCst) > 0
+    });
+    let answered = slow.iter_mut().filter_map(|client| client.try_receive().ok()).count();
+    assert!((1..4).contains(&answered), "{answered} of them had their answer all the same");
+    assert_eq!(quick.ask(b"b").len(), BIG);
+    running.stop();
+}
+
+#[test]
 fn half_frames_that_fill_the_memory_do_not_keep_a_whole_one_out() {
     let net = NetConfig { max_frames: 1 << 20, ..Wishes::default().net };
     let running = Running::start(Wishes { net, ..Wishes::default() });
@@ -227,6 +246,18 @@ fn what_a_client_sent_before_it_left_is_still_done() {
     client.0.write_all(&stream).expect("the server reads");
     drop(client);
     eventually("all of it was done", || running.seen.requests.load(Ordering::SeqCst) == 500);
+    eventually("the core heard of the end", || running.seen.closed.load(Ordering::SeqCst) == 1);
+    running.stop();
+}
+
+#[test]
+fn what_waits_for_a_client_that_has_left_goes_however_much_it_is() {
+    let running = Running::start(Wishes::default());
+    let mut client = running.client();
+    let stream: Vec<u8> = (0..500).flat_map(|_| framed(b"p")).collect();
+    client.0.write_all(&stream).expect("the server reads");
+    eventually("as many wait as may", || running.seen.requests.load(Ordering::SeqCst) == 32);
+    drop(client);
     eventually("the core heard of the end", || running.seen.closed.load(Ordering::SeqCst) == 1);
     running.stop();
 }

@@ -281,7 +281,7 @@ impl FetchOp {
         };
         let head = FetchResponseHead { throttle_time_ms: 0, error_code: 0, session_id };
         let mut response = FetchResponseWriter::new(self.version, self.correlation_id, head)?;
-        let mut topic: Option<&TopicKey> = None;
+        let (mut topic, mut lent): (Option<&TopicKey>, usize) = (None, 0);
         for (part, _) in self.parts.iter().zip(included).filter(|(_, included)| *included) {
             if topic != Some(&part.key.topic) {
                 response.topic(part.key.topic.as_ref())?;
@@ -289,9 +289,10 @@ impl FetchOp {
             }
             part.write(&mut response, self.version, self.committed_only)?;
             part.count_sent();
+            lent += usize::try_from(part.bytes()).unwrap_or(usize::MAX);
         }
         let errors = response.take_errors();
-        Ok(Reply::Frame { parts: response.finish(&[])?, errors, throttle: Duration::ZERO })
+        Ok(Reply::Frame { parts: response.finish(&[])?, lent, errors, throttle: Duration::ZERO })
     }
 
     /// Partitions are served in the order of the request until the response is full; the first that
@@ -491,7 +492,7 @@ fn refuse(version: i16, correlation_id: i32, error: ErrorCode) -> Result<Reply, 
     let head = FetchResponseHead { throttle_time_ms: 0, error_code: error.to_wire(), session_id: 0 };
     let mut response = FetchResponseWriter::new(version, correlation_id, head)?;
     let errors = response.take_errors();
-    Ok(Reply::Frame { parts: response.finish(&[])?, errors, throttle: Duration::ZERO })
+    Ok(Reply::Frame { parts: response.finish(&[])?, lent: 0, errors, throttle: Duration::ZERO })
 }
 
 #[cfg(test)]

@@ -190,7 +190,7 @@ impl ProduceOp {
         }
         let errors = response.take_errors();
         let parts = vec![response.finish(0, &[])?];
-        Ok(Reply::Frame { parts, errors, throttle: Duration::ZERO })
+        Ok(Reply::Frame { parts, lent: 0, errors, throttle: Duration::ZERO })
     }
 }
 

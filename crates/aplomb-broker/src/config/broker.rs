@@ -62,6 +62,8 @@ pub struct NetworkConfig {
     pub frames: ByteCount,
     /// `aplomb.frames.min.rate`, in a second.
     pub min_frame_rate: ByteCount,
+    /// `aplomb.replies.max.bytes`: replies that clients have not taken, all connections together.
+    pub replies: ByteCount,
     /// `aplomb.produce.decompressed.max.bytes`: what the batches of one request may stand for.
     pub decompressed: ByteCount,
     /// `max.connections`
@@ -285,6 +287,7 @@ impl NetworkConfig {
             frames: queued.map_or(frames, |queued| queued.min(frames)),
             decompressed: reading.bytes("aplomb.produce.decompressed.max.bytes"),
             min_frame_rate: reading.bytes("aplomb.frames.min.rate"),
+            replies: reading.bytes("aplomb.replies.max.bytes"),
             max_connections: reading.count("max.connections"),
             max_connections_per_ip: reading.count("max.connections.per.ip"),
             per_ip_overrides,

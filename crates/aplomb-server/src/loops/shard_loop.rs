@@ -19,7 +19,7 @@ use crate::clock;
 use crate::figures::LoopFigures;
 use crate::log::Log;
 use crate::mail::{CAPACITY, Inbox, Outbox};
-use crate::net::{Connections, FrameBudget, NetConfig};
+use crate::net::{Connections, FrameBudget, NetConfig, ReplyBudget};
 
 /// Socket events taken with one wait.
 const EVENTS: usize = 256;
@@ -34,6 +34,7 @@ pub(crate) struct Parts<C> {
     pub(crate) inbox: Inbox<Mail>,
     pub(crate) outbox: Outbox<Mail>,
     pub(crate) budget: Arc<FrameBudget>,
+    pub(crate) replies: Arc<ReplyBudget>,
     pub(crate) net: NetConfig,
     pub(crate) limits: Arc<Connections>,
     pub(crate) stop: Arc<StopSignal>,
@@ -51,8 +52,8 @@ pub(crate) struct ShardLoop<C> {
     stop: Arc<StopSignal>,
     figures: Arc<LoopFigures>,
     log: Log,
-    /// Lines about clients that were in the way of others.
-    told: Throttle,
+    /// Lines about clients that were in the way of others, by kind.
+    told: [Throttle; 2],
     poll: Poll,
     clients: Clients,
     outputs: Vec<Output>,
@@ -68,10 +69,10 @@ impl<C: Core> ShardLoop<C> {
     /// A loop with all that it needs allocated. Fails if the process may not open another
     /// descriptor.
     pub(crate) fn new(parts: Parts<C>) -> std::io::Result<Self> {
-        let Parts { shard, core, inbox, outbox, budget, net, limits, stop, figures, log } = parts;
+        let Parts { shard, core, inbox, outbox, budget, replies, net, limits, stop, figures, log } = parts;
         Ok(Self {
             poll: Poll::new(Arc::clone(inbox.waker()))?,
-            clients: Clients::new(shard, &net, budget, Arc::clone(&figures)),
+            clients: Clients::new(shard, &net, budget, replies, Arc::clone(&figures)),
             outputs: Vec::with_capacity(EVENTS),
             unsettled: false,
             stopping: None,
@@ -84,7 +85,7 @@ impl<C: Core> ShardLoop<C> {
             stop,
             figures,
             log,
-            told: Throttle::default(),
+            told: Default::default(),
         })
     }
 
@@ -206,10 +207,9 @@ impl<C: Core> ShardLoop<C> {
         for Closed { id, peer, end } in self.clients.take_closed() {
             if let Some(why) = end.fault() {
                 let text = format!("closed a connection of {peer}: {why}");
-                let (severity, text) = if end.was_in_the_way() {
-                    (Severity::Warn, self.told.admit(now.instant, text))
-                } else {
-                    (Severity::Info, Some(text))
+                let (severity, text) = match end.in_the_way() {
+                    Some(kind) => (Severity::Warn, self.told[kind].admit(now.instant, text)),
+                    None => (Severity::Info, Some(text)),
                 };
                 if let Some(text) = text {
                     self.log.event(now.wall, Event { severity, room: "server/net", text });

@@ -7,13 +7,14 @@ use super::Page;
 use crate::figures::LoopFigures;
 use crate::guard::Guard;
 use crate::log::Log;
-use crate::net::{Connections, FrameBudget};
+use crate::net::{Connections, FrameBudget, ReplyBudget};
 
 /// Where the numbers are.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerFigures {
     pub(crate) connections: Arc<Connections>,
     pub(crate) budget: Arc<FrameBudget>,
+    pub(crate) replies: Arc<ReplyBudget>,
     /// One a shard, in order.
     pub(crate) loops: Vec<Arc<LoopFigures>>,
     pub(crate) guard: Guard,
@@ -48,6 +49,16 @@ impl ServerFigures {
             "Connections closed because their request did not get on while that memory was used up.",
             &[],
             self.budget.closed() as u64,
+        );
+        let replies = &self.replies;
+        let help = "Memory of replies that clients have not taken.";
+        page.gauge("aplomb_replies_bytes", help, &[], replies.used() as f64);
+        page.gauge("aplomb_replies_limit_bytes", "The bound on it.", &[], replies.limit() as f64);
+        page.counter(
+            "aplomb_replies_closed_total",
+            "Connections closed because they took their replies the slowest while that memory was used up.",
+            &[],
+            replies.closed() as u64,
         );
         for (index, figures) in self.loops.iter().enumerate() {
             let shard = index.to_string();

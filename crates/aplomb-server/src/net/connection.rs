@@ -14,6 +14,7 @@ use aplomb_broker::ports::{CloseReason, ConnectionId, FrameError, Reply, Request
 use aplomb_model::Instant;
 use bytes::Bytes;
 
+use super::debt::Debt;
 use super::frames::{FrameReader, Progress};
 use super::pace::Pace;
 use super::replies::{Replies, Written};
@@ -41,6 +42,7 @@ pub(crate) struct Connection {
     /// When each of `frames` had arrived.
     arrivals: VecDeque<Instant>,
     replies: Replies,
+    taking: Taking,
     /// A read may bring bytes.
     readable: bool,
     /// A write may take bytes.
@@ -57,6 +59,25 @@ pub(crate) struct Connection {
     figures: Arc<LoopFigures>,
     /// Counted among its shard's connections while it lives.
     _permit: Permit,
+}
+
+/// How its client takes its replies.
+#[derive(Clone, Copy, Debug)]
+struct Taking {
+    /// Since when there have been some that it has not taken.
+    owed_since: Option<Instant>,
+    /// What it had taken when that was looked at last, and the time before.
+    marks: [u64; 2],
+}
+
+/// Who is to go when replies take too much memory: the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Slowness {
+    /// What it has taken in the last second or two.
+    pub(crate) taken: u64,
+    /// What it would give back; more first.
+    pub(crate) owed: std::cmp::Reverse<usize>,
+    pub(crate) number: u64,
 }
 
 /// Which of its loop's lists a connection is on.
@@ -83,12 +104,19 @@ pub(crate) enum End {
     /// Memory for requests was used up, and its request, of which there were so many bytes, did not
     /// get on.
     SlowFrame(usize),
+    /// Memory for replies was used up, and it did not take its own, of which there were so many
+    /// bytes.
+    SlowTaker(usize),
 }
 
 impl End {
-    /// Whether it was closed for what it kept from others.
-    pub(crate) fn was_in_the_way(&self) -> bool {
-        matches!(self, Self::SlowFrame(_))
+    /// Whether it was closed for what it kept from others, and which kind of that it is.
+    pub(crate) fn in_the_way(&self) -> Option<usize> {
+        match self {
+            Self::SlowFrame(_) => Some(0),
+            Self::SlowTaker(_) => Some(1),
+            Self::ByClient | Self::Broken | Self::Malformed(_) | Self::ByBroker(_) | Self::Idle => None,
+        }
     }
 
     /// What the client, or a request, did wrong; `None` for an everyday end.
@@ -98,6 +126,10 @@ impl End {
             Self::SlowFrame(held) => Some(format!(
                 "memory for requests is used up, and its request came too slowly, of which there were {held} \
                  bytes (aplomb.frames.max.bytes, aplomb.frames.min.rate)"
+            )),
+            Self::SlowTaker(owed) => Some(format!(
+                "memory for replies is used up, and it did not take its own, {owed} bytes \
+                 (aplomb.replies.max.bytes)"
             )),
             Self::Malformed(why) | Self::ByBroker(CloseReason::Malformed(why)) => Some(why.clone()),
             Self::ByBroker(CloseReason::Unsupported { api_key, version }) => {
@@ -116,6 +148,7 @@ impl Connection {
         id: ConnectionId,
         accepted: Accepted,
         max_frame: usize,
+        debt: Debt,
         figures: Arc<LoopFigures>,
         now: Instant,
     ) -> Self {
@@ -129,7 +162,8 @@ impl Connection {
             sending: Pace::from(now, 0),
             frames: VecDeque::new(),
             arrivals: VecDeque::new(),
-            replies: Replies::default(),
+            replies: Replies::new(debt),
+            taking: Taking { owed_since: None, marks: [0; 2] },
             readable: true,
             writable: true,
             hung_up: false,
@@ -221,6 +255,9 @@ impl Connection {
             self.muted_until = self.muted_until.max(Some(at + throttle));
         }
         self.replies.complete(sequence, reply, at, self.figures.exchanges());
+        if self.replies.unwritten() > 0 {
+            self.taking.owed_since.get_or_insert(at);
+        }
     }
 
     /// Until when no request is taken up, if there is such a time.
@@ -247,6 +284,9 @@ impl Connection {
         let written = self.replies.write(&mut self.transport);
         *clock = crate::clock::instant();
         self.replies.count_sent(*clock, self.figures.exchanges());
+        if self.replies.unwritten() == 0 {
+            self.taking.owed_since = None;
+        }
         match written {
             Written::All => false,
             Written::Yield => true,
@@ -297,6 +337,13 @@ impl Connection {
         self.active < before && self.reader.is_within_frame() && !self.waits_to_be_read()
     }
 
+    /// Whether the client has closed its end and nothing has moved since `before`, though that end
+    /// is not reached: we do not read while so much is under way.
+    pub(crate) fn has_left_since(&self, before: Instant) -> bool {
+        let cannot_read = self.lists.hungry || self.replies.in_flight() >= MAX_IN_FLIGHT;
+        self.hung_up && cannot_read && self.active < before
+    }
+
     /// What the frame at hand takes, if it has arrived at less than `rate` bytes a second for some
     /// time. To be asked now and then.
     pub(crate) fn slow_frame(&mut self, rate: u64, now: Instant) -> Option<usize> {
@@ -313,6 +360,23 @@ impl Connection {
         self.active < before && self.replies.has_pieces()
     }
 
+    /// How slowly replies are taken that have been here since `before` and that memory is charged
+    /// for.
+    pub(crate) fn slowness_since(&self, before: Instant) -> Option<Slowness> {
+        let waits_for_client = self.replies.has_pieces() && !self.writable;
+        let owed = self.replies.owed();
+        if !waits_for_client || owed == 0 || self.taking.owed_since.is_none_or(|since| since > before) {
+            return None;
+        }
+        let taken = self.replies.written() - self.taking.marks[1];
+        Some(Slowness { taken, owed: std::cmp::Reverse(owed), number: self.id.number })
+    }
+
+    /// What is taken from now on is taken in another second.
+    pub(crate) fn mark_taken(&mut self) {
+        self.taking.marks = [self.replies.written(), self.taking.marks[0]];
+    }
+
     /// Bytes of replies that are made and not written.
     pub(crate) fn unwritten(&self) -> usize {
         self.replies.unwritten()
@@ -327,6 +391,7 @@ impl Connection {
         self.muted_until.is_none()
             && self.replies.in_flight() < MAX_IN_FLIGHT
             && self.replies.unwritten() < MAX_UNWRITTEN
+            && (self.replies.unwritten() == 0 || !self.replies.are_too_many())
     }
 
     fn ended(&mut self, end: End) -> ReadOutcome {

@@ -7,6 +7,7 @@
 
 mod budget;
 pub(crate) mod connection;
+mod debt;
 mod frames;
 mod limits;
 mod pace;
@@ -22,6 +23,7 @@ use aplomb_broker::ports::Session;
 pub(crate) use budget::FrameBudget;
 #[cfg(test)]
 pub(crate) use budget::Want;
+pub(crate) use debt::ReplyBudget;
 pub(crate) use frames::{ReadContext, SCRATCH};
 pub use limits::ConnectionLimits;
 pub(crate) use limits::{Connections, Permit, TooMany};
@@ -48,6 +50,8 @@ pub struct NetConfig {
     /// A frame that arrives more slowly than so many bytes a second goes when others wait for
     /// memory (`aplomb.frames.min.rate`); 0: none does.
     pub min_frame_rate: u64,
+    /// The bound on memory for replies that clients have not taken, over all shards, in bytes.
+    pub max_replies: usize,
     /// How many connections there may be.
     pub connections: ConnectionLimits,
     /// A connection that has moved no byte for so long is closed (`connections.max.idle.ms`);

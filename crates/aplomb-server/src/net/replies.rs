@@ -13,6 +13,7 @@ use bytes::{Buf, Bytes};
 use rustix::io::Errno;
 use smallvec::SmallVec;
 
+use super::debt::Debt;
 use super::transport::Transport;
 use crate::figures::{Exchange, RequestFigures};
 
@@ -36,7 +37,7 @@ pub(crate) enum Written {
 }
 
 /// The replies that one connection owes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Replies {
     /// The sequence of the first slot.
     first: u64,
@@ -45,11 +46,22 @@ pub(crate) struct Replies {
     /// Bytes in `pieces` and in replies that wait for an earlier one.
     unwritten: usize,
     close: Option<CloseReason>,
-    /// Exchanges whose responses are in `pieces`, with the place of their ends in the stream.
-    sending: VecDeque<(u64, Exchange)>,
+    /// Responses in `pieces`.
+    sending: VecDeque<Sending>,
     /// Bytes that were ever put into `pieces`, and that the socket has taken of them.
     queued: u64,
     written: u64,
+    /// The memory of all of it, but for what has a budget of its own.
+    debt: Debt,
+}
+
+/// A response on its way.
+#[derive(Debug)]
+struct Sending {
+    /// The place of its end in the stream.
+    end: u64,
+    exchange: Exchange,
+    owed: usize,
 }
 
 /// A request in flight.
@@ -60,6 +72,20 @@ struct Slot {
 }
 
 impl Replies {
+    pub(crate) fn new(debt: Debt) -> Self {
+        Self {
+            first: 0,
+            slots: VecDeque::new(),
+            pieces: VecDeque::new(),
+            unwritten: 0,
+            close: None,
+            sending: VecDeque::new(),
+            queued: 0,
+            written: 0,
+            debt,
+        }
+    }
+
     /// Gives the next request its place.
     pub(crate) fn admit(&mut self, exchange: Exchange) -> u64 {
         self.slots.push_back(Slot { exchange, reply: None });
@@ -82,8 +108,10 @@ impl Replies {
     /// # Panics
     /// If the request was answered before, or never admitted.
     pub(crate) fn complete(&mut self, sequence: u64, reply: Reply, at: Instant, figures: &RequestFigures) {
-        if let Reply::Frame { parts, .. } = &reply {
-            self.unwritten += parts.iter().map(Bytes::len).sum::<usize>();
+        if let Reply::Frame { parts, lent, .. } = &reply {
+            let bytes = size(parts);
+            self.unwritten += bytes;
+            self.debt.add(bytes.saturating_sub(*lent));
         }
         let slot = self.slot(sequence).expect("a reply belongs to a request in flight");
         assert!(slot.reply.is_none(), "a request is answered once");
@@ -94,12 +122,17 @@ impl Replies {
             self.first += 1;
             match reply {
                 // Behind a close nothing is sent any more.
-                _ if self.close.is_some() => {}
-                Reply::Frame { parts, errors, .. } => {
+                Reply::Frame { parts, lent, .. } if self.close.is_some() => {
+                    self.debt.settle(size(&parts).saturating_sub(lent));
+                }
+                Reply::Nothing { .. } | Reply::Close { .. } if self.close.is_some() => {}
+                Reply::Frame { parts, lent, errors, .. } => {
                     figures.on_errors(exchange.api_key, &errors);
-                    self.queued += parts.iter().map(|piece| piece.len() as u64).sum::<u64>();
+                    let bytes = size(&parts);
+                    self.queued += bytes as u64;
                     self.pieces.extend(parts.into_iter().filter(|piece| !piece.is_empty()));
-                    self.sending.push_back((self.queued, exchange));
+                    let owed = bytes.saturating_sub(lent);
+                    self.sending.push_back(Sending { end: self.queued, exchange, owed });
                 }
                 Reply::Nothing { .. } => figures.on_sent(&exchange, at),
                 Reply::Close { reason } => self.close = Some(reason),
@@ -117,6 +150,21 @@ impl Replies {
         self.unwritten
     }
 
+    /// Bytes of them for which this connection is charged.
+    pub(crate) fn owed(&self) -> usize {
+        self.debt.bytes()
+    }
+
+    /// Bytes that the socket has ever taken.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Whether all connections together owe as much as they may.
+    pub(crate) fn are_too_many(&self) -> bool {
+        self.debt.is_full()
+    }
+
     /// Whether there is something to hand to the socket now.
     pub(crate) fn has_pieces(&self) -> bool {
         !self.pieces.is_empty()
@@ -129,7 +177,7 @@ impl Replies {
 
     /// The attempt to write all pieces begins at `at`.
     pub(crate) fn begin_sending(&mut self, at: Instant) {
-        for (_, exchange) in self.sending.iter_mut().rev() {
+        for Sending { exchange, .. } in self.sending.iter_mut().rev() {
             if exchange.sending.is_some() {
                 break;
             }
@@ -140,8 +188,9 @@ impl Replies {
     /// Counts the responses that the socket has taken whole by `at`.
     pub(crate) fn count_sent(&mut self, at: Instant, figures: &RequestFigures) {
         let written = self.written;
-        while let Some((_, exchange)) = self.sending.pop_front_if(|(end, _)| *end <= written) {
-            figures.on_sent(&exchange, at);
+        while let Some(sent) = self.sending.pop_front_if(|sending| sending.end <= written) {
+            figures.on_sent(&sent.exchange, at);
+            self.debt.settle(sent.owed);
         }
     }
 
@@ -189,6 +238,10 @@ impl Replies {
     }
 }
 
+fn size(parts: &[Bytes]) -> usize {
+    parts.iter().map(Bytes::len).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Read;
@@ -197,6 +250,7 @@ mod tests {
 
     use aplomb_broker::ports::ErrorTally;
 
+    use super::super::debt::ReplyBudget;
     use super::*;
     use crate::figures::{ApiTotals, Stage};
 
@@ -218,13 +272,48 @@ mod tests {
     }
 
     fn made_of(parts: Vec<Bytes>) -> Reply {
-        Reply::Frame { parts, errors: ErrorTally::default(), throttle: Duration::ZERO }
+        lending(parts, 0)
+    }
+
+    fn lending(parts: Vec<Bytes>, lent: usize) -> Reply {
+        Reply::Frame { parts, lent, errors: ErrorTally::default(), throttle: Duration::ZERO }
+    }
+
+    fn replies() -> Replies {
+        Replies::new(ReplyBudget::new(usize::MAX).debt())
+    }
+
+    #[test]
+    fn what_is_owed_is_what_no_other_budget_has_until_it_is_taken_or_dropped() {
+        let (mut here, mut there) = pair();
+        let budget = ReplyBudget::new(1000);
+        let mut replies = Replies::new(budget.debt());
+        let sequences: Vec<u64> = (0..4).map(|_| replies.admit(exchange())).collect();
+        let records = Bytes::from(vec![7; 5000]);
+        complete(&mut replies, sequences[1], frame("a reply that waits for an earlier one"));
+        assert_eq!(budget.used(), 37);
+        complete(&mut replies, sequences[0], lending(vec![Bytes::from_static(b"head"), records], 5000));
+        assert_eq!((budget.used(), replies.owed(), budget.is_full()), (41, 41, false));
+        assert_eq!(replies.write(&mut here), Written::All);
+        replies.count_sent(Instant::START, &RequestFigures::default());
+        assert_eq!((budget.used(), replies.written()), (0, 5041));
+        assert_eq!(there.read(&mut [0; 10_000]).expect("it was sent"), 5041);
+
+        complete(&mut replies, sequences[2], Reply::Close { reason: CloseReason::ProduceFailed });
+        complete(&mut replies, sequences[3], frame("never sent"));
+        assert_eq!(budget.used(), 0);
+        let (mut other, full) = (Replies::new(budget.debt()), made_of(vec![Bytes::from(vec![0; 2000])]));
+        let sequence = other.admit(exchange());
+        complete(&mut other, sequence, full);
+        assert!(replies.are_too_many() && budget.is_overfull());
+        drop(other);
+        assert_eq!(budget.used(), 0);
     }
 
     #[test]
     fn replies_wait_for_earlier_ones_and_leave_in_order() {
         let (mut here, mut there) = pair();
-        let mut replies = Replies::default();
+        let mut replies = replies();
         let sequences: Vec<u64> = (0..4).map(|_| replies.admit(exchange())).collect();
         complete(&mut replies, sequences[2], frame("three"));
         complete(&mut replies, sequences[1], Reply::Nothing { throttle: Duration::ZERO });
@@ -251,7 +340,7 @@ mod tests {
         let body = Bytes::from(body);
         let pieces: Vec<Bytes> =
             (0..body.len()).step_by(999).map(|at| body.slice(at..body.len().min(at + 999))).collect();
-        let mut replies = Replies::default();
+        let mut replies = replies();
         let sequence = replies.admit(exchange());
         complete(&mut replies, sequence, made_of(pieces));
 
@@ -282,7 +371,7 @@ mod tests {
         let (mut here, mut there) = pair();
         let figures = RequestFigures::default();
         let at = |millis| Instant::START + Duration::from_millis(millis);
-        let mut replies = Replies::default();
+        let mut replies = replies();
         let (small, large) = (replies.admit(exchange()), replies.admit(exchange()));
         replies.settled(at(1));
         replies.complete(small, frame("small"), at(2), &figures);

@@ -177,7 +177,7 @@ fn echo(frame: &Bytes) -> Reply {
 fn throttled(frame: &Bytes, throttle: Duration) -> Reply {
     let length = i32::try_from(frame.len()).expect("frames are small");
     let parts = vec![Bytes::copy_from_slice(&length.to_be_bytes()), frame.clone()];
-    Reply::Frame { parts, errors: ErrorTally::default(), throttle }
+    Reply::Frame { parts, lent: 0, errors: ErrorTally::default(), throttle }
 }
 
 /// What a test wants to be different.
@@ -198,6 +198,7 @@ impl Default for Wishes {
                 max_frame: 8 << 20,
                 max_frames: 64 << 20,
                 min_frame_rate: 64 << 10,
+                max_replies: 512 << 20,
                 connections: ConnectionLimits::default(),
                 max_idle: None,
                 send_buffer: Some(64 * 1024),

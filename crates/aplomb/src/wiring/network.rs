@@ -107,6 +107,7 @@ pub(super) fn net_config(network: &NetworkConfig) -> Result<NetConfig, NetworkEr
         max_frame: size(network.max_request.0),
         max_frames: size(network.frames.0),
         min_frame_rate: network.min_frame_rate.0,
+        max_replies: size(network.replies.0),
         connections: limits,
         max_idle: network.max_idle,
         send_buffer: network.send_buffer.map(count),

@@ -4,6 +4,10 @@
 //! What always holds: a connection is on a list at most once. Each gets a share of every turn and
 //! no more, whatever it sends. A connection that was closed is told of once
 //! ([`Clients::take_closed`]).
+//!
+//! Next: [`sweep`] for those that keep memory from others.
+
+mod sweep;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -19,19 +23,13 @@ use super::poll::Poll;
 use super::table::ConnectionTable;
 use crate::figures::LoopFigures;
 use crate::net::connection::{Connection, End, ReadOutcome};
-use crate::net::{Accepted, FrameBudget, NetConfig, ReadContext, SCRATCH};
+use crate::net::{Accepted, FrameBudget, NetConfig, ReadContext, ReplyBudget, SCRATCH};
 
 /// Requests that one connection may have handed out before the others have their turn.
 const REQUESTS_A_TURN: usize = 32;
 
 /// Reads that one connection gets before the others have their turn.
 const READS_A_TURN: usize = 8;
-
-/// How often idle connections are looked for.
-const SWEEP: Duration = Duration::from_secs(1);
-
-/// How long half a frame, or a reply, may stay as it is while memory is short.
-const STUCK: Duration = Duration::from_secs(10);
 
 /// One shard's connections.
 #[derive(Debug)]
@@ -43,6 +41,7 @@ pub(super) struct Clients {
     /// `aplomb.frames.min.rate`.
     min_frame_rate: u64,
     budget: Arc<FrameBudget>,
+    replies: Arc<ReplyBudget>,
     figures: Arc<LoopFigures>,
     table: ConnectionTable,
     /// May have requests for us.
@@ -56,6 +55,7 @@ pub(super) struct Clients {
     muted: BTreeSet<(Instant, u64)>,
     closed: Vec<Closed>,
     scratch: Vec<u8>,
+    next_relief: Instant,
     next_sweep: Instant,
 }
 
@@ -78,6 +78,7 @@ impl Clients {
         shard: ShardId,
         net: &NetConfig,
         budget: Arc<FrameBudget>,
+        replies: Arc<ReplyBudget>,
         figures: Arc<LoopFigures>,
     ) -> Self {
         Self {
@@ -86,6 +87,7 @@ impl Clients {
             max_idle: net.max_idle,
             min_frame_rate: net.min_frame_rate,
             budget,
+            replies,
             figures,
             table: ConnectionTable::new(shard),
             ready: VecDeque::new(),
@@ -94,6 +96,7 @@ impl Clients {
             muted: BTreeSet::new(),
             closed: Vec::new(),
             scratch: Vec::with_capacity(SCRATCH),
+            next_relief: Instant::START,
             next_sweep: Instant::START,
         }
     }
@@ -106,7 +109,8 @@ impl Clients {
         now: Instant,
     ) -> Result<(), Unwatched> {
         let (max_frame, figures) = (self.max_frame, Arc::clone(&self.figures));
-        let connection = self.table.insert(|id| Connection::new(id, accepted, max_frame, figures, now));
+        let debt = self.replies.debt();
+        let connection = self.table.insert(|id| Connection::new(id, accepted, max_frame, debt, figures, now));
         let (number, peer) = (connection.id().number, connection.peer());
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP;
         if let Err(errno) = poll.watch(connection.socket(), number, flags) {
@@ -247,55 +251,6 @@ impl Clients {
         }
     }
 
-    /// Closes connections that have been idle for too long; and, while memory is short, those that
-    /// have held some for a while without doing anything with it.
-    pub(super) fn sweep(&mut self, now: Instant, core_is_short: impl FnOnce() -> bool) {
-        if now < self.next_sweep {
-            return;
-        }
-        self.next_sweep = now + SWEEP;
-        let unwritten: usize = self.table.iter().map(Connection::unwritten).sum();
-        self.figures.unwritten.set(unwritten as u64);
-        let replies_are_many = unwritten >= self.budget.limit_of_shard();
-        let stuck_since = before(now, STUCK);
-        let sending = stuck_since.filter(|_| self.budget.is_short());
-        let taking = stuck_since.filter(|_| replies_are_many || core_is_short());
-        let idle = self.max_idle.and_then(|idle| before(now, idle));
-        let is_late = |connection: &&Connection| {
-            idle.is_some_and(|at| connection.is_idle_since(at))
-                || sending.is_some_and(|at| connection.sends_nothing_since(at))
-                || taking.is_some_and(|at| connection.takes_nothing_since(at))
-        };
-        let late: Vec<u64> =
-            self.table.iter().filter(is_late).map(|connection| connection.id().number).collect();
-        for number in late {
-            self.close(number, End::Idle);
-        }
-        self.close_slow_frames(now);
-    }
-
-    /// While memory for frames is short, closes connections whose frames do not get on, those that
-    /// hold the most first, until there is some again.
-    fn close_slow_frames(&mut self, now: Instant) {
-        let rate = self.min_frame_rate;
-        let slow = self.table.iter_mut().filter_map(|connection| {
-            connection.slow_frame(rate, now).map(|held| (held, connection.id().number))
-        });
-        let mut slow: Vec<(usize, u64)> = slow.collect();
-        if !self.budget.is_short() {
-            return;
-        }
-        slow.sort_unstable();
-        let mut wanted = self.budget.worth_closing_for();
-        while wanted > 0
-            && let Some((held, number)) = slow.pop()
-        {
-            self.budget.count_closed();
-            self.close(number, End::SlowFrame(held));
-            wanted = wanted.saturating_sub(held);
-        }
-    }
-
     /// The connections that were closed since this was asked last.
     pub(super) fn take_closed(&mut self) -> Vec<Closed> {
         std::mem::take(&mut self.closed)
@@ -344,149 +299,6 @@ impl Clients {
         let Some(connection) = self.table.get(number) else { return };
         if !std::mem::replace(&mut connection.lists.touched, true) {
             self.touched.push_back(number);
-        }
-    }
-}
-
-/// The moment that lies `ago` before `now`, if the clock had started then.
-fn before(now: Instant, ago: Duration) -> Option<Instant> {
-    let ago = u64::try_from(ago.as_nanos()).ok()?;
-    now.as_nanos().checked_sub(ago).map(Instant::from_nanos)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Write;
-    use std::net::{IpAddr, Ipv4Addr};
-    use std::os::unix::net::UnixStream;
-
-    use aplomb_broker::config::SecurityProtocol;
-    use aplomb_broker::ports::Session;
-
-    use super::*;
-    use crate::mail::Waker;
-    use crate::net::{ConnectionLimits, Connections, Transport, Want};
-
-    const HERE: ShardId = ShardId(0);
-    const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    const LARGE: i32 = 1 << 20;
-
-    struct Room {
-        clients: Clients,
-        budget: Arc<FrameBudget>,
-        connections: Arc<Connections>,
-        poll: Poll,
-    }
-
-    impl Room {
-        fn new(memory: usize, min_frame_rate: u64) -> Self {
-            let net = NetConfig {
-                max_frame: 1 << 20,
-                max_frames: memory,
-                min_frame_rate,
-                connections: ConnectionLimits::default(),
-                max_idle: None,
-                send_buffer: None,
-                receive_buffer: None,
-            };
-            let waker = Arc::new(Waker::new().expect("an eventfd"));
-            let budget = FrameBudget::new(memory, [Arc::clone(&waker)]);
-            let figures = Arc::new(LoopFigures::new(std::iter::empty()));
-            Self {
-                clients: Clients::new(HERE, &net, Arc::clone(&budget), figures),
-                budget,
-                connections: Connections::new(ConnectionLimits::default(), 1, Arc::clone(&waker)),
-                poll: Poll::new(waker).expect("an epoll"),
-            }
-        }
-
-        /// A client that has sent the first `bytes` of a large frame.
-        fn client(&mut self, bytes: usize, now: Instant) -> UnixStream {
-            let (mut there, here) = UnixStream::pair().expect("a pair of sockets");
-            here.set_nonblocking(true).expect("a socket");
-            let (permit, _) = self.connections.admit(HOME).ok().expect("there is no limit");
-            let session = Session::anonymous(HOME, "HERE".into(), SecurityProtocol::Plaintext);
-            let transport = Transport::Plain(here.into());
-            let accepted = Accepted { transport, session: Arc::new(session), permit };
-            let taken = self.clients.take_over(accepted, &self.poll, now);
-            assert!(taken.is_ok(), "it can be watched");
-            there.write_all(&LARGE.to_be_bytes()).expect("the pair's buffer holds that");
-            there.write_all(&vec![0; bytes]).expect("the pair's buffer holds that");
-            there
-        }
-
-        /// Turns until all that has come is read.
-        fn turn_until_quiet(&mut self, now: Instant) {
-            for _ in 0..100 {
-                assert!(self.turn(now).is_empty(), "nobody is closed so soon");
-            }
-        }
-
-        /// The numbers of the connections that are gone after a turn.
-        fn turn(&mut self, now: Instant) -> Vec<u64> {
-            let mut clock = now;
-            self.clients.resume(now);
-            self.clients.serve(now, &mut clock, |_, _| panic!("no frame is complete"));
-            self.clients.finish(now, &mut clock);
-            self.clients.sweep(now, || false);
-            self.clients.take_closed().into_iter().map(|closed| closed.id.number).collect()
-        }
-    }
-
-    #[test]
-    fn who_sends_half_a_frame_is_closed_when_memory_is_short_but_not_who_waits_for_memory() {
-        let mut room = Room::new(40_000, 0);
-        let mut overdraft = room.budget.charge(&Arc::default());
-        let want = Want::More { bytes: 1 << 20, frame: 1 << 20 };
-        assert!(room.budget.admits(HERE, want, &mut overdraft), "another frame has the overdraft");
-        let now = Instant::START + Duration::from_secs(1);
-        // Number 0 has more for us than there is memory for; the other has sent all that it will.
-        let _waits = room.client(60_000, now);
-        assert!(room.turn(now).is_empty());
-        let _half = room.client(10, now);
-        assert!(room.turn(now).is_empty());
-        assert!(room.clients.are_hungry());
-
-        assert!(room.turn(now + STUCK).is_empty(), "they may take so long");
-        let gone = room.turn(now + 2 * STUCK);
-        assert_eq!(gone.len(), 1);
-        assert_ne!(gone[0], 0, "we do not read from it");
-        drop(overdraft);
-        room.turn(now + 2 * STUCK);
-        assert!(!room.clients.are_hungry(), "it is read from again");
-    }
-
-    #[test]
-    fn frames_that_dribble_are_closed_when_memory_is_short_the_largest_first() {
-        let mut room = Room::new(200_000, 10_000);
-        let at = |seconds| Instant::START + Duration::from_secs(seconds);
-        let mut dribbling: Vec<UnixStream> =
-            [30_000, 60_000, 90_000].map(|bytes| room.client(bytes, at(1))).into();
-        room.turn_until_quiet(at(1));
-        assert!(room.budget.is_short());
-        // A byte a second, for ever.
-        let mut gone = Vec::new();
-        for second in 2..10 {
-            for client in &mut dribbling {
-                let _ = client.write(&[0]);
-            }
-            gone.extend(room.turn(at(second)));
-        }
-        assert_eq!(gone, [2 << 24 | 2], "the third: without it there is memory again");
-        assert!(!room.budget.is_short());
-        assert_eq!(room.budget.closed(), 1);
-    }
-
-    #[test]
-    fn a_frame_that_gets_on_is_not_closed_however_long_it_takes() {
-        let mut room = Room::new(60_000, 10_000);
-        let at = |seconds| Instant::START + Duration::from_secs(seconds);
-        let mut steady = room.client(40_000, at(1));
-        room.turn_until_quiet(at(1));
-        assert!(room.budget.is_short());
-        for second in 2..20 {
-            steady.write_all(&[0; 11_000]).expect("the pair's buffer holds that");
-            assert!(room.turn(at(second)).is_empty());
         }
     }
 }
