@@ -14,7 +14,8 @@
 //! a compressed batch that stands for too much is MESSAGE_TOO_LARGE; bytes behind the batch are
 //! refused rather than dropped; a transactional batch without a producer is refused; records that
 //! cannot be decompressed or read to their end are INVALID_RECORD, and not an internal error or
-//! appended. `tests/oracle-batches` compares the two.
+//! appended. A batch that gets another codec keeps its base timestamp, which Kafka moves to the
+//! first record's. `tests/oracle-batches` compares the two.
 //!
 //! What a batch costs is counted in bytes that are decompressed, and [`Validation::work`] pauses
 //! before it exceeds what it was given (by more than the block in which a number ends that it is
