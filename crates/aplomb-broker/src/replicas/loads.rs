@@ -268,6 +268,8 @@ impl Loads {
 
 fn job(request: LoadRequest, aside: Option<FileName>) -> Box<dyn DiskJob> {
     Box::new(move |disk: &dyn PatientDisk| match find(disk, &request, aside.as_ref()) {
+        // The call that met it has waited for a while.
+        Err(LoadError::Disk(DiskError::Shortage { .. })) => Ok(JobStep::Again),
         Err(LoadError::Disk(error)) => Err(error),
         found => Ok(JobStep::done(found)),
     })
@@ -281,8 +283,11 @@ fn find(
     if let Some(aside) = aside
         && !is_of_topic(disk, request)?
     {
-        disk.rename(&FileName::new(request.directory.as_str()), aside)?;
-        return Ok(SourceFound::Stray);
+        return match disk.rename(&FileName::new(request.directory.as_str()), aside) {
+            // An attempt before, which a shortage ended, got as far as that.
+            Err(DiskError::NotFound { .. }) if disk.list(Some(aside)).is_ok() => Ok(SourceFound::Stray),
+            renamed => Ok(renamed.map(|()| SourceFound::Stray)?),
+        };
     }
     load(disk, request).map(|loaded| SourceFound::Log(Box::new(loaded)))
 }

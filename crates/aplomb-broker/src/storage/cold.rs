@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
 use aplomb_disk_api::{DiskCommand, DiskError, DiskIndex, Done};
-use aplomb_log::Loan;
-use aplomb_log::TimeFound;
 use aplomb_log::cold::{ColdRead, ColdRecords, ColdStep, TimeLookup, TimeStep};
+use aplomb_log::layout::SegmentFile;
+use aplomb_log::{Loan, Log, TimeFound};
 use aplomb_model::{ErrorCode, Instant, Offset};
 
 use crate::calls::{Answer, Asker, FindOffset, PartitionKey, ReadCall, ReadRecords, ReadRefusal};
@@ -143,6 +143,7 @@ impl ColdReads {
         number: u64,
         result: Result<Done, DiskError>,
         partitions: &mut Partitions,
+        now: Instant,
         fx: &mut Effects,
     ) -> Option<Step> {
         let mut op = self.ops.remove(&number)?;
@@ -161,9 +162,23 @@ impl ColdReads {
             }
             return None;
         }
+        if let Err(DiskError::Shortage { .. }) = result {
+            // The disk has waited for a while. As if memory were short, reads are begun anew until
+            // the client's patience is over.
+            self.forget(&op);
+            for asker in op.waiters {
+                match &op.work {
+                    Work::Read { call, .. } => {
+                        self.wait(op.disk, Waiting { key: op.key, asker, call: *call }, now);
+                    }
+                    Work::Time { find, .. } => partition.find_offset(asker, *find, fx),
+                }
+            }
+            return None;
+        }
         let bytes = match result {
             Ok(Done::Read(bytes)) => Some(bytes),
-            Err(DiskError::NotFound { .. }) => None,
+            Err(DiskError::NotFound { .. }) if !is_missed(&op.work.command(), partition.log()) => None,
             Ok(_) | Err(_) => {
                 self.end(op, ErrorCode::KafkaStorageError, fx);
                 return None;
@@ -318,6 +333,19 @@ impl Kept {
     fn answer(&self, loan: Loan, partition: &mut Partition, call: &ReadCall) -> ReadRecords {
         let records = loan.hold(self.found.records.clone());
         partition.on_cold_records(self.segment, &ColdRecords { records, ..self.found }, call)
+    }
+}
+
+/// Whether a file that was not found is that of a segment of which the log's disk has something: it
+/// was deleted by others, and what it held is not to be passed over.
+fn is_missed(command: &DiskCommand, log: &Log) -> bool {
+    let DiskCommand::Read { file, .. } = command else { return false };
+    let name = file.as_str().rsplit_once('/').map_or(file.as_str(), |(_, name)| name);
+    match SegmentFile::parse(name) {
+        Some((SegmentFile::Log, base, None)) => {
+            log.segments().base_holding(base) == Some(base) && base < log.tail().durable_end()
+        }
+        _ => false,
     }
 }
 

@@ -278,7 +278,7 @@ impl Storage {
                 self.tell_changes(index, changes);
             }
             Purpose::Cold(number) => {
-                let step = self.cold.on_completion(number, result, partitions, fx);
+                let step = self.cold.on_completion(number, result, partitions, now.instant, fx);
                 if let Some((disk, command, number)) = step {
                     self.disks.submit(disk, command, Purpose::Cold(number), now.instant);
                 }

@@ -51,15 +51,16 @@ impl Purpose {
     /// that the log directory is not what it was taken for. What is only looked for, or is deleted,
     /// may be gone.
     pub(crate) fn must_find(&self, error: &DiskError) -> bool {
-        let puts_there = matches!(
+        let is_ours = matches!(
             self,
             Self::Write
                 | Self::Sync
                 | Self::Checkpoint
                 | Self::Offsets
+                | Self::Load { .. }
                 | Self::Snapshot
                 | Self::CleanShutdownMarker
         );
-        puts_there && matches!(error, DiskError::NotFound { .. })
+        is_ours && matches!(error, DiskError::NotFound { .. })
     }
 }

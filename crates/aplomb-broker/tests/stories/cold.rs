@@ -74,6 +74,30 @@ fn a_cold_read_whose_client_gave_up_serves_the_next_poll() {
 }
 
 #[test]
+fn a_cold_read_that_meets_a_shortage_is_tried_again() {
+    let broker = of_old_records();
+    for operation in [None, Some(SimOperation::Read)] {
+        broker.disk(0).run_short(Fault { operation, ..Fault::default() });
+        assert_eq!(broker.client().send(Fetch::from("orders", 1)).wait().values(), ["two", "three"]);
+        broker.stop();
+        broker.restart();
+        broker.advance(SECOND);
+    }
+    assert_eq!(broker.disk(0).lost(), None);
+}
+
+#[test]
+fn a_segment_that_vanished_is_no_reason_to_begin_anew_elsewhere() {
+    let broker = of_old_records();
+    broker.disk(0).vanish(Some(LOG));
+    let fetch = broker.client().send(Fetch::from("orders", 1)).wait();
+    assert_eq!(fetch.refusal(), ErrorCode::KafkaStorageError, "consumers would skip to the log's end");
+    broker.disk(0).vanish(Some("orders-0/00000000000000000000.timeindex"));
+    let late = broker.client().ask(ListOffsets::at("orders", NEW_YEAR + 3));
+    assert_eq!(late.error, ErrorCode::KafkaStorageError, "there is a record of that time");
+}
+
+#[test]
 fn a_poll_without_patience_waits_half_a_second_for_a_frozen_disk() {
     let broker = of_old_records();
     broker.disk(0).freeze();

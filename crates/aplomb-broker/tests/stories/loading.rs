@@ -140,3 +140,34 @@ fn settings_that_change_while_a_partition_is_loaded_hold_for_it() {
     let large = "x".repeat(1_000);
     assert_eq!(client.ask(Produce::to("orders", large.as_str())).error, ErrorCode::MessageTooLarge);
 }
+
+#[test]
+fn a_log_whose_load_meets_a_shortage_is_loaded_all_the_same() {
+    let broker = Broker::start();
+    broker.has(CreateTopic::named("orders"));
+    broker.client().ask(Produce::to("orders", "kept"));
+    for after in 0..6 {
+        broker.kill();
+        broker.disk(0).freeze();
+        broker.restart_at_once();
+        broker.disk(0).run_short(Fault { name: Some("orders-0/".into()), after, ..Fault::default() });
+        broker.disk(0).thaw();
+        broker.advance(SECOND);
+        assert_eq!(broker.client().read("orders", 0), ["kept"], "after {after}");
+    }
+}
+
+#[test]
+fn a_log_that_vanishes_before_it_is_loaded_takes_its_disk_out_of_service() {
+    let broker = Broker::on_two_disks();
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    broker.client().ask(Produce::to("orders", "kept"));
+    broker.stop();
+    broker.disk(1).freeze();
+    broker.restart_at_once();
+    broker.disk(1).vanish(Some("orders-0"));
+    broker.disk(1).thaw();
+    broker.advance(SECOND);
+    assert!(broker.logs("log directory /disk1 is offline"));
+    assert_eq!(broker.client().ask(Produce::to("orders", "new")).error, ErrorCode::KafkaStorageError);
+}

@@ -221,10 +221,11 @@ impl Move {
                     let enough = at <= state.recovery_point;
                     state.snapshots.drain(..if enough { state.snapshots.len() } else { 1 });
                 }
-                Some(None) | None => {
+                Some(None) => {
                     begun.clear();
                     state.snapshots.remove(0);
                 }
+                None => {} // a shortage: the disk is asked again
             }
         }
         let read = state.snapshots.first().map(|at| read_snapshot(partition, *at, begun.len()));
