@@ -14,7 +14,7 @@
 //! What always holds: a partition that is being loaded is not in the table of partitions; at most
 //! [`AT_ONCE`] of a disk are under way.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use aplomb_disk_api::{DiskError, DiskIndex, DiskJob, Done, FileName, JobStep, PatientDisk};
 use aplomb_log::Log;
@@ -98,6 +98,8 @@ struct Turns {
 pub(super) struct Loads {
     pending: BTreeMap<PartitionKey, PendingLoad>,
     turns: BTreeMap<DiskIndex, Turns>,
+    /// Not loaded, and the broker stops.
+    given_up: BTreeSet<PartitionKey>,
 }
 
 /// A job that loads from one of a partition's sources.
@@ -231,6 +233,7 @@ impl Loads {
     /// Gives up what is not loaded yet. Gives the disks that it is on.
     pub(super) fn give_up(&mut self) -> Vec<DiskIndex> {
         self.turns.clear();
+        self.given_up.extend(self.pending.keys());
         let plans = std::mem::take(&mut self.pending).into_values().map(|pending| pending.plan);
         plans.flat_map(|plan| plan.sources.into_iter().map(|source| source.disk)).collect()
     }
@@ -257,8 +260,9 @@ impl Loads {
         }
     }
 
+    /// Whether it is to be loaded, by this process or by the next.
     pub(super) fn is_loading(&self, key: PartitionKey) -> bool {
-        self.pending.contains_key(&key)
+        self.pending.contains_key(&key) || self.given_up.contains(&key)
     }
 
     pub(super) fn len(&self) -> usize {

@@ -171,3 +171,15 @@ fn a_log_that_vanishes_before_it_is_loaded_takes_its_disk_out_of_service() {
     assert!(broker.logs("log directory /disk1 is offline"));
     assert_eq!(broker.client().ask(Produce::to("orders", "new")).error, ErrorCode::KafkaStorageError);
 }
+
+#[test]
+fn a_partition_that_a_stopping_broker_does_not_load_any_more_is_to_be_asked_again() {
+    let broker = with_many_partitions();
+    broker.stop();
+    broker.disk(0).freeze();
+    broker.restart_at_once();
+    let client = broker.client();
+    broker.begin_stop();
+    let fetch = client.ask(Fetch::from(("orders", 7), 0));
+    assert_eq!(fetch.refusal(), ErrorCode::NotLeaderOrFollower, "it exists");
+}
