@@ -21,6 +21,11 @@ pub(crate) enum Fault {
     Fail { disk: usize, operation: Option<SimOperation>, after: u64, until: Duration },
     /// A disk has so many bytes left, until the process is started anew.
     Full { disk: usize, left: u64, until: Duration },
+    /// Operations of a disk find no descriptor, each once: so many others come before each.
+    Short { disk: usize, operation: Option<SimOperation>, after: Vec<u64> },
+    /// A partition's directory of a disk, one of so many, is taken away under the process, and is
+    /// back when it is started anew.
+    Away { disk: usize, which: u64, until: Duration },
 }
 
 /// The end of a process, and the way back.
@@ -61,6 +66,40 @@ pub(crate) fn draw_faults(dice: &mut Dice, length: Duration, disks: usize) -> Ve
         (0..count).map(|_| (dice.time(MS * 50..length), Fault::draw(dice, disks, length))).collect();
     faults.sort_by_key(|(at, _)| *at);
     faults.into_iter().enumerate().map(|(number, (at, fault))| (number, at, fault)).collect()
+}
+
+/// Draws shortages of descriptors, and directories that are taken away, in the order of time,
+/// numbered from `first` on. They have dice of their own: what else a seed stands for is what it
+/// was before there were these.
+pub(crate) fn draw_accidents(
+    dice: &mut Dice,
+    length: Duration,
+    disks: usize,
+    first: usize,
+) -> Vec<(usize, Duration, Fault)> {
+    use SimOperation as Op;
+    let kinds = [
+        None,
+        Some(Op::Write),
+        Some(Op::Sync),
+        Some(Op::Read),
+        Some(Op::Read),
+        Some(Op::List),
+        Some(Op::Rename),
+    ];
+    let mut drawn: Vec<(Duration, Fault)> = Vec::new();
+    for _ in 0..if dice.percent(40) { 1 + dice.place(4) } else { 0 } {
+        let (disk, operation) = (dice.place(disks), *dice.pick(&kinds));
+        let after = (0..1 + dice.place(5)).map(|_| dice.within(0..30)).collect();
+        drawn.push((dice.time(MS * 50..length), Fault::Short { disk, operation, after }));
+    }
+    if dice.percent(15) {
+        let (disk, which) = (dice.place(disks), dice.bits());
+        let until = dice.time(MS * 100..MS * 2000);
+        drawn.push((dice.time(MS * 50..length), Fault::Away { disk, which, until }));
+    }
+    drawn.sort_by_key(|(at, _)| *at);
+    (first..).zip(drawn).map(|(number, (at, fault))| (number, at, fault)).collect()
 }
 
 impl Fault {

@@ -144,6 +144,19 @@ impl Outages {
                 world.disks[disk].set_capacity(used as u64 + left);
                 world.agenda.at_process(now + until, Event::GiveUp);
             }
+            Fault::Away { disk, which, until } => {
+                self.armed = true;
+                if self.troubles.take_away(disk, which, world) {
+                    world.agenda.at_process(now + until, Event::GiveUp);
+                }
+            }
+            Fault::Short { disk, operation, after } => {
+                // A start may meet what the process has not.
+                self.armed = true;
+                for after in after {
+                    world.disks[disk].run_short(DiskFault { operation, name: None, after });
+                }
+            }
         }
         Next::GoOn
     }
@@ -269,6 +282,7 @@ impl Outages {
             None => CrashSwitch::armed(),
         };
         world.disks.iter().for_each(|disk| {
+            disk.bring_back();
             disk.set_capacity(1 << 40);
             disk.advance(world.now());
         });

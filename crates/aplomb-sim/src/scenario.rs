@@ -12,7 +12,7 @@ use std::time::Duration;
 use aplomb_broker::config::Properties;
 use aplomb_disk_api::sim::ServiceTimes;
 
-use super::faults::{Fault, draw_faults};
+use super::faults::{Fault, draw_accidents, draw_faults};
 use super::random::Dice;
 
 /// Bytes of metadata between snapshots: nearly each decision, some, the default.
@@ -196,6 +196,8 @@ impl Plan {
         if disks > 1 {
             clients.push(Role::Mover);
         }
+        let mut faults = draw_faults(&mut Dice::of(seed, "faults", 0), length, disks);
+        faults.extend(draw_accidents(&mut Dice::of(seed, "accidents", 0), length, disks, faults.len()));
         Self {
             length,
             disks,
@@ -206,7 +208,7 @@ impl Plan {
             checkpoint_interval,
             topics,
             clients: clients.into_iter().enumerate().collect(),
-            faults: draw_faults(&mut Dice::of(seed, "faults", 0), length, disks),
+            faults,
         }
     }
 }

@@ -195,8 +195,11 @@ impl Simulation {
                 Output::ConnectionLimits { .. } => {}
                 Output::Event(event) => {
                     world.say(|| format!("{}: {}", event.room, event.text));
-                    let expected =
-                        event.text.contains("offline") || event.text.contains("metadata cannot be written");
+                    // A directory that was taken away cannot be copied either.
+                    let of_a_loss = event.text.contains("there is no such file") && world.oracle.disk_lost;
+                    let expected = of_a_loss
+                        || event.text.contains("offline")
+                        || event.text.contains("metadata cannot be written");
                     if event.severity == Severity::Error && !expected {
                         world.oracle.violated(format!("{}: {}", event.room, event.text));
                     }

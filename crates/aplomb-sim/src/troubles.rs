@@ -3,6 +3,7 @@
 //! What always holds: each trouble of a disk that is under way has disturbed the oracle's calm
 //! once, and settles it once when it is over.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aplomb_model::Instant;
@@ -72,6 +73,23 @@ impl Troubles {
     pub(crate) fn hasten(&mut self, disk: usize, world: &mut World) {
         world.disks[disk].set_service(world.plan.service.clone());
         end(&mut self.slow[disk], &mut world.oracle.calm, world.agenda.now());
+    }
+
+    /// Takes a partition's directory away. From now on the disk counts as lost: it is when the
+    /// process misses the directory. False if there is none, or the disk is lost already.
+    pub(crate) fn take_away(&mut self, disk: usize, which: u64, world: &mut World) -> bool {
+        let files = world.disks[disk].image().into_keys();
+        let directories: BTreeSet<String> =
+            files.filter_map(|file| Some(file.split_once('/')?.0.to_owned())).collect();
+        let Some(place) = which.checked_rem(directories.len() as u64) else { return false };
+        let Some(name) = directories.iter().nth(usize::try_from(place).unwrap_or(0)) else { return false };
+        if self.lost[disk] || !world.disks[disk].take_away(name) {
+            return false;
+        }
+        world.say(|| format!("  {name} is taken away"));
+        begin(&mut self.lost[disk], &mut world.oracle.calm, world.agenda.now());
+        world.oracle.disk_lost = true;
+        true
     }
 
     /// Notes the disks that the process has lost by now; true if one was not noted before.

@@ -10,6 +10,7 @@
 //! `schedule` decides when a command ends, `world` what it does, `tree` and `content` what of that
 //! a power cut forgets.
 
+mod away;
 mod content;
 mod options;
 mod schedule;
@@ -133,6 +134,23 @@ impl SimDisk {
     /// a running broker. `None`: the log directory itself.
     pub fn vanish(&self, name: Option<&str>) {
         self.lock().world.vanish(name);
+    }
+
+    /// Gives a directory a name that no process knows, as an operator does who moves it away under
+    /// a running broker. False if it is not there.
+    #[must_use]
+    pub fn take_away(&self, name: &str) -> bool {
+        let mut state = self.lock();
+        let World { away, tree, .. } = &mut state.world;
+        away.take(name, tree)
+    }
+
+    /// Puts back what was taken away, for the next process, unless something else has its name by
+    /// now.
+    pub fn bring_back(&self) {
+        let mut state = self.lock();
+        let World { away, tree, .. } = &mut state.world;
+        away.bring_back(tree);
     }
 
     /// The first error, if the disk is lost to this process. A new process

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use aplomb_model::SplitMix64;
 use bytes::Bytes;
 
+use super::away::Away;
 use super::options::{Fault, SimOperation, SimOptions};
 use super::tree::{Kind, Refusal, Tree};
 use super::written::Written;
@@ -59,6 +60,7 @@ pub(super) struct World {
     /// Operations that are going to find no descriptor.
     pub(super) shortages: Vec<Fault>,
     pub(super) written: Written,
+    pub(super) away: Away,
     /// A command is carried out that waits until a shortage is over.
     in_order: bool,
 }
@@ -76,6 +78,7 @@ impl World {
             operations_left: None,
             shortages: Vec::new(),
             written: Written::default(),
+            away: Away::default(),
             in_order: false,
         }
     }
