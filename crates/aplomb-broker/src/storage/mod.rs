@@ -302,7 +302,7 @@ impl Storage {
                 let ground = on_ground!(self, view, partitions, now, fx);
                 self.retention.on_time_entry((key, residence), base, result, ground);
             }
-            Purpose::Future { key, number } => self.future.on_step(key, number, result),
+            Purpose::Future { key, number, .. } => self.future.on_step(key, number, result),
             Purpose::DeleteLater { name, directory, after, of } => {
                 if result.is_ok() {
                     self.deletions.delete_at(now.instant + after, index, name, directory);

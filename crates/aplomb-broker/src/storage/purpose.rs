@@ -34,8 +34,8 @@ pub(crate) enum Purpose {
     LastSync { key: PartitionKey },
     /// A log is loaded from one of the directories that may be its own.
     Load { key: PartitionKey, place: usize },
-    /// A step of a future replica.
-    Future { key: PartitionKey, number: u64 },
+    /// A step of a future replica; `puts_there`: one that writes, syncs or names it.
+    Future { key: PartitionKey, number: u64, puts_there: bool },
     /// A snapshot of the metadata.
     Snapshot,
     /// How much room there is.
@@ -58,6 +58,7 @@ impl Purpose {
                 | Self::Checkpoint
                 | Self::Offsets
                 | Self::Load { .. }
+                | Self::Future { puts_there: true, .. }
                 | Self::Snapshot
                 | Self::CleanShutdownMarker
         );

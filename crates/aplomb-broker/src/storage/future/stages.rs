@@ -186,7 +186,12 @@ impl Move {
         ground: &mut Ground<'_>,
     ) {
         self.pending += 1;
-        let purpose = Purpose::Future { key, number: self.number };
+        let is_of_the_copy = match &command {
+            DiskCommand::Publish { .. } | DiskCommand::Write { .. } | DiskCommand::Sync { .. } => true,
+            DiskCommand::Rename { to, .. } => to.as_str() == self.serving(),
+            _ => false,
+        };
+        let purpose = Purpose::Future { key, number: self.number, puts_there: is_of_the_copy };
         ground.disks.submit(disk, command, purpose, ground.now.instant);
     }
 
