@@ -35,6 +35,12 @@ python_environment() {
   "$work/venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$tests/requirements.txt"
 }
 
+# Their newest releases, as somebody who begins today gets them; without a package index the ones of last time do.
+newest_clients() {
+  [ -x "$work/newest/bin/python" ] || python3 -m venv "$work/newest"
+  "$work/newest/bin/pip" install --quiet --disable-pip-version-check --upgrade --requirement "$tests/clients/first/requirements.txt"
+}
+
 go_clients() { (cd "$tests/clients/go" && go build -o "$work/bin/" ./cmd/...); }
 
 node_client() { (cd "$tests/clients/kafkajs" && npm ci --loglevel=error); }
@@ -48,6 +54,7 @@ once oracle "$tests/e2e/java/oracle" -- maven "$tests/e2e/java/oracle" oracle
 once tools "$tests/e2e/java/tools" -- maven "$tests/e2e/java/tools" tools
 once clients-java "$tests/clients/java" -- maven "$tests/clients/java" clients-java
 once python "$tests/requirements.txt" -- python_environment
+newest_clients >"$work/newest.setup.log" 2>&1 || say "the newest Python clients could not be installed: see $work/newest.setup.log"
 if have go; then once go "$tests/clients/go" -- go_clients; else say "no go: franz-go and Sarama are left out"; fi
 if have npm; then
   [ -d "$tests/clients/kafkajs/node_modules" ] || rm -f "$work/stamps/node"

@@ -47,6 +47,18 @@ def test_make_install_puts_everything_in_its_place(installed):
         assert (installed / "usr" / path).stat().st_size > 0
 
 
+def test_symbols_lie_beside_the_program_and_not_in_it(installed):
+    if not shutil.which("objcopy"):
+        pytest.skip("binutils are not on this machine")
+    program, symbols = installed / "usr/bin/aplomb", installed / "usr/bin/.debug/aplomb.debug"
+    sections = lambda path: subprocess.run(["objdump", "-h", path], capture_output=True, text=True, check=True).stdout
+    assert ".debug_info" not in sections(program) and ".gnu_debuglink" in sections(program)
+    assert ".debug_info" in sections(symbols)
+    # Function names stay, for backtraces of panics and for profiles.
+    assert ".symtab" in subprocess.run(["readelf", "-S", program], capture_output=True, text=True, check=True).stdout
+    assert program.stat().st_size < symbols.stat().st_size / 2
+
+
 def test_the_unit_names_the_program_that_was_installed(installed):
     unit = (installed / "usr/lib/systemd/system/aplomb.service").read_text()
     assert "ExecStart=/usr/bin/aplomb serve" in unit

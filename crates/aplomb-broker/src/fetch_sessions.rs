@@ -5,6 +5,10 @@
 //! so that another shard knows that it cannot have it, answers `FETCH_SESSION_ID_NOT_FOUND`, and
 //! the client starts anew. Semantics after `org.apache.kafka.server.FetchSession` and
 //! `FetchContext` (Apache Kafka 4.3).
+//!
+//! What always holds: all sessions together know no more partitions than they may. Where there is
+//! no room for those of another, its client goes on without a session, and one that cannot grow
+//! ends.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -103,6 +107,9 @@ pub(crate) struct SessionRequest {
 pub(crate) struct FetchSessions {
     sessions: HashMap<i32, FetchSession>,
     slots: usize,
+    /// Partitions in all sessions, and how many there may be.
+    partitions: usize,
+    most_partitions: usize,
     shard: ShardId,
     shards: u16,
     ids: SplitMix64,
@@ -110,12 +117,14 @@ pub(crate) struct FetchSessions {
 }
 
 impl FetchSessions {
-    /// No session yet; at most `slots` at once. `seed` makes ids hard to mistake for those of an
-    /// earlier process.
-    pub(crate) fn new(slots: usize, shard: ShardId, shards: u16, seed: u64) -> Self {
+    /// No session yet; at most `slots` at once, and so many partitions in all of them. `seed` makes
+    /// ids hard to mistake for those of an earlier process.
+    pub(crate) fn new(slots: usize, most_partitions: usize, shard: ShardId, shards: u16, seed: u64) -> Self {
         Self {
             sessions: HashMap::new(),
             slots,
+            partitions: 0,
+            most_partitions,
             shard,
             shards: shards.max(1),
             ids: SplitMix64::new(seed),
@@ -130,8 +139,9 @@ impl FetchSessions {
         now: Instant,
     ) -> Result<(FetchContext, Vec<(FetchKey, PartitionData)>), ErrorCode> {
         let SessionRequest { id, epoch, by_id, wishes, forgotten } = request;
-        if epoch <= 0 {
-            self.sessions.remove(&id);
+        // Any other epoch below 0 belongs to no session.
+        if matches!(epoch, 0 | -1) {
+            self.remove(id);
             let context = if epoch == 0 { FetchContext::Full { by_id } } else { FetchContext::Sessionless };
             return Ok((context, wishes));
         }
@@ -144,6 +154,7 @@ impl FetchSessions {
         }
         session.epoch = next_epoch(epoch);
         session.used = now;
+        self.partitions -= session.entries.len();
         for key in &forgotten {
             if let Some(entry) = session.entries.remove(key) {
                 session.order.remove(&entry.place);
@@ -151,6 +162,11 @@ impl FetchSessions {
         }
         for (key, wish) in wishes {
             session.set(key, wish, LastSent::NOTHING);
+        }
+        self.partitions += session.entries.len();
+        if self.partitions > self.most_partitions {
+            self.remove(id);
+            return Err(ErrorCode::FetchSessionIdNotFound);
         }
         let list = session.order.values().map(|key| (key.clone(), session.entries[key].wish)).collect();
         Ok((FetchContext::Incremental { id, epoch: session.epoch }, list))
@@ -187,15 +203,18 @@ impl FetchSessions {
         outcomes: &[(FetchKey, PartitionData, PartitionResult)],
         now: Instant,
     ) -> i32 {
+        if self.partitions + outcomes.len() > self.most_partitions {
+            return 0;
+        }
         if self.sessions.len() >= self.slots {
             let oldest = self.sessions.iter().min_by_key(|(_, session)| session.used);
             match oldest.map(|(id, session)| (*id, session.used)) {
                 Some((id, used)) if now.since(used) >= EVICTABLE_AFTER => {
                     self.evicted += 1;
-                    self.sessions.remove(&id)
+                    self.remove(id);
                 }
                 _ => return 0,
-            };
+            }
         }
         let id = self.free_id();
         let mut session = FetchSession {
@@ -210,13 +229,25 @@ impl FetchSessions {
             let sent = if outcome.error { LastSent::NOTHING } else { outcome.sent };
             session.set(key.clone(), *wish, sent);
         }
+        self.partitions += session.entries.len();
         self.sessions.insert(id, session);
         id
+    }
+
+    fn remove(&mut self, id: i32) {
+        if let Some(session) = self.sessions.remove(&id) {
+            self.partitions -= session.entries.len();
+        }
     }
 
     /// How many sessions there are.
     pub(crate) fn len(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// How many partitions they know.
+    pub(crate) fn partitions(&self) -> usize {
+        self.partitions
     }
 
     /// How many were evicted for others since the start.
@@ -278,7 +309,7 @@ mod tests {
     use super::*;
 
     fn sessions() -> FetchSessions {
-        FetchSessions::new(2, ShardId(1), 2, 7)
+        FetchSessions::new(2, 1000, ShardId(1), 2, 7)
     }
 
     fn key(partition: i32) -> FetchKey {
@@ -361,8 +392,27 @@ mod tests {
         assert_eq!(error(&mut sessions, request(id, 2, &[], &[])), Some(ErrorCode::InvalidFetchSessionEpoch));
         let by_name = SessionRequest { by_id: false, ..request(id, 1, &[], &[]) };
         assert_eq!(error(&mut sessions, by_name), Some(ErrorCode::FetchSessionTopicIdError));
+        assert_eq!(
+            error(&mut sessions, request(id, -2, &[], &[])),
+            Some(ErrorCode::InvalidFetchSessionEpoch)
+        );
         assert!(sessions.begin(request(id, -1, &[0], &[]), Instant::START).is_ok(), "closes it");
         assert_eq!(error(&mut sessions, request(id, 1, &[], &[])), Some(ErrorCode::FetchSessionIdNotFound));
+    }
+
+    #[test]
+    fn sessions_know_no_more_partitions_than_they_may() {
+        let mut sessions = FetchSessions::new(9, 5, ShardId(1), 2, 7);
+        let id = open(&mut sessions, &[0, 1, 2]);
+        assert_eq!(open(&mut sessions, &[0, 1, 2]), 0, "goes on without");
+        let other = open(&mut sessions, &[0, 1]);
+        assert_eq!(sessions.partitions(), 5);
+        assert!(sessions.begin(request(id, 1, &[3], &[0]), Instant::START).is_ok(), "one for another");
+        let grows = sessions.begin(request(id, 2, &[4], &[]), Instant::START);
+        assert_eq!(grows.err(), Some(ErrorCode::FetchSessionIdNotFound));
+        assert_eq!((sessions.len(), sessions.partitions()), (1, 2), "it has ended");
+        assert!(sessions.begin(request(other, -1, &[0], &[]), Instant::START).is_ok());
+        assert_eq!((sessions.len(), sessions.partitions()), (0, 0));
     }
 
     #[test]

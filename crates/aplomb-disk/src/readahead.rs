@@ -200,6 +200,20 @@ impl<R> Readahead<R> {
         self.wanted.len() + self.ahead.len()
     }
 
+    /// A window that was ordered ahead is not to be fetched after all. False if a read has come to want
+    /// it meanwhile.
+    pub(crate) fn skip(&mut self, id: u64) -> bool {
+        let fetch = self.fetches.get(&id).expect("it was ordered");
+        if !fetch.readers.is_empty() {
+            return false;
+        }
+        let fetch = self.fetches.remove(&id).expect("it was there just now");
+        if !fetch.detached {
+            self.remove_window(&fetch.file, fetch.index);
+        }
+        true
+    }
+
     /// A window has come, short or empty at the end of its file, or has not. Gives the reads that
     /// end with it.
     pub(crate) fn fetched(

@@ -16,7 +16,7 @@ use aplomb_disk_api::{DiskCommand, DiskError, Done, FileName, Lane, ReadPattern}
 use bytes::Bytes;
 use rustix::fs::Advice;
 
-use crate::cached::read_cached;
+use crate::cached::{read_cached, seems_cached};
 use crate::files::{Files, OpenFile};
 use crate::lane::{Accepted, Work};
 use crate::lanes::Lanes;
@@ -164,6 +164,14 @@ impl Fetcher {
     /// Works until the windows are closed and no read waits for one.
     pub(crate) fn run(self) {
         while let Some(order) = self.windows.next_order() {
+            if !order.wanted && self.is_cached(&order) {
+                // Who reads it next gets it from there, with a copy less and by one thread.
+                let mut windows = self.windows.lock();
+                if windows.readahead.skip(order.id) {
+                    windows.ahead -= 1;
+                    continue;
+                }
+            }
             let result =
                 if self.lanes.lost().is_some() { Err(DiskError::Offline) } else { self.fetch(&order) };
             let mut windows = self.windows.lock();
@@ -184,6 +192,11 @@ impl Fetcher {
                 self.lanes.lose(&error.to_string());
             }
         }
+    }
+
+    fn is_cached(&self, order: &Order) -> bool {
+        let file = self.files.existing(&order.file);
+        file.is_ok_and(|file| seems_cached(&*file, order.at..order.at + order.len))
     }
 
     fn fetch(&self, order: &Order) -> Result<Bytes, DiskError> {

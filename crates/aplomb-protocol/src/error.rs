@@ -29,9 +29,6 @@ pub enum DecodeError {
     /// Null in a version that does not allow it.
     #[error("null where this version allows none")]
     UnexpectedNull,
-    /// A length below -1.
-    #[error("length {0} is negative")]
-    NegativeLength(i32),
     /// A string over 32767 bytes, the longest that Kafka allows in any form.
     #[error("string of {0} bytes is over 32767")]
     StringTooLong(usize),

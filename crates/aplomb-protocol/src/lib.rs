@@ -17,14 +17,15 @@ mod message;
 mod metadata;
 mod primitives;
 pub mod request;
+mod versions;
 
-pub use api::Listeners;
+pub use api::{ApiKey, Listeners};
 pub use error::{DecodeError, EncodeError};
 pub use generated::any::{AnyRequest, AnyResponse};
-pub use generated::api_key::ApiKey;
 pub use generated::metadata_record::MetadataRecord;
-pub use message::{Codec, Message, Request, Reread, VersionRange};
+pub use message::{Codec, Message, Request, Reread};
 pub use primitives::{ErrorTally, Reader, Tags, Writer};
+pub use versions::VersionRange;
 
 /// Every message in use, each in a module with the structs it nests, for example
 /// [`messages::create_topics_request::CreatableTopic`].

@@ -1,18 +1,17 @@
-//! A frame becomes a request: header, then body, then nothing.
+//! A frame becomes a request: header, then body.
 
 use bytes::Bytes;
 
 use crate::{AnyRequest, AnyResponse, ApiKey, DecodeError, Reader, Request};
 
-/// Reads the body of a request that one knows the type of. `body` reads behind the header; nothing
-/// may be left over.
+/// Reads the body of a request that one knows the type of. `body` reads behind the header. What is
+/// left over behind the message is ignored, as by Apache Kafka: librdkafka (2.3 to 2.16) writes the
+/// null topics of Metadata 12 and 13 in one byte, into a field that it has made four bytes long.
 ///
 /// # Errors
-/// Those of the message, and [`DecodeError::TrailingBytes`].
+/// Those of the message.
 pub fn decode_request<T: Request>(body: &mut Reader, version: i16) -> Result<T, DecodeError> {
-    let request = T::decode(body, version)?;
-    body.finish()?;
-    Ok(request)
+    T::decode(body, version)
 }
 
 /// Reads the body of any request; nothing may be left over.

@@ -126,6 +126,8 @@ pub(crate) enum Role {
     Lookup,
     /// Sends partitions from disk to disk.
     Mover,
+    /// Asks for too much, and for what makes no sense.
+    Hostile,
     /// Creates and deletes topics, partitions and records, and changes settings.
     Admin,
 }
@@ -198,6 +200,8 @@ impl Plan {
         }
         let mut faults = draw_faults(&mut Dice::of(seed, "faults", 0), length, disks);
         faults.extend(draw_accidents(&mut Dice::of(seed, "accidents", 0), length, disks, faults.len()));
+        let hostile = Dice::of(seed, "hostile", 0).place(3);
+        clients.extend(std::iter::repeat_n(Role::Hostile, hostile));
         Self {
             length,
             disks,

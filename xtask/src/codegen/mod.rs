@@ -1,4 +1,5 @@
-//! `cargo xtask codegen`: Kafka's message schemas become `crates/aplomb-protocol/src/generated/`.
+//! `cargo xtask codegen`: Kafka's message schemas become `crates/aplomb-protocol/src/generated/`, and
+//! the table of API keys, `src/api/key.rs`.
 //!
 //! - `codegen fetch` has Maven put Apache Kafka's jars into `.work/jars`;
 //! - `codegen import --jars DIR` reads the schemas in them into `crates/aplomb-protocol/schema/`,
@@ -23,10 +24,10 @@ use schema::Message;
 /// Runs `cargo xtask codegen ARGS` in the workspace at `root`.
 pub(crate) fn run(root: &Path, args: &[&str]) -> Result<(), String> {
     let schema = root.join("crates/aplomb-protocol/schema");
-    let generated = root.join("crates/aplomb-protocol/src/generated");
+    let src = root.join("crates/aplomb-protocol/src");
     match args {
-        [] => generate(root, &schema, &generated),
-        ["--check"] => check(root, &schema, &generated),
+        [] => generate(root, &schema, &src),
+        ["--check"] => check(root, &schema, &src),
         ["fetch"] => fetch(root),
         ["import", "--jars", jars] => {
             let count = import::import(Path::new(jars), &schema)?;
@@ -47,26 +48,27 @@ fn fetch(root: &Path) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("mvn: {status}")) }
 }
 
-fn generate(root: &Path, schema: &Path, generated: &Path) -> Result<(), String> {
+fn generate(root: &Path, schema: &Path, src: &Path) -> Result<(), String> {
     let files = render(root, schema)?;
-    fs::create_dir_all(generated).map_err(|why| format!("{}: {why}", generated.display()))?;
-    for stale in list(generated)?.iter().filter(|path| !files.iter().any(|file| path.ends_with(&file.name))) {
+    let generated = src.join(emit::FOLDER);
+    fs::create_dir_all(&generated).map_err(|why| format!("{}: {why}", generated.display()))?;
+    for stale in list(&generated)?.iter().filter(|path| !files.iter().any(|file| path.ends_with(&file.name)))
+    {
         fs::remove_file(stale).map_err(|why| format!("{}: {why}", stale.display()))?;
     }
-    files.iter().try_for_each(|file| write(&generated.join(&file.name), &file.text))
+    files.iter().try_for_each(|file| write(&src.join(&file.name), &file.text))
 }
 
-fn check(root: &Path, schema: &Path, generated: &Path) -> Result<(), String> {
+fn check(root: &Path, schema: &Path, src: &Path) -> Result<(), String> {
     let files = render(root, schema)?;
     let mut differ: Vec<String> = files
         .iter()
-        .filter(|file| {
-            fs::read_to_string(generated.join(&file.name)).ok().as_deref() != Some(file.text.as_str())
-        })
+        .filter(|file| fs::read_to_string(src.join(&file.name)).ok().as_deref() != Some(file.text.as_str()))
         .map(|file| file.name.clone())
         .collect();
-    let stale =
-        list(generated)?.into_iter().filter(|path| !files.iter().any(|file| path.ends_with(&file.name)));
+    let stale = list(&src.join(emit::FOLDER))?
+        .into_iter()
+        .filter(|path| !files.iter().any(|file| path.ends_with(&file.name)));
     differ.extend(stale.map(|path| path.display().to_string()));
     if differ.is_empty() {
         return Ok(());

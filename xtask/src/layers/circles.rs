@@ -33,6 +33,15 @@ pub(super) struct Circle {
     pub(super) uses: Vec<String>,
 }
 
+impl fmt::Display for Circle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { package, folder, members, uses } = self;
+        let at = if folder.is_empty() { package.clone() } else { format!("{package}, in {folder}") };
+        let members = members.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        write!(f, "{at}: {members} use each other:\n           {}", uses.join("\n           "))
+    }
+}
+
 /// In a folder: a module, or an item of the folder's own file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Node {
@@ -264,6 +273,7 @@ mod tests {
         assert_eq!(circles.len(), 1);
         assert_eq!(joined(&circles[0]), "a b");
         assert_eq!(circles[0].uses, ["a uses b: lib.rs:1: B", "b uses a: lib.rs:2: super::a::A"]);
+        assert!(circles[0].to_string().starts_with("aplomb-x: a, b use each other:\n"));
     }
 
     #[test]

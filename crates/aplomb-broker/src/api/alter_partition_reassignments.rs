@@ -2,7 +2,7 @@
 //! go: what asks for the replicas that there are is done at once, anything else is refused
 //! (`ReplicationControlManager.alterPartitionReassignments`).
 
-use aplomb_model::{BrokerId, PartitionIndex};
+use aplomb_model::{BrokerId, ErrorCode, PartitionIndex};
 use aplomb_protocol::messages::alter_partition_reassignments_request::{
     AlterPartitionReassignmentsRequest, ReassignablePartition,
 };
@@ -29,10 +29,15 @@ pub fn handle(
     request: &AlterPartitionReassignmentsRequest,
     controller: &Controller,
 ) -> AlterPartitionReassignmentsResponse {
+    let is_late = request.timeout_ms <= 0;
     let mut draft = controller.draft();
     let responses = request.topics.iter().map(|topic| {
         let partition = |asked: &ReassignablePartition| {
-            let (error_code, error_message) = code_and_message(&check(&mut draft, &topic.name, asked));
+            let (error_code, error_message) = if is_late {
+                (ErrorCode::RequestTimedOut.to_wire(), None)
+            } else {
+                code_and_message(&check(&mut draft, &topic.name, asked))
+            };
             ReassignablePartitionResponse {
                 partition_index: asked.partition_index,
                 error_code,
@@ -47,6 +52,8 @@ pub fn handle(
     AlterPartitionReassignmentsResponse {
         responses: responses.collect(),
         allow_replication_factor_change: request.allow_replication_factor_change,
+        error_code: if is_late { ErrorCode::RequestTimedOut } else { ErrorCode::None }.to_wire(),
+        error_message: request.topics.is_empty().then(String::new),
         ..Default::default()
     }
 }

@@ -54,8 +54,18 @@ pub fn handle(
     if version >= WITH_SOFTWARE && !software.into_iter().all(|text| is_software_text(text)) {
         return failure(ErrorCode::InvalidRequest);
     }
-    if version >= WITH_EXPECTATION && is_somebody_else(request, ctx) {
-        return failure(ErrorCode::RebootstrapRequired);
+    if version >= WITH_EXPECTATION {
+        match (request.cluster_id.as_deref(), request.node_id) {
+            (None, -1) => {}
+            (Some(cluster), node) if node != -1 => {
+                // Either being another means that the address is somebody else's now.
+                if cluster != &*ctx.image.cluster_id || node != ctx.config.node_id.0 {
+                    return failure(ErrorCode::RebootstrapRequired);
+                }
+            }
+            // A client that names a cluster also names a node.
+            _ => return failure(ErrorCode::InvalidRequest),
+        }
     }
     let supported = supported_features();
     ApiVersionsResponse {
@@ -114,13 +124,4 @@ fn is_software_text(text: &str) -> bool {
     ends_well(bytes.first())
         && ends_well(bytes.last())
         && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
-}
-
-/// A client that names a cluster also names a node; either being another means that the address is
-/// somebody else's now.
-fn is_somebody_else(request: &ApiVersionsRequest, ctx: &Context<'_>) -> bool {
-    request
-        .cluster_id
-        .as_deref()
-        .is_some_and(|cluster| cluster != &*ctx.image.cluster_id || request.node_id != ctx.config.node_id.0)
 }

@@ -29,6 +29,9 @@ impl<'a> Context<'a> {
     }
 }
 
+/// Bytes of a sentence in a response.
+const LONGEST_SENTENCE: usize = 4096;
+
 /// What clients may do to a resource where nobody is kept from anything: bits of `AclOperation`
 /// codes (`AclEntry#supportedOperations`).
 pub(super) const ALL_CLUSTER_OPERATIONS: i32 = bits(&[5, 7, 8, 9, 10, 11, 12]);
@@ -44,6 +47,14 @@ const fn bits(codes: &[u8]) -> i32 {
     field
 }
 
+/// What is said of an error in words. Some quote what the request said, which may be as long as a
+/// string of the protocol can be: with a word more it could not be written.
+pub(super) fn in_words(error: &impl std::fmt::Display) -> String {
+    let mut words = error.to_string();
+    words.truncate(words.floor_char_boundary(LONGEST_SENTENCE));
+    words
+}
+
 /// A code and a sentence, as responses carry them.
 pub(super) fn code_and_message<E>(result: &Result<(), E>) -> (i16, Option<String>)
 where
@@ -52,13 +63,34 @@ where
 {
     match result {
         Ok(()) => (ErrorCode::None.to_wire(), None),
-        Err(error) => (ErrorCode::from(error).to_wire(), Some(error.to_string())),
+        Err(error) => (ErrorCode::from(error).to_wire(), Some(in_words(error))),
     }
 }
 
 /// The error of a resource that a request names twice.
 pub(super) fn duplicate(what: &str) -> AdminError {
     AdminError::Request(format!("Duplicate {what}."))
+}
+
+/// Partitions by topic, each once where it is named first and with what is said of it last; topics
+/// of which none is named are left out. So Apache Kafka, which puts them into maps.
+pub(super) fn each_once<'r, P>(named: impl Iterator<Item = (&'r str, i32, P)>) -> Vec<(&'r str, Vec<P>)> {
+    let mut topics: Vec<(&'r str, Vec<P>)> = Vec::new();
+    let (mut by_name, mut by_index) = (HashMap::new(), HashMap::new());
+    for (topic, index, partition) in named {
+        let t = *by_name.entry(topic).or_insert(topics.len());
+        if t == topics.len() {
+            topics.push((topic, Vec::new()));
+        }
+        let partitions = &mut topics[t].1;
+        let p = *by_index.entry((t, index)).or_insert(partitions.len());
+        if p == partitions.len() {
+            partitions.push(partition);
+        } else {
+            partitions[p] = partition;
+        }
+    }
+    topics
 }
 
 /// The keys that more than one item has.

@@ -9,7 +9,7 @@ use aplomb_protocol::messages::create_topics_response::{
     CreatableTopicConfigs, CreatableTopicResult, CreateTopicsResponse,
 };
 
-use super::context::{duplicate, repeated};
+use super::context::{duplicate, in_words, repeated};
 use crate::config::{BrokerConfig, Properties, Source, effective_values};
 use crate::controller::Planned;
 use crate::controller::{
@@ -32,6 +32,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         let refused = |topic: &CreatableTopic| CreatableTopicResult {
             name: topic.name.clone(),
             error_code: error.to_wire(),
+            error_message: None,
             ..Default::default()
         };
         let topics = request.topics.iter().map(refused).collect();
@@ -120,6 +121,7 @@ fn success(
         num_partitions: created.partitions,
         replication_factor: created.replicas,
         configs: Some(effective_configs(image.topic_overrides(name), image, config)),
+        error_message: None,
         ..Default::default()
     }
 }
@@ -128,7 +130,7 @@ fn failure(name: &str, error: &AdminError) -> CreatableTopicResult {
     CreatableTopicResult {
         name: name.to_owned(),
         error_code: ErrorCode::from(error).to_wire(),
-        error_message: Some(error.to_string()),
+        error_message: Some(in_words(error)),
         ..Default::default()
     }
 }

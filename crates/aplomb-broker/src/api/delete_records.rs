@@ -1,5 +1,7 @@
 //! DeleteRecords: moves log start offsets up.
 
+use std::time::Duration;
+
 use aplomb_model::{ErrorCode, Offset};
 use aplomb_protocol::messages::delete_records_request::DeleteRecordsRequest;
 use aplomb_protocol::messages::delete_records_response::{
@@ -7,9 +9,13 @@ use aplomb_protocol::messages::delete_records_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::context::each_once;
 use crate::operation::{Api, Asked, Begun, Place, Question, Scatter, named, patience};
 
 pub(super) const API: Api = Api::new(ApiKey::DeleteRecords, begin);
+
+/// The time that shards have at least.
+const SHORTEST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The offset that stands for the high watermark.
 const ALL: i64 = -1;
@@ -36,19 +42,23 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         low_watermark: -1,
         error_code: ErrorCode::RequestTimedOut.to_wire(),
     };
-    let topics = request.topics.iter().map(|topic| DeleteRecordsTopicResult {
-        name: topic.name.clone(),
-        partitions: topic.partitions.iter().map(|p| unanswered(p.partition_index)).collect(),
+    let named_all = request.topics.iter().flat_map(|topic| {
+        topic.partitions.iter().map(|partition| (topic.name.as_str(), partition.partition_index, partition))
+    });
+    let once = each_once(named_all);
+    let topics = once.iter().map(|(name, partitions)| DeleteRecordsTopicResult {
+        name: (*name).to_owned(),
+        partitions: partitions.iter().map(|p| unanswered(p.partition_index)).collect(),
     });
     let response = DeleteRecordsResponse { topics: topics.collect(), ..Default::default() };
     let mut scatter = Scatter::new(asked.to, response, fill);
-    for (t, topic) in request.topics.iter().enumerate() {
-        for (p, partition) in topic.partitions.iter().enumerate() {
+    for (t, (name, partitions)) in once.iter().enumerate() {
+        for (p, partition) in partitions.iter().enumerate() {
             let before = match partition.offset {
                 ALL => Ok(None),
                 offset => Offset::from_wire(offset).map(Some).ok_or(ErrorCode::OffsetOutOfRange),
             };
-            match (named(asked.view.image(), &topic.name, partition.partition_index), before) {
+            match (named(asked.view.image(), name, partition.partition_index), before) {
                 (Err(error), _) | (Ok(_), Err(error)) => scatter.fill((t, p), error),
                 (Ok(key), Ok(before)) => {
                     scatter.ask((t, p), key, DeleteBefore { before }, asked.calls);
@@ -56,7 +66,8 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
             }
         }
     }
-    asked.wait(scatter, patience(request.timeout_ms))
+    // Nothing is waited for but the shards: with no time at all, too, it is answered.
+    asked.wait(scatter, patience(request.timeout_ms).max(SHORTEST_PATIENCE))
 }
 
 fn fill(

@@ -6,7 +6,7 @@ use aplomb_model::{ErrorCode, TopicId, Uuid};
 use aplomb_protocol::messages::delete_topics_request::{DeleteTopicState, DeleteTopicsRequest};
 use aplomb_protocol::messages::delete_topics_response::{DeletableTopicResult, DeleteTopicsResponse};
 
-use super::context::{duplicate, repeated};
+use super::context::{duplicate, in_words, repeated};
 use crate::config::BrokerConfig;
 use crate::controller::Planned;
 use crate::controller::{AdminError, Controller, Draft};
@@ -128,7 +128,7 @@ fn answer(topic: &DeleteTopicState, result: &Result<(String, TopicId), AdminErro
             name: topic.name.clone(),
             topic_id: topic.topic_id,
             error_code: ErrorCode::from(error).to_wire(),
-            error_message: Some(error.to_string()),
+            error_message: Some(in_words(error)),
         },
     }
 }

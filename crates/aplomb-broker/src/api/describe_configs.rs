@@ -9,7 +9,7 @@ use aplomb_protocol::messages::describe_configs_response::{
     DescribeConfigsResourceResult, DescribeConfigsResponse, DescribeConfigsResult, DescribeConfigsSynonym,
 };
 
-use super::context::Context;
+use super::context::{Context, in_words};
 use crate::config::{
     ConfigKey, Layers, Setting, Source, Update, broker_key, broker_keys, client_metrics_keys,
     effective_values, is_only_shown_when_set,
@@ -47,7 +47,7 @@ pub fn handle(request: &DescribeConfigsRequest, ctx: &Context<'_>) -> DescribeCo
             };
             DescribeConfigsResult {
                 error_code: error.as_ref().map_or(ErrorCode::None, ErrorCode::from).to_wire(),
-                error_message: error.map(|error| error.to_string()),
+                error_message: Some(error.map_or_else(String::new, |error| in_words(&error))),
                 resource_type: resource.resource_type,
                 resource_name: resource.resource_name.clone(),
                 configs,

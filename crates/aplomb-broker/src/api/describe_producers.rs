@@ -1,14 +1,17 @@
 //! DescribeProducers: who has written to partitions of late, and whose transactions are open there.
 //! What `kafka-transactions` looks for hanging transactions with.
 
+use std::collections::HashSet;
+
 use aplomb_log::producers::ProducerEntry;
 use aplomb_model::{ErrorCode, Offset, ProducerId};
-use aplomb_protocol::messages::describe_producers_request::DescribeProducersRequest;
+use aplomb_protocol::messages::describe_producers_request::{DescribeProducersRequest, TopicRequest};
 use aplomb_protocol::messages::describe_producers_response::{
     DescribeProducersResponse, PartitionResponse, ProducerState, TopicResponse,
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::context::in_words;
 use crate::controller::check_topic_name;
 use crate::metadata::MetadataImage;
 use crate::operation::{Api, Asked, Begun, PATIENCE, Place, Question, Scatter, UNKNOWN_PARTITION, named};
@@ -33,7 +36,14 @@ impl Question for ActiveProducers {
 }
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
-    let request: DescribeProducersRequest = asked.decode()?;
+    let mut request: DescribeProducersRequest = asked.decode()?;
+    // A partition has an answer as long as its producers are many: who names it a thousand times gets
+    // one.
+    let mut seen = HashSet::new();
+    for topic in &mut request.topics {
+        let TopicRequest { name, partition_indexes, .. } = topic;
+        partition_indexes.retain(|partition| seen.insert((name.clone(), *partition)));
+    }
     let unanswered = |partition: &i32| PartitionResponse {
         partition_index: *partition,
         error_code: ErrorCode::RequestTimedOut.to_wire(),
@@ -65,7 +75,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
 /// What is wrong with a topic.
 fn refusal(topic: &str, image: &MetadataImage) -> Option<(ErrorCode, String)> {
     if let Err(error) = check_topic_name(topic) {
-        return Some((ErrorCode::from(&error), error.to_string()));
+        return Some((ErrorCode::from(&error), in_words(&error)));
     }
     let is_known = image.topics.by_name(topic).is_some();
     (!is_known).then(|| (ErrorCode::UnknownTopicOrPartition, UNKNOWN_PARTITION.to_owned()))

@@ -8,10 +8,14 @@ use aplomb_protocol::messages::elect_leaders_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::context::in_words;
 use crate::metadata::{MetadataImage, Partition};
 use crate::operation::{Api, Asked, Begun};
 
 pub(super) const API: Api = Api::new(ApiKey::ElectLeaders, begin);
+
+/// The first version with an error for the whole request.
+const WITH_ERROR: i16 = 1;
 
 /// Which replica is to lead (`ElectionType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,15 +28,29 @@ enum Election {
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: ElectLeadersRequest = asked.decode()?;
-    asked.answer(&handle(&request, asked.view.image()))
+    let response = handle(&request, asked.to.version, asked.view.image());
+    asked.answer(&response)
 }
 
 /// Answers. Asked about all partitions, it names all topics, and of their partitions only those
 /// that have no leader and get none.
 #[must_use]
-pub fn handle(request: &ElectLeadersRequest, image: &MetadataImage) -> ElectLeadersResponse {
+pub fn handle(request: &ElectLeadersRequest, version: i16, image: &MetadataImage) -> ElectLeadersResponse {
     if request.topic_partitions.as_ref().is_some_and(Vec::is_empty) {
         return ElectLeadersResponse::default();
+    }
+    if request.timeout_ms <= 0 {
+        let late = |partition| PartitionResult {
+            partition_id: partition,
+            error_code: ErrorCode::RequestTimedOut.to_wire(),
+            error_message: None,
+        };
+        return ElectLeadersResponse {
+            error_code: if version >= WITH_ERROR { ErrorCode::RequestTimedOut } else { ErrorCode::None }
+                .to_wire(),
+            replica_election_results: of_named(request, |_, partition| late(partition)),
+            ..Default::default()
+        };
     }
     let election = match request.election_type {
         0 => Election::Preferred,
@@ -41,13 +59,13 @@ pub fn handle(request: &ElectLeadersRequest, image: &MetadataImage) -> ElectLead
             let error = (ErrorCode::InvalidRequest, format!("Unknown election type {other}"));
             return ElectLeadersResponse {
                 error_code: error.0.to_wire(),
-                replica_election_results: named(request, |_, _| error.clone()),
+                replica_election_results: of_named(request, |_, p| result(p, error.clone())),
                 ..Default::default()
             };
         }
     };
     let replica_election_results = if request.topic_partitions.is_some() {
-        named(request, |topic, partition| elect(image, topic, partition, election))
+        of_named(request, |topic, p| result(p, elect(image, topic, p, election)))
     } else {
         let topics = image.topics.iter().map(|topic| {
             let refused = topic.partitions.iter().filter_map(|(index, partition)| {
@@ -62,16 +80,17 @@ pub fn handle(request: &ElectLeadersRequest, image: &MetadataImage) -> ElectLead
     ElectLeadersResponse { replica_election_results, ..Default::default() }
 }
 
-fn named(
+/// What becomes of each partition that the request names.
+fn of_named(
     request: &ElectLeadersRequest,
-    elect: impl Fn(&str, i32) -> (ErrorCode, String),
+    become_of: impl Fn(&str, i32) -> PartitionResult,
 ) -> Vec<ReplicaElectionResult> {
     let topics = request.topic_partitions.iter().flatten().map(|topic| ReplicaElectionResult {
         topic: topic.topic.clone(),
         partition_result: topic
             .partitions
             .iter()
-            .map(|partition| result(*partition, elect(&topic.topic, *partition)))
+            .map(|partition| become_of(&topic.topic, *partition))
             .collect(),
     });
     topics.collect()
@@ -116,5 +135,5 @@ fn words(error: ErrorCode) -> String {
 }
 
 fn result(partition_id: i32, (error, message): (ErrorCode, String)) -> PartitionResult {
-    PartitionResult { partition_id, error_code: error.to_wire(), error_message: Some(message) }
+    PartitionResult { partition_id, error_code: error.to_wire(), error_message: Some(in_words(&message)) }
 }

@@ -10,8 +10,9 @@ use aplomb_protocol::messages::list_offsets_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::context::each_once;
 use crate::calls::{FindOffset, FoundOffset, WantedOffset};
-use crate::operation::{Api, Asked, Begun, PATIENCE, Scatter, named, patience};
+use crate::operation::{Api, Asked, Begun, PATIENCE, Scatter, current_epoch, named, patience};
 
 pub(super) const API: Api = Api::new(ApiKey::ListOffsets, begin);
 
@@ -30,28 +31,36 @@ const SPECIAL: [(i64, i16, WantedOffset); 6] = [
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: ListOffsetsRequest = asked.decode()?;
-    let topics = request.topics.iter().map(|topic| ListOffsetsTopicResponse {
-        name: topic.name.clone(),
-        partitions: topic.partitions.iter().map(unanswered).collect(),
+    let named_all = request.topics.iter().flat_map(|topic| {
+        topic.partitions.iter().map(|partition| (topic.name.as_str(), partition.partition_index, partition))
+    });
+    let once = each_once(named_all);
+    let topics = once.iter().map(|(name, partitions)| ListOffsetsTopicResponse {
+        name: (*name).to_owned(),
+        partitions: partitions.iter().map(|partition| unanswered(partition)).collect(),
     });
     let response = ListOffsetsResponse { topics: topics.collect(), ..ListOffsetsResponse::default() };
     let mut scatter = Scatter::new(asked.to, response, fill);
     let repeated = repeated(&request);
-    for (t, topic) in request.topics.iter().enumerate() {
-        for (p, partition) in topic.partitions.iter().enumerate() {
+    let committed_only = match request.isolation_level {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(ErrorCode::UnknownServerError),
+    };
+    for (t, (name, partitions)) in once.iter().enumerate() {
+        for (p, partition) in partitions.iter().enumerate() {
             let wanted = wanted(partition.timestamp, asked.to.version);
-            let is_repeated = repeated.contains(&(topic.name.as_str(), partition.partition_index));
-            match (named(asked.view.image(), &topic.name, partition.partition_index), wanted) {
+            let is_repeated = repeated.contains(&(*name, partition.partition_index));
+            let find = committed_only.and_then(|committed_only| {
+                let wanted = wanted?;
+                let key = named(asked.view.image(), name, partition.partition_index)?;
+                let current_epoch = current_epoch(partition.current_leader_epoch)?;
+                Ok((key, FindOffset { current_epoch, wanted, committed_only }))
+            });
+            match find {
                 _ if is_repeated => scatter.fill((t, p), ErrorCode::InvalidRequest),
-                (Err(error), _) | (Ok(_), Err(error)) => scatter.fill((t, p), error),
-                (Ok(key), Ok(wanted)) => {
-                    let find = FindOffset {
-                        current_epoch: LeaderEpoch::from_wire(partition.current_leader_epoch),
-                        wanted,
-                        committed_only: request.isolation_level == 1,
-                    };
-                    scatter.ask((t, p), key, find, asked.calls);
-                }
+                Err(error) => scatter.fill((t, p), error),
+                Ok((key, find)) => scatter.ask((t, p), key, find, asked.calls),
             }
         }
     }

@@ -16,5 +16,5 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
 /// Partitions that do not move, and those that there are not, are left out, whatever was asked for.
 #[must_use]
 pub fn handle() -> ListPartitionReassignmentsResponse {
-    ListPartitionReassignmentsResponse::default()
+    ListPartitionReassignmentsResponse { error_message: None, ..Default::default() }
 }

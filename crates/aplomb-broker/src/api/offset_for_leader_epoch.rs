@@ -8,27 +8,34 @@ use aplomb_protocol::messages::offset_for_leader_epoch_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use crate::operation::{Api, Asked, Begun, PATIENCE, Place, Question, Scatter, named};
+use crate::operation::{Api, Asked, Begun, PATIENCE, Place, Question, Scatter, current_epoch, named};
 
 pub(super) const API: Api = Api::new(ApiKey::OffsetForLeaderEpoch, begin);
 
-/// Where an epoch ends. `None` in the answer: before the first that the log knows.
+/// Where an epoch ends. `None` in the answer: the log does not know it.
 #[derive(Debug)]
 struct EpochEnd {
-    /// The epoch that the client believes the leader to be in.
     current: Option<LeaderEpoch>,
-    /// The epoch asked for.
-    epoch: LeaderEpoch,
+    /// As the wire has it.
+    epoch: i32,
 }
 
 impl Question for EpochEnd {
-    type Answer = Option<(LeaderEpoch, Offset)>;
+    type Answer = Option<(i32, Offset)>;
 
     fn ask(self, place: &mut Place<'_>) -> Result<Self::Answer, ErrorCode> {
         place.partition.check_epoch(self.current)?;
         let log = place.partition.log();
-        let end = log.epochs().end_offset_for(self.epoch, log.end());
-        Ok(end.map(|end| (end.epoch, end.end)))
+        Ok(match (LeaderEpoch::from_wire(self.epoch), self.epoch) {
+            (Some(epoch), _) => {
+                let end = log.epochs().end_offset_for(epoch, log.end());
+                end.map(|end| (end.epoch.to_wire(), end.end))
+            }
+            (None, -1) => None,
+            // One that no leader can have had ended before the first
+            // (`LeaderEpochFileCache#endOffsetFor` in Apache Kafka).
+            (None, epoch) => log.epochs().entries().first().map(|first| (epoch, first.start)),
+        })
     }
 }
 
@@ -49,13 +56,11 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     for (t, topic) in request.topics.iter().enumerate() {
         for (p, partition) in topic.partitions.iter().enumerate() {
             let key = named(asked.view.image(), &topic.topic, partition.partition);
-            match (key, LeaderEpoch::from_wire(partition.leader_epoch)) {
-                (Err(error), _) => scatter.fill((t, p), error),
-                // -1 asks for no epoch: answered with UNDEFINED_EPOCH_OFFSET, as Kafka does.
-                (Ok(_), None) => scatter.fill((t, p), ErrorCode::None),
-                (Ok(key), Some(epoch)) => {
-                    let current = LeaderEpoch::from_wire(partition.current_leader_epoch);
-                    scatter.ask((t, p), key, EpochEnd { current, epoch }, asked.calls);
+            match key.and_then(|key| Ok((key, current_epoch(partition.current_leader_epoch)?))) {
+                Err(error) => scatter.fill((t, p), error),
+                Ok((key, current)) => {
+                    let question = EpochEnd { current, epoch: partition.leader_epoch };
+                    scatter.ask((t, p), key, question, asked.calls);
                 }
             }
         }
@@ -66,14 +71,14 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
 fn fill(
     response: &mut OffsetForLeaderEpochResponse,
     (t, p): (usize, usize),
-    answer: Result<Option<(LeaderEpoch, Offset)>, ErrorCode>,
+    answer: Result<Option<(i32, Offset)>, ErrorCode>,
     _: i16,
 ) {
     let cell = &mut response.topics[t].partitions[p];
     match answer {
         Ok(end) => {
             cell.error_code = 0;
-            cell.leader_epoch = end.map_or(-1, |(epoch, _)| epoch.to_wire());
+            cell.leader_epoch = end.map_or(-1, |(epoch, _)| epoch);
             cell.end_offset = end.map_or(-1, |(_, end)| end.to_wire());
         }
         Err(error) => cell.error_code = error.to_wire(),

@@ -4,6 +4,8 @@
 //! With acks 0 nobody waits for the response, but the batches still take this way, since an error
 //! has to close the connection.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use aplomb_model::{ErrorCode, Instant};
@@ -80,7 +82,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         parts: Vec::new(),
         outstanding: 0,
     };
-    for partition in body.partitions() {
+    for (topic, partition) in each_once(&body) {
         let state = match check(&body, asked.client_id, image, &partition) {
             Ok((key, records)) => {
                 let (from, allowance) = (asked.request.id.connection, budget.of(records.len()));
@@ -92,14 +94,28 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
             }
             Err(error) => State::Answered(Err(AppendRefusal::new(error))),
         };
-        op.parts.push(Part {
-            topic: partition.topic.to_key(),
-            first_of_topic: partition.first_of_topic,
-            index: partition.index,
-            state,
-        });
+        let first_of_topic = op.parts.last().is_none_or(|last| last.topic != topic);
+        op.parts.push(Part { topic, first_of_topic, index: partition.index, state });
     }
     asked.wait(op, patience(body.timeout_ms).max(SHORTEST_PATIENCE))
+}
+
+/// Each partition once, where it is named first, with the batch that is named last: Apache Kafka puts
+/// them into a map.
+fn each_once(body: &ProduceBody) -> Vec<(TopicKey, ProducePartition<'_>)> {
+    let mut once: Vec<(TopicKey, ProducePartition<'_>)> = Vec::new();
+    let mut places: HashMap<(TopicKey, i32), usize> = HashMap::new();
+    for partition in body.partitions() {
+        let topic = partition.topic.to_key();
+        match places.entry((topic.clone(), partition.index)) {
+            Entry::Occupied(place) => once[*place.get()].1 = partition,
+            Entry::Vacant(place) => {
+                place.insert(once.len());
+                once.push((topic, partition));
+            }
+        }
+    }
+    once
 }
 
 fn check(
@@ -155,6 +171,10 @@ impl Operation for ProduceOp {
 
     fn kind(&self) -> Kind {
         Kind::Produce
+    }
+
+    fn partitions(&self) -> usize {
+        self.parts.len()
     }
 
     fn reply(self: Box<Self>, _: &mut ReplyContext<'_>) -> Replied {

@@ -5,6 +5,7 @@ use aplomb_protocol::messages::VotersRecord;
 use aplomb_protocol::messages::update_features_request::UpdateFeaturesRequest;
 use aplomb_protocol::messages::update_features_response::{UpdatableFeatureResult, UpdateFeaturesResponse};
 
+use super::context::in_words;
 use crate::controller::Planned;
 use crate::controller::{Controller, FeatureUpdate, UpgradeType};
 use crate::metadata::Entry;
@@ -56,9 +57,9 @@ pub fn plan(
     if let Err(error) = draft.update_features(&updates, voters) {
         let response = UpdateFeaturesResponse {
             error_code: ErrorCode::from(&error).to_wire(),
-            error_message: Some(format!(
+            error_message: Some(in_words(&format!(
                 "The update failed for all features since the following feature had an error: {error}"
-            )),
+            ))),
             ..Default::default()
         };
         return Planned { response, records: Vec::new() };

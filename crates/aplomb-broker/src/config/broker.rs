@@ -83,6 +83,8 @@ pub struct NetworkConfig {
     pub max_fetch: ByteCount,
     /// `max.incremental.fetch.session.cache.slots`
     pub fetch_sessions: u32,
+    /// `aplomb.fetch.partitions.max`: in all sessions, and in all requests that wait.
+    pub fetch_partitions: u32,
     /// `max.request.partition.size.limit`: partitions in one DescribeTopicPartitions response.
     pub max_response_partitions: i32,
     /// `aplomb.metrics.listener`
@@ -296,6 +298,7 @@ impl NetworkConfig {
             most_shards: threads.filter(|_| reading.is_set("num.network.threads")),
             max_fetch: reading.bytes("fetch.max.bytes"),
             fetch_sessions: reading.count("max.incremental.fetch.session.cache.slots"),
+            fetch_partitions: reading.count("aplomb.fetch.partitions.max"),
             max_response_partitions: reading.number("max.request.partition.size.limit"),
             metrics_listener: reading.optional_text("aplomb.metrics.listener"),
         })

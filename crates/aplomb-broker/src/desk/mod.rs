@@ -2,7 +2,9 @@
 //! keeps those that wait, and knows nothing of what any of them is about.
 //!
 //! What always holds: a request is answered once, by its operation or at once; an operation that is
-//! parked has a deadline; when it ends, what waits for it elsewhere is cancelled.
+//! parked has a deadline; when it ends, what waits for it elsewhere is cancelled. While operations
+//! are about more partitions than they may be together, the next does not wait for what may take
+//! long.
 
 mod dispatch;
 
@@ -41,6 +43,7 @@ pub(crate) enum DeskEffect {
 /// A request that waits.
 struct Parked {
     request: RequestId,
+    partitions: usize,
     operation: Box<dyn Operation>,
 }
 
@@ -53,13 +56,16 @@ pub(crate) struct Desk {
     next: u64,
     fetches: usize,
     produces: usize,
+    /// Partitions that what is parked is about, and how many there may be.
+    partitions: usize,
+    most_partitions: usize,
     sessions: FetchSessions,
     clients: Clients,
     effects: Vec<DeskEffect>,
 }
 
 impl Desk {
-    pub(crate) fn new(me: ShardId, sessions: FetchSessions) -> Self {
+    pub(crate) fn new(me: ShardId, sessions: FetchSessions, most_partitions: usize) -> Self {
         Self {
             me,
             parked: HashMap::new(),
@@ -68,6 +74,8 @@ impl Desk {
             next: 0,
             fetches: 0,
             produces: 0,
+            partitions: 0,
+            most_partitions,
             sessions,
             clients: Clients::default(),
             effects: Vec::new(),
@@ -97,7 +105,8 @@ impl Desk {
     /// Shows what waits.
     pub(crate) fn show(&mut self, figures: &ShardFigures) {
         figures.set_parked(self.fetches, self.produces);
-        figures.set_fetch_sessions(self.sessions.len(), self.sessions.evicted());
+        figures.set_parked_partitions(self.partitions);
+        figures.set_fetch_sessions(self.sessions.len(), self.sessions.partitions(), self.sessions.evicted());
         self.clients.hand_over(figures);
     }
 
@@ -151,21 +160,27 @@ impl Desk {
         of.map(|(_, number)| *number).collect()
     }
 
-    fn park(&mut self, request: RequestId, operation: Box<dyn Operation>, deadline: Instant) -> u64 {
+    fn park(&mut self, request: RequestId, mut operation: Box<dyn Operation>, deadline: Instant) -> u64 {
         let number = self.next;
         self.next += 1;
+        let partitions = operation.partitions();
+        self.partitions += partitions;
+        if self.partitions > self.most_partitions {
+            operation.hurry();
+        }
         if let Some(count) = self.counter(operation.kind()) {
             *count += 1;
         }
         self.by_connection.insert((request.connection, number));
         self.deadlines.set(number, deadline);
-        self.parked.insert(number, Parked { request, operation });
+        self.parked.insert(number, Parked { request, partitions, operation });
         number
     }
 
     /// Takes an operation out, and what waits for it elsewhere.
     fn remove(&mut self, number: u64) -> Option<Parked> {
         let parked = self.parked.remove(&number)?;
+        self.partitions -= parked.partitions;
         if let Some(count) = self.counter(parked.operation.kind()) {
             *count -= 1;
         }
@@ -208,7 +223,7 @@ impl Desk {
             }
             Progress::WaitUntil(later) => self.deadlines.set(number, later),
             Progress::Reply => {
-                let Parked { request, operation } = self.remove(number).expect("it was there just now");
+                let Parked { request, operation, .. } = self.remove(number).expect("it was there just now");
                 let mut context = ReplyContext { sessions: &mut self.sessions, storage, now: now.instant };
                 let replied = operation.reply(&mut context);
                 self.reply(request, replied);

@@ -36,6 +36,8 @@ pub struct ShardFigures {
     parked_fetches: AtomicU64,
     parked_produces: AtomicU64,
     fetch_sessions: AtomicU64,
+    session_partitions: AtomicU64,
+    parked_partitions: AtomicU64,
     evicted_sessions: AtomicU64,
     decompressed: AtomicU64,
     checking: AtomicU64,
@@ -75,6 +77,8 @@ impl ShardFigures {
             parked_fetches: AtomicU64::new(0),
             parked_produces: AtomicU64::new(0),
             fetch_sessions: AtomicU64::new(0),
+            session_partitions: AtomicU64::new(0),
+            parked_partitions: AtomicU64::new(0),
             evicted_sessions: AtomicU64::new(0),
             decompressed: AtomicU64::new(0),
             checking: AtomicU64::new(0),
@@ -178,8 +182,25 @@ impl ShardFigures {
         (self.fetch_sessions.load(Ordering::Relaxed), self.evicted_sessions.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn set_fetch_sessions(&self, sessions: usize, evicted: u64) {
+    /// Partitions that fetch sessions know.
+    #[must_use]
+    pub fn session_partitions(&self) -> u64 {
+        self.session_partitions.load(Ordering::Relaxed)
+    }
+
+    /// Partitions that parked requests are about.
+    #[must_use]
+    pub fn parked_partitions(&self) -> u64 {
+        self.parked_partitions.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_parked_partitions(&self, partitions: usize) {
+        self.parked_partitions.store(partitions as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_fetch_sessions(&self, sessions: usize, partitions: usize, evicted: u64) {
         self.fetch_sessions.store(sessions as u64, Ordering::Relaxed);
+        self.session_partitions.store(partitions as u64, Ordering::Relaxed);
         self.evicted_sessions.store(evicted, Ordering::Relaxed);
     }
     /// Bytes that were decompressed to validate produced batches, since the start.

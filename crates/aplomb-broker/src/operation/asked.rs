@@ -135,7 +135,8 @@ impl Asked<'_> {
     }
 
     /// An answer that holds when what was decided does, if anything was: for so long at most, then
-    /// the request is refused as a whole.
+    /// the request is refused as a whole. With no patience at all it is refused at once, and decided
+    /// all the same, as in Apache Kafka.
     pub(crate) fn decide<R: Message>(
         &mut self,
         control: Vec<Entry>,
@@ -144,8 +145,15 @@ impl Asked<'_> {
         refuse: impl FnOnce(ErrorCode) -> R + Send + 'static,
     ) -> Result<Begun, DecodeError> {
         let (to, asker, now) = (self.to, Asker::Client(self.op, 0), self.now);
+        let is_nothing = control.is_empty() && planned.records.is_empty();
+        if patience.is_zero() {
+            if !is_nothing {
+                self.head().write(control, planned.records, None, now);
+            }
+            return Ok(Begun::Reply(to.with(&refuse(ErrorCode::RequestTimedOut))));
+        }
         let reply = match to.with(&planned.response) {
-            Ok(reply) if !(control.is_empty() && planned.records.is_empty()) => reply,
+            Ok(reply) if !is_nothing => reply,
             replied => return Ok(Begun::Reply(replied)),
         };
         self.head().write(control, planned.records, Some(asker), now);

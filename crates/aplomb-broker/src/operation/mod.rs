@@ -21,7 +21,7 @@ pub(crate) use self::asked::{Asked, Begun, Home, PATIENCE, patience};
 pub use self::call::PartitionCall;
 pub(crate) use self::call::{Ask, Calls, Place, Question};
 pub(crate) use self::decision::DecisionOp;
-pub(crate) use self::resolve::{UNKNOWN_PARTITION, named, resolve};
+pub(crate) use self::resolve::{UNKNOWN_PARTITION, current_epoch, named, resolve};
 pub(crate) use self::scatter::Scatter;
 use crate::calls::{Answer, PartitionKey, Slot};
 use crate::fetch_sessions::FetchSessions;
@@ -86,8 +86,13 @@ pub(crate) trait Operation: Debug + Send {
     /// The parts that wait elsewhere, to be cancelled there when the operation ends.
     fn waits_at(&self, _: &mut dyn FnMut(Slot, WaitsAt)) {}
 
-    /// The broker stops: not to wait for anything that may take long.
+    /// Not to wait for anything that may take long: the broker stops, or too much waits already.
     fn hurry(&mut self) {}
+
+    /// How many partitions it is about: what it takes in memory while it waits grows with them.
+    fn partitions(&self) -> usize {
+        1
+    }
 
     fn kind(&self) -> Kind {
         Kind::Other

@@ -1,6 +1,6 @@
 //! From what a request names to a partition.
 
-use aplomb_model::{ErrorCode, PartitionIndex};
+use aplomb_model::{ErrorCode, LeaderEpoch, PartitionIndex};
 use aplomb_protocol::hot::TopicRef;
 
 use crate::calls::PartitionKey;
@@ -33,6 +33,17 @@ pub(crate) fn resolve<'a>(
 /// `UNKNOWN_TOPIC_OR_PARTITION`.
 pub(crate) fn named(image: &MetadataImage, topic: &str, partition: i32) -> Result<PartitionKey, ErrorCode> {
     resolve(image, TopicRef::Name(topic), partition).map(|(_, key)| key)
+}
+
+/// The epoch that a client believes the leader to be in; -1 is none.
+///
+/// # Errors
+/// `FENCED_LEADER_EPOCH` for one below that: it is older than any.
+pub(crate) fn current_epoch(raw: i32) -> Result<Option<LeaderEpoch>, ErrorCode> {
+    match raw {
+        -1 => Ok(None),
+        _ => LeaderEpoch::from_wire(raw).map(Some).ok_or(ErrorCode::FencedLeaderEpoch),
+    }
 }
 
 /// What Apache Kafka says in words of a partition that there is not.

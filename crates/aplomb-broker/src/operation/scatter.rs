@@ -71,6 +71,10 @@ impl<R: Message + Send + 'static, Q: Ask + 'static> Operation for Scatter<R, Q> 
         if self.outstanding == 0 { Progress::Reply } else { Progress::Wait }
     }
 
+    fn partitions(&self) -> usize {
+        self.parts.len()
+    }
+
     fn reply(self: Box<Self>, _: &mut ReplyContext<'_>) -> Replied {
         self.to.with(&self.response)
     }

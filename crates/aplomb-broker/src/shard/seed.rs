@@ -87,9 +87,9 @@ impl Shard {
     pub(crate) fn new(seed: ShardSeed, now: Now) -> Self {
         let config = seed.config;
         let (storage, network) = (&config.storage, &config.network);
-        let slots = usize::try_from(network.fetch_sessions).unwrap_or(0);
-        let slots = slots.div_ceil(usize::from(seed.shards.max(1)));
-        let sessions = FetchSessions::new(slots, seed.me, seed.shards, seed.seed);
+        let share_of = |all: u32| (all as usize).div_ceil(usize::from(seed.shards.max(1)));
+        let (slots, most) = (share_of(network.fetch_sessions), share_of(network.fetch_partitions));
+        let sessions = FetchSessions::new(slots, most, seed.me, seed.shards, seed.seed);
         let intervals =
             FlushIntervals { records: storage.flush_interval, checkpoint: storage.recovery_point_checkpoint };
         let size = |bytes: ByteCount| usize::try_from(bytes.0).unwrap_or(usize::MAX);
@@ -133,7 +133,7 @@ impl Shard {
         figures.set_loading(replicas.loading());
         notes.hand_over(&figures);
         let mut shard = Self {
-            desk: Desk::new(seed.me, sessions),
+            desk: Desk::new(seed.me, sessions, most),
             partitions,
             replicas,
             storage,

@@ -86,6 +86,9 @@ pub enum Aim {
     /// The same of producers that write to the log directory which is not on the slow disk; the
     /// other directory is lost.
     OneDirectory,
+    /// How it is for producers that write to the log directory which is not on the slow disk, while
+    /// many others send large batches to that one.
+    Neighbours,
     /// How long it is until records are acknowledged again, and whether all that were are there.
     Recovery,
 }
@@ -336,6 +339,8 @@ pub fn all() -> Vec<Incident> {
         cold_metadata::incident(),
         own_log::incident(),
         one_of_two::incident(),
+        one_of_two::crowded(),
+        one_of_two::crowded_for_long(),
         disk_full::incident(),
         eio::incident(),
         kill_9_recovery::incident(),
@@ -408,8 +413,8 @@ mod tests {
                 "{}",
                 incident.name
             );
-            let lost = incident.aim == Aim::OneDirectory;
-            assert!(!lost || incident.on_disk == OnDisk::OneOfTwo, "{}", incident.name);
+            let one_side = matches!(incident.aim, Aim::OneDirectory | Aim::Neighbours);
+            assert!(!one_side || incident.on_disk == OnDisk::OneOfTwo, "{}", incident.name);
         }
     }
 

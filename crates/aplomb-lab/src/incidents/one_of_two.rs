@@ -1,10 +1,11 @@
 //! One of two log directories is on a disk that answers nothing for a while.
 
 use super::calm::nothing;
-use super::freeze::twice_in_a_commit;
+use super::freeze::{for_two_thirds, twice_in_a_commit};
 use super::journal::JOURNAL;
-use super::{Incident, OnDisk, Whom};
+use super::{Action, Aim, Incident, OnDisk, Step, Whom};
 use crate::slow_disk::Filesystem;
+use crate::workload::neighbour::Habit;
 
 pub(super) fn incident() -> Incident {
     Incident {
@@ -20,5 +21,34 @@ pub(super) fn incident() -> Incident {
         signatures: vec![JOURNAL],
         hurts: Whom::Kafka,
         ..nothing()
+    }
+}
+
+/// The same, and many producers send it large batches: what is held for them is to be missed by
+/// nobody else.
+pub(super) fn crowded() -> Incident {
+    Incident {
+        name: "crowd",
+        title: "Large batches for a log directory that stalls",
+        explanation: "Eighty producers send batches of 1 MB, 40 MB a second and up to five of each on their way, to the partitions of a log directory on \
+            ext4 that answers nothing for 3 s, twice. The figures are those of producers of small records whose partitions are in the other directory.\n\n\
+            A broker that keeps requests in memory until their disk answers runs out of request handlers, or of memory for requests, and then reads \
+            nothing from anybody.",
+        aim: Aim::Neighbours,
+        disturbance: "the disk of one of two log directories answers nothing for 3 s, twice, while eighty producers send it batches of 1 MB",
+        ..incident()
+    }
+}
+
+/// The same for twenty seconds.
+pub(super) fn crowded_for_long() -> Incident {
+    let mut during = vec![Step::first(Action::Neighbour(Habit::Marks))];
+    during.extend(for_two_thirds());
+    Incident {
+        name: "long-crowd",
+        title: "Large batches for a log directory that stalls for twenty seconds",
+        during,
+        disturbance: "the disk of one of two log directories answers nothing for two thirds of the time, while eighty producers send it batches of 1 MB",
+        ..crowded()
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn shows(incident: &Incident, kind: Kind, version: &str) -> bool {
         // Either broker says that it goes on without a directory; of somebody else's nobody knows
         // the words.
         Aim::OneDirectory => kind != Kind::External,
-        Aim::Latency | Aim::Recovery => incident.hurts.includes(kind, version),
+        Aim::Latency | Aim::Neighbours | Aim::Recovery => incident.hurts.includes(kind, version),
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) fn may_show(incident: &Incident, kind: Kind) -> bool {
 pub(super) fn expectation(incident: &Incident, kind: Kind, version: &str, seen: Findings<'_>) -> Expectation {
     let (text, met) = match (incident.aim, kind) {
         (_, Kind::External) => ("nothing is known of this broker, so nothing is expected", true),
-        (Aim::Latency, _) => latency(incident, kind, version, seen),
+        (Aim::Latency | Aim::Neighbours, _) => latency(incident, kind, version, seen),
         (Aim::OneDirectory, _) => one_directory(kind, seen),
         (Aim::Recovery, _) => recovery(kind, seen),
     };

@@ -1,8 +1,7 @@
-//! The loads of a run: one that is counted, and, where a log directory is to be lost, one beside it
-//! to the partitions of that directory.
+//! The loads of a run: one that is counted, and, where a log directory is to be lost or crowded, one
+//! beside it to the partitions of that directory.
 //!
-//! What always holds: both together are as much as the plan has; the figures of a run are those of
-//! the counted one alone.
+//! What always holds: the figures of a run are those of the counted one alone.
 
 use std::time::{Duration, Instant};
 
@@ -20,6 +19,17 @@ use crate::workload::{WorkloadError, new_topic};
 const CONNECTIONS: usize = 6;
 /// Partitions of the load's topic.
 const PARTITIONS: i32 = 8;
+/// Bytes of an ordinary record.
+const RECORD: usize = 1024;
+/// What an ordinary producer holds.
+const BUFFER: usize = 64 << 20;
+/// Producers that crowd a directory, with batches nearly as large as a topic takes.
+const CROWD: usize = 80;
+const LARGE: usize = 1_000_000;
+/// Of all of the crowd together, a second.
+const LARGE_RATE: u64 = 40;
+/// Five requests on their way and one that waits for its turn.
+const LARGE_BUFFER: usize = 6 * LARGE;
 /// How long answers are waited for at the end from a broker that was killed: it may still be on its
 /// way back.
 const UNTIL_IT_IS_BACK: Duration = Duration::from_secs(60);
@@ -32,7 +42,7 @@ pub(super) struct Loads {
     beside: Option<Beside>,
 }
 
-/// The load to the directory that is lost, and the partitions of the other.
+/// The load to the directory that is disturbed, and the partitions of the other.
 struct Beside {
     running: RunningLoad,
     counted: Vec<usize>,
@@ -55,6 +65,8 @@ impl Loads {
             configs: own(incident.configs),
             keys: incident.keys,
             rate: plan.rate,
+            record_size: RECORD,
+            buffer: BUFFER,
             connections: CONNECTIONS,
             warm_up: plan.warm_up,
             duration: plan.length(),
@@ -63,15 +75,21 @@ impl Loads {
             drain: if incident.aim == Aim::Recovery { UNTIL_IT_IS_BACK } else { DRAIN },
             ledger: incident.aim == Aim::Recovery,
         };
-        if incident.aim != Aim::OneDirectory {
+        if matches!(incident.aim, Aim::Latency | Aim::Recovery) {
             return Ok(Self { counted: whole.start(address).map_err(failed)?, beside: None });
         }
         let new = new_topic(PARTITIONS, &whole.configs);
         let places = place(address, LOAD, &new, scene.disk.mount_point()).map_err(failed)?;
         let half = Load { rate: plan.rate / 2, connections: CONNECTIONS / 2, ..whole };
-        let lost = Load { only: Some(places.slow), consumed: false, drain: NOT_LONG, ..half.clone() };
+        let mut other = Load { only: Some(places.slow), consumed: false, drain: NOT_LONG, ..half.clone() };
+        if incident.aim == Aim::Neighbours {
+            other.record_size = LARGE;
+            other.buffer = LARGE_BUFFER;
+            other.connections = CROWD;
+            other.rate = LARGE_RATE;
+        }
         let counted = Load { only: Some(places.elsewhere.clone()), ..half };
-        let beside = Beside { running: lost.start(address).map_err(failed)?, counted: places.elsewhere };
+        let beside = Beside { running: other.start(address).map_err(failed)?, counted: places.elsewhere };
         Ok(Self { counted: counted.start(address).map_err(failed)?, beside: Some(beside) })
     }
 

@@ -32,6 +32,10 @@ pub(crate) struct Load {
     pub keys: Option<u64>,
     /// Records a second.
     pub rate: u64,
+    /// Bytes of a record.
+    pub record_size: usize,
+    /// Bytes of records that a producer holds, those on their way among them.
+    pub buffer: usize,
     /// Connections that they come by.
     pub connections: usize,
     /// How long it runs before it is measured.
@@ -70,7 +74,8 @@ impl Load {
             producers: ProducerSpec {
                 clients: self.connections,
                 rate: self.rate,
-                record_size: 1024,
+                record_size: self.record_size,
+                buffer_memory: self.buffer,
                 keys: self.keys.map_or(KeyDistribution::Sticky, KeyDistribution::Uniform),
                 linger: Duration::from_millis(1),
                 ..ProducerSpec::default()

@@ -10,7 +10,6 @@ pub mod alter_partition_reassignments_response;
 pub mod alter_replica_log_dirs_request;
 pub mod alter_replica_log_dirs_response;
 pub(crate) mod any;
-pub(crate) mod api_key;
 pub mod api_versions_request;
 pub mod api_versions_response;
 pub mod begin_transaction_record;

@@ -73,10 +73,10 @@ pub struct ForgottenPartitions {
 }
 
 impl FetchBody {
-    /// Reads a request's body, which is all that is left in `body`.
+    /// Reads a request's body. What is left over behind it is ignored, as by Apache Kafka.
     ///
     /// # Errors
-    /// As the generated `FetchRequest::decode`, and [`DecodeError::TrailingBytes`].
+    /// As the generated `FetchRequest::decode`.
     pub fn decode(body: &mut Reader, version: i16) -> Result<Self, DecodeError> {
         if !FetchRequest::VERSIONS.contains(version) {
             return Err(DecodeError::UnsupportedVersion { message: FetchRequest::NAME, version });
@@ -115,7 +115,6 @@ impl FetchBody {
         if flexible {
             request.decode_tags(r)?;
         }
-        r.finish()?;
         Ok(request)
     }
 

@@ -32,8 +32,6 @@ pub struct ProduceBody {
 pub struct ProducePartition<'a> {
     /// The topic. Partitions of one topic follow each other.
     pub topic: TopicRef<'a>,
-    /// Whether this is the first partition that the request lists below its topic.
-    pub first_of_topic: bool,
     /// The partition's number.
     pub index: i32,
     /// The record batch, a slice of the frame. Its content was not looked at.
@@ -41,10 +39,10 @@ pub struct ProducePartition<'a> {
 }
 
 impl ProduceBody {
-    /// Reads a request's body, which is all that is left in `body`.
+    /// Reads a request's body. What is left over behind it is ignored, as by Apache Kafka.
     ///
     /// # Errors
-    /// As the generated `ProduceRequest::decode`, and [`DecodeError::TrailingBytes`].
+    /// As the generated `ProduceRequest::decode`.
     pub fn decode(body: &mut Reader, version: i16) -> Result<Self, DecodeError> {
         if !ProduceRequest::VERSIONS.contains(version) {
             return Err(DecodeError::UnsupportedVersion { message: ProduceRequest::NAME, version });
@@ -56,7 +54,6 @@ impl ProduceBody {
         let mut walk = Walk::new(body, version)?;
         while walk.next()?.is_some() {}
         walk.end()?;
-        body.finish()?;
         Ok(Self { version, transactional_id, acks, timeout_ms, topics })
     }
 
@@ -88,7 +85,7 @@ impl<'a> Iterator for Partitions<'a> {
             Walk { r: &mut self.reader, version: self.body.version, left: self.left, topic: self.topic };
         let step = walk.next().expect(CHECKED);
         (self.left, self.topic) = walk.state();
-        let (first_of_topic, index, records) = step?;
+        let (index, records) = step?;
         let topic = match self.topic {
             Topic::Name { start, len } => {
                 let name = &self.body.topics.frame()[start..start + len];
@@ -96,7 +93,7 @@ impl<'a> Iterator for Partitions<'a> {
             }
             Topic::Id(id) => TopicRef::Id(id),
         };
-        Some(ProducePartition { topic, first_of_topic, index, records })
+        Some(ProducePartition { topic, index, records })
     }
 }
 
@@ -132,10 +129,9 @@ impl<'r> Walk<'r> {
         (self.left, self.topic)
     }
 
-    /// Whether it is the topic's first, the partition's number, its records.
-    fn next(&mut self) -> Result<Option<(bool, i32, Option<Bytes>)>, DecodeError> {
+    /// The partition's number, and its records.
+    fn next(&mut self) -> Result<Option<(i32, Option<Bytes>)>, DecodeError> {
         let flexible = ApiKey::Produce.is_flexible(self.version);
-        let mut first_of_topic = false;
         while self.left.partitions == 0 {
             if self.left.topics == 0 {
                 return Ok(None);
@@ -148,7 +144,6 @@ impl<'r> Walk<'r> {
             };
             self.left.topics -= 1;
             self.left.partitions = self.r.count(flexible)?;
-            first_of_topic = true;
             if self.left.partitions == 0 {
                 self.skip_tags()?;
             }
@@ -160,7 +155,7 @@ impl<'r> Walk<'r> {
         if self.left.partitions == 0 {
             self.skip_tags()?;
         }
-        Ok(Some((first_of_topic, index, records)))
+        Ok(Some((index, records)))
     }
 
     fn end(self) -> Result<(), DecodeError> {

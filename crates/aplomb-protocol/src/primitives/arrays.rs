@@ -1,8 +1,8 @@
 //! Arrays, in both directions.
 //!
 //! A count is compared with the bytes that are left, a vector starts small and grows with what was
-//! really read, and all vectors of a frame together stay within an allowance, because an element of
-//! one byte on the wire can be a struct of a hundred here.
+//! really read, and all vectors of a frame together stay within the reader's allowance, because an
+//! element of one byte on the wire can be a struct of a hundred here.
 
 use super::reader::Reader;
 use super::writer::{Writer, varint};
@@ -11,16 +11,8 @@ use crate::{DecodeError, EncodeError};
 /// A vector's first allocation is at most this, in bytes, whatever count was announced.
 const FIRST_ALLOCATION: usize = 4096;
 
-/// What the vectors of a frame may take together, in bytes: this, and [`ALLOWANCE_PER_BYTE`] for
-/// each byte of the frame. An honest request's structs take a few times its bytes.
-const ALLOWANCE: usize = 16 << 20;
-
-/// See [`ALLOWANCE`].
-const ALLOWANCE_PER_BYTE: usize = 4;
-
-/// What the vectors of a frame of `len` bytes may take together.
-pub(super) fn allowance_of(len: usize) -> usize {
-    ALLOWANCE + ALLOWANCE_PER_BYTE.saturating_mul(len)
+fn bytes_of<T>(elements: usize) -> usize {
+    elements.saturating_mul(size_of::<T>())
 }
 
 /// A place left open for the count of an array whose elements are being written.
@@ -56,7 +48,7 @@ impl Reader {
     /// A vector for `count` elements that were announced and are yet to be seen.
     pub(crate) fn vector<T>(&mut self, count: usize) -> Result<Vec<T>, DecodeError> {
         let capacity = count.min(FIRST_ALLOCATION / size_of::<T>().max(1));
-        self.charge::<T>(capacity)?;
+        self.charge(bytes_of::<T>(capacity))?;
         Ok(Vec::with_capacity(capacity))
     }
 
@@ -64,17 +56,10 @@ impl Reader {
     pub(crate) fn push<T>(&mut self, elements: &mut Vec<T>, one: T) -> Result<(), DecodeError> {
         if elements.len() == elements.capacity() {
             let more = elements.capacity().max(1);
-            self.charge::<T>(more)?;
+            self.charge(bytes_of::<T>(more))?;
             elements.reserve_exact(more);
         }
         elements.push(one);
-        Ok(())
-    }
-
-    fn charge<T>(&mut self, elements: usize) -> Result<(), DecodeError> {
-        let bytes = elements.saturating_mul(size_of::<T>());
-        let left = self.allowance.checked_sub(bytes);
-        self.allowance = left.ok_or(DecodeError::OverAllowance { frame: self.frame().len() })?;
         Ok(())
     }
 

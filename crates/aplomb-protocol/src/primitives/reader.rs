@@ -10,8 +10,14 @@ use aplomb_model::Uuid;
 use bytes::Bytes;
 
 use super::MAX_STRING;
-use super::arrays::allowance_of;
 use crate::DecodeError;
+
+/// What the vectors of a frame may take together, in bytes: this, and [`ALLOWANCE_PER_BYTE`] for
+/// each byte of the frame. An honest request's structs take a few times its bytes.
+const ALLOWANCE: usize = 16 << 20;
+
+/// See [`ALLOWANCE`].
+const ALLOWANCE_PER_BYTE: usize = 4;
 
 /// A position in a frame, and where the readable part of it ends.
 #[derive(Clone, Debug)]
@@ -20,7 +26,7 @@ pub struct Reader {
     pub(super) at: usize,
     pub(super) end: usize,
     /// What vectors may still take, in bytes.
-    pub(super) allowance: usize,
+    allowance: usize,
 }
 
 impl Reader {
@@ -28,7 +34,14 @@ impl Reader {
     #[must_use]
     pub fn new(frame: Bytes) -> Self {
         let end = frame.len();
-        Self { frame, at: 0, end, allowance: allowance_of(end) }
+        Self { frame, at: 0, end, allowance: ALLOWANCE + ALLOWANCE_PER_BYTE.saturating_mul(end) }
+    }
+
+    /// Takes so many bytes of a vector off what the frame's vectors may still take.
+    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), DecodeError> {
+        let left = self.allowance.checked_sub(bytes);
+        self.allowance = left.ok_or(DecodeError::OverAllowance { frame: self.frame.len() })?;
+        Ok(())
     }
 
     /// Bytes that are left.
@@ -192,15 +205,13 @@ impl Reader {
         Ok(self.uvarint()?.checked_sub(1).map(|len| len as usize))
     }
 
-    fn old_length(raw: i32) -> Result<Option<usize>, DecodeError> {
-        match raw {
-            -1 => Ok(None),
-            _ => usize::try_from(raw).map(Some).map_err(|_| DecodeError::NegativeLength(raw)),
-        }
+    /// Any negative length is null's, as in Apache Kafka's generated messages.
+    fn old_length(raw: i32) -> Option<usize> {
+        usize::try_from(raw).ok()
     }
 
     fn string_length(&mut self, flexible: bool) -> Result<Option<usize>, DecodeError> {
-        let len = if flexible { self.compact_length()? } else { Self::old_length(i32::from(self.i16()?))? };
+        let len = if flexible { self.compact_length()? } else { Self::old_length(i32::from(self.i16()?)) };
         match len {
             Some(len) if len > MAX_STRING => Err(DecodeError::StringTooLong(len)),
             _ => Ok(len),
@@ -208,7 +219,7 @@ impl Reader {
     }
 
     pub(super) fn long_length(&mut self, flexible: bool) -> Result<Option<usize>, DecodeError> {
-        if flexible { self.compact_length() } else { Self::old_length(self.i32()?) }
+        if flexible { self.compact_length() } else { Ok(Self::old_length(self.i32()?)) }
     }
 
     /// Where a string lies in the frame. It is UTF-8.
@@ -234,12 +245,13 @@ impl Reader {
         self.nullable_str(flexible)?.ok_or(DecodeError::UnexpectedNull)
     }
 
-    /// A string of our own, or null.
+    /// A string of our own, or null. What is not UTF-8 in it becomes U+FFFD, as in Apache Kafka.
     ///
     /// # Errors
-    /// As [`Self::nullable_str`].
+    /// When it is cut short, or too long.
     pub fn nullable_string(&mut self, flexible: bool) -> Result<Option<String>, DecodeError> {
-        Ok(self.nullable_str(flexible)?.map(str::to_owned))
+        let Some(len) = self.string_length(flexible)? else { return Ok(None) };
+        Ok(Some(String::from_utf8_lossy(self.take(len)?).into_owned()))
     }
 
     /// A string of our own.
@@ -247,7 +259,7 @@ impl Reader {
     /// # Errors
     /// As [`Self::str`].
     pub fn string(&mut self, flexible: bool) -> Result<String, DecodeError> {
-        Ok(self.str(flexible)?.to_owned())
+        self.nullable_string(flexible)?.ok_or(DecodeError::UnexpectedNull)
     }
 
     /// Bytes or records as a slice of the frame, or null.
@@ -303,8 +315,10 @@ mod tests {
         assert_eq!(reader(&[0x00]).nullable_string(true), Ok(None));
         assert_eq!(reader(&[0x01]).nullable_string(true), Ok(Some(String::new())));
         assert_eq!(reader(&[0x00]).string(true), Err(DecodeError::UnexpectedNull));
-        assert_eq!(reader(&[0xff, 0xfe]).string(false), Err(DecodeError::NegativeLength(-2)));
-        assert_eq!(reader(&[0x02, 0xff]).string(true), Err(DecodeError::NotUtf8));
+        assert_eq!(reader(&[0xff, 0xfe]).nullable_string(false), Ok(None), "-2 is as good as -1");
+        assert_eq!(reader(&[0xff, 0xfe]).string(false), Err(DecodeError::UnexpectedNull));
+        assert_eq!(reader(&[0x02, 0xff]).string(true), Ok("\u{fffd}".to_owned()));
+        assert_eq!(reader(&[0x02, 0xff]).str(true), Err(DecodeError::NotUtf8));
         assert_eq!(reader(&[0x81, 0x80, 0x02]).string(true), Err(DecodeError::StringTooLong(32768)));
     }
 

@@ -1,9 +1,10 @@
 //! Log lines: events go into a bounded ring, a thread of its own writes them.
 //!
 //! What always holds: logging never waits. A full ring drops the event and counts it; the writer
-//! says how many were lost as soon as it can. Start at [`Log`]; [`mod@line`] is how a line looks,
+//! says how many were lost as soon as it can, and cuts off floods of lines of one kind. Start at [`Log`]; [`mod@line`] is how a line looks,
 //! [`writer`] the thread, [`mod@panic`] the end of a process whose thread has panicked.
 
+mod flood;
 pub mod line;
 pub mod panic;
 mod writer;
@@ -162,7 +163,8 @@ mod tests {
         log.info("test", "the first");
         was_entered.recv().expect("the writer is at work");
         for i in 0..CAPACITY + 7 {
-            log.warn("test", format!("event {i}"));
+            // Each of a room of its own, or they were a flood.
+            log.warn(format!("test/{i}").leak(), format!("event {i}"));
         }
         assert_eq!(log.dropped(), 7);
 

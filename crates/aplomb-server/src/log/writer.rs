@@ -2,11 +2,12 @@
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use aplomb_broker::ports::{Event, Severity};
 
-use super::{Entry, Item, line};
+use super::flood::{Floods, WINDOW};
+use super::{CAPACITY, Item, line};
 
 /// Lines are joined up to this many bytes before they are written.
 const JOINED: usize = 64 * 1024;
@@ -15,20 +16,45 @@ const JOINED: usize = 64 * 1024;
 pub(super) fn run(items: &Receiver<Item>, mut sink: Box<dyn Write + Send>, dropped: &AtomicU64) {
     let mut text = String::new();
     let mut dropped_said = 0;
-    while let Ok(first) = items.recv() {
-        let mut next = Some(first);
-        let mut end = None;
+    let mut floods = Floods::default();
+    loop {
+        // What was left out is told even if nothing else is.
+        let mut next = if floods.has_left_out() {
+            match items.recv_timeout(WINDOW) {
+                Ok(first) => Some(first),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        } else {
+            let Ok(first) = items.recv() else { return };
+            Some(first)
+        };
+        let (mut end, mut taken) = (None, 0);
+        let now = crate::clock::wall();
+        for event in floods.end(now) {
+            line::format(&mut text, now, &event);
+        }
         while let Some(item) = next.take() {
             match item {
-                Item::Entry(entry) => line::format(&mut text, entry.at, &entry.event),
+                Item::Entry(entry) => {
+                    if floods.admits(entry.at, &entry.event) {
+                        line::format(&mut text, entry.at, &entry.event);
+                    }
+                }
                 Item::Abort(entry) => {
                     line::format(&mut text, entry.at, &entry.event);
                     end = Some(Finish::Abort);
                 }
                 Item::Close => end = Some(Finish::Close),
             }
-            if end.is_none() && text.len() < JOINED {
+            taken += 1;
+            if end.is_none() && text.len() < JOINED && taken < CAPACITY {
                 next = items.try_recv().ok();
+            }
+        }
+        if end.is_some() {
+            for event in floods.end_all() {
+                line::format(&mut text, now, &event);
             }
         }
         let lost = dropped.load(Ordering::Relaxed);
@@ -38,8 +64,7 @@ pub(super) fn run(items: &Receiver<Item>, mut sink: Box<dyn Write + Send>, dropp
                 lost - dropped_said
             );
             let event = Event { severity: Severity::Warn, room: "server/log", text: text_of_loss };
-            let entry = Entry { at: crate::clock::wall(), event };
-            line::format(&mut text, entry.at, &entry.event);
+            line::format(&mut text, now, &event);
             dropped_said = lost;
         }
         // A reader who has gone away is no reason to stop: the broker lives on without its log.

@@ -7,6 +7,7 @@ mod admin;
 mod auditor;
 mod consumer;
 mod fetching;
+mod hostile;
 mod lookup;
 mod mover;
 mod producer;
@@ -110,6 +111,7 @@ pub(crate) fn of_role(role: Role, dice: &mut Dice) -> Box<dyn Client> {
         Role::Backlog => Box::new(consumer::Consumer::new(consumer::From::Beginning, dice)),
         Role::Lookup => Box::new(lookup::Lookup::default()),
         Role::Mover => Box::new(mover::Mover::default()),
+        Role::Hostile => Box::new(hostile::Hostile::default()),
         Role::Admin => Box::new(admin::Admin::default()),
     }
 }

@@ -12,30 +12,35 @@ use std::fmt::Write as _;
 use self::layout::{Layout, Slot, Struct};
 use super::schema::{Message, snake_case};
 
-/// A generated file's name and text, not yet formatted.
+/// The folder of which every file is generated.
+pub(crate) const FOLDER: &str = "generated";
+
+/// A generated file: where it is below `src/`, and its text, not yet formatted.
 pub(crate) struct File {
     pub(crate) name: String,
     pub(crate) text: String,
 }
 
-/// Everything in `generated/`: `selected` become codecs, `all` give the table of API keys.
+/// Everything that is generated: `selected` become codecs, `all` give the table of API keys, which is
+/// a room below the codecs, since these name it.
 pub(crate) fn files(all: &[Message], selected: &[&Message]) -> Result<Vec<File>, String> {
     let mut files = Vec::new();
     for message in selected {
         let text = message_file(message).map_err(|why| format!("{}: {why}", message.name))?;
-        files.push(File { name: format!("{}.rs", snake_case(&message.name)), text });
+        files.push(File { name: format!("{FOLDER}/{}.rs", snake_case(&message.name)), text });
     }
-    files.push(File { name: "api_key.rs".to_owned(), text: tables::api_keys(all) });
-    files.push(File { name: "any.rs".to_owned(), text: tables::any(all, selected)? });
-    files.push(File { name: "metadata_record.rs".to_owned(), text: tables::metadata_record(selected) });
-    files.push(File { name: "mod.rs".to_owned(), text: module(selected) });
+    files.push(File { name: "api/key.rs".to_owned(), text: tables::api_keys(all) });
+    let mut own = |name: &str, text| files.push(File { name: format!("{FOLDER}/{name}"), text });
+    own("any.rs", tables::any(all, selected)?);
+    own("metadata_record.rs", tables::metadata_record(selected));
+    own("mod.rs", module(selected));
     Ok(files)
 }
 
 fn module(selected: &[&Message]) -> String {
     let mut out = String::from(
         "//! Every message in use, with its codec. Written by `cargo xtask codegen` from `schema/`; not edited by hand.\n\n\
-         pub(crate) mod any;\npub(crate) mod api_key;\npub(crate) mod metadata_record;\n",
+         pub(crate) mod any;\npub(crate) mod metadata_record;\n",
     );
     for message in selected {
         let _ = writeln!(out, "pub mod {};", snake_case(&message.name));

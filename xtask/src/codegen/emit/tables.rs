@@ -15,7 +15,7 @@ pub(super) fn api_keys(all: &[Message]) -> String {
     let mut out = String::from(
         "//! The API keys of Apache Kafka 4.4.0 and their versions.\n//!\n\
          //! Written by `cargo xtask codegen` from the requests in `schema/`; not edited by hand.\n\n\
-         use crate::VersionRange;\nuse crate::api::{Facts, Listeners};\n\n\
+         use super::facts::{Facts, Listeners};\nuse crate::VersionRange;\n\n\
          /// An API by its key. `crate::api` says what can be asked of it.\n\
          #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]\n#[repr(i16)]\npub enum ApiKey {\n",
     );

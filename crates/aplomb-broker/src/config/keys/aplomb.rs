@@ -33,6 +33,8 @@ config_keys! {
         "Memory for batches that wait because a disk does not keep up and its share of the tail is full, for each disk. Beyond it batches are refused at once, and producers try again.";
     "aplomb.replies.max.bytes": Long = "134217728", AtLeast(1048576), Medium, ReadOnly, Used("network.replies");
         "Memory for replies that clients have not taken, records not counted. Beyond it no request is taken up from a client that owes any, and those that take theirs the slowest are closed.";
+    "aplomb.fetch.partitions.max": Int = "500000", AtLeast(1000), Medium, ReadOnly, Used("network.fetch_partitions");
+        "Partitions that fetch sessions may know, and as many that requests may wait for. Beyond it there are no new sessions, and a fetch is answered at once with what there is.";
     "aplomb.metrics.listener": Text = null, NonEmpty, Low, ReadOnly, Used("network.metrics_listener");
         "Where numbers for Prometheus are served, as host:port, at /metrics. Unset: nowhere.";
 }

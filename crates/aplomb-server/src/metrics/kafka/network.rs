@@ -237,12 +237,20 @@ fn put_parked(page: &mut Page, shards: &[Arc<ShardFigures>]) {
             page.gauge(name, "Requests that are parked.", &[("delayedOperation", operation)], parked as f64);
         }
     }
+    let about = sum(ShardFigures::parked_partitions);
+    page.gauge("aplomb_parked_partitions", "Partitions that parked requests are about.", &[], about as f64);
     let sessions = sum(|shard| shard.fetch_sessions().0);
     page.gauge(
         "kafka_server_fetchsessioncache_numincrementalfetchsessions",
         "Fetch sessions.",
         &[],
         sessions as f64,
+    );
+    page.gauge(
+        "kafka_server_fetchsessioncache_numincrementalfetchpartitionscached",
+        "Partitions that fetch sessions know.",
+        &[],
+        sum(ShardFigures::session_partitions) as f64,
     );
     for name in per_sec!("kafka_server_fetchsessioncache_incrementalfetchsessionevictions") {
         let evicted = sum(|shard| shard.fetch_sessions().1);

@@ -2,8 +2,8 @@
 //!
 //! Written by `cargo xtask codegen` from the requests in `schema/`; not edited by hand.
 
+use super::facts::{Facts, Listeners};
 use crate::VersionRange;
-use crate::api::{Facts, Listeners};
 
 /// An API by its key. `crate::api` says what can be asked of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

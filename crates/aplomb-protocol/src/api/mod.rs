@@ -1,27 +1,14 @@
 //! What can be asked of an [`ApiKey`]: its versions, its headers, who serves it. The table itself
 //! is generated.
 
+mod facts;
+mod key;
+
 use std::fmt;
 
-use crate::{ApiKey, VersionRange};
-
-/// A row of the table of APIs.
-pub(crate) struct Facts {
-    pub(crate) name: &'static str,
-    pub(crate) versions: VersionRange,
-    pub(crate) flexible_from: Option<i16>,
-    pub(crate) unstable: bool,
-    pub(crate) listeners: Listeners,
-}
-
-/// Which kinds of listeners serve an API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Listeners {
-    /// Those that clients of a broker come in by.
-    pub broker: bool,
-    /// Those of a controller of the quorum.
-    pub controller: bool,
-}
+pub use self::facts::Listeners;
+pub use self::key::ApiKey;
+use crate::VersionRange;
 
 impl ApiKey {
     /// The number on the wire.

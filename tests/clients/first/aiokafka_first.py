@@ -1,0 +1,92 @@
+"""The first minute with aiokafka."""
+
+import asyncio
+
+import steps
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+
+
+def step(asked):
+    return lambda bootstrap: asyncio.run(asyncio.wait_for(asked(bootstrap), 30))
+
+
+async def with_admin(bootstrap, asked):
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    try:
+        return await asked(admin)
+    finally:
+        await admin.close()
+
+
+async def topics(bootstrap):
+    found = await with_admin(bootstrap, lambda admin: admin.list_topics())
+    return sorted(name for name in found if not name.startswith("__"))
+
+
+async def cluster(bootstrap):
+    return len((await with_admin(bootstrap, lambda admin: admin.describe_cluster()))["brokers"])
+
+
+async def create(bootstrap):
+    await with_admin(bootstrap, lambda admin: admin.create_topics([NewTopic(steps.TOPIC, 3, 1)]))
+    return await topics(bootstrap)
+
+
+async def describe(bootstrap):
+    (described,) = await with_admin(bootstrap, lambda admin: admin.describe_topics([steps.TOPIC]))
+    return len(described["partitions"])
+
+
+async def configs(bootstrap):
+    resource = ConfigResource(ConfigResourceType.TOPIC, steps.TOPIC)
+    found = await with_admin(bootstrap, lambda admin: admin.describe_configs([resource]))
+    return "delete" if "cleanup.policy" in str(found) else str(found)
+
+
+async def produce(bootstrap):
+    producer = AIOKafkaProducer(bootstrap_servers=bootstrap)
+    await producer.start()
+    try:
+        return len([await producer.send_and_wait(steps.TOPIC, str(n).encode(), partition=0) for n in range(steps.RECORDS)])
+    finally:
+        await producer.stop()
+
+
+async def consume(bootstrap):
+    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False)
+    await consumer.start()
+    try:
+        consumer.assign([TopicPartition(steps.TOPIC, 0)])
+        await consumer.seek_to_beginning()
+        return len([await consumer.getone() for _ in range(steps.RECORDS)])
+    finally:
+        await consumer.stop()
+
+
+async def missing(bootstrap):
+    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap)
+    await consumer.start()
+    try:
+        return consumer.partitions_for_topic("missing") or "UNKNOWN_TOPIC_OR_PARTITION"
+    finally:
+        await consumer.stop()
+
+
+async def delete(bootstrap):
+    await with_admin(bootstrap, lambda admin: admin.delete_topics([steps.TOPIC]))
+    return await topics(bootstrap)
+
+
+steps.run(
+    "aiokafka",
+    [
+        (name, step(asked))
+        for name, asked in (
+            ("list", topics), ("cluster", cluster), ("create", create), ("describe", describe), ("configs", configs),
+            ("produce", produce), ("consume", consume), ("missing", missing), ("delete", delete),
+        )
+    ],
+)  # fmt: skip

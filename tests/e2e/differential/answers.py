@@ -1,0 +1,104 @@
+"""What brokers answer, made comparable: without identities, times and the wording of errors, and in an order of its own."""
+
+import re
+import uuid
+
+from differential import schemas
+from harness import wire
+
+# Long enough for what is answered at all: of two silent brokers each costs as much.
+PATIENCE = 3
+
+# Fields whose values are a broker's own; of what is known and unknown, or null and not, more is compared.
+OWN = {
+    "ClusterId", "Host", "Port", "LogDir", "TotalBytes", "UsableBytes", "LogAppendTimeMs", "LastTimestamp", "HighWatermark.quorum",
+    "LogEndOffset.quorum", "LastFetchTimestamp", "LastCaughtUpTimestamp", "ProducerId", "FinalizedFeaturesEpoch", "LeaderEpoch.quorum",
+}  # fmt: skip
+# APIs whose answers list what there is, and topics that earlier questions may have made on one broker alone: those whose time was short.
+LISTING = {"Metadata", "DescribeLogDirs", "ElectLeaders", "ListConfigResources", "DescribeTopicPartitions"}
+PASSING = re.compile(r"(made|placed|never|internal|gone|grown)-\d+$")
+# A sentence or none.
+WORDING = re.compile(r"(ErrorMessage|Documentation|BatchIndexErrorMessage)$")
+
+
+class Closed(Exception):
+    """The broker closed the connection instead of answering."""
+
+
+class Broker:
+    """One of the two that are asked: a connection for as long as it holds, and what its topics' ids are."""
+
+    def __init__(self, broker):
+        self.broker = broker
+        self.ids = {}
+        self._connection = None
+
+    def ask(self, question, key):
+        """The decoded answer, or the word for what came instead of it."""
+        request = schemas.message(f"{question.api}Request")
+        try:
+            answer = self._send(question.written(request, key, self.ids))
+        except TimeoutError:
+            self._drop()
+            return "silence"
+        except ConnectionError:
+            self._drop()
+            return "closed"
+        return decode(question, answer)
+
+    def close(self):
+        self._drop()
+
+    def _send(self, payload):
+        if self._connection is None:
+            self._connection = wire.Connection(self.broker.port, timeout=PATIENCE)
+        return self._connection.ask(payload)
+
+    def _drop(self):
+        if self._connection is not None:
+            self._connection.socket.close()
+            self._connection = None
+
+
+def decode(question, answer):
+    schema, version = schemas.message(f"{question.api}Response"), question.version
+    has_tags = schema.is_flexible(version) and question.api != "ApiVersions"
+    assert answer[:4] == b"\x00\x00\x00\x07", f"{question} is answered with the correlation id {answer[:4].hex()}"
+    return schema.decode(answer[5 if has_tags else 4 :], version)
+
+
+def plain(value, name="", api=""):
+    """A value without what is a broker's own."""
+    if isinstance(value, dict):
+        return {field: plain(item, field, api) for field, item in value.items()}
+    if isinstance(value, list):
+        items = [item for item in (plain(item, name, api) for item in value) if not _is_beside_the_question(item, api)]
+        return sorted(items, key=repr)
+    if isinstance(value, uuid.UUID):
+        return "no id" if value == schemas.NO_ID else "an id"
+    if WORDING.search(name):
+        return "a sentence" if value else value
+    if name in OWN or api == "DescribeQuorum" and f"{name}.quorum" in OWN or name == "SessionId" and value != 0:
+        return "none" if value in (None, -1) else "its own"
+    if name == "BaseOffset" and value >= 0:
+        return "an offset"
+    if isinstance(value, bytes):
+        return value.hex()
+    return value
+
+
+def _is_beside_the_question(item, api):
+    names = [item.get(name) for name in ("Name", "TopicName", "Topic", "ResourceName")] if isinstance(item, dict) else []
+    names = [name for name in names if isinstance(name, str)]
+    is_internal = any(name.startswith("__") and name != "__cluster_metadata" for name in names)
+    return is_internal or api in LISTING and any(PASSING.match(name) for name in names)
+
+
+def differences(kafkas, ours, path=""):
+    """[(path, what Apache Kafka says, what the other says)]."""
+    if isinstance(kafkas, dict) and isinstance(ours, dict):
+        names = [*kafkas, *(name for name in ours if name not in kafkas)]
+        return [found for name in names for found in differences(kafkas.get(name), ours.get(name), f"{path}.{name}".lstrip("."))]
+    if isinstance(kafkas, list) and isinstance(ours, list) and len(kafkas) == len(ours):
+        return [found for a, b in zip(kafkas, ours) for found in differences(a, b, f"{path}[]")]
+    return [] if kafkas == ours else [(path, kafkas, ours)]

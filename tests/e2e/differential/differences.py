@@ -1,0 +1,81 @@
+"""Where the broker answers otherwise than Apache Kafka, and why. Each must be met by some question, or it is out of date."""
+
+import re
+from dataclasses import dataclass
+
+NO_TRANSACTIONS = "there is no transaction coordinator yet: what is transactional is refused"
+SENTENCE = "a sentence says what is wrong, where Apache Kafka only gives the code"
+TOO_LONG = "a text of 32 KB is refused for what it is; Apache Kafka cannot write an answer that quotes it, and says UNKNOWN_SERVER_ERROR"
+IN_PLACE = "names are read in place there, and a frame whose names are not UTF-8 is malformed"
+BEFORE_TIME = "a decision is durable before it is answered, which takes longer than some milliseconds"
+SOUND = "a batch that is not sound is INVALID_RECORD, which no producer sends again; UNKNOWN_SERVER_ERROR and CORRUPT_MESSAGE say less"
+LEVELS = "APIs and features of what this broker has not got are not advertised"
+NEGATIVE_ID = "an id that no session can have is no session's; Apache Kafka looks for it in a shard of its cache that does not exist"
+
+
+@dataclass(frozen=True)
+class Known:
+    """Differences at a place of some questions' answers."""
+
+    api: str
+    # Patterns of the question as it is shown, and of the place in the answer ("" is the whole).
+    question: str
+    place: str
+    reason: str
+    # It depends on how fast either broker is.
+    at_times: bool = False
+
+    def explains(self, question, place):
+        return question.api == self.api and re.search(self.question, str(question)) and re.fullmatch(self.place, place)
+
+
+PARTS = r"Responses\[\]\.PartitionResponses\[\]\."
+
+KNOWN = [
+    Known("Produce", "TransactionalId (?!no UTF-8)|Records transactional", ".*", NO_TRANSACTIONS),
+    Known("Produce", "TransactionalId no UTF-8", ".*", NO_TRANSACTIONS),
+    Known("Produce", "Name no UTF-8", "", IN_PLACE),
+    Known("Produce", "Records null", "", "a partition without records is refused; Apache Kafka's answer never comes"),
+    Known("Produce", "Records (a byte|eleven bytes|half a batch) behind", ".*", "what is behind the batch is refused, and not dropped in silence"),
+    Known("Produce", "Records (length|sixty bytes|sixteen bytes|gzip|snappy|lz4|zstd|a varint)", PARTS + "ErrorCode", SOUND),
+    Known("Produce", "Records codec", PARTS + "ErrorCode", "a codec that there is not is UNSUPPORTED_COMPRESSION_TYPE"),
+    Known("Produce", "Records timestamps of the log", ".*", "a producer cannot know the time at which the log appends: INVALID_TIMESTAMP"),
+    Known("Produce", "Records", PARTS + "LogStartOffset", "the log start offset is told with every refusal"),
+    Known("Produce", "Records", PARTS + "ErrorMessage", SENTENCE),
+    Known("Produce", "Records producer", PARTS + "LogAppendTimeMs", "nothing was appended, and so at no time"),
+    Known("Fetch", r"SessionId (2\^31-1|-2\^31)", ".*", NEGATIVE_ID),
+    Known("Fetch", "no UTF-8", "", IN_PLACE),
+    Known("Fetch", "a session's first: Topics.*empty", "SessionId", "a session without partitions is none"),
+    Known("Metadata", "Name null|TopicId zero", ".*", "a topic that is named by nothing is left out of the answer"),
+    Known("ApiVersions", "", "ApiKeys|FinalizedFeatures|SupportedFeatures", LEVELS),
+    Known("CreateTopics", "32 KB", ".*", TOO_LONG),
+    Known("CreateTopics", "timeoutMs (1|5)$", ".*", BEFORE_TIME, at_times=True),
+    Known("CreateTopics", "with an internal setting", ".*", "settings for Apache Kafka's own tests (internal.*) are unknown here"),
+    Known("DeleteTopics", "TimeoutMs (1|5)$", ".*", BEFORE_TIME, at_times=True),
+    Known("DeleteTopics", "32 KB", ".*", TOO_LONG, at_times=True),
+    Known("DescribeConfigs", "Resources twice", ".*", "a short request cannot ask for the same long list over and over"),
+    Known("DescribeConfigs", "32 KB", ".*", TOO_LONG),
+    Known("DescribeConfigs", "ResourceName missing|ResourceType 2$", r"Results\[\]\.ErrorMessage", SENTENCE),
+    Known("DescribeConfigs", "of a broker: .*ConfigurationKeys (empty|null)", r"Results\[\]\.Configs", "a broker has settings of its own"),
+    Known("AlterConfigs", "Resources twice", "", "a resource that is there twice is refused; Apache Kafka's answer never comes"),
+    Known("AlterConfigs", "32 KB", ".*", TOO_LONG),
+    Known("IncrementalAlterConfigs", "32 KB", ".*", TOO_LONG),
+    Known("IncrementalAlterConfigs", "ConfigOperation", ".*", "an operation that there is not is an invalid request"),
+    Known("IncrementalAlterConfigs", "of no number", ".*", "what is not a number is no ratio"),
+    Known("IncrementalAlterConfigs", "of a key store", ".*", "there is no TLS yet, and what it would be set to is only kept"),
+    Known("DescribeLogDirs", "Topics null", ".*PartitionSize", "batches that one of them refused"),
+    Known("CreatePartitions", "", r"Results\[\]\.ErrorMessage", SENTENCE),
+    Known("CreatePartitions", "TimeoutMs (1|5)$", ".*", BEFORE_TIME, at_times=True),
+    Known("CreatePartitions", r"Count 2\^31-1", r"Results\[\]\.ErrorCode", "that the assignments are too few is found before that the partitions are too many"),
+    Known("CreatePartitions", "32 KB", ".*", TOO_LONG, at_times=True),
+    Known("ElectLeaders", "32 KB", ".*", TOO_LONG),
+    Known("AlterPartitionReassignments", "32 KB", ".*", TOO_LONG),
+    Known("AlterPartitionReassignments", "", r"Responses\[\]\.Partitions\[\]\.ErrorMessage", SENTENCE),
+    Known("AlterReplicaLogDirs", "Partitions empty", "Results", "a topic of which no partition is named is named in the answer"),
+    Known("UpdateFeatures", "timeoutMs", ".*", "a request without time is refused before it is looked at"),
+    Known("UpdateFeatures", "32 KB", ".*", TOO_LONG),
+    Known("DescribeProducers", "twice", ".*", "a partition is answered once, however often it is named: its producers may be many"),
+    Known("DescribeProducers", "32 KB", ".*", TOO_LONG),
+    Known("DescribeTopicPartitions", "Topics.0.Name empty", ".*", "a name that cannot be one is INVALID_TOPIC_EXCEPTION"),
+    Known("DescribeTopicPartitions", r"Cursor.PartitionIndex 2\^31-1", "NextCursor", "behind the last partition there is no next one; Apache Kafka's number overflows"),
+]
