@@ -110,8 +110,8 @@ pub(crate) struct ReadCall {
     pub(crate) current_epoch: Option<LeaderEpoch>,
     /// The epoch of the last record that the client has, for divergence.
     pub(crate) last_fetched_epoch: Option<LeaderEpoch>,
-    /// At most so many bytes; a single batch may be larger. 0: no records at all, only where the log
-    /// is.
+    /// At most so many bytes; a single batch may be larger. 0: no records at all, only where the
+    /// log is.
     pub(crate) max_bytes: u32,
     /// Whether to stop before transactions that are undecided, and to list aborted ones.
     pub(crate) committed_only: bool,

@@ -25,8 +25,8 @@ pub(crate) fn read_cached(file: impl AsFd, at: u64, len: u64) -> Option<Bytes> {
     Some(Bytes::from(bytes))
 }
 
-/// Whether a range is likely to be in the page cache: a byte of every so many is, as far as the file
-/// reaches.
+/// Whether a range is likely to be in the page cache: a byte of every so many is, as far as the
+/// file reaches.
 pub(crate) fn seems_cached(file: impl AsFd, range: Range<u64>) -> bool {
     let probes = range.clone().step_by(PROBE).chain([range.end.saturating_sub(1)]);
     let mut byte = Vec::with_capacity(1);

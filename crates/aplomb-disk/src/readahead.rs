@@ -200,8 +200,8 @@ impl<R> Readahead<R> {
         self.wanted.len() + self.ahead.len()
     }
 
-    /// A window that was ordered ahead is not to be fetched after all. False if a read has come to want
-    /// it meanwhile.
+    /// A window that was ordered ahead is not to be fetched after all. False if a read has come to
+    /// want it meanwhile.
     pub(crate) fn skip(&mut self, id: u64) -> bool {
         let fetch = self.fetches.get(&id).expect("it was ordered");
         if !fetch.readers.is_empty() {

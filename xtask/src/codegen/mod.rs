@@ -1,5 +1,5 @@
-//! `cargo xtask codegen`: Kafka's message schemas become `crates/aplomb-protocol/src/generated/`, and
-//! the table of API keys, `src/api/key.rs`.
+//! `cargo xtask codegen`: Kafka's message schemas become `crates/aplomb-protocol/src/generated/`,
+//! and the table of API keys, `src/api/key.rs`.
 //!
 //! - `codegen fetch` has Maven put Apache Kafka's jars into `.work/jars`;
 //! - `codegen import --jars DIR` reads the schemas in them into `crates/aplomb-protocol/schema/`,

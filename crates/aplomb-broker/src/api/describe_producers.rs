@@ -37,8 +37,8 @@ impl Question for ActiveProducers {
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let mut request: DescribeProducersRequest = asked.decode()?;
-    // A partition has an answer as long as its producers are many: who names it a thousand times gets
-    // one.
+    // A partition has an answer as long as its producers are many: who names it a thousand times
+    // gets one.
     let mut seen = HashSet::new();
     for topic in &mut request.topics {
         let TopicRequest { name, partition_indexes, .. } = topic;

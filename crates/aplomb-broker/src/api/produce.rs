@@ -100,8 +100,8 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     asked.wait(op, patience(body.timeout_ms).max(SHORTEST_PATIENCE))
 }
 
-/// Each partition once, where it is named first, with the batch that is named last: Apache Kafka puts
-/// them into a map.
+/// Each partition once, where it is named first, with the batch that is named last: Apache Kafka
+/// puts them into a map.
 fn each_once(body: &ProduceBody) -> Vec<(TopicKey, ProducePartition<'_>)> {
     let mut once: Vec<(TopicKey, ProducePartition<'_>)> = Vec::new();
     let mut places: HashMap<(TopicKey, i32), usize> = HashMap::new();

@@ -135,8 +135,8 @@ impl Asked<'_> {
     }
 
     /// An answer that holds when what was decided does, if anything was: for so long at most, then
-    /// the request is refused as a whole. With no patience at all it is refused at once, and decided
-    /// all the same, as in Apache Kafka.
+    /// the request is refused as a whole. With no patience at all it is refused at once, and
+    /// decided all the same, as in Apache Kafka.
     pub(crate) fn decide<R: Message>(
         &mut self,
         control: Vec<Entry>,

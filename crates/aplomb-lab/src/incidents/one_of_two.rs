@@ -24,8 +24,8 @@ pub(super) fn incident() -> Incident {
     }
 }
 
-/// The same, and many producers send it large batches: what is held for them is to be missed by
-/// nobody else.
+/// The same, and many producers send it large batches: producers of the other directory are not to
+/// miss what is held for them.
 pub(super) fn crowded() -> Incident {
     Incident {
         name: "crowd",
@@ -33,7 +33,7 @@ pub(super) fn crowded() -> Incident {
         explanation: "Eighty producers send batches of 1 MB, 40 MB a second and up to five of each on their way, to the partitions of a log directory on \
             ext4 that answers nothing for 3 s, twice. The figures are those of producers of small records whose partitions are in the other directory.\n\n\
             A broker that keeps requests in memory until their disk answers runs out of request handlers, or of memory for requests, and then reads \
-            nothing from anybody.",
+            from no connection.",
         aim: Aim::Neighbours,
         disturbance: "the disk of one of two log directories answers nothing for 3 s, twice, while eighty producers send it batches of 1 MB",
         ..incident()

@@ -1,5 +1,5 @@
-//! The loads of a run: one that is counted, and, where a log directory is to be lost or crowded, one
-//! beside it to the partitions of that directory.
+//! The loads of a run: one that is counted, and, where a log directory is to be lost or crowded,
+//! one beside it to the partitions of that directory.
 //!
 //! What always holds: the figures of a run are those of the counted one alone.
 

@@ -1,8 +1,9 @@
 //! Log lines: events go into a bounded ring, a thread of its own writes them.
 //!
 //! What always holds: logging never waits. A full ring drops the event and counts it; the writer
-//! says how many were lost as soon as it can, and cuts off floods of lines of one kind. Start at [`Log`]; [`mod@line`] is how a line looks,
-//! [`writer`] the thread, [`mod@panic`] the end of a process whose thread has panicked.
+//! says how many were lost as soon as it can, and cuts off floods of lines of one kind. Start at
+//! [`Log`]; [`mod@line`] is how a line looks, [`writer`] the thread, [`mod@panic`] the end of a
+//! process whose thread has panicked.
 
 mod flood;
 pub mod line;

@@ -1,5 +1,6 @@
-//! A client that asks for too much, or for nothing that makes sense. Others are not to notice: that is
-//! judged by what they are answered, and when. It is to be answered itself, or its connection closed.
+//! A client that asks for too much, or for nothing that makes sense. Others are not to notice:
+//! that is judged by what they are answered, and when. It is to be answered itself, or its
+//! connection closed.
 
 use std::time::Duration;
 

@@ -21,8 +21,8 @@ pub(crate) struct File {
     pub(crate) text: String,
 }
 
-/// Everything that is generated: `selected` become codecs, `all` give the table of API keys, which is
-/// a room below the codecs, since these name it.
+/// Everything that is generated: `selected` become codecs, `all` give the table of API keys, which
+/// is a room below the codecs, since these name it.
 pub(crate) fn files(all: &[Message], selected: &[&Message]) -> Result<Vec<File>, String> {
     let mut files = Vec::new();
     for message in selected {

@@ -458,7 +458,7 @@ fn refuse_each(body: &FetchBody, correlation_id: i32, error: ErrorCode) -> Resul
         })?;
     }
     let errors = response.take_errors();
-    Ok(Reply::Frame { parts: response.finish(&[])?, errors, throttle: Duration::ZERO })
+    Ok(Reply::Frame { parts: response.finish(&[])?, errors, throttle: Duration::ZERO, lent: 0 })
 }
 
 /// A response that is nothing but an error.
