@@ -361,7 +361,8 @@ impl Outages {
     fn is_up(&mut self, world: &mut World, network: &mut Network) {
         let now = world.now();
         world.oracle.process += 1;
-        world.oracle.disk_lost = false;
+        // A directory may have been taken away while it started.
+        world.oracle.disk_lost = self.troubles.is_any_lost();
         world.oracle.calm.settle(now);
         self.restarts += 1;
         let unsure = world.oracle.journal.is_any_unsure();

@@ -92,6 +92,11 @@ impl Troubles {
         true
     }
 
+    /// Whether the process has lost a disk, or is to miss something of one.
+    pub(crate) fn is_any_lost(&self) -> bool {
+        self.lost.contains(&true)
+    }
+
     /// Notes the disks that the process has lost by now; true if one was not noted before.
     pub(crate) fn note_lost(&mut self, world: &mut World) -> bool {
         let mut is_new = false;

@@ -134,14 +134,18 @@ impl Replicas {
         if self.loads.is_loading(key) {
             return ErrorCode::NotLeaderOrFollower; // not yet: clients try again
         }
-        let partition = view.image().topics.partition(key.topic, key.partition);
-        match partition.and_then(|partition| partition.directory(view.node())) {
-            // It is in a log directory that the broker does without.
-            Some(id) if id != Uuid::ZERO && disks.by_directory(id).is_none_or(ShardDisk::is_lost) => {
-                ErrorCode::KafkaStorageError
-            }
-            _ => ErrorCode::UnknownTopicOrPartition,
+        let Some(partition) = view.image().topics.partition(key.topic, key.partition) else {
+            return ErrorCode::UnknownTopicOrPartition;
+        };
+        let directory = partition.directory(view.node()).filter(|id| *id != Uuid::ZERO);
+        let is_elsewhere = directory.is_some_and(|id| disks.by_directory(id).is_none());
+        // It is in a log directory that the broker does without: where the metadata says, or where a
+        // move had brought it before the metadata could say so.
+        if is_elsewhere || disks.iter().any(ShardDisk::is_lost) {
+            return ErrorCode::KafkaStorageError;
         }
+        // It exists, and is about to come (`ReplicaManager#getPartitionOrError` in Apache Kafka).
+        ErrorCode::NotLeaderOrFollower
     }
 }
 

@@ -61,13 +61,13 @@ impl Hostile {
         ctx.actions.push(Action::Send { frame, expect: Expect::Within(millis(31_000)) });
     }
 
-    /// Every partition, again and again, with a session, for records that will never be there.
+    /// Every partition, again and again, with a session, at an offset that none will ever have.
     fn fetch_too_much(&mut self, places: &[Place], ctx: &mut Context<'_>) {
         let version = ctx.version(ApiKey::Fetch, BY_ID);
         let partition = |place: &Place| FetchPartition {
             partition: place.id.index,
             current_leader_epoch: -1,
-            fetch_offset: 0,
+            fetch_offset: i64::MAX,
             last_fetched_epoch: -1,
             log_start_offset: -1,
             partition_max_bytes: i32::MAX,
