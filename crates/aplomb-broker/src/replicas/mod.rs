@@ -139,8 +139,8 @@ impl Replicas {
         };
         let directory = partition.directory(view.node()).filter(|id| *id != Uuid::ZERO);
         let is_elsewhere = directory.is_some_and(|id| disks.by_directory(id).is_none());
-        // It is in a log directory that the broker does without: where the metadata says, or where a
-        // move had brought it before the metadata could say so.
+        // It is in a log directory that the broker does without: where the metadata says, or where
+        // a move had brought it before the metadata could say so.
         if is_elsewhere || disks.iter().any(ShardDisk::is_lost) {
             return ErrorCode::KafkaStorageError;
         }
