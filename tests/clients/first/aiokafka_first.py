@@ -67,12 +67,8 @@ async def consume(bootstrap):
 
 
 async def missing(bootstrap):
-    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap)
-    await consumer.start()
-    try:
-        return consumer.partitions_for_topic("missing") or "UNKNOWN_TOPIC_OR_PARTITION"
-    finally:
-        await consumer.stop()
+    (described,) = await with_admin(bootstrap, lambda admin: admin.describe_topics(["missing"]))
+    return "UNKNOWN_TOPIC_OR_PARTITION" if described["error_code"] == 3 else str(described)
 
 
 async def delete(bootstrap):

@@ -1,12 +1,16 @@
 """The first minute with confluent-kafka."""
 
+import functools
+
 import steps
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 from confluent_kafka import TopicCollection
 
 
+@functools.cache
 def admin(bootstrap):
+    """One for all steps: what it was asked ends with it."""
     return AdminClient({"bootstrap.servers": bootstrap})
 
 
