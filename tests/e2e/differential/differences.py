@@ -46,6 +46,7 @@ KNOWN = [
     Known("Fetch", r"SessionId (2\^31-1|-2\^31)", ".*", NEGATIVE_ID),
     Known("Fetch", "no UTF-8", "", IN_PLACE),
     Known("Fetch", "a session's first: Topics.*empty", "SessionId", "a session without partitions is none"),
+    Known("ListOffsets", "TimeoutMs (1|5)$", ".*", "what is read from a disk may take longer than some milliseconds", at_times=True),
     Known("Metadata", "Name null|TopicId zero", ".*", "a topic that is named by nothing is left out of the answer"),
     Known("ApiVersions", "", "ApiKeys|FinalizedFeatures|SupportedFeatures", LEVELS),
     Known("CreateTopics", "32 KB", ".*", TOO_LONG),

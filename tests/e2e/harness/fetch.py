@@ -23,7 +23,7 @@ def request(
     wanted, session=0, epoch=-1, forgotten=(), max_wait=0, min_bytes=0, max_bytes=1 << 20, partition_bytes=1 << 20, leader_epoch=-1
 ):
     """`wanted` is [(topic id, partition, offset)], `forgotten` [(topic id, partition)]."""
-    body = struct.pack(">iiibii", max_wait, min_bytes, max_bytes, 0, session, epoch)
+    body = bytearray(struct.pack(">iiibii", max_wait, min_bytes, max_bytes, 0, session, epoch))
     body += unsigned_varint(len(wanted) + 1)
     for topic, partition, offset in wanted:
         body += topic.bytes + unsigned_varint(2)
@@ -32,7 +32,7 @@ def request(
     for topic, partition in forgotten:
         body += topic.bytes + unsigned_varint(2) + struct.pack(">i", partition) + b"\x00"
     # An empty rack, no tagged fields.
-    return header(FETCH, VERSION, flexible=True) + body + b"\x01\x00"
+    return header(FETCH, VERSION, flexible=True) + bytes(body) + b"\x01\x00"
 
 
 def read(response):

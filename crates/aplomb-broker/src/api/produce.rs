@@ -173,6 +173,10 @@ impl Operation for ProduceOp {
         Kind::Produce
     }
 
+    fn outlives_connection(&self) -> bool {
+        self.acks == 0
+    }
+
     fn partitions(&self) -> usize {
         self.parts.len()
     }

@@ -137,10 +137,14 @@ impl Desk {
     }
 
     /// A connection is gone, and with it who would read its replies. Batches that are in the log
-    /// stay there; those that waited for memory are dropped.
+    /// stay there. Those that waited for memory are dropped, unless their client never waited for
+    /// an answer: to it they are sent.
     pub(crate) fn on_connection_closed(&mut self, connection: ConnectionId) {
         for number in self.numbers_of(connection) {
-            self.remove(number);
+            let parked = self.parked.get(&number).expect("what has a connection is parked");
+            if !parked.operation.outlives_connection() {
+                self.remove(number);
+            }
         }
         self.clients.leave(connection.number);
     }

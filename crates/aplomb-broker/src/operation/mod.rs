@@ -89,6 +89,11 @@ pub(crate) trait Operation: Debug + Send {
     /// Not to wait for anything that may take long: the broker stops, or too much waits already.
     fn hurry(&mut self) {}
 
+    /// Whether it goes on without its connection: its client waits for no answer, and leaves.
+    fn outlives_connection(&self) -> bool {
+        false
+    }
+
     /// How many partitions it is about: what it takes in memory while it waits grows with them.
     fn partitions(&self) -> usize {
         1

@@ -153,6 +153,19 @@ fn a_waiting_batch_is_not_appended_after_its_connection_has_gone() {
     assert_eq!(client.read("orders", base + 1), ["next"]);
 }
 
+/// Its client writes, and leaves: to it, what it has written is sent.
+#[test]
+fn a_waiting_batch_that_nobody_waits_for_is_appended_after_its_connection_has_gone() {
+    let (broker, _producer, first) = a_full_share();
+    let gone = broker.client();
+    let _never_answered = gone.send(Produce::to("orders", "sent").acks(0));
+    gone.close();
+    broker.disk(1).thaw();
+    let base = first.wait().base;
+    broker.advance(SECOND);
+    assert_eq!(broker.client().read("orders", base + 1), ["sent"]);
+}
+
 #[test]
 fn batches_of_a_request_are_answered_when_all_have_found_room() {
     let (broker, _producer, _first) = a_full_share();
