@@ -208,8 +208,21 @@ pub struct ReadRecords {
     pub aborted: Vec<(i64, Offset)>,
     /// What this reader may see ends here.
     pub visible_end: Offset,
+    /// How many bytes had become visible since the partition was loaded.
+    pub seen: u64,
     /// Where the bytes are counted that go out.
     pub figures: Arc<PartitionFigures>,
+}
+
+/// To be told once when there is more: so many bytes, or something else than records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Watch {
+    /// How much had come when it was read ([`ReadRecords::seen`]).
+    pub seen: u64,
+    /// Where the log started then.
+    pub start: Offset,
+    /// How many bytes more are worth a word.
+    pub more: u64,
 }
 
 /// Why a read found nothing.

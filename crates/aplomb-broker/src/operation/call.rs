@@ -3,11 +3,11 @@
 use std::any::Any;
 use std::fmt::Debug;
 
-use aplomb_model::{ErrorCode, Offset};
+use aplomb_model::ErrorCode;
 
 use crate::calls::{
     Answer, AppendCall, AppendRefusal, Asker, FindOffset, FoundOffset, PartitionKey, ReadCall, ReadRefusal,
-    Slot,
+    Slot, Watch,
 };
 use crate::partition::{Effects, Partition};
 use crate::ports::Now;
@@ -25,7 +25,7 @@ enum What {
     Append(AppendCall),
     Read(ReadCall),
     Find(FindOffset),
-    Watch { seen: Offset, start: Offset },
+    Watch(Watch),
     Cancel,
     Question(Box<dyn Erased>),
 }
@@ -102,10 +102,8 @@ impl PartitionCall {
         Self(What::Find(find))
     }
 
-    /// To say once when there is more to see than up to `seen`, or something else than records to
-    /// say of a log that started at `start`.
-    pub(crate) fn watch(seen: Offset, start: Offset) -> Self {
-        Self(What::Watch { seen, start })
+    pub(crate) fn watch(watch: Watch) -> Self {
+        Self(What::Watch(watch))
     }
 
     /// The asker waits no longer.
@@ -120,7 +118,7 @@ impl PartitionCall {
             What::Append(call) => partition.append(asker, call, now, fx),
             What::Read(call) => partition.read(asker, call, fx),
             What::Find(find) => partition.find_offset(asker, find, fx),
-            What::Watch { seen, start } => partition.watch(asker, seen, start, fx),
+            What::Watch(watch) => partition.watch(asker, watch, fx),
             What::Cancel => partition.cancel(asker),
             What::Question(question) => {
                 let told = question.ask(place);
@@ -135,7 +133,7 @@ impl PartitionCall {
             What::Append(_) => Answer::Append(Err(AppendRefusal::new(error))),
             What::Read(_) => Answer::Read(Err(ReadRefusal::Error { error, log_start: None })),
             What::Find(_) => Answer::Offset(Err(error)),
-            What::Watch { .. } | What::Cancel => return None,
+            What::Watch(_) | What::Cancel => return None,
             What::Question(question) => Answer::Told(question.refuse(error)),
         })
     }

@@ -102,7 +102,8 @@ impl Partition {
             }
             self.show();
             self.mark_dirty(fx);
-            while let Some(reader) = self.readers.pop_behind(self.log.high_watermark()) {
+            self.readers.on_visible(admitted.bytes);
+            while let Some(reader) = self.readers.pop_due() {
                 fx.woken.push(reader);
             }
         }

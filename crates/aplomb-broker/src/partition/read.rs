@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::{ColdKind, ColdWish, Effects, Partition};
 use crate::calls::{
-    Answer, Asker, FindOffset, FoundOffset, ReadCall, ReadRecords, ReadRefusal, WantedOffset,
+    Answer, Asker, FindOffset, FoundOffset, ReadCall, ReadRecords, ReadRefusal, WantedOffset, Watch,
 };
 use crate::figures::Count;
 
@@ -92,6 +92,7 @@ impl Partition {
             log_start: self.log.start(),
             aborted,
             visible_end: self.visible_end(call.committed_only),
+            seen: self.readers.visible(),
             figures: self.figures.clone(),
         }
     }
@@ -120,15 +121,18 @@ impl Partition {
             .ok_or(error(ErrorCode::OffsetOutOfRange))
     }
 
-    /// Says once when there is more to see than up to `seen`, or something else than records to
-    /// say of a log that started at `start`.
-    pub(crate) fn watch(&mut self, asker: Asker, seen: Offset, start: Offset, fx: &mut Effects) {
+    /// Says once what the watch is for.
+    pub(crate) fn watch(&mut self, asker: Asker, watch: Watch, fx: &mut Effects) {
         // What happened between the read and this must not be missed.
-        if self.check_epoch(None).is_err() || self.log.high_watermark() > seen || self.log.start() > start {
+        let moved = self.check_epoch(None).is_err() || self.log.start() > watch.start;
+        let need = watch.seen.saturating_add(watch.more.max(1));
+        // More was seen than there ever was: it was another log.
+        let other = watch.seen > self.readers.visible();
+        if moved || other || need <= self.readers.visible() {
             fx.woken.push(asker);
-            return;
+        } else {
+            self.readers.watch(asker, need);
         }
-        self.readers.watch(asker, seen);
     }
 
     pub(crate) fn find_offset(&mut self, asker: Asker, find: FindOffset, fx: &mut Effects) {

@@ -1,5 +1,6 @@
 //! Fetches: waiting for more, and sessions.
 
+use aplomb_broker::figures::Count;
 use aplomb_disk_api::sim::{Fault, SimOperation};
 use aplomb_model::ErrorCode;
 
@@ -25,6 +26,38 @@ fn a_fetch_that_waits_is_woken_when_there_is_enough() {
     assert!(fetch.is_waiting(), "not enough yet");
     broker.client().ask(Produce::to("orders", "three"));
     assert_eq!(fetch.answer().values(), ["one", "two", "three"]);
+}
+
+#[test]
+fn a_fetch_that_waits_for_much_is_not_woken_by_each_append() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    let figures = broker.figures_of_new("orders");
+    let waiting = broker.client().send(Fetch::from("orders", 0).waiting_for(57_000, 30 * SECOND));
+    let producer = broker.client();
+    for _ in 0..100 {
+        assert!(waiting.is_waiting());
+        producer.ask(Produce::to("orders", Batch::of_size(500)));
+    }
+    assert_eq!(waiting.answer().values().len(), 100);
+    assert_eq!(figures.counts().of(Count::FetchRequests), 2, "at its begin and at its end");
+}
+
+#[test]
+fn a_fetch_of_many_partitions_is_woken_when_there_is_enough_in_all_of_them() {
+    let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
+    broker.has(CreateTopic::named("orders").partitions(3));
+    let all = Fetch::from(("orders", 0), 0).and(("orders", 1), 0).and(("orders", 2), 0);
+    let waiting = broker.client().send(all.waiting_for(57_000, 30 * SECOND));
+    let producer = broker.client();
+    for n in 0..100 {
+        broker.advance(MS);
+        assert!(waiting.is_waiting(), "there are {n} of 100");
+        let index = if n % 10 == 0 { 1 } else { n % 2 };
+        producer.ask(Produce::to(("orders", index), Batch::of_size(500)));
+    }
+    broker.advance(MS);
+    assert_eq!(waiting.answer().values().len(), 100);
 }
 
 #[test]

@@ -10,10 +10,12 @@
 //! What always holds: a partition is there once, however often the request names it, with what it
 //! names last. A fetch that waits for more holds no records. Memory for readers is little, and one
 //! who waits with some of it in hand would keep others from records that they could have now. It
-//! remembers how much there was, and reads it again in the end. Sums are kept, not made: who waits
-//! for many partitions is woken by each of them.
+//! remembers how much there was, and reads it again in the end. It is woken not by each append but
+//! by as much as it lacks. Sums are kept, not made: who waits for many partitions is woken by each
+//! of them.
 
 mod part;
+mod patience;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -26,8 +28,9 @@ use aplomb_protocol::hot::fetch_response::{FetchResponseHead, FetchResponseWrite
 use aplomb_protocol::{ApiKey, DecodeError, EncodeError};
 
 use self::part::{FetchPart, PartState};
+use self::patience::Patience;
 use super::whole_batches::whole_batches_within;
-use crate::calls::{Answer, ReadCall, ReadRecords, ReadRefusal, Slot};
+use crate::calls::{Answer, ReadCall, ReadRecords, ReadRefusal, Slot, Watch};
 use crate::fetch_sessions::{FetchContext, FetchKey, FetchSessions, PartitionData, SessionRequest};
 use crate::metadata::MetadataImage;
 use crate::operation::{
@@ -63,6 +66,7 @@ struct FetchOp {
     reserved: u64,
     /// Bytes that the answers had, in hand or let go of, but for those that are being read again.
     found: u64,
+    patience: Patience,
     /// Parts whose records were let go of.
     let_go: usize,
     /// Parts with something to say that should not wait for records: an error, a divergence.
@@ -161,6 +165,7 @@ impl FetchOp {
             cold: 0,
             reserved: 0,
             found: 0,
+            patience: Patience::default(),
             let_go: 0,
             news,
             collecting: false,
@@ -223,13 +228,17 @@ impl FetchOp {
     /// Watches of all partitions that can have more and are not watched: a watch ends when it comes
     /// true.
     fn watches(&mut self, calls: &mut Calls) {
+        let (more, anew) = self.patience.with(self.min_bytes - self.found, self.parts.len());
         for (slot, part) in self.parts.iter_mut().enumerate() {
-            if part.state == PartState::Told
-                && let (Ok(key), Some(Ok(read))) = (part.target, &part.answer)
-            {
-                let watch = PartitionCall::watch(read.high_watermark, read.log_start);
-                calls.push((slot as Slot, key, watch));
+            let due = part.state == PartState::Told || (anew && part.state == PartState::Watched);
+            if due && let (Ok(key), Some(Ok(read))) = (part.target, &part.answer) {
+                // The end of a transaction shows more than its own bytes.
+                let undecided = self.committed_only && read.last_stable < read.high_watermark;
+                let more = if undecided { 1 } else { more };
+                let watch = Watch { seen: read.seen, start: read.log_start, more };
+                calls.push((slot as Slot, key, PartitionCall::watch(watch)));
                 part.state = PartState::Watched;
+                part.watches += 1;
             }
         }
     }
@@ -387,6 +396,7 @@ impl Operation for FetchOp {
     }
 
     fn on_woken(&mut self, slot: Slot, calls: &mut Calls) {
+        self.parts[slot as usize].watches -= 1;
         self.read(slot, calls);
     }
 
@@ -417,7 +427,7 @@ impl Operation for FetchOp {
     fn waits_at(&self, waits: &mut dyn FnMut(Slot, WaitsAt)) {
         for (slot, part) in self.parts.iter().enumerate() {
             // Reads of a disk go on: what they bring is kept for the client's next poll.
-            if let (PartState::Watched, Ok(key)) = (part.state, part.target) {
+            if let (1.., Ok(key)) = (part.watches, part.target) {
                 waits(slot as Slot, WaitsAt::Partition(key));
             }
         }

@@ -26,6 +26,9 @@ pub(super) struct FetchPart {
     /// They are not in hand any more.
     pub(super) let_go: bool,
     pub(super) state: PartState,
+    /// Watches that were asked for and have not come true. Of those that were replaced nothing is
+    /// heard, so that this may be more than there are.
+    pub(super) watches: u32,
 }
 
 /// How far a partition's part is.
@@ -44,7 +47,7 @@ pub(super) enum PartState {
 impl FetchPart {
     pub(super) fn new(key: FetchKey, wish: PartitionData, target: Result<PartitionKey, ErrorCode>) -> Self {
         let state = PartState::Told;
-        Self { key, wish, target, answer: None, reserved: 0, found: 0, let_go: false, state }
+        Self { key, wish, target, answer: None, reserved: 0, found: 0, let_go: false, state, watches: 0 }
     }
 
     /// Bytes of records in hand.

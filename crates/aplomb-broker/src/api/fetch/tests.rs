@@ -34,6 +34,7 @@ impl Records {
             log_start: Offset::ZERO,
             aborted: Vec::new(),
             visible_end: end,
+            seen: 0,
             figures: Arc::new(PartitionFigures::new(TopicPartition::new("orders", 0))),
         })
     }
@@ -81,6 +82,7 @@ fn wants_of(partitions: i32, min_bytes: u64) -> FetchOp {
         cold: 0,
         reserved: 0,
         found: 0,
+        patience: Patience::default(),
         let_go: 0,
         news: 0,
         collecting: false,
