@@ -22,21 +22,29 @@ def asked(broker, start_broker):
     for each in pair:
         for name, partitions in TOPICS.items():
             each.ask(questions.create(name, partitions), 19)
-        listed = each.ask(questions.Question("Metadata", 12, "before", {"Topics": None}), 3)
+        listed = _once(lambda: each.ask(questions.Question("Metadata", 12, "before", {"Topics": None}), 3), lambda found: len(found["Topics"]) == len(TOPICS))
         each.ids = {topic["Name"]: topic["TopicId"] for topic in listed["Topics"]}
         for name in ("read", "shortened"):
             data = [{"Name": name, "PartitionData": [{"Index": 0, "Records": batches.batch(base=0)}]}]
-            written = each.ask(questions.Question("Produce", 9, "before", {"Acks": -1, "TimeoutMs": 5_000, "TopicData": data}), 0)
-            assert written["Responses"][0]["PartitionResponses"][0]["ErrorCode"] == 0, written
-        # Apache Kafka gives producer ids out a moment after it has begun.
+            produce = questions.Question("Produce", 9, "before", {"Acks": -1, "TimeoutMs": 5_000, "TopicData": data})
+            _once(lambda: each.ask(produce, 0), lambda written: written["Responses"][0]["PartitionResponses"][0]["ErrorCode"] == 0)
+        changed = each.ask(questions.set_before(), 44)
+        assert [resource["ErrorCode"] for resource in changed["Responses"]] == [0, 0], changed
         who = questions.Question("InitProducerId", 4, "before", {"TransactionalId": None, "TransactionTimeoutMs": 60_000})
-        deadline = time.monotonic() + 30
-        while each.ask(who, 22)["ErrorCode"] != 0 and time.monotonic() < deadline:
-            time.sleep(0.1)
+        _once(lambda: each.ask(who, 22), lambda given: given["ErrorCode"] == 0)
     yield pair
     for each in pair:
         each.close()
     kafka.close()
+
+
+def _once(ask, is_so):
+    """The first answer that is as wanted: Apache Kafka knows a topic, and gives producer ids out, a moment after it has said that it does."""
+    deadline = time.monotonic() + 60
+    while not is_so(answer := ask()):
+        assert time.monotonic() < deadline, answer
+        time.sleep(0.1)
+    return answer
 
 
 def advertised(broker):

@@ -77,6 +77,16 @@ def _resolved(value, ids):
     return value
 
 
+def set_before():
+    """Changes the settings that are described later."""
+    resources = [
+        {"ResourceType": kind, "ResourceName": name,
+         "Configs": [{"Name": key, "Value": value, "ConfigOperation": 0} for key, value in settings.items()]}
+        for (kind, name), settings in SET_BEFORE.items()
+    ]  # fmt: skip
+    return Question("IncrementalAlterConfigs", 1, "before", {"Resources": resources})
+
+
 def create(name, partitions=1):
     return Question("CreateTopics", 7, "before", {"Topics": [_new(name, partitions)], "timeoutMs": 10_000})
 
@@ -94,6 +104,19 @@ def _setting(kind, name, *configs):
 
 
 # Of each API: requests as they should be, by what is asked. `{n}` in a text is another number in each question.
+# Of a broker and of all, and kept whether anything reads them or not.
+SET_BEFORE = {
+    (4, "1"): {
+        "listener.name.inner.ssl.keystore.location": "/somewhere",
+        "listener.name.inner.ssl.truststore.type": "PKCS12",
+        "listener.name.inner.ssl.keystore.password": "secret",
+        "listener.name.inner.plain.sasl.jaas.config": "secret",
+        "listener.name.inner.plug.in": "secret",
+        "plug.in": "secret",
+    },
+    (4, ""): {"plug.in.of.all": "secret"},
+}
+
 RIGHT = {
     "Produce": {
         "": {
@@ -158,6 +181,11 @@ RIGHT = {
             "Resources": [{"ResourceType": 4, "ResourceName": "1", "ConfigurationKeys": ["log.retention.ms", "message.max.bytes"]}],
             "IncludeSynonyms": True,
         },
+        "of a listener and a plug-in": {
+            "Resources": [{"ResourceType": 4, "ResourceName": "1", "ConfigurationKeys": list(SET_BEFORE[4, "1"])}],
+            "IncludeSynonyms": True,
+        },
+        "of all brokers": {"Resources": [{"ResourceType": 4, "ResourceName": "", "ConfigurationKeys": None}], "IncludeSynonyms": True},
     },
     "AlterConfigs": {
         "of a topic": {"Resources": [_setting(2, "altered", {"Name": "retention.ms", "Value": "100000"})]},
@@ -173,6 +201,12 @@ RIGHT = {
         "of all brokers": {"Resources": [_setting(4, "", {"Name": "invalid", "Value": "2", "ConfigOperation": 0})]},
         "of a key store": {
             "Resources": [_setting(4, "1", {"Name": "ssl.truststore.type", "Value": "PKCS12", "ConfigOperation": 0})],
+        },
+        "of a listener's key store": {
+            "Resources": [_setting(4, "1", {"Name": "listener.name.x.ssl.truststore.type", "Value": "PKCS12", "ConfigOperation": 0})],
+        },
+        "of a listener, for all brokers": {
+            "Resources": [_setting(4, "", {"Name": "listener.name.x.ssl.truststore.type", "Value": "PKCS12", "ConfigOperation": 0})],
         },
     },
     "AlterReplicaLogDirs": {"": {"Dirs": [{"Path": "/nowhere", "Topics": [{"Name": "read", "Partitions": [0]}]}]}},

@@ -145,7 +145,7 @@ fn effective_configs(
         .map(|(topic, value, is_own)| CreatableTopicConfigs {
             name: topic.key.name.to_owned(),
             // What the topic sets is told as it was given, as Apache Kafka does.
-            value: overrides.get(topic.key.name).cloned().or_else(|| value.map(|value| value.to_string())),
+            value: overrides.get(topic.key.name).cloned().or_else(|| Some(value.to_string())),
             read_only: false,
             config_source: if is_own { Source::Topic } else { layers.topic_default_source(topic) } as i8,
             is_sensitive: topic.key.kind.is_sensitive(),

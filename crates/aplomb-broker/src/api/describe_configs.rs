@@ -11,13 +11,16 @@ use aplomb_protocol::messages::describe_configs_response::{
 
 use super::context::{Context, in_words};
 use crate::config::{
-    ConfigKey, Layers, Setting, Source, Update, broker_key, broker_keys, client_metrics_keys,
-    effective_values, is_only_shown_when_set,
+    ConfigKey, ConfigType, Setting, Source, Update, behind_listener, broker_key, broker_keys,
+    client_metrics_keys, effective_values, is_only_shown_when_set,
 };
 use crate::controller::{AdminError, check_topic_name};
 use crate::metadata::Resource;
 use crate::operation::{Api, Asked, Begun};
 use aplomb_protocol::{ApiKey, DecodeError};
+
+/// The type of what is in no table (`DescribeConfigsResponse.ConfigType`).
+const UNKNOWN_TYPE: i8 = 0;
 
 pub(super) const API: Api = Api::new(ApiKey::DescribeConfigs, begin);
 
@@ -114,16 +117,17 @@ impl View<'_> {
         effective_values(overrides, &layers)
             .filter(|(topic, ..)| self.is_wanted(topic.key.name))
             .map(|(topic, value, is_own)| {
-                let value = value.map(|value| value.to_string());
+                let value = value.to_string();
                 let mut settings = Vec::new();
                 if is_own {
-                    let value = value.clone().unwrap_or_default();
-                    settings.push(Setting { name: topic.key.name, value, source: Source::Topic });
+                    let value = value.clone();
+                    let name = topic.key.name.to_owned();
+                    settings.push(Setting { name, value, source: Source::Topic });
                 }
                 if let Some(broker) = topic.broker_keys.first() {
                     settings.extend(layers.settings(broker));
                 }
-                self.result(&topic.key, value, false, &settings)
+                self.result(&Shown { value: Some(value), ..Shown::of(&topic.key) }, &settings)
             })
             .collect()
     }
@@ -136,42 +140,39 @@ impl View<'_> {
             .filter(is_shown)
             .map(|key| {
                 let value = layers.value(key).map(|value| value.to_string());
-                self.result(key, value, key.update == Update::ReadOnly, &layers.settings(key.name))
+                let read_only = key.update == Update::ReadOnly;
+                self.result(&Shown { value, read_only, ..Shown::of(key) }, &layers.settings(key.name))
             })
             .collect();
-        results.extend(self.unknown_names(&layers));
+        let set = layers.for_this.keys().chain(layers.for_all.keys()).chain(layers.file.keys());
+        let mut others: Vec<&String> =
+            set.filter(|name| broker_key(name).is_none() && self.is_wanted(name)).collect();
+        others.sort_unstable();
+        others.dedup();
+        results.extend(others.into_iter().map(|name| self.without_a_table(name, &layers.settings(name))));
         results.sort_unstable_by(|left, right| left.name.cmp(&right.name));
         results
     }
 
-    /// What was set under names that no table has: a plug-in's, or a listener's. The value is not
-    /// shown: it may be a password.
-    fn unknown_names(&self, layers: &Layers<'_>) -> Vec<DescribeConfigsResourceResult> {
-        let set = layers.for_this.keys().chain(layers.for_all.keys()).chain(layers.file.keys());
-        let mut names: Vec<&String> =
-            set.filter(|name| broker_key(name).is_none() && self.is_wanted(name)).collect();
-        names.sort_unstable();
-        names.dedup();
-        let result = |name: &String| DescribeConfigsResourceResult {
-            name: name.clone(),
-            value: None,
-            read_only: true,
-            config_source: layers.source(name).unwrap_or(Source::Default) as i8,
-            is_sensitive: true,
-            ..Default::default()
-        };
-        names.into_iter().map(result).collect()
+    /// What was set under a name that no table has. A listener's own is as the one behind its
+    /// prefix; that of a plug-in may be a password, and is not shown.
+    fn without_a_table(&self, name: &str, settings: &[Setting]) -> DescribeConfigsResourceResult {
+        let key = behind_listener(name).and_then(broker_key);
+        let value = settings.first().map(|setting| setting.value.clone());
+        let kind = key.map(|key| key.kind);
+        self.result(&Shown { name, kind, value, read_only: true, documentation: None }, settings)
     }
 
     /// Only what was changed at run time for all brokers.
     fn all_brokers(&self) -> Vec<DescribeConfigsResourceResult> {
         let layers = self.ctx.image.layers(self.ctx.config);
         let set = layers.for_all.iter().filter(|(name, _)| self.is_wanted(name));
-        set.filter_map(|(name, value)| {
-            let key = broker_key(name)?;
-            let mut settings = layers.settings(key.name);
+        set.map(|(name, value)| {
+            let mut settings = layers.settings(name);
             settings.retain(|setting| setting.source == Source::DynamicDefault);
-            Some(self.result(key, Some(value.clone()), key.update == Update::ReadOnly, &settings))
+            let Some(key) = broker_key(name) else { return self.without_a_table(name, &settings) };
+            let read_only = key.update == Update::ReadOnly;
+            self.result(&Shown { value: Some(value.clone()), read_only, ..Shown::of(key) }, &settings)
         })
         .collect()
     }
@@ -183,39 +184,58 @@ impl View<'_> {
         let keys = client_metrics_keys().iter().filter(|key| self.is_wanted(key.name));
         keys.map(|key| {
             let own = set.get(key.name).cloned();
+            let name = key.name.to_owned();
             let settings: Vec<Setting> = own
                 .iter()
-                .map(|value| Setting { name: key.name, value: value.clone(), source: Source::ClientMetrics })
+                .map(|value| Setting {
+                    name: name.clone(),
+                    value: value.clone(),
+                    source: Source::ClientMetrics,
+                })
                 .collect();
-            self.result(key, own.or_else(|| key.default.map(str::to_owned)), false, &settings)
+            let value = own.or_else(|| key.default.map(str::to_owned));
+            self.result(&Shown { value, ..Shown::of(key) }, &settings)
         })
         .collect()
     }
 
-    fn result(
-        &self,
-        key: &ConfigKey,
-        value: Option<String>,
-        read_only: bool,
-        settings: &[Setting],
-    ) -> DescribeConfigsResourceResult {
-        let is_sensitive = key.kind.is_sensitive();
-        let shown = |value: Option<String>| value.filter(|_| !is_sensitive);
+    fn result(&self, shown: &Shown<'_>, settings: &[Setting]) -> DescribeConfigsResourceResult {
+        let is_sensitive = shown.kind.is_none_or(ConfigType::is_sensitive);
+        let unless_secret = |value: &String| (!is_sensitive).then(|| value.clone());
         let synonym = |setting: &Setting| DescribeConfigsSynonym {
-            name: setting.name.to_owned(),
-            value: shown(Some(setting.value.clone())),
+            name: setting.name.clone(),
+            value: unless_secret(&setting.value),
             source: setting.source as i8,
         };
         let synonyms = if self.request.include_synonyms { settings } else { &[] };
+        let documentation = shown.documentation.filter(|_| self.request.include_documentation);
         DescribeConfigsResourceResult {
-            name: key.name.to_owned(),
-            value: shown(value),
-            read_only,
+            name: shown.name.to_owned(),
+            value: shown.value.as_ref().and_then(unless_secret),
+            read_only: shown.read_only,
             config_source: settings.first().map_or(Source::Default, |setting| setting.source) as i8,
             is_sensitive,
             synonyms: synonyms.iter().map(synonym).collect(),
-            config_type: key.kind.to_wire(),
-            documentation: self.request.include_documentation.then(|| key.documentation.to_owned()),
+            config_type: shown.kind.map_or(UNKNOWN_TYPE, ConfigType::to_wire),
+            documentation: documentation.map(str::to_owned),
         }
+    }
+}
+
+/// A setting as it is described.
+struct Shown<'a> {
+    name: &'a str,
+    /// `None` where it is not known; it is as secret as a password then.
+    kind: Option<ConfigType>,
+    value: Option<String>,
+    read_only: bool,
+    documentation: Option<&'a str>,
+}
+
+impl<'a> Shown<'a> {
+    /// A setting without a value, which can be changed.
+    fn of(key: &'a ConfigKey) -> Self {
+        let (name, kind, documentation) = (key.name, Some(key.kind), Some(key.documentation));
+        Self { name, kind, value: None, read_only: false, documentation }
     }
 }

@@ -34,7 +34,7 @@ pub enum Source {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The name that is set.
-    pub name: &'static str,
+    pub name: String,
     /// The value as written there.
     pub value: String,
     /// The layer.
@@ -113,16 +113,17 @@ impl<'a> Layers<'a> {
     /// Every place where a broker key or another name of it is set, the strongest first, its
     /// defaults last.
     #[must_use]
-    pub fn settings(&self, name: &'static str) -> Vec<Setting> {
+    pub fn settings(&self, name: &str) -> Vec<Setting> {
         let names = broker_synonyms(name);
         let set = self.by_strength().into_iter().flat_map(|(layer, source)| {
             names.iter().filter_map(move |name| {
-                layer.get(*name).map(|value| Setting { name, value: value.clone(), source })
+                let value = layer.get(*name)?.clone();
+                Some(Setting { name: (*name).to_owned(), value, source })
             })
         });
         let defaults = names.iter().filter_map(|name| {
             let value = broker_key(name)?.default?.to_owned();
-            Some(Setting { name, value, source: Source::Default })
+            Some(Setting { name: (*name).to_owned(), value, source: Source::Default })
         });
         // A name of the same setting that is stronger, but is not the one asked for, would claim a
         // value for it that it does not have.
@@ -191,11 +192,12 @@ mod tests {
         assert_eq!(
             listed,
             [
-                ("log.retention.ms", "6".to_owned(), Source::DynamicBroker),
-                ("log.retention.ms", "7".to_owned(), Source::DynamicDefault),
-                ("log.retention.hours", "2".to_owned(), Source::Static),
-                ("log.retention.hours", "168".to_owned(), Source::Default),
+                ("log.retention.ms", "6", Source::DynamicBroker),
+                ("log.retention.ms", "7", Source::DynamicDefault),
+                ("log.retention.hours", "2", Source::Static),
+                ("log.retention.hours", "168", Source::Default),
             ]
+            .map(|(name, value, source)| (name.to_owned(), value.to_owned(), source))
         );
     }
 }

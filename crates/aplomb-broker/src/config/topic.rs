@@ -149,7 +149,9 @@ impl TopicConfig {
         let policy = values.list("cleanup.policy");
         let has = |word: &str| policy.iter().any(|item| item == word);
         Self {
-            segment_bytes: values.bytes("segment.bytes"),
+            segment_bytes: values
+                .own_bytes("internal.segment.bytes")
+                .unwrap_or(values.bytes("segment.bytes")),
             segment_age: values.duration("segment.ms"),
             segment_jitter: values.duration("segment.jitter.ms"),
             index_bytes: values.bytes("segment.index.bytes"),
@@ -192,16 +194,16 @@ impl TopicConfig {
     }
 }
 
-/// The value in force for every topic key, and whether the topic itself has set it: what
-/// DescribeConfigs shows.
+/// The value in force for every topic key that has one, and whether the topic itself has set it:
+/// what DescribeConfigs shows.
 pub fn effective_values<'a>(
     overrides: &'a Properties,
     layers: &'a Layers<'a>,
-) -> impl Iterator<Item = (&'static super::key::TopicKey, Option<Value>, bool)> + 'a {
-    topic_keys().iter().map(|topic| {
+) -> impl Iterator<Item = (&'static super::key::TopicKey, Value, bool)> + 'a {
+    topic_keys().iter().filter_map(|topic| {
         let own = overrides.get(topic.key.name).and_then(|text| topic.key.parse(text).ok());
         let is_own = own.is_some();
-        (topic, own.or_else(|| layers.topic_default(topic)), is_own)
+        Some((topic, own.or_else(|| layers.topic_default(topic))?, is_own))
     })
 }
 
@@ -257,6 +259,15 @@ impl Values<'_> {
 
     fn duration(&self, name: &str) -> Duration {
         Duration::from_millis(at_least_zero(self.number(name)).unwrap_or(0))
+    }
+
+    /// Of a key without a default: what the topic itself says.
+    fn own_bytes(&self, name: &str) -> Option<ByteCount> {
+        let topic = topic_key(name).expect("only keys of the table are asked for");
+        match topic.key.parse(self.overrides.get(name)?).ok()? {
+            Value::Number(number) => Some(ByteCount(at_least_zero(number).unwrap_or(0))),
+            other => unreachable!("{name} is a number, not {other:?}"),
+        }
     }
 
     fn bytes(&self, name: &str) -> ByteCount {

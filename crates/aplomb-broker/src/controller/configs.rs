@@ -9,8 +9,9 @@ use super::draft::Draft;
 use super::error::AdminError;
 use super::topics::check_topic_name;
 use crate::config::{
-    BrokerConfig, ConfigKey, ConfigType, Layers, Meaning, Properties, TopicConfig, Update, Value, broker_key,
-    client_metrics_keys, is_of_the_file_alone, topic_key,
+    BrokerConfig, ConfigKey, ConfigType, Layers, Meaning, Properties, TopicConfig, Update, Value,
+    behind_listener, broker_key, client_metrics_keys, is_changed_by_listener, is_of_the_file_alone,
+    topic_key,
 };
 use crate::metadata::Resource;
 
@@ -252,6 +253,13 @@ fn check_broker_settings(wanted: &Properties, is_for_all: bool) -> Result<(), Ad
         let text = format!("Cannot update these configs dynamically: [{}]", fixed.join(", "));
         return Err(AdminError::Request(text));
     }
+    let of_listeners = names(&is_changed_by_listener);
+    if !of_listeners.is_empty() {
+        return Err(AdminError::Request(format!(
+            "These security configs can be dynamically updated only per-listener using the listener prefix: [{}]",
+            of_listeners.join(", ")
+        )));
+    }
     for (key, value) in known() {
         let read = key.parse(value).map_err(|error| AdminError::Request(error.to_string()))?;
         if let Meaning::Refused(why) = key.meaning
@@ -267,7 +275,8 @@ fn check_broker_settings(wanted: &Properties, is_for_all: bool) -> Result<(), Ad
             at_start.join(", ")
         )));
     }
-    let own = names(&|key| key.update == Update::PerBroker);
+    let mut own = names(&|key| key.update == Update::PerBroker);
+    own.extend(wanted.keys().filter(|name| behind_listener(name).is_some()).map(String::as_str));
     if is_for_all && !own.is_empty() {
         return Err(AdminError::Request(format!(
             "Cannot update these configs at default cluster level, broker id must be specified: [{}]",

@@ -156,10 +156,33 @@ pub(super) fn nearest(name: &str) -> Option<&'static str> {
         .map(|(_, known)| known)
 }
 
-/// Other names under which a broker key is set, itself included, the strongest first
+/// The name that a listener's own setting stands for: `listener.name.<listener>.<name>`, or with
+/// the SASL mechanism before the name (`DynamicBrokerConfig#brokerConfigSynonyms`).
+#[must_use]
+pub fn behind_listener(name: &str) -> Option<&str> {
+    const OF_A_MECHANISM: [&str; 5] = [
+        "connections.max.reauth.ms",
+        "sasl.jaas.config",
+        "sasl.login.callback.handler.class",
+        "sasl.login.class",
+        "sasl.server.callback.handler.class",
+    ];
+    let (_, base) = name.strip_prefix("listener.name.")?.split_once('.')?;
+    Some(OF_A_MECHANISM.into_iter().find(|known| base.ends_with(known)).unwrap_or(base))
+}
+
+/// Whether a setting can change at run time only for one listener, by its prefix
+/// (`SslConfigs.RECONFIGURABLE_CONFIGS`).
+#[must_use]
+pub fn is_changed_by_listener(key: &ConfigKey) -> bool {
+    const STORES: [&str; 2] = ["ssl.keystore.", "ssl.truststore."];
+    key.name == "ssl.key.password" || STORES.iter().any(|store| key.name.starts_with(store))
+}
+
+/// Other names under which a setting of the broker is set, itself included, the strongest first
 /// (`DynamicBrokerConfig#brokerConfigSynonyms`).
 #[must_use]
-pub fn broker_synonyms(name: &'static str) -> Vec<&'static str> {
+pub fn broker_synonyms(name: &str) -> Vec<&str> {
     const IN_SEVERAL_UNITS: [&[&str]; 3] = [
         &["log.roll.ms", "log.roll.hours"],
         &["log.roll.jitter.ms", "log.roll.jitter.hours"],
@@ -167,6 +190,9 @@ pub fn broker_synonyms(name: &'static str) -> Vec<&'static str> {
     ];
     if name == "log.flush.interval.ms" {
         return vec![name, "log.flush.scheduler.interval.ms"];
+    }
+    if let Some(base) = behind_listener(name) {
+        return vec![name, base];
     }
     IN_SEVERAL_UNITS
         .iter()
@@ -194,6 +220,16 @@ fn edit_distance(left: &str, right: &str) -> usize {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn a_listeners_setting_stands_for_the_one_behind_its_prefix() {
+        let base = behind_listener;
+        assert_eq!(base("listener.name.inner.ssl.keystore.type"), Some("ssl.keystore.type"));
+        assert_eq!(base("listener.name.inner.plain.sasl.jaas.config"), Some("sasl.jaas.config"));
+        assert_eq!(base("listener.name.inner.what.it.is"), Some("what.it.is"));
+        assert_eq!(base("listener.name.inner"), None);
+        assert_eq!(base("ssl.keystore.type"), None);
+    }
 
     #[test]
     fn every_default_is_a_value_that_its_key_accepts() {

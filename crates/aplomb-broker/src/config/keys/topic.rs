@@ -29,6 +29,8 @@ topic_keys! {
         "Replicas whose fetching is throttled, as partition:broker, or * for all.";
     "index.interval.bytes": Int = "4096", AtLeast(0), Used("topic.index_interval"), ["log.index.interval.bytes"];
         "Bytes of records between two entries of an index.";
+    "internal.segment.bytes": Int = null, Any, Used("topic.segment_bytes"), [];
+        "segment.bytes without its lower limit, for tests.";
     "leader.replication.throttled.replicas": List = "", ThrottledReplicas, Unused(ALONE), [];
         "Replicas whose leader throttles them, as partition:broker, or * for all.";
     "local.retention.bytes": Long = "-2", AtLeast(-2), Unused(NO_TIERS), ["log.local.retention.bytes"];
