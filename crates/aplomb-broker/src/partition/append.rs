@@ -12,6 +12,10 @@ use crate::figures::Count;
 use crate::limits::LimitHit;
 use crate::ports::Now;
 
+/// What a batch that waits is charged at least, in bytes: what waits beside its records, on the
+/// desk and here, is not much less for the smallest.
+const LEAST_TO_WAIT: usize = 1024;
+
 /// What came of one attempt.
 enum Attempt {
     /// It is over, one way or the other.
@@ -51,7 +55,8 @@ impl Partition {
         let Appending::Produced(mut validated) = batch else {
             return self.memory_line.push(asker, WaitingForMemory { batch, _loan: None });
         };
-        let loan = self.log.tail().share().producing().take(validated.append.size());
+        let bytes = validated.append.size().max(LEAST_TO_WAIT);
+        let loan = self.log.tail().share().producing().take(bytes);
         if loan.is_none() {
             self.note_late(validated.producer);
             fx.limits.push(LimitHit::Waiting { partition: self.name.clone() });

@@ -169,6 +169,35 @@ fn what_waits_for_a_frozen_disk_goes_with_its_connection() {
 }
 
 #[test]
+fn small_batches_that_nobody_waits_for_are_bounded_too() {
+    let broker = a_frozen_disk();
+    let producer = broker.client();
+    let small = || Produce::to("orders", "small").within(100 * SECOND);
+    let first = loop {
+        let asked = producer.send(small());
+        broker.advance(MS);
+        if asked.is_waiting() {
+            break asked;
+        }
+    };
+    let mut waiting = 1;
+    while broker.total(ShardFigures::too_much_waiting) == 0 {
+        let gone = broker.client();
+        let _never_answered = gone.send(small().acks(0));
+        gone.close();
+        broker.advance(MS);
+        waiting += 1;
+    }
+    let refused = 1;
+    assert_eq!(waiting - refused, 20_000 / 1024);
+    broker.disk(1).thaw();
+    let base = first.wait().base;
+    broker.advance(SECOND);
+    let sent = broker.client().read("orders", base).len();
+    assert_eq!(sent, waiting - refused);
+}
+
+#[test]
 fn a_batch_that_is_refused_because_others_wait_comes_before_those_sent_behind_it() {
     use crate::support::InitProducerId;
     let broker = a_frozen_disk();
