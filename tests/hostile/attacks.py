@@ -1,0 +1,241 @@
+"""The worst that one client can do to the others, each kind in a process of its own: attacks.py KIND PORT HTTP_PORT TOPIC_ID. Runs until it
+is killed. Connections that the broker closes are made anew; answers are read and thrown away, where an attack reads any."""
+
+import itertools
+import resource
+import select
+import socket
+import struct
+import sys
+import time
+import uuid
+import zlib
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+from differential import batches
+from harness import fetch, wire
+
+TOPIC = "good"
+MANY = 100_000
+FOR_EVER = 2**31 - 1
+GZIP = 1
+
+
+def zipped(data_parts):
+    packer = zlib.compressobj(9, wbits=31)
+    return b"".join(packer.compress(part) for part in data_parts) + packer.flush()
+
+
+def produce(records, partitions=(0,), acks=-1, timeout=30_000, correlation_id=1):
+    parts = b"".join(struct.pack(">ii", partition, len(records)) + records for partition in partitions)
+    body = struct.pack(">hhii", -1, acks, timeout, 1) + wire.string(TOPIC) + struct.pack(">i", len(partitions)) + parts
+    return wire.header(wire.PRODUCE, 3, correlation_id) + body
+
+
+def repeated(api, version, head, one, count=MANY):
+    """A request of old days that names a partition of the topic many times."""
+    return wire.header(api, version) + head + struct.pack(">i", 1) + wire.string(TOPIC) + struct.pack(">i", count) + one * count
+
+
+class Attack:
+    def __init__(self, port, http_port, topic):
+        self.port, self.http_port, self.topic = port, http_port, topic
+
+    def connect(self, port=None, buffer=None):
+        opened = socket.socket()
+        if buffer:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        opened.settimeout(60)
+        opened.connect(("127.0.0.1", port or self.port))
+        return opened
+
+    def ask_over_and_over(self, payloads, connections=3):
+        """The next request when the answer to the last one has come, on each connection."""
+        frames = itertools.cycle([wire.frame(payload) for payload in payloads])
+        waiting = {}
+        while True:
+            while len(waiting) < connections:
+                try:
+                    opened = self.connect()
+                    opened.sendall(next(frames))
+                    waiting[opened] = 0
+                except OSError:
+                    time.sleep(0.05)
+            readable, _, _ = select.select(list(waiting), [], [], 5)
+            for opened in readable:
+                try:
+                    data = opened.recv(1 << 16)
+                    if not data:
+                        raise OSError("closed")
+                    rest = waiting[opened] - len(data) if waiting[opened] else struct.unpack(">i", data[:4])[0] + 4 - len(data)
+                    waiting[opened] = max(0, rest)
+                    if rest <= 0:
+                        opened.sendall(next(frames))
+                except (OSError, struct.error):
+                    opened.close()
+                    del waiting[opened]
+
+    def appends(self):
+        """Two hundred batches a second to the partitions that are attacked."""
+        records = batches.batch([batches.record(0, value=bytes(1000))])
+        with wire.Connection(self.port, timeout=120) as connection:
+            while True:
+                connection.ask(produce(records, partitions=(0, 1)))
+                time.sleep(0.01)
+
+    def fetch_of_one_partition_many_times(self):
+        self.ask_over_and_over([fetch.request([(self.topic, 0, 0)] * MANY)])
+
+    def fetch_that_waits_for_one_partition_many_times(self):
+        self.ask_over_and_over([fetch.request([(self.topic, 0, 0)] * MANY, max_wait=5_000, min_bytes=FOR_EVER, max_bytes=FOR_EVER)])
+
+    def fetches_that_wait_for_much(self):
+        wanted = fetch.request([(self.topic, 0, 0), (self.topic, 1, 0)], max_wait=10_000, min_bytes=FOR_EVER, max_bytes=FOR_EVER)
+        self.ask_over_and_over([wanted], connections=300)
+
+    def lookups_of_one_partition_many_times(self):
+        self.ask_over_and_over([
+            repeated(2, 1, struct.pack(">i", -1), struct.pack(">iq", 0, 5)),
+            repeated(23, 2, b"", struct.pack(">iii", 0, -1, 0)),
+            repeated(21, 0, b"", struct.pack(">iq", 0, 0)) + struct.pack(">i", 1_000),
+            wire.header(61, 0, flexible=True) + b"\x02" + wire.compact_string(TOPIC) + wire.unsigned_varint(MANY + 1)
+            + struct.pack(">i", 0) * MANY + b"\x00\x00",
+        ])  # fmt: skip
+
+    def records_that_all_say_they_are_the_first(self):
+        one = batches.record(0, key=None, value=None)
+        count = 30_000_000
+        body = zipped(one * 1_000_000 for _ in range(count // 1_000_000))
+        self.ask_over_and_over([produce(batches.batch(count=count, last=0, attributes=GZIP, body=body))])
+
+    def zeros(self):
+        megabyte = bytes(1 << 20)
+        size = 250
+        head = batches.varint(0)  # the attributes, timestamp and offset of a record whose value is as long as can be
+        value = size << 20
+        inner = bytes([0]) + batches.varint(0) + batches.varint(0) + batches.varint(-1) + batches.varint(value)
+        record = batches.varint(len(inner) + value + 1) + inner
+        body = zipped(itertools.chain([record], (megabyte for _ in range(size)), [head]))
+        records = batches.batch(count=1, last=0, attributes=GZIP, body=body)
+        self.ask_over_and_over([produce(records), produce(records, partitions=tuple(range(2)) * 8)])
+
+    def frames_that_never_end(self):
+        slow = []
+        while True:
+            while len(slow) < 6:
+                try:
+                    opened = self.connect()
+                    opened.sendall(struct.pack(">i", 100_000_000))
+                    opened.setblocking(False)
+                    slow.append([opened, 99_000_000])
+                except OSError:
+                    time.sleep(0.05)
+            time.sleep(0.02)
+            for each in list(slow):
+                try:
+                    each[1] -= each[0].send(bytes(min(each[1], 1 << 20)) if each[1] > 1 else b"\x00")
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    each[0].close()
+                    slow.remove(each)
+
+    def timeouts_without_end(self):
+        """As many small requests as a connection takes, each with a deadline in weeks."""
+        records = batches.batch()
+        frames = b"".join(wire.frame(produce(records, timeout=FOR_EVER, correlation_id=n)) for n in range(1000))
+        opened = [self.connect() for _ in range(3)]
+        for each in opened:
+            each.setblocking(False)
+        at = dict.fromkeys(opened, 0)
+        while True:
+            readable, writable, _ = select.select(opened, opened, [], 5)
+            for each in readable:
+                each.recv(1 << 20)
+            for each in writable:
+                at[each] = (at[each] + each.send(frames[at[each] :])) % len(frames)
+
+    def sessions_of_everything(self):
+        wide = fetch.request([(self.topic, number, 0) for number in range(MANY)], epoch=0)
+        self.ask_over_and_over([wide], connections=10)
+
+    def replies_that_nobody_takes(self):
+        asked = wire.frame(fetch.request([(self.topic, 0, 0)], max_bytes=50 << 20, partition_bytes=50 << 20))
+        named = wire.frame(wire.metadata([f"missing-{n}" for n in range(5_000)]))
+        silent = []
+        while True:
+            while len(silent) < 200:
+                try:
+                    opened = self.connect(buffer=4096)
+                    opened.setblocking(False)
+                    silent.append(opened)
+                except OSError:
+                    time.sleep(0.05)
+            for each in list(silent):
+                try:
+                    each.send(asked if silent.index(each) % 2 else named)
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    each.close()
+                    silent.remove(each)
+            time.sleep(0.1)
+
+    def connections_that_do_nothing(self):
+        """All that this process may open; the broker has as many descriptors."""
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        idle = []
+        while True:
+            try:
+                while len(idle) < min(most - 100, 25_000):
+                    idle.append(self.connect())
+            except OSError:
+                pass
+            time.sleep(1)
+
+    def visitors_that_say_nothing(self):
+        silent = []
+        while True:
+            while len(silent) < 200:
+                try:
+                    silent.append(self.connect(self.http_port))
+                except OSError:
+                    time.sleep(0.05)
+            time.sleep(0.1)
+            silent = silent[20:]
+
+    def nonsense(self):
+        """Malformed requests, each on a connection of its own, as fast as they are refused."""
+        wrong = [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", wire.frame(b"\x03\xe7" + bytes(20)), wire.frame(wire.header(3, 1) + b"\x7f\xff\xff\xff"),
+                 b"GET / HTTP/1.1\r\n\r\n", wire.frame(produce(b"\x00" * 70)), wire.frame(b"")]  # fmt: skip
+        for said in itertools.cycle(wrong):
+            try:
+                with self.connect() as opened:
+                    opened.sendall(said)
+                    opened.recv(1000)
+            except OSError:
+                pass
+
+    def topics_that_are_only_thought_of(self):
+        """CreateTopics, validated only, of as many partitions as one request may have; and names of topics that are not there."""
+        topics = b"".join(wire.string(f"thought-of-{n}") + struct.pack(">ihii", 10_000, 1, 0, 0) for n in range(1_000))
+        create = wire.header(19, 2) + struct.pack(">i", 1_000) + topics + struct.pack(">ib", 30_000, 1)
+        named = wire.metadata([f"missing-{n}" for n in range(MANY)], version=4)
+        self.ask_over_and_over([create, named + b"\x00"])
+
+    def settings_of_everything(self):
+        one = struct.pack(">b", 4) + wire.string("1") + struct.pack(">i", -1)
+        many = struct.pack(">b", 2) + wire.string(TOPIC) + struct.pack(">i", -1)
+        describe = wire.header(32, 1) + struct.pack(">i", 20_000) + one * 10_000 + many * 10_000 + b"\x01"
+        self.ask_over_and_over([describe])
+
+
+# What is no attack: "appends" keeps the partitions busy that others ask for.
+HELP = ("connect", "ask_over_and_over", "appends")
+KINDS = [name for name in vars(Attack) if not name.startswith("_") and name not in HELP]
+
+if __name__ == "__main__":
+    kind, port, http_port, topic = sys.argv[1:]
+    getattr(Attack(int(port), int(http_port), uuid.UUID(topic)), kind)()

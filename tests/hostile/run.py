@@ -1,0 +1,112 @@
+"""How a good client fares beside each of attacks.py's attacks: a broker of its own for each, with the defaults of every limit. Says for each what
+the client's requests took, how far the broker's memory grew, and how many lines it wrote; fails where that is more than docs/operating/limits.md
+allows. By hand, on a machine that does nothing else:
+
+    .work/e2e/venv/bin/python tests/hostile/run.py --seconds 600 [--out FILE] [KIND...]
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
+from attacks import KINDS
+from differential import answers, questions
+from harness import broker as brokers
+
+MIB = 1 << 20
+# Of the good client, in milliseconds.
+P99 = 20
+# Requests 256 MiB (one may exceed it), replies 128, batches that wait 64, old records 64, reading ahead 32; the rest is bookkeeping.
+GROWTH = 704 * MIB
+# Lines come once in ten seconds for each kind and shard; a handful of kinds in two shards.
+LINES_A_SECOND = 3
+WARM = 3
+
+
+class Memory(threading.Thread):
+    """The broker's resident memory, five times a second."""
+
+    def __init__(self, broker):
+        super().__init__(daemon=True)
+        self.broker, self.done, self.most = broker, threading.Event(), 0
+
+    def run(self):
+        while not self.done.wait(0.2):
+            self.most = max(self.most, self.broker.resident_bytes())
+
+
+def started(directory):
+    http_port, _ = brokers.free_ports(2)
+    properties = {"aplomb.metrics.listener": f"127.0.0.1:{http_port}", "auto.create.topics.enable": "false"}
+    broker = brokers.Aplomb(directory, properties)
+    for ours in ("aplomb.shards", "aplomb.tail.bytes"):
+        del broker.properties[ours]
+    broker.start()
+    asker = answers.Broker(broker)
+    made = asker.ask(questions.create("good", 3), 19)
+    assert made["Topics"][0]["ErrorCode"] == 0, made
+    asker.close()
+    return broker, http_port, made["Topics"][0]["TopicId"]
+
+
+def one(kind, seconds, directory):
+    broker, http_port, topic = started(directory)
+    python = lambda script, *arguments: [sys.executable, str(HERE / script), *map(str, arguments)]
+    attack = lambda name: subprocess.Popen(python("attacks.py", name, broker.port, http_port, topic))
+    processes = [attack("appends")]
+    try:
+        time.sleep(WARM)
+        before, memory = broker.resident_bytes(), Memory(broker)
+        memory.start()
+        if kind != "nothing":
+            processes.append(attack(kind))
+            time.sleep(WARM)
+        good = subprocess.run(python("good.py", broker.port, http_port, seconds), capture_output=True, text=True, timeout=seconds + 300)
+        alive = [process.poll() is None for process in processes]
+        memory.done.set()
+        memory.join()
+        said = {"kind": kind, "seconds": seconds, "grown": memory.most - before, "lines": len(broker.log_file.read_text().splitlines())}
+        if good.returncode != 0:
+            return {**said, "wrong": good.stderr.splitlines()[-1:]}
+        said |= json.loads(good.stdout)
+        wrong = []
+        wrong += [] if all(alive) else ["the attack ended by itself"]
+        wrong += [] if broker.alive() else ["the broker ended"]
+        wrong += [] if said["p99"] < P99 else [f"p99 {said['p99']} ms"]
+        wrong += [] if said["probes_failed"] == 0 else ["the health page did not answer"]
+        wrong += [] if said["grown"] < GROWTH else [f"{said['grown'] // MIB} MiB more memory"]
+        wrong += [] if said["lines"] < 100 + LINES_A_SECOND * seconds else [f"{said['lines']} lines"]
+        return {**said, "wrong": wrong}
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+        broker.close()
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--seconds", type=int, default=600)
+    arguments.add_argument("--out")
+    arguments.add_argument("kinds", nargs="*", metavar="KIND", help=f"nothing, {', '.join(KINDS)}")
+    arguments = arguments.parse_args()
+    found = []
+    for kind in arguments.kinds or ["nothing", *KINDS]:
+        with tempfile.TemporaryDirectory(prefix="aplomb-hostile-") as directory:
+            found.append(one(kind, arguments.seconds, directory))
+        figures = found[-1]
+        shown = {name: figures.get(name) for name in ("p50", "p99", "p999", "max", "probe_max", "requests", "lines")}
+        print(f"{kind:45} {figures['grown'] // MIB:5} MiB  {shown}  {figures['wrong'] or 'ok'}", flush=True)
+        if arguments.out:
+            Path(arguments.out).write_text("".join(json.dumps(each) + "\n" for each in found))
+    sys.exit(any(figures["wrong"] for figures in found))
+
+
+main()
