@@ -35,11 +35,36 @@ python_environment() {
   "$work/venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$tests/requirements.txt"
 }
 
-# Their newest releases, as somebody who begins today gets them; without a package index the ones of last time do.
-newest_clients() {
-  [ -x "$work/newest/bin/python" ] || python3 -m venv "$work/newest"
-  "$work/newest/bin/pip" install --quiet --disable-pip-version-check --upgrade --requirement "$tests/clients/first/requirements.txt"
+# What people do first is tried with each client's newest release, as somebody who begins today gets it: asked for once a day, and
+# without the package index the one of last time does.
+newest() { # newest NAME NEEDS COMMAND INPUT...
+  local name=$1 needs=$2 command=$3
+  shift 3
+  have "$needs" || { say "no $needs: $name is left out"; return 0; }
+  once "$name" "$work/today" "$@" -- "$command" || say "the newest release could not be had: $name is left out, or the one of last time"
 }
+
+first=$tests/clients/first
+
+newest_python() {
+  [ -x "$work/newest/bin/python" ] || python3 -m venv "$work/newest"
+  "$work/newest/bin/pip" install --quiet --disable-pip-version-check --upgrade --requirement "$first/requirements.txt"
+}
+
+newest_go() {
+  rm -rf "$work/first-go" && cp -r "$first/go" "$work/first-go" && cd "$work/first-go" &&
+    go get github.com/IBM/sarama@latest github.com/twmb/franz-go@latest github.com/twmb/franz-go/pkg/kadm@latest github.com/segmentio/kafka-go@latest &&
+    go build -o "$work/first-bin/" ./cmd/...
+}
+
+newest_node() { npm install --prefix "$work/first-node" --no-save --no-audit --no-fund --loglevel=error kafkajs@latest; }
+
+newest_rust() {
+  mkdir -p "$work/first-rust" && cp -r "$first/rust/." "$work/first-rust" && cd "$work/first-rust" && cargo update --quiet &&
+    RSKAFKA_RELEASE=$(sed -n '/name = "rskafka"/{n;s/.*"\(.*\)"/\1/p}' Cargo.lock) cargo build --quiet --target-dir "$work/first-rust/target"
+}
+
+newest_java() { maven "$first/java" first-java; }
 
 go_clients() { (cd "$tests/clients/go" && go build -o "$work/bin/" ./cmd/...); }
 
@@ -54,7 +79,12 @@ once oracle "$tests/e2e/java/oracle" -- maven "$tests/e2e/java/oracle" oracle
 once tools "$tests/e2e/java/tools" -- maven "$tests/e2e/java/tools" tools
 once clients-java "$tests/clients/java" -- maven "$tests/clients/java" clients-java
 once python "$tests/requirements.txt" -- python_environment
-newest_clients >"$work/newest.setup.log" 2>&1 || say "the newest Python clients could not be installed: see $work/newest.setup.log"
+date -u +%F >"$work/today"
+newest first-python python3 newest_python "$first/requirements.txt"
+newest first-java mvn newest_java "$first/java"
+newest first-go go newest_go "$first/go"
+newest first-node npm newest_node
+newest first-rust cargo newest_rust "$first/rust"
 if have go; then once go "$tests/clients/go" -- go_clients; else say "no go: franz-go and Sarama are left out"; fi
 if have npm; then
   [ -d "$tests/clients/kafkajs/node_modules" ] || rm -f "$work/stamps/node"

@@ -1,6 +1,7 @@
 """The first minute with aiokafka."""
 
 import asyncio
+import contextlib
 
 import steps
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -9,7 +10,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 
 def step(asked):
-    return lambda bootstrap: asyncio.run(asyncio.wait_for(asked(bootstrap), 30))
+    return lambda bootstrap: asyncio.run(asyncio.wait_for(asked(bootstrap), 60))
 
 
 async def with_admin(bootstrap, asked):
@@ -46,24 +47,41 @@ async def configs(bootstrap):
     return "delete" if "cleanup.policy" in str(found) else str(found)
 
 
+async def send(producer):
+    return len([await producer.send_and_wait(steps.TOPIC, str(n).encode(), partition=0) for n in range(steps.RECORDS)])
+
+
+@contextlib.asynccontextmanager
+async def reader(bootstrap):
+    async with AIOKafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False) as consumer:
+        consumer.assign([TopicPartition(steps.TOPIC, 0)])
+        await consumer.seek_to_beginning()
+        yield consumer
+
+
+async def read(consumer, count):
+    return [(await consumer.getone()).offset for _ in range(count)]
+
+
 async def produce(bootstrap):
-    producer = AIOKafkaProducer(bootstrap_servers=bootstrap)
-    await producer.start()
-    try:
-        return len([await producer.send_and_wait(steps.TOPIC, str(n).encode(), partition=0) for n in range(steps.RECORDS)])
-    finally:
-        await producer.stop()
+    async with AIOKafkaProducer(bootstrap_servers=bootstrap) as producer:
+        return await send(producer)
 
 
 async def consume(bootstrap):
-    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False)
-    await consumer.start()
-    try:
-        consumer.assign([TopicPartition(steps.TOPIC, 0)])
-        await consumer.seek_to_beginning()
-        return len([await consumer.getone() for _ in range(steps.RECORDS)])
-    finally:
-        await consumer.stop()
+    async with reader(bootstrap) as consumer:
+        return len(await read(consumer, steps.RECORDS))
+
+
+async def restart(bootstrap):
+    async with AIOKafkaProducer(bootstrap_servers=bootstrap) as producer, reader(bootstrap) as consumer:
+        await send(producer)
+        before = await read(consumer, 2 * steps.RECORDS)
+        # The clients go on in the meantime, and see the broker go.
+        await asyncio.to_thread(steps.restart)
+        await send(producer)
+        after = await read(consumer, steps.RECORDS)
+        return [len(before), len(after), after[-1]]
 
 
 async def missing(bootstrap):
@@ -76,13 +94,18 @@ async def delete(bootstrap):
     return await topics(bootstrap)
 
 
+async def nowhere(bootstrap):
+    return await topics(bootstrap)
+
+
 steps.run(
     "aiokafka",
     [
         (name, step(asked))
         for name, asked in (
             ("list", topics), ("cluster", cluster), ("create", create), ("describe", describe), ("configs", configs),
-            ("produce", produce), ("consume", consume), ("missing", missing), ("delete", delete),
+            ("produce", produce), ("consume", consume), ("missing", missing), ("restart", restart),
+            ("delete", delete), ("nowhere", nowhere),
         )
     ],
 )  # fmt: skip

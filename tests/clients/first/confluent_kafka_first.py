@@ -1,6 +1,7 @@
 """The first minute with confluent-kafka."""
 
 import functools
+import time
 
 import steps
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
@@ -37,8 +38,8 @@ def configs(bootstrap):
     return admin(bootstrap).describe_configs([resource])[resource].result(20)["cleanup.policy"].value
 
 
-def produce(bootstrap):
-    producer, delivered = Producer({"bootstrap.servers": bootstrap}), []
+def send(producer):
+    delivered = []
     for number in range(steps.RECORDS):
         producer.produce(steps.TOPIC, str(number).encode(), partition=0, on_delivery=lambda error, _: delivered.append(error))
     assert producer.flush(20) == 0
@@ -46,12 +47,37 @@ def produce(bootstrap):
     return len(delivered)
 
 
-def consume(bootstrap):
+def reader(bootstrap):
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "none", "enable.auto.commit": False})
     consumer.assign([TopicPartition(steps.TOPIC, 0, 0)])
-    found = [message.value().decode() for message in consumer.consume(steps.RECORDS, timeout=20)]
+    return consumer
+
+
+def read(consumer, count):
+    """Offsets. That the broker is gone comes as a message with an error, and reading goes on."""
+    found, deadline = [], time.monotonic() + 20
+    while len(found) < count and time.monotonic() < deadline:
+        messages = consumer.consume(count - len(found), timeout=1)
+        found += [message.offset() for message in messages if message.error() is None]
+    return found
+
+
+def produce(bootstrap):
+    return send(Producer({"bootstrap.servers": bootstrap}))
+
+
+def consume(bootstrap):
+    consumer = reader(bootstrap)
+    found = read(consumer, steps.RECORDS)
     consumer.close()
     return len(found)
+
+
+def restart(bootstrap):
+    producer, consumer = Producer({"bootstrap.servers": bootstrap}), reader(bootstrap)
+    said = steps.over_restart(lambda: send(producer), lambda count: read(consumer, count))
+    consumer.close()
+    return said
 
 
 def missing(bootstrap):
@@ -69,10 +95,17 @@ def delete(bootstrap):
     return topics(bootstrap)
 
 
+def nowhere(bootstrap):
+    try:
+        return AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=5).topics
+    except KafkaException as failure:
+        return {"error": failure.args[0].name()}
+
+
 steps.run(
     "confluent-kafka",
     [
         ("list", topics), ("cluster", cluster), ("create", create), ("describe", describe), ("configs", configs), ("produce", produce),
-        ("consume", consume), ("missing", missing), ("delete", delete),
+        ("consume", consume), ("missing", missing), ("restart", restart), ("delete", delete), ("nowhere", nowhere),
     ],
 )  # fmt: skip

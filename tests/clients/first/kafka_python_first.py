@@ -33,18 +33,33 @@ def configs(bootstrap):
     return "delete" if steps.TOPIC in str(found) else found
 
 
-def produce(bootstrap):
-    producer = KafkaProducer(bootstrap_servers=bootstrap)
+def send(producer):
     sent = [producer.send(steps.TOPIC, str(number).encode(), partition=0) for number in range(steps.RECORDS)]
     return len([future.get(timeout=20) for future in sent])
 
 
-def consume(bootstrap):
-    consumer = KafkaConsumer(bootstrap_servers=bootstrap, consumer_timeout_ms=10_000, enable_auto_commit=False)
+def reader(bootstrap):
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap, consumer_timeout_ms=20_000, enable_auto_commit=False)
     consumer.assign([TopicPartition(steps.TOPIC, 0)])
     consumer.seek_to_beginning()
-    found = [next(consumer) for _ in range(steps.RECORDS)]
-    return len(found)
+    return consumer
+
+
+def read(consumer, count):
+    return [next(consumer).offset for _ in range(count)]
+
+
+def produce(bootstrap):
+    return send(KafkaProducer(bootstrap_servers=bootstrap))
+
+
+def consume(bootstrap):
+    return len(read(reader(bootstrap), steps.RECORDS))
+
+
+def restart(bootstrap):
+    producer, consumer = KafkaProducer(bootstrap_servers=bootstrap), reader(bootstrap)
+    return steps.over_restart(lambda: send(producer), lambda count: read(consumer, count))
 
 
 def missing(bootstrap):
@@ -56,10 +71,14 @@ def delete(bootstrap):
     return topics(bootstrap)
 
 
+def nowhere(bootstrap):
+    return KafkaAdminClient(bootstrap_servers=bootstrap, bootstrap_timeout_ms=5_000).list_topics()
+
+
 steps.run(
     "kafka-python",
     [
         ("list", topics), ("cluster", cluster), ("create", create), ("describe", describe), ("configs", configs), ("produce", produce),
-        ("consume", consume), ("missing", missing), ("delete", delete),
+        ("consume", consume), ("missing", missing), ("restart", restart), ("delete", delete), ("nowhere", nowhere),
     ],
 )  # fmt: skip
