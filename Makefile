@@ -1,7 +1,7 @@
 # What one types here. `make help` lists it; each line of a target's comment behind ## is its help.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install test ci fmt bench clean
+.PHONY: help run build install image test ci fmt bench clean
 
 # Where `make install` puts things: below $(DESTDIR)$(PREFIX), the unit where systemd looks for it.
 PREFIX ?= /usr/local
@@ -20,6 +20,9 @@ build: ## Build the release binary, target/release/aplomb
 install: ## Install the binary that `make build` made, its manual, completions and systemd unit (PREFIX=/usr/local DESTDIR=)
 	@test -x target/release/aplomb || { echo "there is no target/release/aplomb: run make build first" >&2; exit 1; }
 	packaging/install.sh "$(DESTDIR)" "$(PREFIX)" "$(UNITDIR)"
+
+image: ## A container image of the binary that `make build` made, with buildah (NAME=aplomb ARCHIVE=FILE for docker load)
+	packaging/image.sh "$(or $(NAME),aplomb)" "$(ARCHIVE)"
 
 test: ## Everything: checks, unit tests, oracles, end-to-end and crash suites, a short fuzz run (STEPS="ci e2e" for some of it, STEPS=full for its long forms)
 	@tests/run.sh $(STEPS)
