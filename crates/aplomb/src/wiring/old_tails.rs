@@ -210,7 +210,7 @@ impl OldTails {
             );
             let what = match why {
                 Why::Gone => format!(
-                    "{tail} is gone, though the machine was not started anew: somebody deleted it (systemd-logind does so when a user logs out, unless RemoveIPC=no)"
+                    "{tail} is gone, though the machine was not started anew: somebody deleted it (systemd-logind does so when a user logs out, unless RemoveIPC=no), or it was in the /dev/shm of a container that was killed"
                 ),
                 Why::NewBoot => format!("{tail} went with the memory of the machine, which was started anew"),
                 Why::Blank => format!(
