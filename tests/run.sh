@@ -88,7 +88,7 @@ run() { # run STEP
       echo "$step" >>"$failures"
       tail -n 40 "$logs/$step.log"
     fi
-    grep -hE '^(left out|tests/setup: no )|[0-9]+ (passed|failed|skipped)|[0-9]+ failed; ' "$logs/$step.log" | tail -n 12
+    grep -hE '^(left out|releases: |tests/setup: no )|[0-9]+ (passed|failed|skipped)|[0-9]+ failed; ' "$logs/$step.log" | tail -n 12
     echo "== $step: $result after $((SECONDS - began)) s"
   ) 9>"$logs/lock"
 }

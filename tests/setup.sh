@@ -57,7 +57,10 @@ newest_go() {
     go build -o "$work/first-bin/" ./cmd/...
 }
 
-newest_node() { npm install --prefix "$work/first-node" --no-save --no-audit --no-fund --loglevel=error kafkajs@latest; }
+# Without a tag it is the newest that runs on this machine's Node.
+newest_node() {
+  mkdir -p "$work/first-node" && npm install --prefix "$work/first-node" --no-save --no-audit --no-fund --loglevel=error kafkajs @platformatic/kafka
+}
 
 newest_rust() {
   mkdir -p "$work/first-rust" && cp -r "$first/rust/." "$work/first-rust" && cd "$work/first-rust" && cargo update --quiet &&
@@ -83,7 +86,7 @@ date -u +%F >"$work/today"
 newest first-python python3 newest_python "$first/requirements.txt"
 newest first-java mvn newest_java "$first/java"
 newest first-go go newest_go "$first/go"
-newest first-node npm newest_node
+newest first-node npm newest_node "$first/node"
 newest first-rust cargo newest_rust "$first/rust"
 if have go; then once go "$tests/clients/go" -- go_clients; else say "no go: franz-go and Sarama are left out"; fi
 if have npm; then

@@ -38,6 +38,14 @@ def pytest_runtest_makereport(item):
             report.sections.append((f"{broker.kind} ({state}), {broker.log_file}", broker.log_tail()))
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Tells which releases ran of what is not pinned."""
+    reports = [report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, [])]
+    ran = sorted({value for report in reports for name, value in report.user_properties if name == "release"})
+    if ran:
+        terminalreporter.write_line(f"releases: {'; '.join(ran)}")
+
+
 @pytest.fixture(scope="session")
 def start_broker(tmp_path_factory):
     """Starts brokers, `start_broker(kind=None, properties=None, log_dirs=1)`, and ends them with the session; with

@@ -65,7 +65,6 @@ def told(record_property):
 
     def tell(tool):
         record_property("release", tool.version)
-        print(tool.version)
         return tool
 
     return tell
@@ -79,7 +78,8 @@ def says(*command):
 
 def test_kcat(broker, admin, topic, told):
     program = on_this_machine("kcat")
-    kcat = told(Tool([program, "-b", broker.bootstrap], says(program, "-V")))
+    version = re.search(r"Version (\S+) .*(librdkafka \S+)", says(program, "-V"))
+    kcat = told(Tool([program, "-b", broker.bootstrap], f"kcat {' with '.join(version.groups())}"))
     admin.create(topic, 3)
     listed = kcat.ok("-L")
     assert "1 brokers:" in listed and f'topic "{topic}" with 3 partitions:' in listed

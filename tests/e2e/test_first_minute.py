@@ -52,6 +52,11 @@ def go(name, nowhere):
     return Program(f"first-bin/{name}", "first-go", [places.WORK / "first-bin" / name], nowhere)
 
 
+def node(name, package, nowhere):
+    home = places.WORK / "first-node"
+    return Program(f"first-node/node_modules/{package}", "first-node", ["node", FIRST / "node" / f"{name}_first.js", home], nowhere)
+
+
 PROGRAMS = {
     "confluent-kafka": python("confluent_kafka", "_TRANSPORT"),
     "kafka-python": python("kafka_python", "KafkaTimeoutError: Unable to bootstrap"),
@@ -60,7 +65,8 @@ PROGRAMS = {
     "franz-go": go("franz-go", "unable to dial"),
     "sarama": go("sarama", "client has run out of available brokers"),
     "kafka-go": go("kafka-go", "connection refused"),
-    "kafkajs": Program("first-node/node_modules/kafkajs", "first-node", ["node", FIRST / "kafkajs" / "kafkajs_first.js", places.WORK / "first-node"], "KafkaJS"),
+    "kafkajs": node("kafkajs", "kafkajs", "KafkaJS"),
+    "platformatic": node("platformatic", "@platformatic/kafka", "metadata failed 3 times"),
     "rskafka": Program(
         "first-rust/target/debug/first", "first-rust", [places.WORK / "first-rust" / "target" / "debug" / "first"], "deadline",
         lacks=("cluster", "configs"),
@@ -94,7 +100,6 @@ def test_the_first_minute(broker, name, tmp_path, record_property):
     finally:
         client.close()
     record_property("release", line["release"])
-    print(line["release"])
     assert "UNKNOWN_" in str(said.pop("missing"))
     nowhere = said.pop("nowhere")
     assert set(nowhere) == {"error"} and program.nowhere in nowhere["error"], nowhere

@@ -2,25 +2,8 @@
 // as a member of a group; where others read records, the offsets of the partition are asked for here.
 'use strict'
 
-const readline = require('node:readline')
-const { createRequire } = require('node:module')
-
-// The newest release is not installed beside this file: the first argument says where.
-const [home, bootstrap, nothing] = process.argv.slice(2)
-const installed = createRequire(home + '/')
+const { TOPIC, RECORDS, installed, nothing, restarted, run } = require('./steps.js')
 const { Kafka, Partitioners, ConfigResourceTypes, logLevel } = installed('kafkajs')
-
-const TOPIC = 'first'
-const RECORDS = 20
-
-const say = line => process.stdout.write(JSON.stringify(line) + '\n')
-
-const answers = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]()
-
-const restarted = async () => {
-  say({ restart: true })
-  await answers.next()
-}
 
 const kafka = at =>
   new Kafka({ clientId: 'first', brokers: [at], logLevel: logLevel.NOTHING, retry: { retries: at === nothing ? 2 : 8 } })
@@ -105,22 +88,6 @@ const remove = async at => {
   return topics(at)
 }
 
-const main = async () => {
-  const steps = {
-    list: topics, cluster, create, describe, configs, produce, consume, missing, restart,
-    delete: remove, nowhere: topics,
-  }
-  for (const [step, ask] of Object.entries(steps)) {
-    let said
-    try {
-      said = await ask(step === 'nowhere' ? nothing : bootstrap)
-    } catch (failure) {
-      said = { error: `${failure.name}: ${failure.message}` }
-    }
-    say({ step, said })
-  }
-  say({ release: `kafkajs ${installed('kafkajs/package.json').version}` })
-  process.exit(0)
-}
-
-main()
+run('kafkajs', {
+  list: topics, cluster, create, describe, configs, produce, consume, missing, restart, delete: remove, nowhere: topics,
+})
