@@ -86,7 +86,8 @@ mod tests {
     fn a_flood_is_cut_off_counted_and_told_and_other_lines_are_not() {
         let mut floods = Floods::default();
         let admitted = |floods: &mut Floods, at, room, severity| {
-            (0..most(room) + 7).filter(|_| floods.admits(Timestamp(at), &event(room, severity))).count() as u64
+            (0..most(room) + 7).filter(|_| floods.admits(Timestamp(at), &event(room, severity))).count()
+                as u64
         };
         assert_eq!(admitted(&mut floods, 1000, "server/net", Severity::Warn), MOST_OF_CLIENTS);
         assert!(floods.admits(Timestamp(1000), &event("server/net", Severity::Error)));
@@ -98,7 +99,11 @@ mod tests {
         assert_eq!((told[0].room, told[0].severity), ("server/net", Severity::Warn));
         assert_eq!(told[0].text, "7 more lines like these were left out");
         assert!(!floods.has_left_out());
-        assert_eq!(admitted(&mut floods, 11_000, "server/net", Severity::Warn), MOST_OF_CLIENTS, "a new window");
+        assert_eq!(
+            admitted(&mut floods, 11_000, "server/net", Severity::Warn),
+            MOST_OF_CLIENTS,
+            "a new window"
+        );
         assert_eq!(floods.end_all().len(), 1);
         assert_eq!(admitted(&mut floods, 30_000, "broker/disk", Severity::Warn), MOST);
     }
