@@ -11,7 +11,7 @@ use crate::config::BrokerConfig;
 use crate::controller::Planned;
 use crate::controller::{AdminError, Controller, Draft};
 use crate::metadata::MetadataImage;
-use crate::operation::{Api, Asked, Begun, patience};
+use crate::operation::{Api, Asked, Begun, UNKNOWN_PARTITION, patience};
 use aplomb_protocol::{ApiKey, DecodeError};
 
 /// The first version whose clients know that deletion can be disabled.
@@ -108,7 +108,10 @@ fn delete(
         (Some(_), id) if id != Uuid::ZERO => {
             return request("You may not specify both topic name and topic id.");
         }
-        (Some(name), _) => topics.by_name(name).ok_or_else(|| AdminError::UnknownTopic(name.clone()))?,
+        // In Apache Kafka's words, which do not name the topic here.
+        (Some(name), _) => {
+            topics.by_name(name).ok_or_else(|| AdminError::NotFound(UNKNOWN_PARTITION.to_owned()))?
+        }
         (None, id) => topics.by_id(id).ok_or(AdminError::UnknownTopicId(id))?,
     };
     let (name, id) = (topic.name.to_string(), topic.id);

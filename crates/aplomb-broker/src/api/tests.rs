@@ -371,6 +371,8 @@ fn deletion_is_planned_by_name_or_id() {
         ..Default::default()
     };
     let planned = delete_topics::plan(&request, 6, &mut broker.controller, &broker.config);
+    let unknown = planned.response.responses[2].error_message.as_deref();
+    assert_eq!(unknown, Some("This server does not host this topic-partition."));
     let invalid = ErrorCode::InvalidRequest;
     let outcome: Vec<_> = planned.response.responses.iter().map(|topic| code(topic.error_code)).collect();
     assert_eq!(
