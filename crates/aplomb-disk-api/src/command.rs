@@ -136,8 +136,8 @@ pub enum DiskCommand {
     /// Makes everything that was written to these files by earlier commands of this lane survive a
     /// power cut, their names included. Lane: write.
     ///
-    /// A file that does not exist is passed over, if nothing was written to it or a command of ours
-    /// took it away since. If something was, or a write to it was not carried out, the sync fails
+    /// Of a file that does not exist, that it is gone survives, if nothing was written to it or a
+    /// command of ours took it away since. If something was, or a write to it was not carried out, the sync fails
     /// and the disk is lost: what is not there is not durable.
     Sync {
         /// The files whose bytes and names are meant, in any order.

@@ -75,8 +75,8 @@ pub trait PatientDisk: Send + Sync {
     /// See [`DiskError`].
     fn publish(&self, files: &[SmallFile]) -> Result<(), DiskError>;
 
-    /// Makes the files' content and names survive a power cut. With very many files, one sync of
-    /// the whole file system.
+    /// Makes the files' content and names survive a power cut; of one that does not exist, that it
+    /// is gone. With very many files, one sync of the whole file system.
     ///
     /// # Errors
     /// See [`DiskError`].

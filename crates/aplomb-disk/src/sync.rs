@@ -15,8 +15,8 @@ use crate::io::Syncs;
 use crate::shortage::Endurance;
 use crate::written::Owed;
 
-/// Makes the content and the names of these files durable. One that does not exist is passed over,
-/// unless something was written to it.
+/// Makes the content and the names of these files durable. Of one that does not exist, and has
+/// nothing written to it, that it is gone becomes durable.
 pub(crate) fn sync_files(
     files: &Files,
     syncs: &mut dyn Syncs,
@@ -31,43 +31,40 @@ pub(crate) fn sync_files(
         files.sync_file_system().map_err(|error| files.sync_error("", &error))?;
         unsettled.iter().for_each(|(directory, mark)| files.settle(directory, *mark));
     } else {
-        let mut rest = names.into_iter().peekable();
-        let mut there = Vec::new();
+        let mut rest = names.iter().copied().peekable();
         while rest.peek().is_some() {
-            let (open, found) = open_some(files, &mut rest)?;
+            let (open, gone) = open_some(files, &mut rest)?;
+            gone.iter().for_each(|name| files.unsettle(name.parent()));
             open.iter().for_each(|_| files.stats().on_sync());
             syncs
                 .sync(&open)
                 .map_err(|failed| files.sync_error(failed.file.name().as_str(), &failed.error))?;
-            there.extend(found);
         }
-        sync_names(files, there.into_iter())?;
+        sync_names(files, names.into_iter())?;
     }
     owed.settle()
 }
 
-/// Opens as many of these files as there are descriptors for, and gives them and their names. It
-/// waits for the first only, so that no wait is for a descriptor that this thread holds.
+/// Opens as many of these files as there are descriptors for, and gives them and the names under
+/// which there is none. It waits for the first only, so that no wait is for a descriptor that this
+/// thread holds.
 fn open_some<'a>(
     files: &Files,
     rest: &mut Peekable<impl Iterator<Item = &'a FileName>>,
 ) -> Result<(Vec<Arc<OpenFile>>, Vec<&'a FileName>), DiskError> {
     let hasty = files.with(Endurance::None);
-    let (mut open, mut found) = (Vec::new(), Vec::new());
+    let (mut open, mut gone) = (Vec::new(), Vec::new());
     while let Some(name) = rest.peek() {
         let opened = if open.is_empty() { files } else { &hasty }.existing(name);
         match opened {
-            Ok(file) => {
-                open.push(file);
-                found.push(*name);
-            }
-            Err(error) if is_absent(&error) => {}
+            Ok(file) => open.push(file),
+            Err(error) if is_absent(&error) => gone.push(*name),
             Err(error) if is_shortage(&error) && !open.is_empty() => break,
             Err(error) => return Err(files.error("open", name.as_str(), &error)),
         }
         rest.next();
     }
-    Ok((open, found))
+    Ok((open, gone))
 }
 
 /// Makes the names of these files durable, and those of the directories above them.

@@ -70,6 +70,7 @@ macro_rules! disk_conformance {
             order: a_sync_passes_over_what_is_gone,
             order: writes_to_many_files_all_arrive,
             names: a_publication_replaces_files_as_a_whole,
+            names: a_deleted_file_does_not_come_back_once_it_is_synced,
             names: a_published_directory_is_there_for_the_next_write,
             names: a_publication_that_a_crash_interrupts_leaves_old_or_new,
             names: neighbouring_publications_keep_their_order,

@@ -25,6 +25,19 @@ pub fn a_publication_replaces_files_as_a_whole(harness: &mut impl Harness) {
     }
 }
 
+/// A sync of a file that was deleted makes it stay away.
+pub fn a_deleted_file_does_not_come_back_once_it_is_synced(harness: &mut impl Harness) {
+    for round in 0..20 {
+        let mut owner = Owner::new(harness);
+        let marker = format!("marker-{round}");
+        owner.must(harness, publish(Lane::Write, &[(&marker, "closed cleanly")]));
+        owner.must(harness, DiskCommand::DeleteFiles { files: vec![name(&marker)] });
+        owner.must(harness, DiskCommand::Sync { files: vec![name(&marker), name("gone/too")] });
+        harness.crash();
+        assert!(!harness.files().contains_key(&marker), "in round {round}");
+    }
+}
+
 /// A write that stands behind a publication in the lane finds the directory that it makes.
 pub fn a_published_directory_is_there_for_the_next_write(harness: &mut impl Harness) {
     let mut owner = Owner::new(harness);

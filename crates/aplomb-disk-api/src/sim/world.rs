@@ -229,8 +229,12 @@ impl World {
     }
 
     pub(super) fn sync_steps(&self, files: &[FileName]) -> Vec<Step> {
-        let there = files.iter().filter(|file| self.is_there(file));
-        there.flat_map(|file| [Step::SyncContent(text(file)), Step::SyncNames(parent(file))]).collect()
+        let steps = files.iter().flat_map(|file| {
+            let content = self.is_there(file).then(|| Step::SyncContent(text(file)));
+            let is_anywhere = file.parent().is_none_or(|directory| self.tree.kind(directory).is_ok());
+            content.into_iter().chain(is_anywhere.then(|| Step::SyncNames(parent(file))))
+        });
+        steps.collect()
     }
 
     /// Rounds of temporary files, syncs, renames and directory syncs. A name that comes twice
