@@ -137,8 +137,8 @@ pub enum DiskCommand {
     /// power cut, their names included. Lane: write.
     ///
     /// Of a file that does not exist, that it is gone survives, if nothing was written to it or a
-    /// command of ours took it away since. If something was, or a write to it was not carried out, the sync fails
-    /// and the disk is lost: what is not there is not durable.
+    /// command of ours took it away since. If something was, or a write to it was not carried out,
+    /// the sync fails and the disk is lost: what is not there is not durable.
     Sync {
         /// The files whose bytes and names are meant, in any order.
         files: Vec<FileName>,
