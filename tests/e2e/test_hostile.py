@@ -72,7 +72,7 @@ def test_a_partition_that_is_fetched_many_times_at_once_is_answered_once(broker,
 
 def test_a_fetch_that_names_a_partition_many_times_and_waits_costs_appends_nothing(broker, made, java, topic, memory):
     with wire.Connection(broker.port, timeout=PATIENCE) as connection, Neighbour(broker):
-        wanted = fetch.request([(made, 1, 0)] * MANY, max_wait=3_000, min_bytes=2**31 - 1, max_bytes=2**31 - 1)
+        wanted = fetch.request([(made, 1, 0)] * MANY, max_wait=10_000, min_bytes=2**31 - 1, max_bytes=2**31 - 1)
         connection.send(wire.frame(wanted))
         java.produce(broker, topic, partition=1, count=200, size=100)
         _, _, found = fetch.read(connection.receive())

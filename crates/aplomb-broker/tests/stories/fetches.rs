@@ -44,6 +44,23 @@ fn a_fetch_that_waits_for_much_is_not_woken_by_each_append() {
 }
 
 #[test]
+fn a_fetch_that_waits_for_much_is_answered_with_the_little_that_came() {
+    let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
+    broker.has(CreateTopic::named("orders").partitions(3));
+    let one = broker.client().send(Fetch::from(("orders", 0), 0).waiting_for(50_000, 30 * SECOND));
+    let all = Fetch::from(("orders", 0), 0).and(("orders", 1), 0).and(("orders", 2), 0);
+    let three = broker.client().send(all.waiting_for(50_000, 30 * SECOND));
+    broker.advance(SECOND);
+    broker.client().ask(Produce::to(("orders", 0), "little"));
+    broker.advance(29 * SECOND - MS);
+    assert!(one.is_waiting() && three.is_waiting());
+    broker.advance(2 * MS);
+    let one = one.answer();
+    assert_eq!((one.values(), one.partitions[0].high_watermark), (vec!["little"], 1));
+    assert_eq!(three.answer().values(), ["little"]);
+}
+
+#[test]
 fn a_fetch_of_many_partitions_is_woken_when_there_is_enough_in_all_of_them() {
     let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
     broker.has(CreateTopic::named("orders").partitions(3));

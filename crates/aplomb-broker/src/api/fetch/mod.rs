@@ -71,6 +71,8 @@ struct FetchOp {
     let_go: usize,
     /// Parts with something to say that should not wait for records: an error, a divergence.
     news: usize,
+    /// It was not to be woken by each byte: there may be more than it was told of.
+    patient: bool,
     /// What was let go of is read again, to be returned whatever it comes to.
     collecting: bool,
 }
@@ -168,6 +170,7 @@ impl FetchOp {
             patience: Patience::default(),
             let_go: 0,
             news,
+            patient: false,
             collecting: false,
         })
     }
@@ -235,6 +238,7 @@ impl FetchOp {
                 // The end of a transaction shows more than its own bytes.
                 let undecided = self.committed_only && read.last_stable < read.high_watermark;
                 let more = if undecided { 1 } else { more };
+                self.patient |= more > 1;
                 let watch = Watch { seen: read.seen, start: read.log_start, more };
                 calls.push((slot as Slot, key, PartitionCall::watch(watch)));
                 part.state = PartState::Watched;
@@ -295,7 +299,14 @@ impl FetchOp {
     }
 
     fn end(&self) -> Next {
-        if self.let_go > 0 { Next::Collect } else { Next::Reply }
+        let has_more = || !self.collecting && (0..self.parts.len()).any(|slot| self.may_have_more(slot));
+        if self.let_go > 0 || has_more() { Next::Collect } else { Next::Reply }
+    }
+
+    /// Whether a part has records that are not in hand.
+    fn may_have_more(&self, slot: usize) -> bool {
+        let part = &self.parts[slot];
+        part.let_go || self.patient && part.state == PartState::Watched
     }
 
     /// Keeps no records while it waits.
@@ -413,8 +424,8 @@ impl Operation for FetchOp {
             }
             Next::Collect => {
                 self.collecting = true;
-                let let_go = |slot: &usize| self.parts[*slot].let_go;
-                let slots: Vec<usize> = (0..self.parts.len()).filter(let_go).collect();
+                let slots: Vec<usize> =
+                    (0..self.parts.len()).filter(|slot| self.may_have_more(*slot)).collect();
                 for slot in slots {
                     self.read(slot as Slot, calls);
                 }

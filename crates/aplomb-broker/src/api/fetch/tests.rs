@@ -85,6 +85,7 @@ fn wants_of(partitions: i32, min_bytes: u64) -> FetchOp {
         patience: Patience::default(),
         let_go: 0,
         news: 0,
+        patient: false,
         collecting: false,
     }
 }
