@@ -110,13 +110,12 @@ class Attack:
         self.ask_over_and_over([produce(batches.batch(count=count, last=0, attributes=GZIP, body=body))])
 
     def zeros(self):
-        megabyte = bytes(1 << 20)
-        size = 250
-        head = batches.varint(0)  # the attributes, timestamp and offset of a record whose value is as long as can be
-        value = size << 20
+        """A record whose value is 250 MiB of zeros; alone, and in many parts of a request."""
+        megabyte, size = bytes(1 << 20), 250
+        value, no_headers = size << 20, batches.varint(0)
         inner = bytes([0]) + batches.varint(0) + batches.varint(0) + batches.varint(-1) + batches.varint(value)
-        record = batches.varint(len(inner) + value + 1) + inner
-        body = zipped(itertools.chain([record], (megabyte for _ in range(size)), [head]))
+        record = batches.varint(len(inner) + value + len(no_headers)) + inner
+        body = zipped(itertools.chain([record], itertools.repeat(megabyte, size), [no_headers]))
         records = batches.batch(count=1, last=0, attributes=GZIP, body=body)
         self.ask_over_and_over([produce(records), produce(records, partitions=tuple(range(2)) * 8)])
 

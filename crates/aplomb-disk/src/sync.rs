@@ -34,6 +34,7 @@ pub(crate) fn sync_files(
         let mut rest = names.iter().copied().peekable();
         while rest.peek().is_some() {
             let (open, gone) = open_some(files, &mut rest)?;
+            // Deletions do not wait for this: their going is made durable for who asks for it.
             gone.iter().for_each(|name| files.unsettle(name.parent()));
             open.iter().for_each(|_| files.stats().on_sync());
             syncs

@@ -70,7 +70,6 @@ KNOWN = [
     Known("ElectLeaders", "32 KB", ".*", TOO_LONG),
     Known("AlterPartitionReassignments", "32 KB", ".*", TOO_LONG),
     Known("AlterPartitionReassignments", "TimeoutMs (1|5)$", ".*", BEFORE_TIME, at_times=True),
-    Known("ElectLeaders", "TimeoutMs (1|5)$", ".*", BEFORE_TIME, at_times=True),
     Known("AlterPartitionReassignments", "", r"Responses\[\]\.Partitions\[\]\.ErrorMessage", SENTENCE),
     Known("AlterReplicaLogDirs", "Partitions empty", "Results", "a topic of which no partition is named is named in the answer"),
     Known("UpdateFeatures", "timeoutMs", ".*", "a request without time is refused before it is looked at"),

@@ -96,12 +96,6 @@ impl<'a> Layers<'a> {
             .map_or(Source::Default, |(_, source)| source)
     }
 
-    /// The strongest layer that has a name; `None` if it is set nowhere.
-    #[must_use]
-    pub fn source(&self, name: &str) -> Option<Source> {
-        self.by_strength().into_iter().find(|(layer, _)| layer.contains_key(name)).map(|(_, source)| source)
-    }
-
     const fn by_strength(&self) -> [(&'a Properties, Source); 3] {
         [
             (self.for_this, Source::DynamicBroker),

@@ -1,8 +1,8 @@
 //! Lines that come in floods: a client that is refused and comes back at once writes thousands.
 //!
 //! What always holds: of one room and severity no more than [`MOST`] lines are written in a window,
-//! and of the rooms whose lines clients can cause at will, [`MOST_OF_CLIENTS`];
-//! how many were left out is said when the window ends.
+//! and of the room whose lines clients can cause at will, [`MOST_OF_CLIENTS`]; how many were left
+//! out is said when the window ends.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,13 +14,12 @@ use aplomb_model::Timestamp;
 pub(super) const WINDOW: Duration = Duration::from_secs(10);
 /// So many lines of a room and severity are written in a window.
 const MOST: u64 = 200;
-
-/// The same of rooms that serve connections.
+/// The same of the room that serves connections.
 const MOST_OF_CLIENTS: u64 = 20;
 
 /// How many lines of a room are written in a window.
 fn most(room: &str) -> u64 {
-    if room.starts_with("server/net") { MOST_OF_CLIENTS } else { MOST }
+    if room == "server/net" { MOST_OF_CLIENTS } else { MOST }
 }
 
 /// What was written of late.
