@@ -72,6 +72,10 @@ class Lanes:
     def result(self, name, kind):
         return self.results[name, kind].result()
 
+    def again(self, incident, kind):
+        """Runs it once more, at once and beside the others."""
+        return self._run(incident, kind)
+
     def close(self):
         self.pool.shutdown(wait=False, cancel_futures=True)
         for process in list(self.processes.values()):
