@@ -25,7 +25,6 @@ mod reply;
 mod shard;
 pub mod startup;
 mod storage;
-mod timers;
 mod view;
 
 pub use calls::{Answer, AppendCall, Asker, OpId, PartitionKey, Slot};

@@ -10,6 +10,7 @@ mod ids;
 mod offset;
 mod splitmix;
 mod time;
+mod timers;
 mod units;
 mod uuid;
 
@@ -19,5 +20,6 @@ pub use ids::{BrokerId, PartitionIndex, ProducerEpoch, ProducerId, TopicPartitio
 pub use offset::Offset;
 pub use splitmix::SplitMix64;
 pub use time::{Instant, Timestamp};
+pub use timers::Timers;
 pub use units::ByteCount;
 pub use uuid::{DirectoryId, TopicId, Uuid, UuidParseError};

@@ -15,7 +15,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("aplomb-protocol", &["aplomb-model"]),
     ("aplomb-disk-api", &["aplomb-model"]),
     ("aplomb-log", &["aplomb-disk-api", "aplomb-model"]),
-    ("aplomb-broker", &["aplomb-protocol", "aplomb-log", "aplomb-disk-api", "aplomb-model"]),
+    ("aplomb-coordinator", &["aplomb-protocol", "aplomb-model"]),
+    ("aplomb-broker", &["aplomb-coordinator", "aplomb-protocol", "aplomb-log", "aplomb-disk-api", "aplomb-model"]),
     ("aplomb-server", &["aplomb-broker", "aplomb-disk-api", "aplomb-model"]),
     ("aplomb-disk", &["aplomb-disk-api", "aplomb-model"]),
     ("aplomb-doctor", &["aplomb-disk-api", "aplomb-model"]),
@@ -83,7 +84,7 @@ pub(super) fn faults(metadata: &Value) -> Result<Vec<String>, String> {
 }
 
 fn carries_requests(name: &str) -> bool {
-    ["model", "protocol", "disk-api", "log", "broker", "server"]
+    ["model", "protocol", "disk-api", "log", "coordinator", "broker", "server"]
         .iter()
         .any(|room| name.strip_prefix("aplomb-") == Some(room))
 }

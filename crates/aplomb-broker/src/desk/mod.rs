@@ -12,7 +12,7 @@ pub(crate) use self::dispatch::Surroundings;
 
 use std::collections::{BTreeSet, HashMap};
 
-use aplomb_model::Instant;
+use aplomb_model::{Instant, Timers};
 
 use crate::calls::{Answer, Asker, OpId, PartitionKey, Slot};
 use crate::fetch_sessions::FetchSessions;
@@ -21,7 +21,6 @@ use crate::head::HeadMessage;
 use crate::operation::{Calls, Kind, Operation, PartitionCall, Progress, Replied, ReplyContext, WaitsAt};
 use crate::ports::{CloseReason, ConnectionId, Event, Now, Reply, Request, RequestId, Severity, ShardId};
 use crate::storage::Storage;
-use crate::timers::Timers;
 
 /// What the desk wants done.
 #[derive(Debug)]
@@ -189,7 +188,7 @@ impl Desk {
             *count -= 1;
         }
         self.by_connection.remove(&(parked.request.connection, number));
-        self.deadlines.cancel(number);
+        self.deadlines.cancel(&number);
         let op = OpId { shard: self.me, number };
         let effects = &mut self.effects;
         parked.operation.waits_at(&mut |slot, place| {
@@ -223,7 +222,7 @@ impl Desk {
         self.make(number, calls);
         match progress {
             Progress::Wait => {
-                assert!(self.deadlines.has(number), "an operation that waits has a deadline");
+                assert!(self.deadlines.has(&number), "an operation that waits has a deadline");
             }
             Progress::WaitUntil(later) => self.deadlines.set(number, later),
             Progress::Reply => {

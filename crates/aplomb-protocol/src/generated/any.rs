@@ -15,8 +15,24 @@ pub enum AnyRequest {
     ListOffsets(super::ListOffsetsRequest),
     /// `MetadataRequest`.
     Metadata(super::MetadataRequest),
+    /// `OffsetCommitRequest`.
+    OffsetCommit(super::OffsetCommitRequest),
+    /// `OffsetFetchRequest`.
+    OffsetFetch(super::OffsetFetchRequest),
     /// `FindCoordinatorRequest`.
     FindCoordinator(super::FindCoordinatorRequest),
+    /// `JoinGroupRequest`.
+    JoinGroup(super::JoinGroupRequest),
+    /// `HeartbeatRequest`.
+    Heartbeat(super::HeartbeatRequest),
+    /// `LeaveGroupRequest`.
+    LeaveGroup(super::LeaveGroupRequest),
+    /// `SyncGroupRequest`.
+    SyncGroup(super::SyncGroupRequest),
+    /// `DescribeGroupsRequest`.
+    DescribeGroups(super::DescribeGroupsRequest),
+    /// `ListGroupsRequest`.
+    ListGroups(super::ListGroupsRequest),
     /// `ApiVersionsRequest`.
     ApiVersions(super::ApiVersionsRequest),
     /// `CreateTopicsRequest`.
@@ -39,6 +55,8 @@ pub enum AnyRequest {
     DescribeLogDirs(super::DescribeLogDirsRequest),
     /// `CreatePartitionsRequest`.
     CreatePartitions(super::CreatePartitionsRequest),
+    /// `DeleteGroupsRequest`.
+    DeleteGroups(super::DeleteGroupsRequest),
     /// `ElectLeadersRequest`.
     ElectLeaders(super::ElectLeadersRequest),
     /// `IncrementalAlterConfigsRequest`.
@@ -47,6 +65,8 @@ pub enum AnyRequest {
     AlterPartitionReassignments(super::AlterPartitionReassignmentsRequest),
     /// `ListPartitionReassignmentsRequest`.
     ListPartitionReassignments(super::ListPartitionReassignmentsRequest),
+    /// `OffsetDeleteRequest`.
+    OffsetDelete(super::OffsetDeleteRequest),
     /// `DescribeQuorumRequest`.
     DescribeQuorum(super::DescribeQuorumRequest),
     /// `UpdateFeaturesRequest`.
@@ -55,6 +75,10 @@ pub enum AnyRequest {
     DescribeCluster(super::DescribeClusterRequest),
     /// `DescribeProducersRequest`.
     DescribeProducers(super::DescribeProducersRequest),
+    /// `ConsumerGroupHeartbeatRequest`.
+    ConsumerGroupHeartbeat(super::ConsumerGroupHeartbeatRequest),
+    /// `ConsumerGroupDescribeRequest`.
+    ConsumerGroupDescribe(super::ConsumerGroupDescribeRequest),
     /// `ListConfigResourcesRequest`.
     ListConfigResources(super::ListConfigResourcesRequest),
     /// `DescribeTopicPartitionsRequest`.
@@ -70,7 +94,15 @@ impl AnyRequest {
             Self::Fetch(_) => ApiKey::Fetch,
             Self::ListOffsets(_) => ApiKey::ListOffsets,
             Self::Metadata(_) => ApiKey::Metadata,
+            Self::OffsetCommit(_) => ApiKey::OffsetCommit,
+            Self::OffsetFetch(_) => ApiKey::OffsetFetch,
             Self::FindCoordinator(_) => ApiKey::FindCoordinator,
+            Self::JoinGroup(_) => ApiKey::JoinGroup,
+            Self::Heartbeat(_) => ApiKey::Heartbeat,
+            Self::LeaveGroup(_) => ApiKey::LeaveGroup,
+            Self::SyncGroup(_) => ApiKey::SyncGroup,
+            Self::DescribeGroups(_) => ApiKey::DescribeGroups,
+            Self::ListGroups(_) => ApiKey::ListGroups,
             Self::ApiVersions(_) => ApiKey::ApiVersions,
             Self::CreateTopics(_) => ApiKey::CreateTopics,
             Self::DeleteTopics(_) => ApiKey::DeleteTopics,
@@ -82,14 +114,18 @@ impl AnyRequest {
             Self::AlterReplicaLogDirs(_) => ApiKey::AlterReplicaLogDirs,
             Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
             Self::CreatePartitions(_) => ApiKey::CreatePartitions,
+            Self::DeleteGroups(_) => ApiKey::DeleteGroups,
             Self::ElectLeaders(_) => ApiKey::ElectLeaders,
             Self::IncrementalAlterConfigs(_) => ApiKey::IncrementalAlterConfigs,
             Self::AlterPartitionReassignments(_) => ApiKey::AlterPartitionReassignments,
             Self::ListPartitionReassignments(_) => ApiKey::ListPartitionReassignments,
+            Self::OffsetDelete(_) => ApiKey::OffsetDelete,
             Self::DescribeQuorum(_) => ApiKey::DescribeQuorum,
             Self::UpdateFeatures(_) => ApiKey::UpdateFeatures,
             Self::DescribeCluster(_) => ApiKey::DescribeCluster,
             Self::DescribeProducers(_) => ApiKey::DescribeProducers,
+            Self::ConsumerGroupHeartbeat(_) => ApiKey::ConsumerGroupHeartbeat,
+            Self::ConsumerGroupDescribe(_) => ApiKey::ConsumerGroupDescribe,
             Self::ListConfigResources(_) => ApiKey::ListConfigResources,
             Self::DescribeTopicPartitions(_) => ApiKey::DescribeTopicPartitions,
         }
@@ -105,7 +141,15 @@ impl AnyRequest {
             ApiKey::Fetch => Self::Fetch(super::FetchRequest::decode(r, v)?),
             ApiKey::ListOffsets => Self::ListOffsets(super::ListOffsetsRequest::decode(r, v)?),
             ApiKey::Metadata => Self::Metadata(super::MetadataRequest::decode(r, v)?),
+            ApiKey::OffsetCommit => Self::OffsetCommit(super::OffsetCommitRequest::decode(r, v)?),
+            ApiKey::OffsetFetch => Self::OffsetFetch(super::OffsetFetchRequest::decode(r, v)?),
             ApiKey::FindCoordinator => Self::FindCoordinator(super::FindCoordinatorRequest::decode(r, v)?),
+            ApiKey::JoinGroup => Self::JoinGroup(super::JoinGroupRequest::decode(r, v)?),
+            ApiKey::Heartbeat => Self::Heartbeat(super::HeartbeatRequest::decode(r, v)?),
+            ApiKey::LeaveGroup => Self::LeaveGroup(super::LeaveGroupRequest::decode(r, v)?),
+            ApiKey::SyncGroup => Self::SyncGroup(super::SyncGroupRequest::decode(r, v)?),
+            ApiKey::DescribeGroups => Self::DescribeGroups(super::DescribeGroupsRequest::decode(r, v)?),
+            ApiKey::ListGroups => Self::ListGroups(super::ListGroupsRequest::decode(r, v)?),
             ApiKey::ApiVersions => Self::ApiVersions(super::ApiVersionsRequest::decode(r, v)?),
             ApiKey::CreateTopics => Self::CreateTopics(super::CreateTopicsRequest::decode(r, v)?),
             ApiKey::DeleteTopics => Self::DeleteTopics(super::DeleteTopicsRequest::decode(r, v)?),
@@ -121,6 +165,7 @@ impl AnyRequest {
             }
             ApiKey::DescribeLogDirs => Self::DescribeLogDirs(super::DescribeLogDirsRequest::decode(r, v)?),
             ApiKey::CreatePartitions => Self::CreatePartitions(super::CreatePartitionsRequest::decode(r, v)?),
+            ApiKey::DeleteGroups => Self::DeleteGroups(super::DeleteGroupsRequest::decode(r, v)?),
             ApiKey::ElectLeaders => Self::ElectLeaders(super::ElectLeadersRequest::decode(r, v)?),
             ApiKey::IncrementalAlterConfigs => {
                 Self::IncrementalAlterConfigs(super::IncrementalAlterConfigsRequest::decode(r, v)?)
@@ -131,11 +176,18 @@ impl AnyRequest {
             ApiKey::ListPartitionReassignments => {
                 Self::ListPartitionReassignments(super::ListPartitionReassignmentsRequest::decode(r, v)?)
             }
+            ApiKey::OffsetDelete => Self::OffsetDelete(super::OffsetDeleteRequest::decode(r, v)?),
             ApiKey::DescribeQuorum => Self::DescribeQuorum(super::DescribeQuorumRequest::decode(r, v)?),
             ApiKey::UpdateFeatures => Self::UpdateFeatures(super::UpdateFeaturesRequest::decode(r, v)?),
             ApiKey::DescribeCluster => Self::DescribeCluster(super::DescribeClusterRequest::decode(r, v)?),
             ApiKey::DescribeProducers => {
                 Self::DescribeProducers(super::DescribeProducersRequest::decode(r, v)?)
+            }
+            ApiKey::ConsumerGroupHeartbeat => {
+                Self::ConsumerGroupHeartbeat(super::ConsumerGroupHeartbeatRequest::decode(r, v)?)
+            }
+            ApiKey::ConsumerGroupDescribe => {
+                Self::ConsumerGroupDescribe(super::ConsumerGroupDescribeRequest::decode(r, v)?)
             }
             ApiKey::ListConfigResources => {
                 Self::ListConfigResources(super::ListConfigResourcesRequest::decode(r, v)?)
@@ -157,7 +209,15 @@ impl AnyRequest {
             Self::Fetch(message) => message.encode(w, v),
             Self::ListOffsets(message) => message.encode(w, v),
             Self::Metadata(message) => message.encode(w, v),
+            Self::OffsetCommit(message) => message.encode(w, v),
+            Self::OffsetFetch(message) => message.encode(w, v),
             Self::FindCoordinator(message) => message.encode(w, v),
+            Self::JoinGroup(message) => message.encode(w, v),
+            Self::Heartbeat(message) => message.encode(w, v),
+            Self::LeaveGroup(message) => message.encode(w, v),
+            Self::SyncGroup(message) => message.encode(w, v),
+            Self::DescribeGroups(message) => message.encode(w, v),
+            Self::ListGroups(message) => message.encode(w, v),
             Self::ApiVersions(message) => message.encode(w, v),
             Self::CreateTopics(message) => message.encode(w, v),
             Self::DeleteTopics(message) => message.encode(w, v),
@@ -169,14 +229,18 @@ impl AnyRequest {
             Self::AlterReplicaLogDirs(message) => message.encode(w, v),
             Self::DescribeLogDirs(message) => message.encode(w, v),
             Self::CreatePartitions(message) => message.encode(w, v),
+            Self::DeleteGroups(message) => message.encode(w, v),
             Self::ElectLeaders(message) => message.encode(w, v),
             Self::IncrementalAlterConfigs(message) => message.encode(w, v),
             Self::AlterPartitionReassignments(message) => message.encode(w, v),
             Self::ListPartitionReassignments(message) => message.encode(w, v),
+            Self::OffsetDelete(message) => message.encode(w, v),
             Self::DescribeQuorum(message) => message.encode(w, v),
             Self::UpdateFeatures(message) => message.encode(w, v),
             Self::DescribeCluster(message) => message.encode(w, v),
             Self::DescribeProducers(message) => message.encode(w, v),
+            Self::ConsumerGroupHeartbeat(message) => message.encode(w, v),
+            Self::ConsumerGroupDescribe(message) => message.encode(w, v),
             Self::ListConfigResources(message) => message.encode(w, v),
             Self::DescribeTopicPartitions(message) => message.encode(w, v),
         }
@@ -194,8 +258,24 @@ pub enum AnyResponse {
     ListOffsets(super::ListOffsetsResponse),
     /// `MetadataResponse`.
     Metadata(super::MetadataResponse),
+    /// `OffsetCommitResponse`.
+    OffsetCommit(super::OffsetCommitResponse),
+    /// `OffsetFetchResponse`.
+    OffsetFetch(super::OffsetFetchResponse),
     /// `FindCoordinatorResponse`.
     FindCoordinator(super::FindCoordinatorResponse),
+    /// `JoinGroupResponse`.
+    JoinGroup(super::JoinGroupResponse),
+    /// `HeartbeatResponse`.
+    Heartbeat(super::HeartbeatResponse),
+    /// `LeaveGroupResponse`.
+    LeaveGroup(super::LeaveGroupResponse),
+    /// `SyncGroupResponse`.
+    SyncGroup(super::SyncGroupResponse),
+    /// `DescribeGroupsResponse`.
+    DescribeGroups(super::DescribeGroupsResponse),
+    /// `ListGroupsResponse`.
+    ListGroups(super::ListGroupsResponse),
     /// `ApiVersionsResponse`.
     ApiVersions(super::ApiVersionsResponse),
     /// `CreateTopicsResponse`.
@@ -218,6 +298,8 @@ pub enum AnyResponse {
     DescribeLogDirs(super::DescribeLogDirsResponse),
     /// `CreatePartitionsResponse`.
     CreatePartitions(super::CreatePartitionsResponse),
+    /// `DeleteGroupsResponse`.
+    DeleteGroups(super::DeleteGroupsResponse),
     /// `ElectLeadersResponse`.
     ElectLeaders(super::ElectLeadersResponse),
     /// `IncrementalAlterConfigsResponse`.
@@ -226,6 +308,8 @@ pub enum AnyResponse {
     AlterPartitionReassignments(super::AlterPartitionReassignmentsResponse),
     /// `ListPartitionReassignmentsResponse`.
     ListPartitionReassignments(super::ListPartitionReassignmentsResponse),
+    /// `OffsetDeleteResponse`.
+    OffsetDelete(super::OffsetDeleteResponse),
     /// `DescribeQuorumResponse`.
     DescribeQuorum(super::DescribeQuorumResponse),
     /// `UpdateFeaturesResponse`.
@@ -234,6 +318,10 @@ pub enum AnyResponse {
     DescribeCluster(super::DescribeClusterResponse),
     /// `DescribeProducersResponse`.
     DescribeProducers(super::DescribeProducersResponse),
+    /// `ConsumerGroupHeartbeatResponse`.
+    ConsumerGroupHeartbeat(super::ConsumerGroupHeartbeatResponse),
+    /// `ConsumerGroupDescribeResponse`.
+    ConsumerGroupDescribe(super::ConsumerGroupDescribeResponse),
     /// `ListConfigResourcesResponse`.
     ListConfigResources(super::ListConfigResourcesResponse),
     /// `DescribeTopicPartitionsResponse`.
@@ -249,7 +337,15 @@ impl AnyResponse {
             Self::Fetch(_) => ApiKey::Fetch,
             Self::ListOffsets(_) => ApiKey::ListOffsets,
             Self::Metadata(_) => ApiKey::Metadata,
+            Self::OffsetCommit(_) => ApiKey::OffsetCommit,
+            Self::OffsetFetch(_) => ApiKey::OffsetFetch,
             Self::FindCoordinator(_) => ApiKey::FindCoordinator,
+            Self::JoinGroup(_) => ApiKey::JoinGroup,
+            Self::Heartbeat(_) => ApiKey::Heartbeat,
+            Self::LeaveGroup(_) => ApiKey::LeaveGroup,
+            Self::SyncGroup(_) => ApiKey::SyncGroup,
+            Self::DescribeGroups(_) => ApiKey::DescribeGroups,
+            Self::ListGroups(_) => ApiKey::ListGroups,
             Self::ApiVersions(_) => ApiKey::ApiVersions,
             Self::CreateTopics(_) => ApiKey::CreateTopics,
             Self::DeleteTopics(_) => ApiKey::DeleteTopics,
@@ -261,14 +357,18 @@ impl AnyResponse {
             Self::AlterReplicaLogDirs(_) => ApiKey::AlterReplicaLogDirs,
             Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
             Self::CreatePartitions(_) => ApiKey::CreatePartitions,
+            Self::DeleteGroups(_) => ApiKey::DeleteGroups,
             Self::ElectLeaders(_) => ApiKey::ElectLeaders,
             Self::IncrementalAlterConfigs(_) => ApiKey::IncrementalAlterConfigs,
             Self::AlterPartitionReassignments(_) => ApiKey::AlterPartitionReassignments,
             Self::ListPartitionReassignments(_) => ApiKey::ListPartitionReassignments,
+            Self::OffsetDelete(_) => ApiKey::OffsetDelete,
             Self::DescribeQuorum(_) => ApiKey::DescribeQuorum,
             Self::UpdateFeatures(_) => ApiKey::UpdateFeatures,
             Self::DescribeCluster(_) => ApiKey::DescribeCluster,
             Self::DescribeProducers(_) => ApiKey::DescribeProducers,
+            Self::ConsumerGroupHeartbeat(_) => ApiKey::ConsumerGroupHeartbeat,
+            Self::ConsumerGroupDescribe(_) => ApiKey::ConsumerGroupDescribe,
             Self::ListConfigResources(_) => ApiKey::ListConfigResources,
             Self::DescribeTopicPartitions(_) => ApiKey::DescribeTopicPartitions,
         }
@@ -284,7 +384,15 @@ impl AnyResponse {
             ApiKey::Fetch => Self::Fetch(super::FetchResponse::decode(r, v)?),
             ApiKey::ListOffsets => Self::ListOffsets(super::ListOffsetsResponse::decode(r, v)?),
             ApiKey::Metadata => Self::Metadata(super::MetadataResponse::decode(r, v)?),
+            ApiKey::OffsetCommit => Self::OffsetCommit(super::OffsetCommitResponse::decode(r, v)?),
+            ApiKey::OffsetFetch => Self::OffsetFetch(super::OffsetFetchResponse::decode(r, v)?),
             ApiKey::FindCoordinator => Self::FindCoordinator(super::FindCoordinatorResponse::decode(r, v)?),
+            ApiKey::JoinGroup => Self::JoinGroup(super::JoinGroupResponse::decode(r, v)?),
+            ApiKey::Heartbeat => Self::Heartbeat(super::HeartbeatResponse::decode(r, v)?),
+            ApiKey::LeaveGroup => Self::LeaveGroup(super::LeaveGroupResponse::decode(r, v)?),
+            ApiKey::SyncGroup => Self::SyncGroup(super::SyncGroupResponse::decode(r, v)?),
+            ApiKey::DescribeGroups => Self::DescribeGroups(super::DescribeGroupsResponse::decode(r, v)?),
+            ApiKey::ListGroups => Self::ListGroups(super::ListGroupsResponse::decode(r, v)?),
             ApiKey::ApiVersions => Self::ApiVersions(super::ApiVersionsResponse::decode(r, v)?),
             ApiKey::CreateTopics => Self::CreateTopics(super::CreateTopicsResponse::decode(r, v)?),
             ApiKey::DeleteTopics => Self::DeleteTopics(super::DeleteTopicsResponse::decode(r, v)?),
@@ -302,6 +410,7 @@ impl AnyResponse {
             ApiKey::CreatePartitions => {
                 Self::CreatePartitions(super::CreatePartitionsResponse::decode(r, v)?)
             }
+            ApiKey::DeleteGroups => Self::DeleteGroups(super::DeleteGroupsResponse::decode(r, v)?),
             ApiKey::ElectLeaders => Self::ElectLeaders(super::ElectLeadersResponse::decode(r, v)?),
             ApiKey::IncrementalAlterConfigs => {
                 Self::IncrementalAlterConfigs(super::IncrementalAlterConfigsResponse::decode(r, v)?)
@@ -312,11 +421,18 @@ impl AnyResponse {
             ApiKey::ListPartitionReassignments => {
                 Self::ListPartitionReassignments(super::ListPartitionReassignmentsResponse::decode(r, v)?)
             }
+            ApiKey::OffsetDelete => Self::OffsetDelete(super::OffsetDeleteResponse::decode(r, v)?),
             ApiKey::DescribeQuorum => Self::DescribeQuorum(super::DescribeQuorumResponse::decode(r, v)?),
             ApiKey::UpdateFeatures => Self::UpdateFeatures(super::UpdateFeaturesResponse::decode(r, v)?),
             ApiKey::DescribeCluster => Self::DescribeCluster(super::DescribeClusterResponse::decode(r, v)?),
             ApiKey::DescribeProducers => {
                 Self::DescribeProducers(super::DescribeProducersResponse::decode(r, v)?)
+            }
+            ApiKey::ConsumerGroupHeartbeat => {
+                Self::ConsumerGroupHeartbeat(super::ConsumerGroupHeartbeatResponse::decode(r, v)?)
+            }
+            ApiKey::ConsumerGroupDescribe => {
+                Self::ConsumerGroupDescribe(super::ConsumerGroupDescribeResponse::decode(r, v)?)
             }
             ApiKey::ListConfigResources => {
                 Self::ListConfigResources(super::ListConfigResourcesResponse::decode(r, v)?)
@@ -338,7 +454,15 @@ impl AnyResponse {
             Self::Fetch(message) => message.encode(w, v),
             Self::ListOffsets(message) => message.encode(w, v),
             Self::Metadata(message) => message.encode(w, v),
+            Self::OffsetCommit(message) => message.encode(w, v),
+            Self::OffsetFetch(message) => message.encode(w, v),
             Self::FindCoordinator(message) => message.encode(w, v),
+            Self::JoinGroup(message) => message.encode(w, v),
+            Self::Heartbeat(message) => message.encode(w, v),
+            Self::LeaveGroup(message) => message.encode(w, v),
+            Self::SyncGroup(message) => message.encode(w, v),
+            Self::DescribeGroups(message) => message.encode(w, v),
+            Self::ListGroups(message) => message.encode(w, v),
             Self::ApiVersions(message) => message.encode(w, v),
             Self::CreateTopics(message) => message.encode(w, v),
             Self::DeleteTopics(message) => message.encode(w, v),
@@ -350,14 +474,18 @@ impl AnyResponse {
             Self::AlterReplicaLogDirs(message) => message.encode(w, v),
             Self::DescribeLogDirs(message) => message.encode(w, v),
             Self::CreatePartitions(message) => message.encode(w, v),
+            Self::DeleteGroups(message) => message.encode(w, v),
             Self::ElectLeaders(message) => message.encode(w, v),
             Self::IncrementalAlterConfigs(message) => message.encode(w, v),
             Self::AlterPartitionReassignments(message) => message.encode(w, v),
             Self::ListPartitionReassignments(message) => message.encode(w, v),
+            Self::OffsetDelete(message) => message.encode(w, v),
             Self::DescribeQuorum(message) => message.encode(w, v),
             Self::UpdateFeatures(message) => message.encode(w, v),
             Self::DescribeCluster(message) => message.encode(w, v),
             Self::DescribeProducers(message) => message.encode(w, v),
+            Self::ConsumerGroupHeartbeat(message) => message.encode(w, v),
+            Self::ConsumerGroupDescribe(message) => message.encode(w, v),
             Self::ListConfigResources(message) => message.encode(w, v),
             Self::DescribeTopicPartitions(message) => message.encode(w, v),
         }

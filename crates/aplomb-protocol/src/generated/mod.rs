@@ -17,11 +17,33 @@ pub mod broker_registration_change_record;
 pub mod clear_elr_record;
 pub mod client_quota_record;
 pub mod config_record;
+pub mod consumer_group_current_member_assignment_key;
+pub mod consumer_group_current_member_assignment_value;
+pub mod consumer_group_describe_request;
+pub mod consumer_group_describe_response;
+pub mod consumer_group_heartbeat_request;
+pub mod consumer_group_heartbeat_response;
+pub mod consumer_group_member_metadata_key;
+pub mod consumer_group_member_metadata_value;
+pub mod consumer_group_metadata_key;
+pub mod consumer_group_metadata_value;
+pub mod consumer_group_partition_metadata_key;
+pub mod consumer_group_partition_metadata_value;
+pub mod consumer_group_regular_expression_key;
+pub mod consumer_group_regular_expression_value;
+pub mod consumer_group_target_assignment_member_key;
+pub mod consumer_group_target_assignment_member_value;
+pub mod consumer_group_target_assignment_metadata_key;
+pub mod consumer_group_target_assignment_metadata_value;
+pub mod consumer_protocol_assignment;
+pub mod consumer_protocol_subscription;
 pub mod create_partitions_request;
 pub mod create_partitions_response;
 pub mod create_topics_request;
 pub mod create_topics_response;
 pub mod delegation_token_record;
+pub mod delete_groups_request;
+pub mod delete_groups_response;
 pub mod delete_records_request;
 pub mod delete_records_response;
 pub mod delete_topics_request;
@@ -30,6 +52,8 @@ pub mod describe_cluster_request;
 pub mod describe_cluster_response;
 pub mod describe_configs_request;
 pub mod describe_configs_response;
+pub mod describe_groups_request;
+pub mod describe_groups_response;
 pub mod describe_log_dirs_request;
 pub mod describe_log_dirs_response;
 pub mod describe_producers_request;
@@ -48,14 +72,24 @@ pub mod fetch_request;
 pub mod fetch_response;
 pub mod find_coordinator_request;
 pub mod find_coordinator_response;
+pub mod group_metadata_key;
+pub mod group_metadata_value;
+pub mod heartbeat_request;
+pub mod heartbeat_response;
 pub mod incremental_alter_configs_request;
 pub mod incremental_alter_configs_response;
 pub mod init_producer_id_request;
 pub mod init_producer_id_response;
+pub mod join_group_request;
+pub mod join_group_response;
 pub mod k_raft_version_record;
 pub mod leader_change_message;
+pub mod leave_group_request;
+pub mod leave_group_response;
 pub mod list_config_resources_request;
 pub mod list_config_resources_response;
+pub mod list_groups_request;
+pub mod list_groups_response;
 pub mod list_offsets_request;
 pub mod list_offsets_response;
 pub mod list_partition_reassignments_request;
@@ -64,6 +98,14 @@ pub(crate) mod metadata_record;
 pub mod metadata_request;
 pub mod metadata_response;
 pub mod no_op_record;
+pub mod offset_commit_key;
+pub mod offset_commit_request;
+pub mod offset_commit_response;
+pub mod offset_commit_value;
+pub mod offset_delete_request;
+pub mod offset_delete_response;
+pub mod offset_fetch_request;
+pub mod offset_fetch_response;
 pub mod offset_for_leader_epoch_request;
 pub mod offset_for_leader_epoch_response;
 pub mod partition_change_record;
@@ -83,6 +125,8 @@ pub mod request_header;
 pub mod response_header;
 pub mod snapshot_footer_record;
 pub mod snapshot_header_record;
+pub mod sync_group_request;
+pub mod sync_group_response;
 pub mod topic_record;
 pub mod unfence_broker_record;
 pub mod unregister_broker_record;
@@ -109,11 +153,33 @@ pub use broker_registration_change_record::BrokerRegistrationChangeRecord;
 pub use clear_elr_record::ClearElrRecord;
 pub use client_quota_record::ClientQuotaRecord;
 pub use config_record::ConfigRecord;
+pub use consumer_group_current_member_assignment_key::ConsumerGroupCurrentMemberAssignmentKey;
+pub use consumer_group_current_member_assignment_value::ConsumerGroupCurrentMemberAssignmentValue;
+pub use consumer_group_describe_request::ConsumerGroupDescribeRequest;
+pub use consumer_group_describe_response::ConsumerGroupDescribeResponse;
+pub use consumer_group_heartbeat_request::ConsumerGroupHeartbeatRequest;
+pub use consumer_group_heartbeat_response::ConsumerGroupHeartbeatResponse;
+pub use consumer_group_member_metadata_key::ConsumerGroupMemberMetadataKey;
+pub use consumer_group_member_metadata_value::ConsumerGroupMemberMetadataValue;
+pub use consumer_group_metadata_key::ConsumerGroupMetadataKey;
+pub use consumer_group_metadata_value::ConsumerGroupMetadataValue;
+pub use consumer_group_partition_metadata_key::ConsumerGroupPartitionMetadataKey;
+pub use consumer_group_partition_metadata_value::ConsumerGroupPartitionMetadataValue;
+pub use consumer_group_regular_expression_key::ConsumerGroupRegularExpressionKey;
+pub use consumer_group_regular_expression_value::ConsumerGroupRegularExpressionValue;
+pub use consumer_group_target_assignment_member_key::ConsumerGroupTargetAssignmentMemberKey;
+pub use consumer_group_target_assignment_member_value::ConsumerGroupTargetAssignmentMemberValue;
+pub use consumer_group_target_assignment_metadata_key::ConsumerGroupTargetAssignmentMetadataKey;
+pub use consumer_group_target_assignment_metadata_value::ConsumerGroupTargetAssignmentMetadataValue;
+pub use consumer_protocol_assignment::ConsumerProtocolAssignment;
+pub use consumer_protocol_subscription::ConsumerProtocolSubscription;
 pub use create_partitions_request::CreatePartitionsRequest;
 pub use create_partitions_response::CreatePartitionsResponse;
 pub use create_topics_request::CreateTopicsRequest;
 pub use create_topics_response::CreateTopicsResponse;
 pub use delegation_token_record::DelegationTokenRecord;
+pub use delete_groups_request::DeleteGroupsRequest;
+pub use delete_groups_response::DeleteGroupsResponse;
 pub use delete_records_request::DeleteRecordsRequest;
 pub use delete_records_response::DeleteRecordsResponse;
 pub use delete_topics_request::DeleteTopicsRequest;
@@ -122,6 +188,8 @@ pub use describe_cluster_request::DescribeClusterRequest;
 pub use describe_cluster_response::DescribeClusterResponse;
 pub use describe_configs_request::DescribeConfigsRequest;
 pub use describe_configs_response::DescribeConfigsResponse;
+pub use describe_groups_request::DescribeGroupsRequest;
+pub use describe_groups_response::DescribeGroupsResponse;
 pub use describe_log_dirs_request::DescribeLogDirsRequest;
 pub use describe_log_dirs_response::DescribeLogDirsResponse;
 pub use describe_producers_request::DescribeProducersRequest;
@@ -140,14 +208,24 @@ pub use fetch_request::FetchRequest;
 pub use fetch_response::FetchResponse;
 pub use find_coordinator_request::FindCoordinatorRequest;
 pub use find_coordinator_response::FindCoordinatorResponse;
+pub use group_metadata_key::GroupMetadataKey;
+pub use group_metadata_value::GroupMetadataValue;
+pub use heartbeat_request::HeartbeatRequest;
+pub use heartbeat_response::HeartbeatResponse;
 pub use incremental_alter_configs_request::IncrementalAlterConfigsRequest;
 pub use incremental_alter_configs_response::IncrementalAlterConfigsResponse;
 pub use init_producer_id_request::InitProducerIdRequest;
 pub use init_producer_id_response::InitProducerIdResponse;
+pub use join_group_request::JoinGroupRequest;
+pub use join_group_response::JoinGroupResponse;
 pub use k_raft_version_record::KRaftVersionRecord;
 pub use leader_change_message::LeaderChangeMessage;
+pub use leave_group_request::LeaveGroupRequest;
+pub use leave_group_response::LeaveGroupResponse;
 pub use list_config_resources_request::ListConfigResourcesRequest;
 pub use list_config_resources_response::ListConfigResourcesResponse;
+pub use list_groups_request::ListGroupsRequest;
+pub use list_groups_response::ListGroupsResponse;
 pub use list_offsets_request::ListOffsetsRequest;
 pub use list_offsets_response::ListOffsetsResponse;
 pub use list_partition_reassignments_request::ListPartitionReassignmentsRequest;
@@ -155,6 +233,14 @@ pub use list_partition_reassignments_response::ListPartitionReassignmentsRespons
 pub use metadata_request::MetadataRequest;
 pub use metadata_response::MetadataResponse;
 pub use no_op_record::NoOpRecord;
+pub use offset_commit_key::OffsetCommitKey;
+pub use offset_commit_request::OffsetCommitRequest;
+pub use offset_commit_response::OffsetCommitResponse;
+pub use offset_commit_value::OffsetCommitValue;
+pub use offset_delete_request::OffsetDeleteRequest;
+pub use offset_delete_response::OffsetDeleteResponse;
+pub use offset_fetch_request::OffsetFetchRequest;
+pub use offset_fetch_response::OffsetFetchResponse;
 pub use offset_for_leader_epoch_request::OffsetForLeaderEpochRequest;
 pub use offset_for_leader_epoch_response::OffsetForLeaderEpochResponse;
 pub use partition_change_record::PartitionChangeRecord;
@@ -174,6 +260,8 @@ pub use request_header::RequestHeader;
 pub use response_header::ResponseHeader;
 pub use snapshot_footer_record::SnapshotFooterRecord;
 pub use snapshot_header_record::SnapshotHeaderRecord;
+pub use sync_group_request::SyncGroupRequest;
+pub use sync_group_response::SyncGroupResponse;
 pub use topic_record::TopicRecord;
 pub use unfence_broker_record::UnfenceBrokerRecord;
 pub use unregister_broker_record::UnregisterBrokerRecord;
@@ -204,11 +292,33 @@ pub const ALL: &[Codec] = &[
     Codec::of::<ClearElrRecord>(),
     Codec::of::<ClientQuotaRecord>(),
     Codec::of::<ConfigRecord>(),
+    Codec::of::<ConsumerGroupCurrentMemberAssignmentKey>(),
+    Codec::of::<ConsumerGroupCurrentMemberAssignmentValue>(),
+    Codec::of::<ConsumerGroupDescribeRequest>(),
+    Codec::of::<ConsumerGroupDescribeResponse>(),
+    Codec::of::<ConsumerGroupHeartbeatRequest>(),
+    Codec::of::<ConsumerGroupHeartbeatResponse>(),
+    Codec::of::<ConsumerGroupMemberMetadataKey>(),
+    Codec::of::<ConsumerGroupMemberMetadataValue>(),
+    Codec::of::<ConsumerGroupMetadataKey>(),
+    Codec::of::<ConsumerGroupMetadataValue>(),
+    Codec::of::<ConsumerGroupPartitionMetadataKey>(),
+    Codec::of::<ConsumerGroupPartitionMetadataValue>(),
+    Codec::of::<ConsumerGroupRegularExpressionKey>(),
+    Codec::of::<ConsumerGroupRegularExpressionValue>(),
+    Codec::of::<ConsumerGroupTargetAssignmentMemberKey>(),
+    Codec::of::<ConsumerGroupTargetAssignmentMemberValue>(),
+    Codec::of::<ConsumerGroupTargetAssignmentMetadataKey>(),
+    Codec::of::<ConsumerGroupTargetAssignmentMetadataValue>(),
+    Codec::of::<ConsumerProtocolAssignment>(),
+    Codec::of::<ConsumerProtocolSubscription>(),
     Codec::of::<CreatePartitionsRequest>(),
     Codec::of::<CreatePartitionsResponse>(),
     Codec::of::<CreateTopicsRequest>(),
     Codec::of::<CreateTopicsResponse>(),
     Codec::of::<DelegationTokenRecord>(),
+    Codec::of::<DeleteGroupsRequest>(),
+    Codec::of::<DeleteGroupsResponse>(),
     Codec::of::<DeleteRecordsRequest>(),
     Codec::of::<DeleteRecordsResponse>(),
     Codec::of::<DeleteTopicsRequest>(),
@@ -217,6 +327,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<DescribeClusterResponse>(),
     Codec::of::<DescribeConfigsRequest>(),
     Codec::of::<DescribeConfigsResponse>(),
+    Codec::of::<DescribeGroupsRequest>(),
+    Codec::of::<DescribeGroupsResponse>(),
     Codec::of::<DescribeLogDirsRequest>(),
     Codec::of::<DescribeLogDirsResponse>(),
     Codec::of::<DescribeProducersRequest>(),
@@ -235,14 +347,24 @@ pub const ALL: &[Codec] = &[
     Codec::of::<FetchResponse>(),
     Codec::of::<FindCoordinatorRequest>(),
     Codec::of::<FindCoordinatorResponse>(),
+    Codec::of::<GroupMetadataKey>(),
+    Codec::of::<GroupMetadataValue>(),
+    Codec::of::<HeartbeatRequest>(),
+    Codec::of::<HeartbeatResponse>(),
     Codec::of::<IncrementalAlterConfigsRequest>(),
     Codec::of::<IncrementalAlterConfigsResponse>(),
     Codec::of::<InitProducerIdRequest>(),
     Codec::of::<InitProducerIdResponse>(),
+    Codec::of::<JoinGroupRequest>(),
+    Codec::of::<JoinGroupResponse>(),
     Codec::of::<KRaftVersionRecord>(),
     Codec::of::<LeaderChangeMessage>(),
+    Codec::of::<LeaveGroupRequest>(),
+    Codec::of::<LeaveGroupResponse>(),
     Codec::of::<ListConfigResourcesRequest>(),
     Codec::of::<ListConfigResourcesResponse>(),
+    Codec::of::<ListGroupsRequest>(),
+    Codec::of::<ListGroupsResponse>(),
     Codec::of::<ListOffsetsRequest>(),
     Codec::of::<ListOffsetsResponse>(),
     Codec::of::<ListPartitionReassignmentsRequest>(),
@@ -250,6 +372,14 @@ pub const ALL: &[Codec] = &[
     Codec::of::<MetadataRequest>(),
     Codec::of::<MetadataResponse>(),
     Codec::of::<NoOpRecord>(),
+    Codec::of::<OffsetCommitKey>(),
+    Codec::of::<OffsetCommitRequest>(),
+    Codec::of::<OffsetCommitResponse>(),
+    Codec::of::<OffsetCommitValue>(),
+    Codec::of::<OffsetDeleteRequest>(),
+    Codec::of::<OffsetDeleteResponse>(),
+    Codec::of::<OffsetFetchRequest>(),
+    Codec::of::<OffsetFetchResponse>(),
     Codec::of::<OffsetForLeaderEpochRequest>(),
     Codec::of::<OffsetForLeaderEpochResponse>(),
     Codec::of::<PartitionChangeRecord>(),
@@ -269,6 +399,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<ResponseHeader>(),
     Codec::of::<SnapshotFooterRecord>(),
     Codec::of::<SnapshotHeaderRecord>(),
+    Codec::of::<SyncGroupRequest>(),
+    Codec::of::<SyncGroupResponse>(),
     Codec::of::<TopicRecord>(),
     Codec::of::<UnfenceBrokerRecord>(),
     Codec::of::<UnregisterBrokerRecord>(),

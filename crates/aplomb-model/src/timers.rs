@@ -7,13 +7,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
-use aplomb_model::Instant;
+use crate::Instant;
 
 /// The deadlines of what is named by `K`: at most one each.
 ///
 /// What always holds: both tables have the same keys, with the same times.
 #[derive(Debug)]
-pub(crate) struct Timers<K> {
+pub struct Timers<K> {
     by_time: BTreeSet<(Instant, K)>,
     by_key: HashMap<K, Instant>,
 }
@@ -24,42 +24,50 @@ impl<K> Default for Timers<K> {
     }
 }
 
-impl<K: Copy + Ord + Hash> Timers<K> {
+impl<K: Clone + Ord + Hash> Timers<K> {
     /// Sets the deadline of `key`, in place of the one that it may have.
-    pub(crate) fn set(&mut self, key: K, at: Instant) {
-        if let Some(before) = self.by_key.insert(key, at) {
+    pub fn set(&mut self, key: K, at: Instant) {
+        if let Some(before) = self.by_key.insert(key.clone(), at) {
             if before == at {
                 return;
             }
-            assert!(self.by_time.remove(&(before, key)), "both tables have the same keys");
+            assert!(self.by_time.remove(&(before, key.clone())), "both tables have the same keys");
         }
         self.by_time.insert((at, key));
     }
 
     /// Takes the deadline of `key` out, if it has one.
-    pub(crate) fn cancel(&mut self, key: K) {
-        if let Some(at) = self.by_key.remove(&key) {
+    pub fn cancel(&mut self, key: &K) {
+        if let Some((key, at)) = self.by_key.remove_entry(key) {
             assert!(self.by_time.remove(&(at, key)), "both tables have the same keys");
         }
     }
 
     /// Whether `key` has a deadline.
-    pub(crate) fn has(&self, key: K) -> bool {
-        self.by_key.contains_key(&key)
+    #[must_use]
+    pub fn has(&self, key: &K) -> bool {
+        self.by_key.contains_key(key)
+    }
+
+    /// Takes all deadlines out.
+    pub fn clear(&mut self) {
+        self.by_time.clear();
+        self.by_key.clear();
     }
 
     /// The earliest deadline.
-    pub(crate) fn wake_at(&self) -> Option<Instant> {
+    #[must_use]
+    pub fn wake_at(&self) -> Option<Instant> {
         self.by_time.first().map(|(at, _)| *at)
     }
 
     /// Takes out the earliest deadline, if it has come by `now`.
-    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<K> {
-        let (at, key) = *self.by_time.first()?;
-        if at > now {
+    pub fn pop_due(&mut self, now: Instant) -> Option<K> {
+        if self.by_time.first()?.0 > now {
             return None;
         }
-        self.cancel(key);
+        let (at, key) = self.by_time.pop_first().expect("there is a first one");
+        assert_eq!(self.by_key.remove(&key), Some(at), "both tables have the same keys");
         Some(key)
     }
 }
@@ -96,8 +104,8 @@ mod tests {
         }
         assert_eq!((timers.by_time.len(), timers.by_key.len()), (10, 10));
         for key in 0..10 {
-            timers.cancel(key);
-            timers.cancel(key);
+            timers.cancel(&key);
+            timers.cancel(&key);
         }
         assert_eq!((timers.by_time.len(), timers.by_key.len()), (0, 0));
         assert_eq!(timers.wake_at(), None);

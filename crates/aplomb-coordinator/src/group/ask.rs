@@ -1,0 +1,85 @@
+//! What is asked of a group coordinator, and what it answers: messages of the protocol, or the part
+//! of one that is about a single group.
+
+use std::sync::Arc;
+
+use aplomb_model::TopicId;
+use aplomb_protocol::messages as m;
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The version of the request, and of the response.
+    pub version: i16,
+    /// `client.id`; empty if it has none.
+    pub client_id: Arc<str>,
+    /// Its address as Apache Kafka shows it: `/192.0.2.1`.
+    pub host: Arc<str>,
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub enum GroupAsk {
+    /// `JoinGroup`.
+    Join(Caller, m::JoinGroupRequest),
+    /// `SyncGroup`.
+    Sync(Caller, m::SyncGroupRequest),
+    /// `Heartbeat`.
+    Heartbeat(m::HeartbeatRequest),
+    /// `LeaveGroup`.
+    Leave(Caller, m::LeaveGroupRequest),
+    /// `DescribeGroups`, of one group, in this version.
+    Describe(i16, String),
+    /// `ConsumerGroupHeartbeat`.
+    ConsumerHeartbeat(Caller, m::ConsumerGroupHeartbeatRequest),
+    /// `ConsumerGroupDescribe`, of one group.
+    ConsumerDescribe(String),
+    /// `ListGroups`.
+    List(m::ListGroupsRequest),
+    /// `DeleteGroups`, of one group.
+    Delete(String),
+    /// `OffsetCommit`, without what the caller may not write or what is not there.
+    Commit(Caller, m::OffsetCommitRequest),
+    /// `OffsetFetch`, of one group; whether only offsets that no open transaction may change.
+    Fetch {
+        /// The group and its partitions; topics `None`: all.
+        group: m::offset_fetch_request::OffsetFetchRequestGroup,
+        /// `RequireStable`.
+        require_stable: bool,
+    },
+    /// `OffsetDelete`.
+    DeleteOffsets(m::OffsetDeleteRequest),
+    /// Topics are gone: so are their offsets. Nobody is answered.
+    TopicsDeleted(Vec<(Arc<str>, TopicId)>),
+}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GroupReply {
+    /// To [`GroupAsk::Join`].
+    Join(m::JoinGroupResponse),
+    /// To [`GroupAsk::Sync`].
+    Sync(m::SyncGroupResponse),
+    /// To [`GroupAsk::Heartbeat`].
+    Heartbeat(m::HeartbeatResponse),
+    /// To [`GroupAsk::Leave`].
+    Leave(m::LeaveGroupResponse),
+    /// To [`GroupAsk::Describe`].
+    Describe(m::describe_groups_response::DescribedGroup),
+    /// To [`GroupAsk::ConsumerHeartbeat`].
+    ConsumerHeartbeat(m::ConsumerGroupHeartbeatResponse),
+    /// To [`GroupAsk::ConsumerDescribe`].
+    ConsumerDescribe(m::consumer_group_describe_response::DescribedGroup),
+    /// To [`GroupAsk::List`].
+    List(Vec<m::list_groups_response::ListedGroup>),
+    /// To [`GroupAsk::Delete`].
+    Delete(m::delete_groups_response::DeletableGroupResult),
+    /// To [`GroupAsk::Commit`].
+    Commit(m::OffsetCommitResponse),
+    /// To [`GroupAsk::Fetch`].
+    Fetch(m::offset_fetch_response::OffsetFetchResponseGroup),
+    /// To [`GroupAsk::DeleteOffsets`].
+    DeleteOffsets(m::OffsetDeleteResponse),
+    /// To what is not answered.
+    Nothing,
+}

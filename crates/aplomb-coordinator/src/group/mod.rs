@@ -1,0 +1,187 @@
+//! The group coordinator of one partition of `__consumer_offsets`: classic groups, consumer groups
+//! (KIP-848), and the offsets that they have committed.
+//!
+//! - [`classic`]: the protocol in which clients assign partitions themselves;
+//! - [`consumer`]: the one in which the coordinator does;
+//! - [`offsets`]: what was committed, by group, topic and partition;
+//! - [`table`]: groups by id, of all types.
+//!
+//! What always holds: consumer groups and offsets change by records alone, each of which can be
+//! taken back. A classic group changes in memory, and its record says what it is.
+
+mod admin;
+mod ask;
+pub mod assignor;
+mod classic;
+mod consumer;
+mod offsets;
+mod record;
+mod settings;
+mod table;
+mod world;
+
+use std::sync::Arc;
+
+use aplomb_model::{ErrorCode, ProducerId};
+use aplomb_protocol::{DecodeError, EncodeError};
+use bytes::Bytes;
+
+pub use self::ask::{Caller, GroupAsk, GroupReply};
+use self::classic::ClassicAfter;
+use self::offsets::Offsets;
+pub use self::record::GroupRecord;
+pub use self::settings::{
+    Bounded, ClassicSettings, ConsumerSettings, GroupSettings, MigrationPolicy, OffsetSettings, Overrides,
+};
+use self::table::GroupTable;
+pub use self::world::{Topic, World};
+use crate::runtime::{Machine, Ticket, Turn};
+
+/// A turn of the group coordinator.
+type GroupTurn<'a> = Turn<'a, Groups>;
+
+/// A deadline of the group coordinator.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum GroupTimer {
+    /// Offsets that have expired are looked for.
+    Expiry,
+    /// A member's session ends.
+    Session(Arc<str>, Arc<str>),
+    /// A classic group has waited long enough for its members to join.
+    Join(Arc<str>),
+    /// A classic group has waited long enough for its members to sync.
+    Sync(Arc<str>),
+    /// A member id that was given out is used no more.
+    Pending(Arc<str>, Arc<str>),
+    /// A member of a consumer group has not given up in time what it was to give up.
+    Revocation(Arc<str>, Arc<str>),
+    /// A classic member of a consumer group has not joined or synced in time.
+    Rejoin(Arc<str>, Arc<str>),
+    /// Regular expressions of a consumer group are to be resolved, or resolved further.
+    Expressions(Arc<str>),
+}
+
+/// What is remembered about a write until it is kept or refused.
+#[derive(Debug)]
+pub enum GroupAfter {
+    /// Of a classic group.
+    Classic(ClassicAfter),
+}
+
+/// The groups and offsets of a partition of `__consumer_offsets`.
+#[derive(Debug, Default)]
+pub struct Groups {
+    table: GroupTable,
+    offsets: Offsets,
+}
+
+impl Groups {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Applies a record and writes it.
+    fn apply(&mut self, record: GroupRecord, turn: &mut GroupTurn<'_>) {
+        let undo = self.replay(record.clone(), None);
+        turn.write(record, undo);
+    }
+}
+
+impl Machine for Groups {
+    type Ask = GroupAsk;
+    type Reply = GroupReply;
+    type Record = GroupRecord;
+    type Timer = GroupTimer;
+    type After = GroupAfter;
+    type World = dyn World;
+
+    fn encode(record: &GroupRecord) -> Result<(Bytes, Option<Bytes>), EncodeError> {
+        record.encode()
+    }
+
+    fn decode(key: Bytes, value: Option<Bytes>) -> Result<Option<GroupRecord>, DecodeError> {
+        GroupRecord::decode(key, value)
+    }
+
+    fn replay(&mut self, record: GroupRecord, producer: Option<ProducerId>) -> GroupRecord {
+        match record {
+            GroupRecord::Offset(key, value) => self.offsets.replay(key, value, producer),
+            GroupRecord::Classic(key, value) => classic::replay(&mut self.table, key, value),
+            GroupRecord::Foreign { kind, key, group, is_there } => {
+                self.table.count_foreign(&group, is_there);
+                GroupRecord::Foreign { kind, key, group, is_there: !is_there }
+            }
+            of_consumers => consumer::replay(&mut self.table, of_consumers),
+        }
+    }
+
+    fn replay_marker(&mut self, producer: ProducerId, is_committed: bool) {
+        self.offsets.replay_marker(producer, is_committed);
+    }
+
+    fn on_loaded(&mut self, turn: &mut GroupTurn<'_>) {
+        classic::on_loaded(self, turn);
+        consumer::on_loaded(self, turn);
+        turn.set_timer(GroupTimer::Expiry, turn.world.settings().offsets.check_interval);
+    }
+
+    fn on_ask(&mut self, ticket: Ticket, ask: GroupAsk, turn: &mut GroupTurn<'_>) {
+        match ask {
+            GroupAsk::Join(caller, request) => classic::join(self, ticket, &caller, request, turn),
+            GroupAsk::Sync(caller, request) => classic::sync(self, ticket, &caller, request, turn),
+            GroupAsk::Heartbeat(request) => classic::heartbeat(self, ticket, &request, turn),
+            GroupAsk::Leave(caller, request) => classic::leave(self, ticket, &caller, &request, turn),
+            GroupAsk::Describe(version, group) => {
+                let described = classic::describe(&self.table, version, group);
+                turn.answer(ticket, GroupReply::Describe(described));
+            }
+            GroupAsk::ConsumerHeartbeat(caller, request) => {
+                consumer::heartbeat(self, ticket, &caller, request, turn);
+            }
+            GroupAsk::ConsumerDescribe(group) => {
+                let described = consumer::describe(&self.table, group, turn.world);
+                turn.answer(ticket, GroupReply::ConsumerDescribe(described));
+            }
+            GroupAsk::List(request) => {
+                let listed = admin::list(&self.table, &request);
+                turn.answer(ticket, GroupReply::List(listed));
+            }
+            GroupAsk::Delete(group) => self.delete(ticket, group, turn),
+            GroupAsk::Commit(caller, request) => self.commit(ticket, &caller, request, turn),
+            GroupAsk::Fetch { group, require_stable } => self.fetch(ticket, group, require_stable, turn),
+            GroupAsk::DeleteOffsets(request) => self.delete_offsets(ticket, request, turn),
+            GroupAsk::TopicsDeleted(topics) => {
+                self.forget_topics(&topics, turn);
+                turn.answer(ticket, GroupReply::Nothing);
+            }
+        }
+    }
+
+    fn on_timer(&mut self, timer: GroupTimer, turn: &mut GroupTurn<'_>) {
+        match timer {
+            GroupTimer::Expiry => self.expire(turn),
+            GroupTimer::Session(group, member) if self.table.classic(&group).is_some() => {
+                classic::on_session(self, &group, &member, turn);
+            }
+            GroupTimer::Join(group) => classic::on_join_timer(self, &group, turn),
+            GroupTimer::Sync(group) => classic::on_sync_timer(self, &group, turn),
+            GroupTimer::Pending(group, member) => classic::on_pending_timer(self, &group, &member, turn),
+            GroupTimer::Session(group, member)
+            | GroupTimer::Revocation(group, member)
+            | GroupTimer::Rejoin(group, member) => consumer::on_member_timer(self, &group, &member, turn),
+            GroupTimer::Expressions(group) => consumer::resolve_expressions(self, &group, turn),
+        }
+    }
+
+    fn on_written(&mut self, after: GroupAfter, written: Result<(), ErrorCode>, turn: &mut GroupTurn<'_>) {
+        match after {
+            GroupAfter::Classic(after) => classic::on_written(self, after, written, turn),
+        }
+    }
+
+    fn on_taken_back(&mut self, records: &[GroupRecord], turn: &mut GroupTurn<'_>) {
+        consumer::on_taken_back(self, records, turn);
+    }
+}

@@ -1,0 +1,80 @@
+//! The batch in the making: the records of several turns.
+
+use aplomb_model::batch::{BatchBuilder, Compression, HEADER_SIZE};
+use aplomb_model::{Instant, LeaderEpoch, Offset, Timestamp};
+use bytes::Bytes;
+
+use super::machine::{Machine, Now};
+use super::writes::Unit;
+
+/// A record in bytes: key and value.
+type Encoded = (Bytes, Option<Bytes>);
+
+/// What a record takes beside its key and value, at most: lengths, deltas, attributes.
+const RECORD_OVERHEAD: usize = 32;
+
+/// What a batch of these records is at most, in bytes.
+pub(super) fn size_of(records: &[Encoded]) -> usize {
+    let sizes =
+        records.iter().map(|(key, value)| RECORD_OVERHEAD + key.len() + value.as_ref().map_or(0, Bytes::len));
+    HEADER_SIZE + sizes.sum::<usize>()
+}
+
+/// Records that wait to be appended together.
+#[derive(Debug)]
+pub(super) struct OpenBatch<M: Machine + ?Sized> {
+    records: Vec<(Timestamp, Encoded)>,
+    pub(super) units: Vec<Unit<M>>,
+    size: usize,
+    since: Option<Instant>,
+}
+
+impl<M: Machine + ?Sized> OpenBatch<M> {
+    pub(super) fn new() -> Self {
+        Self { records: Vec::new(), units: Vec::new(), size: 0, since: None }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// How many records it has.
+    pub(super) fn count(&self) -> u32 {
+        u32::try_from(self.records.len()).expect("a batch has less than 2^31 records")
+    }
+
+    /// Bytes, at most.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// When its first record came.
+    pub(super) fn since(&self) -> Option<Instant> {
+        self.since
+    }
+
+    pub(super) fn last(&mut self) -> Option<&mut Unit<M>> {
+        self.units.last_mut()
+    }
+
+    pub(super) fn push(&mut self, records: &[Encoded], unit: Unit<M>, now: Now) {
+        self.since.get_or_insert(now.instant);
+        self.size += size_of(records);
+        self.records.extend(records.iter().map(|record| (now.wall, record.clone())));
+        self.units.push(unit);
+    }
+
+    /// Takes what there is; an empty one stays.
+    pub(super) fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::new())
+    }
+
+    /// The batch in bytes, to be appended at `base` by the leader of `epoch`.
+    pub(super) fn build(&self, base: Offset, epoch: LeaderEpoch, compression: Compression) -> Bytes {
+        let mut builder = BatchBuilder::new(base).leader_epoch(epoch).compression(compression);
+        for (timestamp, (key, value)) in &self.records {
+            builder.append(*timestamp, Some(key), value.as_deref(), &[]);
+        }
+        builder.build()
+    }
+}

@@ -1,0 +1,440 @@
+//! The life of a coordinator: loading, active, failed, and what it has written.
+//!
+//! A turn of the machine is validated, applied to memory and put into the open batch at once. The
+//! batch goes to the log when the host's turn ends, or when it has lingered; what was answered waits
+//! until the log has kept its promise. When the log refuses a batch, all that was applied since is
+//! taken back, last first: it never was.
+//!
+//! What always holds: memory is what the log holds, with what is on its way there; a ticket is
+//! answered once; an answer that depends on a write is not given before the write is kept.
+
+mod batch;
+mod machine;
+mod writes;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use aplomb_model::batch::{Batches, Compression, ControlKind};
+use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset, Timers};
+use bytes::Bytes;
+
+use self::batch::OpenBatch;
+use self::machine::Outcome;
+pub use self::machine::{Event, Machine, Now, Ticket, Turn};
+use self::writes::{Unit, Writes};
+
+/// What a compressed batch of the log may stand for, in bytes: twice what the largest batch of
+/// another broker may be.
+const BATCH_LIMIT: usize = 128 << 20;
+
+/// How a coordinator writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteSettings {
+    /// How long a batch waits for more; `None`: until the host's turn is over
+    /// (`group.coordinator.append.linger.ms`, where -1 is that).
+    pub linger: Option<Duration>,
+    /// How long an answer waits for its write (`offsets.commit.timeout.ms`).
+    pub patience: Duration,
+    /// The largest batch, in bytes (`max.message.bytes` of its topic).
+    pub batch_bytes: usize,
+    /// Bytes that may be on their way to the log. Beyond them writes are refused at once.
+    pub pending_bytes: usize,
+    /// `offsets.topic.compression.codec`.
+    pub compression: Compression,
+}
+
+/// What a coordinator wants done.
+#[derive(Debug)]
+pub enum Effect<R> {
+    /// Append this batch to its log. The answer names the number.
+    Append {
+        /// Which.
+        number: u64,
+        /// A whole batch.
+        batch: Bytes,
+    },
+    /// Answer whoever asked: with a reply, or by a code alone.
+    Answer(Ticket, Result<R, ErrorCode>),
+    /// Write a line to the broker's log.
+    Event(Event),
+}
+
+/// How far a coordinator's life has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Its log is being read.
+    Loading,
+    /// It answers.
+    Active,
+    /// Its log cannot be read. It answers again in a later epoch, or after a restart.
+    Failed,
+}
+
+/// Why a log cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A batch cannot be read.
+    #[error("batch at offset {at}: {error}")]
+    Batch {
+        /// The batch's base offset.
+        at: Offset,
+        /// What is wrong with it.
+        error: aplomb_model::batch::BatchError,
+    },
+    /// A record in it cannot be understood.
+    #[error("record in the batch at offset {at}: {error}")]
+    Record {
+        /// The batch's base offset.
+        at: Offset,
+        /// What is wrong with it.
+        error: aplomb_protocol::DecodeError,
+    },
+}
+
+/// A coordinator and what it waits for.
+#[derive(Debug)]
+pub struct Runtime<M: Machine> {
+    machine: M,
+    stage: Stage,
+    epoch: LeaderEpoch,
+    settings: WriteSettings,
+    timers: Timers<M::Timer>,
+    open: OpenBatch<M>,
+    writes: Writes<M>,
+    /// Who has asked and is not answered yet.
+    asked: HashSet<Ticket>,
+    effects: Vec<Effect<M::Reply>>,
+}
+
+impl<M: Machine> Runtime<M> {
+    /// A coordinator that is to read its log: what it holds goes to [`Self::load`].
+    pub fn new(machine: M, epoch: LeaderEpoch, settings: WriteSettings) -> Self {
+        Self {
+            machine,
+            stage: Stage::Loading,
+            epoch,
+            settings,
+            timers: Timers::default(),
+            open: OpenBatch::new(),
+            writes: Writes::new(Offset::ZERO),
+            asked: HashSet::new(),
+            effects: Vec::new(),
+        }
+    }
+
+    /// How far it has come.
+    pub fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// The machine, to look at.
+    pub fn machine(&self) -> &M {
+        &self.machine
+    }
+
+    /// Takes what the host is to do.
+    pub fn take_effects(&mut self) -> Vec<Effect<M::Reply>> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Whether nothing is to be done, written or waited for.
+    pub fn is_idle(&self) -> bool {
+        self.effects.is_empty() && self.open.is_empty() && self.writes.is_empty()
+    }
+
+    /// When [`Self::on_wake`] has something to do.
+    pub fn wake_at(&self) -> Option<Instant> {
+        let linger = self.settings.linger.and_then(|linger| Some(self.open.since()? + linger));
+        [self.timers.wake_at(), self.writes.impatient_at(), linger].into_iter().flatten().min()
+    }
+
+    /// Replays whole batches of the log, in their order. Gives the offset after the last one.
+    ///
+    /// # Errors
+    /// When one cannot be read: the coordinator has failed then.
+    pub fn load(&mut self, bytes: &[u8]) -> Result<Option<Offset>, LoadError> {
+        assert_eq!(self.stage, Stage::Loading, "what is loaded is loading");
+        let loaded = self.replay(bytes);
+        if loaded.is_err() {
+            self.fail();
+        }
+        loaded
+    }
+
+    fn replay(&mut self, bytes: &[u8]) -> Result<Option<Offset>, LoadError> {
+        let mut end = None;
+        for batch in Batches::new(bytes) {
+            let at = batch.header.base_offset();
+            let unreadable = |error| LoadError::Batch { at, error };
+            let producer = batch.header.producer().map(|producer| producer.id);
+            let raw = batch.uncompressed(BATCH_LIMIT).map_err(unreadable)?;
+            for record in batch.records(&raw) {
+                let record = record.map_err(unreadable)?;
+                if batch.header.is_control() {
+                    let kind = record.key.and_then(ControlKind::from_key);
+                    let (Some(producer), Some(kind)) = (producer, kind) else { continue }; // not of transactions
+                    if matches!(kind, ControlKind::Commit | ControlKind::Abort) {
+                        self.machine.replay_marker(producer, kind == ControlKind::Commit);
+                    }
+                    continue;
+                }
+                // A record without a key says nothing that a compacted log keeps.
+                let Some(key) = record.key else { continue };
+                let (key, value) = (Bytes::copy_from_slice(key), record.value.map(Bytes::copy_from_slice));
+                let known = M::decode(key, value).map_err(|error| LoadError::Record { at, error })?;
+                if let Some(known) = known {
+                    let producer = producer.filter(|_| batch.header.is_transactional());
+                    self.machine.replay(known, producer);
+                }
+            }
+            end = Some(Offset::new(batch.header.last_offset().get() + 1));
+        }
+        Ok(end)
+    }
+
+    /// All of the log, which ends at `end`, has been replayed: questions are answered from here on.
+    pub fn on_loaded(
+        &mut self,
+        end: Offset,
+        now: Now,
+        world: &M::World,
+        random: &mut dyn FnMut() -> [u8; 16],
+    ) {
+        assert_eq!(self.stage, Stage::Loading, "it is loaded once");
+        self.stage = Stage::Active;
+        self.writes = Writes::new(end);
+        self.turn(now, world, random, |machine, turn| machine.on_loaded(turn));
+    }
+
+    /// The log cannot be read.
+    pub fn fail(&mut self) {
+        self.stage = Stage::Failed;
+        self.give_up();
+    }
+
+    /// This broker leads the log no longer, or the process ends: whoever waits is told to look
+    /// elsewhere.
+    pub fn resign(&mut self) {
+        self.give_up();
+    }
+
+    fn give_up(&mut self) {
+        self.timers.clear();
+        self.open.take();
+        self.writes.clear();
+        let mut waiting: Vec<Ticket> = self.asked.drain().collect();
+        waiting.sort_unstable();
+        let gone = |ticket| Effect::Answer(ticket, Err(ErrorCode::NotCoordinator));
+        self.effects.extend(waiting.into_iter().map(gone));
+    }
+
+    /// Somebody asks.
+    pub fn on_ask(
+        &mut self,
+        ticket: Ticket,
+        ask: M::Ask,
+        now: Now,
+        world: &M::World,
+        random: &mut dyn FnMut() -> [u8; 16],
+    ) {
+        let refused = match self.stage {
+            Stage::Loading => Some(ErrorCode::CoordinatorLoadInProgress),
+            Stage::Failed => Some(ErrorCode::NotCoordinator),
+            // Its log takes nothing: what is asked now would be refused in the end.
+            Stage::Active if self.writes.bytes() > self.settings.pending_bytes => {
+                Some(ErrorCode::CoordinatorNotAvailable)
+            }
+            Stage::Active => None,
+        };
+        if let Some(error) = refused {
+            return self.effects.push(Effect::Answer(ticket, Err(error)));
+        }
+        assert!(self.asked.insert(ticket), "a ticket is given once");
+        self.turn(now, world, random, |machine, turn| machine.on_ask(ticket, ask, turn));
+    }
+
+    /// Whoever has this ticket waits no longer. What was asked may be done all the same.
+    pub fn cancel(&mut self, ticket: Ticket) {
+        self.asked.remove(&ticket);
+    }
+
+    /// Time has come.
+    pub fn on_wake(&mut self, now: Now, world: &M::World, random: &mut dyn FnMut() -> [u8; 16]) {
+        for ticket in self.writes.take_impatient(now.instant) {
+            self.answer(ticket, Err(client_error(ErrorCode::RequestTimedOut)));
+        }
+        while let Some(timer) = self.timers.pop_due(now.instant) {
+            self.turn(now, world, random, |machine, turn| machine.on_timer(timer, turn));
+        }
+        let has_lingered = |linger| self.open.since().is_some_and(|since| since + linger <= now.instant);
+        if self.settings.linger.is_some_and(has_lingered) {
+            self.flush(now);
+        }
+    }
+
+    /// The host's turn is over: nothing more comes at once.
+    pub fn end_turn(&mut self, now: Now) {
+        if self.settings.linger.is_none() {
+            self.flush(now);
+        }
+    }
+
+    /// The log has kept a batch, or does not take it.
+    pub fn on_answer(
+        &mut self,
+        number: u64,
+        answer: Result<Offset, ErrorCode>,
+        now: Now,
+        world: &M::World,
+        random: &mut dyn FnMut() -> [u8; 16],
+    ) {
+        match answer {
+            Ok(base) => {
+                // Given up before: one that it was written behind was refused.
+                let Some(kept) = self.writes.on_kept(number, base) else { return };
+                for unit in kept.units {
+                    for (ticket, reply) in unit.answers {
+                        self.answer(ticket, Ok(reply));
+                    }
+                    for after in unit.after {
+                        self.turn(now, world, random, |machine, turn| {
+                            machine.on_written(after, Ok(()), turn);
+                        });
+                    }
+                }
+            }
+            Err(error) => {
+                let refused = self.writes.on_refused(number);
+                if refused.is_empty() {
+                    return; // given up before
+                }
+                let mut units: Vec<Unit<M>> = refused.into_iter().flat_map(|batch| batch.units).collect();
+                // What was written behind them, and has not gone out.
+                units.extend(self.open.take().units);
+                self.take_back(units, error, now, world, random);
+            }
+        }
+    }
+
+    /// What these units did never was.
+    fn take_back(
+        &mut self,
+        units: Vec<Unit<M>>,
+        error: ErrorCode,
+        now: Now,
+        world: &M::World,
+        random: &mut dyn FnMut() -> [u8; 16],
+    ) {
+        let mut taken = Vec::new();
+        for undo in units.iter().rev().flat_map(|unit| unit.undo.iter().rev()) {
+            self.machine.replay(undo.clone(), None);
+            taken.push(undo.clone());
+        }
+        if !taken.is_empty() {
+            self.turn(now, world, random, |machine, turn| machine.on_taken_back(&taken, turn));
+        }
+        for unit in units {
+            for (ticket, _) in unit.answers {
+                self.answer(ticket, Err(client_error(error)));
+            }
+            for after in unit.after {
+                self.turn(now, world, random, |machine, turn| machine.on_written(after, Err(error), turn));
+            }
+        }
+    }
+
+    /// One turn of the machine, and what it brings.
+    fn turn(
+        &mut self,
+        now: Now,
+        world: &M::World,
+        random: &mut dyn FnMut() -> [u8; 16],
+        does: impl FnOnce(&mut M, &mut Turn<'_, M>),
+    ) {
+        let mut turn = Turn::new(now, world, random, &mut self.timers);
+        does(&mut self.machine, &mut turn);
+        let Outcome { records, answers, at_once, after, events } = turn.out;
+        self.effects.extend(events.into_iter().map(Effect::Event));
+        for (ticket, answer) in at_once {
+            self.answer(ticket, answer);
+        }
+        if records.is_empty() {
+            return self.answer_behind(answers, after, now, world, random);
+        }
+        let encoded: Result<Vec<_>, _> = records.iter().map(|(record, _)| M::encode(record)).collect();
+        let undo = records.into_iter().filter_map(|(_, undo)| undo).collect();
+        let unit = Unit { undo, answers, after };
+        let encoded = match encoded {
+            Ok(encoded) if batch::size_of(&encoded) <= self.settings.batch_bytes => encoded,
+            // Kafka's answer to an operation whose records no batch can hold.
+            _ => return self.take_back(vec![unit], ErrorCode::MessageTooLarge, now, world, random),
+        };
+        if self.open.size() + batch::size_of(&encoded) > self.settings.batch_bytes {
+            self.flush(now);
+        }
+        self.open.push(&encoded, unit, now);
+        if self.settings.linger == Some(Duration::ZERO) {
+            self.flush(now);
+        }
+    }
+
+    /// Answers that go with no record of their own wait for what was written before them.
+    fn answer_behind(
+        &mut self,
+        answers: Vec<(Ticket, M::Reply)>,
+        after: Vec<M::After>,
+        now: Now,
+        world: &M::World,
+        random: &mut dyn FnMut() -> [u8; 16],
+    ) {
+        if let Some(last) = self.open.last().or_else(|| self.writes.last()) {
+            last.answers.extend(answers);
+            last.after.extend(after);
+            return;
+        }
+        for (ticket, reply) in answers {
+            self.answer(ticket, Ok(reply));
+        }
+        for after in after {
+            self.turn(now, world, random, |machine, turn| machine.on_written(after, Ok(()), turn));
+        }
+    }
+
+    /// The open batch goes to the log.
+    fn flush(&mut self, now: Now) {
+        if self.open.is_empty() {
+            return;
+        }
+        let open = self.open.take();
+        let batch = open.build(self.writes.end(), self.epoch, self.settings.compression);
+        let patience = now.instant + self.settings.patience;
+        let number = self.writes.push(open.count(), batch.len(), open.units, patience);
+        self.effects.push(Effect::Append { number, batch });
+    }
+
+    fn answer(&mut self, ticket: Ticket, answer: Result<M::Reply, ErrorCode>) {
+        // Cancelled: nobody waits for it.
+        if self.asked.remove(&ticket) {
+            self.effects.push(Effect::Answer(ticket, answer));
+        }
+    }
+}
+
+/// What a client is told when its coordinator's log does not take a write
+/// (`CoordinatorOperationExceptionHelper`).
+fn client_error(error: ErrorCode) -> ErrorCode {
+    use ErrorCode as E;
+    match error {
+        E::UnknownTopicOrPartition
+        | E::NotEnoughReplicas
+        | E::NotEnoughReplicasAfterAppend
+        | E::RequestTimedOut => E::CoordinatorNotAvailable,
+        E::NotLeaderOrFollower | E::KafkaStorageError => E::NotCoordinator,
+        E::MessageTooLarge | E::RecordListTooLarge | E::InvalidFetchSize => E::UnknownServerError,
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests;
