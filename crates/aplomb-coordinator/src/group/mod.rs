@@ -27,13 +27,13 @@ use aplomb_protocol::{DecodeError, EncodeError};
 use bytes::Bytes;
 
 pub use self::ask::{Caller, GroupAsk, GroupReply};
-use self::classic::ClassicAfter;
+use self::classic::{ClassicAfter, ClassicGroup};
 use self::offsets::Offsets;
 pub use self::record::GroupRecord;
 pub use self::settings::{
     Bounded, ClassicSettings, ConsumerSettings, GroupSettings, MigrationPolicy, OffsetSettings, Overrides,
 };
-use self::table::GroupTable;
+use self::table::{Group, GroupTable};
 pub use self::world::{Topic, World};
 use crate::runtime::{Machine, Ticket, Turn};
 
@@ -82,6 +82,18 @@ impl Groups {
         Self::default()
     }
 
+    /// How many offsets are committed.
+    #[must_use]
+    pub fn offsets(&self) -> usize {
+        self.offsets.count()
+    }
+
+    /// What groups and offsets take in memory, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.offsets.bytes()
+    }
+
     /// Applies a record and writes it.
     fn apply(&mut self, record: GroupRecord, turn: &mut GroupTurn<'_>) {
         let undo = self.replay(record.clone(), None);
@@ -107,7 +119,14 @@ impl Machine for Groups {
 
     fn replay(&mut self, record: GroupRecord, producer: Option<ProducerId>) -> GroupRecord {
         match record {
-            GroupRecord::Offset(key, value) => self.offsets.replay(key, value, producer),
+            GroupRecord::Offset(key, value) => {
+                // Of a client that commits and is no member, or compaction has taken the group.
+                if value.is_some() && self.table.get(&key.group).is_none() {
+                    self.table
+                        .insert(key.group.as_str().into(), Group::Classic(Box::new(ClassicGroup::simple())));
+                }
+                self.offsets.replay(key, value, producer)
+            }
             GroupRecord::Classic(key, value) => classic::replay(&mut self.table, key, value),
             GroupRecord::Foreign { kind, key, group, is_there } => {
                 self.table.count_foreign(&group, is_there);

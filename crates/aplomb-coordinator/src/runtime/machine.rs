@@ -115,6 +115,8 @@ impl Debug for Random<'_> {
 pub(super) struct Outcome<M: Machine + ?Sized> {
     /// Records, with those that take them back where they are applied already.
     pub(super) records: Vec<(M::Record, Option<M::Record>)>,
+    /// How many records there were at the end of each unit but the last.
+    pub(super) parted: Vec<usize>,
     /// Answers that hold when all that has been written until now is kept.
     pub(super) answers: Vec<(Ticket, M::Reply)>,
     /// Answers that hold in any case.
@@ -127,6 +129,7 @@ impl<M: Machine + ?Sized> Outcome<M> {
     fn new() -> Self {
         Self {
             records: Vec::new(),
+            parted: Vec::new(),
             answers: Vec::new(),
             at_once: Vec::new(),
             after: Vec::new(),
@@ -155,6 +158,15 @@ impl<'a, M: Machine + ?Sized> Turn<'a, M> {
     /// to see to it.
     pub fn note(&mut self, record: M::Record) {
         self.out.records.push((record, None));
+    }
+
+    /// What has been written until here need not be in the log together with what comes: of much
+    /// that is to go each piece can.
+    pub fn end_unit(&mut self) {
+        let written = self.out.records.len();
+        if written > self.out.parted.last().copied().unwrap_or(0) {
+            self.out.parted.push(written);
+        }
     }
 
     /// Whether something has been written in this turn.

@@ -354,14 +354,35 @@ impl<M: Machine> Runtime<M> {
     ) {
         let mut turn = Turn::new(now, world, random, &mut self.timers);
         does(&mut self.machine, &mut turn);
-        let Outcome { records, answers, at_once, after, events } = turn.out;
+        let Outcome { mut records, parted, answers, at_once, after, events } = turn.out;
         self.effects.extend(events.into_iter().map(Effect::Event));
         for (ticket, answer) in at_once {
             self.answer(ticket, answer);
         }
-        if records.is_empty() {
-            return self.answer_behind(answers, after, now, world, random);
+        let mut begin = 0;
+        for end in parted {
+            let rest = records.split_off(end - begin);
+            begin = end;
+            let unit = std::mem::replace(&mut records, rest);
+            self.write(unit, Vec::new(), Vec::new(), now, world, random);
         }
+        if records.is_empty() {
+            self.answer_behind(answers, after, now, world, random);
+        } else {
+            self.write(records, answers, after, now, world, random);
+        }
+    }
+
+    /// Puts a unit into the open batch.
+    fn write(
+        &mut self,
+        records: Vec<(M::Record, Option<M::Record>)>,
+        answers: Vec<(Ticket, M::Reply)>,
+        after: Vec<M::After>,
+        now: Now,
+        world: &M::World,
+        random: &mut dyn FnMut() -> [u8; 16],
+    ) {
         let encoded: Result<Vec<_>, _> = records.iter().map(|(record, _)| M::encode(record)).collect();
         let undo = records.into_iter().filter_map(|(_, undo)| undo).collect();
         let unit = Unit { undo, answers, after };

@@ -30,8 +30,9 @@ pub(crate) enum Expiry {
 
 #[expect(unused_variables, reason = "to be written")]
 impl ClassicGroup {
-    /// A group of a client that only commits: no protocol type, no members, empty since `now`.
-    pub(crate) fn simple(now: Timestamp) -> Self {
+    /// A group of a client that only commits: no protocol type, no members; its offsets expire since
+    /// they were committed.
+    pub(crate) fn simple() -> Self {
         todo!()
     }
 

@@ -1,64 +1,86 @@
-//! Committed offsets.
+//! Committed offsets: OffsetCommit, OffsetFetch, OffsetDelete, and how they expire.
 
-use std::sync::Arc;
+mod commit;
+mod fetch;
+mod open;
+mod store;
+mod sweep;
 
-use aplomb_model::{ProducerId, TopicId};
+use aplomb_model::ProducerId;
 use aplomb_protocol::messages as m;
 
-use super::{Caller, GroupRecord, GroupTurn, Groups};
-use crate::runtime::Ticket;
+use self::open::Open;
+pub(crate) use self::store::Committed;
+use self::store::Store;
+use self::sweep::Sweep;
+use super::GroupRecord;
 
-/// Committed offsets by group, topic and partition.
+/// The offsets of a coordinator's groups.
 #[derive(Debug, Default)]
-pub(super) struct Offsets {}
+pub(super) struct Offsets {
+    store: Store,
+    open: Open,
+    sweep: Sweep,
+}
 
-#[expect(unused_variables, reason = "to be written")]
 impl Offsets {
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.store.count()
+    }
+
+    /// What they take in memory, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.store.bytes()
+    }
+
+    /// Whether the group has committed any, or is about to.
+    pub(super) fn has(&self, group: &str) -> bool {
+        self.store.has(group) || self.open.has_group(group)
+    }
+
+    /// Applies a record, and gives the one that takes it back. What is written in a transaction is
+    /// replayed when the log is loaded, and not taken back.
     pub(super) fn replay(
         &mut self,
         key: m::OffsetCommitKey,
         value: Option<m::OffsetCommitValue>,
         producer: Option<ProducerId>,
     ) -> GroupRecord {
-        todo!()
+        if let (Some(producer), Some(value)) = (producer, &value) {
+            self.open.set(producer, key.clone(), value.clone());
+            return GroupRecord::Offset(key, None);
+        }
+        self.open.supersede(&key, value.is_none());
+        let before = match value {
+            Some(value) => self.store.set(&key.group, &key.topic, key.partition, value.into()),
+            None => self.store.remove(&key.group, &key.topic, key.partition),
+        };
+        GroupRecord::Offset(key, before.map(Into::into))
     }
+
+    /// A producer's transaction has ended.
     pub(super) fn replay_marker(&mut self, producer: ProducerId, is_committed: bool) {
-        todo!()
+        let written = self.open.take(producer);
+        if is_committed {
+            for (key, value) in written {
+                self.store.set(&key.group, &key.topic, key.partition, value.into());
+            }
+        }
+    }
+
+    /// Tombstones of all that the group has committed.
+    pub(super) fn tombstones(&self, group: &str) -> Vec<GroupRecord> {
+        let topics = self.store.of(group);
+        topics
+            .flat_map(|(topic, offsets)| offsets.iter().map(move |(index, _)| (topic, *index)))
+            .map(|(topic, partition)| tombstone(group, topic, partition))
+            .collect()
     }
 }
 
-#[expect(unused_variables, reason = "to be written")]
-impl Groups {
-    pub(super) fn commit(
-        &mut self,
-        ticket: Ticket,
-        caller: &Caller,
-        request: m::OffsetCommitRequest,
-        turn: &mut GroupTurn<'_>,
-    ) {
-        todo!()
-    }
-    pub(super) fn fetch(
-        &mut self,
-        ticket: Ticket,
-        group: m::offset_fetch_request::OffsetFetchRequestGroup,
-        require_stable: bool,
-        turn: &mut GroupTurn<'_>,
-    ) {
-        todo!()
-    }
-    pub(super) fn delete_offsets(
-        &mut self,
-        ticket: Ticket,
-        request: m::OffsetDeleteRequest,
-        turn: &mut GroupTurn<'_>,
-    ) {
-        todo!()
-    }
-    pub(super) fn forget_topics(&mut self, topics: &[(Arc<str>, TopicId)], turn: &mut GroupTurn<'_>) {
-        todo!()
-    }
-    pub(super) fn expire(&mut self, turn: &mut GroupTurn<'_>) {
-        todo!()
-    }
+/// The record after which an offset is gone.
+fn tombstone(group: &str, topic: &str, partition: i32) -> GroupRecord {
+    let key = m::OffsetCommitKey { group: group.to_owned(), topic: topic.to_owned(), partition };
+    GroupRecord::Offset(key, None)
 }

@@ -1,0 +1,112 @@
+//! OffsetCommit.
+
+use aplomb_model::ErrorCode;
+use aplomb_protocol::messages as m;
+use aplomb_protocol::messages::offset_commit_request::OffsetCommitRequestPartition;
+use aplomb_protocol::messages::offset_commit_response::{
+    OffsetCommitResponsePartition, OffsetCommitResponseTopic,
+};
+
+use crate::group::table::Group;
+use crate::group::{Caller, GroupRecord, GroupReply, GroupTurn, Groups, classic};
+use crate::runtime::Ticket;
+
+/// From this version on a group that is not there is called so.
+const KNOWS_GROUP_ID_NOT_FOUND: i16 = 9;
+
+impl Groups {
+    pub(in crate::group) fn commit(
+        &mut self,
+        ticket: Ticket,
+        caller: &Caller,
+        request: m::OffsetCommitRequest,
+        turn: &mut GroupTurn<'_>,
+    ) {
+        if let Err(error) = self.check_commit(caller, &request, turn) {
+            let refused = respond(&request, |_, _| error);
+            return turn.answer(ticket, GroupReply::Commit(refused));
+        }
+        if self.table.classic(&request.group_id).is_some() {
+            classic::touch(self, &request.group_id, &request.member_id, turn);
+        }
+        let settings = turn.world.settings();
+        let (most, room) = (settings.offsets.metadata_max, settings.memory_bytes);
+        let response = respond(&request, |topic, partition| {
+            let metadata = partition.committed_metadata.as_deref().unwrap_or_default();
+            if metadata.encode_utf16().count() > most {
+                return ErrorCode::OffsetMetadataTooLarge;
+            }
+            let index = partition.partition_index;
+            // Of the codes that clients know of a commit this one says best that it does not fit.
+            let is_new = || self.offsets.store.get(&request.group_id, &topic.name, index).is_none();
+            if self.bytes() > room && is_new() {
+                return ErrorCode::InvalidCommitOffsetSize;
+            }
+            let key = m::OffsetCommitKey {
+                group: request.group_id.clone(),
+                topic: topic.name.clone(),
+                partition: index,
+            };
+            let now = turn.now.wall.0;
+            let expires =
+                (request.retention_time_ms >= 0).then(|| now.saturating_add(request.retention_time_ms));
+            let value = m::OffsetCommitValue {
+                offset: partition.committed_offset,
+                leader_epoch: partition.committed_leader_epoch,
+                metadata: metadata.to_owned(),
+                commit_timestamp: now,
+                expire_timestamp: expires.unwrap_or(-1),
+                topic_id: topic.topic_id,
+            };
+            self.apply(GroupRecord::Offset(key, Some(value)), turn);
+            ErrorCode::None
+        });
+        turn.answer(ticket, GroupReply::Commit(response));
+    }
+
+    /// Whether the group lets this caller commit.
+    fn check_commit(
+        &self,
+        caller: &Caller,
+        request: &m::OffsetCommitRequest,
+        turn: &GroupTurn<'_>,
+    ) -> Result<(), ErrorCode> {
+        let (member, instance) = (request.member_id.as_str(), request.group_instance_id.as_deref());
+        let epoch = request.generation_id_or_member_epoch;
+        match self.table.get(&request.group_id) {
+            Some(Group::Classic(group)) => group.check_commit(member, instance, epoch),
+            Some(Group::Consumer(group)) => {
+                group.check_commit(member, instance, epoch, caller.version, &request.topics, turn.world)
+            }
+            // Whoever commits without a generation needs no group.
+            None if epoch < 0 => Ok(()),
+            None | Some(Group::Foreign(_)) if caller.version >= KNOWS_GROUP_ID_NOT_FOUND => {
+                Err(ErrorCode::GroupIdNotFound)
+            }
+            None | Some(Group::Foreign(_)) => Err(ErrorCode::IllegalGeneration),
+        }
+    }
+}
+
+/// The response with a code for each partition.
+fn respond(
+    request: &m::OffsetCommitRequest,
+    mut code: impl FnMut(
+        &m::offset_commit_request::OffsetCommitRequestTopic,
+        &OffsetCommitRequestPartition,
+    ) -> ErrorCode,
+) -> m::OffsetCommitResponse {
+    let topics = request.topics.iter().map(|topic| OffsetCommitResponseTopic {
+        name: topic.name.clone(),
+        topic_id: topic.topic_id,
+        partitions: topic
+            .partitions
+            .iter()
+            .map(|partition| OffsetCommitResponsePartition {
+                partition_index: partition.partition_index,
+                error_code: code(topic, partition).to_wire(),
+            })
+            .collect(),
+    });
+    m::OffsetCommitResponse { topics: topics.collect(), ..Default::default() }
+}
