@@ -25,6 +25,7 @@ mod reply;
 mod shard;
 pub mod startup;
 mod storage;
+pub mod tail_watch;
 mod timers;
 mod view;
 

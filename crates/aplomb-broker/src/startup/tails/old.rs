@@ -6,31 +6,33 @@
 //! if it may be another broker's: a copy of log directories names the tail of the original.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_broker::config::StorageConfig;
-use aplomb_broker::startup::Directory;
-use aplomb_disk::memory::{MappedFile, MemoryError};
-use aplomb_disk_api::PatientDisk;
 use aplomb_log::recovery::restore::{Restored, Wanted, restore};
-use aplomb_log::tail::{ArenaMemory, DEFAULT_CHUNK_SIZE, OldTail, UnreadableReason};
+use aplomb_log::tail::{ArenaMemory, OldTail, UnreadableReason};
 use aplomb_model::{DirectoryId, TopicId, Uuid};
-use aplomb_server::log::Log;
 
-use super::directories::{LogDirectories, LogDirectory, chance, draw, patiently};
-use super::tail::{Room, TailError, WITHOUT_FILE, arena_memory};
-use super::tail_home::{self, Kinship};
-use super::tail_record::{self, TailRecord};
+use super::error::OldTailError;
+use super::files::TailFiles;
+use super::home::Kinship;
+use super::record::TailRecord;
+use crate::ports::Severity;
+use crate::startup::survey::Directory;
+
+/// Says something that is worth a line in the log.
+pub type Tell<'a> = dyn FnMut(Severity, String) + 'a;
 
 /// The names of topics that have not been deleted.
-pub(super) type Names<'a> = dyn Fn(TopicId) -> Option<Arc<str>> + 'a;
+pub type Names<'a> = dyn Fn(TopicId) -> Option<Arc<str>> + 'a;
 
 /// The tails of runs before, not yet given up.
-pub(super) struct OldTails {
-    tails: Vec<Old>,
+pub struct OldTails<F: TailFiles> {
+    files: F,
+    tails: Vec<Old<F::File>>,
     /// Where the tail may be; `None` without a file.
     places: Option<Places>,
     /// Files that are other brokers', or may be.
@@ -48,14 +50,22 @@ struct Places {
     inode: u64,
 }
 
-struct Old {
+struct Old<File> {
     path: PathBuf,
-    mapped: Arc<MappedFile>,
+    file: File,
     content: Content,
     /// The log directories that name it: it has the latest of these, and of no others.
     of: Vec<DirectoryId>,
     /// It may be the tail of other directories, of which those that name it are a copy.
     may_be_of_others: bool,
+}
+
+/// What the new tail begins with.
+pub struct Room<File> {
+    /// Where its file is; `None` without one.
+    pub place: Option<PathBuf>,
+    /// Memory in this place, to be formatted anew, and how often it has been.
+    pub memory: Option<(File, ArenaMemory, u64)>,
 }
 
 enum Content {
@@ -96,34 +106,45 @@ enum Why {
     InUse,
 }
 
-impl OldTails {
-    /// Opens what the log directories name, and what is in the places that the settings name.
-    pub(super) fn find(directories: &LogDirectories, storage: &StorageConfig) -> Result<Self, TailError> {
-        let with_file = storage.tail_dir != WITHOUT_FILE;
-        let places = with_file.then(|| Places::of(&storage.tail_dir, directories)).transpose()?;
+impl<F: TailFiles> OldTails<F> {
+    /// Opens what the log directories name, and what is in the places where the tail may be now:
+    /// in `tail_dir`, if it has a file. `metadata`: the log directory with the metadata log.
+    ///
+    /// # Errors
+    /// [`OldTailError`].
+    pub fn find(
+        files: F,
+        directories: &[Directory],
+        metadata: usize,
+        tail_dir: Option<&Path>,
+    ) -> Result<Self, OldTailError<F::Failure>> {
+        let places = tail_dir.map(|at| Places::of(at, &directories[metadata], &files)).transpose()?;
         // A directory that is not there may name one of these.
         let taken: Vec<PathBuf> =
-            places.iter().flat_map(Places::all).take_while(|path| path.exists()).collect();
+            places.iter().flat_map(Places::all).take_while(|path| files.exists(path)).collect();
         let mut named: BTreeMap<PathBuf, Vec<Namer>> =
             taken.iter().map(|path| (path.clone(), Vec::new())).collect();
-        for directory in &directories.directories {
-            let (id, path) = (directory.id, &directory.path);
-            let namer =
-                |kinship, original| Namer { id, directory: path.clone(), kinship, original, boot: None };
-            match recorded(path, &*directory.disk)? {
+        for directory in directories {
+            let Directory { id, path, .. } = directory;
+            let namer = |kinship, original| {
+                let directory = path.into();
+                Namer { id: *id, directory, kinship, original, boot: None }
+            };
+            match recorded(directory)? {
                 // One that names none is new, or its record was deleted.
                 None => taken.iter().for_each(|tail| {
                     named.entry(tail.clone()).or_default().push(namer(Kinship::Same, None));
                 }),
                 Some(record) => {
-                    let kinship = kinship(&record, path)?;
+                    let kinship = kinship(&record, directory, &files)?;
                     let TailRecord { path: tail, home, boot } = record;
                     let namer = namer(kinship, home.map(|home| home.path));
                     named.entry(tail).or_default().push(Namer { boot, ..namer });
                 }
             }
         }
-        let mut found = Self { tails: Vec::new(), places, others: BTreeSet::new(), without: Vec::new() };
+        let mut found =
+            Self { files, tails: Vec::new(), places, others: BTreeSet::new(), without: Vec::new() };
         for (path, by) in named {
             found.open(path, by)?;
         }
@@ -131,12 +152,17 @@ impl OldTails {
     }
 
     /// The tails that log directories name, but for those of their originals.
-    pub(super) fn recorded(directories: &[Directory]) -> Result<BTreeSet<PathBuf>, TailError> {
+    ///
+    /// # Errors
+    /// When a log directory cannot be looked at.
+    pub fn recorded(
+        files: &F,
+        directories: &[Directory],
+    ) -> Result<BTreeSet<PathBuf>, OldTailError<F::Failure>> {
         let mut all = BTreeSet::new();
         for one in directories {
-            let path = Path::new(&one.path);
-            if let Some(record) = recorded(path, &*one.disk)?
-                && kinship(&record, path)? != Kinship::Copy
+            if let Some(record) = recorded(one)?
+                && kinship(&record, one, files)? != Kinship::Copy
             {
                 all.insert(record.path);
             }
@@ -146,9 +172,9 @@ impl OldTails {
 
     /// Opens the tail at `path`, if it is there and may be ours. `by`: the directories that name
     /// it.
-    fn open(&mut self, path: PathBuf, by: Vec<Namer>) -> Result<(), TailError> {
-        if !path.exists() {
-            let boot = tail_home::boot();
+    fn open(&mut self, path: PathBuf, by: Vec<Namer>) -> Result<(), OldTailError<F::Failure>> {
+        if !self.files.exists(&path) {
+            let boot = self.files.boot();
             let why = |namer: &Namer| match &namer.boot {
                 Some(then) if Some(then) != boot.as_ref() => Why::NewBoot,
                 Some(_) | None => Why::Gone,
@@ -165,25 +191,28 @@ impl OldTails {
             self.others.insert(path);
             return Ok(());
         }
-        let mapped = match open_patiently(&path) {
-            Ok(mapped) => Arc::new(mapped),
-            Err(MemoryError::InUse { .. }) if by.is_empty() || !is_named => {
+        let (file, memory) = match self.files.open(&path) {
+            Ok(opened) => opened,
+            Err(failure) if F::is_in_use(&failure) && (by.is_empty() || !is_named) => {
                 self.note(&path, &by, |_| Why::InUse);
                 self.others.insert(path);
                 return Ok(());
             }
-            Err(error) => return Err(error.into()),
+            Err(failure) => return Err(OldTailError::File(failure)),
         };
-        let content = match OldTail::open(arena_memory(&mapped)) {
+        let content = match OldTail::open(memory) {
             Ok(tail) => Content::Tail(tail),
             Err(unreadable) if matches!(unreadable.reason, UnreadableReason::Blank) => {
                 self.note(&path, &by, |_| Why::Blank);
                 Content::Blank(unreadable.memory)
             }
-            Err(unreadable) => return Err(TailError::Unreadable { path, reason: unreadable.reason }),
+            Err(unreadable) => {
+                let path = path.display().to_string();
+                return Err(OldTailError::Unreadable { path, reason: unreadable.reason });
+            }
         };
         let of = by.iter().map(|namer| namer.id).collect();
-        self.tails.push(Old { path, mapped, content, of, may_be_of_others: !is_named });
+        self.tails.push(Old { path, file, content, of, may_be_of_others: !is_named });
         Ok(())
     }
 
@@ -200,7 +229,12 @@ impl OldTails {
 
     /// Says which acknowledged records may be lost with tails that are not there. `unclean`: the
     /// log directories in which there may be some.
-    pub(super) fn tell_what_may_be_lost(&self, unclean: &[DirectoryId], flush_interval: Duration, log: &Log) {
+    pub fn tell_what_may_be_lost(
+        &self,
+        unclean: &[DirectoryId],
+        flush_interval: Duration,
+        tell: &mut Tell<'_>,
+    ) {
         for without in self.without.iter().filter(|without| unclean.contains(&without.id)) {
             let Without { directory, tail, why, .. } = without;
             let (directory, tail) = (directory.display(), tail.display());
@@ -225,21 +259,25 @@ impl OldTails {
                 }
             };
             let text = format!("log directory {directory} was not closed cleanly, and {what}: {lost}");
-            match why {
-                Why::Gone | Why::Blank => log.error("wiring/tail", text),
-                Why::NewBoot | Why::OfTheOriginal(_) | Why::InUse => log.warn("wiring/tail", text),
-            }
+            let severity = match why {
+                Why::Gone | Why::Blank => Severity::Error,
+                Why::NewBoot | Why::OfTheOriginal(_) | Why::InUse => Severity::Warn,
+            };
+            tell(severity, text);
         }
     }
 
     /// Refuses to go on without a metadata log while there are records of topics, which would be
     /// taken for those of deleted ones.
-    pub(super) fn refuse_without_metadata(&self, home: &Path) -> Result<(), TailError> {
+    ///
+    /// # Errors
+    /// [`OldTailError::WithoutMetadata`].
+    pub fn refuse_without_metadata(&self, home: &str) -> Result<(), OldTailError<F::Failure>> {
         for old in &self.tails {
             let bytes = old.bytes_only_here(&|topic, _| topic != Uuid::ONE);
             if bytes > 0 {
-                let (path, home) = (old.path.clone(), home.to_owned());
-                return Err(TailError::WithoutMetadata { path, bytes, home });
+                let (path, home) = (old.path.display().to_string(), home.to_owned());
+                return Err(OldTailError::WithoutMetadata { path, bytes, home });
             }
         }
         Ok(())
@@ -248,67 +286,68 @@ impl OldTails {
     /// Gives the tails up, since all in them is in the files.
     ///
     /// # Errors
-    /// [`TailError::Left`], before any is given up.
-    pub(super) fn give_up(self, directories: &LogDirectories, names: &Names<'_>) -> Result<(), TailError> {
+    /// [`OldTailError::Left`], before any is given up; and when a file cannot be removed.
+    pub fn give_up(
+        self,
+        directories: &[DirectoryId],
+        names: &Names<'_>,
+    ) -> Result<(), OldTailError<F::Failure>> {
         if let Some((path, bytes)) = self.left(directories, names).into_iter().next() {
-            return Err(TailError::Left { path, bytes });
+            return Err(OldTailError::Left { path: path.display().to_string(), bytes });
         }
         for old in self.tails.into_iter().filter(|old| !old.may_be_of_others) {
-            old.mapped.unlink()?;
+            self.files.remove(&old.file).map_err(OldTailError::File)?;
         }
         Ok(())
     }
 
     /// Writes what `wanted` says into the files of a log directory; gives how many bytes they did
-    /// not have.
-    pub(super) fn restore(
+    /// not have. `unique` draws ids for directories that are moved out of the way.
+    ///
+    /// # Errors
+    /// [`OldTailError::Restore`].
+    pub fn restore(
         &self,
-        directory: &LogDirectory,
+        directory: &Directory,
         wanted: &Wanted<'_>,
-        log: &Log,
-    ) -> Result<u64, TailError> {
+        unique: &mut dyn FnMut() -> Uuid,
+        tell: &mut Tell<'_>,
+    ) -> Result<u64, OldTailError<F::Failure>> {
         let mut all = 0;
         for old in self.tails.iter().filter(|old| old.of.contains(&directory.id)) {
             let Content::Tail(tail) = &old.content else { continue };
+            let path = old.path.display().to_string();
             let mut recovered = tail.recover();
             if recovered.damaged_chunks > 0 && matches!(wanted, Wanted::Metadata) {
                 let text = format!(
-                    "{} was overwritten: {} of its chunks make no sense, and what was acknowledged and is nowhere else is lost with them",
-                    old.path.display(),
+                    "{path} was overwritten: {} of its chunks make no sense, and what was acknowledged and is nowhere else is lost with them",
                     recovered.damaged_chunks
                 );
-                log.error("wiring/tail", text);
+                tell(Severity::Error, text);
             }
             recovered.partitions.retain(|partition| partition.directory == directory.id);
-            let disks = [(directory.id, &*directory.disk as &dyn PatientDisk)];
-            let Restored { partitions, bytes, remarks } =
-                restore(&recovered, &disks, wanted, &mut || draw(&mut chance)).map_err(|error| {
-                    TailError::Restore { path: old.path.clone(), directory: directory.path.clone(), error }
-                })?;
+            let disks = [(directory.id, &*directory.disk)];
+            let Restored { partitions, bytes, remarks } = restore(&recovered, &disks, wanted, unique)
+                .map_err(|error| OldTailError::Restore { path, directory: directory.path.clone(), error })?;
             all += bytes;
             if bytes > 0 {
                 let what = match wanted {
                     Wanted::Metadata => "of the metadata log".to_owned(),
-                    Wanted::Topics(_) => {
-                        format!("of {partitions} partitions in {}", directory.path.display())
-                    }
+                    Wanted::Topics(_) => format!("of {partitions} partitions in {}", directory.path),
                 };
                 let text = format!(
                     "{bytes} bytes {what} were only in the tail of a run before; they are in the files now"
                 );
-                log.info("wiring/tail", text);
+                tell(Severity::Info, text);
             }
-            for remark in remarks {
-                log.warn("wiring/tail", remark);
-            }
+            remarks.into_iter().for_each(|remark| tell(Severity::Warn, remark));
         }
         Ok(all)
     }
 
     /// The tails that have records of log directories which are not among `directories`, and how
     /// many bytes. Those of deleted topics are none.
-    fn left(&self, directories: &LogDirectories, names: &Names<'_>) -> BTreeMap<PathBuf, u64> {
-        let there = directories.ids();
+    fn left(&self, there: &[DirectoryId], names: &Names<'_>) -> BTreeMap<PathBuf, u64> {
         let is_elsewhere = |topic: TopicId, directory: DirectoryId| {
             (topic == Uuid::ONE || names(topic).is_some()) && !there.contains(&directory)
         };
@@ -317,21 +356,25 @@ impl OldTails {
     }
 
     /// Gives the old tails up, but for those that have records of log directories which are not
-    /// there, or may be other brokers'. Gives what the new one begins with.
-    pub(super) fn make_room(
+    /// there, or may be other brokers'. Gives what the new one begins with, which is to have
+    /// `wanted` bytes.
+    ///
+    /// # Errors
+    /// When a file cannot be removed.
+    pub fn make_room(
         self,
-        directories: &LogDirectories,
+        directories: &[DirectoryId],
         wanted: u64,
         names: &Names<'_>,
-        log: &Log,
-    ) -> Result<Room, TailError> {
+        tell: &mut Tell<'_>,
+    ) -> Result<Room<F::File>, OldTailError<F::Failure>> {
         let left = self.left(directories, names);
         for (path, bytes) in &left {
             let text = format!(
                 "{} is kept: it holds {bytes} bytes of log directories that are not there, for the start that has them",
                 path.display()
             );
-            log.warn("wiring/tail", text);
+            tell(Severity::Warn, text);
         }
         let mut kept = self.others;
         for old in self.tails.iter().filter(|old| old.may_be_of_others) {
@@ -339,7 +382,7 @@ impl OldTails {
                 "{} is kept, and what it has is in the files here: the log directories that name it were elsewhere when it was made, and may be a copy; if they were moved, delete it",
                 old.path.display()
             );
-            log.warn("wiring/tail", text);
+            tell(Severity::Warn, text);
             kept.insert(old.path.clone());
         }
         kept.extend(left.into_keys());
@@ -348,10 +391,10 @@ impl OldTails {
         // Old files go before their record does: a start between the two finds nothing to read
         // back, and nothing is missing.
         for old in self.tails.into_iter().filter(|old| !kept.contains(&old.path)) {
-            if place.as_ref() == Some(&old.path) && old.mapped.len() as u64 == wanted {
+            if place.as_ref() == Some(&old.path) && old.size() as u64 == wanted {
                 memory = Some(old.into_memory());
             } else {
-                old.mapped.unlink()?;
+                self.files.remove(&old.file).map_err(OldTailError::File)?;
             }
         }
         Ok(Room { place, memory })
@@ -359,10 +402,13 @@ impl OldTails {
 }
 
 impl Places {
-    fn of(directory: &str, directories: &LogDirectories) -> Result<Self, TailError> {
-        let LogDirectory { path, id, .. } = &directories.directories[directories.metadata];
-        let (device, inode) = tail_home::place(path).map_err(|error| looked(path, error))?;
-        Ok(Self { directory: directory.into(), broker: *id, device, inode })
+    fn of<F: TailFiles>(
+        tail_dir: &Path,
+        home: &Directory,
+        files: &F,
+    ) -> Result<Self, OldTailError<F::Failure>> {
+        let (device, inode) = files.place(Path::new(&home.path)).map_err(|error| looked(home, error))?;
+        Ok(Self { directory: tail_dir.into(), broker: home.id, device, inode })
     }
 
     fn all(&self) -> impl Iterator<Item = PathBuf> {
@@ -374,7 +420,7 @@ impl Places {
     }
 }
 
-impl Old {
+impl<File> Old<File> {
     /// The bytes that were never reported durable, of partitions as `counts` says.
     fn bytes_only_here(&self, counts: &dyn Fn(TopicId, DirectoryId) -> bool) -> u64 {
         let Content::Tail(tail) = &self.content else { return 0 };
@@ -383,39 +429,40 @@ impl Old {
         counted.flat_map(|one| &one.runs).map(|run| run.len - run.durable).sum()
     }
 
+    fn size(&self) -> usize {
+        match &self.content {
+            Content::Blank(memory) => memory.size(),
+            Content::Tail(tail) => tail.size(),
+        }
+    }
+
     /// The memory, to be formatted anew, and how often it has been.
-    fn into_memory(self) -> (Arc<MappedFile>, ArenaMemory, u64) {
+    fn into_memory(self) -> (File, ArenaMemory, u64) {
         match self.content {
-            Content::Blank(memory) => (self.mapped, memory, 0),
+            Content::Blank(memory) => (self.file, memory, 0),
             Content::Tail(tail) => {
                 let generation = tail.generation();
-                (self.mapped, tail.into_memory(), generation)
+                (self.file, tail.into_memory(), generation)
             }
         }
     }
 }
 
-/// The file keeps its own length.
-fn open_patiently(path: &Path) -> Result<MappedFile, MemoryError> {
-    patiently(
-        || MappedFile::open(path, DEFAULT_CHUNK_SIZE.into()),
-        |error| matches!(error, MemoryError::InUse { .. }),
-    )
-}
-
 /// A record from before records said where they were written is taken for the directory's own.
-fn kinship(record: &TailRecord, directory: &Path) -> Result<Kinship, TailError> {
+fn kinship<F: TailFiles>(
+    record: &TailRecord,
+    directory: &Directory,
+    files: &F,
+) -> Result<Kinship, OldTailError<F::Failure>> {
     let Some(home) = &record.home else { return Ok(Kinship::Same) };
-    home.kinship(directory).map_err(|error| looked(directory, error))
+    home.kinship(Path::new(&directory.path), files).map_err(|error| looked(directory, error))
 }
 
-fn recorded(path: &Path, disk: &dyn PatientDisk) -> Result<Option<TailRecord>, TailError> {
-    tail_record::read(disk).map_err(|error| TailError::Record { directory: path.to_owned(), error })
+fn recorded<E: Error + 'static>(directory: &Directory) -> Result<Option<TailRecord>, OldTailError<E>> {
+    TailRecord::read(&*directory.disk)
+        .map_err(|error| OldTailError::Record { directory: directory.path.clone(), error })
 }
 
-fn looked(directory: &Path, error: io::Error) -> TailError {
-    TailError::Look { directory: directory.to_owned(), error }
+fn looked<E: Error + 'static>(directory: &Directory, error: io::Error) -> OldTailError<E> {
+    OldTailError::Look { directory: directory.path.clone(), error }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,14 +1,17 @@
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use aplomb_broker::config::{BrokerConfig, Properties};
+use aplomb_broker::config::{BrokerConfig, Properties, StorageConfig};
+use aplomb_broker::startup::{Kinship, TailRecord};
+use aplomb_log::recovery::restore::Wanted;
 use aplomb_log::tail::{LogEnd, LogTail, TailBatch, open_shares};
 use aplomb_model::batch::{BatchBuilder, BatchHeader};
-use aplomb_model::{BrokerId, Offset, PartitionIndex, Timestamp};
+use aplomb_model::{BrokerId, DirectoryId, Offset, PartitionIndex, Timestamp, TopicId, Uuid};
 
-use super::super::directories::Candidates;
-use super::super::tail_home::Home;
+use super::super::directories::{Candidates, LogDirectories, chance, draw};
+use super::super::known;
 use super::*;
 
 const NODE: BrokerId = BrokerId(1);
@@ -48,7 +51,9 @@ impl Place {
     }
 
     fn find(&self, directories: &LogDirectories) -> OldTails {
-        OldTails::find(directories, &self.storage()).expect("nothing is wrong with it")
+        let place = PathBuf::from(self.storage().tail_dir);
+        let found = OldTails::find(Tmpfs, &known(directories), directories.metadata, Some(&place));
+        found.expect("nothing is wrong with it")
     }
 
     /// A tail that has a record of `topic`, as the directories name it.
@@ -71,9 +76,9 @@ impl Place {
     /// The directories say that their tail is there.
     fn name(&self, directories: &LogDirectories, path: &Path) {
         let [directory] = &directories.directories[..] else { panic!("one directory") };
-        let home = Home::of(&directory.path).expect("it is there");
-        let record = TailRecord { path: path.to_owned(), home: Some(home), boot: tail_home::boot() };
-        tail_record::write(&*directory.disk, Some(&record)).expect("it can be written");
+        let home = Tmpfs.home(&directory.path).expect("it is there");
+        let record = TailRecord { path: path.to_owned(), home: Some(home), boot: Tmpfs.boot() };
+        record.write(&*directory.disk).expect("it can be written");
     }
 }
 
@@ -102,7 +107,7 @@ fn logged(work: impl FnOnce(&Log)) -> String {
 }
 
 fn losses(old: &OldTails, unclean: &[DirectoryId]) -> String {
-    logged(|log| old.tell_what_may_be_lost(unclean, Duration::from_millis(1500), log))
+    logged(|log| old.tell_what_may_be_lost(unclean, Duration::from_millis(1500), &mut tell(log)))
 }
 
 #[test]
@@ -110,14 +115,14 @@ fn records_of_topics_that_no_metadata_log_knows_are_not_given_up() {
     let place = Place::new();
     let directories = place.directories("a");
     let path = place.tail_of(&directories, ORDERS);
-    let refused = place.find(&directories).refuse_without_metadata(Path::new("/a"));
+    let refused = place.find(&directories).refuse_without_metadata("/a");
     let said = refused.expect_err("they would be taken for those of deleted topics").to_string();
     assert!(said.starts_with(&format!("{} holds ", path.display())), "{said}");
     assert!(said.contains("and /a has no metadata log that knows them: name the directory"), "{said}");
 
     std::fs::remove_file(&path).expect("it is there");
     place.tail_of(&directories, Uuid::ONE);
-    place.find(&directories).refuse_without_metadata(Path::new("/a")).expect("it has no topics");
+    place.find(&directories).refuse_without_metadata("/a").expect("it has no topics");
 }
 
 #[test]
@@ -135,14 +140,19 @@ fn a_copy_leaves_the_originals_tail_alone_and_has_its_own() {
     assert!(said.contains("/a, which this directory is a copy of"), "{said}");
     let names = |topic| (topic == ORDERS).then(|| "orders".into());
     let mut own = None;
-    logged(|log| own = found.make_room(&copy, 1 << 20, &names, log).ok());
+    logged(|log| own = found.make_room(&copy.ids(), 1 << 20, &names, &mut tell(log)).ok());
     let own = own.and_then(|room| room.place).expect("there is a place");
     assert!(own != path && path.exists(), "{}", own.display());
 
     let of_the_original = place.find(&original);
     assert_eq!(losses(&of_the_original, &original.ids()), "");
-    let theirs = of_the_original.places.as_ref().and_then(|places| places.all().next());
-    assert_ne!(theirs, Some(own), "copies have names of their own");
+    let mut theirs = None;
+    logged(|log| {
+        // Of another size, so that its own is made anew.
+        theirs = of_the_original.make_room(&original.ids(), 1 << 21, &names, &mut tell(log)).ok();
+    });
+    let theirs = theirs.and_then(|room| room.place).expect("there is a place");
+    assert_ne!(theirs, own, "copies have names of their own");
 }
 
 #[test]
@@ -157,15 +167,20 @@ fn what_directories_have_that_stand_elsewhere_is_written_and_kept() {
     let found = place.find(&moved);
     let names = |topic| (topic == ORDERS).then(|| "orders".into());
     let said = logged(|log| {
-        let bytes = found.restore(&moved.directories[0], &Wanted::Topics(&names), log);
+        let bytes = found.restore(
+            &known(&moved)[0],
+            &Wanted::Topics(&names),
+            &mut || draw(&mut chance),
+            &mut tell(log),
+        );
         assert!(bytes.expect("it can be written") > 0);
-        found.make_room(&moved, 1 << 20, &names, log).expect("there is room");
+        found.make_room(&moved.ids(), 1 << 20, &names, &mut tell(log)).expect("there is room");
     });
     assert!(path.exists() && said.contains("some.tail is kept, and what it has is in the files"), "{said}");
 
     let renamed = place.directories("c");
     let found = place.find(&renamed);
-    logged(|log| drop(found.make_room(&renamed, 1 << 20, &names, log)));
+    logged(|log| drop(found.make_room(&renamed.ids(), 1 << 20, &names, &mut tell(log))));
     assert!(!path.exists(), "of a directory that was renamed it is");
 }
 
@@ -185,4 +200,25 @@ fn a_tail_that_is_gone_or_blank_is_told_after_an_unclean_stop_only() {
     std::fs::write(&path, vec![0; 1 << 20]).expect("it can be overwritten");
     let said = losses(&place.find(&directories), &directories.ids());
     assert!(said.contains("some.tail is blank: it was overwritten"), "{said}");
+}
+
+#[test]
+fn a_copy_is_told_from_the_original_and_a_directory_that_was_renamed_is_the_same() {
+    let place = tempfile::tempdir().expect("a directory for the test");
+    let at = |name: &str| place.path().join(name);
+    let make = |name: &str| std::fs::create_dir(at(name)).expect("a directory");
+    make("original");
+    let home = Tmpfs.home(&at("original")).expect("it is there");
+    let kinship = |name: &str| home.kinship(&at(name), &Tmpfs).expect("it is there");
+    assert_eq!(kinship("original"), Kinship::Same);
+    make("copy");
+    assert_eq!(kinship("copy"), Kinship::Copy);
+    std::os::unix::fs::symlink(at("original"), at("link")).expect("a link");
+    assert_eq!(kinship("link"), Kinship::Same);
+
+    std::fs::rename(at("original"), at("renamed")).expect("it is there");
+    assert_eq!(kinship("renamed"), Kinship::Same);
+    assert_eq!(kinship("copy"), Kinship::Elsewhere, "the original is out of sight");
+    std::fs::rename(at("copy"), at("original")).expect("it is there");
+    assert_eq!(kinship("original"), Kinship::Same, "in its place");
 }
