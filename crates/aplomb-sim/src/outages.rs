@@ -260,9 +260,9 @@ impl Outages {
         let needed = !stopped || process.shards.iter().any(aplomb_broker::Shard::needs_tail);
         let is_lost = self.tails.end(&process.tail, needed);
         drop(process);
-        if !needed {
+        if stopped {
             // A disk that fails here is one that a start looks for a tail on, in vain.
-            world.disks.iter().for_each(|disk| drop(TailRecord::remove(disk)));
+            world.disks.iter().for_each(|disk| drop(TailRecord::settle(disk, needed)));
         }
         let (now, contract) = (world.now(), contract(world));
         if is_lost {

@@ -242,13 +242,15 @@ impl Broker {
                 "wiring",
                 "stopped before everything was closed; the next start reads back what is in the tail",
             );
-        } else if shards.iter().any(Shard::needs_tail) {
-            let text = "stopped without the log directories that are lost; the next start that has them reads back what is in the tail";
-            self.log.warn("wiring", text);
         } else {
-            // All of it is in the files; the memory is for others.
-            self.tail.remove(&self.directories);
-            self.log.info("wiring", "stopped cleanly");
+            let needed = shards.iter().any(Shard::needs_tail);
+            self.tail.close(&self.directories, needed);
+            if needed {
+                let text = "stopped without the log directories that are lost; the next start that has them reads back what is in the tail";
+                self.log.warn("wiring", text);
+            } else {
+                self.log.info("wiring", "stopped cleanly");
+            }
         }
         self.writer.close();
         if closed { ExitCode::SUCCESS } else { ExitCode::FAILURE }

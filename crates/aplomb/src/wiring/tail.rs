@@ -115,17 +115,17 @@ impl Tail {
         Ok(before)
     }
 
-    /// Removes the file: all of it is in the files of the log directories, which forget it, so
-    /// that no start misses it.
-    pub(super) fn remove(&self, directories: &LogDirectories) {
+    /// The log directories that were closed forget it. Its file goes, unless it is `needed` for
+    /// directories that are lost.
+    pub(super) fn close(&self, directories: &LogDirectories, needed: bool) {
         let mapped = self.mapped();
-        if matches!(mapped.state(), Ok(FileState::Whole)) {
+        if !needed && matches!(mapped.state(), Ok(FileState::Whole)) {
             // What is left is written back once more, which is harmless.
             let _ = mapped.unlink();
         }
         for directory in &directories.directories {
-            // What is left is looked for in vain.
-            let _ = TailRecord::remove(&*directory.disk);
+            // What is left is looked for in vain, or is written back once more.
+            let _ = TailRecord::settle(&*directory.disk, needed);
         }
     }
 }

@@ -1,9 +1,15 @@
 //! The tails that runs before have left: found, written to the files, and given up.
 //!
-//! What always holds: a log directory gets what the tail has that it names, and nothing else. A
-//! tail is kept as it is, and the new one opened beside it, if it has records of a directory which
-//! is not there now, because its disk failed (the directory still names it when it comes back), or
-//! if it may be another broker's: a copy of log directories names the tail of the original.
+//! What always holds: a tail owes something to the log directories that name it ([`TailRecord`]),
+//! and to no others, whatever records it has of them. A directory names one tail at most: that of
+//! the last process which had the directory, from before its first record until the directory was
+//! closed cleanly. So a tail that is kept for one directory is never written into another again,
+//! which has gone on meanwhile.
+//!
+//! A tail is kept as it is, and the new one opened beside it, if it has records of a directory
+//! which is not there now, because its disk failed (the directory still names it when it comes
+//! back), or if it may be another broker's: a copy of log directories names the tail of the
+//! original.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -19,7 +25,7 @@ use aplomb_model::{DirectoryId, TopicId, Uuid};
 use super::error::OldTailError;
 use super::files::TailFiles;
 use super::home::Kinship;
-use super::record::TailRecord;
+use super::record::{TAIL_RECORD, TailRecord};
 use crate::ports::Severity;
 use crate::startup::survey::Directory;
 
@@ -54,7 +60,7 @@ struct Old<File> {
     path: PathBuf,
     file: File,
     content: Content,
-    /// The log directories that name it: it has the latest of these, and of no others.
+    /// The log directories that name it.
     of: Vec<DirectoryId>,
     /// It may be the tail of other directories, of which those that name it are a copy.
     may_be_of_others: bool,
@@ -100,6 +106,8 @@ enum Why {
     /// It went with the machine's memory.
     NewBoot,
     Blank,
+    /// The directory does not say that the records in it are its latest.
+    NotNamed,
     /// It is the tail of the directory that this one is a copy of.
     OfTheOriginal(Option<PathBuf>),
     /// Of a broker that is at work, so that this directory is a copy of that one's.
@@ -120,33 +128,28 @@ impl<F: TailFiles> OldTails<F> {
     ) -> Result<Self, OldTailError<F::Failure>> {
         let places = tail_dir.map(|at| Places::of(at, &directories[metadata], &files)).transpose()?;
         // A directory that is not there may name one of these.
-        let taken: Vec<PathBuf> =
-            places.iter().flat_map(Places::all).take_while(|path| files.exists(path)).collect();
-        let mut named: BTreeMap<PathBuf, Vec<Namer>> =
-            taken.iter().map(|path| (path.clone(), Vec::new())).collect();
+        let taken = places.iter().flat_map(Places::all).take_while(|path| files.exists(path));
+        let mut named: BTreeMap<PathBuf, Vec<Namer>> = taken.map(|path| (path, Vec::new())).collect();
+        let mut nameless = Vec::new();
         for directory in directories {
-            let Directory { id, path, .. } = directory;
-            let namer = |kinship, original| {
-                let directory = path.into();
-                Namer { id: *id, directory, kinship, original, boot: None }
+            let Some(record) = recorded(directory)? else {
+                nameless.push(directory);
+                continue;
             };
-            match recorded(directory)? {
-                // One that names none is new, or its record was deleted.
-                None => taken.iter().for_each(|tail| {
-                    named.entry(tail.clone()).or_default().push(namer(Kinship::Same, None));
-                }),
-                Some(record) => {
-                    let kinship = kinship(&record, directory, &files)?;
-                    let TailRecord { path: tail, home, boot } = record;
-                    let namer = namer(kinship, home.map(|home| home.path));
-                    named.entry(tail).or_default().push(Namer { boot, ..namer });
-                }
-            }
+            let kinship = kinship(&record, directory, &files)?;
+            let TailRecord { path: tail, home, boot } = record;
+            let original = home.map(|home| home.path);
+            let namer =
+                Namer { id: directory.id, directory: (&directory.path).into(), kinship, original, boot };
+            named.entry(tail).or_default().push(namer);
         }
         let mut found =
             Self { files, tails: Vec::new(), places, others: BTreeSet::new(), without: Vec::new() };
         for (path, by) in named {
             found.open(path, by)?;
+        }
+        for directory in nameless {
+            found.note_nameless(directory);
         }
         Ok(found)
     }
@@ -227,6 +230,19 @@ impl<F: TailFiles> OldTails<F> {
         self.without.extend(without);
     }
 
+    /// A directory that names no tail is new, or was closed cleanly since it did, or its record was
+    /// deleted, which is a loss if a tail has records of it.
+    fn note_nameless(&mut self, Directory { id, path, .. }: &Directory) {
+        let with_records = self.tails.iter().filter(|old| old.bytes_only_here(&|_, of| of == *id) > 0);
+        let without = with_records.map(|old| Without {
+            id: *id,
+            directory: path.into(),
+            tail: old.path.clone(),
+            why: Why::NotNamed,
+        });
+        self.without.extend(without);
+    }
+
     /// Says which acknowledged records may be lost with tails that are not there. `unclean`: the
     /// log directories in which there may be some.
     pub fn tell_what_may_be_lost(
@@ -250,6 +266,9 @@ impl<F: TailFiles> OldTails<F> {
                 Why::Blank => format!(
                     "{tail} is blank: it was overwritten, or a start was killed that had just made it"
                 ),
+                Why::NotNamed => format!(
+                    "{tail} has records of it and is not read back, since the directory does not name it: its {TAIL_RECORD} was deleted, or it was closed by another process since"
+                ),
                 Why::OfTheOriginal(original) => format!(
                     "{tail} is the tail of {}, which this directory is a copy of, and is left to that one",
                     original.as_deref().unwrap_or(Path::new("another")).display()
@@ -261,7 +280,7 @@ impl<F: TailFiles> OldTails<F> {
             let text = format!("log directory {directory} was not closed cleanly, and {what}: {lost}");
             let severity = match why {
                 Why::Gone | Why::Blank => Severity::Error,
-                Why::NewBoot | Why::OfTheOriginal(_) | Why::InUse => Severity::Warn,
+                Why::NewBoot | Why::NotNamed | Why::OfTheOriginal(_) | Why::InUse => Severity::Warn,
             };
             tell(severity, text);
         }
@@ -313,36 +332,35 @@ impl<F: TailFiles> OldTails<F> {
         unique: &mut dyn FnMut() -> Uuid,
         tell: &mut Tell<'_>,
     ) -> Result<u64, OldTailError<F::Failure>> {
-        let mut all = 0;
-        for old in self.tails.iter().filter(|old| old.of.contains(&directory.id)) {
-            let Content::Tail(tail) = &old.content else { continue };
-            let path = old.path.display().to_string();
-            let mut recovered = tail.recover();
-            if recovered.damaged_chunks > 0 && matches!(wanted, Wanted::Metadata) {
-                let text = format!(
-                    "{path} was overwritten: {} of its chunks make no sense, and what was acknowledged and is nowhere else is lost with them",
-                    recovered.damaged_chunks
-                );
-                tell(Severity::Error, text);
-            }
-            recovered.partitions.retain(|partition| partition.directory == directory.id);
-            let disks = [(directory.id, &*directory.disk)];
-            let Restored { partitions, bytes, remarks } = restore(&recovered, &disks, wanted, unique)
-                .map_err(|error| OldTailError::Restore { path, directory: directory.path.clone(), error })?;
-            all += bytes;
-            if bytes > 0 {
-                let what = match wanted {
-                    Wanted::Metadata => "of the metadata log".to_owned(),
-                    Wanted::Topics(_) => format!("of {partitions} partitions in {}", directory.path),
-                };
-                let text = format!(
-                    "{bytes} bytes {what} were only in the tail of a run before; they are in the files now"
-                );
-                tell(Severity::Info, text);
-            }
-            remarks.into_iter().for_each(|remark| tell(Severity::Warn, remark));
+        let mut named = self.tails.iter().filter(|old| old.of.contains(&directory.id));
+        let Some(old) = named.next() else { return Ok(0) };
+        assert!(named.next().is_none(), "{} names one tail", directory.path);
+        let Content::Tail(tail) = &old.content else { return Ok(0) };
+        let path = old.path.display().to_string();
+        let mut recovered = tail.recover();
+        if recovered.damaged_chunks > 0 && matches!(wanted, Wanted::Metadata) {
+            let text = format!(
+                "{path} was overwritten: {} of its chunks make no sense, and what was acknowledged and is nowhere else is lost with them",
+                recovered.damaged_chunks
+            );
+            tell(Severity::Error, text);
         }
-        Ok(all)
+        recovered.partitions.retain(|partition| partition.directory == directory.id);
+        let disks = [(directory.id, &*directory.disk)];
+        let Restored { partitions, bytes, remarks } = restore(&recovered, &disks, wanted, unique)
+            .map_err(|error| OldTailError::Restore { path, directory: directory.path.clone(), error })?;
+        if bytes > 0 {
+            let what = match wanted {
+                Wanted::Metadata => "of the metadata log".to_owned(),
+                Wanted::Topics(_) => format!("of {partitions} partitions in {}", directory.path),
+            };
+            let text = format!(
+                "{bytes} bytes {what} were only in the tail of a run before; they are in the files now"
+            );
+            tell(Severity::Info, text);
+        }
+        remarks.into_iter().for_each(|remark| tell(Severity::Warn, remark));
+        Ok(bytes)
     }
 
     /// The tails that have records of log directories which are not among `directories`, and how

@@ -30,8 +30,14 @@ impl Place {
     }
 
     fn directories(&self, name: &str) -> LogDirectories {
-        let path = self.disk.path().join(name).display().to_string();
-        let candidates = Candidates::look(std::slice::from_ref(&path), &path, NODE);
+        self.several(&[name])
+    }
+
+    /// The first of them has the metadata log.
+    fn several(&self, names: &[&str]) -> LogDirectories {
+        let path = |name: &&str| self.disk.path().join(name).display().to_string();
+        let paths: Vec<String> = names.iter().map(path).collect();
+        let candidates = Candidates::look(&paths, &paths[0], NODE);
         candidates.and_then(|found| found.settle(NODE, None, &mut chance)).expect("they are ours")
     }
 
@@ -56,30 +62,57 @@ impl Place {
         found.expect("nothing is wrong with it")
     }
 
-    /// A tail that has a record of `topic`, as the directories name it.
+    /// A tail that has a record of `topic` for each directory, as the directories name it.
     fn tail_of(&self, directories: &LogDirectories, topic: TopicId) -> PathBuf {
         let path = self.memory.path().join("some.tail");
-        let mapped = Arc::new(MappedFile::open(&path, 1 << 20).expect("there is room"));
+        self.tail_at(&path, directories, topic);
+        path
+    }
+
+    fn tail_at(&self, path: &Path, directories: &LogDirectories, topic: TopicId) {
+        let mapped = Arc::new(MappedFile::open(path, 1 << 20).expect("there is room"));
         let memory = arena_memory(&mapped);
         let shares = open_shares(memory, DEFAULT_CHUNK_SIZE, &directories.ids(), 1, None).expect("it fits");
         let start = LogEnd { segment_base: Offset::ZERO, at: 0, offset: Offset::ZERO };
-        let mut tail = LogTail::new(Arc::clone(&shares[0]), topic, PartitionIndex(0), start);
         let mut builder = BatchBuilder::new(Offset::ZERO);
         builder.append(Timestamp(7), None, Some(b"a record"), &[]);
         let bytes = builder.build();
-        let facts = TailBatch::of(&BatchHeader::parse(&bytes).expect("a batch"));
-        tail.push(0, &[&bytes], facts).expect("there is room");
-        self.name(directories, &path);
-        path
+        for (partition, share) in shares.iter().enumerate() {
+            let partition = PartitionIndex(i32::try_from(partition).expect("they are few"));
+            let mut tail = LogTail::new(Arc::clone(share), topic, partition, start);
+            let facts = TailBatch::of(&BatchHeader::parse(&bytes).expect("a batch"));
+            tail.push(0, &[&bytes], facts).expect("there is room");
+        }
+        self.name(directories, path);
     }
 
     /// The directories say that their tail is there.
     fn name(&self, directories: &LogDirectories, path: &Path) {
-        let [directory] = &directories.directories[..] else { panic!("one directory") };
-        let home = Tmpfs.home(&directory.path).expect("it is there");
-        let record = TailRecord { path: path.to_owned(), home: Some(home), boot: Tmpfs.boot() };
-        record.write(&*directory.disk).expect("it can be written");
+        for directory in &directories.directories {
+            let home = Tmpfs.home(&directory.path).expect("it is there");
+            let record = TailRecord { path: path.to_owned(), home: Some(home), boot: Tmpfs.boot() };
+            record.write(&*directory.disk).expect("it can be written");
+        }
     }
+
+    /// The bytes that each directory gets from its tail.
+    fn restored(&self, directories: &LogDirectories) -> Vec<u64> {
+        let (found, mut said) = (self.find(directories), |_, _| {});
+        let wanted = Wanted::Topics(&orders);
+        let one = |directory: &_| found.restore(directory, &wanted, &mut || draw(&mut chance), &mut said);
+        known(directories).iter().map(one).collect::<Result<_, _>>().expect("it can be written")
+    }
+
+    /// A start that has read old tails back makes room for its own.
+    fn make_room(&self, directories: &LogDirectories) -> PathBuf {
+        let found = self.find(directories);
+        let room = found.make_room(&directories.ids(), 1 << 20, &orders, &mut |_, _| {});
+        room.expect("there is room").place.expect("there is a place")
+    }
+}
+
+fn orders(topic: TopicId) -> Option<Arc<str>> {
+    (topic == ORDERS).then(|| "orders".into())
 }
 
 /// What was logged.
@@ -138,9 +171,8 @@ fn a_copy_leaves_the_originals_tail_alone_and_has_its_own() {
     let said = losses(&found, &copy.ids());
     assert!(said.contains("/b was not closed cleanly, and "), "{said}");
     assert!(said.contains("/a, which this directory is a copy of"), "{said}");
-    let names = |topic| (topic == ORDERS).then(|| "orders".into());
     let mut own = None;
-    logged(|log| own = found.make_room(&copy.ids(), 1 << 20, &names, &mut tell(log)).ok());
+    logged(|log| own = found.make_room(&copy.ids(), 1 << 20, &orders, &mut tell(log)).ok());
     let own = own.and_then(|room| room.place).expect("there is a place");
     assert!(own != path && path.exists(), "{}", own.display());
 
@@ -149,7 +181,7 @@ fn a_copy_leaves_the_originals_tail_alone_and_has_its_own() {
     let mut theirs = None;
     logged(|log| {
         // Of another size, so that its own is made anew.
-        theirs = of_the_original.make_room(&original.ids(), 1 << 21, &names, &mut tell(log)).ok();
+        theirs = of_the_original.make_room(&original.ids(), 1 << 21, &orders, &mut tell(log)).ok();
     });
     let theirs = theirs.and_then(|room| room.place).expect("there is a place");
     assert_ne!(theirs, own, "copies have names of their own");
@@ -165,23 +197,51 @@ fn what_directories_have_that_stand_elsewhere_is_written_and_kept() {
     std::fs::rename(place.disk.path().join("a"), place.disk.path().join("c")).expect("it is there");
     let moved = place.directories("b");
     let found = place.find(&moved);
-    let names = |topic| (topic == ORDERS).then(|| "orders".into());
     let said = logged(|log| {
         let bytes = found.restore(
             &known(&moved)[0],
-            &Wanted::Topics(&names),
+            &Wanted::Topics(&orders),
             &mut || draw(&mut chance),
             &mut tell(log),
         );
         assert!(bytes.expect("it can be written") > 0);
-        found.make_room(&moved.ids(), 1 << 20, &names, &mut tell(log)).expect("there is room");
+        found.make_room(&moved.ids(), 1 << 20, &orders, &mut tell(log)).expect("there is room");
     });
     assert!(path.exists() && said.contains("some.tail is kept, and what it has is in the files"), "{said}");
 
     let renamed = place.directories("c");
     let found = place.find(&renamed);
-    logged(|log| drop(found.make_room(&renamed.ids(), 1 << 20, &names, &mut tell(log))));
+    logged(|log| drop(found.make_room(&renamed.ids(), 1 << 20, &orders, &mut tell(log))));
     assert!(!path.exists(), "of a directory that was renamed it is");
+}
+
+#[test]
+fn a_tail_that_is_kept_for_one_directory_is_never_written_into_another_again() {
+    let place = Place::new();
+    let both = place.several(&["a", "b"]);
+    let path = place.make_room(&both);
+    place.tail_at(&path, &both, ORDERS);
+    drop(both);
+
+    let without = place.directories("a");
+    let [of_a] = place.restored(&without)[..] else { panic!("one directory") };
+    assert!(of_a > 0);
+    let other = place.make_room(&without);
+    assert!(path.exists() && other != path, "it is kept for b");
+    place.name(&without, &other);
+    assert_eq!(place.restored(&without), [0], "it names another by now");
+    // Closed cleanly.
+    TailRecord::remove(&*without.directories[0].disk).expect("it can be removed");
+    let found = place.find(&without);
+    let said = losses(&found, &without.ids());
+    assert!(said.contains("/a was not closed cleanly, and ") && said.contains("does not name it"), "{said}");
+    assert_eq!(losses(&found, &[]), "");
+    drop((found, without));
+
+    let both = place.several(&["a", "b"]);
+    let [again, of_b] = place.restored(&both)[..] else { panic!("two directories") };
+    assert!(again == 0 && of_b > 0, "{again} {of_b}");
+    assert_eq!(place.make_room(&both), path, "it owes nothing any more");
 }
 
 #[test]
