@@ -9,14 +9,16 @@ use crate::calls::{Answer, OpId, PartitionKey, Slot};
 use crate::head::HeadMessage;
 use crate::metadata::{Delta, MetadataImage};
 use crate::operation::PartitionCall;
-use crate::ports::{Event, Reply, Request, RequestId, ShardId};
+use crate::ports::{ConnectionId, Event, Reply, Request, RequestId, ShardId};
 use crate::storage::StorageMessage;
 
 /// One message from shard to shard.
 #[derive(Debug)]
 pub enum ShardMessage {
-    /// Answer this request: it is for the controller, which lives where you are.
+    /// Answer this request: it is for the controller, which lives where you are, or takes long.
     Request(Request),
+    /// This connection of mine is gone, whose requests you have.
+    ConnectionClosed(ConnectionId),
     /// Parts of an operation for partitions that you own.
     Calls {
         /// The operation to answer to.

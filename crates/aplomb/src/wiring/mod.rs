@@ -176,7 +176,7 @@ impl Broker {
             ready.partitions,
             config.node_id,
             directories.cluster_id,
-            shards.len(),
+            shards.len() - 1,
             guard.mode(),
             descriptors.map_or("any number of".to_owned(), |count| count.to_string())
         );
@@ -184,7 +184,8 @@ impl Broker {
         let places: Vec<String> =
             bound.iter().map(|bound| format!("{}://{}", bound.name(), bound.address())).collect();
         let names = bound.iter().map(|bound| bound.name().into()).collect();
-        let server = ServerConfig { listeners: names, net, guard, log: log.clone(), prepare };
+        let first = ShardId(1); // the one before it is the controller's
+        let server = ServerConfig { listeners: names, first, net, guard, log: log.clone(), prepare };
         let mut server = Server::start(switchboard, server, shards)?;
         let loading = Loading { shards: figures.shards.clone(), partitions: ready.partitions };
         server.observe(&metrics, &health, figures);
