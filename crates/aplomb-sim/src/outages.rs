@@ -160,7 +160,7 @@ impl Outages {
                 // A start may meet what the process has not.
                 self.armed = true;
                 for after in after {
-                    world.disks[disk].run_short(DiskFault { operation, name: None, after });
+                    self.troubles.run_short(disk, DiskFault { operation, name: None, after }, world);
                 }
             }
         }

@@ -30,7 +30,6 @@ use self::post::{Local, Post};
 pub(crate) use self::seed::{DiskSeed, PartitionSeed, ShardSeed};
 use self::stop::{Rooms, Stop};
 use crate::calls::{Answer, Asker, PartitionKey};
-use crate::config::NetworkConfig;
 use crate::desk::{Desk, DeskEffect, Surroundings};
 use crate::figures::{Notes, ShardFigures};
 use crate::head::{Head, HeadEffect, HeadMessage};
@@ -491,29 +490,9 @@ impl Shard {
             }
         };
         if self.view.me() == HEAD {
-            let limits = connection_limits(&old.network, &changed.network);
+            let limits = Output::connection_limits(&old.network, &changed.network);
             limits.into_iter().for_each(|limits| self.post.push(limits));
         }
         self.view.set_config(changed);
     }
-}
-
-/// Other limits for connections, if they are others.
-fn connection_limits(old: &NetworkConfig, new: &NetworkConfig) -> Option<Output> {
-    let limits = |network: &NetworkConfig| {
-        let overrides = network.per_ip_overrides.clone();
-        (network.max_connections, network.max_connections_per_ip, overrides)
-    };
-    if limits(old) == limits(new) {
-        return None;
-    }
-    let addresses = || {
-        let pairs = new.per_ip_overrides.iter();
-        pairs.filter_map(|(host, count)| Some((host.parse().ok()?, *count))).collect()
-    };
-    Some(Output::ConnectionLimits {
-        total: new.max_connections,
-        per_ip: new.max_connections_per_ip,
-        overrides: (old.per_ip_overrides != new.per_ip_overrides).then(addresses),
-    })
 }
