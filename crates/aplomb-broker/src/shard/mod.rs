@@ -83,7 +83,7 @@ impl Shard {
     /// Another shard speaks.
     pub fn on_message(&mut self, from: ShardId, message: ShardMessage, now: Now) {
         match message {
-            // Passed on before the other shard was told to stop. Its connection ends without an answer.
+            // Passed on before the other shard had to stop. Its connection ends unanswered.
             ShardMessage::Request(_) if !self.stop.is_serving() => {}
             ShardMessage::Request(request) if is_long(&request) => self.patient.push(request),
             ShardMessage::Request(request) => return self.on_request(request, now),
