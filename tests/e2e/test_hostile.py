@@ -8,7 +8,7 @@ import uuid
 import pytest
 from harness import fetch, wire
 
-PROPERTIES = {"aplomb.fetch.partitions.max": "150000", "aplomb.shards": "1"}
+PROPERTIES = {"aplomb.fetch.partitions.max": "300000", "aplomb.shards": "1"}
 MANY = 100_000
 PATIENCE = 60
 

@@ -26,16 +26,22 @@ impl PartitionKey {
     /// The metadata log.
     pub const METADATA: Self = Self { topic: TopicId::ONE, partition: PartitionIndex(0) };
 
-    /// The shard that owns the partition. The metadata log is shard 0's, as the controller is.
+    /// The shard that owns the partition. The metadata log is shard 0's, as the controller is, and
+    /// all others are the other shards'.
+    ///
+    /// # Panics
+    /// If shard 0 is alone.
     #[must_use]
     pub fn owner(self, shards: u16) -> ShardId {
+        assert!(shards > 1, "a shard beside the controller's");
         if self == Self::METADATA {
             return ShardId(0);
         }
         // A topic's partitions go to the shards in turn, beginning with any of them.
         let start = u64::from_be_bytes(self.topic.0[8..].try_into().expect("eight bytes"));
         let n = start.wrapping_add(self.partition.0.unsigned_abs().into());
-        ShardId(u16::try_from(n % u64::from(shards.max(1))).expect("below the number of shards"))
+        let owners = u64::from(shards) - 1;
+        ShardId(u16::try_from(1 + n % owners).expect("below the number of shards"))
     }
 }
 

@@ -132,6 +132,12 @@ impl FetchSessions {
         }
     }
 
+    /// The shard that a session is on; `None` for what is no session's id.
+    pub(crate) fn owner_of(&self, id: i32) -> Option<ShardId> {
+        let id = u32::try_from(id).ok().filter(|id| *id > 0)?;
+        Some(ShardId(u16::try_from(id % u32::from(self.shards)).expect("below the number of shards")))
+    }
+
     /// Takes a request: what to fetch, in order, and how to answer.
     pub(crate) fn begin(
         &mut self,

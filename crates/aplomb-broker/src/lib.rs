@@ -25,6 +25,7 @@ mod reply;
 mod shard;
 pub mod startup;
 mod storage;
+pub mod tail_watch;
 mod view;
 
 pub use calls::{Answer, AppendCall, Asker, OpId, PartitionKey, Slot};

@@ -9,7 +9,8 @@ use crate::config::BrokerConfig;
 use crate::metadata::MetadataImage;
 use crate::ports::ShardId;
 
-/// The shard with the controller.
+/// The shard with the controller. It has no connections, and no partitions but the metadata log's:
+/// what takes long is done there, and makes no client wait that has asked for something short.
 pub(crate) const HEAD: ShardId = ShardId(0);
 
 /// The world as this shard sees it until the next image.
@@ -29,6 +30,7 @@ impl View {
         image: Arc<MetadataImage>,
     ) -> Self {
         assert!(me.0 < shards, "shards are numbered from 0");
+        assert!(shards > 1, "a shard beside the controller's");
         Self { me, shards, config, image }
     }
 

@@ -48,6 +48,8 @@ pub type Prepare = Arc<dyn Fn(ServerThread) + Send + Sync>;
 pub struct ServerConfig {
     /// The names of the listeners that [`Server::open`] will have.
     pub listeners: Vec<Arc<str>>,
+    /// The first shard that has connections. Those before it have none.
+    pub first: ShardId,
     /// How connections are treated.
     pub net: NetConfig,
     /// Who watches the threads.
@@ -115,7 +117,7 @@ impl<C: Core> Server<C> {
     /// # Panics
     /// If there are not as many cores as mailboxes.
     pub fn start(switchboard: Switchboard, config: ServerConfig, cores: Vec<C>) -> Result<Self, StartError> {
-        let ServerConfig { listeners, net, guard, log, prepare } = config;
+        let ServerConfig { listeners, first, net, guard, log, prepare } = config;
         let Switchboard { mailboxes, inboxes } = switchboard;
         assert_eq!(mailboxes.len(), cores.len(), "each shard has a mailbox");
 
@@ -124,7 +126,9 @@ impl<C: Core> Server<C> {
         bells.push(acceptor_waker.raw_fd());
         let bells: Arc<[RawFd]> = bells.into();
 
-        let connections = Connections::new(net.connections.clone(), cores.len(), Arc::clone(&acceptor_waker));
+        let last = u16::try_from(cores.len()).expect("shards are numbered so");
+        let serving = first.0..last;
+        let connections = Connections::new(net.connections.clone(), serving, Arc::clone(&acceptor_waker));
         let budget = FrameBudget::new(net.max_frames, inboxes.iter().map(|inbox| Arc::clone(inbox.waker())));
         let replies = ReplyBudget::new(net.max_replies);
         let stop = Arc::new(StopSignal::new(cores.len()));

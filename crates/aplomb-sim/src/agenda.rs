@@ -55,6 +55,8 @@ pub(crate) enum Event {
     Hasten {
         disk: usize,
     },
+    /// The process looks at its tail's file.
+    TailLook,
     /// The operator ends a process that lost a disk.
     GiveUp,
     /// A process that was told to stop has not.

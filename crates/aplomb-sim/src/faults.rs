@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use aplomb_disk_api::sim::SimOperation;
 
+use super::harm::TailFault;
 use super::random::Dice;
 
 const MS: Duration = Duration::from_millis(1);
@@ -26,6 +27,8 @@ pub(crate) enum Fault {
     /// A partition's directory of a disk, one of so many, is taken away under the process, and is
     /// back when it is started anew.
     Away { disk: usize, which: u64, until: Duration },
+    /// The tail's file goes.
+    Tail(TailFault),
 }
 
 /// The end of a process, and the way back.
@@ -98,6 +101,19 @@ pub(crate) fn draw_accidents(
         let until = dice.time(MS * 100..MS * 2000);
         drawn.push((dice.time(MS * 50..length), Fault::Away { disk, which, until }));
     }
+    drawn.sort_by_key(|(at, _)| *at);
+    (first..).zip(drawn).map(|(number, (at, fault))| (number, at, fault)).collect()
+}
+
+/// Draws tails that go, in the order of time, numbered from `first` on, with dice of their own.
+pub(crate) fn draw_tail_faults(
+    dice: &mut Dice,
+    length: Duration,
+    first: usize,
+) -> Vec<(usize, Duration, Fault)> {
+    let count = if dice.percent(30) { 1 + dice.place(3) } else { 0 };
+    let mut drawn: Vec<(Duration, Fault)> =
+        (0..count).map(|_| (dice.time(MS * 50..length), Fault::Tail(TailFault::draw(dice)))).collect();
     drawn.sort_by_key(|(at, _)| *at);
     (first..).zip(drawn).map(|(number, (at, fault))| (number, at, fault)).collect()
 }

@@ -181,7 +181,7 @@ impl Network {
     }
 
     fn connect(&mut self, slot: usize, shards: usize, world: &mut World) {
-        let shard = ShardId(self.slots[slot].dice.within(0..shards as u64) as u16);
+        let shard = ShardId(self.slots[slot].dice.within(1..shards as u64) as u16);
         let id = ConnectionId { shard, number: self.next_connection };
         self.next_connection += 1;
         let connection = Connection {

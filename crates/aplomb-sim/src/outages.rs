@@ -2,16 +2,20 @@
 
 use std::time::Duration;
 
+use aplomb_broker::startup::TailRecord;
 use aplomb_disk_api::sim::Fault as DiskFault;
-use aplomb_log::tail::{ArenaMemory, CrashSwitch};
+use aplomb_log::tail::CrashSwitch;
 
 use super::agenda::Event;
 use super::check::journal::Contract;
 use super::faults::{CutStart, Down, Fault, HowDown};
+use super::harm::TailFault;
+use super::machine::Machine;
 use super::mortal::Life;
 use super::network::{Door, Network};
-use super::process::{Process, Shape, Start};
+use super::process::{Process, Shape, Start, Started};
 use super::random::Dice;
+use super::tails::Tails;
 use super::troubles::Troubles;
 use super::world::World;
 
@@ -39,8 +43,8 @@ pub(crate) struct Outages {
     loading: bool,
     /// Clients come before all of it is loaded.
     serves_early: bool,
-    /// The tail's memory, as the last process left it.
-    memory: Option<ArenaMemory>,
+    machine: Machine,
+    tails: Tails,
     troubles: Troubles,
     /// The process was told to stop.
     stopping: bool,
@@ -65,7 +69,8 @@ impl Outages {
             process: None,
             loading: false,
             serves_early: false,
-            memory: None,
+            machine: Machine::default(),
+            tails: Tails::default(),
             troubles: Troubles::none(disks),
             stopping: false,
             down: None,
@@ -150,15 +155,38 @@ impl Outages {
                     world.agenda.at_process(now + until, Event::GiveUp);
                 }
             }
+            Fault::Tail(fault) => self.harm_the_tail(&fault, world),
             Fault::Short { disk, operation, after } => {
                 // A start may meet what the process has not.
                 self.armed = true;
                 for after in after {
-                    world.disks[disk].run_short(DiskFault { operation, name: None, after });
+                    self.troubles.run_short(disk, DiskFault { operation, name: None, after }, world);
                 }
             }
         }
         Next::GoOn
+    }
+
+    fn harm_the_tail(&mut self, fault: &TailFault, world: &mut World) {
+        let Some(process) = &self.process else { return };
+        if self.tails.strike(fault, &process.tail, world) {
+            world.agenda.at_process(world.now() + fault.seen, Event::TailLook);
+            if let Some(after) = fault.killed {
+                world.agenda.at_process(world.now() + after, Event::GiveUp);
+            }
+        }
+    }
+
+    /// The process looks at its tail's file.
+    pub(crate) fn look_at_tail(&mut self, world: &mut World, network: &mut Network) {
+        let Some(process) = &self.process else { return };
+        if let Some(after) = self.tails.look(&process.tail, world) {
+            world.agenda.at_process(world.now() + after, Event::TailLook);
+        }
+        if process.life.is_over() {
+            world.note("killed while it made a new tail", &[]);
+            self.kill(world, network);
+        }
     }
 
     pub(crate) fn thaw(&mut self, disk: usize, world: &mut World) {
@@ -230,9 +258,17 @@ impl Outages {
         // A process that has stopped gives up what it had in memory, unless a shard says that
         // records are nowhere else.
         let needed = !stopped || process.shards.iter().any(aplomb_broker::Shard::needs_tail);
-        self.memory = needed.then(|| process.memory());
+        let is_lost = self.tails.end(&process.tail, needed);
         drop(process);
+        if stopped {
+            // A disk that fails here is one that a start looks for a tail on, in vain.
+            world.disks.iter().for_each(|disk| drop(TailRecord::settle(disk, needed)));
+        }
         let (now, contract) = (world.now(), contract(world));
+        if is_lost {
+            world.say(|| "what it had in memory alone is gone".to_owned());
+            world.oracle.journal.memory_lost(contract, &world.oracle.calm, now);
+        }
         // An end that was begun may have got as far for some partitions as a clean one.
         world.oracle.ends.push((now, clean || self.stopping));
         world.disks.iter().for_each(|disk| disk.process_killed());
@@ -251,7 +287,8 @@ impl Outages {
     }
 
     fn power_is_gone(&mut self, world: &mut World) {
-        self.memory = None;
+        self.machine.reboot();
+        self.tails.power_is_gone();
         let (now, contract) = (world.now(), contract(world));
         world.oracle.ends.push((now, false));
         world.disks.iter().for_each(|disk| disk.power_cut());
@@ -299,23 +336,26 @@ impl Outages {
             life: Life::new(switch, cut.and_then(|cut| cut.operations)),
             now: world.clocks(),
             dice,
-            remarks: Vec::new(),
+            machine: &self.machine,
         };
-        match shape.start(self.memory.take()) {
+        let Started { how, said } = shape.start();
+        for (severity, text) in said {
+            self.tails.hear(severity, &text);
+            world.say(|| format!("  {severity:?}: {text}"));
+        }
+        match how {
             Start::Up(process) => {
-                for remark in &process.remarks {
-                    world.say(|| format!("  {remark}"));
-                }
+                self.tails.check_told(world);
+                self.tails.begin();
                 self.process = Some(process);
                 self.loading = true;
                 // Some programs do not wait for that long.
                 self.serves_early = Dice::of(world.seed, "early", self.starts).place(2) == 0;
                 self.notice_loaded(world, network);
             }
-            Start::Died(memory) => {
+            Start::Died => {
                 self.show(world);
                 world.note("killed while it started", &[]);
-                self.memory = memory;
                 if cut.is_some_and(|cut| cut.power) {
                     self.power_is_gone(world);
                 } else {
@@ -323,11 +363,15 @@ impl Outages {
                 }
                 world.agenda.at(world.now() + MS * 5, Event::Start);
             }
-            Start::Refused { why, memory } => {
+            Start::Refused(why) => {
                 world.say(|| format!("it does not start: {why}"));
-                self.memory = memory;
                 self.refused += 1;
-                if !(self.armed && why.is_of_a_disk()) || self.refused > STARTS {
+                let is_right = if why.is_of_an_unreadable_tail() {
+                    self.tails.give_up_what_is_cut(&self.machine)
+                } else {
+                    self.armed && why.is_of_a_disk()
+                };
+                if !is_right || self.refused > STARTS {
                     return world.oracle.violated(format!("the broker does not start: {why}"));
                 }
                 world.disks.iter().for_each(|disk| disk.process_killed());

@@ -1,27 +1,32 @@
 //! One process of the broker: its shards, its share of the tail, and how it comes to be.
 //!
-//! The order at start is the program's (`startup` of `aplomb-broker`): survey, write back the old
-//! tail, read the metadata, write back the rest, take the memory, load, begin.
+//! The order at start is the program's (`startup` of `aplomb-broker`): find the old tails, survey,
+//! write back what they have of the metadata log, read it, write back the rest, make room, say
+//! where the tail is from now on, take its memory, load, begin.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aplomb_broker::Shard;
 use aplomb_broker::config::{BrokerConfig, Properties};
 use aplomb_broker::controller::Node;
 use aplomb_broker::metadata::Endpoint;
-use aplomb_broker::ports::{Now, ShardId};
+use aplomb_broker::ports::{Now, Severity, ShardId};
 use aplomb_broker::startup::{
-    Directory, MetadataFound, Ready, StartError, StartInput, Surveyed, plan, survey,
+    Directory, MetadataFound, OldTailError, OldTails, Ready, Room, StartError, StartInput, Surveyed,
+    TailFiles as _, TailRecord, may_lack_records, plan, survey,
 };
 use aplomb_disk_api::sim::SimDisk;
-use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue, PatientDisk};
-use aplomb_log::recovery::restore::{RestoreError, Wanted, restore};
-use aplomb_log::tail::{ArenaMemory, OldTail, TailShare, UnreadableReason, open_shares};
-use aplomb_model::{BrokerId, DirectoryId, Uuid};
+use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue};
+use aplomb_log::recovery::restore::Wanted;
+use aplomb_log::tail::{ArenaMemory, TailShare, open_shares};
+use aplomb_model::{BrokerId, DirectoryId, Offset, Uuid};
 
+use super::machine::{Held, Machine, TAIL_DIR, Unavailable};
 use super::mortal::{Life, MortalDisk, MortalQueue};
 use super::random::Dice;
+use super::tails::SimTail;
 
 /// This broker's id.
 pub(crate) const NODE: BrokerId = BrokerId(1);
@@ -48,9 +53,8 @@ impl CompletionSink for Sink {
 pub(crate) struct Process {
     pub(crate) shards: Vec<Shard>,
     pub(crate) shares: Vec<Arc<TailShare>>,
+    pub(crate) tail: SimTail,
     pub(crate) life: Arc<Life>,
-    /// What start-up found worth a line in the log.
-    pub(crate) remarks: Vec<String>,
     inbox: Inbox,
 }
 
@@ -69,34 +73,30 @@ impl Process {
     pub(crate) fn failure(&self) -> Option<String> {
         self.shards.iter().find_map(|shard| shard.figures().failure().map(str::to_owned))
     }
+}
 
-    /// The tail's memory as the next process would find it.
-    pub(crate) fn memory(&self) -> ArenaMemory {
-        self.shares[0].arena().image().expect("an arena with a switch has an image")
-    }
+/// A start that has come to its end.
+pub(crate) struct Started {
+    pub(crate) how: Start,
+    /// The lines of its log, with their severities.
+    pub(crate) said: Vec<(Severity, String)>,
 }
 
 /// How a start went.
 pub(crate) enum Start {
     /// The broker serves.
     Up(Box<Process>),
-    /// The process was killed before it did; this is left in the tail's memory.
-    Died(Option<ArenaMemory>),
+    /// The process was killed before it did.
+    Died,
     /// It does not want to start.
-    Refused {
-        why: Refusal,
-        /// The tail, untouched.
-        memory: Option<ArenaMemory>,
-    },
+    Refused(Refusal),
 }
 
 /// Why a broker does not start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
-    #[error("the old tail cannot be read: {0}")]
-    Tail(UnreadableReason),
     #[error(transparent)]
-    Restore(#[from] RestoreError),
+    Tail(#[from] OldTailError<Unavailable>),
     #[error(transparent)]
     Start(#[from] StartError),
 }
@@ -105,19 +105,23 @@ impl Refusal {
     /// Whether a disk's error is the reason.
     pub(crate) fn is_of_a_disk(&self) -> bool {
         use aplomb_log::recovery::LoadError;
-        use aplomb_log::recovery::forget::ForgetError;
         match self {
-            Self::Restore(RestoreError::Disk(_) | RestoreError::Checkpoint(ForgetError::Disk(_)))
-            | Self::Start(StartError::Disk { .. }) => true,
-            Self::Start(StartError::Log { error: LoadError::Disk(_), .. }) => true,
-            Self::Tail(_) | Self::Restore(_) | Self::Start(_) => false,
+            Self::Tail(error) => error.is_of_the_disk(),
+            Self::Start(StartError::Disk { .. } | StartError::Log { error: LoadError::Disk(_), .. }) => true,
+            Self::Start(_) => false,
         }
+    }
+
+    /// Whether the tail makes no sense.
+    pub(crate) fn is_of_an_unreadable_tail(&self) -> bool {
+        matches!(self, Self::Tail(OldTailError::Unreadable { .. }))
     }
 }
 
 /// What a process is started with.
 pub(crate) struct Shape<'a> {
     pub(crate) disks: &'a [SimDisk],
+    pub(crate) machine: &'a Machine,
     pub(crate) properties: &'a Properties,
     pub(crate) shards: u16,
     /// Chunks of the tail, for each disk.
@@ -125,7 +129,6 @@ pub(crate) struct Shape<'a> {
     pub(crate) life: Arc<Life>,
     pub(crate) now: Now,
     pub(crate) dice: Dice,
-    pub(crate) remarks: Vec<String>,
 }
 
 /// The id of a log directory.
@@ -133,40 +136,54 @@ pub(crate) fn directory_id(disk: usize) -> DirectoryId {
     Uuid::from_u128((disk as u128 + 1) << 100 | 0xd15c)
 }
 
+/// What is known before the logs are loaded.
+struct Settled {
+    directories: Vec<Surveyed>,
+    found: MetadataFound,
+    room: Room<Held>,
+}
+
 impl Shape<'_> {
-    pub(crate) fn start(mut self, memory: Option<ArenaMemory>) -> Start {
-        let (old, generation) = match memory.map(OldTail::open) {
-            None => (None, 0),
-            Some(Ok(old)) => {
-                let generation = old.generation();
-                (Some(old), generation)
-            }
-            // Killed while it was being formatted: what was in it is in the files.
-            Some(Err(unreadable)) if matches!(unreadable.reason, UnreadableReason::Blank) => (None, 0),
-            Some(Err(unreadable)) => {
-                let why = Refusal::Tail(unreadable.reason);
-                return Start::Refused { why, memory: Some(unreadable.memory) };
-            }
+    /// Starts a broker.
+    pub(crate) fn start(mut self) -> Started {
+        let mut said = Vec::new();
+        let how = match self.attempt(&mut said) {
+            Ok(_) | Err(_) if self.life.is_over() => Start::Died,
+            Ok(process) => Start::Up(Box::new(process)),
+            Err(why) => Start::Refused(why),
         };
-        let found = self.survey_and_restore(old.as_ref());
-        let memory = old.map(OldTail::into_memory);
-        let (directories, found) = match found {
-            Ok(found) => found,
-            Err(_) if self.life.is_over() => return Start::Died(memory),
-            Err(why) => return Start::Refused { why, memory },
-        };
+        Started { how, said }
+    }
+
+    fn attempt(&mut self, said: &mut Vec<(Severity, String)>) -> Result<Process, Refusal> {
+        let Settled { directories, found, room } = self.settle(said)?;
+        let path = room.place.expect("a simulated tail has a file");
+        for Surveyed { directory, .. } in &directories {
+            let home = self.machine.home(Path::new(&directory.path)).ok();
+            let record = TailRecord { path: path.clone(), home, boot: self.machine.boot() };
+            record.write(&*directory.disk).map_err(|error| {
+                let directory = directory.path.clone();
+                OldTailError::Record { directory, error }
+            })?;
+        }
         let size = self.arena_size();
-        // In its place if the size is the same, elsewhere otherwise: the old memory is given up
-        // before the new one is used.
-        let memory = memory.filter(|old| old.size() == size).unwrap_or_else(|| ArenaMemory::heap(size));
+        let (file, memory, generation) =
+            room.memory.unwrap_or_else(|| (self.machine.make(&path, size), ArenaMemory::heap(size), 0));
         let ids: Vec<DirectoryId> = (0..self.disks.len()).map(directory_id).collect();
-        let switch = Some(self.life.switch().clone());
-        let shares = open_shares(memory, CHUNK, &ids, generation + 1, switch).expect("the memory fits");
-        let image = |shares: &[Arc<TailShare>]| shares[0].arena().image();
+        let switch = self.life.switch().clone();
+        let shares = open_shares(memory, CHUNK, &ids, generation + 1, Some(switch.clone()));
+        let shares = shares.expect("the memory fits");
+        let tail = SimTail::new(shares.clone(), self.machine.clone(), file, size, switch);
         match self.load(directories, found, &shares) {
-            Ok(_) | Err(_) if self.life.is_over() => Start::Died(image(&shares)),
-            Err(why) => Start::Refused { why: why.into(), memory: image(&shares) },
-            Ok(ready) => Start::Up(Box::new(self.begin(ready, shares))),
+            Ok(ready) if !self.life.is_over() => Ok(self.begin(ready, shares, tail, said)),
+            Ok(_) => {
+                tail.leave(true);
+                Err(StartError::Metadata("the process is dead".to_owned()).into())
+            }
+            Err(why) => {
+                tail.leave(true);
+                Err(why.into())
+            }
         }
     }
 
@@ -176,33 +193,37 @@ impl Shape<'_> {
         chunks * CHUNK as usize + chunks.next_multiple_of(16) * 256 + 2 * 4096
     }
 
-    fn survey_and_restore(
-        &mut self,
-        old: Option<&OldTail>,
-    ) -> Result<(Vec<Surveyed>, MetadataFound), Refusal> {
+    /// Looks at the directories, and writes to them what only old tails have.
+    fn settle(&mut self, said: &mut Vec<(Severity, String)>) -> Result<Settled, Refusal> {
         let directory = |(n, disk): (usize, &SimDisk)| Directory {
             index: DiskIndex(n as u16),
             id: directory_id(n),
             path: format!("/disk{n}"),
             disk: Arc::new(MortalDisk { disk: disk.clone(), life: self.life.clone() }),
         };
-        let surveyed: Vec<Surveyed> =
-            self.disks.iter().enumerate().map(|disk| survey(directory(disk))).collect::<Result<_, _>>()?;
-        let disks: Vec<(DirectoryId, &dyn PatientDisk)> =
-            surveyed.iter().map(|one| (one.directory.id, &*one.directory.disk)).collect();
+        let known: Vec<Directory> = self.disks.iter().enumerate().map(directory).collect();
+        let (config, _) = BrokerConfig::from_properties(self.properties).expect("the settings are right");
+        let old = OldTails::find(self.machine.clone(), &known, 0, Some(Path::new(TAIL_DIR)))?;
+        let surveyed: Vec<Surveyed> = known.iter().cloned().map(survey).collect::<Result<_, _>>()?;
         let mut unique = || Uuid(self.dice.bytes());
-        if let Some(old) = old {
-            self.remarks.extend(restore(&old.recover(), &disks, &Wanted::Metadata, &mut unique)?.remarks);
-        }
+        let mut tell = |severity, text| said.push((severity, text));
+        old.restore(&known[0], &Wanted::Metadata, &mut unique, &mut tell)?;
         let found = MetadataFound::read(&surveyed[0].directory, "simulated", surveyed[0].clean.is_some())?;
-        if let Some(old) = old {
-            let topics = &found.replay.image().topics;
-            let name = |id| topics.by_id(id).map(|topic| topic.name.clone());
-            let restored = restore(&old.recover(), &disks, &Wanted::Topics(&name), &mut unique)?;
-            self.remarks.push(format!("{} bytes were only in the tail", restored.bytes));
-            self.remarks.extend(restored.remarks);
+        let image = found.replay.image();
+        if image.provenance.end == Offset::ZERO {
+            old.refuse_without_metadata(&known[0].path)?;
         }
-        Ok((surveyed, found))
+        let unclean = may_lack_records(&surveyed, image, NODE);
+        old.tell_what_may_be_lost(&unclean, config.storage.flush_interval, &mut tell);
+        let topics = &image.topics;
+        let name = |id| topics.by_id(id).map(|topic| topic.name.clone());
+        for directory in &known {
+            old.restore(directory, &Wanted::Topics(&name), &mut unique, &mut tell)?;
+        }
+        let ids: Vec<DirectoryId> = known.iter().map(|directory| directory.id).collect();
+        let size = self.arena_size() as u64;
+        let room = old.make_room(&ids, size, &name, &mut tell)?;
+        Ok(Settled { directories: surveyed, found, room })
     }
 
     fn load(
@@ -244,8 +265,14 @@ impl Shape<'_> {
         })
     }
 
-    fn begin(mut self, ready: Ready, shares: Vec<Arc<TailShare>>) -> Process {
-        self.remarks.extend(ready.remarks);
+    fn begin(
+        &self,
+        ready: Ready,
+        shares: Vec<Arc<TailShare>>,
+        tail: SimTail,
+        said: &mut Vec<(Severity, String)>,
+    ) -> Process {
+        said.extend(ready.remarks.into_iter().map(|remark| (Severity::Warn, remark)));
         let inbox = Inbox::default();
         let begin = |(n, start): (usize, aplomb_broker::startup::ShardStart)| {
             let queue = |disk: &SimDisk| {
@@ -256,6 +283,6 @@ impl Shape<'_> {
             start.begin(self.disks.iter().map(queue).collect(), self.now)
         };
         let shards = ready.shards.into_iter().enumerate().map(begin).collect();
-        Process { shards, shares, life: self.life, remarks: self.remarks, inbox }
+        Process { shards, shares, tail, life: self.life.clone(), inbox }
     }
 }

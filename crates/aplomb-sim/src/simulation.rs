@@ -141,6 +141,7 @@ impl Simulation {
             }
             Event::Thaw { disk } => outages.thaw(disk, world),
             Event::Hasten { disk } => outages.hasten(disk, world),
+            Event::TailLook => outages.look_at_tail(world, network),
             Event::GiveUp => outages.kill(world, network),
             Event::StopDeadline => {
                 world.say(|| "it did not stop in time".to_owned());

@@ -1,4 +1,4 @@
-//! What keeps the disks from their work: freezes, slowness, loss.
+//! What keeps the disks from their work: freezes, slowness, shortages, loss.
 //!
 //! What always holds: each trouble of a disk that is under way has disturbed the oracle's calm
 //! once, and settles it once when it is over.
@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use aplomb_disk_api::sim::Fault as DiskFault;
 use aplomb_model::Instant;
 
 use super::check::calm::Calm;
@@ -17,6 +18,8 @@ pub(crate) struct Troubles {
     frozen: Vec<bool>,
     /// Disks that take longer.
     slow: Vec<bool>,
+    /// Disks whose operations may find no descriptor, until the process ends.
+    short: Vec<bool>,
     /// Disks that this process has lost.
     lost: Vec<bool>,
 }
@@ -38,7 +41,8 @@ fn end(flag: &mut bool, calm: &mut Calm, now: Instant) {
 
 impl Troubles {
     pub(crate) fn none(disks: usize) -> Self {
-        Self { frozen: vec![false; disks], slow: vec![false; disks], lost: vec![false; disks] }
+        let none = vec![false; disks];
+        Self { frozen: none.clone(), slow: none.clone(), short: none.clone(), lost: none }
     }
 
     /// The disks that this process has lost.
@@ -73,6 +77,13 @@ impl Troubles {
     pub(crate) fn hasten(&mut self, disk: usize, world: &mut World) {
         world.disks[disk].set_service(world.plan.service.clone());
         end(&mut self.slow[disk], &mut world.oracle.calm, world.agenda.now());
+    }
+
+    /// Operations of a disk are going to find no descriptor: what waits for one keeps others
+    /// waiting.
+    pub(crate) fn run_short(&mut self, disk: usize, shortage: DiskFault, world: &mut World) {
+        begin(&mut self.short[disk], &mut world.oracle.calm, world.agenda.now());
+        world.disks[disk].run_short(shortage);
     }
 
     /// Takes a partition's directory away. From now on the disk counts as lost: it is when the
@@ -125,6 +136,7 @@ impl Troubles {
         for disk in 0..self.frozen.len() {
             end(&mut self.frozen[disk], calm, now);
             end(&mut self.slow[disk], calm, now);
+            end(&mut self.short[disk], calm, now);
             end(&mut self.lost[disk], calm, now);
             world.disks[disk].set_service(world.plan.service.clone());
         }

@@ -18,7 +18,7 @@ use crate::head::HeadMessage;
 use crate::operation::{Api, Asked, Begun, PATIENCE, Place, Question, Scatter, named};
 use crate::storage::LogDirFacts;
 
-pub(super) const API: Api = Api::new(ApiKey::AlterReplicaLogDirs, begin);
+pub(super) const API: Api = Api::of_controller(ApiKey::AlterReplicaLogDirs, begin);
 
 /// The longest name that a directory can have, in bytes.
 const LONGEST_NAME: usize = 255;

@@ -20,7 +20,7 @@ const WITH_LEVEL_ZERO: i16 = 4;
 /// The first version in which the client says whom it believes to be talking to (KIP-1242).
 const WITH_EXPECTATION: i16 = 5;
 
-pub(super) const API: Api = Api::new(ApiKey::ApiVersions, begin);
+pub(super) const API: Api = Api::of_connection(ApiKey::ApiVersions, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: ApiVersionsRequest = asked.decode()?;

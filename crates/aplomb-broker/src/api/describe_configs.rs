@@ -22,7 +22,7 @@ use aplomb_protocol::{ApiKey, DecodeError};
 /// The type of what is in no table (`DescribeConfigsResponse.ConfigType`).
 const UNKNOWN_TYPE: i8 = 0;
 
-pub(super) const API: Api = Api::new(ApiKey::DescribeConfigs, begin);
+pub(super) const API: Api = Api::of_controller(ApiKey::DescribeConfigs, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: DescribeConfigsRequest = asked.decode()?;

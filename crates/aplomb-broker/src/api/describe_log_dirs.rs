@@ -19,7 +19,7 @@ use crate::operation::{
 use crate::reply::ReplyTo;
 use crate::storage::PartitionSize;
 
-pub(super) const API: Api = Api::new(ApiKey::DescribeLogDirs, begin);
+pub(super) const API: Api = Api::of_controller(ApiKey::DescribeLogDirs, begin);
 
 /// How large a partition is, and where.
 #[derive(Debug)]

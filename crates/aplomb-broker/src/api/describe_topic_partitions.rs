@@ -17,7 +17,7 @@ use crate::metadata::{Partition, Topic};
 use crate::operation::{Api, Asked, Begun};
 use aplomb_protocol::{ApiKey, DecodeError};
 
-pub(super) const API: Api = Api::new(ApiKey::DescribeTopicPartitions, begin);
+pub(super) const API: Api = Api::of_controller(ApiKey::DescribeTopicPartitions, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: DescribeTopicPartitionsRequest = asked.decode()?;

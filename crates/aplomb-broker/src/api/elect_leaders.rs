@@ -12,7 +12,7 @@ use super::context::in_words;
 use crate::metadata::{MetadataImage, Partition};
 use crate::operation::{Api, Asked, Begun};
 
-pub(super) const API: Api = Api::new(ApiKey::ElectLeaders, begin);
+pub(super) const API: Api = Api::of_controller(ApiKey::ElectLeaders, begin);
 
 /// The first version with an error for the whole request.
 const WITH_ERROR: i16 = 1;

@@ -16,7 +16,7 @@ use aplomb_protocol::{ApiKey, DecodeError};
 const ALL: [i8; 5] =
     [Resource::GROUP, Resource::CLIENT_METRICS, Resource::BROKER_LOGGER, Resource::BROKER, Resource::TOPIC];
 
-pub(super) const API: Api = Api::new(ApiKey::ListConfigResources, begin);
+pub(super) const API: Api = Api::of_controller(ApiKey::ListConfigResources, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: ListConfigResourcesRequest = asked.decode()?;

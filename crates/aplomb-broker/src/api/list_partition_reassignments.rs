@@ -6,7 +6,7 @@ use aplomb_protocol::{ApiKey, DecodeError};
 
 use crate::operation::{Api, Asked, Begun};
 
-pub(super) const API: Api = Api::new(ApiKey::ListPartitionReassignments, begin);
+pub(super) const API: Api = Api::of_controller(ApiKey::ListPartitionReassignments, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let _: ListPartitionReassignmentsRequest = asked.decode()?;

@@ -1,6 +1,7 @@
 //! Metadata: brokers, topics, who leads what. Asking for a topic that there is not may create it.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use aplomb_model::{BrokerId, ErrorCode, Uuid};
 use aplomb_protocol::messages::metadata_request::MetadataRequest;
@@ -13,7 +14,7 @@ use aplomb_protocol::{ApiKey, DecodeError};
 use super::context::{ALL_CLUSTER_OPERATIONS, ALL_TOPIC_OPERATIONS, Context};
 use crate::controller::{check_topic_name, is_internal_topic};
 use crate::head::HeadMessage;
-use crate::metadata::{Broker, Partition, Topic};
+use crate::metadata::{Broker, MetadataImage, Partition, Topic};
 use crate::operation::{Api, Asked, Begun};
 
 /// The first version that can ask by topic id.
@@ -21,15 +22,39 @@ const BY_ID: i16 = 12;
 /// The first version that tells a missing listener from a missing leader.
 const WITH_LISTENER_ERROR: i16 = 6;
 
+/// So many partitions are described in about a millisecond.
+const MUCH: usize = 1000;
+
 pub(super) const API: Api = Api::new(ApiKey::Metadata, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: MetadataRequest = asked.decode()?;
+    if !asked.is_at_head() && is_about_much(&request, asked.to.version, asked.view.image()) {
+        return Ok(Begun::ForHead);
+    }
     let answer = handle(&request, asked.to.version, &Context::of(asked));
     if !answer.create.is_empty() {
         asked.to_head.push(HeadMessage::CreateTopics(answer.create));
     }
     asked.answer(&answer.response)
+}
+
+/// Whether the answer would list so many partitions that others would wait for it.
+fn is_about_much(request: &MetadataRequest, version: i16, image: &MetadataImage) -> bool {
+    let partitions = |topic: &Arc<Topic>| topic.partitions.len();
+    let topics = request.topics.as_deref().unwrap_or_default();
+    let named = topics.iter().filter_map(|topic| match &topic.name {
+        Some(name) => image.topics.by_name(name),
+        None => image.topics.by_id(topic.topic_id),
+    });
+    let all = request.topics.is_none() || (version == 0 && topics.is_empty());
+    let mut counts: Box<dyn Iterator<Item = usize>> =
+        if all { Box::new(image.topics.iter().map(partitions)) } else { Box::new(named.map(partitions)) };
+    let mut sum = 0;
+    counts.any(|count| {
+        sum += count;
+        sum > MUCH
+    })
 }
 
 /// An answer, and what it sets in motion.

@@ -25,7 +25,7 @@ use crate::operation::{
 };
 use crate::ports::{CloseReason, Reply};
 
-pub(super) const API: Api = Api::new(ApiKey::Produce, begin);
+pub(super) const API: Api = Api::of_connection(ApiKey::Produce, begin);
 
 /// Batches that wait for memory do so at least this long, whatever little time their producer
 /// gives.

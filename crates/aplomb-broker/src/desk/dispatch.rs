@@ -7,7 +7,7 @@ use super::{Desk, DeskEffect};
 use crate::api::{APIS, api_versions, served};
 use crate::calls::OpId;
 use crate::head::Head;
-use crate::operation::{Asked, Begun, Calls, Home};
+use crate::operation::{Asked, Begun, Calls};
 use crate::ports::{CloseReason, Now, Reply, Request};
 use crate::reply::ReplyTo;
 use crate::storage::Storage;
@@ -63,8 +63,8 @@ impl Desk {
             self.reply(request.id, replied);
             return Ok(());
         };
-        if api.home() == Home::Controller && around.head.is_none() {
-            self.effects.push(DeskEffect::Forward(request));
+        if around.head.is_none() && api.is_for_head(&request) {
+            self.forward(request);
             return Ok(());
         }
         let (mut calls, mut to_head) = (Calls::new(), Vec::new());
@@ -96,7 +96,14 @@ impl Desk {
                 self.make(number, calls);
                 self.go_on(number, storage, now);
             }
+            Begun::ForHead => self.forward(request),
         }
         Ok(())
+    }
+
+    /// Has a request answered where the controller is.
+    fn forward(&mut self, request: Request) {
+        self.forwarded.insert(request.id.connection);
+        self.effects.push(DeskEffect::Forward(request));
     }
 }

@@ -10,7 +10,7 @@ mod dispatch;
 
 pub(crate) use self::dispatch::Surroundings;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use aplomb_model::{Instant, Timers};
 
@@ -31,6 +31,8 @@ pub(crate) enum DeskEffect {
     Reply(RequestId, Reply),
     /// Have the request answered where the controller is.
     Forward(Request),
+    /// A connection is gone that had requests answered there.
+    ForwardClosed(ConnectionId),
     /// Say this to the controller, wherever it is.
     Head(HeadMessage),
     /// An operation that waited for the controller has ended.
@@ -51,6 +53,8 @@ pub(crate) struct Desk {
     me: ShardId,
     parked: HashMap<u64, Parked>,
     by_connection: BTreeSet<(ConnectionId, u64)>,
+    /// Connections with requests that are, or were, for the controller's shard.
+    forwarded: HashSet<ConnectionId>,
     deadlines: Timers<u64>,
     next: u64,
     fetches: usize,
@@ -69,6 +73,7 @@ impl Desk {
             me,
             parked: HashMap::new(),
             by_connection: BTreeSet::new(),
+            forwarded: HashSet::new(),
             deadlines: Timers::default(),
             next: 0,
             fetches: 0,
@@ -145,7 +150,12 @@ impl Desk {
                 self.remove(number);
             }
         }
-        self.clients.leave(connection.number);
+        if connection.shard == self.me {
+            self.clients.leave(connection.number);
+        }
+        if self.forwarded.remove(&connection) {
+            self.effects.push(DeskEffect::ForwardClosed(connection));
+        }
     }
 
     /// The broker stops: nothing waits for what may take long.

@@ -35,21 +35,32 @@ pub struct Api {
     begin: Handler,
 }
 
+/// Whether a request can name so many things that others would wait for it.
+pub(crate) fn is_long(request: &Request) -> bool {
+    request.frame.len() > LONG
+}
+
 /// Where requests of an API are taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Home {
     /// On the shard of their connection.
     Connection,
+    /// There too, unless they are long.
+    UnlessLong,
     /// On the shard with the controller.
     Controller,
 }
+
+/// A request of more bytes is long: one that lists partitions has room for a thousand, which take
+/// about a millisecond.
+const LONG: usize = 16 << 10;
 
 /// Takes a request apart.
 type Handler = fn(&mut Asked<'_>) -> Result<Begun, DecodeError>;
 
 impl Api {
     pub(crate) const fn new(key: ApiKey, begin: Handler) -> Self {
-        Self { key, versions: key.stable_versions(), home: Home::Connection, begin }
+        Self { key, versions: key.stable_versions(), home: Home::UnlessLong, begin }
     }
 
     /// Which.
@@ -64,8 +75,13 @@ impl Api {
         self.versions
     }
 
-    pub(crate) const fn home(&self) -> Home {
-        self.home
+    /// Whether a request is for the shard with the controller.
+    pub(crate) fn is_for_head(&self, request: &Request) -> bool {
+        match self.home {
+            Home::Connection => false,
+            Home::UnlessLong => is_long(request),
+            Home::Controller => true,
+        }
     }
 
     /// Takes a request apart.
@@ -76,6 +92,10 @@ impl Api {
     pub(crate) const fn of_controller(key: ApiKey, begin: Handler) -> Self {
         Self { home: Home::Controller, ..Self::new(key, begin) }
     }
+
+    pub(crate) const fn of_connection(key: ApiKey, begin: Handler) -> Self {
+        Self { home: Home::Connection, ..Self::new(key, begin) }
+    }
 }
 
 /// What a handler makes of a request.
@@ -84,6 +104,8 @@ pub(crate) enum Begun {
     Reply(Replied),
     /// It is under way; not for longer than this.
     Wait(Box<dyn Operation>, Instant),
+    /// It takes long, or needs what the shard with the controller has: it is to be begun there.
+    ForHead,
 }
 
 /// A request, and what may be looked at to answer it.
@@ -127,6 +149,11 @@ impl Asked<'_> {
         patience: Duration,
     ) -> Result<Begun, DecodeError> {
         Ok(Begun::Wait(Box::new(op), self.now.instant + patience))
+    }
+
+    /// Whether this is the shard for what takes long.
+    pub(crate) fn is_at_head(&self) -> bool {
+        self.head.is_some()
     }
 
     /// The controller.

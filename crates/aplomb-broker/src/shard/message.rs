@@ -6,17 +6,20 @@ use std::sync::Arc;
 use aplomb_model::TopicPartition;
 
 use crate::calls::{Answer, OpId, PartitionKey, Slot};
+use crate::config::NetworkConfig;
 use crate::head::HeadMessage;
 use crate::metadata::{Delta, MetadataImage};
 use crate::operation::PartitionCall;
-use crate::ports::{Event, Reply, Request, RequestId, ShardId};
+use crate::ports::{ConnectionId, Event, Reply, Request, RequestId, ShardId};
 use crate::storage::StorageMessage;
 
 /// One message from shard to shard.
 #[derive(Debug)]
 pub enum ShardMessage {
-    /// Answer this request: it is for the controller, which lives where you are.
+    /// Answer this request: it is for the controller, which lives where you are, or takes long.
     Request(Request),
+    /// This connection of mine is gone, whose requests you have.
+    ConnectionClosed(ConnectionId),
     /// Parts of an operation for partitions that you own.
     Calls {
         /// The operation to answer to.
@@ -98,4 +101,26 @@ pub enum Output {
         /// From certain addresses; `None` leaves these as they are.
         overrides: Option<Vec<(std::net::IpAddr, u32)>>,
     },
+}
+
+impl Output {
+    /// Other limits for connections, if they are others.
+    pub(super) fn connection_limits(old: &NetworkConfig, new: &NetworkConfig) -> Option<Self> {
+        let limits = |network: &NetworkConfig| {
+            let overrides = network.per_ip_overrides.clone();
+            (network.max_connections, network.max_connections_per_ip, overrides)
+        };
+        if limits(old) == limits(new) {
+            return None;
+        }
+        let addresses = || {
+            let pairs = new.per_ip_overrides.iter();
+            pairs.filter_map(|(host, count)| Some((host.parse().ok()?, *count))).collect()
+        };
+        Some(Self::ConnectionLimits {
+            total: new.max_connections,
+            per_ip: new.max_connections_per_ip,
+            overrides: (old.per_ip_overrides != new.per_ip_overrides).then(addresses),
+        })
+    }
 }

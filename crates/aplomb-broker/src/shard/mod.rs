@@ -14,6 +14,7 @@
 //! carries out what the rooms want until they want nothing. Nothing here waits.
 
 mod message;
+mod patient;
 mod post;
 mod seed;
 mod stop;
@@ -24,17 +25,17 @@ use aplomb_disk_api::{Completion, DiskError, Done};
 use aplomb_model::Instant;
 
 pub use self::message::{Output, ShardMessage};
+use self::patient::Patient;
 use self::post::{Local, Post};
 pub(crate) use self::seed::{DiskSeed, PartitionSeed, ShardSeed};
 use self::stop::{Rooms, Stop};
 use crate::calls::{Answer, Asker, PartitionKey};
-use crate::config::NetworkConfig;
 use crate::desk::{Desk, DeskEffect, Surroundings};
 use crate::figures::{Notes, ShardFigures};
 use crate::head::{Head, HeadEffect, HeadMessage};
 use crate::limits::Limits;
 use crate::metadata::{Delta, MetadataImage};
-use crate::operation::{PartitionCall, Place};
+use crate::operation::{PartitionCall, Place, is_long};
 use crate::partition::{Effects, Partitions};
 use crate::ports::{ConnectionId, Event, Now, Request, Severity, ShardId};
 use crate::replicas::{Hosting, Replicas};
@@ -55,6 +56,7 @@ pub struct Shard {
     limits: Limits,
     fx: Effects,
     post: Post,
+    patient: Patient,
 }
 
 impl Shard {
@@ -81,7 +83,15 @@ impl Shard {
     /// Another shard speaks.
     pub fn on_message(&mut self, from: ShardId, message: ShardMessage, now: Now) {
         match message {
+            // Passed on before the other shard had to stop. Its connection ends unanswered.
+            ShardMessage::Request(_) if !self.stop.is_serving() => {}
+            ShardMessage::Request(request) if is_long(&request) => self.patient.push(request),
             ShardMessage::Request(request) => return self.on_request(request, now),
+            ShardMessage::ConnectionClosed(connection) => {
+                self.patient.on_connection_closed(connection);
+                self.desk.on_connection_closed(connection);
+            }
+            ShardMessage::Calls { op, calls } if from == HEAD => self.patient.extend(op, calls),
             ShardMessage::Calls { op, calls } => {
                 for (slot, key, call) in calls {
                     self.call(Asker::Client(op, slot), key, call, now);
@@ -130,11 +140,20 @@ impl Shard {
     /// When [`Self::on_wake`] has something to do.
     #[must_use]
     pub fn wake_at(&self) -> Option<Instant> {
+        if !self.patient.is_empty() {
+            return Some(Instant::START);
+        }
         [self.desk.wake_at(), self.partitions.wake_at(), self.storage.wake_at()].into_iter().flatten().min()
     }
 
     /// That time has come.
     pub fn on_wake(&mut self, now: Now) {
+        if let Some(request) = self.patient.take_request() {
+            self.on_request(request, now);
+        }
+        for (asker, key, call) in self.patient.take_calls() {
+            self.call(asker, key, call, now);
+        }
         self.desk.on_wake(&self.storage, now);
         self.partitions.check_on(now, &mut self.fx);
         if self.partitions.retry_starved(now, &mut self.fx) {
@@ -148,6 +167,7 @@ impl Shard {
 
     /// No request comes any more. What is parked is answered, and everything closed.
     pub fn begin_stop(&mut self, now: Now) {
+        self.patient.begin_stop();
         let (stop, rooms) = self.stopping(now);
         stop.begin(rooms);
         self.carry_out(now);
@@ -251,6 +271,9 @@ impl Shard {
             }
             DeskEffect::Reply(id, reply) => self.post.push(Output::Reply { id, reply }),
             DeskEffect::Forward(request) => self.post.send(HEAD, ShardMessage::Request(request)),
+            DeskEffect::ForwardClosed(connection) => {
+                self.post.send(HEAD, ShardMessage::ConnectionClosed(connection));
+            }
             DeskEffect::Head(message) => self.post.send(HEAD, ShardMessage::Head(message)),
             DeskEffect::CancelAtHead(asker) => {
                 let head = self.head.as_mut().expect("what waits for the controller is where it is");
@@ -469,29 +492,9 @@ impl Shard {
             }
         };
         if self.view.me() == HEAD {
-            let limits = connection_limits(&old.network, &changed.network);
+            let limits = Output::connection_limits(&old.network, &changed.network);
             limits.into_iter().for_each(|limits| self.post.push(limits));
         }
         self.view.set_config(changed);
     }
-}
-
-/// Other limits for connections, if they are others.
-fn connection_limits(old: &NetworkConfig, new: &NetworkConfig) -> Option<Output> {
-    let limits = |network: &NetworkConfig| {
-        let overrides = network.per_ip_overrides.clone();
-        (network.max_connections, network.max_connections_per_ip, overrides)
-    };
-    if limits(old) == limits(new) {
-        return None;
-    }
-    let addresses = || {
-        let pairs = new.per_ip_overrides.iter();
-        pairs.filter_map(|(host, count)| Some((host.parse().ok()?, *count))).collect()
-    };
-    Some(Output::ConnectionLimits {
-        total: new.max_connections,
-        per_ip: new.max_connections_per_ip,
-        overrides: (old.per_ip_overrides != new.per_ip_overrides).then(addresses),
-    })
 }

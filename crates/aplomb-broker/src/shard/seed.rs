@@ -8,6 +8,7 @@ use aplomb_log::tail::TailShare;
 use aplomb_model::{ByteCount, DirectoryId, LeaderEpoch, Offset, TopicPartition};
 
 use super::Shard;
+use super::patient::Patient;
 use super::post::Post;
 use super::stop::Stop;
 use crate::calls::PartitionKey;
@@ -23,7 +24,7 @@ use crate::ports::{Now, ShardId};
 use crate::replicas::{LoadPlan, Replicas};
 use crate::storage::checkpoints::{CheckpointEntry, Checkpoints};
 use crate::storage::{Disks, FlushIntervals, MoveRate, ShardDisk, Storage};
-use crate::view::View;
+use crate::view::{HEAD, View};
 
 /// A partition as it was loaded.
 pub(crate) struct PartitionSeed {
@@ -87,8 +88,10 @@ impl Shard {
     pub(crate) fn new(seed: ShardSeed, now: Now) -> Self {
         let config = seed.config;
         let (storage, network) = (&config.storage, &config.network);
-        let share_of = |all: u32| (all as usize).div_ceil(usize::from(seed.shards.max(1)));
-        let (slots, most) = (share_of(network.fetch_sessions), share_of(network.fetch_partitions));
+        let slots = (network.fetch_sessions as usize).div_ceil(usize::from(seed.shards));
+        // Fetches of many partitions are on the shard with the controller.
+        let half = (network.fetch_partitions as usize).div_ceil(2);
+        let most = if seed.me == HEAD { half } else { half.div_ceil(usize::from(seed.shards - 1)) };
         let sessions = FetchSessions::new(slots, most, seed.me, seed.shards, seed.seed);
         let intervals =
             FlushIntervals { records: storage.flush_interval, checkpoint: storage.recovery_point_checkpoint };
@@ -144,6 +147,7 @@ impl Shard {
             limits: Limits::default(),
             fx,
             post: Post::new(seed.me),
+            patient: Patient::default(),
             view,
         };
         shard.show_cluster();

@@ -103,6 +103,11 @@ impl Stop {
         }
     }
 
+    /// Whether requests are begun.
+    pub(super) fn is_serving(&self) -> bool {
+        self.stage == StopStage::Serving
+    }
+
     /// Whether all is closed, here and, for shard 0, everywhere.
     pub(super) fn is_done(&self) -> bool {
         self.stage == StopStage::Done

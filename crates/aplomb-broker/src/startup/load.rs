@@ -46,7 +46,7 @@ pub struct StartInput {
     pub metadata: DiskIndex,
     /// What the metadata log says.
     pub found: MetadataFound,
-    /// How many shards there will be.
+    /// How many shards there will be for connections and partitions, beside the controller's.
     pub shards: u16,
     /// The time.
     pub now: Timestamp,
@@ -235,7 +235,7 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
         random,
     };
     let found = Found { plans, new, doomed, controller };
-    let shards = deal(found, (&directories, &lost), &shares, shards, &config, &image);
+    let shards = deal(found, (&directories, &lost), &shares, shards + 1, &config, &image);
     Ok(Ready { shards, remarks, partitions })
 }
 

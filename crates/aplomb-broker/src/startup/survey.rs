@@ -7,9 +7,10 @@ use aplomb_disk_api::{DiskError, DiskIndex, FileName, PatientDisk};
 use aplomb_log::checkpoint::parse_offsets;
 use aplomb_log::layout::top_level;
 use aplomb_log::state_files::CleanShutdown;
-use aplomb_model::{DirectoryId, Offset, TopicPartition};
+use aplomb_model::{BrokerId, DirectoryId, Offset, TopicPartition};
 
 use super::error::StartError;
+use crate::metadata::MetadataImage;
 
 /// The most that a checkpoint file may hold: a million partitions with long names.
 const LARGEST: usize = 512 << 20;
@@ -55,6 +56,17 @@ pub fn survey(directory: Directory) -> Result<Surveyed, StartError> {
         removed.map_err(|error| StartError::Disk { path: directory.path.clone(), error })?;
     }
     Ok(Surveyed { directory, clean })
+}
+
+/// The log directories that may lack what was acknowledged, if no tail has it: those that were not
+/// closed cleanly. None before the broker has registered: it has acknowledged nothing then.
+#[must_use]
+pub fn may_lack_records(surveyed: &[Surveyed], image: &MetadataImage, node: BrokerId) -> Vec<DirectoryId> {
+    if image.brokers.get(node).is_none() {
+        return Vec::new();
+    }
+    let unclean = surveyed.iter().filter(|surveyed| surveyed.clean.is_none());
+    unclean.map(|surveyed| surveyed.directory.id).collect()
 }
 
 /// Reads a log directory's checkpoint files, when nothing will be written back from an old tail any

@@ -1,6 +1,6 @@
 //! Fetches: waiting for more, and sessions.
 
-use aplomb_broker::figures::Count;
+use aplomb_broker::figures::{Count, ShardFigures};
 use aplomb_disk_api::sim::{Fault, SimOperation};
 use aplomb_model::ErrorCode;
 
@@ -232,6 +232,58 @@ fn a_session_is_of_its_shard() {
     let elsewhere = broker.client_of_shard(1).ask(Fetch::of_session(session, 1));
     assert_eq!(elsewhere.error, ErrorCode::FetchSessionIdNotFound);
     assert_eq!(broker.client_of_shard(0).ask(Fetch::of_session(session, 1)).error, ErrorCode::None);
+}
+
+/// A fetch that is longer than what its connection's shard takes apart.
+fn a_long_fetch(session: (i32, i32)) -> Fetch {
+    let missing = "a-topic-that-there-is-not";
+    (0..600).fold(Fetch::of_session(session.0, session.1), |fetch, n| fetch.and((missing, n), 0))
+}
+
+#[test]
+fn a_long_fetch_is_answered_as_any_and_its_session_is_where_it_was_answered() {
+    let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
+    broker.has_topic("orders");
+    let (producer, consumer) = (broker.client_of_shard(0), broker.client_of_shard(1));
+    producer.ask(Produce::to("orders", "one"));
+    let first = consumer.ask(a_long_fetch((0, 0)).and("orders", 0));
+    assert_eq!((first.values(), first.partitions.len()), (vec!["one"], 601));
+    assert_eq!((first.session > 0, first.session % 3), (true, 0), "the first of three shards");
+
+    let next = |epoch| Fetch::of_session(first.session, epoch).and("orders", 1);
+    let waiting =
+        consumer.send(next(1).without(("a-topic-that-there-is-not", 0)).waiting_for(1, 30 * SECOND));
+    assert_eq!(waiting.answer().partitions.len(), 599, "errors are told again and again");
+    producer.ask(Produce::to("orders", "two"));
+    let news = producer.ask(next(2));
+    assert_eq!(news.values(), ["two"], "whichever connection asks");
+}
+
+#[test]
+fn a_long_fetch_that_waits_goes_with_its_connection() {
+    let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
+    broker.has(CreateTopic::named("orders").partitions(600));
+    let consumer = broker.client();
+    let all = (0..600).fold(Fetch::of_session(0, -1), |fetch, n| fetch.and(("orders", n), 0));
+    let waiting = consumer.send(all.waiting_for(1, 30 * SECOND));
+    broker.advance(SECOND);
+    assert!(waiting.is_waiting());
+    assert_eq!(broker.total(ShardFigures::parked_partitions), 600);
+    consumer.close();
+    broker.advance(MS);
+    assert_eq!(broker.total(ShardFigures::parked_partitions), 0);
+}
+
+#[test]
+fn a_long_fetch_is_woken_by_the_one_partition_that_has_something() {
+    let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
+    broker.has(CreateTopic::named("orders").partitions(600));
+    let all = (0..600).fold(Fetch::of_session(0, -1), |fetch, n| fetch.and(("orders", n), 0));
+    let waiting = broker.client().send(all.waiting_for(1, 30 * SECOND));
+    broker.advance(SECOND);
+    broker.client().ask(Produce::to(("orders", 599), "news"));
+    broker.advance(MS);
+    assert_eq!(waiting.answer().values(), ["news"]);
 }
 
 #[test]

@@ -148,7 +148,7 @@ impl World {
 
     pub(super) fn connect(&mut self, shard: u16) -> ConnectionId {
         self.connections += 1;
-        ConnectionId { shard: ShardId(shard), number: self.connections }
+        ConnectionId { shard: ShardId(1 + shard), number: self.connections }
     }
 
     pub(super) fn close(&mut self, connection: ConnectionId) {

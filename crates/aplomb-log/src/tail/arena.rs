@@ -203,6 +203,16 @@ impl Arena {
         Some(copy)
     }
 
+    /// Overwrites all that says what is where, as others can do with a file. Only arenas with a
+    /// crash switch can be treated so.
+    pub fn overwrite_beginning(&self) {
+        let Some(crash) = &self.crash else { return };
+        crash.between_stores(|| {
+            let words = (0..self.geometry.chunk_at(0)).step_by(8);
+            words.for_each(|at| self.word(at).store(0, Ordering::Relaxed));
+        });
+    }
+
     /// Stores one word at byte `at`.
     fn store(&self, at: usize, value: u64, order: Ordering) {
         match &self.crash {

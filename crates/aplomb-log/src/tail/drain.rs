@@ -136,6 +136,12 @@ impl OldTail {
         self.superblock.generation
     }
 
+    /// How many bytes of memory it is in.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.memory.size()
+    }
+
     /// The log directories that had a share.
     #[must_use]
     pub fn directories(&self) -> &[DirectoryId] {

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,6 +35,9 @@ impl Default for ConnectionLimits {
 pub(crate) struct Connections {
     most: AtomicUsize,
     by_ip: Mutex<ByIp>,
+    /// Those that serve them.
+    shards: Range<u16>,
+    /// By all shards, those included that serve none.
     by_shard: Vec<AtomicUsize>,
     total: AtomicUsize,
     accepted: AtomicUsize,
@@ -64,7 +68,9 @@ pub(crate) struct TooMany {
 }
 
 impl Connections {
-    pub(crate) fn new(limits: ConnectionLimits, shards: usize, acceptor: Arc<Waker>) -> Arc<Self> {
+    /// For connections of these shards.
+    pub(crate) fn new(limits: ConnectionLimits, shards: Range<u16>, acceptor: Arc<Waker>) -> Arc<Self> {
+        assert!(!shards.is_empty(), "a shard that serves clients");
         Arc::new(Self {
             most: AtomicUsize::new(limits.total),
             by_ip: Mutex::new(ByIp {
@@ -72,7 +78,8 @@ impl Connections {
                 most: limits.per_ip,
                 overrides: limits.per_ip_overrides,
             }),
-            by_shard: (0..shards).map(|_| AtomicUsize::new(0)).collect(),
+            by_shard: (0..shards.end).map(|_| AtomicUsize::new(0)).collect(),
+            shards,
             total: AtomicUsize::new(0),
             accepted: AtomicUsize::new(0),
             refused: AtomicUsize::new(0),
@@ -105,15 +112,14 @@ impl Connections {
         drop(by_ip);
 
         let turn = self.accepted.fetch_add(1, Ordering::Relaxed);
-        let shards = self.by_shard.len();
         // Among equals they take turns.
-        let index = (0..shards)
-            .map(|n| (turn + n) % shards)
-            .min_by_key(|&n| self.by_shard[n].load(Ordering::Relaxed))
-            .expect("there is a shard");
-        self.by_shard[index].fetch_add(1, Ordering::Relaxed);
+        let shards = self.shards.len();
+        let turns = self.shards.clone().cycle().skip(turn % shards).take(shards);
+        let fewest = turns.min_by_key(|&n| self.by_shard[usize::from(n)].load(Ordering::Relaxed));
+        let index = fewest.expect("there is a shard");
+        self.by_shard[usize::from(index)].fetch_add(1, Ordering::Relaxed);
         self.total.fetch_add(1, Ordering::SeqCst);
-        let shard = ShardId(u16::try_from(index).expect("shards are numbered so"));
+        let shard = ShardId(index);
         Ok((Permit { connections: Arc::clone(self), ip, shard }, shard))
     }
 
@@ -191,8 +197,8 @@ mod tests {
     const HOME: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
     const AWAY: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
 
-    fn connections(limits: ConnectionLimits, shards: usize) -> Arc<Connections> {
-        Connections::new(limits, shards, Arc::new(Waker::new().expect("an eventfd")))
+    fn connections(limits: ConnectionLimits, shards: u16) -> Arc<Connections> {
+        Connections::new(limits, 0..shards, Arc::new(Waker::new().expect("an eventfd")))
     }
 
     #[test]
@@ -203,6 +209,14 @@ mod tests {
         permits.retain(|(_, shard)| *shard != ShardId(1));
         let (_permit, shard) = connections.admit(HOME).ok().expect("there is room");
         assert_eq!(shard, ShardId(1));
+    }
+
+    #[test]
+    fn shards_that_serve_no_connections_get_none() {
+        let acceptor = Arc::new(Waker::new().expect("an eventfd"));
+        let connections = Connections::new(ConnectionLimits::default(), 1..3, acceptor);
+        let _permits: Vec<_> = (0..6).filter_map(|_| connections.admit(HOME).ok()).collect();
+        assert_eq!((0..3).map(|n| connections.of_shard(n)).collect::<Vec<_>>(), [0, 3, 3]);
     }
 
     #[test]

@@ -238,6 +238,7 @@ impl Running {
             })
             .collect();
         let config = ServerConfig {
+            first: ShardId(0),
             listeners: vec!["PLAINTEXT".into()],
             net,
             guard: guard.clone(),

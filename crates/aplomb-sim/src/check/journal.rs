@@ -3,7 +3,10 @@
 //! A batch is known by the bytes of its records, which name it. It has a place once a client was
 //! told of it: its producer by an acknowledgement, or a reader. From then on it stays there as it
 //! is, until a power cut takes it. A power cut may take what was not durable, from the end of the
-//! log only, and what it took does not come back.
+//! log only, and what it took does not come back. A kill takes nothing, unless the tail's file is
+//! gone: then it may take as much, and leave gaps where the tail has gone on in another file.
+
+mod lookups;
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -73,6 +76,8 @@ struct PartitionLog {
     surely_until: Option<i64>,
     /// A power cut has taken records.
     has_lost: bool,
+    /// Records may be missing between others.
+    may_have_gaps: bool,
 }
 
 /// What a client knew when it asked.
@@ -252,6 +257,13 @@ impl Journal {
         if start < before.start {
             return Err(format!("{partition:?} starts at {start}, and started at {} before", before.start));
         }
+        if let Some(until) = log.surely_until
+            && log.may_have_gaps
+            && until <= log.start
+        {
+            // Its beginning may have been in memory alone.
+            log.may_start = log.may_start.max(start);
+        }
         if start > log.may_start && !expires {
             return Err(format!(
                 "{partition:?} starts at {start}; nobody asked for more than {}",
@@ -299,6 +311,21 @@ impl Journal {
         }
     }
 
+    /// The process is killed, and what was in its memory alone is gone, or part of it.
+    pub(crate) fn memory_lost(&mut self, contract: Contract, calm: &Calm, now: Instant) {
+        // Also of logs of which no client was told anything yet.
+        for sent in self.batches.iter().filter(|sent| sent.status == Status::Doubt) {
+            self.logs.entry(sent.partition).or_default();
+        }
+        self.power_cut(contract, calm, now);
+        self.logs.values_mut().for_each(|log| log.may_have_gaps = true);
+    }
+
+    /// Whether records may be missing between others.
+    pub(crate) fn may_have_gaps(&self, partition: PartitionId) -> bool {
+        self.logs.get(&partition).is_some_and(|log| log.may_have_gaps)
+    }
+
     /// Whether records are gone that were there: a power cut took them.
     pub(crate) fn has_lost(&self, partition: PartitionId) -> bool {
         self.logs.get(&partition).is_some_and(|log| log.has_lost)
@@ -307,6 +334,11 @@ impl Journal {
     /// Whether records below `position` may be gone: a client asked for that, or they are old.
     pub(crate) fn may_start_behind(&self, partition: PartitionId, position: i64) -> bool {
         self.logs.get(&partition).is_some_and(|log| log.may_start > position)
+    }
+
+    /// Whether clients have asked for records to be deleted.
+    pub(crate) fn may_have_deleted(&self, partition: PartitionId) -> bool {
+        self.logs.get(&partition).is_some_and(|log| log.may_start > 0)
     }
 
     /// Whether a power cut may have taken records, and the log was not read since.
@@ -327,7 +359,9 @@ impl Journal {
         batches: &BTreeMap<i64, BatchId>,
         begun: Instant,
     ) -> Checked {
-        self.check_sequences(partition, batches)?;
+        if !self.may_have_gaps(partition) {
+            self.check_sequences(partition, batches)?;
+        }
         let Some(log) = self.logs.get_mut(&partition) else { return Ok(()) };
         let surely_until = log.surely_until.take();
         for (base, known) in &log.known {
@@ -340,14 +374,13 @@ impl Journal {
                 }
                 continue;
             }
-            if known.last < end {
-                match batches.get(base) {
-                    Some(found) if *found == id => {}
-                    other => {
-                        return Err(format!(
-                            "{partition:?} has {other:?} at {base}, where batch {id} ({status:?}) was"
-                        ));
-                    }
+            let found = batches.get(base);
+            let is_in_a_gap = unsure && log.may_have_gaps && found.is_none();
+            if known.last < end && !is_in_a_gap {
+                if found != Some(&id) {
+                    return Err(format!(
+                        "{partition:?} has {found:?} at {base}, where batch {id} ({status:?}) was"
+                    ));
                 }
             } else if unsure {
                 sent.place = None;
@@ -378,81 +411,6 @@ impl Journal {
             if expected.is_some_and(|expected| expected != stamp.base_sequence) {
                 return Err(format!(
                     "{partition:?}: batch {id} at {base} of {stamp:?} comes where sequence {expected:?} was due"
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// Holds an answer to "the first record at or after this time" (its offset, or `None`) against
-    /// the records that were known before the question.
-    pub(crate) fn check_time(
-        &self,
-        partition: PartitionId,
-        wanted: i64,
-        answer: Option<(i64, i64)>,
-        (known_before, start): (Instant, i64),
-    ) -> Checked {
-        let Some(log) = self.logs.get(&partition) else { return Ok(()) };
-        let limit = answer.map_or(i64::MAX, |(offset, _)| offset);
-        if let Some((offset, time)) = answer.filter(|(_, time)| *time < wanted) {
-            return Err(format!("{partition:?}: {wanted} is looked up and found at {offset}, of {time}"));
-        }
-        for (base, known) in log.known.range(..limit) {
-            let sent = &self.batches[known.batch];
-            let header = BatchHeader::parse(&sent.bytes).expect("it was built as one");
-            // All records of a batch have one time here.
-            let earlier = known.last < limit
-                && *base >= start.max(log.start).max(log.may_start)
-                && sent.told < known_before;
-            if earlier && header.max_timestamp().0 >= wanted {
-                return Err(format!(
-                    "{partition:?}: the first record from {wanted} on is at {base}, not {answer:?}"
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the latest record, said to be of `time`, is as late as all known before the
-    /// question.
-    pub(crate) fn check_greatest(
-        &self,
-        partition: PartitionId,
-        time: i64,
-        (known_before, start): (Instant, i64),
-    ) -> Checked {
-        let Some(log) = self.logs.get(&partition) else { return Ok(()) };
-        for (base, known) in log.known.range(start.max(log.start).max(log.may_start)..) {
-            let sent = &self.batches[known.batch];
-            let header = BatchHeader::parse(&sent.bytes).expect("it was built as one");
-            if sent.told < known_before && header.max_timestamp().0 > time {
-                return Err(format!("{partition:?}: the latest record is at {base}, and not of {time}"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether an epoch (or the last one before it that wrote something) ends where the broker
-    /// says.
-    pub(crate) fn check_epoch_end(
-        &self,
-        partition: PartitionId,
-        asked: i32,
-        (epoch, end): (i32, i64),
-        known_before: Instant,
-    ) -> Checked {
-        let Some(log) = self.logs.get(&partition) else { return Ok(()) };
-        for (base, known) in &log.known {
-            let Some(of) = known.epoch.map(LeaderEpoch::to_wire) else { continue };
-            // Of what may have been deleted no epoch is known either.
-            let is_there = known.last >= log.start.max(log.may_start);
-            let is_old = self.batches[known.batch].told < known_before && is_there;
-            // A log that starts inside of a batch knows its epoch from there on.
-            let fits = if of <= epoch { known.last < end } else { of > asked && known.last >= end };
-            if is_old && !fits {
-                return Err(format!(
-                    "{partition:?}: epoch {asked} is said to end with {epoch} at {end}, and {base} is of {of}"
                 ));
             }
         }

@@ -68,9 +68,12 @@ impl Oracle {
     }
 
     /// Whether the broker may have forgotten that it appended a batch first sent at `sent`: its
-    /// process has ended since, and kept only the last batch of each producer.
-    pub(crate) fn is_forgotten(&self, sent: Instant) -> bool {
-        self.ends.iter().any(|(end, clean)| *end >= sent && (*clean || end.since(sent) >= self.memory))
+    /// process has ended since, and kept only the last batch of each producer; or the batch itself
+    /// was deleted meanwhile.
+    pub(crate) fn is_forgotten(&self, partition: PartitionId, sent: Instant) -> bool {
+        let may_be_deleted = self.expires(partition) || self.journal.may_have_deleted(partition);
+        let forgets = |end: Instant, clean| may_be_deleted || clean || end.since(sent) >= self.memory;
+        self.ends.iter().any(|(end, clean)| *end >= sent && forgets(*end, *clean))
     }
 
     /// Whether a partition may answer that it is not loaded yet; an answer may have been on its way

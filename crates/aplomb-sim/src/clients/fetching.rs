@@ -91,7 +91,8 @@ impl Cursor {
         for batch in walk.by_ref() {
             let (base, last) = (batch.header.base_offset().to_wire(), batch.header.last_offset().to_wire());
             let follows = if batches.is_empty() { base <= self.position } else { base == self.position };
-            if !follows || last < self.position {
+            let is_behind_a_gap = base > self.position && ctx.oracle.journal.may_have_gaps(self.place.id);
+            if !(follows || is_behind_a_gap) || last < self.position {
                 return Err(format!("there is a batch from {base} to {last}"));
             }
             let epoch = batch.header.leader_epoch().map_or(-1, |epoch| epoch.to_wire());

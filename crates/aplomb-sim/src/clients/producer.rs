@@ -295,7 +295,7 @@ impl Producer {
                 // What was appended is remembered batch by batch only for a while: a snapshot has
                 // the last one, as in Apache Kafka.
                 let sent_at = self.lanes[lane].queue.front().map_or(ctx.now, |batch| batch.sent_at);
-                if !ctx.oracle.journal.has_lost(place.id) && !ctx.oracle.is_forgotten(sent_at) {
+                if !ctx.oracle.journal.has_lost(place.id) && !ctx.oracle.is_forgotten(place.id, sent_at) {
                     return unexplained(ctx);
                 }
                 self.begin_anew();

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_broker::startup::{Directory, Examined, Refusal, examine};
+use aplomb_broker::startup::{Directory, Examined, Refusal, TAIL_RECORD, examine};
 use aplomb_disk::EngineError;
 use aplomb_disk::lock::{DirectoryLock, LOCK_FILE, LockError};
 use aplomb_disk::patient::RealPatientDisk;
@@ -20,8 +20,6 @@ use aplomb_log::layout::top_level::META_PROPERTIES;
 use aplomb_log::state_files::{MetaProperties, MetaPropertiesError, MetaVersion};
 use aplomb_model::{BrokerId, DirectoryId, Uuid};
 use bytes::Bytes;
-
-use super::tail_record::TAIL_RECORD;
 
 /// What may lie in a directory that counts as empty: traces of an earlier attempt, and of `mkfs`.
 const NOTHING: [&str; 3] = [LOCK_FILE, TAIL_RECORD, "lost+found"];

@@ -7,8 +7,9 @@ use aplomb_server::{Prepare, ServerThread};
 
 use crate::heap::{Heap, HeapError, RESERVE};
 
-/// The acceptor keeps little: a connection until it has handed it on.
-const OF_THE_ACCEPTOR: usize = RESERVE / 4;
+/// The acceptor keeps little: a connection until it has handed it on. The first shard has no
+/// connections, and what it does may wait for a page.
+const SMALL: usize = RESERVE / 4;
 
 /// Makes a heap for each of so many shards, and for the acceptor; waits for their memory. What is
 /// given makes each the heap of its thread.
@@ -16,10 +17,10 @@ const OF_THE_ACCEPTOR: usize = RESERVE / 4;
 /// # Errors
 /// There is no memory.
 pub(super) fn prepare(shards: usize, log: &Log) -> Result<Prepare, HeapError> {
-    let (acceptor, mut not_locked) = Heap::new(OF_THE_ACCEPTOR)?;
+    let (acceptor, mut not_locked) = Heap::new(SMALL)?;
     let mut heaps = Vec::with_capacity(shards);
-    for _ in 0..shards {
-        let (heap, why) = Heap::new(RESERVE)?;
+    for shard in 0..shards {
+        let (heap, why) = Heap::new(if shard == 0 { SMALL } else { RESERVE })?;
         heaps.push(heap);
         not_locked = not_locked.or(why);
     }

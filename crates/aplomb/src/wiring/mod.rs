@@ -17,13 +17,11 @@ mod limits;
 mod loading;
 mod network;
 mod observation;
-mod old_tails;
 mod process;
 mod signals;
 pub(crate) mod storage;
 mod tail;
-mod tail_home;
-mod tail_record;
+mod tail_files;
 mod tail_watch;
 
 use std::process::ExitCode;
@@ -35,7 +33,7 @@ use aplomb_broker::config::{BrokerConfig, Guard as GuardSetting};
 use aplomb_broker::metadata::{MetadataImage, Topics};
 use aplomb_broker::ports::ShardId;
 use aplomb_broker::startup::{
-    self, Directory, Examined, MetadataFound, Ready, Refusal, StartError, StartInput, Surveyed, survey,
+    self, Directory, Examined, MetadataFound, Names, Ready, Refusal, StartError, StartInput, Surveyed, survey,
 };
 use aplomb_disk::EngineError;
 use aplomb_disk_api::DiskIndex;
@@ -48,14 +46,14 @@ use aplomb_server::metrics::{BrokerFigures, Health, Metrics, Phase, http};
 use aplomb_server::net::Listener;
 use aplomb_server::{Server, ServerConfig, Switchboard};
 
-use self::directories::{Candidates, DirectoryError, LogDirectories, chance};
+use self::directories::{Candidates, DirectoryError, LogDirectories, chance, draw};
 use self::disks::Disks;
 use self::loading::{LoadProgress, Loading};
 use self::network::{Bound, NetworkError};
 use self::observation::Watched;
-use self::old_tails::{Names, OldTails};
 use self::signals::EndSignals;
 use self::tail::{Tail, TailError};
+use self::tail_files::{OldTails, Tmpfs, tell};
 use crate::config::Settings;
 use crate::heap::HeapError;
 
@@ -95,7 +93,7 @@ pub(crate) struct Broker {
     disks: Disks,
     tail: Arc<Tail>,
     /// Locked until the end.
-    _directories: LogDirectories,
+    directories: LogDirectories,
     signals: EndSignals,
     health: Health,
     /// Partitions are being loaded while clients are served.
@@ -116,8 +114,7 @@ impl Broker {
         match Self::start_with(settings, signals, &log) {
             Ok(started) => {
                 let Started { server, disks, tail, directories, signals, health, load } = started;
-                let _directories = directories;
-                Ok(Self { server, disks, tail, _directories, signals, health, load, log, writer })
+                Ok(Self { server, disks, tail, directories, signals, health, load, log, writer })
             }
             Err(error) => {
                 writer.close();
@@ -179,7 +176,7 @@ impl Broker {
             ready.partitions,
             config.node_id,
             directories.cluster_id,
-            shards.len(),
+            shards.len() - 1,
             guard.mode(),
             descriptors.map_or("any number of".to_owned(), |count| count.to_string())
         );
@@ -187,7 +184,8 @@ impl Broker {
         let places: Vec<String> =
             bound.iter().map(|bound| format!("{}://{}", bound.name(), bound.address())).collect();
         let names = bound.iter().map(|bound| bound.name().into()).collect();
-        let server = ServerConfig { listeners: names, net, guard, log: log.clone(), prepare };
+        let first = ShardId(1); // the one before it is the controller's
+        let server = ServerConfig { listeners: names, first, net, guard, log: log.clone(), prepare };
         let mut server = Server::start(switchboard, server, shards)?;
         let loading = Loading { shards: figures.shards.clone(), partitions: ready.partitions };
         server.observe(&metrics, &health, figures);
@@ -245,13 +243,15 @@ impl Broker {
                 "wiring",
                 "stopped before everything was closed; the next start reads back what is in the tail",
             );
-        } else if shards.iter().any(Shard::needs_tail) {
-            let text = "stopped without the log directories that are lost; the next start that has them reads back what is in the tail";
-            self.log.warn("wiring", text);
         } else {
-            // All of it is in the files; the memory is for others.
-            self.tail.remove();
-            self.log.info("wiring", "stopped cleanly");
+            let needed = shards.iter().any(Shard::needs_tail);
+            self.tail.close(&self.directories, needed);
+            if needed {
+                let text = "stopped without the log directories that are lost; the next start that has them reads back what is in the tail";
+                self.log.warn("wiring", text);
+            } else {
+                self.log.info("wiring", "stopped cleanly");
+            }
         }
         self.writer.close();
         if closed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -308,25 +308,25 @@ fn plan(
 ) -> Result<Planned, BrokerError> {
     health.enter(Phase::Restoring);
     let storage = &config.storage;
-    let old = OldTails::find(directories, storage)?;
+    let old = OldTails::find(Tmpfs, &known(directories), directories.metadata, tail::directory(storage))
+        .map_err(TailError::from)?;
     let surveyed = survey_all(directories)?;
     let unclean = surveyed.iter().any(|surveyed| surveyed.clean.is_none());
     let metadata = &surveyed[directories.metadata];
-    let restored = old.restore(&directories.directories[directories.metadata], &Wanted::Metadata, log)?;
+    let restored = old
+        .restore(&metadata.directory, &Wanted::Metadata, &mut || draw(&mut chance), &mut tell(log))
+        .map_err(TailError::from)?;
     let found = match examined {
         Some(examined) if restored == 0 => examined.found,
         _ => MetadataFound::read(&metadata.directory, &directories.cluster_id, metadata.clean.is_some())?,
     };
     let image = found.replay.image();
     if image.provenance.end == Offset::ZERO {
-        old.refuse_without_metadata(&directories.directories[directories.metadata].path)?;
+        old.refuse_without_metadata(&metadata.directory.path).map_err(TailError::from)?;
     }
-    // Before it registers a broker has acknowledged nothing, and after a clean stop it is fenced.
-    if image.brokers.get(config.node_id).is_some_and(|broker| !broker.fenced) {
-        let unclean = surveyed.iter().filter(|surveyed| surveyed.clean.is_none());
-        let unclean: Vec<_> = unclean.map(|surveyed| surveyed.directory.id).collect();
-        old.tell_what_may_be_lost(&unclean, storage.flush_interval, log);
-    }
+    // After a clean stop no directory names a tail.
+    let unclean_ones = startup::may_lack_records(&surveyed, image, config.node_id);
+    old.tell_what_may_be_lost(&unclean_ones, storage.flush_interval, &mut tell(log));
     let topics = &image.topics;
     let names = |id| topics.by_id(id).map(|topic| topic.name.clone());
     restore_all(&old, directories, &names, log)?;
@@ -336,7 +336,9 @@ fn plan(
         log.error("wiring/directories", text);
     }
     directories.check_that_some_are_left(&storage.log_dirs)?;
-    let room = old.make_room(directories, storage.tail_bytes.0, &names, log)?;
+    let room = old
+        .make_room(&directories.ids(), storage.tail_bytes.0, &names, &mut tell(log))
+        .map_err(TailError::from)?;
     let tail = Arc::new(Tail::open(room, directories, storage, log)?);
 
     let config = in_force(config, found.replay.image(), log);
@@ -379,13 +381,12 @@ fn restore_all(
     names: &Names<'_>,
     log: &Log,
 ) -> Result<(), BrokerError> {
-    for id in directories.ids() {
-        let directory = directories.directories.iter().find(|directory| directory.id == id);
-        let directory = directory.expect("only those are lost that had their turn");
-        match old.restore(directory, &Wanted::Topics(names), log) {
+    for directory in known(directories) {
+        let (topics, mut unique) = (Wanted::Topics(names), || draw(&mut chance));
+        match old.restore(&directory, &topics, &mut unique, &mut tell(log)) {
             Ok(_) => {}
-            Err(error) if error.is_of_the_disk() && directories.lose(id, error.to_string()) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) if error.is_of_the_disk() && directories.lose(directory.id, error.to_string()) => {}
+            Err(error) => return Err(TailError::from(error).into()),
         }
     }
     Ok(())

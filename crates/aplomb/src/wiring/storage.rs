@@ -7,16 +7,15 @@
 use std::path::PathBuf;
 
 use aplomb_broker::config::BrokerConfig;
-use aplomb_broker::startup::{Examined, Refusal};
+use aplomb_broker::startup::{Examined, Refusal, TailRecord};
 use aplomb_disk_api::DiskError;
 use aplomb_log::recovery::restore::Wanted;
 use aplomb_model::BrokerId;
 use aplomb_server::log::Log;
 
-use super::directories::{Candidates, DirectoryError, LogDirectories, chance};
-use super::old_tails::OldTails;
-use super::tail::TailError;
-use super::tail_record;
+use super::directories::{Candidates, DirectoryError, LogDirectories, chance, draw};
+use super::tail;
+use super::tail_files::{OldTailError, OldTails, Tmpfs, tell};
 
 /// What stands in the way.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +25,7 @@ pub(crate) enum StorageError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error(transparent)]
-    Tail(#[from] TailError),
+    Tail(#[from] OldTailError),
     #[error("log directory {}: {error}", path.display())]
     Disk { path: PathBuf, error: DiskError },
     #[error("there is nothing to give back: no log directory belongs to a cluster")]
@@ -47,7 +46,7 @@ pub(crate) fn info(config: &BrokerConfig) -> Result<Vec<String>, StorageError> {
     if let Some(examined) = candidates.examine(config.node_id)? {
         lines.extend(described(&examined, config.node_id));
     }
-    for path in OldTails::recorded(&candidates.known().0)? {
+    for path in OldTails::recorded(&Tmpfs, &candidates.known().0)? {
         let state = if path.exists() {
             "holds records that are not in the files"
         } else {
@@ -104,7 +103,7 @@ pub(crate) fn would_change(config: &BrokerConfig) -> Result<Vec<String>, Storage
     if let Some(examined) = &examined {
         lines.extend(examined.changes(&candidates.known().0).map_err(Refusal::from)?);
     }
-    for path in OldTails::recorded(&candidates.known().0)?.into_iter().filter(|path| path.exists()) {
+    for path in OldTails::recorded(&Tmpfs, &candidates.known().0)?.into_iter().filter(|path| path.exists()) {
         lines.push(format!("{}: its records are written to the files", path.display()));
     }
     lines.extend(lost(&candidates));
@@ -152,19 +151,22 @@ fn write_back(
     clean: bool,
     log: &Log,
 ) -> Result<u64, StorageError> {
-    let old = OldTails::find(directories, &config.storage)?;
-    let mut written = old.restore(&directories.directories[directories.metadata], &Wanted::Metadata, log)?;
+    let known = super::known(directories);
+    let home = &known[directories.metadata];
+    let old = OldTails::find(Tmpfs, &known, directories.metadata, tail::directory(&config.storage))?;
+    let mut unique = || draw(&mut chance);
+    let mut written = old.restore(home, &Wanted::Metadata, &mut unique, &mut tell(log))?;
     let (topics, is_empty) = super::topics_of(directories, clean).map_err(Refusal::from)?;
     if is_empty {
-        old.refuse_without_metadata(&directories.directories[directories.metadata].path)?;
+        old.refuse_without_metadata(&home.path)?;
     }
     let name = |id| topics.by_id(id).map(|topic| topic.name.clone());
-    for directory in &directories.directories {
-        written += old.restore(directory, &Wanted::Topics(&name), log)?;
+    for directory in &known {
+        written += old.restore(directory, &Wanted::Topics(&name), &mut unique, &mut tell(log))?;
     }
-    old.give_up(directories, &name)?;
+    old.give_up(&directories.ids(), &name)?;
     for directory in &directories.directories {
-        tail_record::remove(&*directory.disk)
+        TailRecord::remove(&*directory.disk)
             .map_err(|error| StorageError::Disk { path: directory.path.clone(), error })?;
     }
     Ok(written)

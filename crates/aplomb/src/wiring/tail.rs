@@ -1,36 +1,37 @@
 //! The tail's memory, opened anew.
 //!
 //! The order at start, which holds against a crash at any step: what the run before left is written
-//! to the files and synced (`old_tails.rs`); then the old memory is given up, or kept to be
+//! to the files and synced (`startup::OldTails`); then the old memory is given up, or kept to be
 //! formatted anew in its place; then the log directories are told where the tail is from now on.
 //! Until it is given up the old memory stays as it is, and writing it to the files once more is
 //! harmless.
 //!
 //! Most of the time of a start goes into pages for a large tail, so all but the first of them come
 //! while the broker serves already.
-#![expect(unsafe_code, reason = "mapped memory becomes an arena's here")]
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aplomb_broker::config::StorageConfig;
+use aplomb_broker::startup::{RecordError, Room, TailFiles as _, TailRecord};
 use aplomb_disk::memory::{FileState, MappedFile, MemoryError};
 use aplomb_disk_api::PatientDisk;
-use aplomb_log::recovery::forget::ForgetError;
-use aplomb_log::recovery::restore::RestoreError;
 use aplomb_log::tail::{
-    Arena, ArenaMemory, DEFAULT_CHUNK_SIZE, GeometryError, Reserve, TailShare, UnreadableReason, open_shares,
-    renew_shares,
+    Arena, ArenaMemory, DEFAULT_CHUNK_SIZE, GeometryError, Reserve, TailShare, open_shares, renew_shares,
 };
 use aplomb_server::log::Log;
 
 use super::directories::LogDirectories;
-use super::tail_home::{self, Home};
-use super::tail_record::{self, RecordError, TailRecord};
+use super::tail_files::{OldTailError, Tmpfs, arena_memory};
 
 /// The value of `aplomb.tail.dir` for memory without a file. It does not survive the process.
-pub(super) const WITHOUT_FILE: &str = "memory";
+const WITHOUT_FILE: &str = "memory";
+
+/// Where the tail's file is to be; `None` without one.
+pub(super) fn directory(storage: &StorageConfig) -> Option<&Path> {
+    (storage.tail_dir != WITHOUT_FILE).then(|| Path::new(&storage.tail_dir))
+}
 
 /// So many bytes of a new tail are there before the broker serves.
 const READY_BYTES: usize = 16 << 20;
@@ -44,43 +45,12 @@ pub(crate) enum TailError {
     Geometry { bytes: u64, error: GeometryError },
     #[error("log directory {}: {error}", directory.display())]
     Record { directory: PathBuf, error: RecordError },
-    #[error("log directory {} cannot be looked at: {error}", directory.display())]
-    Look { directory: PathBuf, error: io::Error },
-    #[error(
-        "{} may hold acknowledged records and cannot be read back: {reason}; to give them up, delete it",
-        path.display()
-    )]
-    Unreadable { path: PathBuf, reason: UnreadableReason },
+    #[error(transparent)]
+    Old(#[from] OldTailError),
     #[error("aplomb.tail.bytes={bytes}: no memory for it: {error}")]
     Pages { bytes: u64, error: io::Error },
     #[error("no thread for the tail's memory: {0}")]
     Thread(io::Error),
-    #[error("{} cannot be written to log directory {}: {error}", path.display(), directory.display())]
-    Restore { path: PathBuf, directory: PathBuf, error: RestoreError },
-    #[error("{} holds {bytes} bytes of log directories that are not there", path.display())]
-    Left { path: PathBuf, bytes: u64 },
-    #[error(
-        "{} holds {bytes} bytes of topics, and {} has no metadata log that knows them: name the directory that has it in metadata.log.dir, or first in log.dirs; to give the records up, delete the file",
-        path.display(),
-        home.display()
-    )]
-    WithoutMetadata { path: PathBuf, bytes: u64, home: PathBuf },
-}
-
-impl TailError {
-    /// Whether a log directory's disk failed.
-    pub(super) fn is_of_the_disk(&self) -> bool {
-        let Self::Restore { error, .. } = self else { return false };
-        matches!(error, RestoreError::Disk(_) | RestoreError::Checkpoint(ForgetError::Disk(_)))
-    }
-}
-
-/// What the new tail begins with.
-pub(super) struct Room {
-    /// Where its file is; `None` without one.
-    pub(super) place: Option<PathBuf>,
-    /// Memory in this place, to be formatted anew, and how often it has been.
-    pub(super) memory: Option<(Arc<MappedFile>, ArenaMemory, u64)>,
 }
 
 /// The tail of this run.
@@ -96,7 +66,7 @@ pub(super) struct Tail {
 impl Tail {
     /// Opens it, and tells the log directories where it is.
     pub(super) fn open(
-        room: Room,
+        room: Room<Arc<MappedFile>>,
         directories: &LogDirectories,
         storage: &StorageConfig,
         log: &Log,
@@ -145,25 +115,27 @@ impl Tail {
         Ok(before)
     }
 
-    /// Removes the file: all of it is in the files of the log directories.
-    pub(super) fn remove(&self) {
+    /// The log directories that were closed forget it. Its file goes, unless it is `needed` for
+    /// directories that are lost.
+    pub(super) fn close(&self, directories: &LogDirectories, needed: bool) {
         let mapped = self.mapped();
-        if matches!(mapped.state(), Ok(FileState::Whole)) {
+        if !needed && matches!(mapped.state(), Ok(FileState::Whole)) {
             // What is left is written back once more, which is harmless.
             let _ = mapped.unlink();
+        }
+        for directory in &directories.directories {
+            // What is left is looked for in vain, or is written back once more.
+            let _ = TailRecord::settle(&*directory.disk, needed);
         }
     }
 }
 
 /// Writes the record of the tail into a log directory.
 fn tell(directory: &Path, disk: &dyn PatientDisk, place: Option<&Path>) -> Result<(), RecordError> {
-    let record = place.map(|path| TailRecord {
-        path: path.to_owned(),
-        // Where the directory cannot be looked at, the record says less.
-        home: Home::of(directory).ok(),
-        boot: tail_home::boot(),
-    });
-    tail_record::write(disk, record.as_ref())
+    let Some(path) = place else { return Ok(TailRecord::remove(disk)?) };
+    // Where the directory cannot be looked at, the record says less.
+    let home = Tmpfs.home(directory).ok();
+    TailRecord { path: path.to_owned(), home, boot: Tmpfs.boot() }.write(disk)
 }
 
 /// Brings the pages of the reserve, chunk by chunk, on a thread of its own, which ends with the
@@ -204,12 +176,4 @@ fn fresh(mapped: MappedFile) -> (Arc<MappedFile>, ArenaMemory, u64) {
     let mapped = Arc::new(mapped);
     let memory = arena_memory(&mapped);
     (mapped, memory, 0)
-}
-
-pub(super) fn arena_memory(mapped: &Arc<MappedFile>) -> ArenaMemory {
-    let keep = Box::new(Arc::clone(mapped));
-    // SAFETY: the mapping is readable, writable and filled with bytes, stays until `keep` is
-    // dropped, and nothing else in this process touches it: `MappedFile` gives out its address and
-    // never follows it.
-    unsafe { ArenaMemory::from_raw(mapped.as_ptr(), mapped.len(), keep) }
 }

@@ -38,6 +38,7 @@ use crate::operation::{
     resolve,
 };
 use crate::ports::Reply;
+use crate::view::HEAD;
 
 pub(super) const API: Api = Api::new(ApiKey::Fetch, begin);
 
@@ -79,6 +80,9 @@ struct FetchOp {
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let body = FetchBody::decode(asked.body, asked.to.version)?;
+    if asked.sessions.owner_of(body.session_id) == Some(HEAD) && !asked.is_at_head() {
+        return Ok(Begun::ForHead);
+    }
     let (to, limit) = (asked.to, asked.view.config().network.max_fetch.0);
     if !matches!(body.isolation_level, 0 | 1) {
         return Ok(Begun::Reply(refuse_each(&body, to.correlation_id, ErrorCode::UnknownServerError)));

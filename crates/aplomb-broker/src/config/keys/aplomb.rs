@@ -14,7 +14,7 @@ config_keys! {
     "aplomb.stall.fence.ms": Long = "10000", AtLeast(1), Medium, ReadOnly, Used("storage.stall_fence");
         "Milliseconds without an answer after which a disk is reported as stalled.";
     "aplomb.shards": Int = null, Between(1, 1024), Medium, ReadOnly, Used("network.shards");
-        "The number of event loops. Unset: one for every two processors, and no more than num.network.threads where that is set.";
+        "The number of event loops for clients, beside the one for the controller and for requests that take long. Unset: one for every two processors, and no more than num.network.threads where that is set.";
     "aplomb.disk.engine": Text = "auto", OneOf(&["auto", "io_uring", "threads"]), Low, ReadOnly, Used("storage.disk_engine");
         "How disks are spoken to.";
     "aplomb.readahead.bytes": Long = "33554432", AtLeast(0), Low, ReadOnly, Used("storage.readahead");

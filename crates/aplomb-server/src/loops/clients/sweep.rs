@@ -154,7 +154,7 @@ mod tests {
             Self {
                 clients: Clients::new(HERE, &net, Arc::clone(&budget), replies, figures),
                 budget,
-                connections: Connections::new(ConnectionLimits::default(), 1, Arc::clone(&waker)),
+                connections: Connections::new(ConnectionLimits::default(), 0..1, Arc::clone(&waker)),
                 poll: Poll::new(waker).expect("an epoll"),
             }
         }

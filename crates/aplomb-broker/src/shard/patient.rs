@@ -1,0 +1,118 @@
+//! What takes long, or is asked by what takes long: so much a turn, between which clients that have
+//! asked for something short are served.
+//!
+//! What always holds: each of the two queues is carried out in the order in which it came.
+
+use std::collections::VecDeque;
+
+use crate::calls::{Asker, OpId, PartitionKey, Slot};
+use crate::operation::PartitionCall;
+use crate::ports::{ConnectionId, Request};
+
+/// Calls that are carried out in a turn. Each reads from memory or less, and takes a microsecond or
+/// two.
+const CALLS_A_TURN: usize = 256;
+
+/// What waits for its turn.
+#[derive(Debug, Default)]
+pub(super) struct Patient {
+    /// Long requests, on the shard with the controller: one a turn.
+    requests: VecDeque<Request>,
+    /// Calls of that shard's operations, on the others.
+    calls: VecDeque<(Asker, PartitionKey, PartitionCall)>,
+}
+
+impl Patient {
+    pub(super) fn is_empty(&self) -> bool {
+        self.requests.is_empty() && self.calls.is_empty()
+    }
+
+    pub(super) fn push(&mut self, request: Request) {
+        self.requests.push_back(request);
+    }
+
+    pub(super) fn extend(&mut self, op: OpId, calls: Vec<(Slot, PartitionKey, PartitionCall)>) {
+        self.calls.extend(calls.into_iter().map(|(slot, key, call)| (Asker::Client(op, slot), key, call)));
+    }
+
+    /// A connection is gone, and with it who would read the answers.
+    pub(super) fn on_connection_closed(&mut self, connection: ConnectionId) {
+        self.requests.retain(|request| request.id.connection != connection);
+    }
+
+    /// Requests that were not begun are not answered any more.
+    pub(super) fn begin_stop(&mut self) {
+        self.requests.clear();
+    }
+
+    /// Takes out the request of this turn.
+    pub(super) fn take_request(&mut self) -> Option<Request> {
+        self.requests.pop_front()
+    }
+
+    /// Takes out the calls of this turn.
+    pub(super) fn take_calls(&mut self) -> Vec<(Asker, PartitionKey, PartitionCall)> {
+        let some = self.calls.len().min(CALLS_A_TURN);
+        self.calls.drain(..some).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::config::SecurityProtocol;
+    use crate::ports::{RequestId, Session, ShardId};
+
+    fn request(connection: u64, number: u64) -> Request {
+        let connection = ConnectionId { shard: ShardId(1), number: connection };
+        let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let session = Session::anonymous(peer, "PLAINTEXT".into(), SecurityProtocol::Plaintext);
+        Request {
+            id: RequestId { connection, sequence: number },
+            frame: Bytes::new(),
+            session: Arc::new(session),
+        }
+    }
+
+    #[test]
+    fn requests_are_begun_in_their_order_but_for_those_whose_connection_has_gone() {
+        let mut patient = Patient::default();
+        assert!(patient.is_empty());
+        for (connection, number) in [(1, 0), (2, 0), (1, 1), (3, 0)] {
+            patient.push(request(connection, number));
+        }
+        let next = |patient: &mut Patient| {
+            patient.take_request().map(|request| (request.id.connection.number, request.id.sequence))
+        };
+        assert_eq!(next(&mut patient), Some((1, 0)));
+        patient.on_connection_closed(request(1, 0).id.connection);
+        let rest = [next(&mut patient), next(&mut patient), next(&mut patient)];
+        assert_eq!(rest, [Some((2, 0)), Some((3, 0)), None]);
+        patient.push(request(4, 0));
+        patient.begin_stop();
+        assert!(patient.is_empty());
+    }
+
+    #[test]
+    fn calls_are_carried_out_in_their_order_and_not_all_at_once() {
+        let mut patient = Patient::default();
+        let call = |slot: Slot| (slot, PartitionKey::METADATA, PartitionCall::cancel());
+        let op = |number| OpId { shard: ShardId(0), number };
+        patient.extend(op(1), (0..200).map(call).collect());
+        patient.extend(op(2), (0..200).map(call).collect());
+        let slots = |some: Vec<(Asker, PartitionKey, PartitionCall)>| -> Vec<Asker> {
+            some.into_iter().map(|(asker, _, _)| asker).collect()
+        };
+        let mut all = slots(patient.take_calls());
+        assert_eq!(all.len(), CALLS_A_TURN);
+        all.extend(slots(patient.take_calls()));
+        let in_order = (0..200).map(|slot| Asker::Client(op(1), slot));
+        assert!(all.into_iter().eq(in_order.chain((0..200).map(|slot| Asker::Client(op(2), slot)))));
+        assert!(patient.is_empty());
+    }
+}
