@@ -58,6 +58,9 @@ pub enum Effect<R> {
     Answer(Ticket, Result<R, ErrorCode>),
     /// Write a line to the broker's log.
     Event(Event),
+    /// The log has taken a batch elsewhere than it was written for: somebody else writes there, and
+    /// what is in memory is not what is in the log. Make a new coordinator, and load it.
+    Reload,
 }
 
 /// How far a coordinator's life has come.
@@ -149,22 +152,23 @@ impl<M: Machine> Runtime<M> {
         [self.timers.wake_at(), self.writes.impatient_at(), linger].into_iter().flatten().min()
     }
 
-    /// Replays whole batches of the log, in their order. Gives the offset after the last one.
+    /// Replays whole batches of the log, in their order; a batch may lie in several of the slices.
+    /// Gives the offset after the last one.
     ///
     /// # Errors
     /// When one cannot be read: the coordinator has failed then.
-    pub fn load(&mut self, bytes: &[u8]) -> Result<Option<Offset>, LoadError> {
+    pub fn load(&mut self, slices: &[&[u8]]) -> Result<Option<Offset>, LoadError> {
         assert_eq!(self.stage, Stage::Loading, "what is loaded is loading");
-        let loaded = self.replay(bytes);
+        let loaded = self.replay(slices);
         if loaded.is_err() {
             self.fail();
         }
         loaded
     }
 
-    fn replay(&mut self, bytes: &[u8]) -> Result<Option<Offset>, LoadError> {
+    fn replay(&mut self, slices: &[&[u8]]) -> Result<Option<Offset>, LoadError> {
         let mut end = None;
-        for batch in Batches::new(bytes) {
+        for batch in Batches::in_slices(slices) {
             let at = batch.header.base_offset();
             let unreadable = |error| LoadError::Batch { at, error };
             let producer = batch.header.producer().map(|producer| producer.id);
@@ -292,7 +296,11 @@ impl<M: Machine> Runtime<M> {
         match answer {
             Ok(base) => {
                 // Given up before: one that it was written behind was refused.
-                let Some(kept) = self.writes.on_kept(number, base) else { return };
+                let Some(kept) = self.writes.on_kept(number) else { return };
+                if kept.base != base {
+                    self.fail();
+                    return self.effects.push(Effect::Reload);
+                }
                 for unit in kept.units {
                     for (ticket, reply) in unit.answers {
                         self.answer(ticket, Ok(reply));

@@ -22,7 +22,8 @@ pub(super) struct Unit<M: Machine + ?Sized> {
 #[derive(Debug)]
 pub(super) struct Batch<M: Machine + ?Sized> {
     number: u64,
-    base: Offset,
+    /// Where it was written for.
+    pub(super) base: Offset,
     pub(super) end: Offset,
     /// Who waits longer than this is told so.
     patience: Instant,
@@ -75,9 +76,8 @@ impl<M: Machine + ?Sized> Writes<M> {
     }
 
     /// The log has kept a batch. `None`: it had been given up.
-    pub(super) fn on_kept(&mut self, number: u64, base: Offset) -> Option<Batch<M>> {
+    pub(super) fn on_kept(&mut self, number: u64) -> Option<Batch<M>> {
         let kept = self.batches.pop_front_if(|first| first.number == number)?;
-        assert_eq!(kept.base, base, "a batch is in the log where it was written for");
         self.bytes -= kept.bytes;
         Some(kept)
     }
