@@ -375,6 +375,9 @@ impl Head {
 
     /// Another shard speaks, or this one.
     pub(crate) fn on_message(&mut self, message: HeadMessage, view: &View, disks: &Disks, now: Now) {
+        if self.is_leaving {
+            return; // the log is being closed: what is decided now would be half written at the end
+        }
         match message {
             HeadMessage::CreateTopics(names) => {
                 let mut records = self.plan(|controller, random| {
