@@ -14,6 +14,8 @@ mod ask;
 pub mod assignor;
 mod classic;
 mod consumer;
+pub mod expression;
+pub mod hash;
 mod offsets;
 mod record;
 mod settings;
