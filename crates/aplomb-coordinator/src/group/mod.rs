@@ -93,7 +93,7 @@ impl Groups {
     /// What groups and offsets take in memory, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.offsets.bytes()
+        self.offsets.bytes() + self.table.classic_bytes()
     }
 
     /// Applies a record and writes it.
@@ -124,8 +124,8 @@ impl Machine for Groups {
             GroupRecord::Offset(key, value) => {
                 // Of a client that commits and is no member, or compaction has taken the group.
                 if value.is_some() && self.table.get(&key.group).is_none() {
-                    self.table
-                        .insert(key.group.as_str().into(), Group::Classic(Box::new(ClassicGroup::simple())));
+                    let id: Arc<str> = key.group.as_str().into();
+                    self.table.insert(id.clone(), Group::Classic(Box::new(ClassicGroup::simple(id))));
                 }
                 self.offsets.replay(key, value, producer)
             }
@@ -203,6 +203,7 @@ impl Machine for Groups {
     }
 
     fn on_taken_back(&mut self, records: &[GroupRecord], turn: &mut GroupTurn<'_>) {
+        classic::on_taken_back(self, records, turn);
         consumer::on_taken_back(self, records, turn);
     }
 }

@@ -20,15 +20,15 @@ pub(crate) enum Group {
 #[derive(Debug, Default)]
 pub(crate) struct GroupTable {
     groups: HashMap<Arc<str>, Group>,
+    /// Classic groups that are taken out while their members wait: who took them out answers.
+    removed: Vec<Box<ClassicGroup>>,
+    /// What classic groups take in memory.
+    classic_bytes: usize,
 }
 
 impl GroupTable {
     pub(crate) fn get(&self, id: &str) -> Option<&Group> {
         self.groups.get(id)
-    }
-
-    pub(crate) fn get_mut(&mut self, id: &str) -> Option<&mut Group> {
-        self.groups.get_mut(id)
     }
 
     pub(crate) fn classic(&self, id: &str) -> Option<&ClassicGroup> {
@@ -38,11 +38,17 @@ impl GroupTable {
         }
     }
 
-    pub(crate) fn classic_mut(&mut self, id: &str) -> Option<&mut ClassicGroup> {
-        match self.get_mut(id) {
-            Some(Group::Classic(group)) => Some(group),
-            _ => None,
-        }
+    /// Changes a classic group, if there is one of this id.
+    pub(crate) fn change_classic<R>(
+        &mut self,
+        id: &str,
+        change: impl FnOnce(&mut ClassicGroup) -> R,
+    ) -> Option<R> {
+        let Some(Group::Classic(group)) = self.groups.get_mut(id) else { return None };
+        let before = group.bytes();
+        let result = change(group);
+        self.classic_bytes = self.classic_bytes - before + group.bytes();
+        Some(result)
     }
 
     pub(crate) fn consumer(&self, id: &str) -> Option<&ConsumerGroup> {
@@ -53,19 +59,41 @@ impl GroupTable {
     }
 
     pub(crate) fn consumer_mut(&mut self, id: &str) -> Option<&mut ConsumerGroup> {
-        match self.get_mut(id) {
+        match self.groups.get_mut(id) {
             Some(Group::Consumer(group)) => Some(group),
             _ => None,
         }
     }
 
-    /// Puts a group in, in place of the one of this id.
-    pub(crate) fn insert(&mut self, id: Arc<str>, group: Group) {
-        self.groups.insert(id, group);
+    /// Puts a group in. Gives the one whose place it takes.
+    pub(crate) fn insert(&mut self, id: Arc<str>, group: Group) -> Option<Group> {
+        self.classic_bytes += classic_bytes(&group);
+        let before = self.groups.insert(id, group);
+        self.classic_bytes -= before.as_ref().map_or(0, classic_bytes);
+        before
+    }
+
+    /// Keeps a classic group that is in the table no more until those who wait for it are answered.
+    pub(crate) fn keep_waiting(&mut self, group: Box<ClassicGroup>) {
+        if group.is_waited_for() {
+            self.removed.push(group);
+        }
+    }
+
+    /// Takes the groups that are in the table no more and have members that wait.
+    pub(crate) fn take_removed(&mut self) -> Vec<Box<ClassicGroup>> {
+        std::mem::take(&mut self.removed)
     }
 
     pub(crate) fn remove(&mut self, id: &str) -> Option<Group> {
-        self.groups.remove(id)
+        let removed = self.groups.remove(id);
+        self.classic_bytes -= removed.as_ref().map_or(0, classic_bytes);
+        removed
+    }
+
+    /// What classic groups take in memory, in bytes.
+    pub(crate) fn classic_bytes(&self) -> usize {
+        self.classic_bytes
     }
 
     /// The id as it is kept, to be shared.
@@ -92,5 +120,12 @@ impl GroupTable {
             }
             Entry::Vacant(_) => {}
         }
+    }
+}
+
+fn classic_bytes(group: &Group) -> usize {
+    match group {
+        Group::Classic(group) => group.bytes(),
+        Group::Consumer(_) | Group::Foreign(_) => 0,
     }
 }

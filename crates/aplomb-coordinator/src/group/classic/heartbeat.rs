@@ -1,0 +1,37 @@
+//! Heartbeat, and what else shows that a member is there.
+
+use aplomb_model::ErrorCode;
+use aplomb_protocol::messages as m;
+
+use super::group::ClassicGroup;
+use super::state::State;
+use crate::group::GroupTurn;
+
+impl ClassicGroup {
+    pub(super) fn heartbeat(&self, request: &m::HeartbeatRequest, turn: &mut GroupTurn<'_>) -> ErrorCode {
+        if let Err(error) = self.check_member(&request.member_id, request.group_instance_id.as_deref()) {
+            return error;
+        }
+        if request.generation_id != self.generation() {
+            return ErrorCode::IllegalGeneration;
+        }
+        if let Some(id) = self.member_id(&request.member_id) {
+            self.restart_session(&id, turn);
+        }
+        match self.state() {
+            State::Preparing { .. } => ErrorCode::RebalanceInProgress,
+            // A member may send heartbeats before it has its assignment.
+            State::Completing { .. } | State::Stable => ErrorCode::None,
+            State::Empty => unreachable!("an empty group has no members"),
+        }
+    }
+
+    /// A member has committed offsets, which was let pass.
+    pub(super) fn touch(&self, member: &str, turn: &mut GroupTurn<'_>) {
+        if let Some(id) = self.member_id(member)
+            && !matches!(self.state(), State::Completing { .. })
+        {
+            self.restart_session(&id, turn);
+        }
+    }
+}

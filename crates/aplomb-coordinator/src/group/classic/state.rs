@@ -1,0 +1,55 @@
+//! How far a group has come.
+
+use std::time::Duration;
+
+/// How far a group has come. Apache Kafka's `Dead` is a group that is not in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It has no members.
+    Empty,
+    /// Its members are to join again.
+    Preparing {
+        /// It was empty before, and more members may be about to come.
+        first: Option<FirstRebalance>,
+    },
+    /// Its members have joined; the leader is to assign.
+    Completing {
+        /// The leader has assigned, and the log has not kept it yet.
+        is_assigned: bool,
+    },
+    /// Its members know what they have.
+    Stable,
+}
+
+impl State {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Empty => "Empty",
+            Self::Preparing { .. } => "PreparingRebalance",
+            Self::Completing { .. } => "CompletingRebalance",
+            Self::Stable => "Stable",
+        }
+    }
+
+    /// Whether a group of so many members may go from this state to the next one.
+    pub(super) fn may_become(self, next: Self, members: usize) -> bool {
+        match (self, next) {
+            (Self::Empty | Self::Completing { .. } | Self::Stable, Self::Preparing { .. }) => true,
+            (Self::Preparing { .. }, Self::Empty) => members == 0,
+            (Self::Preparing { .. }, Self::Completing { .. }) => members > 0,
+            (Self::Completing { .. }, Self::Stable) => members > 0,
+            _ => false,
+        }
+    }
+}
+
+/// The wait for members of a group that was empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FirstRebalance {
+    /// The wait that is under way.
+    pub(super) delay: Duration,
+    /// What may be waited beyond the first delay.
+    pub(super) rest: Duration,
+    /// A member has come since the wait began.
+    pub(super) has_new: bool,
+}

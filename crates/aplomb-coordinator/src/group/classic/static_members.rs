@@ -1,0 +1,142 @@
+//! A static member that comes back without its id: it takes the place of the one that it was.
+
+use std::sync::Arc;
+
+use aplomb_model::ErrorCode;
+use aplomb_protocol::messages as m;
+
+use super::After;
+use super::answers::{answer_join, disown_join, refuse_sync, write_error};
+use super::group::ClassicGroup;
+use super::join::Join;
+use super::member::{Protocols, Waiting};
+use super::state::State;
+use crate::group::{GroupTimer, GroupTurn};
+
+/// From this version on a leader that came back is told that it need not assign.
+const SKIP_ASSIGNMENT: i16 = 9;
+
+/// A static member has taken a place without a rebalance; its record is on its way.
+#[derive(Debug)]
+pub(super) struct Replaced {
+    group: Arc<str>,
+    instance: Arc<str>,
+    old: Arc<str>,
+    new: Arc<str>,
+    waiting: Waiting,
+    /// As they were before.
+    protocols: Protocols,
+    rebalance_ms: i32,
+    session_ms: i32,
+    leader: Option<Arc<str>>,
+}
+
+impl Replaced {
+    pub(super) fn group(&self) -> &str {
+        &self.group
+    }
+}
+
+impl ClassicGroup {
+    /// The member with this instance id comes back under a new id
+    /// (`updateStaticMemberThenRebalanceOrCompleteJoin`).
+    pub(super) fn replace(&mut self, join: Join, old: &Arc<str>, new: Arc<str>, turn: &mut GroupTurn<'_>) {
+        let leader = self.leader().cloned();
+        self.take_place(old, new.clone(), turn);
+        let before = self.member(&new).expect("it has just taken the place");
+        let replaced = Replaced {
+            group: self.id().clone(),
+            instance: before.instance.clone().expect("it is static"),
+            old: old.clone(),
+            new: new.clone(),
+            waiting: join.waiting,
+            protocols: before.protocols.clone(),
+            rebalance_ms: before.rebalance_timeout_ms,
+            session_ms: before.session_timeout_ms,
+            leader,
+        };
+        let reason = join.reason(&format!("static member {} comes back as {new}", replaced.instance));
+        self.update(&new, join.protocols, join.rebalance_ms, join.session_ms);
+        let parked = self.park_join(&new, join.waiting);
+        assert_eq!(parked, None, "who is new waits for nothing");
+        match self.state() {
+            State::Stable if self.protocol() == Some(&*self.select_protocol()) => {
+                turn.note(self.record());
+                turn.then(After::Replaced(Box::new(replaced)).into());
+            }
+            // The leader may assign to the id that is gone (KAFKA-9801), or the protocol changes.
+            State::Completing { .. } | State::Stable => self.prepare(&reason, turn),
+            State::Preparing { .. } => self.complete_join_if_all_have_come(turn),
+            State::Empty => unreachable!("an empty group has no members"),
+        }
+    }
+
+    /// Gives a static member another id. The one that had its place is fenced.
+    fn take_place(&mut self, old: &Arc<str>, new: Arc<str>, turn: &mut GroupTurn<'_>) {
+        let (join, sync) = self.rename(old, new.clone());
+        if let Some(join) = join {
+            disown_join(join, old, ErrorCode::FencedInstanceId, turn);
+        }
+        if let Some(sync) = sync {
+            refuse_sync(sync, ErrorCode::FencedInstanceId, turn);
+        }
+        turn.cancel_timer(&GroupTimer::Session(self.id().clone(), old.clone()));
+        self.restart_session(&new, turn);
+    }
+
+    /// The log has kept that a static member came back, or has not.
+    pub(super) fn on_replaced(
+        &mut self,
+        replaced: &Replaced,
+        written: Result<(), ErrorCode>,
+        turn: &mut GroupTurn<'_>,
+    ) {
+        let waits = self.member(&replaced.new).is_some_and(|member| member.join == Some(replaced.waiting));
+        match written {
+            // In a rebalance that has begun since it waits like all others.
+            Ok(()) if waits && self.state() == State::Stable => self.answer_replaced(replaced, turn),
+            Ok(()) => {}
+            Err(error) => self.take_back(replaced, waits, error, turn),
+        }
+    }
+
+    fn answer_replaced(&mut self, replaced: &Replaced, turn: &mut GroupTurn<'_>) {
+        let mut response = self.joined(&replaced.new);
+        if replaced.waiting.version >= SKIP_ASSIGNMENT {
+            if self.is_leader(&replaced.new) {
+                response.members = self.members_for_leader();
+                response.skip_assignment = true;
+            }
+        } else {
+            // Not its own id, so that it does not assign: nobody would take that from it.
+            response.leader = replaced.leader.as_ref().map_or_else(String::new, |leader| leader.to_string());
+        }
+        self.take_join(&replaced.new);
+        self.restart_session(&replaced.new, turn);
+        answer_join(replaced.waiting, response, turn);
+    }
+
+    /// It never came back.
+    fn take_back(&mut self, replaced: &Replaced, waits: bool, error: ErrorCode, turn: &mut GroupTurn<'_>) {
+        turn.warn(format!(
+            "group {}: static member {} stays {}, since the log has refused its successor: {error}",
+            self.id(),
+            replaced.instance,
+            replaced.old
+        ));
+        if waits {
+            self.take_join(&replaced.new);
+            let response = m::JoinGroupResponse {
+                error_code: write_error(error).to_wire(),
+                leader: replaced.leader.as_ref().map_or_else(String::new, |leader| leader.to_string()),
+                ..self.joined("")
+            };
+            answer_join(replaced.waiting, response, turn);
+        }
+        if self.member(&replaced.new).is_some() {
+            let protocols = replaced.protocols.clone();
+            self.update(&replaced.new, protocols, replaced.rebalance_ms, replaced.session_ms);
+            self.take_place(&replaced.new, replaced.old.clone(), turn);
+        }
+    }
+}

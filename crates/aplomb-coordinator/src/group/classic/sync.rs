@@ -1,0 +1,130 @@
+//! SyncGroup: the leader says what each member is assigned, and each is told.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use aplomb_model::ErrorCode;
+use aplomb_protocol::messages as m;
+use bytes::Bytes;
+
+use super::After;
+use super::answers::{answer_sync, refuse_sync, shown, write_error};
+use super::group::ClassicGroup;
+use super::member::Waiting;
+use super::state::State;
+use crate::group::{GroupTimer, GroupTurn};
+
+/// What a leader has assigned; its record is on its way.
+#[derive(Debug)]
+pub(super) struct Assigned {
+    group: Arc<str>,
+    generation: i32,
+    leader: Arc<str>,
+    assignments: HashMap<String, Bytes>,
+}
+
+impl Assigned {
+    pub(super) fn group(&self) -> &str {
+        &self.group
+    }
+
+    fn to(&self, member: &str) -> Bytes {
+        // A copy: a member's part is not to keep the whole of the leader's request.
+        self.assignments.get(member).map_or_else(Bytes::new, |assigned| Bytes::copy_from_slice(assigned))
+    }
+}
+
+impl ClassicGroup {
+    pub(super) fn sync(&mut self, waiting: Waiting, request: m::SyncGroupRequest, turn: &mut GroupTurn<'_>) {
+        if let Err(error) = self.check_sync(&request) {
+            return refuse_sync(waiting, error, turn);
+        }
+        let id = self.member_id(&request.member_id).expect("it is a member");
+        match self.state() {
+            State::Preparing { .. } => refuse_sync(waiting, ErrorCode::RebalanceInProgress, turn),
+            State::Completing { is_assigned } => {
+                self.settle(&id, turn);
+                if let Some(before) = self.park_sync(&id, waiting) {
+                    // Its connection was given up. Apache Kafka answers nothing.
+                    refuse_sync(before, ErrorCode::RebalanceInProgress, turn);
+                }
+                // The leader asks again: what it has said is on its way.
+                if self.is_leader(&id) && !is_assigned {
+                    self.write_assignment(id, request.assignments, turn);
+                }
+            }
+            State::Stable => {
+                self.settle(&id, turn);
+                let assignment = self.member(&id).map(|member| member.assignment.clone()).unwrap_or_default();
+                answer_sync(waiting, self.synced(assignment), turn);
+            }
+            State::Empty => unreachable!("an empty group has no members"),
+        }
+    }
+
+    /// `validateSyncGroup`.
+    fn check_sync(&self, request: &m::SyncGroupRequest) -> Result<(), ErrorCode> {
+        if self.state() == State::Empty {
+            return Err(ErrorCode::UnknownMemberId);
+        }
+        self.check_member(&request.member_id, request.group_instance_id.as_deref())?;
+        if request.generation_id != self.generation() {
+            return Err(ErrorCode::IllegalGeneration);
+        }
+        let differs = |said: Option<&str>, own: Option<&str>| said.is_some() && own.is_some() && said != own;
+        if differs(request.protocol_type.as_deref(), self.protocol_type())
+            || differs(request.protocol_name.as_deref(), self.protocol())
+        {
+            return Err(ErrorCode::InconsistentGroupProtocol);
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, id: &str, turn: &mut GroupTurn<'_>) {
+        self.settle_sync(id);
+        if !self.is_sync_owed() {
+            turn.cancel_timer(&GroupTimer::Sync(self.id().clone()));
+        }
+    }
+
+    fn write_assignment(
+        &mut self,
+        leader: Arc<str>,
+        said: Vec<m::sync_group_request::SyncGroupRequestAssignment>,
+        turn: &mut GroupTurn<'_>,
+    ) {
+        let assignments = said.into_iter().map(|said| (said.member_id, said.assignment)).collect();
+        let group = self.id().clone();
+        let assigned = Assigned { group, generation: self.generation(), leader, assignments };
+        turn.note(self.record_with(|member, _| assigned.to(member)));
+        turn.then(After::Assigned(assigned).into());
+        self.set_assigned();
+    }
+
+    /// The log has kept what the leader has assigned, or has not.
+    pub(super) fn on_assigned(
+        &mut self,
+        assigned: &Assigned,
+        written: Result<(), ErrorCode>,
+        turn: &mut GroupTurn<'_>,
+    ) {
+        let is_awaited = self.state() == (State::Completing { is_assigned: true })
+            && self.generation() == assigned.generation
+            && self.is_leader(&assigned.leader);
+        if !is_awaited {
+            return; // a rebalance has begun since
+        }
+        if let Err(error) = written {
+            let error = write_error(error);
+            self.refuse_assignment(error, turn);
+            return self.prepare(&format!("the log has refused the assignment: {error}"), turn);
+        }
+        for (id, waiting) in self.assign(|member| assigned.to(member)) {
+            let assignment = self.member(&id).map(|member| member.assignment.clone()).unwrap_or_default();
+            answer_sync(waiting, self.synced(assignment), turn);
+            self.restart_session(&id, turn);
+        }
+        self.enter(State::Stable, turn.now.wall);
+        turn.say(format!("group {}: generation {} is stable", shown(self.id()), self.generation()));
+    }
+}
