@@ -30,6 +30,7 @@ use bytes::Bytes;
 
 pub use self::ask::{Caller, GroupAsk, GroupReply};
 use self::classic::{ClassicAfter, ClassicGroup};
+use self::hash::TopicHashes;
 use self::offsets::Offsets;
 pub use self::record::GroupRecord;
 pub use self::settings::{
@@ -75,6 +76,8 @@ pub enum GroupAfter {
 pub struct Groups {
     table: GroupTable,
     offsets: Offsets,
+    /// Follow from the metadata.
+    hashes: TopicHashes,
 }
 
 impl Groups {
@@ -93,7 +96,7 @@ impl Groups {
     /// What groups and offsets take in memory, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.offsets.bytes() + self.table.classic_bytes()
+        self.offsets.bytes() + self.table.bytes()
     }
 
     /// Applies a record and writes it.
@@ -189,9 +192,9 @@ impl Machine for Groups {
             GroupTimer::Join(group) => classic::on_join_timer(self, &group, turn),
             GroupTimer::Sync(group) => classic::on_sync_timer(self, &group, turn),
             GroupTimer::Pending(group, member) => classic::on_pending_timer(self, &group, &member, turn),
-            GroupTimer::Session(group, member)
-            | GroupTimer::Revocation(group, member)
-            | GroupTimer::Rejoin(group, member) => consumer::on_member_timer(self, &group, &member, turn),
+            GroupTimer::Session(group, member) => consumer::on_session(self, &group, &member, turn),
+            GroupTimer::Revocation(group, member) => consumer::on_revocation(self, &group, &member, turn),
+            GroupTimer::Rejoin(group, member) => consumer::on_rejoin(self, &group, &member, turn),
             GroupTimer::Expressions(group) => consumer::resolve_expressions(self, &group, turn),
         }
     }

@@ -74,6 +74,23 @@ impl GroupRecord {
         }
     }
 
+    /// Whether it takes its key out.
+    #[must_use]
+    pub fn is_tombstone(&self) -> bool {
+        match self {
+            Self::Offset(_, value) => value.is_none(),
+            Self::Classic(_, value) => value.is_none(),
+            Self::Epoch(_, value) => value.is_none(),
+            Self::Topics(_, value) => value.is_none(),
+            Self::Member(_, value) => value.is_none(),
+            Self::TargetEpoch(_, value) => value.is_none(),
+            Self::Target(_, value) => value.is_none(),
+            Self::Current(_, value) => value.is_none(),
+            Self::Expression(_, value) => value.is_none(),
+            Self::Foreign { is_there, .. } => !is_there,
+        }
+    }
+
     /// Key and value in bytes.
     ///
     /// # Errors

@@ -22,8 +22,8 @@ pub(crate) struct GroupTable {
     groups: HashMap<Arc<str>, Group>,
     /// Classic groups that are taken out while their members wait: who took them out answers.
     removed: Vec<Box<ClassicGroup>>,
-    /// What classic groups take in memory.
-    classic_bytes: usize,
+    /// What groups take in memory.
+    bytes: usize,
 }
 
 impl GroupTable {
@@ -47,7 +47,7 @@ impl GroupTable {
         let Some(Group::Classic(group)) = self.groups.get_mut(id) else { return None };
         let before = group.bytes();
         let result = change(group);
-        self.classic_bytes = self.classic_bytes - before + group.bytes();
+        self.bytes = self.bytes - before + group.bytes();
         Some(result)
     }
 
@@ -58,18 +58,24 @@ impl GroupTable {
         }
     }
 
-    pub(crate) fn consumer_mut(&mut self, id: &str) -> Option<&mut ConsumerGroup> {
-        match self.groups.get_mut(id) {
-            Some(Group::Consumer(group)) => Some(group),
-            _ => None,
-        }
+    /// Changes a consumer group, if there is one of this id.
+    pub(crate) fn change_consumer<R>(
+        &mut self,
+        id: &str,
+        change: impl FnOnce(&mut ConsumerGroup) -> R,
+    ) -> Option<R> {
+        let Some(Group::Consumer(group)) = self.groups.get_mut(id) else { return None };
+        let before = group.bytes();
+        let result = change(group);
+        self.bytes = self.bytes - before + group.bytes();
+        Some(result)
     }
 
     /// Puts a group in. Gives the one whose place it takes.
     pub(crate) fn insert(&mut self, id: Arc<str>, group: Group) -> Option<Group> {
-        self.classic_bytes += classic_bytes(&group);
+        self.bytes += bytes_of(&group);
         let before = self.groups.insert(id, group);
-        self.classic_bytes -= before.as_ref().map_or(0, classic_bytes);
+        self.bytes -= before.as_ref().map_or(0, bytes_of);
         before
     }
 
@@ -87,13 +93,13 @@ impl GroupTable {
 
     pub(crate) fn remove(&mut self, id: &str) -> Option<Group> {
         let removed = self.groups.remove(id);
-        self.classic_bytes -= removed.as_ref().map_or(0, classic_bytes);
+        self.bytes -= removed.as_ref().map_or(0, bytes_of);
         removed
     }
 
-    /// What classic groups take in memory, in bytes.
-    pub(crate) fn classic_bytes(&self) -> usize {
-        self.classic_bytes
+    /// What groups take in memory, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The id as it is kept, to be shared.
@@ -123,9 +129,10 @@ impl GroupTable {
     }
 }
 
-fn classic_bytes(group: &Group) -> usize {
+fn bytes_of(group: &Group) -> usize {
     match group {
         Group::Classic(group) => group.bytes(),
-        Group::Consumer(_) | Group::Foreign(_) => 0,
+        Group::Consumer(group) => group.bytes(),
+        Group::Foreign(_) => 0,
     }
 }

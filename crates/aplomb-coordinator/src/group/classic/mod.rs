@@ -280,4 +280,3 @@ pub(crate) fn on_taken_back(groups: &mut Groups, records: &[GroupRecord], turn: 
         }
     }
 }
-

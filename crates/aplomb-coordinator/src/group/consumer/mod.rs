@@ -1,100 +1,58 @@
 //! The consumer protocol (KIP-848): the coordinator assigns, members reconcile.
+//!
+//! - [`heartbeat`]: members that join and stay: from what they say to their next step;
+//! - [`checks`]: what is looked at before anything is written;
+//! - [`leave`]: members that go;
+//! - [`target`], [`reconcile`]: what members are to have, and their way there;
+//! - [`expressions`]: topics by regular expressions;
+//! - [`group`], [`member`], [`subscriptions`], [`owners`]: the state, which records alone change
+//!   ([`replay`]); [`change`] writes them;
+//! - [`timers`], [`commit`], [`describe`].
+//!
+//! What always holds: a partition has one owner; a member's epoch is not above its group's; a
+//! group's state is what its records say.
 
-use std::sync::Arc;
+mod about;
+mod change;
+mod checks;
+mod commit;
+mod describe;
+mod expressions;
+mod group;
+mod heartbeat;
+mod leave;
+mod member;
+mod owners;
+mod reconcile;
+mod records;
+mod refusal;
+mod replay;
+mod subscriptions;
+mod target;
+#[cfg(test)]
+mod tests;
+mod timers;
 
-use aplomb_model::ErrorCode;
-use aplomb_protocol::messages as m;
+pub(crate) use self::describe::describe;
+pub(crate) use self::expressions::resolve as resolve_expressions;
+pub(crate) use self::group::ConsumerGroup;
+pub(crate) use self::heartbeat::heartbeat;
+pub(crate) use self::replay::replay;
+pub(crate) use self::timers::{on_loaded, on_rejoin, on_revocation, on_session, on_taken_back};
 
-use super::table::GroupTable;
-use super::world::World;
-use super::{Caller, GroupRecord, GroupTurn, Groups};
-use crate::runtime::Ticket;
+use super::GroupRecord;
 
-/// A consumer group.
-#[derive(Debug)]
-pub(crate) struct ConsumerGroup {}
-
-#[expect(unused_variables, reason = "to be written")]
 impl ConsumerGroup {
-    /// Whether this member may commit in this epoch (`validateOffsetCommit`), these partitions by
-    /// name. `version` is the request's.
-    pub(crate) fn check_commit(
-        &self,
-        member: &str,
-        instance: Option<&str>,
-        epoch: i32,
-        version: i16,
-        topics: &[m::offset_commit_request::OffsetCommitRequestTopic],
-        world: &dyn World,
-    ) -> Result<(), ErrorCode> {
-        todo!()
-    }
-
-    /// Whether this member may fetch committed offsets in this epoch (`validateOffsetFetch`).
-    pub(crate) fn check_fetch(&self, member: Option<&str>, epoch: i32) -> Result<(), ErrorCode> {
-        todo!()
-    }
-
-    /// Whether a member is subscribed to the topic.
-    pub(crate) fn is_subscribed_to(&self, topic: &str) -> bool {
-        todo!()
-    }
-
-    /// Whether it has no members.
-    pub(crate) fn is_empty(&self) -> bool {
-        todo!()
-    }
-
-    /// Its state as `ListGroups` shows it.
-    pub(crate) fn state(&self) -> &'static str {
-        todo!()
-    }
-
     /// The tombstones of the group with all that is in it.
     pub(crate) fn tombstones(&self, id: &str) -> Vec<GroupRecord> {
-        todo!()
+        let members = || self.members().map(|(member, _)| member);
+        let mut all: Vec<GroupRecord> = members().map(|member| records::current(id, member, None)).collect();
+        all.extend(self.targets().map(|member| records::target(id, member, None)));
+        all.push(records::target_epoch(id, None));
+        all.extend(members().map(|member| records::member(id, member, None)));
+        all.extend(self.expressions().map(|(expression, _)| records::expression(id, expression, None)));
+        all.push(records::topics(id, None));
+        all.push(records::epoch(id, None));
+        all
     }
 }
-
-#[expect(unused_variables, reason = "to be written")]
-mod stubs {
-    use super::*;
-
-    pub(crate) fn replay(table: &mut GroupTable, record: GroupRecord) -> GroupRecord {
-        todo!()
-    }
-    pub(crate) fn on_loaded(groups: &mut Groups, turn: &mut GroupTurn<'_>) {
-        todo!()
-    }
-    pub(crate) fn heartbeat(
-        groups: &mut Groups,
-        ticket: Ticket,
-        caller: &Caller,
-        request: m::ConsumerGroupHeartbeatRequest,
-        turn: &mut GroupTurn<'_>,
-    ) {
-        todo!()
-    }
-    pub(crate) fn describe(
-        table: &GroupTable,
-        group: String,
-        world: &dyn World,
-    ) -> m::consumer_group_describe_response::DescribedGroup {
-        todo!()
-    }
-    pub(crate) fn on_member_timer(
-        groups: &mut Groups,
-        group: &Arc<str>,
-        member: &Arc<str>,
-        turn: &mut GroupTurn<'_>,
-    ) {
-        todo!()
-    }
-    pub(crate) fn resolve_expressions(groups: &mut Groups, group: &Arc<str>, turn: &mut GroupTurn<'_>) {
-        todo!()
-    }
-    pub(crate) fn on_taken_back(groups: &mut Groups, records: &[GroupRecord], turn: &mut GroupTurn<'_>) {
-        todo!()
-    }
-}
-pub(crate) use stubs::*;

@@ -1,0 +1,158 @@
+//! Regular expressions that members are subscribed to: which topics they stand for is found out a
+//! few names at a time, and written when all have been looked at.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aplomb_model::Timestamp;
+use aplomb_protocol::messages as m;
+
+use super::change::Change;
+use super::records;
+use crate::group::expression::Expression;
+use crate::group::world::World;
+use crate::group::{GroupTimer, GroupTurn, Groups};
+
+type Value = m::ConsumerGroupRegularExpressionValue;
+
+/// So old is what was found before it is looked for again.
+const MIN_AGE: Duration = Duration::from_secs(10);
+/// At this age it is looked for again in any case (`group.consumer.regex.refresh.interval.ms`).
+const MAX_AGE: Duration = Duration::from_secs(600);
+/// Names are compared with expressions so often in one turn.
+const COMPARED: usize = 2048;
+/// Between two turns others have theirs.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Topics that are looked for, which has not come to its end.
+#[derive(Debug)]
+pub(super) struct Resolving {
+    expressions: Vec<Found>,
+    /// Names up to this one have been looked at.
+    after: Option<Arc<str>>,
+    /// The metadata with which this began, and when.
+    version: i64,
+    since: Timestamp,
+}
+
+#[derive(Debug)]
+struct Found {
+    text: String,
+    /// `None`: it is none, by the rules that hold now.
+    expression: Option<Expression>,
+    topics: Vec<String>,
+}
+
+/// What a member's expression is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expressed {
+    AsBefore,
+    /// Another, of which it is not known yet for which topics it stands.
+    Other,
+    /// Another, which stands for known topics, or none at all.
+    OtherTopics,
+}
+
+/// Sees to what a member's change of expression (from the one to the other) brings with it, and to
+/// it that topics are looked for when it is time.
+pub(super) fn update(change: &mut Change<'_, '_>, news: Option<&(String, String)>) -> Expressed {
+    let mut expressed = Expressed::AsBefore;
+    let mut has_new = false;
+    if let Some((old, new)) = news {
+        expressed = Expressed::Other;
+        if !old.is_empty() && change.group().subscriptions().count(old) == 0 {
+            let record = records::expression(change.id(), old, None);
+            change.apply(record);
+        }
+        let group = change.group();
+        has_new = !new.is_empty() && group.subscriptions().count(new) == 1;
+        let is_known = !new.is_empty() && !has_new && group.resolved(new).is_some();
+        if is_known || new.is_empty() && !old.is_empty() {
+            expressed = Expressed::OtherTopics;
+        }
+    }
+    if is_to_resolve(change, has_new) {
+        begin(change);
+    }
+    expressed
+}
+
+fn is_to_resolve(change: &Change<'_, '_>, has_new: bool) -> bool {
+    let group = change.group();
+    let expressions = group.subscriptions().expressions().len();
+    if expressions == 0 || group.is_resolving() {
+        return false;
+    }
+    let last = group.expressions().map(|(_, value)| (value.timestamp, value.version)).max();
+    let Some((time, version)) = last else { return true };
+    let age = change.turn.now.wall.millis_since(Timestamp(time));
+    let millis = |age: Duration| u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+    age > millis(MIN_AGE)
+        && (has_new
+            || expressions != group.expressions().len()
+            || version < change.turn.world.version()
+            || age > millis(MAX_AGE))
+}
+
+fn begin(change: &mut Change<'_, '_>) {
+    let found = |text: &str| Found {
+        text: text.to_owned(),
+        expression: Expression::compile(text).ok(),
+        topics: Vec::new(),
+    };
+    let expressions = change.group().subscriptions().expressions().map(found).collect();
+    let (version, since) = (change.turn.world.version(), change.turn.now.wall);
+    let resolving = Resolving { expressions, after: None, version, since };
+    change.remember(|group| group.set_resolving(Some(resolving)));
+    change.turn.set_timer(GroupTimer::Expressions(change.id().clone()), PAUSE);
+}
+
+/// Looks at some more names.
+pub(crate) fn resolve(groups: &mut Groups, id: &Arc<str>, turn: &mut GroupTurn<'_>) {
+    let resolving = groups.table.change_consumer(id, |group| group.set_resolving(None)).flatten();
+    let Some(mut resolving) = resolving else { return };
+    let mut change = Change::new(groups, turn, id);
+    if resolving.look(change.turn.world) {
+        change.remember(|group| group.set_resolving(Some(resolving)));
+        return change.turn.set_timer(GroupTimer::Expressions(id.clone()), PAUSE);
+    }
+    write(&mut change, resolving);
+}
+
+impl Resolving {
+    /// Looks at the next names. Gives whether more are left.
+    fn look(&mut self, world: &dyn World) -> bool {
+        let most = (COMPARED / self.expressions.len().max(1)).max(1);
+        let names = world.names_after(self.after.as_deref(), most);
+        for name in &names {
+            for found in &mut self.expressions {
+                if found.expression.as_ref().is_some_and(|expression| expression.matches(name)) {
+                    found.topics.push(name.to_string());
+                }
+            }
+        }
+        self.after = names.last().cloned();
+        names.len() == most
+    }
+}
+
+fn write(change: &mut Change<'_, '_>, resolving: Resolving) {
+    let id = change.id().clone();
+    let mut is_other = false;
+    for found in resolving.expressions {
+        let group = change.group();
+        if group.subscriptions().count(&found.text) == 0 {
+            continue;
+        }
+        is_other |= group.resolved(&found.text).unwrap_or(&[]) != found.topics;
+        let value = Value { topics: found.topics, version: resolving.version, timestamp: resolving.since.0 };
+        change.apply(records::expression(&id, &found.text, Some(value)));
+    }
+    let hash = change.hash();
+    if is_other || hash != change.group().hash() {
+        let epoch = change.group().epoch().saturating_add(1);
+        change.apply(records::epoch(&id, Some((epoch, hash))));
+        let world = change.turn.world;
+        change.remember(|group| group.on_compared(world));
+    }
+}

@@ -1,0 +1,403 @@
+//! A consumer group: the values of its records, and what follows from them.
+//!
+//! What always holds: the index is what the records say, in whatever order they came; a record that
+//! is replayed gives the one that takes it back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use aplomb_model::Timestamp;
+use aplomb_protocol::messages as m;
+
+use super::expressions::Resolving;
+use super::member::{About, Current, Member, MemberState};
+use super::owners::Owners;
+use super::subscriptions::Subscriptions;
+use crate::group::assignor::{Assignor, Partitions};
+use crate::group::hash::TopicHashes;
+use crate::group::world::World;
+
+/// A consumer group.
+#[derive(Debug, Default)]
+pub(crate) struct ConsumerGroup {
+    /// Record type 3: its epoch, and the hash of the topics that it is subscribed to.
+    epoch: Option<(i32, i64)>,
+    /// Record type 4.
+    topics: Option<m::ConsumerGroupPartitionMetadataValue>,
+    /// Record types 5 and 8.
+    members: BTreeMap<Arc<str>, Member>,
+    /// Record type 6: the epoch of the target, and when it was computed.
+    target_epoch: Option<(i32, Timestamp)>,
+    /// Record type 7.
+    targets: BTreeMap<Arc<str>, Partitions>,
+    /// Record type 16.
+    expressions: BTreeMap<String, m::ConsumerGroupRegularExpressionValue>,
+    index: Index,
+    soft: Soft,
+}
+
+/// What follows from the records.
+#[derive(Debug, Default)]
+struct Index {
+    /// Members by `group.instance.id`: one each, but while a log is read.
+    instances: BTreeMap<String, BTreeSet<Arc<str>>>,
+    /// How many stable members are in each epoch.
+    settled: BTreeMap<i32, usize>,
+    /// How many members prefer each assignor.
+    assignors: BTreeMap<&'static str, usize>,
+    /// How many members speak the classic protocol.
+    classic: usize,
+    /// How many classic members offer each of their protocols.
+    protocols: BTreeMap<String, usize>,
+    owners: Owners,
+    subscriptions: Subscriptions,
+    bytes: usize,
+}
+
+/// What is lost with the process.
+#[derive(Debug, Default)]
+struct Soft {
+    /// The metadata and the group epoch by which the hash was last compared.
+    compared: Option<(i64, i32)>,
+    /// A hash with what it was computed of: the metadata and the subscriptions.
+    hash: Option<(i64, u64, i64)>,
+    resolving: Option<Resolving>,
+}
+
+/// Before a group has a record that says so: it is one epoch old and assigned (seen).
+const FIRST_EPOCH: i32 = 1;
+/// What a target or an expression takes beside its text and partitions, about.
+const ENTRY_BYTES: usize = 96;
+
+impl ConsumerGroup {
+    pub(super) fn epoch(&self) -> i32 {
+        self.epoch.map_or(FIRST_EPOCH, |(epoch, _)| epoch)
+    }
+
+    pub(super) fn hash(&self) -> i64 {
+        self.epoch.map_or(0, |(_, hash)| hash)
+    }
+
+    /// The epoch that the target assignment is of.
+    pub(super) fn target_epoch(&self) -> i32 {
+        self.target_epoch.map_or(FIRST_EPOCH, |(epoch, _)| epoch)
+    }
+
+    /// When the target was computed, if that is known.
+    pub(super) fn target_time(&self) -> Option<Timestamp> {
+        self.target_epoch.map(|(_, time)| time).filter(|time| time.0 > 0)
+    }
+
+    /// What a member is to have.
+    pub(super) fn target(&self, member: &str) -> Option<&Partitions> {
+        self.targets.get(member)
+    }
+
+    pub(super) fn targets(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
+        self.targets.keys()
+    }
+
+    pub(super) fn member(&self, id: &str) -> Option<&Member> {
+        self.members.get(id)
+    }
+
+    pub(super) fn members(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &Member)> {
+        self.members.iter()
+    }
+
+    /// The id of a member as it is kept, to be shared.
+    pub(super) fn id_of(&self, member: &str) -> Option<Arc<str>> {
+        self.members.get_key_value(member).map(|(id, _)| id.clone())
+    }
+
+    /// The static member of this instance.
+    pub(super) fn instance(&self, instance: &str) -> Option<&Arc<str>> {
+        self.index.instances.get(instance)?.first()
+    }
+
+    pub(super) fn owners(&self) -> &Owners {
+        &self.index.owners
+    }
+
+    pub(super) fn subscriptions(&self) -> &Subscriptions {
+        &self.index.subscriptions
+    }
+
+    /// The topics that an expression stands for, sorted; `None`: that is not known yet.
+    pub(super) fn resolved(&self, expression: &str) -> Option<&[String]> {
+        self.expressions.get(expression).map(|value| value.topics.as_slice())
+    }
+
+    pub(super) fn expressions(
+        &self,
+    ) -> impl ExactSizeIterator<Item = (&String, &m::ConsumerGroupRegularExpressionValue)> {
+        self.expressions.iter()
+    }
+
+    /// How many members speak the classic protocol.
+    pub(super) fn classic_members(&self) -> usize {
+        self.index.classic
+    }
+
+    /// Whether all classic members offer this protocol.
+    pub(super) fn is_offered(&self, protocol: &str) -> bool {
+        self.index.protocols.get(protocol).copied().unwrap_or(0) == self.index.classic
+    }
+
+    /// Whether a record of type 4 is there, which is to go.
+    pub(super) fn has_topics_record(&self) -> bool {
+        self.topics.is_some()
+    }
+
+    /// The assignor that most members prefer. Of as many, `uniform` (as Java's hash tables have it).
+    pub(super) fn assignor(&self) -> Option<Assignor> {
+        let preferred = self.index.assignors.iter().max_by_key(|(_, members)| **members); // the last of them
+        preferred.and_then(|(name, _)| Assignor::from_name(name))
+    }
+
+    /// Whether a member is subscribed to the topic.
+    pub(crate) fn is_subscribed_to(&self, topic: &str) -> bool {
+        self.index.subscriptions.has_topic(topic)
+    }
+
+    /// Whether it has no members.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Its state as `ListGroups` shows it.
+    pub(crate) fn state(&self) -> &'static str {
+        let settled = || self.index.settled.get(&self.target_epoch()).copied().unwrap_or(0);
+        if self.members.is_empty() {
+            "Empty"
+        } else if self.epoch() > self.target_epoch() {
+            "Assigning"
+        } else if settled() < self.members.len() {
+            "Reconciling"
+        } else {
+            "Stable"
+        }
+    }
+
+    /// What it takes in memory, in bytes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.index.bytes + 48 * self.index.owners.len()
+    }
+
+    /// Whether no record is there of it.
+    pub(super) fn is_gone(&self) -> bool {
+        self.epoch.is_none()
+            && self.topics.is_none()
+            && self.target_epoch.is_none()
+            && self.members.is_empty()
+            && self.targets.is_empty()
+            && self.expressions.is_empty()
+    }
+
+    /// The hash of the topics that it is subscribed to, as they are now.
+    pub(super) fn hash_now(&mut self, hashes: &mut TopicHashes, world: &dyn World) -> i64 {
+        let of = (world.version(), self.index.subscriptions.changes());
+        if let Some((version, changes, hash)) = self.soft.hash
+            && of == (version, changes)
+        {
+            return hash;
+        }
+        let hash = hashes.of_group(self.index.subscriptions.topics(), world);
+        self.soft.hash = Some((of.0, of.1, hash));
+        hash
+    }
+
+    /// Whether the hash is to be compared: metadata is another since, or what came of it was taken
+    /// back.
+    pub(super) fn has_news(&self, world: &dyn World) -> bool {
+        self.soft.compared.is_none_or(|(version, epoch)| version != world.version() || self.epoch() < epoch)
+    }
+
+    /// The hash has been compared, and is what this group epoch has.
+    pub(super) fn on_compared(&mut self, world: &dyn World) {
+        self.soft.compared = Some((world.version(), self.epoch()));
+    }
+
+    /// Gives what was being looked for before.
+    pub(super) fn set_resolving(&mut self, resolving: Option<Resolving>) -> Option<Resolving> {
+        std::mem::replace(&mut self.soft.resolving, resolving)
+    }
+
+    pub(super) fn is_resolving(&self) -> bool {
+        self.soft.resolving.is_some()
+    }
+}
+
+/// What records do to a group. Each gives the value that was there before.
+impl ConsumerGroup {
+    pub(super) fn set_epoch(&mut self, epoch: Option<(i32, i64)>) -> Option<(i32, i64)> {
+        std::mem::replace(&mut self.epoch, epoch)
+    }
+
+    pub(super) fn set_topics(
+        &mut self,
+        topics: Option<m::ConsumerGroupPartitionMetadataValue>,
+    ) -> Option<m::ConsumerGroupPartitionMetadataValue> {
+        std::mem::replace(&mut self.topics, topics)
+    }
+
+    pub(super) fn set_target_epoch(&mut self, epoch: Option<(i32, Timestamp)>) -> Option<(i32, Timestamp)> {
+        std::mem::replace(&mut self.target_epoch, epoch)
+    }
+
+    pub(super) fn set_target(&mut self, member: &str, target: Option<Partitions>) -> Option<Partitions> {
+        let bytes = |target: &Partitions| -> usize {
+            ENTRY_BYTES + target.values().map(|partitions| 64 + 8 * partitions.len()).sum::<usize>()
+        };
+        let before = match target {
+            Some(target) => {
+                self.index.bytes += bytes(&target);
+                let id = self.id_of(member).unwrap_or_else(|| member.into());
+                self.targets.insert(id, target)
+            }
+            None => self.targets.remove(member),
+        };
+        self.index.bytes -= before.as_ref().map_or(0, bytes);
+        before
+    }
+
+    pub(super) fn set_about(&mut self, member: &str, about: Option<About>) -> Option<About> {
+        self.change_member(member, |member| member.set_about(about))
+    }
+
+    pub(super) fn set_current(&mut self, member: &str, current: Option<Current>) -> Option<Current> {
+        self.change_member(member, |member| member.set_current(current))
+    }
+
+    pub(super) fn set_expression(
+        &mut self,
+        expression: &str,
+        value: Option<m::ConsumerGroupRegularExpressionValue>,
+    ) -> Option<m::ConsumerGroupRegularExpressionValue> {
+        let bytes = |value: &m::ConsumerGroupRegularExpressionValue| -> usize {
+            ENTRY_BYTES + expression.len() + value.topics.iter().map(|topic| topic.len() + 24).sum::<usize>()
+        };
+        let value = value.map(|mut value| {
+            value.topics.sort_unstable();
+            value.topics.dedup();
+            value
+        });
+        if let Some(value) = &value {
+            self.index.subscriptions.add_topics(&value.topics);
+            self.index.bytes += bytes(value);
+        }
+        let before = match value {
+            Some(value) => self.expressions.insert(expression.to_owned(), value),
+            None => self.expressions.remove(expression),
+        };
+        if let Some(before) = &before {
+            self.index.subscriptions.remove_topics(&before.topics);
+            self.index.bytes -= bytes(before);
+        }
+        before
+    }
+
+    fn change_member<T>(&mut self, id: &str, change: impl FnOnce(&mut Member) -> T) -> T {
+        let (id, mut member) = self
+            .members
+            .remove_entry(id)
+            .inspect(|(id, member)| self.index.remove(id, member))
+            .unwrap_or_else(|| (id.into(), Member::default()));
+        let changed = change(&mut member);
+        if !member.is_gone() {
+            self.index.add(&id, &member);
+            self.members.insert(id, member);
+        }
+        changed
+    }
+}
+
+impl Index {
+    fn add(&mut self, id: &Arc<str>, member: &Member) {
+        if let Some(instance) = member.instance() {
+            self.instances.entry(instance.to_owned()).or_default().insert(id.clone());
+        }
+        if member.state() == MemberState::Stable {
+            *self.settled.entry(member.epoch()).or_default() += 1;
+        }
+        if let Some(assignor) = member.assignor().and_then(Assignor::from_name) {
+            *self.assignors.entry(assignor.name()).or_default() += 1;
+        }
+        for protocol in protocols(member) {
+            *self.protocols.entry(protocol.to_owned()).or_default() += 1;
+        }
+        self.classic += usize::from(member.is_classic());
+        self.subscriptions.add_member(member);
+        if let Some(current) = member.written() {
+            self.owners.add(current);
+        }
+        self.bytes += id.len() + member.bytes();
+    }
+
+    fn remove(&mut self, id: &Arc<str>, member: &Member) {
+        if let Some(instance) = member.instance() {
+            let ids = self.instances.get_mut(instance).expect("static members are known");
+            ids.remove(id);
+            if ids.is_empty() {
+                self.instances.remove(instance);
+            }
+        }
+        if member.state() == MemberState::Stable {
+            count_down(&mut self.settled, &member.epoch());
+        }
+        if let Some(assignor) = member.assignor().and_then(Assignor::from_name) {
+            count_down(&mut self.assignors, assignor.name());
+        }
+        for protocol in protocols(member) {
+            count_down(&mut self.protocols, protocol);
+        }
+        self.classic -= usize::from(member.is_classic());
+        self.subscriptions.remove_member(member);
+        if let Some(current) = member.written() {
+            self.owners.remove(current);
+        }
+        self.bytes -= id.len() + member.bytes();
+    }
+}
+
+/// The protocols that a classic member offers.
+fn protocols(member: &Member) -> impl Iterator<Item = &str> {
+    let classic = member.about().and_then(|about| about.classic_member_metadata.as_ref());
+    classic
+        .into_iter()
+        .flat_map(|classic| &classic.supported_protocols)
+        .map(|protocol| protocol.name.as_str())
+}
+
+fn count_down<K: Ord + std::borrow::Borrow<Q>, Q: Ord + ?Sized>(counts: &mut BTreeMap<K, usize>, key: &Q) {
+    let count = counts.get_mut(key).expect("what is taken out was counted");
+    *count -= 1;
+    if *count == 0 {
+        counts.remove(key);
+    }
+}
+
+#[cfg(test)]
+impl ConsumerGroup {
+    /// The index is what the records say, and no partition has two owners.
+    pub(super) fn check(&self) {
+        let mut index = Index::default();
+        for (id, member) in &self.members {
+            index.add(id, member);
+        }
+        for value in self.expressions.values() {
+            index.subscriptions.add_topics(&value.topics);
+        }
+        assert_eq!(index.instances, self.index.instances);
+        assert_eq!(index.settled, self.index.settled);
+        assert_eq!(index.assignors, self.index.assignors);
+        assert_eq!((index.classic, &index.protocols), (self.index.classic, &self.index.protocols));
+        assert_eq!(index.owners, self.index.owners);
+        assert!(index.subscriptions.topics().eq(self.index.subscriptions.topics()));
+        assert!(index.subscriptions.expressions().eq(self.index.subscriptions.expressions()));
+        assert!(!self.index.owners.is_shared(), "no partition has two owners: {self:#?}");
+        assert!(self.target_epoch() <= self.epoch());
+        assert!(self.members.values().all(|member| member.epoch() <= self.epoch()));
+        assert!(self.index.instances.values().all(|ids| ids.len() == 1));
+    }
+}

@@ -1,0 +1,207 @@
+//! ConsumerGroupHeartbeat of members that join or stay: what they say of themselves is written, the
+//! group's epoch and target follow, and they get one step nearer to their target.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use aplomb_model::{ErrorCode, TopicId};
+use aplomb_protocol::messages as m;
+use m::consumer_group_heartbeat_request::TopicPartitions as OwnedTopic;
+use m::consumer_group_heartbeat_response::{Assignment, TopicPartitions};
+
+use super::about::{self, News};
+use super::change::Change;
+use super::checks::{self, Sender};
+use super::expressions::{self, Expressed};
+use super::member::{Assigned, Current, MemberState};
+use super::reconcile::Step;
+use super::refusal::Refusal;
+use super::{leave, records, target, timers};
+use crate::group::settings::ConsumerSettings;
+use crate::group::table::{Group, GroupTable};
+use crate::group::{Caller, GroupReply, GroupTurn, Groups};
+use crate::runtime::Ticket;
+
+type Request = m::ConsumerGroupHeartbeatRequest;
+type Response = m::ConsumerGroupHeartbeatResponse;
+
+/// `ConsumerGroupHeartbeat`.
+pub(crate) fn heartbeat(
+    groups: &mut Groups,
+    ticket: Ticket,
+    caller: &Caller,
+    request: Request,
+    turn: &mut GroupTurn<'_>,
+) {
+    match take(groups, caller, &request, turn) {
+        Ok(response) => turn.answer(ticket, GroupReply::ConsumerHeartbeat(response)),
+        Err(refusal) => turn.answer_at_once(ticket, GroupReply::ConsumerHeartbeat(refusal.response())),
+    }
+}
+
+fn take(
+    groups: &mut Groups,
+    caller: &Caller,
+    request: &Request,
+    turn: &mut GroupTurn<'_>,
+) -> Result<Response, Refusal> {
+    let Some(settings) = &turn.world.settings().consumer else {
+        return Err(Refusal { code: ErrorCode::UnsupportedVersion, message: None });
+    };
+    checks::check(request, caller.version, settings)?;
+    if request.member_epoch < 0 {
+        return leave::leave(groups, request, turn);
+    }
+    let is_empty_classic = find(&groups.table, request)?;
+    let group = groups.table.consumer(&request.group_id);
+    let sender = checks::admit(&request.group_id, group, request, settings)?;
+    let mut change = Change::new(groups, turn, &request.group_id);
+    if is_empty_classic {
+        for record in crate::group::classic::tombstones(&request.group_id) {
+            change.apply(record);
+        }
+    }
+    Ok(beat(&mut change, sender, caller, request, settings))
+}
+
+/// Whether the group can be a consumer group: an empty classic one gives way.
+fn find(table: &GroupTable, request: &Request) -> Result<bool, Refusal> {
+    let joins = request.member_epoch == 0;
+    let id = &request.group_id;
+    let why = match table.get(id) {
+        Some(Group::Consumer(_)) => return Ok(false),
+        None if joins => return Ok(false),
+        Some(Group::Classic(group)) if joins && group.is_empty() => return Ok(true),
+        None => format!("Consumer group {id} not found."),
+        Some(Group::Classic(_) | Group::Foreign(_)) => format!("Group {id} is not a consumer group."),
+    };
+    Err(Refusal::new(ErrorCode::GroupIdNotFound, why))
+}
+
+fn beat(
+    change: &mut Change<'_, '_>,
+    sender: Sender,
+    caller: &Caller,
+    request: &Request,
+    settings: &ConsumerSettings,
+) -> Response {
+    let preferred = change.assignor(settings);
+    let member = be_member(change, sender, request);
+    let before = change.found().and_then(|group| group.member(&member));
+    let had = before.map(|before| before.current().assigned).unwrap_or_default();
+    let said = about::of_heartbeat(before, caller, request);
+    let news = said.as_ref().map(|said| News::of(before, said)).unwrap_or_default();
+    if let Some(said) = said {
+        let record = records::member(change.id(), &member, Some(said));
+        change.apply(record);
+    }
+    let expression = expressions::update(change, news.expression.as_ref());
+    let is_to_advance =
+        news.names || expression == Expressed::OtherTopics || preferred != change.assignor(settings);
+    change.advance(is_to_advance);
+    let overrides = change.overrides();
+    target::update(change, settings, overrides);
+    let has_resubscribed = news.names || expression != Expressed::AsBefore;
+    step(change, &member, has_resubscribed, request.topic_partitions.as_deref());
+    let id = change.id().clone();
+    timers::start_session(change.turn, &id, &member);
+
+    let current = change.group().member(&member).expect("it is a member").current();
+    let is_full = request.rebalance_timeout_ms != -1
+        && (request.subscribed_topic_names.is_some() || request.subscribed_topic_regex.is_some())
+        && request.topic_partitions.is_some();
+    let is_told = request.member_epoch == 0 || is_full || had != current.assigned;
+    let interval = settings.heartbeat_interval.of(overrides.heartbeat_interval);
+    Response {
+        member_id: Some(member.to_string()),
+        member_epoch: current.epoch,
+        heartbeat_interval_ms: i32::try_from(interval.as_millis()).unwrap_or(i32::MAX),
+        assignment: is_told.then(|| assignment(&current.assigned)),
+        ..Response::default()
+    }
+}
+
+/// The id of the member that sends; one that joins may have none yet.
+fn be_member(change: &mut Change<'_, '_>, sender: Sender, request: &Request) -> Arc<str> {
+    let id_of_new = |change: &mut Change<'_, '_>| -> Arc<str> {
+        match request.member_id.as_str() {
+            "" => change.turn.random_id().to_string().into(),
+            id => id.into(),
+        }
+    };
+    match sender {
+        Sender::Known(member) => member,
+        Sender::New => id_of_new(change),
+        Sender::Heir(old) => {
+            let heir = id_of_new(change);
+            replace(change, &old, &heir);
+            heir
+        }
+    }
+}
+
+/// A static member gets another id, and is new; all else stays as it was.
+pub(super) fn replace(change: &mut Change<'_, '_>, old: &str, heir: &str) {
+    let group = change.group();
+    let member = group.member(old).expect("the member is there");
+    let about = member.about().cloned();
+    let target = group.target(old).cloned().unwrap_or_default();
+    let current = Current { epoch: 0, previous: 0, ..member.current() };
+    let id = change.id().clone();
+    change.remove_member(old);
+    change.apply(records::member(&id, heir, about));
+    change.apply(records::target(&id, heir, Some(&target)));
+    change.apply(records::current(&id, heir, Some(&current)));
+}
+
+/// Brings a member one step nearer to its target.
+pub(super) fn step(
+    change: &mut Change<'_, '_>,
+    id: &Arc<str>,
+    has_resubscribed: bool,
+    owned: Option<&[OwnedTopic]>,
+) {
+    let (group, world) = (change.group(), change.turn.world);
+    let member = group.member(id).expect("it is a member");
+    let is_there = member.state() == MemberState::Stable && member.epoch() == group.target_epoch();
+    if is_there && !has_resubscribed {
+        return;
+    }
+    let resolved = member.expression().and_then(|expression| group.resolved(expression)).unwrap_or(&[]);
+    let holds = |names: &[String], name: &str| names.binary_search_by(|known| (**known).cmp(name)).is_ok();
+    let subscribes = |topic: TopicId| {
+        world
+            .topic_by_id(topic)
+            .is_some_and(|topic| holds(member.names(), &topic.name) || holds(resolved, &topic.name))
+    };
+    let step = Step {
+        current: member.current(),
+        target_epoch: group.target_epoch(),
+        target: group.target(id),
+        owned,
+        subscribes: &subscribes,
+        has_resubscribed,
+        owners: group.owners(),
+    };
+    let Some(next) = step.take() else { return };
+    let before = member.current();
+    let record = records::current(change.id(), id, Some(&next));
+    change.apply(record);
+    let group = change.groups.table.consumer(change.id()).expect("the group is there");
+    for (topic, partition) in next.partitions().filter(|(topic, p)| before.assigned_in(*topic, *p).is_none())
+    {
+        assert_eq!(group.owners().of(topic, partition), 1, "what is given to a member has one owner");
+    }
+    let member = group.member(id).expect("it is a member");
+    assert!(member.epoch() <= group.epoch().max(before.epoch), "no member is ahead of its group");
+    let group_id = change.id().clone();
+    timers::watch_revocation(change.turn, &group_id, id, member);
+}
+
+fn assignment(assigned: &Assigned) -> Assignment {
+    let topic = |(topic_id, partitions): (&TopicId, &BTreeMap<i32, i32>)| TopicPartitions {
+        topic_id: *topic_id,
+        partitions: partitions.keys().copied().collect(),
+    };
+    Assignment { topic_partitions: assigned.iter().map(topic).collect() }
+}

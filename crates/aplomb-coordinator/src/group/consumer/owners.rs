@@ -1,0 +1,53 @@
+//! Whose partitions are: how many members have each, whether assigned or not given up yet.
+//!
+//! What always holds: it is what the members' current assignments say. Between the members of a
+//! group that lives here no partition has two owners; while a compacted log is read it may.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use aplomb_model::TopicId;
+
+use super::member::Current;
+
+/// How many members have each partition.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Owners {
+    owners: HashMap<(TopicId, i32), u32>,
+}
+
+impl Owners {
+    /// How many members have it.
+    pub(super) fn of(&self, topic: TopicId, partition: i32) -> u32 {
+        self.owners.get(&(topic, partition)).copied().unwrap_or(0)
+    }
+
+    pub(super) fn add(&mut self, current: &Current) {
+        for partition in current.partitions() {
+            *self.owners.entry(partition).or_default() += 1;
+        }
+    }
+
+    pub(super) fn remove(&mut self, current: &Current) {
+        for partition in current.partitions() {
+            let Entry::Occupied(mut owners) = self.owners.entry(partition) else {
+                panic!("what a member has is counted");
+            };
+            *owners.get_mut() -= 1;
+            if *owners.get() == 0 {
+                owners.remove();
+            }
+        }
+    }
+
+    /// How many partitions have an owner.
+    pub(super) fn len(&self) -> usize {
+        self.owners.len()
+    }
+
+    /// Whether a partition has more than one owner.
+    #[cfg(test)]
+    pub(super) fn is_shared(&self) -> bool {
+        self.owners.values().any(|owners| *owners > 1)
+    }
+}

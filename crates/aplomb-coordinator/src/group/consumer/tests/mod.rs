@@ -1,0 +1,2 @@
+mod lab;
+mod rows;

@@ -1,0 +1,114 @@
+//! Deadlines of members: sessions, partitions to be given up, classic members that are to rejoin.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::group::ConsumerGroup;
+use super::leave;
+use super::member::{AWAY, Member, MemberState};
+use crate::group::table::Group;
+use crate::group::{GroupRecord, GroupTimer, GroupTurn, Groups};
+
+/// Milliseconds of a request or record; less than none is none.
+pub(super) fn millis(raw: i32) -> Duration {
+    Duration::from_millis(u64::try_from(raw).unwrap_or(0))
+}
+
+/// A session as long as the group has them.
+pub(super) fn start_session(turn: &mut GroupTurn<'_>, group: &Arc<str>, member: &Arc<str>) {
+    let settings = turn.world.settings().consumer.as_ref();
+    let overrides = turn.world.overrides(group);
+    let Some(session) = settings.map(|settings| settings.session_timeout.of(overrides.session_timeout))
+    else {
+        return;
+    };
+    turn.set_timer(GroupTimer::Session(group.clone(), member.clone()), session);
+}
+
+/// A member that has to give partitions up has its rebalance timeout for that. Classic members have
+/// to rejoin and sync in time instead.
+pub(super) fn watch_revocation(turn: &mut GroupTurn<'_>, group: &Arc<str>, id: &Arc<str>, member: &Member) {
+    if member.is_classic() {
+        return;
+    }
+    let timer = GroupTimer::Revocation(group.clone(), id.clone());
+    if is_revoking(member) {
+        turn.set_timer(timer, millis(member.about().map_or(0, |about| about.rebalance_timeout_ms)));
+    } else {
+        turn.cancel_timer(&timer);
+    }
+}
+
+fn is_revoking(member: &Member) -> bool {
+    member.state() == MemberState::Unrevoked && member.epoch() != AWAY
+}
+
+/// A member is gone.
+pub(super) fn cancel(turn: &mut GroupTurn<'_>, group: &Arc<str>, member: &Arc<str>) {
+    let of = |timer: fn(Arc<str>, Arc<str>) -> GroupTimer| timer(group.clone(), member.clone());
+    turn.cancel_timer(&of(GroupTimer::Session));
+    turn.cancel_timer(&of(GroupTimer::Revocation));
+    turn.cancel_timer(&of(GroupTimer::Rejoin));
+}
+
+/// All members have their whole time again.
+pub(crate) fn on_loaded(groups: &mut Groups, turn: &mut GroupTurn<'_>) {
+    for (id, group) in groups.table.iter() {
+        let Group::Consumer(group) = group else { continue };
+        for (member_id, member) in group.members() {
+            start_session(turn, id, member_id);
+            watch_revocation(turn, id, member_id, member);
+        }
+    }
+}
+
+/// Members are what they were: their deadlines, too, where they were taken out or set since.
+pub(crate) fn on_taken_back(groups: &mut Groups, records: &[GroupRecord], turn: &mut GroupTurn<'_>) {
+    let members: BTreeSet<(&str, &str)> = records.iter().filter_map(member_of).collect();
+    for (id, member_id) in members {
+        let group_id = groups.table.id(id);
+        let group = groups.table.consumer(id);
+        let found =
+            group.and_then(|group: &ConsumerGroup| Some((group.id_of(member_id)?, group.member(member_id)?)));
+        let Some((member_id, member)) = found else {
+            cancel(turn, &group_id, &member_id.into());
+            continue;
+        };
+        if !turn.has_timer(&GroupTimer::Session(group_id.clone(), member_id.clone())) {
+            start_session(turn, &group_id, &member_id);
+        }
+        watch_revocation(turn, &group_id, &member_id, member);
+    }
+}
+
+fn member_of(record: &GroupRecord) -> Option<(&str, &str)> {
+    match record {
+        GroupRecord::Member(key, _) => Some((&key.group_id, &key.member_id)),
+        GroupRecord::Current(key, _) => Some((&key.group_id, &key.member_id)),
+        _ => None,
+    }
+}
+
+/// A member has not been heard of for the length of its session.
+pub(crate) fn on_session(groups: &mut Groups, group: &Arc<str>, member: &Arc<str>, turn: &mut GroupTurn<'_>) {
+    leave::fence(groups, group, member, "the member session expired", turn);
+}
+
+/// A member has not given up in time what it was to give up.
+pub(crate) fn on_revocation(
+    groups: &mut Groups,
+    group: &Arc<str>,
+    member: &Arc<str>,
+    turn: &mut GroupTurn<'_>,
+) {
+    let found = groups.table.consumer(group).and_then(|group| group.member(member));
+    if found.is_some_and(is_revoking) {
+        leave::fence(groups, group, member, "it failed to give up its partitions in time", turn);
+    }
+}
+
+/// A classic member has not rejoined or synced in time.
+pub(crate) fn on_rejoin(groups: &mut Groups, group: &Arc<str>, member: &Arc<str>, turn: &mut GroupTurn<'_>) {
+    leave::fence(groups, group, member, "the classic member failed to join or sync in time", turn);
+}
