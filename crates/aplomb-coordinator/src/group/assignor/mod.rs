@@ -1,9 +1,9 @@
 //! Assignors: which member of a consumer group is to have which partitions, as pure functions of
 //! the members, their subscriptions and what they had.
 //!
-//! - [`equal`], [`balance`]: `uniform`, for members with the same subscription and for others;
-//! - [`range`]: `range`;
-//! - [`layout`]: members and topics by number, with who is subscribed to what.
+//! - [`equal`] and [`balance`] are `uniform`, for members with the same subscription and for others;
+//! - [`range`] is `range`;
+//! - [`layout`] has members and topics by number, with who is subscribed to what.
 //!
 //! What always holds: each partition of a topic that has a subscriber is given to one member, which
 //! is subscribed to it; nothing else is given. A target that breaks this (a partition that two had,
