@@ -19,7 +19,8 @@ impl News {
     pub(super) fn of(before: Option<&Member>, about: &About) -> Self {
         let old = before.and_then(Member::about);
         let expression_of = |about: &About| about.subscribed_topic_regex.clone();
-        let (old_expression, new_expression) = (old.and_then(expression_of), expression_of(about));
+        let old_expression = old.map_or_else(|| Some(String::new()), expression_of);
+        let new_expression = expression_of(about);
         Self {
             names: before.map_or(&[][..], Member::names) != about.subscribed_topic_names,
             expression: (old_expression != new_expression)
@@ -75,7 +76,17 @@ pub(super) fn of_heartbeat(
 
 /// Of a member that has said nothing yet.
 pub(super) fn of_nobody() -> About {
-    About { rebalance_timeout_ms: -1, ..About::default() }
+    About {
+        instance_id: None,
+        rack_id: None,
+        client_id: String::new(),
+        client_host: String::new(),
+        subscribed_topic_names: Vec::new(),
+        subscribed_topic_regex: Some(String::new()),
+        rebalance_timeout_ms: -1,
+        server_assignor: None,
+        classic_member_metadata: None,
+    }
 }
 
 /// Names in their order, each once.

@@ -6,6 +6,7 @@ use aplomb_model::{ErrorCode, TopicId};
 use aplomb_protocol::messages as m;
 use m::consumer_group_describe_response::{Assignment, DescribedGroup, Member as Described, TopicPartitions};
 
+use super::about::of_nobody;
 use super::group::ConsumerGroup;
 use super::leave;
 use super::member::Member;
@@ -46,7 +47,7 @@ pub(crate) fn describe(table: &GroupTable, id: String, world: &dyn World) -> Des
 }
 
 fn describe_member(group: &ConsumerGroup, id: &str, member: &Member, world: &dyn World) -> Described {
-    let about = member.about().cloned().unwrap_or_default();
+    let about = member.about().cloned().unwrap_or_else(of_nobody);
     let mut has = Partitions::new();
     for (topic, partition) in member.current().partitions() {
         has.entry(topic).or_default().insert(partition);

@@ -398,6 +398,6 @@ impl ConsumerGroup {
         assert!(!self.index.owners.is_shared(), "no partition has two owners: {self:#?}");
         assert!(self.target_epoch() <= self.epoch());
         assert!(self.members.values().all(|member| member.epoch() <= self.epoch()));
-        assert!(self.index.instances.values().all(|ids| ids.len() == 1));
+        assert!(self.index.instances.values().all(|ids| ids.len() == 1), "{:#?}", self.index.instances);
     }
 }

@@ -239,15 +239,17 @@ impl Lab {
     }
 
     /// The coordinator moves: another reads this log.
-    pub(super) fn reload(&mut self, log: &[(Bytes, Option<Bytes>)]) {
+    pub(super) fn reload(&mut self, log: Vec<(Bytes, Option<Bytes>)>) {
         self.runtime = start();
+        self.shown = log.len();
         let mut builder = BatchBuilder::new(Offset::ZERO);
-        for (key, value) in log {
+        for (key, value) in &log {
             builder.append(Timestamp(WALL), Some(key), value.as_deref(), &[]);
         }
         if !log.is_empty() {
             self.runtime.load(&[&builder.build()]).expect("what was written can be read");
         }
+        self.log = log;
         self.loaded();
     }
 

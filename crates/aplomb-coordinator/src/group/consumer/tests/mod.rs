@@ -1,2 +1,3 @@
 mod lab;
 mod rows;
+mod simulation;
