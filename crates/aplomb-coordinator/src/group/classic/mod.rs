@@ -34,15 +34,16 @@ use aplomb_protocol::messages as m;
 
 use self::answers::{refuse_join, refuse_sync, shown, write_error};
 pub(crate) use self::describe::describe;
-pub(crate) use self::group::ClassicGroup;
+pub(crate) use self::group::{ClassicGroup, Parts};
 use self::join::Join;
+pub(crate) use self::member::{Member as ClassicMember, Protocols};
 use self::member::{Waiting, millis};
 pub(crate) use self::offsets::Expiry;
 pub(crate) use self::record::{replay, tombstones};
 use self::static_members::Replaced;
 use self::sync::Assigned;
 use super::table::Group;
-use super::{Caller, GroupAfter, GroupRecord, GroupReply, GroupTurn, Groups};
+use super::{Caller, GroupAfter, GroupRecord, GroupReply, GroupTurn, Groups, consumer};
 use crate::runtime::Ticket;
 
 /// From this version on SyncGroup says in which protocol it is.
@@ -85,13 +86,13 @@ pub(crate) fn join(
     if request.session_timeout_ms < 0 || !timeouts.contains(&millis(request.session_timeout_ms)) {
         return refuse_join(waiting, &request.member_id, ErrorCode::InvalidSessionTimeout, turn);
     }
+    if groups.table.consumer(&request.group_id).is_some_and(|group| !group.is_empty()) {
+        return consumer::join(groups, ticket, caller, request, turn);
+    }
     let id = groups.table.id(&request.group_id);
     let join = Join::new(waiting, caller, request);
     match groups.table.get(&id) {
         Some(Group::Classic(_)) => {}
-        Some(Group::Consumer(group)) if !group.is_empty() => {
-            return refuse_join(waiting, "", ErrorCode::InconsistentGroupProtocol, turn);
-        }
         Some(Group::Foreign(_)) => {
             return refuse_join(waiting, "", ErrorCode::InconsistentGroupProtocol, turn);
         }
@@ -151,6 +152,9 @@ pub(crate) fn sync(
     if request.group_id.is_empty() {
         return refuse_sync(waiting, ErrorCode::InvalidGroupId, turn);
     }
+    if groups.table.consumer(&request.group_id).is_some() {
+        return consumer::sync(groups, ticket, request, turn);
+    }
     if groups.table.classic(&request.group_id).is_none() {
         return refuse_sync(waiting, ErrorCode::UnknownMemberId, turn);
     }
@@ -167,7 +171,7 @@ pub(crate) fn heartbeat(
     let error = match groups.table.classic(&request.group_id) {
         _ if request.group_id.is_empty() => ErrorCode::InvalidGroupId,
         Some(group) => group.heartbeat(request, turn),
-        None => ErrorCode::UnknownMemberId,
+        None => consumer::heartbeat_of_classic(groups, request, turn),
     };
     let response = m::HeartbeatResponse { error_code: error.to_wire(), ..Default::default() };
     // It does not wait for the log: a member is there whether a disk is or not.
@@ -187,7 +191,10 @@ pub(crate) fn leave(
         return turn.answer_at_once(ticket, GroupReply::Leave(response));
     }
     let leaving = leave::leaving(request, caller.version);
-    let left = groups.table.change_classic(&request.group_id, |group| group.leave(&leaving, turn));
+    let left = match groups.table.consumer(&request.group_id) {
+        Some(_) => Some(consumer::leave_by_admin(groups, &request.group_id, &leaving, turn)),
+        None => groups.table.change_classic(&request.group_id, |group| group.leave(&leaving, turn)),
+    };
     let results = left.unwrap_or_else(|| vec![ErrorCode::UnknownMemberId; leaving.len()]);
     let response = leave::respond(leaving, &results, caller.version);
     turn.answer(ticket, GroupReply::Leave(response));
@@ -278,5 +285,33 @@ pub(crate) fn on_taken_back(groups: &mut Groups, records: &[GroupRecord], turn: 
         {
             group.restart_sessions(turn);
         }
+    }
+}
+
+/// A group that was of another type until now takes its place in the table and in the log. Its
+/// members are called to join again if there is a reason.
+pub(crate) fn take_over(
+    groups: &mut Groups,
+    group: ClassicGroup,
+    reason: Option<&str>,
+    turn: &mut GroupTurn<'_>,
+) {
+    let id = group.id().clone();
+    groups.apply(group.record(), turn);
+    // The record knows one protocol of each member, the group knows all.
+    groups.table.insert(id.clone(), Group::Classic(Box::new(group)));
+    groups.table.change_classic(&id, |group| {
+        group.restart_sessions(turn);
+        if let Some(reason) = reason {
+            group.prepare(reason, turn);
+        }
+    });
+}
+
+/// Groups have gone that members wait for: they are told to join again.
+pub(crate) fn release_waiting(groups: &mut Groups, error: ErrorCode, turn: &mut GroupTurn<'_>) {
+    for mut group in groups.table.take_removed() {
+        group.refuse_all(error, turn);
+        group.cancel_timers(turn);
     }
 }

@@ -16,10 +16,13 @@ use super::expressions::{self, Expressed};
 use super::member::{Assigned, Current, MemberState};
 use super::reconcile::Step;
 use super::refusal::Refusal;
-use super::{leave, records, target, timers};
+use super::replay::replay;
+use super::{convert, leave, records, target, timers};
+use crate::group::hash::TopicHashes;
 use crate::group::settings::ConsumerSettings;
 use crate::group::table::{Group, GroupTable};
-use crate::group::{Caller, GroupReply, GroupTurn, Groups};
+use crate::group::world::World;
+use crate::group::{Caller, GroupRecord, GroupReply, GroupTimer, GroupTurn, Groups, classic};
 use crate::runtime::Ticket;
 
 type Request = m::ConsumerGroupHeartbeatRequest;
@@ -52,26 +55,49 @@ fn take(
     if request.member_epoch < 0 {
         return leave::leave(groups, request, turn);
     }
-    let is_empty_classic = find(&groups.table, request)?;
-    let group = groups.table.consumer(&request.group_id);
-    let sender = checks::admit(&request.group_id, group, request, settings)?;
-    let mut change = Change::new(groups, turn, &request.group_id);
-    if is_empty_classic {
-        for record in crate::group::classic::tombstones(&request.group_id) {
-            change.apply(record);
-        }
+    let id = &request.group_id;
+    let Groups { table, hashes, .. } = groups;
+    let makes_way = make_way(table, hashes, request, settings, turn.world)?;
+    // The group as it will be when it is a consumer group.
+    let mut converted = GroupTable::default();
+    for record in makes_way.iter().filter(|record| !matches!(record, GroupRecord::Classic(..))) {
+        replay(&mut converted, record.clone());
+    }
+    let group = table.consumer(id).or_else(|| converted.consumer(id));
+    let sender = checks::admit(id, group, request, settings)?;
+    let was_classic = !makes_way.is_empty();
+    let mut change = Change::new(groups, turn, id);
+    for record in makes_way {
+        change.apply(record);
+    }
+    if was_classic {
+        classic::release_waiting(change.groups, ErrorCode::RebalanceInProgress, change.turn);
+        let id = change.id().clone();
+        change.turn.cancel_timer(&GroupTimer::Join(id.clone()));
+        change.turn.cancel_timer(&GroupTimer::Sync(id));
+        convert::start_sessions(&mut change);
     }
     Ok(beat(&mut change, sender, caller, request, settings))
 }
 
-/// Whether the group can be a consumer group: an empty classic one gives way.
-fn find(table: &GroupTable, request: &Request) -> Result<bool, Refusal> {
+/// The records by which a classic group gives way to a consumer group, or becomes one. None, if that
+/// is one already or is to be made.
+fn make_way(
+    table: &GroupTable,
+    hashes: &mut TopicHashes,
+    request: &Request,
+    settings: &ConsumerSettings,
+    world: &dyn World,
+) -> Result<Vec<GroupRecord>, Refusal> {
     let joins = request.member_epoch == 0;
     let id = &request.group_id;
     let why = match table.get(id) {
-        Some(Group::Consumer(_)) => return Ok(false),
-        None if joins => return Ok(false),
-        Some(Group::Classic(group)) if joins && group.is_empty() => return Ok(true),
+        Some(Group::Consumer(_)) => return Ok(Vec::new()),
+        None if joins => return Ok(Vec::new()),
+        Some(Group::Classic(group)) if joins && group.is_empty() => return Ok(classic::tombstones(id)),
+        Some(Group::Classic(group)) if joins => {
+            return convert::upgrade(id, group, settings, hashes, world);
+        }
         None => format!("Consumer group {id} not found."),
         Some(Group::Classic(_) | Group::Foreign(_)) => format!("Group {id} is not a consumer group."),
     };

@@ -7,6 +7,7 @@ use aplomb_protocol::messages as m;
 
 use super::change::Change;
 use super::checks;
+use super::convert;
 use super::member::AWAY;
 use super::records;
 use super::refusal::Refusal;
@@ -83,6 +84,9 @@ pub(super) fn fence(
 pub(super) fn remove(change: &mut Change<'_, '_>, members: &[Arc<str>]) {
     if members.is_empty() {
         return;
+    }
+    if convert::may_go_without(change.group(), members, change.turn.world) {
+        return convert::downgrade(change, members, Some("the last members of the other protocol have left"));
     }
     let epoch = change.group().epoch().saturating_add(1);
     let is_last = change.group().members().len() == members.len();

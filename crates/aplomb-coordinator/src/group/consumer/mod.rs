@@ -7,6 +7,7 @@
 //! - [`expressions`]: topics by regular expressions;
 //! - [`group`], [`member`], [`subscriptions`], [`owners`]: the state, which records alone change
 //!   ([`replay`]); [`change`] writes them;
+//! - [`convert`]: groups that change between the protocols, and classic members;
 //! - [`timers`], [`commit`], [`describe`].
 //!
 //! What always holds: a partition has one owner; a member's epoch is not above its group's; a
@@ -16,6 +17,7 @@ mod about;
 mod change;
 mod checks;
 mod commit;
+mod convert;
 mod describe;
 mod expressions;
 mod group;
@@ -33,6 +35,7 @@ mod target;
 mod tests;
 mod timers;
 
+pub(crate) use self::convert::{heartbeat as heartbeat_of_classic, join, leave as leave_by_admin, sync};
 pub(crate) use self::describe::describe;
 pub(crate) use self::expressions::resolve as resolve_expressions;
 pub(crate) use self::group::ConsumerGroup;

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aplomb_model::ErrorCode;
+
 use super::group::ConsumerGroup;
 use super::leave;
 use super::member::{AWAY, Member, MemberState};
 use crate::group::table::Group;
-use crate::group::{GroupRecord, GroupTimer, GroupTurn, Groups};
+use crate::group::{GroupRecord, GroupTimer, GroupTurn, Groups, classic};
 
 /// Milliseconds of a request or record; less than none is none.
 pub(super) fn millis(raw: i32) -> Duration {
@@ -66,7 +68,7 @@ pub(crate) fn on_loaded(groups: &mut Groups, turn: &mut GroupTurn<'_>) {
 /// Members are what they were: their deadlines, too, where they were taken out or set since.
 pub(crate) fn on_taken_back(groups: &mut Groups, records: &[GroupRecord], turn: &mut GroupTurn<'_>) {
     let members: BTreeSet<(&str, &str)> = records.iter().filter_map(member_of).collect();
-    for (id, member_id) in members {
+    for &(id, member_id) in &members {
         let group_id = groups.table.id(id);
         let group = groups.table.consumer(id);
         let found =
@@ -79,6 +81,10 @@ pub(crate) fn on_taken_back(groups: &mut Groups, records: &[GroupRecord], turn: 
             start_session(turn, &group_id, &member_id);
         }
         watch_revocation(turn, &group_id, &member_id, member);
+    }
+    if !members.is_empty() {
+        // Of a group that had become a classic one.
+        classic::release_waiting(groups, ErrorCode::CoordinatorNotAvailable, turn);
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use aplomb_model::batch::{BatchBuilder, Batches, Codec};
 use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset, SplitMix64, Timestamp, TopicId, Uuid};
-use aplomb_protocol::messages as m;
+use aplomb_protocol::{Message, Writer, messages as m};
 use bytes::Bytes;
 use m::consumer_group_heartbeat_request::TopicPartitions;
 
@@ -254,11 +254,25 @@ impl Lab {
     }
 
     pub(super) fn ask(&mut self, ask: GroupAsk) -> Result<GroupReply, ErrorCode> {
+        let ticket = self.begin(ask);
+        self.answers.remove(&ticket).expect("an answer")
+    }
+
+    /// Asks what may be answered later.
+    pub(super) fn begin(&mut self, ask: GroupAsk) -> Ticket {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
         self.with(|runtime, now, world, random| runtime.on_ask(ticket, ask, now, world, random));
         self.settle();
-        self.answers.remove(&ticket).expect("an answer")
+        ticket
+    }
+
+    /// The answer to a JoinGroup; `None`: it waits.
+    pub(super) fn joined(&mut self, ticket: Ticket) -> Option<m::JoinGroupResponse> {
+        match self.answers.remove(&ticket)? {
+            Ok(GroupReply::Join(response)) => Some(response),
+            other => panic!("{other:?}"),
+        }
     }
 
     pub(super) fn heartbeat(&mut self, request: Request) -> Result<Response, ErrorCode> {
@@ -291,6 +305,81 @@ impl Lab {
         });
         let owned = Some(owned.collect());
         self.send(Request { topic_partitions: owned, ..beat(member, epoch) })
+    }
+
+    /// A JoinGroup of a classic consumer; `None`: it waits.
+    pub(super) fn join_classic(&mut self, member: &str, topics: &[&str], owned: &[(&str, &[i32])]) -> Ticket {
+        let owned_partitions =
+            owned.iter().map(|(topic, partitions)| m::consumer_protocol_subscription::TopicPartition {
+                topic: (*topic).to_owned(),
+                partitions: partitions.to_vec(),
+            });
+        let subscription = m::ConsumerProtocolSubscription {
+            topics: topics.iter().map(|topic| (*topic).to_owned()).collect(),
+            owned_partitions: owned_partitions.collect(),
+            ..Default::default()
+        };
+        let request = m::JoinGroupRequest {
+            group_id: GROUP.to_owned(),
+            session_timeout_ms: 30_000,
+            rebalance_timeout_ms: 60_000,
+            member_id: member.to_owned(),
+            protocol_type: "consumer".to_owned(),
+            protocols: vec![m::join_group_request::JoinGroupRequestProtocol {
+                name: "range".to_owned(),
+                metadata: embedded(&subscription, 1),
+            }],
+            ..Default::default()
+        };
+        self.begin(GroupAsk::Join(caller(9), request))
+    }
+
+    /// A SyncGroup of a classic consumer, which as the leader assigns this.
+    pub(super) fn sync_classic(
+        &mut self,
+        member: &str,
+        generation: i32,
+        assigned: &[(&str, &str, &[i32])],
+    ) -> m::SyncGroupResponse {
+        let assign = |(member, topic, partitions): &(&str, &str, &[i32])| {
+            let assignment = m::ConsumerProtocolAssignment {
+                assigned_partitions: vec![m::consumer_protocol_assignment::TopicPartition {
+                    topic: (*topic).to_owned(),
+                    partitions: partitions.to_vec(),
+                }],
+                user_data: None,
+            };
+            m::sync_group_request::SyncGroupRequestAssignment {
+                member_id: (*member).to_owned(),
+                assignment: embedded(&assignment, 1),
+            }
+        };
+        let request = m::SyncGroupRequest {
+            group_id: GROUP.to_owned(),
+            generation_id: generation,
+            member_id: member.to_owned(),
+            protocol_type: Some("consumer".to_owned()),
+            protocol_name: Some("range".to_owned()),
+            assignments: assigned.iter().map(assign).collect(),
+            ..Default::default()
+        };
+        match self.ask(GroupAsk::Sync(caller(5), request)) {
+            Ok(GroupReply::Sync(response)) => response,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(super) fn beat_classic(&mut self, member: &str, generation: i32) -> ErrorCode {
+        let request = m::HeartbeatRequest {
+            group_id: GROUP.to_owned(),
+            generation_id: generation,
+            member_id: member.to_owned(),
+            ..Default::default()
+        };
+        match self.ask(GroupAsk::Heartbeat(request)) {
+            Ok(GroupReply::Heartbeat(response)) => ErrorCode::from_wire(response.error_code).expect("a code"),
+            other => panic!("{other:?}"),
+        }
     }
 
     /// What a response assigns, by topic.
@@ -382,4 +471,12 @@ pub(super) fn join(member: &str, topics: &[&str]) -> Request {
         topic_partitions: Some(Vec::new()),
         ..beat(member, 0)
     }
+}
+
+/// What classic consumers say among each other.
+pub(super) fn embedded<M: Message>(message: &M, version: i16) -> Bytes {
+    let mut w = Writer::new();
+    w.i16(version);
+    message.encode(&mut w, version).expect("a message");
+    w.freeze()
 }

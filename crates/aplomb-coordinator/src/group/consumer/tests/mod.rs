@@ -1,3 +1,4 @@
+mod convert;
 mod lab;
 mod rows;
 mod simulation;
