@@ -315,3 +315,6 @@ pub(crate) fn release_waiting(groups: &mut Groups, error: ErrorCode, turn: &mut 
         group.cancel_timers(turn);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use aplomb_model::ErrorCode;
 use aplomb_protocol::messages as m;
 
 use super::After;
-use super::answers::{answer_join, disown_join, refuse_sync, write_error};
+use super::answers::{answer_join, disown_join, refuse_sync, shown, write_error};
 use super::group::ClassicGroup;
 use super::join::Join;
 use super::member::{Protocols, Waiting};
@@ -92,11 +92,14 @@ impl ClassicGroup {
         turn: &mut GroupTurn<'_>,
     ) {
         let waits = self.member(&replaced.new).is_some_and(|member| member.join == Some(replaced.waiting));
+        // In a rebalance that has begun since it waits like all others, and that one's record will
+        // say who it is.
+        if !waits || self.state() != State::Stable {
+            return;
+        }
         match written {
-            // In a rebalance that has begun since it waits like all others.
-            Ok(()) if waits && self.state() == State::Stable => self.answer_replaced(replaced, turn),
-            Ok(()) => {}
-            Err(error) => self.take_back(replaced, waits, error, turn),
+            Ok(()) => self.answer_replaced(replaced, turn),
+            Err(error) => self.take_back(replaced, error, turn),
         }
     }
 
@@ -117,26 +120,21 @@ impl ClassicGroup {
     }
 
     /// It never came back.
-    fn take_back(&mut self, replaced: &Replaced, waits: bool, error: ErrorCode, turn: &mut GroupTurn<'_>) {
+    fn take_back(&mut self, replaced: &Replaced, error: ErrorCode, turn: &mut GroupTurn<'_>) {
         turn.warn(format!(
-            "group {}: static member {} stays {}, since the log has refused its successor: {error}",
-            self.id(),
-            replaced.instance,
-            replaced.old
+            "group {}: static member {} stays as it was, since the log has refused its return: {error}",
+            shown(self.id()),
+            shown(&replaced.instance)
         ));
-        if waits {
-            self.take_join(&replaced.new);
-            let response = m::JoinGroupResponse {
-                error_code: write_error(error).to_wire(),
-                leader: replaced.leader.as_ref().map_or_else(String::new, |leader| leader.to_string()),
-                ..self.joined("")
-            };
-            answer_join(replaced.waiting, response, turn);
-        }
-        if self.member(&replaced.new).is_some() {
-            let protocols = replaced.protocols.clone();
-            self.update(&replaced.new, protocols, replaced.rebalance_ms, replaced.session_ms);
-            self.take_place(&replaced.new, replaced.old.clone(), turn);
-        }
+        self.take_join(&replaced.new);
+        let response = m::JoinGroupResponse {
+            error_code: write_error(error).to_wire(),
+            leader: replaced.leader.as_ref().map_or_else(String::new, |leader| leader.to_string()),
+            ..self.joined("")
+        };
+        answer_join(replaced.waiting, response, turn);
+        let protocols = replaced.protocols.clone();
+        self.update(&replaced.new, protocols, replaced.rebalance_ms, replaced.session_ms);
+        self.take_place(&replaced.new, replaced.old.clone(), turn);
     }
 }

@@ -1,0 +1,11 @@
+//! The classic protocol, request by request.
+
+mod joining;
+mod lab;
+mod loading;
+mod members;
+mod offsets;
+mod requests;
+mod simulation;
+mod static_members;
+mod syncing;
