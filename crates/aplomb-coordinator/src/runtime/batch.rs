@@ -13,11 +13,15 @@ type Encoded = (Bytes, Option<Bytes>);
 /// What a record takes beside its key and value, at most: lengths, deltas, attributes.
 const RECORD_OVERHEAD: usize = 32;
 
-/// What a batch of these records is at most, in bytes.
-pub(super) fn size_of(records: &[Encoded]) -> usize {
-    let sizes =
-        records.iter().map(|(key, value)| RECORD_OVERHEAD + key.len() + value.as_ref().map_or(0, Bytes::len));
-    HEADER_SIZE + sizes.sum::<usize>()
+/// What these records take in a batch at most, in bytes.
+fn size_of(records: &[Encoded]) -> usize {
+    let size = |(key, value): &Encoded| RECORD_OVERHEAD + key.len() + value.as_ref().map_or(0, Bytes::len);
+    records.iter().map(size).sum()
+}
+
+/// Whether a batch of so many bytes can hold these records.
+pub(super) fn can_hold(bytes: usize, records: &[Encoded]) -> bool {
+    HEADER_SIZE + size_of(records) <= bytes
 }
 
 /// Records that wait to be appended together.
@@ -43,9 +47,9 @@ impl<M: Machine + ?Sized> OpenBatch<M> {
         u32::try_from(self.records.len()).expect("a batch has less than 2^31 records")
     }
 
-    /// Bytes, at most.
-    pub(super) fn size(&self) -> usize {
-        self.size
+    /// Whether it stays below so many bytes with these records too.
+    pub(super) fn has_room(&self, bytes: usize, records: &[Encoded]) -> bool {
+        HEADER_SIZE + self.size + size_of(records) <= bytes
     }
 
     /// When its first record came.

@@ -12,7 +12,7 @@ mod batch;
 mod machine;
 mod writes;
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use aplomb_model::batch::{Batches, Compression, ControlKind};
@@ -72,6 +72,8 @@ pub enum Stage {
     Active,
     /// Its log cannot be read. It answers again in a later epoch, or after a restart.
     Failed,
+    /// It has resigned.
+    Over,
 }
 
 /// Why a log cannot be loaded.
@@ -107,6 +109,8 @@ pub struct Runtime<M: Machine> {
     writes: Writes<M>,
     /// Who has asked and is not answered yet.
     asked: HashSet<Ticket>,
+    /// Who waits for a write, with when it is told that this takes too long. The first is in `asked`.
+    patience: VecDeque<(Instant, Ticket)>,
     effects: Vec<Effect<M::Reply>>,
 }
 
@@ -122,6 +126,7 @@ impl<M: Machine> Runtime<M> {
             open: OpenBatch::new(),
             writes: Writes::new(Offset::ZERO),
             asked: HashSet::new(),
+            patience: VecDeque::new(),
             effects: Vec::new(),
         }
     }
@@ -149,7 +154,8 @@ impl<M: Machine> Runtime<M> {
     /// When [`Self::on_wake`] has something to do.
     pub fn wake_at(&self) -> Option<Instant> {
         let linger = self.settings.linger.and_then(|linger| Some(self.open.since()? + linger));
-        [self.timers.wake_at(), self.writes.impatient_at(), linger].into_iter().flatten().min()
+        let impatient = self.patience.front().map(|(at, _)| *at);
+        [self.timers.wake_at(), impatient, linger].into_iter().flatten().min()
     }
 
     /// Replays whole batches of the log, in their order; a batch may lie in several of the slices.
@@ -220,6 +226,7 @@ impl<M: Machine> Runtime<M> {
     /// This broker leads the log no longer, or the process ends: whoever waits is told to look
     /// elsewhere.
     pub fn resign(&mut self) {
+        self.stage = Stage::Over;
         self.give_up();
     }
 
@@ -227,6 +234,7 @@ impl<M: Machine> Runtime<M> {
         self.timers.clear();
         self.open.take();
         self.writes.clear();
+        self.patience.clear();
         let mut waiting: Vec<Ticket> = self.asked.drain().collect();
         waiting.sort_unstable();
         let gone = |ticket| Effect::Answer(ticket, Err(ErrorCode::NotCoordinator));
@@ -244,7 +252,7 @@ impl<M: Machine> Runtime<M> {
     ) {
         let refused = match self.stage {
             Stage::Loading => Some(ErrorCode::CoordinatorLoadInProgress),
-            Stage::Failed => Some(ErrorCode::NotCoordinator),
+            Stage::Failed | Stage::Over => Some(ErrorCode::NotCoordinator),
             // Its log takes nothing: what is asked now would be refused in the end.
             Stage::Active if self.writes.bytes() > self.settings.pending_bytes => {
                 Some(ErrorCode::CoordinatorNotAvailable)
@@ -261,11 +269,12 @@ impl<M: Machine> Runtime<M> {
     /// Whoever has this ticket waits no longer. What was asked may be done all the same.
     pub fn cancel(&mut self, ticket: Ticket) {
         self.asked.remove(&ticket);
+        self.forget_answered();
     }
 
     /// Time has come.
     pub fn on_wake(&mut self, now: Now, world: &M::World, random: &mut dyn FnMut() -> [u8; 16]) {
-        for ticket in self.writes.take_impatient(now.instant) {
+        while let Some((_, ticket)) = self.patience.pop_front_if(|(at, _)| *at <= now.instant) {
             self.answer(ticket, Err(client_error(ErrorCode::RequestTimedOut)));
         }
         while let Some(timer) = self.timers.pop_due(now.instant) {
@@ -273,14 +282,14 @@ impl<M: Machine> Runtime<M> {
         }
         let has_lingered = |linger| self.open.since().is_some_and(|since| since + linger <= now.instant);
         if self.settings.linger.is_some_and(has_lingered) {
-            self.flush(now);
+            self.flush();
         }
     }
 
     /// The host's turn is over: nothing more comes at once.
-    pub fn end_turn(&mut self, now: Now) {
+    pub fn end_turn(&mut self) {
         if self.settings.linger.is_none() {
-            self.flush(now);
+            self.flush();
         }
     }
 
@@ -362,50 +371,55 @@ impl<M: Machine> Runtime<M> {
     ) {
         let mut turn = Turn::new(now, world, random, &mut self.timers);
         does(&mut self.machine, &mut turn);
-        let Outcome { mut records, parted, answers, at_once, after, events } = turn.out;
+        let Outcome { records, parted, answers, at_once, after, events } = turn.out;
         self.effects.extend(events.into_iter().map(Effect::Event));
         for (ticket, answer) in at_once {
             self.answer(ticket, answer);
         }
+        let mut records = records.into_iter();
         let mut begin = 0;
         for end in parted {
-            let rest = records.split_off(end - begin);
+            let unit = records.by_ref().take(end - begin).collect();
             begin = end;
-            let unit = std::mem::replace(&mut records, rest);
-            self.write(unit, Vec::new(), Vec::new(), now, world, random);
+            if let Err(refused) = self.write(unit, Vec::new(), Vec::new(), now) {
+                // What the turn did behind it was done on the ground of it.
+                let undo = records.filter_map(|(_, undo)| undo).collect();
+                let units = vec![refused, Unit { undo, answers, after }];
+                return self.take_back(units, ErrorCode::MessageTooLarge, now, world, random);
+            }
         }
-        if records.is_empty() {
+        if records.len() == 0 {
             self.answer_behind(answers, after, now, world, random);
-        } else {
-            self.write(records, answers, after, now, world, random);
+        } else if let Err(refused) = self.write(records.collect(), answers, after, now) {
+            self.take_back(vec![refused], ErrorCode::MessageTooLarge, now, world, random);
         }
     }
 
-    /// Puts a unit into the open batch.
+    /// Puts a unit into the open batch. One that no batch can hold comes back; Kafka refuses such an
+    /// operation just so.
     fn write(
         &mut self,
         records: Vec<(M::Record, Option<M::Record>)>,
         answers: Vec<(Ticket, M::Reply)>,
         after: Vec<M::After>,
         now: Now,
-        world: &M::World,
-        random: &mut dyn FnMut() -> [u8; 16],
-    ) {
+    ) -> Result<(), Unit<M>> {
         let encoded: Result<Vec<_>, _> = records.iter().map(|(record, _)| M::encode(record)).collect();
         let undo = records.into_iter().filter_map(|(_, undo)| undo).collect();
         let unit = Unit { undo, answers, after };
         let encoded = match encoded {
-            Ok(encoded) if batch::size_of(&encoded) <= self.settings.batch_bytes => encoded,
-            // Kafka's answer to an operation whose records no batch can hold.
-            _ => return self.take_back(vec![unit], ErrorCode::MessageTooLarge, now, world, random),
+            Ok(encoded) if batch::can_hold(self.settings.batch_bytes, &encoded) => encoded,
+            _ => return Err(unit),
         };
-        if self.open.size() + batch::size_of(&encoded) > self.settings.batch_bytes {
-            self.flush(now);
+        if !self.open.has_room(self.settings.batch_bytes, &encoded) {
+            self.flush();
         }
+        self.wait(&unit.answers, now);
         self.open.push(&encoded, unit, now);
         if self.settings.linger == Some(Duration::ZERO) {
-            self.flush(now);
+            self.flush();
         }
+        Ok(())
     }
 
     /// Answers that go with no record of their own wait for what was written before them.
@@ -417,6 +431,9 @@ impl<M: Machine> Runtime<M> {
         world: &M::World,
         random: &mut dyn FnMut() -> [u8; 16],
     ) {
+        if !self.open.is_empty() || !self.writes.is_empty() {
+            self.wait(&answers, now);
+        }
         if let Some(last) = self.open.last().or_else(|| self.writes.last()) {
             last.answers.extend(answers);
             last.after.extend(after);
@@ -431,14 +448,13 @@ impl<M: Machine> Runtime<M> {
     }
 
     /// The open batch goes to the log.
-    fn flush(&mut self, now: Now) {
+    fn flush(&mut self) {
         if self.open.is_empty() {
             return;
         }
         let open = self.open.take();
         let batch = open.build(self.writes.end(), self.epoch, self.settings.compression);
-        let patience = now.instant + self.settings.patience;
-        let number = self.writes.push(open.count(), batch.len(), open.units, patience);
+        let number = self.writes.push(open.count(), batch.len(), open.units);
         self.effects.push(Effect::Append { number, batch });
     }
 
@@ -446,7 +462,19 @@ impl<M: Machine> Runtime<M> {
         // Cancelled: nobody waits for it.
         if self.asked.remove(&ticket) {
             self.effects.push(Effect::Answer(ticket, answer));
+            self.forget_answered();
         }
+    }
+
+    /// These wait for a write from now on.
+    fn wait(&mut self, answers: &[(Ticket, M::Reply)], now: Now) {
+        let until = now.instant + self.settings.patience;
+        let waiting = answers.iter().map(|(ticket, _)| *ticket).filter(|ticket| self.asked.contains(ticket));
+        self.patience.extend(waiting.map(|ticket| (until, ticket)));
+    }
+
+    fn forget_answered(&mut self) {
+        while self.patience.pop_front_if(|(_, ticket)| !self.asked.contains(ticket)).is_some() {}
     }
 }
 

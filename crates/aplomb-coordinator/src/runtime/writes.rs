@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use aplomb_model::{Instant, Offset};
+use aplomb_model::Offset;
 
 use super::machine::{Machine, Ticket};
 
@@ -24,10 +24,7 @@ pub(super) struct Batch<M: Machine + ?Sized> {
     number: u64,
     /// Where it was written for.
     pub(super) base: Offset,
-    pub(super) end: Offset,
-    /// Who waits longer than this is told so.
-    patience: Instant,
-    pub(super) bytes: usize,
+    bytes: usize,
     pub(super) units: Vec<Unit<M>>,
 }
 
@@ -65,13 +62,13 @@ impl<M: Machine + ?Sized> Writes<M> {
     }
 
     /// Takes a batch of so many records. Gives the number by which the log answers.
-    pub(super) fn push(&mut self, records: u32, bytes: usize, units: Vec<Unit<M>>, patience: Instant) -> u64 {
+    pub(super) fn push(&mut self, records: u32, bytes: usize, units: Vec<Unit<M>>) -> u64 {
         assert!(records > 0 && !units.is_empty(), "a batch without records is none");
         let (number, base) = (self.next, self.end);
         self.next += 1;
         self.end = Offset::new(base.get() + u64::from(records));
         self.bytes += bytes;
-        self.batches.push_back(Batch { number, base, end: self.end, patience, bytes, units });
+        self.batches.push_back(Batch { number, base, bytes, units });
         number
     }
 
@@ -98,25 +95,5 @@ impl<M: Machine + ?Sized> Writes<M> {
     pub(super) fn clear(&mut self) -> Vec<Batch<M>> {
         self.bytes = 0;
         self.batches.drain(..).collect()
-    }
-
-    /// When somebody's patience ends. A batch of which nobody waits any more has none.
-    pub(super) fn impatient_at(&self) -> Option<Instant> {
-        self.batches.iter().find(|batch| batch.is_waited_for()).map(|batch| batch.patience)
-    }
-
-    /// Takes out those who wait no longer. The batches stay: they may be kept yet.
-    pub(super) fn take_impatient(&mut self, now: Instant) -> Vec<Ticket> {
-        let over = self.batches.iter_mut().take_while(|batch| batch.patience <= now);
-        over.flat_map(|batch| &mut batch.units)
-            .flat_map(|unit| unit.answers.drain(..))
-            .map(|(ticket, _)| ticket)
-            .collect()
-    }
-}
-
-impl<M: Machine + ?Sized> Batch<M> {
-    fn is_waited_for(&self) -> bool {
-        self.units.iter().any(|unit| !unit.answers.is_empty())
     }
 }

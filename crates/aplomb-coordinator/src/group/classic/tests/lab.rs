@@ -155,7 +155,7 @@ impl Lab {
             raw
         };
         let told = what(&mut self.runtime, now, &self.world, &mut draw);
-        self.runtime.end_turn(now);
+        self.runtime.end_turn();
         self.pump();
         told
     }

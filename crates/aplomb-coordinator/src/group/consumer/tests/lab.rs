@@ -187,7 +187,7 @@ impl Lab {
     /// Carries out what the coordinator wants done.
     fn settle(&mut self) {
         loop {
-            self.with(|runtime, now, _, _| runtime.end_turn(now));
+            self.with(|runtime, _, _, _| runtime.end_turn());
             let effects = self.runtime.take_effects();
             if effects.is_empty() {
                 return;
