@@ -206,7 +206,8 @@ impl Machine for Groups {
     }
 
     fn on_taken_back(&mut self, records: &[GroupRecord], turn: &mut GroupTurn<'_>) {
-        classic::on_taken_back(self, records, turn);
+        // A member's deadline has the same name in both protocols: who has it in the end sets it last.
         consumer::on_taken_back(self, records, turn);
+        classic::on_taken_back(self, records, turn);
     }
 }

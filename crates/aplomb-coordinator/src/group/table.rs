@@ -20,8 +20,8 @@ pub(crate) enum Group {
 #[derive(Debug, Default)]
 pub(crate) struct GroupTable {
     groups: HashMap<Arc<str>, Group>,
-    /// Classic groups that are taken out while their members wait: who took them out answers.
-    removed: Vec<Box<ClassicGroup>>,
+    /// Classic groups that were taken out with their members: who took them out sees to these.
+    removed: Vec<ClassicGroup>,
     /// What groups take in memory.
     bytes: usize,
 }
@@ -79,15 +79,15 @@ impl GroupTable {
         before
     }
 
-    /// Keeps a classic group that is in the table no more until those who wait for it are answered.
-    pub(crate) fn keep_waiting(&mut self, group: Box<ClassicGroup>) {
-        if group.is_waited_for() {
+    /// Keeps a classic group with members that is in the table no more: they may wait for answers.
+    pub(crate) fn keep_removed(&mut self, group: ClassicGroup) {
+        if group.size() > 0 {
             self.removed.push(group);
         }
     }
 
-    /// Takes the groups that are in the table no more and have members that wait.
-    pub(crate) fn take_removed(&mut self) -> Vec<Box<ClassicGroup>> {
+    /// Takes the classic groups that are in the table no more and have members.
+    pub(crate) fn take_removed(&mut self) -> Vec<ClassicGroup> {
         std::mem::take(&mut self.removed)
     }
 

@@ -190,6 +190,12 @@ impl ClassicGroup {
         self.instances.get(instance)
     }
 
+    /// Whether it is the same group, with the same members, as that one.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        (self.generation, self.since) == (other.generation, other.since)
+            && self.members.keys().eq(other.members.keys())
+    }
+
     /// The largest rebalance timeout of its members.
     pub(super) fn rebalance_timeout(&self) -> Duration {
         self.members.values().map(|member| millis(member.rebalance_timeout_ms)).max().unwrap_or_default()
@@ -309,6 +315,16 @@ impl ClassicGroup {
         waiting
     }
 
+    /// All JoinGroups that wait are to be answered, by which their members learn their ids.
+    pub(super) fn take_joins(&mut self) -> Vec<(Arc<str>, Waiting)> {
+        self.joining = 0;
+        let joins = self.members.iter_mut().filter_map(|(id, member)| {
+            member.is_new = false;
+            Some((id.clone(), member.join.take()?))
+        });
+        joins.collect()
+    }
+
     /// A member's SyncGroup waits. Gives the one that waited before.
     pub(super) fn park_sync(&mut self, id: &str, waiting: Waiting) -> Option<Waiting> {
         self.members.get_mut(id).expect("a member syncs").sync.replace(waiting)
@@ -317,11 +333,6 @@ impl ClassicGroup {
     /// All SyncGroups that wait are to be answered.
     pub(super) fn take_syncs(&mut self) -> Vec<Waiting> {
         self.members.values_mut().filter_map(|member| member.sync.take()).collect()
-    }
-
-    /// Whether a member waits for an answer.
-    pub(crate) fn is_waited_for(&self) -> bool {
-        self.joining > 0 || self.members.values().any(|member| member.sync.is_some())
     }
 
     /// A member has asked for its assignment.

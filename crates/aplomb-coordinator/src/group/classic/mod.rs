@@ -63,6 +63,8 @@ enum After {
     Assigned(Assigned),
     /// A static member came back.
     Replaced(Box<Replaced>),
+    /// It has become a consumer group.
+    GaveWay(Box<ClassicGroup>),
 }
 
 impl From<After> for GroupAfter {
@@ -231,6 +233,7 @@ pub(crate) fn on_pending_timer(
 /// Members have their whole sessions again: a coordinator that has just come does not know when it
 /// last heard of them.
 pub(crate) fn on_loaded(groups: &mut Groups, turn: &mut GroupTurn<'_>) {
+    groups.table.take_removed(); // nobody waits for what was replayed
     let most = turn.world.settings().classic.max_size;
     let of_classic =
         |(id, group): (&Arc<str>, &Group)| matches!(group, Group::Classic(_)).then(|| id.clone());
@@ -252,14 +255,12 @@ pub(crate) fn on_written(
     turn: &mut GroupTurn<'_>,
 ) {
     match (after.0, written) {
-        (After::Created, Ok(())) | (After::Emptied(_), Ok(())) => {}
+        (After::Created | After::Emptied(_) | After::GaveWay(_), Ok(())) => {}
         (After::Created, Err(error)) => {
-            for mut group in groups.table.take_removed() {
-                turn.warn(format!("group {}: the log has refused it: {error}", shown(group.id())));
-                group.refuse_all(write_error(error), turn);
-                group.cancel_timers(turn);
-            }
+            turn.warn(format!("the log has refused a group: {error}"));
+            release(groups, write_error(error), turn);
         }
+        (After::GaveWay(group), Err(_)) => restore(groups, group, turn),
         // After a restart the members of the generation before would be there, and would time out.
         (After::Emptied(id), Err(error)) => {
             turn.warn(format!("group {}: the log has refused that it is empty: {error}", shown(&id)));
@@ -308,11 +309,33 @@ pub(crate) fn take_over(
     });
 }
 
-/// Groups have gone that members wait for: they are told to join again.
-pub(crate) fn release_waiting(groups: &mut Groups, error: ErrorCode, turn: &mut GroupTurn<'_>) {
+/// Classic groups are there no more: their members are told this.
+pub(crate) fn release(groups: &mut Groups, error: ErrorCode, turn: &mut GroupTurn<'_>) {
     for mut group in groups.table.take_removed() {
         group.refuse_all(error, turn);
         group.cancel_timers(turn);
+    }
+}
+
+/// A classic group becomes a consumer group: its members are to join again.
+pub(crate) fn give_way(groups: &mut Groups, turn: &mut GroupTurn<'_>) {
+    for mut group in groups.table.take_removed() {
+        group.refuse_all(ErrorCode::RebalanceInProgress, turn);
+        group.cancel_timers(turn);
+        turn.then(After::GaveWay(Box::new(group)).into());
+    }
+}
+
+/// It has not become a consumer group: it goes on from where it was, which its record says in part.
+fn restore(groups: &mut Groups, group: Box<ClassicGroup>, turn: &mut GroupTurn<'_>) {
+    let id = group.id().clone();
+    // Of several changes that never were the first one is taken back to what was before.
+    if groups.table.classic(&id).is_some_and(|recorded| recorded.is_like(&group)) {
+        groups.table.insert(id.clone(), Group::Classic(group));
+        groups.table.change_classic(&id, |group| {
+            group.restart_sessions(turn);
+            group.go_on(turn);
+        });
     }
 }
 

@@ -24,6 +24,16 @@ impl ClassicGroup {
         }
     }
 
+    /// Goes on with a phase that was left, in which nobody waits any more.
+    pub(super) fn go_on(&mut self, turn: &mut GroupTurn<'_>) {
+        match self.state() {
+            State::Preparing { .. } => self.set_join_timer(self.rebalance_timeout(), turn),
+            // What the leader has said may have been lost.
+            State::Completing { .. } => self.prepare("it is no consumer group after all", turn),
+            State::Empty | State::Stable => {}
+        }
+    }
+
     /// Calls the members to join again.
     pub(super) fn prepare(&mut self, reason: &str, turn: &mut GroupTurn<'_>) {
         if matches!(self.state(), State::Completing { .. }) {
@@ -222,11 +232,8 @@ impl ClassicGroup {
 
     /// Whoever waits is told this, and waits no longer: the group goes, or becomes another one.
     pub(super) fn refuse_all(&mut self, error: ErrorCode, turn: &mut GroupTurn<'_>) {
-        let ids: Vec<Arc<str>> = self.members().map(|(id, _)| id.clone()).collect();
-        for id in ids {
-            if let Some(join) = self.take_join(&id) {
-                refuse_join(join, &id, error, turn);
-            }
+        for (id, join) in self.take_joins() {
+            refuse_join(join, &id, error, turn);
         }
         for sync in self.take_syncs() {
             refuse_sync(sync, error, turn);

@@ -26,15 +26,13 @@ pub(crate) fn replay(
     match value {
         Some(value) => {
             let group = Box::new(ClassicGroup::of_value(id.clone(), value));
-            if let Some(Group::Classic(replaced)) = table.insert(id, Group::Classic(group)) {
-                table.keep_waiting(replaced);
-            }
+            table.insert(id, Group::Classic(group));
         }
         // Of another type by now: the tombstone is older than that, and is not about it.
         None if before.is_none() => {}
         None => {
             if let Some(Group::Classic(removed)) = table.remove(&key.group) {
-                table.keep_waiting(removed);
+                table.keep_removed(*removed);
             }
         }
     }

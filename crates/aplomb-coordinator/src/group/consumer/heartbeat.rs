@@ -22,7 +22,7 @@ use crate::group::hash::TopicHashes;
 use crate::group::settings::ConsumerSettings;
 use crate::group::table::{Group, GroupTable};
 use crate::group::world::World;
-use crate::group::{Caller, GroupRecord, GroupReply, GroupTimer, GroupTurn, Groups, classic};
+use crate::group::{Caller, GroupRecord, GroupReply, GroupTurn, Groups, classic};
 use crate::runtime::Ticket;
 
 type Request = m::ConsumerGroupHeartbeatRequest;
@@ -71,10 +71,7 @@ fn take(
         change.apply(record);
     }
     if was_classic {
-        classic::release_waiting(change.groups, ErrorCode::RebalanceInProgress, change.turn);
-        let id = change.id().clone();
-        change.turn.cancel_timer(&GroupTimer::Join(id.clone()));
-        change.turn.cancel_timer(&GroupTimer::Sync(id));
+        classic::give_way(change.groups, change.turn);
         convert::start_sessions(&mut change);
     }
     Ok(beat(&mut change, sender, caller, request, settings))

@@ -68,6 +68,10 @@ pub(crate) fn on_loaded(groups: &mut Groups, turn: &mut GroupTurn<'_>) {
 /// Members are what they were: their deadlines, too, where they were taken out or set since.
 pub(crate) fn on_taken_back(groups: &mut Groups, records: &[GroupRecord], turn: &mut GroupTurn<'_>) {
     let members: BTreeSet<(&str, &str)> = records.iter().filter_map(member_of).collect();
+    if !members.is_empty() {
+        // Of a group that had become a classic one. Deadlines that it has are not these members'.
+        classic::release(groups, ErrorCode::CoordinatorNotAvailable, turn);
+    }
     for &(id, member_id) in &members {
         let group_id = groups.table.id(id);
         let group = groups.table.consumer(id);
@@ -81,10 +85,6 @@ pub(crate) fn on_taken_back(groups: &mut Groups, records: &[GroupRecord], turn: 
             start_session(turn, &group_id, &member_id);
         }
         watch_revocation(turn, &group_id, &member_id, member);
-    }
-    if !members.is_empty() {
-        // Of a group that had become a classic one.
-        classic::release_waiting(groups, ErrorCode::CoordinatorNotAvailable, turn);
     }
 }
 

@@ -285,6 +285,10 @@ impl Lab {
         self.runtime.machine().table.consumer(GROUP).is_some()
     }
 
+    pub(super) fn is_consumer_group_empty(&self) -> bool {
+        self.runtime.machine().table.consumer(GROUP).is_some_and(|group| group.is_empty())
+    }
+
     pub(super) fn state(&self) -> &'static str {
         self.group().listed().1
     }

@@ -1,5 +1,6 @@
 //! The classic protocol, request by request.
 
+mod changing;
 mod joining;
 mod lab;
 mod loading;
