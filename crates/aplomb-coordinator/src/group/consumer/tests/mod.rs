@@ -1,4 +1,5 @@
 mod convert;
 mod lab;
 mod rows;
+mod script;
 mod simulation;
