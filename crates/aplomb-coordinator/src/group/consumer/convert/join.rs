@@ -49,7 +49,7 @@ pub(crate) fn join(
     let Some(settings) =
         settings.filter(|settings| settings.migration.upgrade || settings.migration.downgrade)
     else {
-        return refuse(&request.member_id, ErrorCode::InconsistentGroupProtocol, turn);
+        return refuse("", ErrorCode::InconsistentGroupProtocol, turn);
     };
     if caller.version < REBALANCE_TIMEOUT {
         request.rebalance_timeout_ms = request.session_timeout_ms;
@@ -61,7 +61,7 @@ pub(crate) fn join(
     let subscription = match admit(group, &id, is_unknown, caller.version, &request, settings) {
         Ok(subscription) => subscription,
         Err(ErrorCode::MemberIdRequired) => return refuse(&id, ErrorCode::MemberIdRequired, turn),
-        Err(error) => return refuse(&request.member_id, error, turn),
+        Err(error) => return refuse("", error, turn),
     };
     let mut change = Change::new(groups, turn, &request.group_id);
     let response = be_member(&mut change, &id, caller, &request, &subscription, settings);

@@ -402,13 +402,20 @@ impl Lab {
     /// The records that were written since this was last asked: type, member or expression, and what
     /// tells them apart.
     pub(super) fn written(&mut self) -> Vec<String> {
-        let log = self.log[self.shown..].iter();
-        let shown = log.map(|(key, value)| {
-            show(&Groups::decode(key.clone(), value.clone()).expect("a record").expect("a known one"))
-        });
-        let shown = shown.collect();
+        let written = self.written_of(GROUP, self.shown);
         self.shown = self.log.len();
-        shown
+        written
+    }
+
+    /// The records of a group's members, from here on. Offsets are left out.
+    pub(super) fn written_of(&self, group: &str, from: usize) -> Vec<String> {
+        let log = self.log[from..].iter();
+        let records = log
+            .map(|(key, value)| Groups::decode(key.clone(), value.clone()).expect("a record").expect("known"));
+        records
+            .filter(|record| record.group() == group && !matches!(record, GroupRecord::Offset(..)))
+            .map(|record| show(&record))
+            .collect()
     }
 }
 

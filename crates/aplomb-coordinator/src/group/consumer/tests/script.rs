@@ -4,40 +4,53 @@
 //! `beat`: a heartbeat of a member with an epoch; `join`: one with epoch 0, a timeout and nothing
 //! owned; `commit`: offsets of a member in an epoch. What a heartbeat does not name it leaves out.
 //! `-` is no member id, or none at all in an answer.
-//! An answer is an error, a member id, an epoch, an interval, an assignment and a message.
+//! `$` begins the name of an id that is given.
+//! An answer to a heartbeat is an error, a member id, an epoch, an interval, an assignment and a message.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use aplomb_protocol::messages as m;
+use aplomb_protocol::{Message as _, Reader, messages as m};
+use bytes::Bytes;
 use m::consumer_group_describe_response::{Assignment, DescribedGroup};
 use m::consumer_group_heartbeat_request::TopicPartitions;
 use m::offset_commit_request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
 
-use super::lab::{Lab, Request, Response, caller};
+use super::lab::{Lab, Request, Response, caller, embedded};
 use crate::group::{GroupAsk, GroupReply, World as _};
 
 const SCRIPT: &str = include_str!("kafka.txt");
 
 #[test]
 fn heartbeats_are_answered_as_apache_kafka_answers_them() {
-    let mut script = Script { lab: Lab::new(), group: String::new() };
+    let mut script = Script {
+        lab: Lab::new(),
+        group: String::new(),
+        ids: Vec::new(),
+        shown: HashMap::new(),
+    };
+    script.lab.world.settings.classic.initial_rebalance_delay = Duration::from_secs(3);
     let mut lines = SCRIPT.lines().enumerate().peekable();
     while let Some((at, line)) = lines.next() {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let mut expected = Vec::new();
+        let mut expected: Vec<String> = Vec::new();
         while let Some((_, answer)) = lines.next_if(|(_, line)| line.starts_with("  = ")) {
             expected.push(answer.trim_start_matches("  = ").trim_end().to_owned());
         }
-        assert_eq!(script.run(line), expected, "line {}, group {}: {line}", at + 1, script.group);
+        let answered: Vec<String> = script.run(line).iter().map(|line| script.named(line)).collect();
+        assert_eq!(answered, expected, "line {}, group {}: {line}", at + 1, script.group);
     }
 }
 
 struct Script {
     lab: Lab,
     group: String,
+    /// What ids that were given are called.
+    ids: Vec<(String, String)>,
+    /// How much of the log each group has shown.
+    shown: HashMap<String, usize>,
 }
 
 /// The words of a line that have a name.
@@ -74,6 +87,11 @@ impl Script {
             "beat" => vec![self.beat(plain[0], plain[1].parse().unwrap(), &named)],
             "describe" => self.describe(),
             "commit" => vec![self.commit(plain[0], plain[1].parse().unwrap(), &named)],
+            "cjoin" => vec![self.join_classic(plain[0], &named)],
+            "csync" => vec![self.sync_classic(plain[0], plain[1].parse().unwrap(), &named)],
+            "cbeat" => vec![self.beat_classic(plain[0], plain[1].parse().unwrap())],
+            "cleave" => vec![self.leave_classic(&plain)],
+            "records" => self.records(),
             other => panic!("{other}"),
         }
     }
@@ -115,12 +133,11 @@ impl Script {
         }
     }
 
-    fn show(&self, member: &str, response: &Response) -> String {
-        let id = match &response.member_id {
-            None => "-",
-            Some(_) if member == "-" => "generated",
-            Some(id) => id,
-        };
+    fn show(&mut self, member: &str, response: &Response) -> String {
+        let id = response.member_id.clone().unwrap_or("-".to_owned());
+        if member == "-" && id != "-" {
+            self.ids.push((id.clone(), "generated".to_owned()));
+        }
         let assigned = self.lab.assigned(response).map_or("null".to_owned(), |topics| show_topics(&topics));
         let Response { error_code, member_epoch, heartbeat_interval_ms, .. } = response;
         let message = response.error_message.as_deref().unwrap_or_default();
@@ -135,7 +152,6 @@ impl Script {
         else {
             panic!("an answer");
         };
-        let dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
         let DescribedGroup { error_code, group_epoch, assignment_epoch, .. } = group;
         let (state, assignor) = (dash(&group.group_state), dash(&group.assignor_name));
         let message = group.error_message.unwrap_or_default();
@@ -184,6 +200,164 @@ impl Script {
         let codes = response.topics.iter().flat_map(|topic| &topic.partitions);
         codes.map(|partition| partition.error_code.to_string()).collect::<Vec<_>>().join(" ")
     }
+
+    /// A line with ids that were given by their names.
+    fn named(&self, line: &str) -> String {
+        self.ids.iter().fold(line.to_owned(), |line, (id, name)| line.replace(id, name))
+    }
+
+    /// The id of a member that a line names.
+    fn id(&self, member: &str) -> String {
+        let known = self.ids.iter().find(|(_, name)| name == member && name.starts_with('$'));
+        match known {
+            Some((id, _)) => id.clone(),
+            None if member == "-" || member.starts_with('$') => String::new(),
+            None => member.to_owned(),
+        }
+    }
+
+    fn join_classic(&mut self, member: &str, named: &Named<'_>) -> String {
+        let topics = |name: &str| named.get(name).copied().unwrap_or_default().split(',').filter(|t| !t.is_empty());
+        let owned = topics("own").map(|topic| {
+            let (topic, partitions) = topic.split_once(':').unwrap();
+            m::consumer_protocol_subscription::TopicPartition {
+                topic: topic.to_owned(),
+                partitions: partitions.split('.').map(|partition| partition.parse().unwrap()).collect(),
+            }
+        });
+        let subscription = m::ConsumerProtocolSubscription {
+            topics: topics("names").map(str::to_owned).collect(),
+            owned_partitions: owned.collect(),
+            ..Default::default()
+        };
+        let metadata = match named.get("metadata") {
+            Some(_) => Bytes::from_static(&[0]),
+            None => embedded(&subscription, 1),
+        };
+        let request = m::JoinGroupRequest {
+            group_id: self.group.clone(),
+            session_timeout_ms: 30_000,
+            rebalance_timeout_ms: 60_000,
+            member_id: self.id(member),
+            group_instance_id: named.get("instance").map(|instance| (*instance).to_owned()),
+            protocol_type: named.get("type").copied().unwrap_or("consumer").to_owned(),
+            protocols: vec![m::join_group_request::JoinGroupRequestProtocol {
+                name: named.get("protocol").copied().unwrap_or("range").to_owned(),
+                metadata,
+            }],
+            ..Default::default()
+        };
+        let ticket = self.lab.begin(GroupAsk::Join(caller(9), request));
+        let joined = self.lab.joined(ticket).or_else(|| {
+            self.lab.advance(Duration::from_secs(4));
+            self.lab.joined(ticket)
+        });
+        let joined = joined.expect("an answer");
+        if joined.error_code == 79 && member.starts_with('$') && self.id(member).is_empty() {
+            self.ids.push((joined.member_id, member.to_owned()));
+            return self.join_classic(member, named);
+        }
+        if member == "-" && !joined.member_id.is_empty() {
+            self.ids.push((joined.member_id.clone(), "generated".to_owned()));
+        }
+        format!(
+            "{} {} {} {} {}",
+            joined.error_code,
+            dash(&joined.member_id),
+            joined.generation_id,
+            dash(joined.protocol_type.as_deref().unwrap_or_default()),
+            dash(joined.protocol_name.as_deref().unwrap_or_default())
+        )
+    }
+
+    fn sync_classic(&mut self, member: &str, generation: i32, named: &Named<'_>) -> String {
+        let assign = named.get("assign").map(|topic| {
+            let (topic, partitions) = topic.split_once(':').unwrap();
+            let assignment = m::ConsumerProtocolAssignment {
+                assigned_partitions: vec![m::consumer_protocol_assignment::TopicPartition {
+                    topic: topic.to_owned(),
+                    partitions: partitions.split('.').map(|partition| partition.parse().unwrap()).collect(),
+                }],
+                user_data: None,
+            };
+            m::sync_group_request::SyncGroupRequestAssignment {
+                member_id: self.id(member),
+                assignment: embedded(&assignment, 1),
+            }
+        });
+        let request = m::SyncGroupRequest {
+            group_id: self.group.clone(),
+            generation_id: generation,
+            member_id: self.id(member),
+            protocol_type: Some("consumer".to_owned()),
+            protocol_name: Some(named.get("protocol").copied().unwrap_or("range").to_owned()),
+            assignments: assign.into_iter().collect(),
+            ..Default::default()
+        };
+        let Ok(GroupReply::Sync(synced)) = self.lab.ask(GroupAsk::Sync(caller(5), request)) else {
+            panic!("an answer");
+        };
+        if synced.assignment.is_empty() {
+            return format!("{} -", synced.error_code);
+        }
+        let mut r = Reader::new(synced.assignment);
+        let version = r.i16().unwrap();
+        let assignment = m::ConsumerProtocolAssignment::decode(&mut r, version).unwrap();
+        let mut topics: Vec<_> =
+            assignment.assigned_partitions.into_iter().map(|topic| (topic.topic, topic.partitions)).collect();
+        topics.sort();
+        format!("{} v{version} {}", synced.error_code, show_topics(&topics))
+    }
+
+    fn beat_classic(&mut self, member: &str, generation: i32) -> String {
+        let request = m::HeartbeatRequest {
+            group_id: self.group.clone(),
+            generation_id: generation,
+            member_id: self.id(member),
+            ..Default::default()
+        };
+        let Ok(GroupReply::Heartbeat(response)) = self.lab.ask(GroupAsk::Heartbeat(request)) else {
+            panic!("an answer");
+        };
+        response.error_code.to_string()
+    }
+
+    fn leave_classic(&mut self, members: &[&str]) -> String {
+        let named = |who: &&str| {
+            let (member, instance) = who.split_once('/').map_or((*who, None), |(m, i)| (m, Some(i.to_owned())));
+            m::leave_group_request::MemberIdentity {
+                member_id: self.id(member),
+                group_instance_id: instance,
+                reason: None,
+            }
+        };
+        let request = m::LeaveGroupRequest {
+            group_id: self.group.clone(),
+            members: members.iter().map(named).collect(),
+            ..Default::default()
+        };
+        let Ok(GroupReply::Leave(left)) = self.lab.ask(GroupAsk::Leave(caller(5), request)) else {
+            panic!("an answer");
+        };
+        let results = left.members.iter().map(|member| member.error_code.to_string());
+        [left.error_code.to_string()].into_iter().chain(results).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What the group has written since this was last asked. The order among members is that of a
+    /// hash table: records of a type that follow each other are shown in theirs.
+    fn records(&mut self) -> Vec<String> {
+        let from = self.shown.insert(self.group.clone(), self.lab.log.len()).unwrap_or(0);
+        let mut all: Vec<String> = self.lab.written_of(&self.group, from);
+        all = all.iter().map(|line| self.named(line)).collect();
+        let kind = |line: &String| line.split(' ').next().unwrap_or_default().to_owned();
+        let runs = all.chunk_by_mut(|a, b| kind(a) == kind(b));
+        runs.for_each(<[String]>::sort);
+        all
+    }
+}
+
+fn dash(text: &str) -> String {
+    if text.is_empty() { "-".to_owned() } else { text.to_owned() }
 }
 
 fn show_assignment(assignment: &Assignment) -> String {
