@@ -410,8 +410,9 @@ impl Lab {
     /// The records of a group's members, from here on. Offsets are left out.
     pub(super) fn written_of(&self, group: &str, from: usize) -> Vec<String> {
         let log = self.log[from..].iter();
-        let records = log
-            .map(|(key, value)| Groups::decode(key.clone(), value.clone()).expect("a record").expect("known"));
+        let records = log.map(|(key, value)| {
+            Groups::decode(key.clone(), value.clone()).expect("a record").expect("known")
+        });
         records
             .filter(|record| record.group() == group && !matches!(record, GroupRecord::Offset(..)))
             .map(|record| show(&record))

@@ -23,12 +23,7 @@ const SCRIPT: &str = include_str!("kafka.txt");
 
 #[test]
 fn heartbeats_are_answered_as_apache_kafka_answers_them() {
-    let mut script = Script {
-        lab: Lab::new(),
-        group: String::new(),
-        ids: Vec::new(),
-        shown: HashMap::new(),
-    };
+    let mut script = Script { lab: Lab::new(), group: String::new(), ids: Vec::new(), shown: HashMap::new() };
     script.lab.world.settings.classic.initial_rebalance_delay = Duration::from_secs(3);
     let mut lines = SCRIPT.lines().enumerate().peekable();
     while let Some((at, line)) = lines.next() {
@@ -109,9 +104,9 @@ impl Script {
             instance_id: text("instance"),
             rack_id: text("rack"),
             rebalance_timeout_ms: named.get("timeout").map_or(-1, |timeout| timeout.parse().unwrap()),
-            subscribed_topic_names: named.get("names").map(|names| {
-                names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
-            }),
+            subscribed_topic_names: named
+                .get("names")
+                .map(|names| names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()),
             subscribed_topic_regex: text("regex"),
             server_assignor: text("assignor"),
             topic_partitions: owned,
@@ -194,7 +189,8 @@ impl Script {
             }],
             ..Default::default()
         };
-        let Ok(GroupReply::Commit(response)) = self.lab.ask(GroupAsk::Commit(caller(version), request)) else {
+        let Ok(GroupReply::Commit(response)) = self.lab.ask(GroupAsk::Commit(caller(version), request))
+        else {
             panic!("an answer");
         };
         let codes = response.topics.iter().flat_map(|topic| &topic.partitions);
@@ -217,7 +213,8 @@ impl Script {
     }
 
     fn join_classic(&mut self, member: &str, named: &Named<'_>) -> String {
-        let topics = |name: &str| named.get(name).copied().unwrap_or_default().split(',').filter(|t| !t.is_empty());
+        let topics =
+            |name: &str| named.get(name).copied().unwrap_or_default().split(',').filter(|t| !t.is_empty());
         let owned = topics("own").map(|topic| {
             let (topic, partitions) = topic.split_once(':').unwrap();
             m::consumer_protocol_subscription::TopicPartition {
@@ -324,7 +321,8 @@ impl Script {
 
     fn leave_classic(&mut self, members: &[&str]) -> String {
         let named = |who: &&str| {
-            let (member, instance) = who.split_once('/').map_or((*who, None), |(m, i)| (m, Some(i.to_owned())));
+            let (member, instance) =
+                who.split_once('/').map_or((*who, None), |(m, i)| (m, Some(i.to_owned())));
             m::leave_group_request::MemberIdentity {
                 member_id: self.id(member),
                 group_instance_id: instance,
