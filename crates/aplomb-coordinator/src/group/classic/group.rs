@@ -435,8 +435,8 @@ impl ClassicGroup {
 
     /// Those who have joined are the next generation.
     pub(super) fn next_generation(&mut self, now: Timestamp) {
-        // Apache Kafka's becomes negative, which members cannot tell from none.
-        self.generation = self.generation.checked_add(1).unwrap_or(0);
+        // Apache Kafka's becomes negative in the end, which members cannot tell from none.
+        self.generation = self.generation.checked_add(1).unwrap_or(0).max(0);
         if self.members.is_empty() {
             self.protocol = None;
             self.enter(State::Empty, now);

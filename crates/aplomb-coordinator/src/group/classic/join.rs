@@ -78,8 +78,9 @@ impl Join {
 impl ClassicGroup {
     /// Whether the group takes more memory when this is let in.
     pub(super) fn grows_by(&self, join: &Join) -> bool {
-        let before = self.member(&join.member).map(|member| &member.protocols);
-        before.is_none_or(|before| before.bytes() < join.protocols.bytes())
+        let came_back = join.instance.as_deref().and_then(|instance| self.instance(instance));
+        let before = self.member(came_back.map_or(&join.member, |id| id));
+        before.is_none_or(|before| before.protocols.bytes() < join.protocols.bytes())
     }
 
     pub(super) fn join(&mut self, join: Join, turn: &mut GroupTurn<'_>) {

@@ -8,6 +8,8 @@
 //! - [`offsets`]: what a group has to say about committed offsets;
 //! - [`record`]: what the log holds of it.
 //!
+//! A group may become a consumer group ([`give_way`]), or may have been one ([`take_over`]).
+//!
 //! What always holds: a group changes in memory at once. Members are told of an assignment when the
 //! log has kept it, of all else at once, so that no log that takes its time is felt as a rebalance.
 
@@ -93,6 +95,7 @@ pub(crate) fn join(
     }
     let id = groups.table.id(&request.group_id);
     let join = Join::new(waiting, caller, request);
+    let has_room = groups.bytes() <= turn.world.settings().memory_bytes;
     match groups.table.get(&id) {
         Some(Group::Classic(_)) => {}
         Some(Group::Foreign(_)) => {
@@ -105,10 +108,12 @@ pub(crate) fn join(
             if join.protocol_type.is_empty() || join.protocols.is_empty() {
                 return refuse_join(waiting, "", ErrorCode::InconsistentGroupProtocol, turn);
             }
+            if !has_room {
+                return refuse_join(waiting, "", ErrorCode::CoordinatorNotAvailable, turn);
+            }
             create(groups, &id, turn);
         }
     }
-    let has_room = groups.bytes() <= turn.world.settings().memory_bytes;
     let joined = groups.table.change_classic(&id, |group| {
         if has_room || !group.grows_by(&join) {
             group.join(join, turn);

@@ -393,12 +393,24 @@ fn a_group_that_is_too_large_is_made_smaller_when_it_is_loaded() {
 #[test]
 fn no_member_is_let_in_beyond_what_memory_is_for() {
     let mut lab = Lab::new();
-    let ids = lab.stable(&[JoinSpec::new()]);
+    lab.settings().memory_bytes = 0;
+    let first = lab.join(&JoinSpec::new());
+    assert_eq!(code(lab.joined(first).error_code), E::MemberIdRequired, "nothing is taken yet");
+    assert_eq!(
+        code(lab.join_now(&JoinSpec { group: "h", ..JoinSpec::new() }).error_code),
+        E::CoordinatorNotAvailable
+    );
+    assert_eq!(lab.records().len(), 1, "no other group is made");
+
+    let mut lab = Lab::new();
+    let ids = lab.stable(&[JoinSpec::new(), JoinSpec::new().instance("i")]);
     lab.settings().memory_bytes = 0;
     assert_eq!(code(lab.join_now(&JoinSpec::new()).error_code), E::CoordinatorNotAvailable);
+    assert_eq!(code(lab.join_now(&JoinSpec::new().instance("i")).error_code), E::None, "it was there");
     let larger = JoinSpec::new().protocols(&["range", "sticky"]).member(&ids[0]);
     assert_eq!(code(lab.join_now(&larger).error_code), E::CoordinatorNotAvailable);
     let ticket = lab.join(&JoinSpec::new().member(&ids[0]));
+    lab.leave(3, &[("", Some("i"))]);
     assert_eq!(lab.joined(ticket).generation_id, 2, "who is in it may go on");
 }
 

@@ -1,6 +1,6 @@
 //! Groups as the log tells of them.
 
-use aplomb_model::ErrorCode as E;
+use aplomb_model::{ErrorCode as E, SplitMix64};
 use aplomb_protocol::messages as m;
 use aplomb_protocol::messages::group_metadata_value::MemberMetadata;
 use aplomb_protocol::{Message, Writer};
@@ -115,6 +115,7 @@ fn a_record_that_makes_no_sense_makes_a_group_that_does() {
         (m::GroupMetadataValue { leader: Some("gone".to_owned()), ..value(vec![member("m")]) }, 1),
         (m::GroupMetadataValue { protocol: None, ..value(vec![member("m"), member("n")]) }, 2),
         (m::GroupMetadataValue { protocol_type: String::new(), ..value(vec![member("m")]) }, 1),
+        (m::GroupMetadataValue { generation: -9, ..value(vec![member("m")]) }, 1),
         (m::GroupMetadataValue { generation: i32::MAX, ..value(vec![member("m"), member("n")]) }, 2),
     ];
     for (value, members) in cases {
@@ -129,6 +130,33 @@ fn a_record_that_makes_no_sense_makes_a_group_that_does() {
     let mut twins = [member("m"), member("n")];
     twins.iter_mut().for_each(|member| member.group_instance_id = Some("i".to_owned()));
     assert_eq!(loaded(value(twins.to_vec())).group().size(), 1);
+}
+
+#[test]
+fn bytes_that_are_damaged_make_a_group_that_makes_sense_or_none() {
+    let mut random = SplitMix64::new(7);
+    let (raw_key, Some(good)) =
+        GroupRecord::Classic(key(), Some(value(vec![member("m"), member("n")]))).encode().expect("a record")
+    else {
+        panic!("it has a value");
+    };
+    let mut read = 0;
+    for _ in 0..20_000 {
+        let mut bad = good.to_vec();
+        for _ in 0..1 + random.within(0..3) {
+            let place = random.within(2..bad.len() as u64) as usize;
+            bad[place] = random.bits() as u8;
+        }
+        let Ok(Some(GroupRecord::Classic(_, value))) = GroupRecord::decode(raw_key.clone(), Some(bad.into()))
+        else {
+            continue;
+        };
+        read += 1;
+        let mut table = GroupTable::default();
+        replay(&mut table, key(), value);
+        table.classic(GROUP).expect("a group").check();
+    }
+    assert!(read > 5_000, "{read} could be read");
 }
 
 #[test]
