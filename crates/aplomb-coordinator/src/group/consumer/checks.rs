@@ -125,6 +125,22 @@ pub(super) fn check_room(
     ))
 }
 
+/// Whether the group takes more memory by this.
+pub(super) fn grows(group: Option<&ConsumerGroup>, sender: &Sender, request: &Request) -> bool {
+    let member = match sender {
+        Sender::New => return true,
+        Sender::Known(member) | Sender::Heir(member) => group.and_then(|group| group.member(member)),
+    };
+    let names = request.subscribed_topic_names.iter().flatten().map(String::len).sum::<usize>();
+    let regex = request.subscribed_topic_regex.as_ref().map_or(0, String::len);
+    names + regex > member.map_or(0, Member::bytes)
+}
+
+/// The client tries again, when others may have left.
+pub(super) fn no_room() -> Refusal {
+    Refusal::new(ErrorCode::CoordinatorNotAvailable, "The groups of the coordinator have no more memory.")
+}
+
 fn dynamic(id: &str, group: Option<&ConsumerGroup>, request: &Request) -> Result<Sender, Refusal> {
     let known =
         group.and_then(|group| Some((group.id_of(&request.member_id)?, group.member(&request.member_id)?)));

@@ -56,6 +56,7 @@ fn take(
         return leave::leave(groups, request, turn);
     }
     let id = &request.group_id;
+    let has_room = groups.bytes() <= turn.world.settings().memory_bytes;
     let Groups { table, hashes, .. } = groups;
     let makes_way = make_way(table, hashes, request, settings, turn.world)?;
     // The group as it will be when it is a consumer group.
@@ -65,6 +66,9 @@ fn take(
     }
     let group = table.consumer(id).or_else(|| converted.consumer(id));
     let sender = checks::admit(id, group, request, settings)?;
+    if !has_room && checks::grows(group, &sender, request) {
+        return Err(checks::no_room());
+    }
     let was_classic = !makes_way.is_empty();
     let mut change = Change::new(groups, turn, id);
     for record in makes_way {

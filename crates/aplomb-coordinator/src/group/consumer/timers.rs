@@ -9,6 +9,7 @@ use aplomb_model::ErrorCode;
 use super::group::ConsumerGroup;
 use super::leave;
 use super::member::{AWAY, Member, MemberState};
+use crate::group::classic::ClassicGroup;
 use crate::group::table::Group;
 use crate::group::{GroupRecord, GroupTimer, GroupTurn, Groups, classic};
 
@@ -73,6 +74,11 @@ pub(crate) fn on_taken_back(groups: &mut Groups, records: &[GroupRecord], turn: 
         classic::release(groups, ErrorCode::CoordinatorNotAvailable, turn);
     }
     for &(id, member_id) in &members {
+        if groups.table.get(id).is_none() && groups.offsets.has(id) {
+            // No record says that it was there before: its offsets do.
+            let id: Arc<str> = id.into();
+            groups.table.insert(id.clone(), Group::Classic(Box::new(ClassicGroup::simple(id))));
+        }
         let group_id = groups.table.id(id);
         let group = groups.table.consumer(id);
         let found =

@@ -63,6 +63,9 @@ pub(crate) fn join(
         Err(ErrorCode::MemberIdRequired) => return refuse(&id, ErrorCode::MemberIdRequired, turn),
         Err(error) => return refuse("", error, turn),
     };
+    if group.member(&id).is_none() && groups.bytes() > turn.world.settings().memory_bytes {
+        return refuse("", ErrorCode::CoordinatorNotAvailable, turn);
+    }
     let mut change = Change::new(groups, turn, &request.group_id);
     let response = be_member(&mut change, &id, caller, &request, &subscription, settings);
     turn.answer(ticket, GroupReply::Join(response));
