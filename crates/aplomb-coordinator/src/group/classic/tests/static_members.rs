@@ -93,6 +93,16 @@ fn a_static_member_that_the_log_refuses_never_came_back() {
 }
 
 #[test]
+fn one_whose_successor_never_was_has_its_session() {
+    let (mut lab, _) = two();
+    lab.log = Log::Refuses(E::NotEnoughReplicas);
+    assert_eq!(code(lab.join_now(&JoinSpec::new().instance("i")).error_code), E::CoordinatorNotAvailable);
+    lab.log = Log::Keeps;
+    lab.pass(SESSION);
+    assert_eq!((lab.state(), lab.group().size()), ("Empty", 0));
+}
+
+#[test]
 fn a_rebalance_that_begins_before_the_log_has_kept_it_takes_it_along() {
     for is_kept in [true, false] {
         let (mut lab, ids) = two();
