@@ -22,6 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         batch(corpus, name, &unhex(hex)?)?;
     }
     messages(corpus)?;
+    groups(corpus)?;
     files(corpus)
 }
 
@@ -76,6 +77,39 @@ fn messages(corpus: &Path) -> Result<(), Box<dyn Error>> {
             let value = [&[1, key, 0][..], &[filling; 60]].concat();
             put(corpus, "metadata_records", &format!("{key}-{filling}"), &value)?;
         }
+    }
+    Ok(())
+}
+
+/// Records of groups and what members send, with bodies of zeros and of small numbers; and patterns.
+fn groups(corpus: &Path) -> Result<(), Box<dyn Error>> {
+    for filling in 0..3u8 {
+        for kind in 0..25u8 {
+            let key = [&[2 + 20, 0, kind][..], &[filling; 20]].concat();
+            put(corpus, "group_records", &format!("{kind}-{filling}-tombstone"), &key)?;
+            for version in 0..5u8 {
+                let record = [&key[..], &[0, version], &[filling; 60]].concat();
+                put(corpus, "group_records", &format!("{kind}-{filling}-{version}"), &record)?;
+            }
+        }
+        for version in 0..4u8 {
+            let said = [&[0, version][..], &[filling; 60]].concat();
+            put(corpus, "group_members", &format!("{version}-{filling}"), &said)?;
+        }
+    }
+    let patterns = [
+        "orders|payments",
+        "(?i)a[[:^alpha:]\\pL-]{2,}",
+        "(?P<n>\\Qa*\\E)+?",
+        "[^]\\x{4b}a-\\07]",
+        "(?s-i:.)|^\\bx$",
+        "((a{31}){31})*",
+        "\\p{^Greek}\\D*",
+        "x*(?i)*(?m)+",
+        "[a&&b]\\z\0a",
+    ];
+    for (number, pattern) in patterns.iter().enumerate() {
+        put(corpus, "group_expressions", &format!("{number}"), pattern.as_bytes())?;
     }
     Ok(())
 }
