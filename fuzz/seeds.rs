@@ -81,7 +81,7 @@ fn messages(corpus: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Records of groups and what members send, with bodies of zeros and of small numbers; and patterns.
+/// Records of groups and what members send, with bodies of small numbers; and patterns.
 fn groups(corpus: &Path) -> Result<(), Box<dyn Error>> {
     for filling in 0..3u8 {
         for kind in 0..25u8 {

@@ -29,8 +29,8 @@ impl TopicHashes {
         Self::default()
     }
 
-    /// The hash of a group that is subscribed to the topics of these names, each of them once. Names
-    /// of no topic do not count; without any it is 0.
+    /// The hash of a group that is subscribed to the topics of these names, each of them once.
+    /// Names of no topic do not count; without any it is 0.
     pub fn of_group<'a>(&mut self, names: impl IntoIterator<Item = &'a str>, world: &dyn World) -> i64 {
         if self.version != world.version() {
             self.of_topics.clear();

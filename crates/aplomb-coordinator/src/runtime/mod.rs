@@ -109,7 +109,7 @@ pub struct Runtime<M: Machine> {
     writes: Writes<M>,
     /// Who has asked and is not answered yet.
     asked: HashSet<Ticket>,
-    /// Who waits for a write, with when it is told that this takes too long. The first is in `asked`.
+    /// Who waits for a write, and until when. The first is in `asked`.
     patience: VecDeque<(Instant, Ticket)>,
     effects: Vec<Effect<M::Reply>>,
 }
@@ -395,8 +395,8 @@ impl<M: Machine> Runtime<M> {
         }
     }
 
-    /// Puts a unit into the open batch. One that no batch can hold comes back; Kafka refuses such an
-    /// operation just so.
+    /// Puts a unit into the open batch. One that no batch can hold comes back; Kafka refuses such
+    /// an operation just so.
     fn write(
         &mut self,
         records: Vec<(M::Record, Option<M::Record>)>,

@@ -282,7 +282,7 @@ fn a_log_is_loaded_in_pieces() {
     assert_eq!(host.answered(), [(early, Err(ErrorCode::CoordinatorLoadInProgress))]);
     assert_eq!(host.runtime.stage(), Stage::Loading);
 
-    // Compressed; then one with gaps, of a type that is not known, and without a key; then a tombstone.
+    // Compressed; then with gaps, of an unknown type, and without a key; then a tombstone.
     let mut first = BatchBuilder::new(Offset::new(10)).compression(Codec::Zstd);
     number(&mut first, "a", Some(&[0; 8]));
     number(&mut first, "b", Some(&[1; 8]));

@@ -14,7 +14,7 @@ use aplomb_model::TopicId;
 
 use self::ladder::Ladder;
 use super::Assignments;
-use super::layout::{Layout, Member, NO_ONE, Topic};
+use super::layout::{Layout, MemberNumber, NO_ONE, Subscribed};
 
 /// How often all topics are balanced. Where subscriptions overlap, each round about halves what is
 /// uneven.
@@ -37,7 +37,7 @@ struct Balance<'a> {
     /// Topics by place, in the order in which they have their turn.
     order: Vec<usize>,
     /// Who has which partition, topics by place.
-    owners: Vec<Vec<Member>>,
+    owners: Vec<Vec<MemberNumber>>,
     /// How many partitions each member has.
     loads: Vec<u32>,
     /// How many partitions have moved.
@@ -55,7 +55,7 @@ impl<'a> Balance<'a> {
             let by_id = || as_java(a.id).cmp(&as_java(b.id));
             Reverse(share).cmp(&Reverse(other_share)).then(size.cmp(&other_size)).then_with(by_id)
         });
-        let mut owners: Vec<Vec<Member>> =
+        let mut owners: Vec<Vec<MemberNumber>> =
             topics.iter().map(|topic| vec![NO_ONE; topic.partitions as usize]).collect();
         let mut loads = vec![0; layout.size()];
         for (member, place, partition) in layout.kept() {
@@ -65,7 +65,7 @@ impl<'a> Balance<'a> {
         Self { layout, order, owners, loads, moves: 0 }
     }
 
-    fn topic(&self, place: usize) -> &'a Topic {
+    fn topic(&self, place: usize) -> &'a Subscribed {
         &self.layout.topics()[place]
     }
 
@@ -125,7 +125,7 @@ impl<'a> Balance<'a> {
     }
 
     /// Moves a topic's partitions from its most to its least loaded subscribers.
-    fn even_out_topic(&mut self, place: usize, subscribers: &[Member]) {
+    fn even_out_topic(&mut self, place: usize, subscribers: &[MemberNumber]) {
         let Self { owners, loads, moves, .. } = self;
         let owners = &mut owners[place];
         let mut stacks = Stacks::new(owners);
@@ -152,7 +152,7 @@ impl<'a> Balance<'a> {
 }
 
 /// Whether their loads differ by one at most.
-fn is_even(members: &[Member], loads: &[u32]) -> bool {
+fn is_even(members: &[MemberNumber], loads: &[u32]) -> bool {
     let (mut least, mut most) = (u32::MAX, 0);
     for &member in members {
         let load = loads[member as usize];
@@ -170,14 +170,14 @@ fn as_java(id: TopicId) -> (i64, i64) {
 /// What each member has of a topic, to be taken from the end.
 struct Stacks {
     /// With their owners: sorted, so what a member has lies together.
-    partitions: Vec<(Member, usize)>,
+    partitions: Vec<(MemberNumber, usize)>,
     /// What is left of each member's, by member.
-    left: Vec<(Member, Range<usize>)>,
+    left: Vec<(MemberNumber, Range<usize>)>,
 }
 
 impl Stacks {
-    fn new(owners: &[Member]) -> Self {
-        let mut partitions: Vec<(Member, usize)> =
+    fn new(owners: &[MemberNumber]) -> Self {
+        let mut partitions: Vec<(MemberNumber, usize)> =
             owners.iter().enumerate().map(|(at, &owner)| (owner, at)).collect();
         partitions.sort_unstable();
         let mut left = Vec::new();
@@ -189,7 +189,7 @@ impl Stacks {
         Self { partitions, left }
     }
 
-    fn pop(&mut self, member: Member) -> Option<usize> {
+    fn pop(&mut self, member: MemberNumber) -> Option<usize> {
         let at = self.left.binary_search_by_key(&member, |(owner, _)| *owner).ok()?;
         let place = self.left[at].1.next_back()?;
         Some(self.partitions[place].1)

@@ -1,9 +1,9 @@
 //! `uniform` for members that all have the same subscription
-//! (`UniformHomogeneousAssignmentBuilder`): loads differ by one partition at most, and what a member
-//! had it keeps, up to its share.
+//! (`UniformHomogeneousAssignmentBuilder`): loads differ by one partition at most, and what a
+//! member had it keeps, up to its share.
 
 use super::Assignments;
-use super::layout::{Layout, Member, NO_ONE};
+use super::layout::{Layout, MemberNumber, NO_ONE};
 
 pub(super) fn assign(layout: &Layout<'_>) -> Assignments {
     let total: usize = layout.topics().iter().map(|topic| topic.partitions as usize).sum();
@@ -13,12 +13,12 @@ pub(super) fn assign(layout: &Layout<'_>) -> Assignments {
     }
     let mut shares = Shares { share: total / members, extras: total % members, members };
     let had = layout.kept();
-    let mut owners: Vec<Vec<Member>> =
+    let mut owners: Vec<Vec<MemberNumber>> =
         layout.topics().iter().map(|topic| vec![NO_ONE; topic.partitions as usize]).collect();
     for &(member, place, partition) in &had {
         owners[place][partition as usize] = member;
     }
-    // First what nobody had, topic by topic, then what members give up.
+    // First what had no owner, topic by topic, then what members give up.
     let mut free: Vec<(usize, usize)> = Vec::new();
     for (place, owners) in owners.iter().enumerate() {
         free.extend((0..owners.len()).filter(|&at| owners[at] == NO_ONE).map(|at| (place, at)));
@@ -31,7 +31,7 @@ pub(super) fn assign(layout: &Layout<'_>) -> Assignments {
         let (kept, room) = shares.of(member, its.len());
         free.extend(its[kept..].iter().map(|&(_, place, partition)| (place, partition as usize)));
         if room > 0 {
-            unfilled.push((member as Member, room));
+            unfilled.push((member as MemberNumber, room));
         }
     }
     let mut free = free.into_iter();

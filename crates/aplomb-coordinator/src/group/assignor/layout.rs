@@ -10,15 +10,15 @@ use aplomb_model::TopicId;
 
 use super::{Assignments, Partitions, Subscriber};
 
-/// A member's number.
-pub(super) type Member = u32;
+/// A member, by its place in the order in which members came.
+pub(super) type MemberNumber = u32;
 
 /// Stands for no member.
-pub(super) const NO_ONE: Member = Member::MAX;
+pub(super) const NO_ONE: MemberNumber = MemberNumber::MAX;
 
 /// A topic with at least one partition and one subscriber.
 #[derive(Debug)]
-pub(super) struct Topic {
+pub(super) struct Subscribed {
     pub(super) id: TopicId,
     pub(super) partitions: i32,
     /// Which list of subscribers it has.
@@ -30,9 +30,9 @@ pub(super) struct Topic {
 pub(super) struct Layout<'a> {
     members: Vec<(&'a Arc<str>, &'a Subscriber)>,
     /// In the order of their ids.
-    topics: Vec<Topic>,
+    topics: Vec<Subscribed>,
     /// Lists of subscribers, ascending, none of them empty.
-    audiences: Vec<Vec<Member>>,
+    audiences: Vec<Vec<MemberNumber>>,
     is_equal: bool,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Layout<'a> {
         members: Vec<(&'a Arc<str>, &'a Subscriber)>,
         partitions: &dyn Fn(TopicId) -> i32,
     ) -> Self {
-        let subscriptions = Subscriptions::new(&members);
+        let subscriptions = Distinct::new(&members);
         let mut subscribed: BTreeMap<TopicId, Vec<usize>> = BTreeMap::new();
         for (number, (topics, _)) in subscriptions.0.iter().enumerate() {
             for &topic in *topics {
@@ -50,7 +50,7 @@ impl<'a> Layout<'a> {
             }
         }
         let mut known: HashMap<Vec<usize>, usize> = HashMap::new();
-        let mut audiences: Vec<Vec<Member>> = Vec::new();
+        let mut audiences: Vec<Vec<MemberNumber>> = Vec::new();
         let mut topics = Vec::with_capacity(subscribed.len());
         for (id, by) in subscribed {
             let partitions = partitions(id);
@@ -61,7 +61,7 @@ impl<'a> Layout<'a> {
                 audiences.push(subscriptions.members_of(by));
                 audiences.len() - 1
             });
-            topics.push(Topic { id, partitions, audience });
+            topics.push(Subscribed { id, partitions, audience });
         }
         Self { topics, audiences, is_equal: subscriptions.0.len() <= 1, members }
     }
@@ -76,12 +76,12 @@ impl<'a> Layout<'a> {
         self.members.len()
     }
 
-    pub(super) fn topics(&self) -> &[Topic] {
+    pub(super) fn topics(&self) -> &[Subscribed] {
         &self.topics
     }
 
     /// Who is subscribed to the topic, ascending.
-    pub(super) fn audience(&self, topic: &Topic) -> &[Member] {
+    pub(super) fn audience(&self, topic: &Subscribed) -> &[MemberNumber] {
         &self.audiences[topic.audience]
     }
 
@@ -92,7 +92,7 @@ impl<'a> Layout<'a> {
 
     /// What the members had of what they may have: members ascending, for each its topics by place
     /// and their partitions, ascending. A partition that two had is the first one's.
-    pub(super) fn kept(&self) -> Vec<(Member, usize, i32)> {
+    pub(super) fn kept(&self) -> Vec<(MemberNumber, usize, i32)> {
         let mut taken: Vec<Vec<bool>> =
             self.topics.iter().map(|topic| vec![false; topic.partitions as usize]).collect();
         let mut kept = Vec::new();
@@ -114,7 +114,7 @@ impl<'a> Layout<'a> {
     }
 
     /// Assignments, from who has which partition, topics by place.
-    pub(super) fn assignments(&self, owners: &[Vec<Member>]) -> Assignments {
+    pub(super) fn assignments(&self, owners: &[Vec<MemberNumber>]) -> Assignments {
         let mut of_member: Vec<Partitions> = vec![Partitions::new(); self.members.len()];
         for (topic, owners) in self.topics.iter().zip(owners) {
             for (partition, &owner) in (0..).zip(owners) {
@@ -127,11 +127,11 @@ impl<'a> Layout<'a> {
 }
 
 /// The different subscriptions of a group, each with its members, ascending.
-struct Subscriptions<'a>(Vec<(&'a BTreeSet<TopicId>, Vec<Member>)>);
+struct Distinct<'a>(Vec<(&'a BTreeSet<TopicId>, Vec<MemberNumber>)>);
 
-impl<'a> Subscriptions<'a> {
+impl<'a> Distinct<'a> {
     fn new(members: &[(&'a Arc<str>, &'a Subscriber)]) -> Self {
-        let mut all: Vec<(&BTreeSet<TopicId>, Vec<Member>)> = Vec::new();
+        let mut all: Vec<(&BTreeSet<TopicId>, Vec<MemberNumber>)> = Vec::new();
         let mut by_place: HashMap<*const BTreeSet<TopicId>, usize> = HashMap::new();
         let mut by_topics: HashMap<&BTreeSet<TopicId>, usize> = HashMap::new();
         for (member, (_, subscriber)) in (0..).zip(members) {
@@ -148,8 +148,8 @@ impl<'a> Subscriptions<'a> {
     }
 
     /// The members with these subscriptions, ascending.
-    fn members_of(&self, numbers: &[usize]) -> Vec<Member> {
-        let mut members: Vec<Member> =
+    fn members_of(&self, numbers: &[usize]) -> Vec<MemberNumber> {
+        let mut members: Vec<MemberNumber> =
             numbers.iter().flat_map(|&number| &self.0[number].1).copied().collect();
         members.sort_unstable();
         members

@@ -1,7 +1,7 @@
 //! Assignors: which member of a consumer group is to have which partitions, as pure functions of
 //! the members, their subscriptions and what they had.
 //!
-//! - [`equal`] and [`balance`] are `uniform`, for members with the same subscription and for others;
+//! - [`equal`] and [`balance`] are `uniform`, for members with equal subscriptions and for others;
 //! - [`range`] is `range`;
 //! - [`layout`] has members and topics by number, with who is subscribed to what.
 //!
@@ -25,7 +25,7 @@ use aplomb_model::TopicId;
 
 use self::layout::Layout;
 
-/// Partitions by topic.
+/// An assignment, by the ids of topics.
 pub type Partitions = BTreeMap<TopicId, BTreeSet<i32>>;
 
 /// A member to be given partitions.

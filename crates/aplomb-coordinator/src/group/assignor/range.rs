@@ -1,5 +1,5 @@
-//! `range` (`RangeAssignor`): of each topic a member gets partitions that lie together, in the order
-//! of members; topics with as many partitions and the same subscribers are cut alike.
+//! `range` (`RangeAssignor`): of each topic a member gets partitions that lie together, in the
+//! order of members; topics with as many partitions and the same subscribers are cut alike.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

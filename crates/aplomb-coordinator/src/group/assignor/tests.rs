@@ -94,7 +94,7 @@ proptest! {
             member.target = assignments[id].clone();
         }
         prop_assert_eq!(&assign(Assignor::Uniform, &members, &partitions), &assignments);
-        // When one goes, nobody else gives up anything.
+        // When one goes, none of the others gives up anything.
         if let Some((_, gone)) = members.pop_last() {
             let total = members.values().map(|member| load(&member.target)).sum::<usize>();
             let without = assign(Assignor::Uniform, &members, &partitions);
@@ -125,8 +125,8 @@ fn ten_thousand_members_are_balanced_after_one_more_joined() {
 
 #[test]
 fn overlapping_subscriptions_do_not_balance_for_ever() {
-    // Each of 2,000 members is subscribed to half of 1,000 topics, each member to other ones, and all
-    // had been given to one.
+    // Each of 2,000 members is subscribed to half of 1,000 topics, each to other ones, and all had
+    // been given to one.
     let topic = |n: u64| TopicId::from_u128(u128::from(n) + 100);
     let mut seed = 7u64;
     let mut random = move || {

@@ -12,7 +12,7 @@ mod translate;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// The longest pattern, in bytes. Apache Kafka knows no such limit; nor did anyone need more.
+/// The longest pattern, in bytes. Apache Kafka knows no such limit.
 const LONGEST: usize = 256 << 10;
 
 /// The most bytes that a compiled pattern may take. RE2/J takes more.

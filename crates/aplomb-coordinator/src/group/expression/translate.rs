@@ -1,8 +1,8 @@
 //! RE2/J's syntax (1.8, as Apache Kafka 4.4 has it), translated piece by piece, with its own words
 //! for what is wrong.
 //!
-//! Groups need no number and repetition no greed, since only whole names are matched, and names have
-//! no line breaks. Case and the like is resolved here: what comes out has no flags.
+//! Groups need no number and repetition no greed, since only whole names are matched, and names
+//! have no line breaks. Case and the like is resolved here: what comes out has no flags.
 
 use std::collections::HashSet;
 
@@ -57,7 +57,7 @@ struct Flags {
 }
 
 /// A group that is open.
-struct Group {
+struct OpenGroup {
     /// Where it begins in what comes out.
     start: usize,
     /// The flags before it.
@@ -75,7 +75,7 @@ struct Translator<'a> {
     rest: &'a str,
     out: String,
     flags: Flags,
-    groups: Vec<Group>,
+    groups: Vec<OpenGroup>,
     element: Option<Element>,
     names: HashSet<&'a str>,
     wraps: usize,
@@ -164,7 +164,7 @@ impl<'a> Translator<'a> {
         if self.groups.len() >= DEEPEST {
             return Err(TOO_DEEP);
         }
-        self.groups.push(Group { start: self.out.len(), flags: before });
+        self.groups.push(OpenGroup { start: self.out.len(), flags: before });
         self.out.push_str("(?:");
         self.element = None;
         Ok(())
@@ -429,8 +429,8 @@ impl<'a> Translator<'a> {
     }
 }
 
-/// Digits as RE2/J takes them for a number: without leading zeros; too many are a number that is too
-/// large.
+/// Digits as RE2/J takes them for a number: without leading zeros; too many are a number that is
+/// too large.
 fn number(digits: &str) -> Option<u32> {
     let is_number = digits.bytes().all(|c| c.is_ascii_digit()) && !digits.is_empty();
     let has_zeros = digits.len() > 1 && digits.starts_with('0');

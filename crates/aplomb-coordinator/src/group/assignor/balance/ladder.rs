@@ -1,4 +1,4 @@
-//! Members by load, of which the least loaded are given partitions and the most loaded give some up.
+//! Members by load: the least loaded are given partitions, and the most loaded give some up.
 //!
 //! ```text
 //!                        givers
@@ -9,17 +9,17 @@
 //!             members by load
 //! ```
 //!
-//! The takers are filled level by level: when each has got one, the next level begins, at which more
-//! members may join in. The givers are emptied the same way from above. What always holds: a member
-//! beyond both ranges has the load with which it came.
+//! The takers are filled level by level: when each has got one, the next level begins, at which
+//! more members may join in. The givers are emptied the same way from above. What always holds: a
+//! member beyond both ranges has the load with which it came.
 
-use super::Member;
+use super::MemberNumber;
 
 /// Members by load, and how far giving and taking have come.
 #[derive(Debug, Default)]
 pub(super) struct Ladder {
     /// By load, then by number; within the givers' range also by who was passed over.
-    members: Vec<Member>,
+    members: Vec<MemberNumber>,
     /// Behind the last taker.
     takers_end: usize,
     /// What takers had before this level.
@@ -38,8 +38,8 @@ pub(super) struct Ladder {
 
 impl Ladder {
     /// Takes members, ascending, of whom so many at most will be asked to take. There must be one.
-    pub(super) fn begin(&mut self, members: &[Member], loads: &[u32], takes: usize) {
-        let key = |member: &Member| (loads[*member as usize], *member);
+    pub(super) fn begin(&mut self, members: &[MemberNumber], loads: &[u32], takes: usize) {
+        let key = |member: &MemberNumber| (loads[*member as usize], *member);
         self.members.clear();
         if takes == 1 {
             self.members.extend(members.iter().min_by_key(|member| key(member)));
@@ -60,7 +60,7 @@ impl Ladder {
     }
 
     /// Who takes the next partition.
-    pub(super) fn next_least(&mut self, loads: &[u32]) -> Member {
+    pub(super) fn next_least(&mut self, loads: &[u32]) -> MemberNumber {
         if self.taker >= self.takers_end {
             self.takers_level += 1;
             let more = self.members[self.takers_end..].iter();
@@ -71,8 +71,8 @@ impl Ladder {
         self.members[self.taker - 1]
     }
 
-    /// Who gives up a partition next. `None`: nobody has one to give.
-    pub(super) fn next_most(&mut self, loads: &[u32]) -> Option<Member> {
+    /// Who gives up a partition next. `None`: none has one to give.
+    pub(super) fn next_most(&mut self, loads: &[u32]) -> Option<MemberNumber> {
         if self.giver <= self.givers_start {
             self.givers_level = match self.givers_start.checked_sub(1) {
                 // All were passed over: it goes on with those below, however far below.
@@ -100,6 +100,6 @@ impl Ladder {
     }
 }
 
-fn load_of(member: &Member, loads: &[u32]) -> i64 {
+fn load_of(member: &MemberNumber, loads: &[u32]) -> i64 {
     i64::from(loads[*member as usize])
 }
