@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use aplomb_coordinator::group::GroupReply;
 use aplomb_log::cold::TimeWanted;
 use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset, PartitionIndex, ProducerId, Timestamp, TopicId};
 use bytes::Bytes;
@@ -65,6 +66,18 @@ pub enum Asker {
     Client(OpId, Slot),
     /// The metadata log's writer: the decision with this number.
     Head(u64),
+    /// The coordinator of this partition.
+    Coordinator(PartitionKey, CoordinatorPart),
+}
+
+/// What a coordinator asks its partition for. Coordinators of a partition are numbered: one that
+/// is loaded anew is another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CoordinatorPart {
+    /// A piece of the log, to be loaded by this one.
+    Load(u64),
+    /// To keep a batch: this one's, with this number.
+    Write(u64, u64),
 }
 
 /// What must have happened before an append is answered.
@@ -81,8 +94,9 @@ pub enum Promise {
 pub enum AppendCall {
     /// A client's. The topic's settings say what is promised.
     Produced(Produced),
-    /// A whole batch that this broker made for a log of its own, with what is promised for it.
-    Own(Bytes, Promise),
+    /// A whole batch that this broker made for a log of its own, with what is promised for it;
+    /// `None`: as the topic's settings say.
+    Own(Bytes, Option<Promise>),
 }
 
 /// A batch of a produce request.
@@ -162,6 +176,9 @@ pub enum Answer {
     Offset(Result<FoundOffset, ErrorCode>),
     /// To a question of an API's own: a `Result<A, ErrorCode>`, where `A` is what it asks for.
     Told(Box<dyn Any + Send>),
+    /// To a question to a group coordinator; a code alone where there is none, or what it had
+    /// answered was not kept.
+    Coordinated(Result<Box<GroupReply>, ErrorCode>),
     /// To a decision of the controller: it is durable, and every shard has applied it.
     Decided(Result<(), ErrorCode>),
     /// To a request for producer ids: there are some, or it has to be asked again.

@@ -10,6 +10,7 @@ pub mod api;
 mod calls;
 pub mod config;
 pub mod controller;
+mod coordinators;
 mod desk;
 mod fetch_sessions;
 pub mod figures;

@@ -154,6 +154,9 @@ pub enum CloseReason {
     ProduceFailed,
 }
 
+/// Draws random bytes.
+pub type Chance = Box<dyn FnMut() -> [u8; 16] + Send>;
+
 /// How grave an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {

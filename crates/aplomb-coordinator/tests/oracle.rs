@@ -140,6 +140,10 @@ impl World for Topics {
         unreachable!("no hash depends on settings")
     }
 
+    fn has_room(&self) -> bool {
+        unreachable!("no hash depends on memory")
+    }
+
     fn overrides(&self, _: &str) -> Overrides {
         unreachable!("no hash depends on settings")
     }

@@ -261,7 +261,10 @@ impl Shape<'_> {
             found,
             shards: self.shards,
             now: self.now.wall,
-            random: Box::new(move || dice.bytes()),
+            random: Box::new(move || {
+                let mut own = Dice::new(dice.bits());
+                Box::new(move || own.bytes())
+            }),
         })
     }
 

@@ -16,7 +16,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("aplomb-disk-api", &["aplomb-model"]),
     ("aplomb-log", &["aplomb-disk-api", "aplomb-model"]),
     ("aplomb-coordinator", &["aplomb-protocol", "aplomb-model"]),
-    ("aplomb-broker", &["aplomb-coordinator", "aplomb-protocol", "aplomb-log", "aplomb-disk-api", "aplomb-model"]),
+    (
+        "aplomb-broker",
+        &["aplomb-coordinator", "aplomb-protocol", "aplomb-log", "aplomb-disk-api", "aplomb-model"],
+    ),
     ("aplomb-server", &["aplomb-broker", "aplomb-disk-api", "aplomb-model"]),
     ("aplomb-disk", &["aplomb-disk-api", "aplomb-model"]),
     ("aplomb-doctor", &["aplomb-disk-api", "aplomb-model"]),

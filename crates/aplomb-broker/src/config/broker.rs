@@ -10,6 +10,7 @@ use std::time::Duration;
 use aplomb_model::{BrokerId, ByteCount};
 
 use super::error::{ConfigError, Warning};
+use super::groups::GroupsConfig;
 use super::key::{ConfigKey, Meaning, Update};
 use super::keys::{broker_key, is_of_the_file_alone};
 use super::layers::{Layers, Properties};
@@ -167,6 +168,8 @@ pub struct BrokerConfig {
     pub storage: StorageConfig,
     /// The metadata log and topic creation.
     pub metadata: MetadataConfig,
+    /// Groups of consumers, and their offsets.
+    pub groups: GroupsConfig,
     /// `aplomb.guard`
     pub guard: Guard,
     /// `transaction.max.timeout.ms`
@@ -190,6 +193,7 @@ impl BrokerConfig {
             network: NetworkConfig::read(&reading)?,
             storage: StorageConfig::read(&reading)?,
             metadata: MetadataConfig::read(&reading)?,
+            groups: GroupsConfig::read(&reading)?,
             guard: match reading.text("aplomb.guard").as_str() {
                 "off" => Guard::Off,
                 "enforce" => Guard::Enforce,

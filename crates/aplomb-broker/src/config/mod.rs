@@ -6,6 +6,7 @@
 
 mod broker;
 mod error;
+mod groups;
 mod key;
 mod keys;
 mod layers;
@@ -16,6 +17,7 @@ mod value;
 
 pub use broker::{BrokerConfig, DiskEngineChoice, Guard, MetadataConfig, NetworkConfig, StorageConfig};
 pub use error::{ConfigError, Warning};
+pub use groups::GroupsConfig;
 pub use key::{ConfigKey, ConfigType, Importance, Meaning, TopicKey, Update, Valid};
 pub use keys::{
     behind_listener, broker_key, broker_keys, broker_synonyms, client_metrics_keys, is_changed_by_listener,

@@ -110,14 +110,14 @@ impl Reading {
         self.optional_text(name).unwrap_or_default()
     }
 
-    fn list(&self, name: &str) -> Vec<String> {
+    pub(super) fn list(&self, name: &str) -> Vec<String> {
         match self.value(name) {
             Some(Value::List(items)) => items,
             _ => Vec::new(),
         }
     }
 
-    fn conflict(&self, name: &'static str, accepted: impl Into<String>) -> ConfigError {
+    pub(super) fn conflict(&self, name: &'static str, accepted: impl Into<String>) -> ConfigError {
         ConfigError::Conflict { name, value: self.text(name), accepted: accepted.into() }
     }
 

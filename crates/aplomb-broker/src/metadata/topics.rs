@@ -1,6 +1,7 @@
 //! Topics and their partitions, and the arithmetic of their epochs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use aplomb_model::{BrokerId, DirectoryId, LeaderEpoch, PartitionIndex, TopicId, Uuid};
@@ -201,6 +202,11 @@ impl Topics {
     /// All topics, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Topic>> {
         self.by_name.values()
+    }
+
+    /// Names of topics, in their order.
+    pub fn names_from(&self, from: Bound<&str>) -> impl Iterator<Item = &Arc<str>> {
+        self.by_name.range::<str, _>((from, Bound::Unbounded)).map(|(name, _)| name)
     }
 
     /// How many there are.

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fmt::Debug;
 
+use aplomb_coordinator::group::{GroupAsk, GroupReply};
 use aplomb_model::ErrorCode;
 
 use crate::calls::{
@@ -28,6 +29,7 @@ enum What {
     Watch(Watch),
     Cancel,
     Question(Box<dyn Erased>),
+    Coordinate(Box<GroupAsk>),
 }
 
 /// Where a question is asked.
@@ -111,6 +113,19 @@ impl PartitionCall {
         Self(What::Cancel)
     }
 
+    /// What the partition's group coordinator is asked, if it is for that.
+    pub(crate) fn for_coordinator(self) -> Result<Box<GroupAsk>, Self> {
+        match self.0 {
+            What::Coordinate(ask) => Ok(ask),
+            other => Err(Self(other)),
+        }
+    }
+
+    /// Whether the asker waits no longer.
+    pub(crate) fn is_cancel(&self) -> bool {
+        matches!(self.0, What::Cancel)
+    }
+
     /// Does what is asked, or sees to it that it will be done.
     pub(crate) fn carry_out(self, asker: Asker, place: &mut Place<'_>, now: Now) {
         let Place { partition, fx, .. } = place;
@@ -120,6 +135,7 @@ impl PartitionCall {
             What::Find(find) => partition.find_offset(asker, find, fx),
             What::Watch(watch) => partition.watch(asker, watch, fx),
             What::Cancel => partition.cancel(asker),
+            What::Coordinate(_) => unreachable!("a partition is no coordinator"),
             What::Question(question) => {
                 let told = question.ask(place);
                 place.fx.answer(asker, Answer::Told(told));
@@ -135,7 +151,21 @@ impl PartitionCall {
             What::Find(_) => Answer::Offset(Err(error)),
             What::Watch(_) | What::Cancel => return None,
             What::Question(question) => Answer::Told(question.refuse(error)),
+            What::Coordinate(_) => Answer::Coordinated(Err(error)),
         })
+    }
+}
+
+impl Ask for GroupAsk {
+    type Answer = GroupReply;
+
+    fn call(self) -> PartitionCall {
+        PartitionCall(What::Coordinate(Box::new(self)))
+    }
+
+    fn take(answer: Answer) -> Result<GroupReply, ErrorCode> {
+        let Answer::Coordinated(reply) = answer else { panic!("a coordinator replies, not {answer:?}") };
+        reply.map(|reply| *reply)
     }
 }
 

@@ -4,7 +4,7 @@
 use aplomb_model::{ErrorCode, Instant};
 use aplomb_protocol::Message;
 
-use super::{Ask, Calls, Operation, Progress, Replied, ReplyContext};
+use super::{Ask, Calls, Operation, Progress, Replied, ReplyContext, WaitsAt};
 use crate::calls::{Answer, PartitionKey, Slot};
 use crate::reply::ReplyTo;
 
@@ -69,6 +69,14 @@ impl<R: Message + Send + 'static, Q: Ask + 'static> Operation for Scatter<R, Q> 
 
     fn progress(&mut self, _: Instant, _: &mut Calls) -> Progress {
         if self.outstanding == 0 { Progress::Reply } else { Progress::Wait }
+    }
+
+    fn waits_at(&self, waits: &mut dyn FnMut(Slot, WaitsAt)) {
+        for (slot, (_, waits_at)) in (0..).zip(&self.parts) {
+            if let Some(key) = waits_at {
+                waits(slot, WaitsAt::Partition(*key));
+            }
+        }
     }
 
     fn partitions(&self) -> usize {

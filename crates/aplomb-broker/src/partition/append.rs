@@ -116,7 +116,7 @@ impl Partition {
             Appending::Produced(_) => {
                 (self.promise(), self.settings.rules.timestamp_type == TimestampType::LogAppendTime)
             }
-            Appending::Own(_, promise) => (*promise, false),
+            Appending::Own(_, promise) => (promise.unwrap_or_else(|| self.promise()), false),
         };
         let answer = Appended {
             base: admitted.base,

@@ -28,6 +28,10 @@ pub(crate) struct Effects {
     pub(crate) damaged: Vec<(PartitionKey, Offset, u64)>,
     /// Partitions whose log start offset was moved by a client.
     pub(crate) trimmed: Vec<PartitionKey>,
+    /// Partitions that this broker leads from here on, or in a newer epoch.
+    pub(crate) elected: Vec<PartitionKey>,
+    /// Partitions that are gone.
+    pub(crate) resigned: Vec<PartitionKey>,
     /// Batches that are validated in turns.
     pub(crate) checking: Vec<(PartitionKey, Asker)>,
     /// Bytes that were decompressed to validate batches.
@@ -52,6 +56,8 @@ impl Effects {
             cold,
             damaged,
             trimmed,
+            elected,
+            resigned,
             checking,
             decompressed,
             limits,
@@ -65,6 +71,8 @@ impl Effects {
             && cold.is_empty()
             && damaged.is_empty()
             && trimmed.is_empty()
+            && elected.is_empty()
+            && resigned.is_empty()
             && checking.is_empty()
             && *decompressed == 0
             && limits.is_empty()

@@ -160,7 +160,7 @@ impl Partition {
         self.held
     }
 
-    fn leader_epoch(&self) -> LeaderEpoch {
+    pub(crate) fn leader_epoch(&self) -> LeaderEpoch {
         match self.role {
             Role::Leader(epoch) | Role::Offline(epoch) => epoch,
         }
@@ -255,6 +255,7 @@ impl Partition {
             Role::Offline(_) => Role::Offline(epoch),
         };
         self.log.begin_epoch(epoch);
+        fx.elected.push(self.key);
         self.wake_all(fx);
         self.mark_dirty(fx);
     }

@@ -13,7 +13,7 @@ pub(super) enum Appending {
     /// A client's.
     Produced(Box<Validated>),
     /// This broker's own, with what is promised for it.
-    Own(Bytes, Promise),
+    Own(Bytes, Option<Promise>),
 }
 
 /// An append that found no memory.

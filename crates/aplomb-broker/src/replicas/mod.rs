@@ -124,6 +124,11 @@ impl Replicas {
         self.loads.want(key);
     }
 
+    /// Whether it is being loaded.
+    pub(crate) fn is_loading(&self, key: PartitionKey) -> bool {
+        self.loads.is_loading(key)
+    }
+
     /// The broker stops. Gives the disks of what is not loaded.
     pub(crate) fn give_up_loads(&mut self) -> Vec<DiskIndex> {
         self.loads.give_up()
@@ -177,6 +182,7 @@ fn host(loaded: LoadedPartition, hosting: &mut Hosting<'_>) -> Vec<String> {
     if let Some(to) = plan.moves_to.filter(|to| *to != disk) {
         storage.begin_future(&partition, to);
     }
+    hosting.fx.elected.push(partition.key());
     hosting.partitions.insert(partition);
     remarks
 }
@@ -251,6 +257,7 @@ impl Replicas {
         // even while it is empty.
         partition.mark_dirty(hosting.fx);
         hosting.notes.welcome(partition.figures());
+        hosting.fx.elected.push(key);
         hosting.partitions.insert(partition);
     }
 
@@ -312,6 +319,7 @@ impl Replicas {
 fn retire(key: PartitionKey, hosting: &mut Hosting<'_>) {
     let mut partition = hosting.partitions.remove(key).expect("it is in the table");
     partition.go_away(hosting.fx);
+    hosting.fx.resigned.push(key);
     // Others may be waiting for the memory while its disk takes its time.
     partition.release_memory();
     hosting.storage.retire(partition, hosting.now);

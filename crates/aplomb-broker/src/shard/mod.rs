@@ -7,6 +7,7 @@
 //! - [`Partitions`]: the logs, and who waits at them;
 //! - [`Replicas`]: which partitions there are, as the metadata image says;
 //! - [`Storage`]: the shard's side of its disks;
+//! - the [`Coordinators`] of groups, where partitions of `__consumer_offsets` are;
 //! - the [`Head`], on shard 0: the controller, and the metadata log's way in;
 //! - [`Stop`]: how far the end has come.
 //!
@@ -21,15 +22,17 @@ mod stop;
 
 use std::sync::Arc;
 
+use aplomb_coordinator::group::GroupAsk;
 use aplomb_disk_api::{Completion, DiskError, Done};
-use aplomb_model::Instant;
+use aplomb_model::{ErrorCode, Instant};
 
 pub use self::message::{Output, ShardMessage};
 use self::patient::Patient;
 use self::post::{Local, Post};
 pub(crate) use self::seed::{DiskSeed, PartitionSeed, ShardSeed};
 use self::stop::{Rooms, Stop};
-use crate::calls::{Answer, Asker, PartitionKey};
+use crate::calls::{Answer, AppendCall, Asker, CoordinatorPart, PartitionKey, Promise};
+use crate::coordinators::{CoordinatorEffect, Coordinators};
 use crate::desk::{Desk, DeskEffect, Surroundings};
 use crate::figures::{Notes, ShardFigures};
 use crate::head::{Head, HeadEffect, HeadMessage};
@@ -57,6 +60,7 @@ pub struct Shard {
     fx: Effects,
     post: Post,
     patient: Patient,
+    coordinators: Coordinators,
 }
 
 impl Shard {
@@ -143,7 +147,8 @@ impl Shard {
         if !self.patient.is_empty() {
             return Some(Instant::START);
         }
-        [self.desk.wake_at(), self.partitions.wake_at(), self.storage.wake_at()].into_iter().flatten().min()
+        let rooms = [self.desk.wake_at(), self.partitions.wake_at(), self.storage.wake_at()];
+        rooms.into_iter().chain([self.coordinators.wake_at()]).flatten().min()
     }
 
     /// That time has come.
@@ -162,12 +167,14 @@ impl Shard {
             }
         }
         self.storage.on_wake(&self.view, &mut self.partitions, now, &mut self.fx);
+        self.coordinators.on_wake(&self.view, now);
         self.carry_out(now);
     }
 
     /// No request comes any more. What is parked is answered, and everything closed.
     pub fn begin_stop(&mut self, now: Now) {
         self.patient.begin_stop();
+        self.coordinators.begin_stop();
         let (stop, rooms) = self.stopping(now);
         stop.begin(rooms);
         self.carry_out(now);
@@ -198,6 +205,8 @@ impl Shard {
             let Self { view, partitions, storage, fx, .. } = self;
             storage.poll_future(view, partitions, now, fx);
             self.carry_out(now);
+            self.coordinators.end_turn();
+            self.carry_out(now);
             self.storage.end_turn(&mut self.partitions, now);
             let (stop, rooms) = self.stopping(now);
             if !stop.go_on(rooms) {
@@ -222,6 +231,9 @@ impl Shard {
             for effect in self.storage.take_effects() {
                 self.carry_out_storages(effect, now);
             }
+            for effect in self.coordinators.take_effects() {
+                self.carry_out_coordinators(effect, now);
+            }
             match self.post.take_local() {
                 Some(Local::Message(message)) => self.on_own_message(message, now),
                 Some(Local::Answer(op, slot, answer)) => {
@@ -239,6 +251,7 @@ impl Shard {
         self.fx.is_empty()
             && self.desk.is_quiet()
             && self.storage.is_quiet()
+            && self.coordinators.is_quiet()
             && self.head.as_ref().is_none_or(|head| head.is_quiet())
     }
 
@@ -285,6 +298,13 @@ impl Shard {
 
     /// Asks a partition that this shard owns.
     fn call(&mut self, asker: Asker, key: PartitionKey, call: PartitionCall, now: Now) {
+        let call = match call.for_coordinator() {
+            Ok(ask) => return self.ask_coordinator(asker, key, *ask, now),
+            Err(call) => call,
+        };
+        if call.is_cancel() {
+            self.coordinators.cancel(asker);
+        }
         match self.partitions.get_mut(key) {
             Some(partition) => {
                 let (storage, fx) = (&mut self.storage, &mut self.fx);
@@ -298,6 +318,32 @@ impl Shard {
                     self.fx.answer(asker, answer);
                 }
             }
+        }
+    }
+
+    /// Asks the coordinator of a partition that this shard owns.
+    fn ask_coordinator(&mut self, asker: Asker, key: PartitionKey, ask: GroupAsk, now: Now) {
+        if self.coordinators.ask(asker, key, ask, &self.view, now).is_err() {
+            self.replicas.want(key);
+            let error = if self.replicas.is_loading(key) {
+                ErrorCode::CoordinatorLoadInProgress
+            } else {
+                ErrorCode::NotCoordinator
+            };
+            self.fx.answer(asker, Answer::Coordinated(Err(error)));
+        }
+    }
+
+    fn carry_out_coordinators(&mut self, effect: CoordinatorEffect, now: Now) {
+        match effect {
+            CoordinatorEffect::Append(asker, key, batch) => {
+                self.call(asker, key, PartitionCall::append(AppendCall::Own(batch, None)), now);
+            }
+            CoordinatorEffect::Read(asker, key, call) => {
+                self.call(asker, key, PartitionCall::read(call), now);
+            }
+            CoordinatorEffect::Answer(asker, answer) => self.answer(asker, answer, now),
+            CoordinatorEffect::Event(event) => self.post.push(Output::Event(event)),
         }
     }
 
@@ -331,6 +377,15 @@ impl Shard {
                 self.storage.on_trimmed(partition);
             }
         }
+        for key in fx.resigned.drain(..) {
+            self.coordinators.resign(key);
+        }
+        for key in fx.elected.drain(..) {
+            if let Some(partition) = self.partitions.get(key) {
+                let (epoch, start) = (partition.leader_epoch(), partition.log().start());
+                self.coordinators.elect(key, epoch, start, &self.view);
+            }
+        }
         for (key, asker) in fx.checking.drain(..) {
             self.partitions.on_checking(key, asker, now.instant);
         }
@@ -340,12 +395,12 @@ impl Shard {
             line.into_iter().for_each(|event| self.post.push(Output::Event(event)));
         }
         for (asker, answer) in fx.answers.drain(..) {
-            self.answer(asker, answer);
+            self.answer(asker, answer, now);
         }
         for asker in fx.woken.drain(..) {
             match asker {
                 Asker::Client(op, slot) => self.post.wake(op, slot),
-                Asker::Head(number) => unreachable!("decision {number} watches nothing"),
+                Asker::Head(_) | Asker::Coordinator(..) => unreachable!("{asker:?} watches nothing"),
             }
         }
         let cold = std::mem::take(&mut fx.cold);
@@ -357,13 +412,22 @@ impl Shard {
         }
     }
 
-    fn answer(&mut self, asker: Asker, answer: Answer) {
+    fn answer(&mut self, asker: Asker, answer: Answer, now: Now) {
         match (asker, answer) {
             (Asker::Client(op, slot), answer) => self.post.answer(op, slot, answer),
             (Asker::Head(number), Answer::Append(answer)) => {
                 let head = self.head.as_mut().expect("the controller asked, so it is here");
                 head.on_answer(number, answer);
             }
+            (Asker::Coordinator(key, part), Answer::Append(answer)) => {
+                self.coordinators.on_append(key, part, answer, &self.view, now);
+            }
+            (Asker::Coordinator(key, part), Answer::Read(piece)) => {
+                self.coordinators.on_piece(key, part, piece, &self.view, now);
+            }
+            // The disk was asked for it.
+            (Asker::Coordinator(_, CoordinatorPart::Load(_)), Answer::ReadLater(_)) => {}
+            (Asker::Coordinator(..), other) => unreachable!("a coordinator is answered {other:?}"),
             (Asker::Head(_), other) => unreachable!("the controller appends, and is answered {other:?}"),
         }
     }
@@ -374,10 +438,7 @@ impl Shard {
         for effect in head.take_effects() {
             match effect {
                 HeadEffect::Append { number, batch } => {
-                    let call = PartitionCall::append(crate::calls::AppendCall::Own(
-                        batch,
-                        crate::calls::Promise::Durable,
-                    ));
+                    let call = PartitionCall::append(AppendCall::Own(batch, Some(Promise::Durable)));
                     self.call(Asker::Head(number), PartitionKey::METADATA, call, now);
                 }
                 HeadEffect::Publish { image, delta, generation } => {
@@ -393,7 +454,7 @@ impl Shard {
                         head.consider_snapshot(&self.view, metadata, now);
                     }
                 }
-                HeadEffect::Answer(asker, answer) => self.answer(asker, answer),
+                HeadEffect::Answer(asker, answer) => self.answer(asker, answer, now),
                 HeadEffect::Submit(command, purpose) => {
                     if let Some(metadata) = self.partitions.get(PartitionKey::METADATA) {
                         self.storage.submit(metadata.disk(), command, purpose, now);
@@ -467,6 +528,10 @@ impl Shard {
         }
         let Self { view, partitions, replicas, storage, notes, fx, .. } = self;
         replicas.apply(delta, Hosting { view, partitions, storage, notes, now, fx });
+        let gone: Vec<_> = delta.deleted.values().map(|topic| (topic.name.clone(), topic.id)).collect();
+        if !gone.is_empty() {
+            self.coordinators.on_deleted(&gone, &self.view, now);
+        }
         self.show_cluster();
     }
 

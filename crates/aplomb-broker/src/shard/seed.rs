@@ -13,6 +13,7 @@ use super::post::Post;
 use super::stop::Stop;
 use crate::calls::PartitionKey;
 use crate::config::BrokerConfig;
+use crate::coordinators::Coordinators;
 use crate::desk::Desk;
 use crate::fetch_sessions::FetchSessions;
 use crate::figures::{Notes, ShardFigures};
@@ -20,7 +21,7 @@ use crate::head::{ControllerSeed, Head};
 use crate::limits::Limits;
 use crate::metadata::MetadataImage;
 use crate::partition::{Effects, Partition, PartitionSettings, Partitions};
-use crate::ports::{Now, ShardId};
+use crate::ports::{Chance, Now, ShardId};
 use crate::replicas::{LoadPlan, Replicas};
 use crate::storage::checkpoints::{CheckpointEntry, Checkpoints};
 use crate::storage::{Disks, FlushIntervals, MoveRate, ShardDisk, Storage};
@@ -80,6 +81,8 @@ pub(crate) struct ShardSeed {
     pub(crate) doomed: Vec<(DiskIndex, FileName)>,
     /// The rate at which all shards together move partitions.
     pub(crate) move_rate: Arc<MoveRate>,
+    /// Random bytes, for ids of members.
+    pub(crate) random: Chance,
     /// Makes the ids of fetch sessions differ from those of an earlier process.
     pub(crate) seed: u64,
 }
@@ -148,6 +151,7 @@ impl Shard {
             fx,
             post: Post::new(seed.me),
             patient: Patient::default(),
+            coordinators: Coordinators::new(seed.random),
             view,
         };
         shard.show_cluster();

@@ -24,7 +24,7 @@ use crate::controller::{METADATA_TOPIC, Node};
 use crate::head::ControllerSeed;
 use crate::metadata::MetadataImage;
 use crate::partition::PartitionSettings;
-use crate::ports::{Now, ShardId};
+use crate::ports::{Chance, Now, ShardId};
 use crate::replicas::{LoadPlan, LoadSource};
 use crate::shard::{DiskSeed, PartitionSeed, Shard, ShardSeed};
 use crate::storage::checkpoints::CheckpointEntry;
@@ -51,7 +51,7 @@ pub struct StartInput {
     /// The time.
     pub now: Timestamp,
     /// Random bytes.
-    pub random: Box<dyn FnMut() -> [u8; 16] + Send>,
+    pub random: Box<dyn FnMut() -> Chance>,
 }
 
 /// Everything is ready to be loaded.
@@ -105,8 +105,19 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
     let unclean = input.directories.iter().any(|surveyed| surveyed.clean.is_none());
     let (mut metadata_log, lines) = load_metadata_log(&input)?;
     remarks.extend(lines);
-    let StartInput { config, node, directories, shares, lost, metadata, found, shards, now, mut random } =
-        input;
+    let StartInput {
+        config,
+        node,
+        directories,
+        shares,
+        lost,
+        metadata,
+        found,
+        shards,
+        now,
+        random: mut sources,
+    } = input;
+    let mut random = sources();
     let dynamic = config.metadata.dynamic_voters;
     let home = &directories[usize::from(metadata.0)].directory;
     let snapshots = found.snapshots.clone();
@@ -235,7 +246,7 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
         random,
     };
     let found = Found { plans, new, doomed, controller };
-    let shards = deal(found, (&directories, &lost), &shares, shards + 1, &config, &image);
+    let shards = deal(found, (&directories, &lost), &shares, shards + 1, &config, &image, &mut sources);
     Ok(Ready { shards, remarks, partitions })
 }
 
@@ -258,6 +269,7 @@ fn deal(
     shards: u16,
     config: &Arc<BrokerConfig>,
     image: &Arc<MetadataImage>,
+    sources: &mut dyn FnMut() -> Chance,
 ) -> Vec<ShardStart> {
     let Found { plans, new, doomed, controller } = found;
     let move_rate = Arc::new(MoveRate::default());
@@ -306,6 +318,7 @@ fn deal(
             doomed,
             move_rate: move_rate.clone(),
             seed: image.provenance.end.get().rotate_left(32) ^ n as u64,
+            random: sources(),
         };
         let directories = directories.iter().map(|surveyed| surveyed.directory.clone()).collect();
         ShardStart { seed, directories, shares: shares.to_vec() }

@@ -135,7 +135,7 @@ impl Process {
             found,
             shards: ground.shards,
             now: ground.now.wall,
-            random: Box::new(random),
+            random: Box::new(move || Box::new(random.clone())),
         });
         let ready = ready.map_err(|error| error.to_string())?;
         let inbox = Inbox::default();

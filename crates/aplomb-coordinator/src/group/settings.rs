@@ -13,9 +13,6 @@ pub struct GroupSettings {
     pub consumer: Option<ConsumerSettings>,
     /// Of committed offsets.
     pub offsets: OffsetSettings,
-    /// The most bytes that the groups of one coordinator may take in memory, members and offsets
-    /// together. What would go beyond it is refused.
-    pub memory_bytes: usize,
 }
 
 /// Settings of the classic protocol.

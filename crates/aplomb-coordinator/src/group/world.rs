@@ -22,6 +22,10 @@ pub trait World {
     /// The settings.
     fn settings(&self) -> &GroupSettings;
 
+    /// Whether groups and their offsets may take more memory than they have. What would is refused
+    /// otherwise.
+    fn has_room(&self) -> bool;
+
     /// What this group has set for itself.
     fn overrides(&self, group: &str) -> Overrides;
 

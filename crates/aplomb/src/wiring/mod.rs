@@ -354,7 +354,7 @@ fn plan(
         found,
         shards: config.network.shards_on(processors),
         now: began.wall,
-        random: Box::new(chance),
+        random: Box::new(|| Box::new(chance)),
     })?;
     Ok(Planned { ready, tail, config, began: began.instant, unclean })
 }

@@ -9,7 +9,6 @@ pub(super) const NO_CLASSES: &str =
     "Java classes cannot be loaded, and ignoring this one would change what is allowed";
 pub(super) const NO_CLEANER: &str = "compaction needs no such setting here";
 pub(super) const NO_COMPACTION: &str = "there is no compaction yet";
-pub(super) const NO_GROUPS: &str = "there is no group coordinator yet";
 pub(super) const NO_JVM: &str = "there is no JVM whose classes it could name";
 pub(super) const NO_PEERS: &str = "this broker calls no other node yet";
 pub(super) const NO_PURGATORY: &str = "waiting requests need no tidying here";
@@ -21,8 +20,11 @@ pub(super) const NO_REQUEST_QUEUE: &str =
 pub(super) const NO_SECURITY: &str = "there is neither TLS nor SASL yet";
 pub(super) const NO_THREAD_POOLS: &str =
     "requests run on event loops; see num.network.threads and aplomb.shards";
+pub(super) const NO_SHARE_GROUPS: &str = "there are no share groups yet";
+pub(super) const NO_STREAMS_GROUPS: &str = "the streams protocol of groups is not spoken yet";
 pub(super) const NO_TELEMETRY: &str = "clients are not asked for their metrics yet";
 pub(super) const NO_TIERS: &str = "there is no tiered storage yet";
 pub(super) const NO_TRANSACTIONS: &str = "there is no transaction coordinator yet";
+pub(super) const SHARDS: &str = "coordinators run on the event loops of their partitions";
 pub(super) const WITH_RECOVERY_POINTS: &str =
     "all files of offsets are written together; see aplomb.recovery.point.interval.ms";

@@ -2,7 +2,7 @@
 //! it falls back to, the strongest first (`ServerTopicConfigSynonyms`).
 
 use super::super::key::{ConfigKey, TopicKey, topic_keys};
-use super::reasons::{ALONE, NO_COMPACTION, NO_GROUPS, NO_TIERS};
+use super::reasons::{ALONE, NO_COMPACTION, NO_SHARE_GROUPS, NO_TIERS};
 
 topic_keys! {
     "cleanup.policy": List = "delete", ListOf(&["compact", "delete"]), Used("topic.cleanup"), ["log.cleanup.policy"];
@@ -17,7 +17,7 @@ topic_keys! {
         "The level of zstd.";
     "delete.retention.ms": Long = "86400000", AtLeast(0), Unused(NO_COMPACTION), ["log.cleaner.delete.retention.ms"];
         "How long compaction keeps tombstones, in milliseconds.";
-    "errors.deadletterqueue.group.enable": Boolean = "false", Any, Unused(NO_GROUPS), [];
+    "errors.deadletterqueue.group.enable": Boolean = "false", Any, Unused(NO_SHARE_GROUPS), [];
         "Whether share groups may put records that cannot be processed into this topic.";
     "file.delete.delay.ms": Long = "60000", AtLeast(0), Used("topic.file_delete_delay"), ["log.segment.delete.delay.ms"];
         "Milliseconds between renaming a segment as deleted and freeing its blocks.";

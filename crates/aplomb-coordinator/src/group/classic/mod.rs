@@ -95,7 +95,7 @@ pub(crate) fn join(
     }
     let id = groups.table.id(&request.group_id);
     let join = Join::new(waiting, caller, request);
-    let has_room = groups.bytes() <= turn.world.settings().memory_bytes;
+    let has_room = turn.world.has_room();
     match groups.table.get(&id) {
         Some(Group::Classic(_)) => {}
         Some(Group::Foreign(_)) => {

@@ -56,7 +56,7 @@ fn take(
         return leave::leave(groups, request, turn);
     }
     let id = &request.group_id;
-    let has_room = groups.bytes() <= turn.world.settings().memory_bytes;
+    let has_room = turn.world.has_room();
     let Groups { table, hashes, .. } = groups;
     let makes_way = make_way(table, hashes, request, settings, turn.world)?;
     // The group as it will be when it is a consumer group.

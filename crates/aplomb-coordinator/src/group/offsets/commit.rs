@@ -29,8 +29,8 @@ impl Groups {
         if self.table.classic(&request.group_id).is_some() {
             classic::touch(self, &request.group_id, &request.member_id, turn);
         }
-        let settings = turn.world.settings();
-        let (most, room) = (settings.offsets.metadata_max, settings.memory_bytes);
+        let world = turn.world;
+        let (most, has_room) = (world.settings().offsets.metadata_max, world.has_room());
         let response = respond(&request, |topic, partition| {
             let metadata = partition.committed_metadata.as_deref().unwrap_or_default();
             if metadata.encode_utf16().count() > most {
@@ -39,7 +39,7 @@ impl Groups {
             let index = partition.partition_index;
             // Of the codes that clients know of a commit this one says best that it does not fit.
             let is_new = || self.offsets.store.get(&request.group_id, &topic.name, index).is_none();
-            if self.bytes() > room && is_new() {
+            if !has_room && is_new() {
                 return ErrorCode::InvalidCommitOffsetSize;
             }
             let key = m::OffsetCommitKey {

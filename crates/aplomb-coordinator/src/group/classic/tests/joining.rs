@@ -393,7 +393,7 @@ fn a_group_that_is_too_large_is_made_smaller_when_it_is_loaded() {
 #[test]
 fn no_member_is_let_in_beyond_what_memory_is_for() {
     let mut lab = Lab::new();
-    lab.settings().memory_bytes = 0;
+    lab.fill_memory();
     let first = lab.join(&JoinSpec::new());
     assert_eq!(code(lab.joined(first).error_code), E::MemberIdRequired, "nothing is taken yet");
     assert_eq!(
@@ -404,7 +404,7 @@ fn no_member_is_let_in_beyond_what_memory_is_for() {
 
     let mut lab = Lab::new();
     let ids = lab.stable(&[JoinSpec::new(), JoinSpec::new().instance("i")]);
-    lab.settings().memory_bytes = 0;
+    lab.fill_memory();
     assert_eq!(code(lab.join_now(&JoinSpec::new()).error_code), E::CoordinatorNotAvailable);
     assert_eq!(code(lab.join_now(&JoinSpec::new().instance("i")).error_code), E::None, "it was there");
     let larger = JoinSpec::new().protocols(&["range", "sticky"]).member(&ids[0]);

@@ -22,11 +22,14 @@ pub(super) const DELAY: Duration = Duration::from_secs(3);
 pub(super) const MILLI: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
-struct Settings(GroupSettings);
+struct Settings(GroupSettings, bool);
 
 impl World for Settings {
     fn settings(&self) -> &GroupSettings {
         &self.0
+    }
+    fn has_room(&self) -> bool {
+        self.1
     }
     fn overrides(&self, _: &str) -> Overrides {
         Overrides::default()
@@ -88,7 +91,6 @@ fn settings() -> GroupSettings {
             check_interval: Duration::from_secs(600),
             metadata_max: 4_096,
         },
-        memory_bytes: usize::MAX,
     }
 }
 
@@ -111,7 +113,7 @@ impl Lab {
     pub(super) fn seeded(seed: u64) -> Self {
         let mut lab = Self {
             runtime: empty_runtime(),
-            world: Settings(settings()),
+            world: Settings(settings(), true),
             now: Instant::START,
             random: SplitMix64::new(seed),
             tickets: 0,
@@ -131,6 +133,11 @@ impl Lab {
     pub(super) fn with_max_size(mut self, most: usize) -> Self {
         self.world.0.classic.max_size = most;
         self
+    }
+
+    /// Memory is used up.
+    pub(super) fn fill_memory(&mut self) {
+        self.world.1 = false;
     }
 
     pub(super) fn settings(&mut self) -> &mut GroupSettings {

@@ -63,7 +63,7 @@ pub(crate) fn join(
         Err(ErrorCode::MemberIdRequired) => return refuse(&id, ErrorCode::MemberIdRequired, turn),
         Err(error) => return refuse("", error, turn),
     };
-    if group.member(&id).is_none() && groups.bytes() > turn.world.settings().memory_bytes {
+    if group.member(&id).is_none() && !turn.world.has_room() {
         return refuse("", ErrorCode::CoordinatorNotAvailable, turn);
     }
     let mut change = Change::new(groups, turn, &request.group_id);

@@ -25,6 +25,7 @@ pub(super) type Request = m::ConsumerGroupHeartbeatRequest;
 pub(super) struct TestWorld {
     pub(super) settings: GroupSettings,
     pub(super) overrides: Overrides,
+    pub(super) has_room: bool,
     topics: BTreeMap<Arc<str>, Topic>,
     version: i64,
 }
@@ -56,10 +57,9 @@ impl TestWorld {
                 check_interval: Duration::from_secs(600),
                 metadata_max: 4096,
             },
-            memory_bytes: usize::MAX,
         };
         let topics = BTreeMap::new();
-        Self { settings, overrides: Overrides::default(), topics, version: 1 }
+        Self { settings, overrides: Overrides::default(), has_room: true, topics, version: 1 }
     }
 
     pub(super) fn consumer(&mut self) -> &mut ConsumerSettings {
@@ -94,6 +94,10 @@ impl TestWorld {
 impl World for TestWorld {
     fn settings(&self) -> &GroupSettings {
         &self.settings
+    }
+
+    fn has_room(&self) -> bool {
+        self.has_room
     }
 
     fn overrides(&self, _: &str) -> Overrides {

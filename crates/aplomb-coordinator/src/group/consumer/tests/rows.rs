@@ -171,7 +171,7 @@ fn a_coordinator_without_memory_takes_no_new_members() {
     let mut lab = Lab::new();
     lab.world.set_topic("a", 4);
     lab.join("m1", &["a"]);
-    lab.world.settings.memory_bytes = 1;
+    lab.world.has_room = false;
     let refused = lab.join("m2", &["a"]);
     assert_eq!(refused.error_code, ErrorCode::CoordinatorNotAvailable.to_wire());
     assert_eq!(lab.beat("m1", 2).error_code, 0);

@@ -1,0 +1,302 @@
+//! The group coordinators of a shard: one for each partition of `__consumer_offsets` that it owns.
+//!
+//! Each is a [`Runtime`], which knows neither its partition nor who asks. Here are its tickets, and
+//! its log: it is loaded in pieces, one a turn, by the same reads that serve consumers, and what it
+//! writes goes the way of any batch.
+//!
+//! What always holds: a ticket is its asker's until it is answered or cancelled; one piece of a log
+//! is asked for at a time; what is answered to a coordinator that was loaded anew since is nobody's.
+
+mod loading;
+mod world;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use aplomb_coordinator::group::{GroupAsk, GroupReply, Groups, World};
+use aplomb_coordinator::runtime::{self, Effect, Runtime, Stage, Ticket, WriteSettings};
+use aplomb_model::{Instant, LeaderEpoch, Offset, TopicId};
+use bytes::Bytes;
+
+use self::loading::Loading;
+use self::world::GroupWorld;
+use crate::calls::{Answer, AppendRefusal, Appended, Asker, CoordinatorPart, PartitionKey, ReadCall};
+use crate::ports::{Chance, Event, Now, Severity};
+use crate::view::View;
+
+/// The topic whose partitions are coordinators.
+pub(crate) const OFFSETS_TOPIC: &str = "__consumer_offsets";
+
+/// Bytes of a coordinator's that may wait for its log.
+const PENDING_BYTES: usize = 8 << 20;
+
+/// What a coordinator wants done.
+#[derive(Debug)]
+pub(crate) enum CoordinatorEffect {
+    /// Append a batch to its partition.
+    Append(Asker, PartitionKey, Bytes),
+    /// Read a piece of its partition.
+    Read(Asker, PartitionKey, ReadCall),
+    /// Answer whoever asked.
+    Answer(Asker, Answer),
+    /// A line for the log.
+    Event(Event),
+}
+
+/// A coordinator.
+#[derive(Debug)]
+struct Coordinator {
+    /// Which of those that the shard has had.
+    number: u64,
+    epoch: LeaderEpoch,
+    runtime: Runtime<Groups>,
+    /// While its log is read.
+    loading: Option<Loading>,
+    /// What it took in memory when that was looked at last.
+    bytes: usize,
+}
+
+/// The coordinators of a shard.
+pub(crate) struct Coordinators {
+    coordinators: BTreeMap<PartitionKey, Coordinator>,
+    /// Who has asked, and where.
+    tickets: HashMap<Ticket, (Asker, PartitionKey)>,
+    by_asker: HashMap<Asker, Ticket>,
+    next_ticket: u64,
+    next_number: u64,
+    /// What all of them take in memory.
+    bytes: usize,
+    is_stopping: bool,
+    random: Chance,
+    effects: Vec<CoordinatorEffect>,
+}
+
+impl Coordinators {
+    pub(crate) fn new(random: Chance) -> Self {
+        Self {
+            coordinators: BTreeMap::new(),
+            tickets: HashMap::new(),
+            by_asker: HashMap::new(),
+            next_ticket: 0,
+            next_number: 0,
+            bytes: 0,
+            is_stopping: false,
+            random,
+            effects: Vec::new(),
+        }
+    }
+
+    /// Whether nothing is to be done for them.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.effects.is_empty()
+    }
+
+    /// Takes what others are to do.
+    pub(crate) fn take_effects(&mut self) -> Vec<CoordinatorEffect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// A partition is led by this broker, in this epoch: if it is one of the offsets' it has a
+    /// coordinator, which begins to load. Of an epoch that is not newer nothing is new.
+    pub(crate) fn elect(&mut self, key: PartitionKey, epoch: LeaderEpoch, log_start: Offset, view: &View) {
+        let is_offsets =
+            view.image().topics.by_id(key.topic).is_some_and(|topic| &*topic.name == OFFSETS_TOPIC);
+        let is_newer = self.coordinators.get(&key).is_none_or(|old| old.epoch < epoch);
+        if is_offsets && is_newer && !self.is_stopping {
+            self.begin(key, epoch, log_start, view);
+        }
+    }
+
+    /// A coordinator begins, in place of the one that there may be.
+    fn begin(&mut self, key: PartitionKey, epoch: LeaderEpoch, log_start: Offset, view: &View) {
+        self.resign(key);
+        let config = view.config();
+        let topic = view.image().topic_config(OFFSETS_TOPIC, config);
+        let settings = WriteSettings {
+            linger: config.groups.linger,
+            patience: config.groups.commit_timeout,
+            batch_bytes: usize::try_from(topic.max_message_bytes.0).unwrap_or(usize::MAX),
+            pending_bytes: PENDING_BYTES,
+            compression: config.groups.compression.into(),
+        };
+        let number = self.next_number;
+        self.next_number += 1;
+        let runtime = Runtime::new(Groups::new(), epoch, settings);
+        let loading = Some(Loading::new(log_start));
+        self.coordinators.insert(key, Coordinator { number, epoch, runtime, loading, bytes: 0 });
+    }
+
+    /// A partition is led no longer, or is gone.
+    pub(crate) fn resign(&mut self, key: PartitionKey) {
+        let Some(mut coordinator) = self.coordinators.remove(&key) else { return }; // none of the offsets'
+        self.bytes -= coordinator.bytes;
+        coordinator.runtime.resign();
+        self.take_over(key, coordinator.runtime.take_effects());
+    }
+
+    /// The broker stops: whoever waits is told to look elsewhere.
+    pub(crate) fn begin_stop(&mut self) {
+        self.is_stopping = true;
+        let keys: Vec<_> = self.coordinators.keys().copied().collect();
+        keys.into_iter().for_each(|key| self.resign(key));
+        assert!(self.tickets.is_empty(), "everybody is answered");
+    }
+
+    /// Somebody asks the coordinator of a partition that this shard owns. Gives the ask back if
+    /// there is none.
+    pub(crate) fn ask(
+        &mut self,
+        asker: Asker,
+        key: PartitionKey,
+        ask: GroupAsk,
+        view: &View,
+        now: Now,
+    ) -> Result<(), GroupAsk> {
+        if !self.coordinators.contains_key(&key) {
+            return Err(ask);
+        }
+        let ticket = Ticket(self.next_ticket);
+        self.next_ticket += 1;
+        self.tickets.insert(ticket, (asker, key));
+        let before = self.by_asker.insert(asker, ticket);
+        assert!(before.is_none(), "an asker asks one thing at a time");
+        self.run(key, view, |runtime, world, random| runtime.on_ask(ticket, ask, of(now), world, random));
+        Ok(())
+    }
+
+    /// The asker waits no longer.
+    pub(crate) fn cancel(&mut self, asker: Asker) {
+        let Some(ticket) = self.by_asker.remove(&asker) else { return }; // asked no coordinator
+        let (_, key) = self.tickets.remove(&ticket).expect("both tables agree");
+        if let Some(coordinator) = self.coordinators.get_mut(&key) {
+            coordinator.runtime.cancel(ticket);
+        }
+    }
+
+    /// Topics were deleted: their offsets are forgotten.
+    pub(crate) fn on_deleted(&mut self, topics: &[(Arc<str>, TopicId)], view: &View, now: Now) {
+        let keys: Vec<_> = self.coordinators.keys().copied().collect();
+        for key in keys {
+            if self.coordinators[&key].runtime.stage() == Stage::Active {
+                let ticket = Ticket(self.next_ticket);
+                self.next_ticket += 1;
+                let ask = GroupAsk::TopicsDeleted(topics.to_vec());
+                self.run(key, view, |runtime, world, random| {
+                    runtime.on_ask(ticket, ask, of(now), world, random);
+                });
+            }
+        }
+    }
+
+    /// The partition has kept a batch, or not.
+    pub(crate) fn on_append(
+        &mut self,
+        key: PartitionKey,
+        part: CoordinatorPart,
+        answer: Result<Appended, AppendRefusal>,
+        view: &View,
+        now: Now,
+    ) {
+        let CoordinatorPart::Write(of_number, number) = part else { unreachable!("{part:?} writes nothing") };
+        if self.coordinators.get(&key).is_none_or(|coordinator| coordinator.number != of_number) {
+            return; // it has resigned
+        }
+        let answer = answer.map(|appended| appended.base).map_err(|refusal| refusal.error);
+        self.run(key, view, |runtime, world, random| {
+            runtime.on_answer(number, answer, of(now), world, random);
+        });
+    }
+
+    /// When [`Self::on_wake`] has something to do.
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        let wakes = self.coordinators.values().filter_map(|coordinator| match &coordinator.loading {
+            Some(loading) => loading.wants_more().then_some(Instant::START),
+            None => coordinator.runtime.wake_at(),
+        });
+        wakes.min()
+    }
+
+    /// That time has come.
+    pub(crate) fn on_wake(&mut self, view: &View, now: Now) {
+        self.go_on_loading();
+        let is_due =
+            |coordinator: &Coordinator| coordinator.runtime.wake_at().is_some_and(|at| at <= now.instant);
+        let due = self.coordinators.iter().filter(|(_, coordinator)| is_due(coordinator));
+        let due: Vec<_> = due.map(|(key, _)| *key).collect();
+        for key in due {
+            self.run(key, view, |runtime, world, random| runtime.on_wake(of(now), world, random));
+        }
+    }
+
+    /// The turn is over: what was written goes to the logs.
+    pub(crate) fn end_turn(&mut self) {
+        let mut all = Vec::new();
+        for (key, coordinator) in &mut self.coordinators {
+            coordinator.runtime.end_turn();
+            let effects = coordinator.runtime.take_effects();
+            if !effects.is_empty() {
+                all.push((*key, effects));
+            }
+        }
+        for (key, effects) in all {
+            self.take_over(key, effects);
+        }
+    }
+
+    /// Has a coordinator do something, and takes over what it wants done.
+    fn run(
+        &mut self,
+        key: PartitionKey,
+        view: &View,
+        does: impl FnOnce(&mut Runtime<Groups>, &(dyn World + 'static), &mut dyn FnMut() -> [u8; 16]),
+    ) {
+        let room = usize::try_from(view.config().groups.memory.0).unwrap_or(usize::MAX);
+        let world =
+            GroupWorld { view: view.clone(), has_room: self.bytes < room / usize::from(view.shards() - 1) };
+        let coordinator = self.coordinators.get_mut(&key).expect("the coordinator is there");
+        does(&mut coordinator.runtime, &world, &mut self.random);
+        let bytes = coordinator.runtime.machine().bytes();
+        self.bytes = self.bytes - std::mem::replace(&mut coordinator.bytes, bytes) + bytes;
+        let effects = coordinator.runtime.take_effects();
+        let is_reload = effects.iter().any(|effect| matches!(effect, Effect::Reload));
+        let epoch = coordinator.epoch;
+        self.take_over(key, effects);
+        if is_reload {
+            let severity = Severity::Warn;
+            let text = format!(
+                "{OFFSETS_TOPIC}-{} was written to by a client: its groups are loaded again",
+                key.partition
+            );
+            self.effects.push(CoordinatorEffect::Event(Event { severity, room: "broker/groups", text }));
+            self.begin(key, epoch, Offset::ZERO, view);
+        }
+    }
+
+    fn take_over(&mut self, key: PartitionKey, effects: Vec<Effect<GroupReply>>) {
+        for effect in effects {
+            let effect = match effect {
+                Effect::Append { number, batch } => {
+                    let of_number = self.coordinators[&key].number;
+                    let asker = Asker::Coordinator(key, CoordinatorPart::Write(of_number, number));
+                    CoordinatorEffect::Append(asker, key, batch)
+                }
+                Effect::Answer(ticket, reply) => {
+                    // Asked by the broker itself, which waits for nothing.
+                    let Some((asker, _)) = self.tickets.remove(&ticket) else { continue };
+                    self.by_asker.remove(&asker);
+                    CoordinatorEffect::Answer(asker, Answer::Coordinated(reply.map(Box::new)))
+                }
+                Effect::Event(event) => {
+                    let severity = if event.is_warning { Severity::Warn } else { Severity::Info };
+                    CoordinatorEffect::Event(Event { severity, room: "broker/groups", text: event.text })
+                }
+                Effect::Reload => continue, // see `run`
+            };
+            self.effects.push(effect);
+        }
+    }
+}
+
+fn of(now: Now) -> runtime::Now {
+    runtime::Now { instant: now.instant, wall: now.wall }
+}
