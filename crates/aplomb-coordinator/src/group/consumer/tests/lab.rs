@@ -271,6 +271,11 @@ impl Lab {
         ticket
     }
 
+    /// The answer; `None`: it waits.
+    pub(super) fn answer(&mut self, ticket: Ticket) -> Option<Result<GroupReply, ErrorCode>> {
+        self.answers.remove(&ticket)
+    }
+
     /// The answer to a JoinGroup; `None`: it waits.
     pub(super) fn joined(&mut self, ticket: Ticket) -> Option<m::JoinGroupResponse> {
         match self.answers.remove(&ticket)? {

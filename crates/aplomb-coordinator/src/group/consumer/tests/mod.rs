@@ -1,3 +1,4 @@
+mod classic_client;
 mod convert;
 mod lab;
 mod rows;

@@ -9,11 +9,12 @@ use aplomb_model::{ErrorCode, SplitMix64, TopicId};
 use bytes::Bytes;
 use m::consumer_group_heartbeat_request::TopicPartitions;
 
+use super::classic_client::ClassicClient;
 use super::lab::{Lab, Request, Response, beat};
 use crate::group::{GroupAsk, GroupReply};
 use aplomb_protocol::messages as m;
 
-type Owned = BTreeSet<(TopicId, i32)>;
+pub(super) type Owned = BTreeSet<(TopicId, i32)>;
 
 /// A client of the group, as one that keeps to the protocol.
 #[derive(Debug)]
@@ -116,6 +117,9 @@ struct Simulation {
     lab: Lab,
     random: SplitMix64,
     clients: Vec<Client>,
+    /// Those of the classic protocol; in many a simulation there are none.
+    classic: Vec<ClassicClient>,
+    has_classic: bool,
     /// Instances that have left for a while.
     away: Vec<(String, Subscription)>,
     now: Duration,
@@ -131,7 +135,9 @@ impl Simulation {
         for topic in TOPICS {
             lab.world.set_topic(topic, 1 + i32::try_from(random.within(0..6)).unwrap());
         }
-        Self { lab, random, clients: Vec::new(), away: Vec::new(), now: Duration::ZERO, born: 0 }
+        let has_classic = random.within(0..2) == 0;
+        let (clients, classic, away) = (Vec::new(), Vec::new(), Vec::new());
+        Self { lab, random, clients, classic, has_classic, away, now: Duration::ZERO, born: 0 }
     }
 
     fn chance(&mut self, one_in: u64) -> bool {
@@ -155,6 +161,9 @@ impl Simulation {
     }
 
     fn step(&mut self) {
+        if self.has_classic && self.chance(2) {
+            return self.step_of_classic();
+        }
         match self.pick(40) {
             0 | 1 if self.clients.len() < 7 => self.come(),
             2 => self.go(),
@@ -191,7 +200,33 @@ impl Simulation {
         self.check();
     }
 
+    fn step_of_classic(&mut self) {
+        match self.pick(30) {
+            0 | 1 if self.classic.len() < 4 => {
+                let topics = TOPICS.iter().filter(|_| self.random.within(0..2) == 0);
+                let topics = topics.map(|topic| (*topic).to_owned()).collect();
+                self.classic.push(ClassicClient::new(topics, self.now));
+            }
+            2 if !self.classic.is_empty() => {
+                let at = self.pick(self.classic.len());
+                let client = self.classic.swap_remove(at);
+                if self.chance(2) {
+                    client.leave(&mut self.lab);
+                }
+            }
+            _ if !self.classic.is_empty() => {
+                let at = self.pick(self.classic.len());
+                self.classic[at].act(&mut self.lab, self.now);
+            }
+            _ => {}
+        }
+        let short = Duration::from_millis(self.random.within(0..1000));
+        self.pass(short);
+        self.check();
+    }
+
     fn pass(&mut self, time: Duration) {
+        let before = self.now;
         self.lab.advance(time);
         self.now += time;
         // Who has not been answered for so long takes itself for fenced.
@@ -199,6 +234,10 @@ impl Simulation {
             if self.now - client.heard >= SESSION - Duration::from_secs(3) {
                 client.give_up();
             }
+        }
+        for client in &mut self.classic {
+            client.poll(&mut self.lab, before);
+            client.pass(self.now);
         }
     }
 
@@ -285,6 +324,9 @@ impl Simulation {
         let drops_tombstones = self.chance(2);
         let log = compacted(&self.lab.log, end, drops_tombstones);
         self.lab.reload(log);
+        for client in &mut self.classic {
+            client.on_move();
+        }
         assert_eq!(self.described(), before, "a group is what its records say");
     }
 
@@ -300,10 +342,10 @@ impl Simulation {
             group.check();
         }
         let mut owned = HashSet::new();
-        for client in &self.clients {
-            for partition in &client.owned {
-                assert!(owned.insert(*partition), "{partition:?} has two owners: {:#?}", self.clients);
-            }
+        let all = self.clients.iter().map(|client| &client.owned);
+        for partition in all.chain(self.classic.iter().map(|client| &client.owned)).flatten() {
+            let (clients, classic) = (&self.clients, &self.classic);
+            assert!(owned.insert(*partition), "{partition:?} has two owners: {clients:#?} {classic:#?}");
         }
     }
 
@@ -318,21 +360,31 @@ impl Simulation {
                 self.heartbeat(at, false);
                 at += usize::from(self.clients.len() == before);
             }
+            for client in &mut self.classic {
+                for _ in 0..3 {
+                    client.act(&mut self.lab, self.now);
+                }
+            }
             self.check();
-        }
-        if self.clients.is_empty() {
-            return;
         }
         for client in &mut self.clients {
             client.reconcile();
         }
         self.check();
-        assert_eq!(self.lab.group().state(), "Stable", "{:#?}", self.lab.group());
-        assert_eq!(self.lab.group().members().len(), self.clients.len());
-        let owned: Owned = self.clients.iter().flat_map(|client| client.owned.clone()).collect();
-        let all = self.lab.world.topics().filter(|topic| self.lab.group().is_subscribed_to(&topic.name));
-        let all: Owned =
-            all.flat_map(|topic| (0..topic.partitions).map(|partition| (topic.id, partition))).collect();
+        let mut owned: Owned = self.clients.iter().flat_map(|client| client.owned.clone()).collect();
+        owned.extend(self.classic.iter().flat_map(|client| client.owned.clone()));
+        let mut all = Owned::new();
+        for client in &self.classic {
+            assert!(client.is_in(), "{client:#?}");
+            all.extend(client.subscribed(&self.lab));
+        }
+        if !self.clients.is_empty() {
+            assert_eq!(self.lab.group().state(), "Stable", "{:#?}", self.lab.group());
+            assert_eq!(self.lab.group().members().len(), self.clients.len() + self.classic.len());
+            let topics =
+                self.lab.world.topics().filter(|topic| self.lab.group().is_subscribed_to(&topic.name));
+            all.extend(topics.flat_map(|topic| (0..topic.partitions).map(|partition| (topic.id, partition))));
+        }
         assert_eq!(owned, all, "each partition has an owner");
     }
 }
