@@ -1,4 +1,5 @@
-//! A script of requests with what Apache Kafka 4.4.0 answered to each: the same is answered here.
+//! A script of requests with what Apache Kafka 4.4.0 answered to each (as
+//! `tests/oracle-groups/heartbeats.py` writes it down): the same is answered here.
 //!
 //! `topic`, `grow`, `delete`: topics with their partitions; `group`: of which the next lines are;
 //! `beat`: a heartbeat of a member with an epoch; `join`: one with epoch 0, a timeout and nothing
