@@ -10,6 +10,7 @@ use super::draft::Draft;
 use super::error::AdminError;
 use super::{Controller, MAX_RECORDS, Random};
 use crate::config::{BrokerConfig, Properties, TopicConfig};
+use crate::coordinators::OFFSETS_TOPIC;
 use crate::metadata::{MetadataVersion, Partition, Resource};
 
 /// The metadata log's own name, which no topic gets.
@@ -91,10 +92,13 @@ pub fn create_with_defaults(
     config: &BrokerConfig,
     random: Random<'_>,
 ) -> Vec<MetadataRecord> {
-    let topic = |name: &String| NewTopic {
-        name: name.clone(),
-        placement: Placement::Counts { partitions: -1, replicas: -1 },
-        configs: Vec::new(),
+    let topic = |name: &String| match name.as_str() {
+        OFFSETS_TOPIC => offsets_topic(controller, config),
+        _ => NewTopic {
+            name: name.clone(),
+            placement: Placement::Counts { partitions: -1, replicas: -1 },
+            configs: Vec::new(),
+        },
     };
     let wanted: Vec<NewTopic> = names.iter().map(topic).collect();
     let mut draft = controller.draft();
@@ -105,6 +109,28 @@ pub fn create_with_defaults(
         let _ = draft.create_topic(topic, config, random);
     }
     controller.take(draft)
+}
+
+/// The topic of committed offsets and groups, as the settings want it
+/// (`DefaultAutoTopicCreationManager`). It has no more replicas than there are brokers: Apache Kafka
+/// creates none then, and a broker that is alone has no groups until somebody changes
+/// `offsets.topic.replication.factor`, whose default is 3.
+fn offsets_topic(controller: &Controller, config: &BrokerConfig) -> NewTopic {
+    let brokers = i16::try_from(controller.image().brokers.iter().count()).unwrap_or(i16::MAX);
+    let groups = &config.groups;
+    let set = |name: &str, value: String| (name.to_owned(), Some(value));
+    NewTopic {
+        name: OFFSETS_TOPIC.to_owned(),
+        placement: Placement::Counts {
+            partitions: groups.topic_partitions,
+            replicas: groups.topic_replication_factor.min(brokers),
+        },
+        configs: vec![
+            set("cleanup.policy", "compact".to_owned()),
+            set("compression.type", "producer".to_owned()),
+            set("segment.bytes", groups.topic_segment.to_string()),
+        ],
+    }
 }
 
 /// A topic that was drafted.

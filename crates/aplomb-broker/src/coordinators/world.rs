@@ -1,6 +1,5 @@
 //! The broker, as a group coordinator sees it.
 
-use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,8 +51,9 @@ impl World for GroupWorld {
             return Vec::new(); // deleted meanwhile
         };
         let brokers = partition.replicas.iter().filter_map(|id| image.brokers.get(*id));
-        let racks: BTreeSet<String> = brokers.filter_map(|broker| broker.rack.clone()).collect();
-        racks.into_iter().collect()
+        let mut racks: Vec<String> = brokers.filter_map(|broker| broker.rack.clone()).collect();
+        racks.sort_unstable();
+        racks
     }
 
     fn names_after(&self, after: Option<&str>, most: usize) -> Vec<Arc<str>> {

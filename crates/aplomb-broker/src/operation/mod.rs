@@ -22,7 +22,7 @@ pub use self::call::PartitionCall;
 pub(crate) use self::call::{Ask, Calls, Place, Question};
 pub(crate) use self::decision::DecisionOp;
 pub(crate) use self::resolve::{UNKNOWN_PARTITION, current_epoch, named, resolve};
-pub(crate) use self::scatter::Scatter;
+pub(crate) use self::scatter::{Cell, Fill, Scatter};
 use crate::calls::{Answer, PartitionKey, Slot};
 use crate::fetch_sessions::FetchSessions;
 use crate::ports::Reply;

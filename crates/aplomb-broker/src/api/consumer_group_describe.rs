@@ -1,0 +1,61 @@
+//! ConsumerGroupDescribe (KIP-848): consumer groups, with their members.
+
+use aplomb_coordinator::group::{GroupAsk, GroupReply};
+use aplomb_model::ErrorCode;
+use aplomb_protocol::messages::consumer_group_describe_request::ConsumerGroupDescribeRequest;
+use aplomb_protocol::messages::consumer_group_describe_response::{
+    ConsumerGroupDescribeResponse, DescribedGroup,
+};
+use aplomb_protocol::{ApiKey, DecodeError};
+
+use super::groups::{ALL_GROUP_OPERATIONS, coordinator_of};
+use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter};
+
+pub(super) const API: Api = Api::new(ApiKey::ConsumerGroupDescribe, begin);
+
+/// What a client may do that did not ask for it.
+const NOT_ASKED: i32 = i32::MIN;
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: ConsumerGroupDescribeRequest = asked.decode()?;
+    let operations = if request.include_authorized_operations { ALL_GROUP_OPERATIONS } else { NOT_ASKED };
+    let groups = request.group_ids.iter().map(|group| DescribedGroup {
+        group_id: group.clone(),
+        error_code: ErrorCode::CoordinatorNotAvailable.to_wire(),
+        authorized_operations: operations,
+        ..Default::default()
+    });
+    let response = ConsumerGroupDescribeResponse { groups: groups.collect(), ..Default::default() };
+    let mut scatter = Scatter::new(asked.to, response, fill);
+    for (n, group) in request.group_ids.into_iter().enumerate() {
+        if group.is_empty() {
+            scatter.fill((n, 0), ErrorCode::InvalidGroupId);
+            continue;
+        }
+        match coordinator_of(&group, asked.view.image()) {
+            Some(key) => scatter.ask((n, 0), key, GroupAsk::ConsumerDescribe(group), asked.calls),
+            None => scatter.fill((n, 0), ErrorCode::NotCoordinator),
+        }
+    }
+    asked.wait(scatter, PATIENCE)
+}
+
+fn fill(
+    response: &mut ConsumerGroupDescribeResponse,
+    (n, _): Cell,
+    reply: Result<GroupReply, ErrorCode>,
+    _: i16,
+) {
+    let group = &mut response.groups[n];
+    match reply {
+        Ok(GroupReply::ConsumerDescribe(described)) => {
+            let authorized_operations = group.authorized_operations;
+            *group = DescribedGroup { authorized_operations, ..described };
+        }
+        Ok(other) => unreachable!("a question for a group is answered {other:?}"),
+        Err(error) => {
+            group.error_code = error.to_wire();
+            group.authorized_operations = NOT_ASKED;
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! ConsumerGroupHeartbeat (KIP-848): a member joins, says what it has, is told what it is to have,
+//! leaves.
+
+use aplomb_coordinator::group::{GroupAsk, GroupReply};
+use aplomb_model::ErrorCode;
+use aplomb_protocol::messages::consumer_group_heartbeat_request::ConsumerGroupHeartbeatRequest;
+use aplomb_protocol::messages::consumer_group_heartbeat_response::ConsumerGroupHeartbeatResponse;
+use aplomb_protocol::{ApiKey, DecodeError};
+
+use super::groups::{ask_one, caller};
+use crate::operation::{Api, Asked, Begun, Cell, PATIENCE};
+
+pub(super) const API: Api = Api::new(ApiKey::ConsumerGroupHeartbeat, begin);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: ConsumerGroupHeartbeatRequest = asked.decode()?;
+    let group = request.group_id.clone();
+    let ask = GroupAsk::ConsumerHeartbeat(caller(asked), request);
+    ask_one(asked, &group, ask, refused(ErrorCode::CoordinatorNotAvailable), fill, PATIENCE)
+}
+
+fn refused(error: ErrorCode) -> ConsumerGroupHeartbeatResponse {
+    ConsumerGroupHeartbeatResponse { error_code: error.to_wire(), ..Default::default() }
+}
+
+fn fill(
+    response: &mut ConsumerGroupHeartbeatResponse,
+    _: Cell,
+    reply: Result<GroupReply, ErrorCode>,
+    _: i16,
+) {
+    *response = match reply {
+        Ok(GroupReply::ConsumerHeartbeat(beaten)) => beaten,
+        Ok(other) => unreachable!("a heartbeat is answered {other:?}"),
+        Err(error) => refused(error),
+    };
+}

@@ -1,0 +1,50 @@
+//! DescribeGroups: classic groups, with their members.
+
+use aplomb_coordinator::group::{GroupAsk, GroupReply};
+use aplomb_model::ErrorCode;
+use aplomb_protocol::messages::describe_groups_request::DescribeGroupsRequest;
+use aplomb_protocol::messages::describe_groups_response::{DescribeGroupsResponse, DescribedGroup};
+use aplomb_protocol::{ApiKey, DecodeError};
+
+use super::groups::{ALL_GROUP_OPERATIONS, coordinator_of};
+use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter};
+
+pub(super) const API: Api = Api::new(ApiKey::DescribeGroups, begin);
+
+/// What a client may do that did not ask for it.
+const NOT_ASKED: i32 = i32::MIN;
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: DescribeGroupsRequest = asked.decode()?;
+    let operations = if request.include_authorized_operations { ALL_GROUP_OPERATIONS } else { NOT_ASKED };
+    let groups = request.groups.iter().map(|group| DescribedGroup {
+        group_id: group.clone(),
+        error_code: ErrorCode::CoordinatorNotAvailable.to_wire(),
+        authorized_operations: operations,
+        ..Default::default()
+    });
+    let response = DescribeGroupsResponse { groups: groups.collect(), ..Default::default() };
+    let mut scatter = Scatter::new(asked.to, response, fill);
+    for (n, group) in request.groups.into_iter().enumerate() {
+        match coordinator_of(&group, asked.view.image()) {
+            Some(key) => scatter.ask((n, 0), key, GroupAsk::Describe(asked.to.version, group), asked.calls),
+            None => scatter.fill((n, 0), ErrorCode::NotCoordinator),
+        }
+    }
+    asked.wait(scatter, PATIENCE)
+}
+
+fn fill(response: &mut DescribeGroupsResponse, (n, _): Cell, reply: Result<GroupReply, ErrorCode>, _: i16) {
+    let group = &mut response.groups[n];
+    match reply {
+        Ok(GroupReply::Describe(described)) => {
+            let authorized_operations = group.authorized_operations;
+            *group = DescribedGroup { authorized_operations, ..described };
+        }
+        Ok(other) => unreachable!("a question for a group is answered {other:?}"),
+        Err(error) => {
+            group.error_code = error.to_wire();
+            group.authorized_operations = NOT_ASKED;
+        }
+    }
+}

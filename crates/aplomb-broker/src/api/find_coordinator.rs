@@ -1,0 +1,77 @@
+//! FindCoordinator: which broker answers for a group. The topic that says so is created when it is
+//! asked for the first time.
+
+use aplomb_model::ErrorCode;
+use aplomb_protocol::messages::find_coordinator_request::FindCoordinatorRequest;
+use aplomb_protocol::messages::find_coordinator_response::{Coordinator, FindCoordinatorResponse};
+use aplomb_protocol::{ApiKey, DecodeError};
+
+use super::context::Context;
+use super::groups::coordinator_of;
+use crate::coordinators::OFFSETS_TOPIC;
+use crate::head::HeadMessage;
+use crate::operation::{Api, Asked, Begun};
+
+pub(super) const API: Api = Api::new(ApiKey::FindCoordinator, begin);
+
+/// The first version that asks for several at once.
+const SEVERAL: i16 = 4;
+
+/// Of a group (`CoordinatorType`); 1 is of a transactional id, 2 of a share group.
+const GROUP: i8 = 0;
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: FindCoordinatorRequest = asked.decode()?;
+    let is_group = request.key_type == GROUP;
+    if is_group && asked.view.image().topics.by_name(OFFSETS_TOPIC).is_none() {
+        asked.to_head.push(HeadMessage::CreateTopics(vec![OFFSETS_TOPIC.to_owned()]));
+    }
+    let ctx = Context::of(asked);
+    let find = |key: String| {
+        let found = if is_group { find(&key, &ctx) } else { Err(no_others(request.key_type)) };
+        match found {
+            Ok((node_id, host, port)) => {
+                Coordinator { key, node_id, host, port, error_code: 0, error_message: None }
+            }
+            Err((error, message)) => Coordinator {
+                key,
+                node_id: -1,
+                host: String::new(),
+                port: -1,
+                error_code: error.to_wire(),
+                error_message: message,
+            },
+        }
+    };
+    let response = if asked.to.version >= SEVERAL {
+        let coordinators = request.coordinator_keys.into_iter().map(find).collect();
+        FindCoordinatorResponse { coordinators, ..Default::default() }
+    } else {
+        let Coordinator { node_id, host, port, error_code, error_message, .. } = find(request.key);
+        FindCoordinatorResponse { node_id, host, port, error_code, error_message, ..Default::default() }
+    };
+    asked.answer(&response)
+}
+
+type Refusal = (ErrorCode, Option<String>);
+
+/// The broker that leads the group's partition, as the client reaches it.
+fn find(group: &str, ctx: &Context<'_>) -> Result<(i32, String, i32), Refusal> {
+    let none = (ErrorCode::CoordinatorNotAvailable, None);
+    let key = coordinator_of(group, ctx.image).ok_or(none.clone())?;
+    let partition = ctx.image.topics.partition(key.topic, key.partition).ok_or(none.clone())?;
+    let leader = partition.leader.and_then(|leader| ctx.image.brokers.get(leader));
+    let leader = leader.filter(|leader| !leader.fenced).ok_or(none.clone())?;
+    let endpoint = leader.endpoint(ctx.listener).ok_or(none)?;
+    Ok((leader.id.0, endpoint.host.clone(), i32::from(endpoint.port)))
+}
+
+/// Transactions and share groups have no coordinators here. Clients give up at this code.
+fn no_others(kind: i8) -> Refusal {
+    let what = match kind {
+        1 => "there is no transaction coordinator yet",
+        2 => "there are no share groups yet",
+        _ => "unknown type of coordinator",
+    };
+    (ErrorCode::InvalidRequest, Some(what.to_owned()))
+}

@@ -1,0 +1,75 @@
+//! What the APIs of groups have in common: which coordinator is asked, and for whom.
+
+use std::time::Duration;
+
+use aplomb_coordinator::group::{Caller, GroupAsk};
+use aplomb_model::{ErrorCode, PartitionIndex};
+use aplomb_protocol::{DecodeError, Message};
+
+use crate::calls::PartitionKey;
+use crate::coordinators::OFFSETS_TOPIC;
+use crate::metadata::MetadataImage;
+use crate::operation::{Asked, Begun, Fill, Scatter};
+
+/// A coordinator answers who waits for other members as their timeouts say, which are 32-bit
+/// numbers of milliseconds. Nothing waits longer.
+pub(super) const LONGEST: Duration = Duration::from_millis(2 * i32::MAX as u64);
+
+/// What clients may do to a group where nobody is kept from anything: bits of `AclOperation` codes
+/// (`AclEntry#supportedOperations`): read, delete, describe, and the same of its settings.
+pub(super) const ALL_GROUP_OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11;
+
+/// The partition whose leader coordinates a group (`GroupCoordinatorService#partitionFor`). `None`:
+/// there is no topic for offsets yet.
+pub(super) fn coordinator_of(group: &str, image: &MetadataImage) -> Option<PartitionKey> {
+    let topic = image.topics.by_name(OFFSETS_TOPIC)?;
+    let partitions = i32::try_from(topic.partitions.len()).expect("partitions are numbered by 32 bits");
+    Some(PartitionKey { topic: topic.id, partition: PartitionIndex(partition_of(group, partitions)) })
+}
+
+/// `Math.abs(group.hashCode()) % partitions` in Java, where the one number without a positive twin
+/// is 0.
+fn partition_of(group: &str, partitions: i32) -> i32 {
+    let hash = group.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(unit.into()));
+    hash.checked_abs().unwrap_or(0) % partitions
+}
+
+/// Who asks.
+pub(super) fn caller(asked: &Asked<'_>) -> Caller {
+    Caller {
+        version: asked.to.version,
+        client_id: asked.client_id.unwrap_or_default().into(),
+        host: format!("/{}", asked.request.session.peer).into(),
+    }
+}
+
+/// Asks the coordinator of a group. `response` is what is replied when it does not answer in time.
+pub(super) fn ask_one<R: Message + Send + 'static>(
+    asked: &mut Asked<'_>,
+    group: &str,
+    ask: GroupAsk,
+    response: R,
+    fill: Fill<R, GroupAsk>,
+    patience: Duration,
+) -> Result<Begun, DecodeError> {
+    let mut scatter = Scatter::new(asked.to, response, fill);
+    match coordinator_of(group, asked.view.image()) {
+        Some(key) => scatter.ask((0, 0), key, ask, asked.calls),
+        None => scatter.fill((0, 0), ErrorCode::NotCoordinator),
+    }
+    asked.wait(scatter, patience)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_groups_partition_is_apache_kafkas() {
+        // `Math.abs("…".hashCode()) % 50` in Java.
+        for (group, partition) in [("", 0), ("a", 47), ("console-consumer-12345", 6), ("große Gruppe", 9)] {
+            assert_eq!(partition_of(group, 50), partition, "{group}");
+        }
+        assert_eq!(partition_of("polygenelubricants", 50), 0, "its hash is the least number");
+    }
+}

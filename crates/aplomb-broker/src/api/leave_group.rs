@@ -1,0 +1,34 @@
+//! LeaveGroup: members leave a group, or somebody else has them leave.
+
+use aplomb_coordinator::group::{GroupAsk, GroupReply};
+use aplomb_model::ErrorCode;
+use aplomb_protocol::messages::leave_group_request::LeaveGroupRequest;
+use aplomb_protocol::messages::leave_group_response::LeaveGroupResponse;
+use aplomb_protocol::{ApiKey, DecodeError};
+
+use super::groups::{ask_one, caller};
+use crate::operation::{Api, Asked, Begun, Cell, PATIENCE};
+
+pub(super) const API: Api = Api::new(ApiKey::LeaveGroup, begin);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: LeaveGroupRequest = asked.decode()?;
+    if request.group_id.is_empty() {
+        return asked.answer(&refused(ErrorCode::InvalidGroupId));
+    }
+    let group = request.group_id.clone();
+    let ask = GroupAsk::Leave(caller(asked), request);
+    ask_one(asked, &group, ask, refused(ErrorCode::CoordinatorNotAvailable), fill, PATIENCE)
+}
+
+fn refused(error: ErrorCode) -> LeaveGroupResponse {
+    LeaveGroupResponse { error_code: error.to_wire(), ..Default::default() }
+}
+
+fn fill(response: &mut LeaveGroupResponse, _: Cell, reply: Result<GroupReply, ErrorCode>, _: i16) {
+    *response = match reply {
+        Ok(GroupReply::Leave(left)) => left,
+        Ok(other) => unreachable!("a leave is answered {other:?}"),
+        Err(error) => refused(error),
+    };
+}

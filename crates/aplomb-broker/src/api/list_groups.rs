@@ -1,0 +1,35 @@
+//! ListGroups: the groups that this broker coordinates, of all types.
+
+use aplomb_coordinator::group::{GroupAsk, GroupReply};
+use aplomb_model::ErrorCode;
+use aplomb_protocol::messages::list_groups_request::ListGroupsRequest;
+use aplomb_protocol::messages::list_groups_response::ListGroupsResponse;
+use aplomb_protocol::{ApiKey, DecodeError};
+
+use crate::calls::PartitionKey;
+use crate::coordinators::OFFSETS_TOPIC;
+use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter};
+
+pub(super) const API: Api = Api::new(ApiKey::ListGroups, begin);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let request: ListGroupsRequest = asked.decode()?;
+    let mut scatter = Scatter::new(asked.to, ListGroupsResponse::default(), fill);
+    if let Some(topic) = asked.view.image().topics.by_name(OFFSETS_TOPIC) {
+        for (n, partition) in topic.partitions.keys().enumerate() {
+            let key = PartitionKey { topic: topic.id, partition: *partition };
+            scatter.ask((n, 0), key, GroupAsk::List(request.clone()), asked.calls);
+        }
+    }
+    asked.wait(scatter, PATIENCE)
+}
+
+/// A coordinator that is still loading makes the list a partial one, and it says so.
+fn fill(response: &mut ListGroupsResponse, _: Cell, reply: Result<GroupReply, ErrorCode>, _: i16) {
+    match reply {
+        Ok(GroupReply::List(groups)) => response.groups.extend(groups),
+        Ok(other) => unreachable!("a list is answered {other:?}"),
+        Err(ErrorCode::NotCoordinator) => {} // another broker lists them
+        Err(error) => response.error_code = error.to_wire(),
+    }
+}

@@ -1,0 +1,106 @@
+//! OffsetCommit: how far a group has come.
+
+use std::time::Duration;
+
+use aplomb_coordinator::group::{GroupAsk, GroupReply};
+use aplomb_model::{ErrorCode, PartitionIndex};
+use aplomb_protocol::messages::offset_commit_request::{OffsetCommitRequest, OffsetCommitRequestTopic};
+use aplomb_protocol::messages::offset_commit_response::{
+    OffsetCommitResponse, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
+};
+use aplomb_protocol::{ApiKey, DecodeError};
+
+use super::groups::{ask_one, caller};
+use crate::metadata::MetadataImage;
+use crate::operation::{Api, Asked, Begun, Cell};
+
+pub(super) const API: Api = Api::new(ApiKey::OffsetCommit, begin);
+
+/// The first version that names topics by id.
+const BY_ID: i16 = 10;
+
+/// The coordinator answers within `offsets.commit.timeout.ms`; so much longer than that a broken
+/// one is waited for.
+const BEYOND: Duration = Duration::from_secs(5);
+
+fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    let mut request: OffsetCommitRequest = asked.decode()?;
+    let by_id = asked.to.version >= BY_ID;
+    let named = std::mem::take(&mut request.topics);
+    let mut response = OffsetCommitResponse::default();
+    for topic in named {
+        let (known, unknown) = part(topic, by_id, asked.view.image());
+        if let Some(unknown) = unknown {
+            response.topics.push(unknown);
+        }
+        if let Some(known) = known {
+            response.topics.push(answer(&known, ErrorCode::CoordinatorNotAvailable));
+            request.topics.push(known);
+        }
+    }
+    if request.topics.is_empty() {
+        return asked.answer(&response);
+    }
+    let patience = asked.view.config().groups.commit_timeout + BEYOND;
+    let group = request.group_id.clone();
+    let ask = GroupAsk::Commit(caller(asked), request);
+    ask_one(asked, &group, ask, response, fill, patience)
+}
+
+/// Parts a topic into what is there, with its name and id, and the answer to what is not.
+fn part(
+    mut topic: OffsetCommitRequestTopic,
+    by_id: bool,
+    image: &MetadataImage,
+) -> (Option<OffsetCommitRequestTopic>, Option<OffsetCommitResponseTopic>) {
+    let found = if by_id { image.topics.by_id(topic.topic_id) } else { image.topics.by_name(&topic.name) };
+    let Some(found) = found else {
+        let error = if by_id { ErrorCode::UnknownTopicId } else { ErrorCode::UnknownTopicOrPartition };
+        return (None, Some(answer(&topic, error)));
+    };
+    topic.name = found.name.to_string();
+    topic.topic_id = found.id;
+    let is_there = |index: i32| found.partitions.contains_key(&PartitionIndex(index));
+    let (known, unknown) =
+        topic.partitions.drain(..).partition(|partition| is_there(partition.partition_index));
+    let with = |partitions: Vec<_>| {
+        (!partitions.is_empty()).then(|| OffsetCommitRequestTopic { partitions, ..topic.clone() })
+    };
+    let unknown = with(unknown).map(|topic| answer(&topic, ErrorCode::UnknownTopicOrPartition));
+    (with(known), unknown)
+}
+
+fn answer(topic: &OffsetCommitRequestTopic, error: ErrorCode) -> OffsetCommitResponseTopic {
+    let partitions = topic.partitions.iter().map(|partition| OffsetCommitResponsePartition {
+        partition_index: partition.partition_index,
+        error_code: error.to_wire(),
+    });
+    OffsetCommitResponseTopic {
+        name: topic.name.clone(),
+        topic_id: topic.topic_id,
+        partitions: partitions.collect(),
+    }
+}
+
+/// Puts what the coordinator has answered in the place of what waited for it: the topics that were
+/// passed on, in their order.
+fn fill(response: &mut OffsetCommitResponse, _: Cell, reply: Result<GroupReply, ErrorCode>, _: i16) {
+    let waiting = ErrorCode::CoordinatorNotAvailable.to_wire();
+    let is_waiting = |topic: &&mut OffsetCommitResponseTopic| {
+        topic.partitions.iter().all(|partition| partition.error_code == waiting)
+    };
+    let places = response.topics.iter_mut().filter(is_waiting);
+    match reply {
+        Ok(GroupReply::Commit(committed)) => {
+            for (place, topic) in places.zip(committed.topics) {
+                *place = topic;
+            }
+        }
+        Ok(other) => unreachable!("a commit is answered {other:?}"),
+        Err(error) => {
+            for partition in places.flat_map(|topic| &mut topic.partitions) {
+                partition.error_code = error.to_wire();
+            }
+        }
+    }
+}
