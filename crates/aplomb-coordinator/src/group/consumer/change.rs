@@ -28,7 +28,7 @@ impl<'a, 't> Change<'a, 't> {
         &self.id
     }
 
-    /// The group.
+    /// The group, of which a record is there.
     pub(super) fn group(&self) -> &ConsumerGroup {
         self.groups.table.consumer(&self.id).expect("a group that is changed is there")
     }

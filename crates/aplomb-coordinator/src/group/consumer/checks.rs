@@ -8,7 +8,7 @@ use aplomb_protocol::messages as m;
 use m::consumer_group_heartbeat_request::TopicPartitions;
 
 use super::group::ConsumerGroup;
-use super::member::{AWAY, Assigned, LEAVES, Member, MemberState};
+use super::member::{AWAY, Holdings, LEAVES, Member, MemberState};
 use super::refusal::Refusal;
 use crate::group::expression::Expression;
 use crate::group::settings::ConsumerSettings;
@@ -232,7 +232,7 @@ fn check_epoch(member: &Member, request: &Request) -> Result<(), Refusal> {
     }
 }
 
-fn is_within(owned: Option<&[TopicPartitions]>, assigned: &Assigned) -> bool {
+fn is_within(owned: Option<&[TopicPartitions]>, assigned: &Holdings) -> bool {
     owned.is_some_and(|owned| {
         owned.iter().all(|topic| {
             assigned

@@ -18,7 +18,6 @@ impl ConsumerGroup {
     pub(crate) fn check_commit(
         &self,
         member: &str,
-        _: Option<&str>,
         epoch: i32,
         version: i16,
         topics: &[OffsetCommitRequestTopic],

@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// Topics that are looked for, which has not come to its end.
 #[derive(Debug)]
 pub(super) struct Resolving {
-    expressions: Vec<Found>,
+    expressions: Vec<Topics>,
     /// Names up to this one have been looked at.
     after: Option<Arc<str>>,
     /// The metadata with which this began, and when.
@@ -36,7 +36,7 @@ pub(super) struct Resolving {
 }
 
 #[derive(Debug)]
-struct Found {
+struct Topics {
     text: String,
     /// `None`: it is none, by the rules that hold now.
     expression: Option<Expression>,
@@ -95,7 +95,7 @@ fn is_to_resolve(change: &Change<'_, '_>, has_new: bool) -> bool {
 }
 
 fn begin(change: &mut Change<'_, '_>) {
-    let found = |text: &str| Found {
+    let found = |text: &str| Topics {
         text: text.to_owned(),
         expression: Expression::compile(text).ok(),
         topics: Vec::new(),

@@ -17,7 +17,7 @@ use crate::group::assignor::{Assignor, Partitions};
 use crate::group::hash::TopicHashes;
 use crate::group::world::World;
 
-/// A consumer group.
+/// What the records of a consumer group say.
 #[derive(Debug, Default)]
 pub(crate) struct ConsumerGroup {
     /// Record type 3: its epoch, and the hash of the topics that it is subscribed to.
@@ -149,9 +149,10 @@ impl ConsumerGroup {
         self.topics.is_some()
     }
 
-    /// The assignor that most members prefer. Of as many, `uniform` (as Java's hash tables have it).
+    /// The assignor that most members prefer; of as many, `uniform`, as Java's hash tables have it.
     pub(super) fn assignor(&self) -> Option<Assignor> {
-        let preferred = self.index.assignors.iter().max_by_key(|(_, members)| **members); // the last of them
+        // The last of those with as many.
+        let preferred = self.index.assignors.iter().max_by_key(|(_, members)| **members);
         preferred.and_then(|(name, _)| Assignor::from_name(name))
     }
 

@@ -13,7 +13,7 @@ use super::about::{self, News};
 use super::change::Change;
 use super::checks::{self, Sender};
 use super::expressions::{self, Expressed};
-use super::member::{Assigned, Current, MemberState};
+use super::member::{Current, Holdings, MemberState};
 use super::reconcile::Step;
 use super::refusal::Refusal;
 use super::replay::replay;
@@ -81,7 +81,7 @@ fn take(
     Ok(beat(&mut change, sender, caller, request, settings))
 }
 
-/// The records by which a classic group gives way to a consumer group, or becomes one. None, if that
+/// The records by which a classic group gives way to a consumer group, or becomes one. None, if it
 /// is one already or is to be made.
 fn make_way(
     table: &GroupTable,
@@ -225,7 +225,7 @@ pub(super) fn step(
     timers::watch_revocation(change.turn, &group_id, id, member);
 }
 
-fn assignment(assigned: &Assigned) -> Assignment {
+fn assignment(assigned: &Holdings) -> Assignment {
     let topic = |(topic_id, partitions): (&TopicId, &BTreeMap<i32, i32>)| TopicPartitions {
         topic_id: *topic_id,
         partitions: partitions.keys().copied().collect(),

@@ -10,7 +10,7 @@ pub(super) type About = m::ConsumerGroupMemberMetadataValue;
 type CurrentValue = m::ConsumerGroupCurrentMemberAssignmentValue;
 
 /// Partitions by topic, each with the epoch in which the member was given it.
-pub(super) type Assigned = BTreeMap<TopicId, BTreeMap<i32, i32>>;
+pub(super) type Holdings = BTreeMap<TopicId, BTreeMap<i32, i32>>;
 
 /// What a static member that is away for a while has as its epoch.
 pub(super) const AWAY: i32 = -2;
@@ -54,12 +54,12 @@ impl MemberState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Current {
     pub(super) epoch: i32,
-    /// The epoch of the record before: an answer that was lost is repeated to whoever sends it.
+    /// The epoch of the record before: an answer that was lost is repeated to a member that sends it.
     pub(super) previous: i32,
     pub(super) state: MemberState,
-    pub(super) assigned: Assigned,
+    pub(super) assigned: Holdings,
     /// What it is to give up, and has not said to have given up.
-    pub(super) revoking: Assigned,
+    pub(super) revoking: Holdings,
 }
 
 impl Default for Current {
@@ -69,8 +69,8 @@ impl Default for Current {
             epoch: 0,
             previous: -1,
             state: MemberState::Stable,
-            assigned: Assigned::new(),
-            revoking: Assigned::new(),
+            assigned: Holdings::new(),
+            revoking: Holdings::new(),
         }
     }
 }
@@ -106,14 +106,14 @@ impl Current {
 
     /// The epoch in which the member was given the partition, if it is the member's.
     pub(super) fn assigned_in(&self, topic: TopicId, partition: i32) -> Option<i32> {
-        let of = |assigned: &Assigned| assigned.get(&topic)?.get(&partition).copied();
+        let of = |assigned: &Holdings| assigned.get(&topic)?.get(&partition).copied();
         of(&self.assigned).or_else(|| of(&self.revoking))
     }
 }
 
 /// Without epochs of their own (before 4.3) partitions have the record's.
-fn read(topics: &[TopicPartitions], epoch: i32) -> Assigned {
-    let mut all = Assigned::new();
+fn read(topics: &[TopicPartitions], epoch: i32) -> Holdings {
+    let mut all = Holdings::new();
     for topic in topics {
         let epochs = topic.assignment_epochs.as_ref().filter(|epochs| epochs.len() == topic.partitions.len());
         let epoch_of = |at: usize| epochs.map_or(epoch.max(0), |epochs| epochs[at]);
@@ -125,7 +125,7 @@ fn read(topics: &[TopicPartitions], epoch: i32) -> Assigned {
     all
 }
 
-fn write(assigned: &Assigned) -> Vec<TopicPartitions> {
+fn write(assigned: &Holdings) -> Vec<TopicPartitions> {
     let topic = |(topic_id, partitions): (&TopicId, &BTreeMap<i32, i32>)| TopicPartitions {
         topic_id: *topic_id,
         partitions: partitions.keys().copied().collect(),
@@ -152,7 +152,7 @@ impl Member {
         self.current.as_ref()
     }
 
-    /// What it has.
+    /// What it has: a member that joins has nothing.
     pub(super) fn current(&self) -> Current {
         self.current.clone().unwrap_or_default()
     }

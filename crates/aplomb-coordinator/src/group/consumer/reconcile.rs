@@ -1,5 +1,5 @@
 //! A member's way to its target: it keeps what it has and is to have, gives up what it is not to
-//! have, and gets what nobody has any more.
+//! have, and gets what no other member has any more.
 //!
 //! What always holds: a partition is given to a member when no other has it; a member gets to the
 //! target's epoch when it has given up what it is not to have there.
@@ -10,13 +10,13 @@ use aplomb_model::TopicId;
 use aplomb_protocol::messages as m;
 use m::consumer_group_heartbeat_request::TopicPartitions;
 
-use super::member::{Assigned, Current, MemberState};
+use super::member::{Current, Holdings, MemberState};
 use super::owners::Owners;
 use crate::group::assignor::Partitions;
 
 /// What a member's next step is decided by.
 pub(super) struct Step<'a> {
-    /// What it has.
+    /// What it has now.
     pub(super) current: Current,
     pub(super) target_epoch: i32,
     /// What it is to have.
@@ -77,7 +77,7 @@ impl Step<'_> {
         let empty = Partitions::new();
         let target = self.target.unwrap_or(&empty);
         let topics: BTreeSet<TopicId> = target.keys().chain(self.current.assigned.keys()).copied().collect();
-        let (mut assigned, mut revoking, mut new) = (Assigned::new(), Assigned::new(), Partitions::new());
+        let (mut assigned, mut revoking, mut new) = (Holdings::new(), Holdings::new(), Partitions::new());
         let mut is_waiting = false;
         for topic in topics {
             let has = self.current.assigned.get(&topic).unwrap_or(&nothing.0);
@@ -103,7 +103,7 @@ impl Step<'_> {
             assigned.entry(topic).or_default().extend(given);
         }
         let state = if is_waiting { MemberState::Unreleased } else { MemberState::Stable };
-        Current { epoch: self.target_epoch, previous, state, assigned, revoking: Assigned::new() }
+        Current { epoch: self.target_epoch, previous, state, assigned, revoking: Holdings::new() }
     }
 
     /// Whether no other member has the partition. What this one is to give up is its own.
@@ -113,7 +113,7 @@ impl Step<'_> {
     }
 
     /// Whether the member says to have any of these, or does not say.
-    fn owns_any(&self, partitions: &Assigned) -> bool {
+    fn owns_any(&self, partitions: &Holdings) -> bool {
         let owns = |topic: &TopicPartitions| {
             partitions
                 .get(&topic.topic_id)
@@ -123,7 +123,7 @@ impl Step<'_> {
     }
 }
 
-fn put(assigned: &mut Assigned, topic: TopicId, partitions: BTreeMap<i32, i32>) {
+fn put(assigned: &mut Holdings, topic: TopicId, partitions: BTreeMap<i32, i32>) {
     if !partitions.is_empty() {
         assigned.insert(topic, partitions);
     }

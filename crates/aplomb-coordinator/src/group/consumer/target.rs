@@ -21,7 +21,7 @@ const UNIT_BYTES: usize = 128 << 10;
 const RECORD_BYTES: usize = 64;
 
 /// Names, and an expression.
-type Subscription<'a> = (&'a [String], Option<&'a str>);
+type Interest<'a> = (&'a [String], Option<&'a str>);
 
 /// Computes the target when the group's epoch asks for it and the last one is old enough.
 pub(super) fn update(change: &mut Change<'_, '_>, settings: &ConsumerSettings, overrides: Overrides) {
@@ -58,7 +58,7 @@ fn may_compute(last: Option<Timestamp>, interval: Duration, now: Timestamp) -> b
 fn compute(group: &ConsumerGroup, assignor: Assignor, world: &dyn World) -> Assignments {
     let by_expression = is_mixed(group);
     // Members with the same subscription share it.
-    let mut shared: HashMap<Subscription<'_>, Arc<BTreeSet<TopicId>>> = HashMap::new();
+    let mut shared: HashMap<Interest<'_>, Arc<BTreeSet<TopicId>>> = HashMap::new();
     let mut members = Subscribers::new();
     for (id, member) in group.members() {
         let subscription = (member.names(), member.expression());
@@ -83,7 +83,8 @@ fn topics(group: &ConsumerGroup, member: &Member, world: &dyn World) -> BTreeSet
 }
 
 /// Whether members are subscribed by expressions, and not all of them by a single one and nothing
-/// else: Apache Kafka takes their subscriptions for different ones (`ConsumerGroup.subscriptionType`).
+/// else: Apache Kafka takes their subscriptions for different ones
+/// (`ConsumerGroup.subscriptionType`).
 fn is_mixed(group: &ConsumerGroup) -> bool {
     let mut expressions = group.subscriptions().expressions();
     let Some(first) = expressions.next() else { return false };

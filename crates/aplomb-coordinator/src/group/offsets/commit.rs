@@ -76,7 +76,7 @@ impl Groups {
         match self.table.get(&request.group_id) {
             Some(Group::Classic(group)) => group.check_commit(member, instance, epoch),
             Some(Group::Consumer(group)) => {
-                group.check_commit(member, instance, epoch, caller.version, &request.topics, turn.world)
+                group.check_commit(member, epoch, caller.version, &request.topics, turn.world)
             }
             // Whoever commits without a generation needs no group.
             None if epoch < 0 => Ok(()),

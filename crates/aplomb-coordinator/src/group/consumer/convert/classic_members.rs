@@ -18,7 +18,7 @@ use crate::group::{GroupReply, GroupTimer, GroupTurn, Groups};
 use crate::runtime::Ticket;
 
 /// A classic member with what it has said when it joined.
-type Found<'a> = (Arc<str>, &'a Member, &'a ClassicMemberMetadata);
+type ClassicOf<'a> = (Arc<str>, &'a Member, &'a ClassicMemberMetadata);
 
 /// `SyncGroup`: the assignment is there already.
 pub(crate) fn sync(
@@ -117,7 +117,7 @@ fn find<'a>(
     id: &str,
     instance: Option<&str>,
     generation: i32,
-) -> Result<Found<'a>, ErrorCode> {
+) -> Result<ClassicOf<'a>, ErrorCode> {
     let id = match instance {
         None => group.id_of(id).ok_or(ErrorCode::UnknownMemberId)?,
         Some(instance) => checks::check_instance(group.instance(instance), id, instance)

@@ -7,7 +7,7 @@ use aplomb_protocol::{Message, Reader, Writer};
 use bytes::Bytes;
 use m::consumer_protocol_assignment::TopicPartition;
 
-use super::super::member::Assigned;
+use super::super::member::Holdings;
 use crate::group::assignor::Partitions;
 use crate::group::world::World;
 
@@ -48,7 +48,7 @@ pub(super) fn write_assignment<'a>(
     w.freeze()
 }
 
-pub(super) fn of_assigned(assigned: &Assigned) -> impl Iterator<Item = (&TopicId, Vec<i32>)> {
+pub(super) fn of_assigned(assigned: &Holdings) -> impl Iterator<Item = (&TopicId, Vec<i32>)> {
     assigned.iter().map(|(topic, partitions)| (topic, partitions.keys().copied().collect()))
 }
 

@@ -1,4 +1,5 @@
-//! A classic group becomes a consumer group: its members stay what they are and have what they have.
+//! A classic group becomes a consumer group: its members stay what they are and keep what they
+//! have.
 
 use std::collections::HashSet;
 
@@ -8,7 +9,7 @@ use m::consumer_group_member_metadata_value::{ClassicMemberMetadata, ClassicProt
 
 use super::super::about::in_order;
 use super::super::change::Change;
-use super::super::member::{About, Assigned, Current, Member, MemberState};
+use super::super::member::{About, Current, Holdings, Member, MemberState};
 use super::super::refusal::Refusal;
 use super::super::{records, timers};
 use super::embedded;
@@ -138,7 +139,7 @@ fn write(
         previous: generation,
         state: MemberState::Stable,
         assigned: given(&member.assigned, generation),
-        revoking: Assigned::new(),
+        revoking: Holdings::new(),
     };
     let mut all = classic::tombstones(id);
     all.extend(members.iter().map(|member| records::member(id, member.id, Some(member.about.clone()))));
@@ -149,7 +150,7 @@ fn write(
     all
 }
 
-fn given(partitions: &Partitions, epoch: i32) -> Assigned {
+fn given(partitions: &Partitions, epoch: i32) -> Holdings {
     let of_topic = |(topic, partitions): (&TopicId, &std::collections::BTreeSet<i32>)| {
         (*topic, partitions.iter().map(|partition| (*partition, epoch)).collect())
     };

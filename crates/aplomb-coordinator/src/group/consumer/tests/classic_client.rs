@@ -60,7 +60,7 @@ impl ClassicClient {
         }
     }
 
-    /// The coordinator has moved: what it was asked is answered by nobody.
+    /// The coordinator has moved: what it was asked is answered no more.
     pub(super) fn on_move(&mut self) {
         if matches!(self.state, State::Joining(_) | State::Syncing(_)) {
             self.again();

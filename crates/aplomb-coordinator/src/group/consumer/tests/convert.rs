@@ -70,7 +70,7 @@ fn a_live_group_goes_over_to_the_other_protocol_and_back() {
     lab.group().check();
     assert_eq!(lab.group().classic_members(), 2);
 
-    // Each classic member hears of it at its heartbeat, says what it has, and gives up what it must.
+    // Each classic member hears of it at its heartbeat, and gives up what it must.
     for id in [&one, &two] {
         assert_eq!(lab.beat_classic(id, before), ErrorCode::RebalanceInProgress);
         let owned: &[i32] = if *id == one { &[0, 1] } else { &[2, 3] };

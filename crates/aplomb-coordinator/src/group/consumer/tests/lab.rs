@@ -408,8 +408,8 @@ impl Lab {
         self.runtime.machine().table.consumer(GROUP).expect("the group is there")
     }
 
-    /// The records that were written since this was last asked: type, member or expression, and what
-    /// tells them apart.
+    /// The records that were written since this was last asked: type, member or expression, and
+    /// what tells them apart.
     pub(super) fn written(&mut self) -> Vec<String> {
         let written = self.written_of(GROUP, self.shown);
         self.shown = self.log.len();

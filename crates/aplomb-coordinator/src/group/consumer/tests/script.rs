@@ -6,7 +6,8 @@
 //! owned; `commit`: offsets of a member in an epoch. What a heartbeat does not name it leaves out.
 //! `-` is no member id, or none at all in an answer.
 //! `$` begins the name of an id that is given.
-//! An answer to a heartbeat is an error, a member id, an epoch, an interval, an assignment and a message.
+//! An answer to a heartbeat is an error, a member id, an epoch, an interval, an assignment and a
+//! message.
 
 use std::collections::HashMap;
 use std::time::Duration;
