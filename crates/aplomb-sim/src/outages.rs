@@ -259,11 +259,15 @@ impl Outages {
         // records are nowhere else.
         let needed = !stopped || process.shards.iter().any(aplomb_broker::Shard::needs_tail);
         let is_lost = self.tails.end(&process.tail, needed);
-        drop(process);
         if stopped {
-            // A disk that fails here is one that a start looks for a tail on, in vain.
-            world.disks.iter().for_each(|disk| drop(TailRecord::settle(disk, needed)));
+            for (disk, share) in world.disks.iter().zip(&process.shares) {
+                if !needed || share.stats().waiting == 0 {
+                    // A disk that fails here is one that a start looks for a tail on, in vain.
+                    let _ = TailRecord::remove(disk);
+                }
+            }
         }
+        drop(process);
         let (now, contract) = (world.now(), contract(world));
         if is_lost {
             world.say(|| "what it had in memory alone is gone".to_owned());
