@@ -1,6 +1,7 @@
 """`aplomb lab run` for tests: which incidents there are, runs of them two at a time, and what is left of a run afterwards."""
 
 import contextlib
+import errno
 import json
 import re
 import signal
@@ -17,6 +18,7 @@ from harness import broker
 LANES = 2
 # Two incidents that change something for the whole machine are not run at once.
 MACHINE = threading.Lock()
+STARTS = 5
 
 
 def command(*arguments):
@@ -88,7 +90,7 @@ class Lanes:
         with MACHINE if incident["changes_the_machine"] else contextlib.nullcontext():
             out = self.folder / kind
             words = ("run", name, "--short", "--broker", kind, "--out", out, "--seed", 1)
-            process = subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            process = started(command(*words))
             self.processes[name, kind] = process
             said, _ = process.communicate()
             del self.processes[name, kind]
@@ -96,6 +98,17 @@ class Lanes:
         record = out / f"{name}.json"
         known = json.loads(record.read_text()) if record.exists() else {}
         return Run(process.returncode, said, known, out / f"{name}.html", left)
+
+
+def started(words):
+    """The process. Other runs take memory from the whole machine, and a kernel that cannot get at a page of the program just then says "bad address"."""
+    for attempt in range(STARTS):
+        try:
+            return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        except OSError as refused:
+            if refused.errno != errno.EFAULT or attempt == STARTS - 1:
+                raise
+            time.sleep(1)
 
 
 def traces(pid):

@@ -88,14 +88,17 @@ fn no_segment_above_it_is_deleted() {
     checkpoint(&mut log);
     let bases: Vec<_> = log.segments().closed().iter().map(|segment| segment.base.get()).collect();
     assert_eq!(bases, [0, 2, 4, 6], "two batches fill a segment");
-    assert_eq!(log.apply_retention(NOW).segments, 2);
+    let first = log.apply_retention(NOW, 1);
+    assert_eq!((first.segments, first.goes_on, log.start()), (1, true, Offset::new(2)));
+    let rest = log.apply_retention(NOW, 1);
+    assert_eq!((rest.segments, rest.goes_on), (1, false));
     assert_eq!(
         log.start(),
         Offset::new(4),
         "the segment from 4 to 6 has a record that consumers may not see"
     );
     log.advance_high_watermark(log.end());
-    assert_eq!(log.apply_retention(NOW).segments, 2);
+    assert_eq!(log.apply_retention(NOW, usize::MAX).segments, 2);
 }
 
 #[test]

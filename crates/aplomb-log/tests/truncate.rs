@@ -258,3 +258,16 @@ fn a_log_that_its_files_do_not_have_is_not_truncated() {
 fn a_log_is_not_truncated_to_more_than_it_is() {
     let _ = longer().log.truncate_to(offset(34), NOW);
 }
+
+#[test]
+fn an_index_that_was_never_made_is_made_though_it_has_no_entries() {
+    let mut story = Story::begin();
+    story.append(20, 0, false);
+    story.checkpoint();
+    let base = story.log.segments().closed()[1].base.get();
+    let index = FileName::new(format!("orders-0/{base:020}.index"));
+    assert_eq!(story.disk.file(index.as_str()).map(|file| file.len()), Some(0));
+    story.disk.remove(&index).expect("it is there");
+    story.reloaded(Offset::ZERO);
+    assert_eq!(story.disk.file(index.as_str()).map(|file| file.len()), Some(0));
+}

@@ -72,9 +72,9 @@ impl Machine {
         Held { machine: self.clone(), path: path.to_owned(), inode }
     }
 
-    /// An operator deletes all tails. A process that holds one goes on with it.
-    pub(crate) fn delete_all(&self) {
-        self.0.borrow_mut().files.clear();
+    /// An operator deletes a file. A process that holds it goes on with it.
+    pub(crate) fn delete(&self, path: &Path) {
+        self.0.borrow_mut().files.remove(path);
     }
 
     fn with_file<T>(&self, held: &Held, then: impl FnOnce(Option<&mut File>) -> T) -> T {

@@ -15,6 +15,7 @@ use super::mortal::Life;
 use super::network::{Door, Network};
 use super::process::{Process, Shape, Start, Started};
 use super::random::Dice;
+use super::scenario::path_of;
 use super::tails::Tails;
 use super::troubles::Troubles;
 use super::world::World;
@@ -56,6 +57,8 @@ pub(crate) struct Outages {
     audit_first: bool,
     /// An operation of some disk is to fail: a start may be the one to find out.
     armed: bool,
+    /// The last process had lost the last disk: the next ones may begin without it.
+    away: bool,
     /// The plan is over: no more faults, and the last audit is under way or to come.
     finishing: bool,
     starts: u64,
@@ -77,6 +80,7 @@ impl Outages {
             cut_starts: Vec::new(),
             audit_first: false,
             armed: false,
+            away: false,
             finishing: false,
             starts: 0,
             refused: 0,
@@ -259,11 +263,15 @@ impl Outages {
         // records are nowhere else.
         let needed = !stopped || process.shards.iter().any(aplomb_broker::Shard::needs_tail);
         let is_lost = self.tails.end(&process.tail, needed);
-        drop(process);
         if stopped {
-            // A disk that fails here is one that a start looks for a tail on, in vain.
-            world.disks.iter().for_each(|disk| drop(TailRecord::settle(disk, needed)));
+            for (disk, share) in world.disks.iter().zip(&process.shares) {
+                if !needed || share.stats().waiting == 0 {
+                    // A disk that fails here is one that a start looks for a tail on, in vain.
+                    let _ = TailRecord::remove(disk);
+                }
+            }
         }
+        drop(process);
         let (now, contract) = (world.now(), contract(world));
         if is_lost {
             world.say(|| "what it had in memory alone is gone".to_owned());
@@ -301,6 +309,7 @@ impl Outages {
     fn is_down(&mut self, world: &mut World, network: &mut Network) {
         world.agenda.forget_process();
         network.drop_all_connections(world);
+        self.away = self.lost().last() == Some(&true);
         self.troubles.end_with_process(world);
         world.oracle.calm.disturb(world.agenda.now());
         self.stopping = false;
@@ -328,8 +337,10 @@ impl Outages {
         let chunks = *dice.pick(&[32, 32, 24, 64, 160]);
         world.note("start", &[shards.into(), chunks.into()]);
         let plan = world.plan.clone();
+        let disks = self.draw_disks(world);
         let shape = Shape {
-            disks: &world.disks,
+            disks: &world.disks[..disks],
+            lost: (disks..plan.disks).map(path_of).collect(),
             properties: &plan.properties,
             shards,
             chunks,
@@ -345,8 +356,11 @@ impl Outages {
         }
         match how {
             Start::Up(process) => {
-                self.tails.check_told(world);
+                if disks == plan.disks {
+                    self.tails.check_told(world);
+                }
                 self.tails.begin();
+                (disks..plan.disks).for_each(|disk| self.troubles.stays_away(disk, world));
                 self.process = Some(process);
                 self.loading = true;
                 // Some programs do not wait for that long.
@@ -378,6 +392,18 @@ impl Outages {
                 world.agenda.at(world.now() + MS * 5, Event::Start);
             }
         }
+    }
+
+    /// How many disks the next process has: one that was lost may stay away, but for the first,
+    /// which has the metadata log.
+    fn draw_disks(&self, world: &mut World) -> usize {
+        let all = world.disks.len();
+        let mut dice = Dice::of(world.seed, "away", self.starts);
+        if !self.away || self.finishing || all == 1 || dice.percent(40) || world.is_moving_to_last_disk() {
+            return all;
+        }
+        world.say(|| format!("  {} stays away", path_of(all - 1)));
+        all - 1
     }
 
     /// Clients may come when all partitions are loaded, or before.

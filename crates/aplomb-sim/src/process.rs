@@ -26,6 +26,7 @@ use aplomb_model::{BrokerId, DirectoryId, Offset, Uuid};
 use super::machine::{Held, Machine, TAIL_DIR, Unavailable};
 use super::mortal::{Life, MortalDisk, MortalQueue};
 use super::random::Dice;
+use super::scenario::path_of;
 use super::tails::SimTail;
 
 /// This broker's id.
@@ -121,6 +122,8 @@ impl Refusal {
 /// What a process is started with.
 pub(crate) struct Shape<'a> {
     pub(crate) disks: &'a [SimDisk],
+    /// Log directories that the settings name and whose disks cannot be had.
+    pub(crate) lost: Vec<String>,
     pub(crate) machine: &'a Machine,
     pub(crate) properties: &'a Properties,
     pub(crate) shards: u16,
@@ -198,7 +201,7 @@ impl Shape<'_> {
         let directory = |(n, disk): (usize, &SimDisk)| Directory {
             index: DiskIndex(n as u16),
             id: directory_id(n),
-            path: format!("/disk{n}"),
+            path: path_of(n),
             disk: Arc::new(MortalDisk { disk: disk.clone(), life: self.life.clone() }),
         };
         let known: Vec<Directory> = self.disks.iter().enumerate().map(directory).collect();
@@ -252,7 +255,7 @@ impl Shape<'_> {
             metadata_directory: ids[0],
         };
         plan(StartInput {
-            lost: Vec::new(),
+            lost: self.lost.clone(),
             config: Arc::new(config),
             node,
             directories,

@@ -113,6 +113,11 @@ impl FromStr for Scenario {
     }
 }
 
+/// The path of a log directory.
+pub(crate) fn path_of(disk: usize) -> String {
+    format!("/disk{disk}")
+}
+
 /// What a client is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -166,7 +171,7 @@ impl Plan {
         let disks = 1 + dice.place(3);
         let flush_interval = MS * *dice.pick(&[20, 100, 300, 1000]);
         let checkpoint_interval = MS * *dice.pick(&[100, 400, 1500, 5000]);
-        let dirs: Vec<String> = (0..disks).map(|n| format!("/disk{n}")).collect();
+        let dirs: Vec<String> = (0..disks).map(path_of).collect();
         let properties = [
             ("node.id", "1".to_owned()),
             ("log.dirs", dirs.join(",")),

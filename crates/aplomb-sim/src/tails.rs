@@ -6,7 +6,9 @@
 //! neither what was synced nor a word: the next start says that the tail was not there.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -115,8 +117,10 @@ pub(crate) struct Tails {
     is_seen: bool,
     /// What a process had in memory is gone: the next start has to say so.
     is_missing: bool,
-    /// It cannot be read, and an operator has to give it up.
     is_cut: bool,
+    /// Tails that processes have left cut: they cannot be read, and an operator has to give them
+    /// up.
+    unreadable: BTreeSet<PathBuf>,
     /// How often the process looks.
     again: Duration,
 }
@@ -164,8 +168,12 @@ impl Tails {
     pub(crate) fn end(&mut self, tail: &SimTail, needed: bool) -> bool {
         let is_there = tail.file.borrow().is_named() && tail.shares[0].arena().is_sealed();
         tail.leave(needed);
+        if needed && is_there && self.is_cut {
+            self.unreadable.insert(tail.file.borrow().path().to_owned());
+        }
         let is_lost = needed && self.is_harmed;
-        self.is_missing |= is_lost && (!is_there || self.is_cut || tail.is_zeroed.get());
+        let owes = tail.shares.iter().any(|share| share.stats().waiting > 0);
+        self.is_missing |= is_lost && owes && (!is_there || self.is_cut || tail.is_zeroed.get());
         is_lost
     }
 
@@ -181,16 +189,14 @@ impl Tails {
         }
     }
 
-    /// Whether a start was right not to read the tail. An operator gives it up then.
+    /// Whether a start was right not to read a tail. An operator gives it up then.
     pub(crate) fn give_up_what_is_cut(&mut self, machine: &Machine) -> bool {
-        if std::mem::take(&mut self.is_cut) {
-            machine.delete_all();
-            return true;
-        }
-        false
+        let unreadable = std::mem::take(&mut self.unreadable);
+        unreadable.iter().for_each(|path| machine.delete(path));
+        !unreadable.is_empty()
     }
 
-    /// A start has come to its end: what was missing must have been said.
+    /// A start with all its disks has come to its end: what was missing must have been said.
     pub(crate) fn check_told(&self, world: &mut World) {
         if self.is_missing {
             world.oracle.violated("the tail was not there, and the start has not said so");

@@ -103,6 +103,11 @@ impl Troubles {
         true
     }
 
+    /// The process has begun without a disk.
+    pub(crate) fn stays_away(&mut self, disk: usize, world: &mut World) {
+        begin(&mut self.lost[disk], &mut world.oracle.calm, world.agenda.now());
+    }
+
     /// Whether the process has lost a disk, or is to miss something of one.
     pub(crate) fn is_any_lost(&self) -> bool {
         self.lost.contains(&true)

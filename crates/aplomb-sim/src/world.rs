@@ -1,6 +1,7 @@
 //! What everything in a simulation shares: the clock with its events, the disks, what has to be
 //! true, and the trace of what happened.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -102,6 +103,19 @@ impl World {
         let (disks, oracle) = (&self.disks, &self.oracle);
         let mut disks_of = |partition| places_of(partition, disks, oracle);
         self.promptness.check(self.agenda.now(), &mut disks_of, oracle.calm.since(), lost)
+    }
+
+    /// Whether a partition has a directory on the last disk and on another one: a move to there may
+    /// have ended without the metadata having heard of it, and a start that finds the other
+    /// directory alone would take it for the log.
+    pub(crate) fn is_moving_to_last_disk(&self) -> bool {
+        let partitions_on = |disk: &SimDisk| -> BTreeSet<String> {
+            let files = disk.image().into_keys();
+            files.filter_map(|file| Some(file.strip_suffix("/partition.metadata")?.to_owned())).collect()
+        };
+        let Some((last, others)) = self.disks.split_last() else { return false };
+        let on_last = partitions_on(last);
+        others.iter().any(|disk| !partitions_on(disk).is_disjoint(&on_last))
     }
 
     /// Adds to the trace what is on the disks.

@@ -123,7 +123,11 @@ impl Partition {
             log_append_time: by_the_clock.then_some(now.wall).filter(|_| !admitted.duplicate),
             log_start: self.log.start(),
         };
-        if promise == Promise::Durable && admitted.last >= self.log.durable_end() {
+        // A duplicate is of a batch that an earlier process may not have synced.
+        let is_durable =
+            admitted.last < self.log.durable_end() && (!admitted.duplicate || self.log.is_found_durable());
+        if promise == Promise::Durable && !is_durable {
+            self.mark_dirty(fx);
             self.sync_line.push(asker, WaitingForSync { answer, last: admitted.last });
             self.hurried_end = self.log.end();
             self.hurry(fx);

@@ -386,10 +386,11 @@ impl Partition {
         self.mark_dirty(fx);
     }
 
-    /// Takes segments out that may go, and forgets producers that were not heard of for too long.
-    pub(crate) fn retain(&mut self, now: Timestamp, fx: &mut Effects) -> Retention {
+    /// Takes segments out that may go, so many at most, and forgets producers that were not heard
+    /// of for too long.
+    pub(crate) fn retain(&mut self, now: Timestamp, most: usize, fx: &mut Effects) -> Retention {
         self.log.expire_producers(now);
-        let retention = self.log.apply_retention(now);
+        let retention = self.log.apply_retention(now, most);
         self.show();
         if retention.waits_for_name || retention.segments > 0 {
             self.mark_dirty(fx);

@@ -497,7 +497,7 @@ impl Shard {
                 let metadata = self.partitions.get_mut(PartitionKey::METADATA);
                 if let (Some(head), Some(metadata)) = (&mut self.head, metadata) {
                     head.on_snapshot(written, metadata);
-                    self.storage.look_at(PartitionKey::METADATA);
+                    self.storage.look_at(metadata);
                 }
             }
             StorageEffect::MarkerEnded => self.stop.on_marker(),

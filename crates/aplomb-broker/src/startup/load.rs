@@ -12,7 +12,7 @@ use aplomb_log::recovery::{LoadRequest, load as load_log};
 use aplomb_log::state_files::PartitionMetadata;
 use aplomb_log::tail::TailShare;
 use aplomb_log::{Log, LogConfig};
-use aplomb_model::{LeaderEpoch, Offset, Timestamp, TopicPartition, Uuid};
+use aplomb_model::{DirectoryId, LeaderEpoch, Offset, Timestamp, TopicPartition, Uuid};
 
 use super::error::StartError;
 use super::lead::take_lead;
@@ -29,6 +29,9 @@ use crate::replicas::{LoadPlan, LoadSource};
 use crate::shard::{DiskSeed, PartitionSeed, Shard, ShardSeed};
 use crate::storage::checkpoints::CheckpointEntry;
 use crate::storage::{MoveRate, partition_metadata};
+
+/// What the metadata says of a replica whose log directory it does not know.
+const RESERVED: [DirectoryId; 3] = [Uuid::ZERO, Uuid::ONE, Uuid::TWO];
 
 /// What a start is planned by.
 pub struct StartInput {
@@ -147,8 +150,11 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
         {
             let name = TopicPartition::new(topic.name.clone(), index.0);
             let key = PartitionKey { topic: topic.id, partition: *index };
-            let assigned = partition.directory(config.node_id);
-            let assigned = directories.iter().position(|d| Some(d.directory.id) == assigned);
+            let known = partition.directory(config.node_id).filter(|id| !RESERVED.contains(id));
+            let assigned = directories.iter().position(|d| Some(d.directory.id) == known);
+            // Moved to a log directory that may come back, with records that no other has: what a
+            // move has left behind is no log meanwhile.
+            let is_away = known.is_some() && assigned.is_none() && !lost.is_empty();
             let mut own = Vec::new();
             let found = places.remove(&name).unwrap_or_default();
             // Which topic a directory is of, if there is but one, is looked at when it is loaded:
@@ -160,6 +166,11 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
                     own.push(place);
                 } else {
                     remarks.push(put_aside(home, &name, &place.name, &mut random)?);
+                }
+            }
+            if is_away {
+                for place in own.drain(..) {
+                    opened[place.disk].insert(name.clone());
                 }
             }
             // The one that is assigned comes first.

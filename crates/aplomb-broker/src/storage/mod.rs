@@ -95,11 +95,12 @@ impl Storage {
         rate: Arc<MoveRate>,
         now: Instant,
     ) -> Self {
+        let retention = Retention::new(retention_interval, disks.len(), now);
         Self {
             disks,
             cold: ColdReads::default(),
             checkpoints,
-            retention: Retention::new(retention_interval, now),
+            retention,
             deletions: Deletions::default(),
             future: FutureReplicas::new(rate),
             space_due: now,
@@ -304,6 +305,9 @@ impl Storage {
             }
             Purpose::Future { key, number, .. } => self.future.on_step(key, number, result),
             Purpose::DeleteLater { name, directory, after, of } => {
+                if !directory {
+                    self.retention.on_renamed(index);
+                }
                 if result.is_ok() {
                     self.deletions.delete_at(now.instant + after, index, name, directory);
                 }

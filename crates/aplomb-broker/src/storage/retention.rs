@@ -1,10 +1,14 @@
 //! Retention: segments that are too old, too many, or below the log start offset. In small
 //! portions, since requests wait while it is decided.
+//!
+//! What always holds: of each disk one segment's files at most are on their way to their last
+//! names. Checkpoint files go the same way and would wait behind all of them, and a kill would
+//! bring back what no checkpoint says is deleted.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
-use aplomb_disk_api::{DiskError, Done};
+use aplomb_disk_api::{DiskError, DiskIndex, Done};
 use aplomb_model::{Instant, Offset};
 use bytes::Bytes;
 
@@ -24,24 +28,58 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub(super) struct Retention {
     interval: Duration,
     next_round: Instant,
-    /// Partitions to look at before the next round.
-    queue: VecDeque<PartitionKey>,
-    queue_due: Option<Instant>,
+    /// Partitions to look at before the next round, disk by disk.
+    lines: Vec<DiskLine>,
+    lines_due: Option<Instant>,
+}
+
+/// The partitions of a disk, each once.
+#[derive(Debug, Default)]
+struct DiskLine {
+    partitions: VecDeque<PartitionKey>,
+    is_in: HashSet<PartitionKey>,
+    /// Files that are on their way to their last names.
+    renames: usize,
+}
+
+impl DiskLine {
+    fn push(&mut self, key: PartitionKey) {
+        if self.is_in.insert(key) {
+            self.partitions.push_back(key);
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.renames == 0 && !self.partitions.is_empty()
+    }
+
+    fn pop(&mut self) -> Option<PartitionKey> {
+        let key = self.partitions.pop_front()?;
+        self.is_in.remove(&key);
+        Some(key)
+    }
 }
 
 impl Retention {
-    pub(super) fn new(interval: Duration, now: Instant) -> Self {
-        Self { interval, next_round: now + FIRST.min(interval), queue: VecDeque::new(), queue_due: None }
+    pub(super) fn new(interval: Duration, disks: usize, now: Instant) -> Self {
+        let lines = (0..disks).map(|_| DiskLine::default()).collect();
+        Self { interval, next_round: now + FIRST.min(interval), lines, lines_due: None }
     }
 
     pub(super) fn wake_at(&self) -> Instant {
-        self.queue_due.map_or(self.next_round, |due| due.min(self.next_round))
+        self.lines_due.map_or(self.next_round, |due| due.min(self.next_round))
     }
 
     /// A partition is to be looked at soon.
-    pub(super) fn look_at(&mut self, key: PartitionKey) {
-        self.queue.push_back(key);
-        self.queue_due.get_or_insert(Instant::START);
+    pub(super) fn look_at(&mut self, disk: DiskIndex, key: PartitionKey) {
+        self.lines[usize::from(disk.0)].push(key);
+        self.go_on();
+    }
+
+    fn go_on(&mut self) {
+        if self.lines.iter().any(DiskLine::is_ready) {
+            self.lines_due.get_or_insert(Instant::START);
+        }
     }
 
     /// Looks at the partitions that are due.
@@ -49,18 +87,27 @@ impl Retention {
         let now = ground.now.instant;
         if self.next_round <= now {
             self.next_round = now + self.interval;
-            let keys = ground.partitions.keys().into_iter();
-            // The metadata log's segments go when there is a snapshot.
-            self.queue.extend(keys.filter(|key| *key != PartitionKey::METADATA));
-            self.queue_due.get_or_insert(now);
-        }
-        if self.queue_due.is_some_and(|due| due <= now) {
-            for _ in 0..PORTION.min(self.queue.len()) {
-                let Some(key) = self.queue.pop_front() else { break };
-                retain(key, ground);
+            for (disk, line) in (0..).map(DiskIndex).zip(&mut self.lines) {
+                // The metadata log's segments go when there is a snapshot.
+                let keys = ground.partitions.keys_on(disk).into_iter();
+                keys.filter(|key| *key != PartitionKey::METADATA).for_each(|key| line.push(key));
             }
-            self.queue_due = (!self.queue.is_empty()).then(|| now + PAUSE);
+            self.go_on();
         }
+        if self.lines_due.is_some_and(|due| due <= now) {
+            for _ in 0..PORTION {
+                let Some(line) = self.lines.iter_mut().find(|line| line.is_ready()) else { break };
+                let Some(key) = line.pop() else { break };
+                self.retain(key, ground);
+            }
+            self.lines_due = self.lines.iter().any(DiskLine::is_ready).then(|| now + PAUSE);
+        }
+    }
+
+    /// A file of a deleted segment has its last name, or the disk is lost.
+    pub(super) fn on_renamed(&mut self, disk: DiskIndex) {
+        self.lines[usize::from(disk.0)].renames -= 1;
+        self.go_on();
     }
 
     /// The disk has read the last entry of a time index: the partition is looked at again.
@@ -79,28 +126,36 @@ impl Retention {
             Err(_) => return, // the disk is lost
         };
         partition.on_time_entry(base, &bytes);
-        self.look_at(key);
+        self.look_at(partition.disk(), key);
     }
-}
 
-fn retain(key: PartitionKey, ground: &mut Ground<'_>) {
-    let Some(partition) = ground.partitions.get_mut(key) else { return }; // it was deleted
-    let disk = partition.disk();
-    if ground.disks.is_lost(disk) {
-        return;
-    }
-    let retention = partition.retain(ground.now.wall, ground.fx);
-    let (after, residence) = (partition.settings().file_delete_delay, partition.residence());
-    if retention.segments > 0 {
-        let entry = CheckpointEntry::of(partition);
-        ground.tell_checkpoints(StorageMessage::Record { disk, changes: vec![(key, Some(entry))] });
-    }
-    let now = ground.now.instant;
-    for (rename, name) in retention.deletions {
-        let purpose = Purpose::DeleteLater { name, directory: false, after, of: None };
-        ground.disks.submit(disk, rename, purpose, now);
-    }
-    if let Some((base, read)) = retention.look_up {
-        ground.disks.submit(disk, read, Purpose::TimeEntry { key, base, residence }, now);
+    fn retain(&mut self, key: PartitionKey, ground: &mut Ground<'_>) {
+        let Some(partition) = ground.partitions.get_mut(key) else { return }; // it was deleted
+        let disk = partition.disk();
+        let line = &mut self.lines[usize::from(disk.0)];
+        if line.renames > 0 {
+            return line.push(key); // it has moved to this disk
+        }
+        if ground.disks.is_lost(disk) {
+            return;
+        }
+        let retention = partition.retain(ground.now.wall, 1, ground.fx);
+        let (after, residence) = (partition.settings().file_delete_delay, partition.residence());
+        line.renames = retention.deletions.len();
+        if retention.goes_on {
+            line.push(key);
+        }
+        if retention.segments > 0 {
+            let entry = CheckpointEntry::of(partition);
+            ground.tell_checkpoints(StorageMessage::Record { disk, changes: vec![(key, Some(entry))] });
+        }
+        let now = ground.now.instant;
+        for (rename, name) in retention.deletions {
+            let purpose = Purpose::DeleteLater { name, directory: false, after, of: None };
+            ground.disks.submit(disk, rename, purpose, now);
+        }
+        if let Some((base, read)) = retention.look_up {
+            ground.disks.submit(disk, read, Purpose::TimeEntry { key, base, residence }, now);
+        }
     }
 }

@@ -60,12 +60,12 @@ impl Storage {
     pub(crate) fn on_trimmed(&mut self, partition: &Partition) {
         let change = (partition.key(), Some(CheckpointEntry::of(partition)));
         self.tell_changes(partition.disk(), vec![change]);
-        self.retention.look_at(partition.key());
+        self.retention.look_at(partition.disk(), partition.key());
     }
 
     /// Retention is to look at a partition soon.
-    pub(crate) fn look_at(&mut self, key: PartitionKey) {
-        self.retention.look_at(key);
+    pub(crate) fn look_at(&mut self, partition: &Partition) {
+        self.retention.look_at(partition.disk(), partition.key());
     }
 
     /// A partition is deleted: it is not in the table any more.

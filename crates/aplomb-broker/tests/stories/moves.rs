@@ -359,6 +359,38 @@ fn of_two_directories_of_a_partition_the_one_that_reaches_further_is_the_log() {
 }
 
 #[test]
+fn what_a_move_has_left_behind_is_no_log_while_the_new_disk_is_away() {
+    let broker = Broker::of(Setup { disks: 3, shards: 2, ..Setup::default() });
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    broker.client().ask(Produce::to("orders", "one"));
+    broker.advance(2 * SECOND);
+    broker.client().ask(MoveReplica::of("orders", 2));
+    while !broker.disks_with("orders-0").contains(&2) {
+        broker.advance(MS / 10);
+    }
+    broker.disk(1).freeze();
+    broker.advance(2 * SECOND);
+    assert_eq!(broker.client().ask(Produce::to("orders", "two")).error, ErrorCode::None);
+    broker.advance(2 * SECOND);
+    broker.disk(1).fail(Fault::default());
+    broker.disk(1).thaw();
+    broker.advance(2 * SECOND);
+    assert_eq!(broker.disks_with("orders-0"), [1, 2]);
+    broker.stop();
+
+    broker.restart_without_the_last_disk();
+    let client = broker.client();
+    assert_eq!(client.ask(Produce::to("orders", "three")).error, ErrorCode::KafkaStorageError);
+    broker.advance(20 * SECOND);
+    broker.stop();
+
+    broker.restart();
+    assert_eq!(broker.client().read("orders", 0), ["one", "two"]);
+    broker.advance(20 * SECOND);
+    assert_eq!(broker.disks_with("orders-0"), [2]);
+}
+
+#[test]
 fn a_topic_deleted_while_it_has_two_directories_leaves_none() {
     let broker = moved_without_metadata();
     let deleted = broker.client().send(DeleteTopic::named("orders"));

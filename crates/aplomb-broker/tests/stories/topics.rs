@@ -261,6 +261,25 @@ fn a_segment_of_before_the_start_is_deleted_when_its_time_has_come() {
 }
 
 #[test]
+fn a_log_start_is_remembered_while_many_segments_are_on_their_way_out() {
+    let broker = Broker::start();
+    broker.has(CreateTopic::named("orders").with("segment.ms", "1000"));
+    let client = broker.client();
+    for n in 0..40 {
+        client.ask(Produce::to("orders", Batch::from("one").at(NEW_YEAR + n * 2000)));
+    }
+    broker.advance(12 * SECOND);
+    let housekeeping = 100 * MS..101 * MS;
+    broker.disk(0).set_service(ServiceTimes { housekeeping, ..ServiceTimes::default() });
+    assert_eq!(client.ask(DeleteRecords::before("orders", 39)).error, ErrorCode::None);
+    broker.advance(10 * SECOND); // aplomb.recovery.point.interval.ms, twice
+    assert_eq!(files_with(&broker, "0038.log"), ["orders-0/00000000000000000038.log"]);
+    broker.kill();
+    broker.restart();
+    assert_eq!(broker.client().ask(ListOffsets::at("orders", -2)).offset, 39);
+}
+
+#[test]
 fn limits_of_connections_change_at_run_time() {
     let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
     assert_eq!(broker.connection_limits(), None);

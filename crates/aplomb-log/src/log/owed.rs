@@ -44,6 +44,10 @@ pub struct Owed {
     has_snapshots: bool,
     epochs_changed: bool,
     appended: bool,
+    /// What recovery has found may be in the page cache alone.
+    found_unsynced: bool,
+    /// The round of syncs that is under way changes that.
+    found_syncing: bool,
     /// What the checkpoint file may still say.
     published_point: Offset,
     recovery_point: Offset,
@@ -54,7 +58,7 @@ pub struct Owed {
 /// What recovery leaves for the first checkpoint to do.
 #[derive(Debug, Default)]
 pub struct RecoveryDebt {
-    /// Segments whose `.log` was written to.
+    /// Segments whose `.log` was written to, or was not closed cleanly.
     pub unsynced_logs: Vec<Offset>,
     /// Index files that were written to.
     pub unsynced_indexes: Vec<(Offset, SegmentFile)>,
@@ -79,6 +83,7 @@ impl Owed {
         let RecoveryDebt { unsynced_logs, unsynced_indexes, loose_snapshots, has_snapshots, epochs_changed } =
             recovered;
         Self {
+            found_unsynced: !unsynced_logs.is_empty(),
             unsynced_logs,
             unsynced_indexes,
             loose_snapshots,
@@ -234,12 +239,19 @@ impl Owed {
     pub(super) fn begin_sync(&mut self) -> Vec<Offset> {
         self.appended = false;
         self.made_at_sync = self.made;
+        self.found_syncing = self.found_unsynced;
         std::mem::take(&mut self.unsynced_logs)
     }
 
     /// The round is over.
     pub(super) fn on_synced(&mut self) {
         self.made_durable = self.made_at_sync;
+        self.found_unsynced &= !std::mem::take(&mut self.found_syncing);
+    }
+
+    /// Whether what recovery has found was synced by this process, or cleanly closed before.
+    pub(super) fn is_found_durable(&self) -> bool {
+        !self.found_unsynced
     }
 
     /// A checkpoint begins, with the round of syncs. Gives the index files that are to be synced.

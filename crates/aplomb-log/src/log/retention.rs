@@ -21,6 +21,8 @@ pub struct Retention {
     pub deletions: Vec<(DiskCommand, FileName)>,
     /// How many segments were deleted.
     pub segments: usize,
+    /// More are to be deleted than were allowed at once.
+    pub goes_on: bool,
     /// A segment stays because it may be the only one whose file outlives a power cut: to be tried
     /// again after a round of syncs.
     pub waits_for_name: bool,
@@ -30,8 +32,8 @@ pub struct Retention {
 }
 
 impl Log {
-    /// Deletes the segments that retention gives up at `now`.
-    pub fn apply_retention(&mut self, now: Timestamp) -> Retention {
+    /// Deletes the oldest of the segments that retention gives up at `now`, so many at most.
+    pub fn apply_retention(&mut self, now: Timestamp, most: usize) -> Retention {
         let mut retention = Retention::default();
         let mut count = self.below_start();
         if self.config.deletes {
@@ -56,6 +58,8 @@ impl Log {
         let unnamed = !self.owed.has_files_of(self.segments.active().base);
         let count = durable.min(self.segments.closed().len() - usize::from(unnamed && durable > 0));
         retention.waits_for_name = count < durable;
+        retention.goes_on = count > most;
+        let count = count.min(most);
         if count == 0 {
             return retention;
         }

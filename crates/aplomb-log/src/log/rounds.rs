@@ -64,6 +64,13 @@ impl Log {
         self.durable_end() == self.end() && self.owed.is_settled_at(self.end())
     }
 
+    /// Whether the records that loading has found are durable. After a crash they may be in the
+    /// page cache alone until the first round is over.
+    #[must_use]
+    pub fn is_found_durable(&self) -> bool {
+        self.owed.is_found_durable()
+    }
+
     /// Takes the files that a round of syncs has to cover. [`Self::take_writes`] comes before, and
     /// its commands go before the sync.
     pub fn begin_sync(&mut self) -> SyncPart {

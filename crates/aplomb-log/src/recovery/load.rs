@@ -57,10 +57,15 @@ impl Loader<'_> {
         let bound = if self.request.clean {
             newest_snapshot
         } else {
-            // A snapshot where the first segment begins is as good: nothing before that can be read
-            // again.
+            // Segments behind the recovery point can have been deleted, if a checkpoint covered
+            // them that the file has not heard of. Its snapshot, or one where the first segment
+            // begins, knows the producers of what cannot be read again.
             let first = *self.found.segments.keys().next().expect("there is one");
-            newest_snapshot.min(self.request.recovery_point.max(first))
+            let known = match self.request.recovery_point {
+                point if first <= point => point,
+                _ => self.found.snapshots.range(first..).next().copied().unwrap_or(first),
+            };
+            newest_snapshot.min(known)
         };
         let bases: Vec<Offset> = self.found.segments.keys().copied().collect();
         for pair in bases.windows(2).filter(|pair| pair[0] < first_read) {

@@ -163,7 +163,17 @@ impl Loader<'_> {
     ) -> Result<Segment, LoadError> {
         let base = segment.base;
         segment.indexes.on_close();
-        for (kind, at, bytes) in segment.take_index_writes() {
+        let writes = segment.take_index_writes();
+        for (kind, found) in
+            [(SegmentFile::OffsetIndex, found.index), (SegmentFile::TimeIndex, found.time_index)]
+        {
+            // Of a segment that was closed before its files were made, Kafka's tools expect those
+            // that stay empty, too.
+            if found.is_none() && writes.iter().all(|(of, ..)| *of != kind) {
+                self.write_index(base, kind, None, None)?;
+            }
+        }
+        for (kind, at, bytes) in writes {
             self.write_index(base, kind, None, Some((at, bytes)))?;
         }
         Ok(segment.close(found.modified))

@@ -271,7 +271,7 @@ impl Lab {
         let to = Offset::new(start.get() + self.rng.below(end.distance_from(start) + 1));
         self.log.raise_start(to);
         self.log_start = self.log.start();
-        let retention = self.log.apply_retention(Timestamp(self.clock));
+        let retention = self.log.apply_retention(Timestamp(self.clock), usize::MAX);
         for (rename, deleted) in retention.deletions {
             match self.run(rename) {
                 Ok(_) => {}

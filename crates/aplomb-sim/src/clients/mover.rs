@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use super::{Client, Context, Expect, Place, all_places, answer, millis};
 use crate::check::Checked;
+use crate::scenario::path_of;
 
 #[derive(Debug, Default)]
 pub(super) struct Mover {
@@ -27,7 +28,7 @@ impl Mover {
         let mut moved = Vec::new();
         for _ in 0..count {
             let place = places.swap_remove(ctx.dice.place(places.len()));
-            let path = format!("/disk{}", ctx.dice.place(ctx.plan.disks));
+            let path = path_of(ctx.dice.place(ctx.plan.disks));
             let topic =
                 AlterReplicaLogDirTopic { name: place.topic.clone(), partitions: vec![place.id.index] };
             match dirs.iter_mut().find(|dir| dir.path == path) {

@@ -115,17 +115,19 @@ impl Tail {
         Ok(before)
     }
 
-    /// The log directories that were closed forget it. Its file goes, unless it is `needed` for
-    /// directories that are lost.
+    /// The process has stopped: log directories that have all of their records in their files
+    /// forget the tail. Its file goes, unless it is `needed` for others, which are lost.
     pub(super) fn close(&self, directories: &LogDirectories, needed: bool) {
         let mapped = self.mapped();
         if !needed && matches!(mapped.state(), Ok(FileState::Whole)) {
             // What is left is written back once more, which is harmless.
             let _ = mapped.unlink();
         }
-        for directory in &directories.directories {
-            // What is left is looked for in vain, or is written back once more.
-            let _ = TailRecord::settle(&*directory.disk, needed);
+        for (directory, share) in directories.directories.iter().zip(&self.shares) {
+            if !needed || share.stats().waiting == 0 {
+                // What is left is looked for in vain, or is written back once more.
+                let _ = TailRecord::remove(&*directory.disk);
+            }
         }
     }
 }

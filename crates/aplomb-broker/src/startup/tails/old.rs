@@ -2,9 +2,9 @@
 //!
 //! What always holds: a tail owes something to the log directories that name it ([`TailRecord`]),
 //! and to no others, whatever records it has of them. A directory names one tail at most: that of
-//! the last process which had the directory, from before its first record until the directory was
-//! closed cleanly. So a tail that is kept for one directory is never written into another again,
-//! which has gone on meanwhile.
+//! the last process which had the directory, from before its first record until a process has
+//! stopped with all of them in the directory's files. So a tail that is kept for one directory is
+//! never written into another again, which has gone on meanwhile.
 //!
 //! A tail is kept as it is, and the new one opened beside it, if it has records of a directory
 //! which is not there now, because its disk failed (the directory still names it when it comes

@@ -2,8 +2,8 @@
 //!
 //! A start finds the tail of the run before by this file, so that a tail whose place or size was
 //! changed in the configuration is still found and drained. It is there from before the tail has
-//! the first record of the directory, and goes when the directory was closed cleanly: then all of
-//! its records are in its files, whatever a tail that is kept for others still has of them. A
+//! the first record of the directory, and goes when a process has stopped with all of the
+//! directory's records in its files, whatever a tail that is kept for others has of them. A
 //! properties file: `version=1`, `path`; and since copies of directories have it too, and tails do
 //! not outlive the machine's memory, `directory.path`, `directory.inode`, `directory.born` and
 //! `boot`, which may be missing.
@@ -11,7 +11,6 @@
 use std::path::PathBuf;
 
 use aplomb_disk_api::{DiskError, FileName, PatientDisk, SmallFile};
-use aplomb_log::layout::top_level::CLEAN_SHUTDOWN;
 use aplomb_log::state_files::{MalformedEscape, PropertiesText};
 use bytes::Bytes;
 
@@ -94,19 +93,6 @@ impl TailRecord {
         Ok(disk.publish(&[SmallFile { name, content }])?)
     }
 
-    /// A process has closed all that it could. Forgets the tail if the directory was closed
-    /// cleanly, or if the tail is not `needed` by any. Durable on return.
-    ///
-    /// # Errors
-    /// When the disk fails.
-    pub fn settle(disk: &dyn PatientDisk, needed: bool) -> Result<(), DiskError> {
-        match disk.read(&FileName::new(CLEAN_SHUTDOWN), 0, 1) {
-            Err(DiskError::NotFound { .. }) if needed => Ok(()),
-            Ok(_) | Err(DiskError::NotFound { .. }) => Self::remove(disk),
-            Err(error) => Err(error),
-        }
-    }
-
     /// Forgets that there ever was a tail. Durable on return.
     ///
     /// # Errors
@@ -142,24 +128,6 @@ mod tests {
         }
         TailRecord::remove(&disk).expect("it can be removed");
         assert_eq!(TailRecord::read(&disk).expect("nothing is wrong"), None);
-    }
-
-    #[test]
-    fn what_was_closed_cleanly_forgets_a_tail_that_others_need() {
-        let disk = disk();
-        let record = TailRecord { path: PathBuf::from("/dev/shm/a.tail"), home: None, boot: None };
-        record.write(&disk).expect("it can be written");
-        TailRecord::settle(&disk, true).expect("nothing is wrong");
-        assert_eq!(TailRecord::read(&disk).expect("nothing is wrong"), Some(record.clone()));
-        let (name, content) = (FileName::new(CLEAN_SHUTDOWN), Bytes::from_static(b"{}"));
-        disk.publish(&[SmallFile { name: name.clone(), content }]).expect("it can be written");
-        TailRecord::settle(&disk, true).expect("nothing is wrong");
-        assert_eq!(TailRecord::read(&disk).expect("nothing is wrong"), None);
-
-        record.write(&disk).expect("it can be written");
-        disk.remove(&name).expect("it is there");
-        TailRecord::settle(&disk, false).expect("nothing is wrong");
-        assert_eq!(TailRecord::read(&disk).expect("nothing is wrong"), None, "none needs it");
     }
 
     #[test]
