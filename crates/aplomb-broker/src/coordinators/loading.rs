@@ -13,8 +13,8 @@ use crate::view::View;
 /// Bytes of a piece: what they stand for is replayed in a millisecond or less.
 const PIECE: u32 = 64 << 10;
 
-/// A read of a disk that takes longer than this is asked for again.
-const PATIENCE: Duration = Duration::from_secs(3600);
+/// A coordinator waits for its log for as long as that takes: nothing of it can be had before.
+const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// How far a log has been read.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Coordinators {
                 last_fetched_epoch: None,
                 max_bytes: PIECE,
                 committed_only: false,
-                deadline: Instant::START + PATIENCE,
+                deadline: Instant::START + FOR_EVER,
             };
             let asker = Asker::Coordinator(*key, CoordinatorPart::Load(coordinator.number));
             self.effects.push(CoordinatorEffect::Read(asker, *key, call));
