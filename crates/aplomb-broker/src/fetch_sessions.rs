@@ -57,6 +57,13 @@ pub(crate) struct PartitionResult {
     pub(crate) diverging: bool,
 }
 
+impl PartitionResult {
+    /// Whether it is part of a response whatever was sent before.
+    fn is_news(&self) -> bool {
+        self.has_records || self.error || self.diverging
+    }
+}
+
 #[derive(Debug)]
 struct SessionEntry {
     wish: PartitionData,
@@ -193,7 +200,12 @@ impl FetchSessions {
                 Ok((id, vec![true; outcomes.len()]))
             }
             FetchContext::Incremental { id, epoch } => {
-                let session = self.sessions.get_mut(&id).ok_or(ErrorCode::FetchSessionIdNotFound)?;
+                // A client that closes ends its session while a fetch of it waits, which then ends
+                // without an error.
+                let Some(session) = self.sessions.get_mut(&id) else {
+                    let part = outcomes.iter().map(|(_, _, outcome)| outcome.is_news()).collect();
+                    return Ok((id, part));
+                };
                 if session.epoch != epoch {
                     return Err(ErrorCode::InvalidFetchSessionEpoch);
                 }
@@ -300,7 +312,7 @@ impl FetchSession {
             self.next_place += 1;
             self.order.insert(entry.place, key.clone());
         }
-        outcome.has_records || outcome.error || outcome.diverging || changed
+        outcome.is_news() || changed
     }
 }
 
@@ -404,6 +416,18 @@ mod tests {
         );
         assert!(sessions.begin(request(id, -1, &[0], &[]), Instant::START).is_ok(), "closes it");
         assert_eq!(error(&mut sessions, request(id, 1, &[], &[])), Some(ErrorCode::FetchSessionIdNotFound));
+    }
+
+    #[test]
+    fn a_fetch_whose_session_is_closed_while_it_waits_ends_without_an_error() {
+        let mut sessions = sessions();
+        let id = open(&mut sessions, &[0, 1]);
+        let (context, _) = sessions.begin(request(id, 1, &[], &[]), Instant::START).expect("known");
+        sessions.begin(request(id, -1, &[], &[]), Instant::START).expect("closes it");
+        let records = PartitionResult { has_records: true, ..QUIET };
+        let outcomes = [(key(0), WISH, QUIET), (key(1), WISH, records)];
+        let told = sessions.finish(context, &outcomes, Instant::START);
+        assert_eq!(told, Ok((id, vec![false, true])), "as Apache Kafka, which still has it in hand");
     }
 
     #[test]

@@ -15,8 +15,10 @@ OWN = {
     "LogEndOffset.quorum", "LastFetchTimestamp", "LastCaughtUpTimestamp", "ProducerId", "FinalizedFeaturesEpoch", "LeaderEpoch.quorum",
 }  # fmt: skip
 # APIs whose answers list what there is, and topics that earlier questions may have made on one broker alone: those whose time was short.
-LISTING = {"Metadata", "DescribeLogDirs", "ElectLeaders", "ListConfigResources", "DescribeTopicPartitions"}
-PASSING = re.compile(r"(made|placed|never|internal|gone|grown)-\d+$")
+LISTING = {"Metadata", "DescribeLogDirs", "ElectLeaders", "ListConfigResources", "DescribeTopicPartitions", "ListGroups"}
+PASSING = re.compile(r"(made|placed|never|internal|gone|grown|joins|leaves|ends|heard)-\d+$|(missing|no name!|\.\.|a{250})-\d+$")
+# Where a member's id is the broker's choice.
+CHOSEN = re.compile(r"(?s).*-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[\w-]{22}")
 # A sentence or none.
 WORDING = re.compile(r"(ErrorMessage|Documentation|BatchIndexErrorMessage)$")
 
@@ -26,18 +28,18 @@ class Closed(Exception):
 
 
 class Broker:
-    """One of the two that are asked: a connection for as long as it holds, and what its topics' ids are."""
+    """One of the two that are asked: a connection for as long as it holds, and what it chose for itself: ids of topics and members."""
 
     def __init__(self, broker):
         self.broker = broker
         self.ids = {}
         self._connection = None
 
-    def ask(self, question, key):
+    def ask(self, question):
         """The decoded answer, or the word for what came instead of it."""
         request = schemas.message(f"{question.api}Request")
         try:
-            answer = self._send(question.written(request, key, self.ids))
+            answer = self._send(question.written(request, schemas.key_of(question.api), self.ids))
         except TimeoutError:
             self._drop()
             return "silence"
@@ -84,11 +86,13 @@ def plain(value, name="", api=""):
         return "an offset"
     if isinstance(value, bytes):
         return value.hex()
+    if name in ("MemberId", "Leader") and isinstance(value, str) and CHOSEN.fullmatch(value):
+        return "a member's id"
     return value
 
 
 def _is_beside_the_question(item, api):
-    names = [item.get(name) for name in ("Name", "TopicName", "Topic", "ResourceName")] if isinstance(item, dict) else []
+    names = [item.get(name) for name in ("Name", "TopicName", "Topic", "ResourceName", "GroupId")] if isinstance(item, dict) else []
     names = [name for name in names if isinstance(name, str)]
     is_internal = any(name.startswith("__") and name != "__cluster_metadata" for name in names)
     return is_internal or api in LISTING and any(PASSING.match(name) for name in names)

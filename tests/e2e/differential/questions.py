@@ -9,8 +9,8 @@ import struct
 import uuid
 from dataclasses import dataclass, field
 
-from differential import batches, schemas
-from differential.schemas import Raw
+from differential import batches, groups, schemas
+from differential.schemas import Id, Raw
 from harness import wire
 
 MISSING_ID = uuid.UUID(int=0x5EED)
@@ -32,13 +32,6 @@ ODD = {
     "bytes": {"null": None, "empty": b"", "garbage": b"\xff" * 20},
     "records": {"null": None, "empty": b"", **batches.ODD},
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Id:
-    """The id of a topic, which each broker chooses."""
-
-    topic: str
 
 
 @dataclass(frozen=True)
@@ -69,7 +62,7 @@ class Question:
 
 def _resolved(value, ids):
     if isinstance(value, Id):
-        return ids[value.topic]
+        return ids[value.of]
     if isinstance(value, dict):
         return {name: _resolved(item, ids) for name, item in value.items()}
     if isinstance(value, list):
@@ -232,6 +225,7 @@ RIGHT = {
     "DescribeCluster": {"": {"IncludeClusterAuthorizedOperations": True, "EndpointType": 1}},
     "DescribeProducers": {"": {"Topics": [{"Name": "read", "PartitionIndexes": [0]}]}},
     "ListConfigResources": {"": {"ResourceTypes": [2]}, "all": {"ResourceTypes": []}},
+    **groups.RIGHT,
     "DescribeTopicPartitions": {
         "": {"Topics": [{"Name": "read"}], "ResponsePartitionLimit": 2_000, "Cursor": None},
         "from a cursor": {
@@ -244,6 +238,8 @@ RIGHT = {
 LEFT_OUT = {
     ("UpdateFeatures", "ValidateOnly"): "it would change the metadata version of both",
 }
+# Members that have joined stay, and another question's member would wait for them.
+TAKEN = {("JoinGroup", "GroupId"), ("ConsumerGroupHeartbeat", "GroupId")}
 
 
 def of(api, low, high):
@@ -272,6 +268,10 @@ def _of(api, schema, low, high):
                 if fitting is None:
                     continue
                 for odd, changed in _odd(schema, each[-1], _at(fitting, path), version):
+                    if (api, path[-1]) in TAKEN and changed:
+                        if not isinstance(changed, str) or len(changed) > 1_000:
+                            continue
+                        changed += "-{n}"
                     what = f"{title}: {'.'.join(map(str, path))} {odd}"
                     yield Question(api, version, what, _with(fitting, path, changed))
 
@@ -298,6 +298,9 @@ def _numbered(question):
         before = (create(f"grown-{number}"),)
     elif question.api == "DeleteTopics":
         before = (create(f"gone-{number}"),)
+    elif question.api in groups.BEFORE:
+        api, version, asked = groups.BEFORE[question.api]
+        before = (Question(api, version, "before", _replaced(asked, number)),)
     return Question(
         question.api, question.version, question.what, value, question.header, question.behind, question.cut, before
     )  # fmt: skip

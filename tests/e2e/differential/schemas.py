@@ -25,6 +25,13 @@ class Raw:
     data: bytes
 
 
+@dataclass(frozen=True)
+class Id:
+    """What each broker chooses for itself: the id of a topic, of a member."""
+
+    of: str
+
+
 def in_versions(text, version):
     """Whether a range as schemas have it ("3+", "0-12", "4", "none") has this version."""
     if not text or text == "none":
@@ -54,6 +61,11 @@ def requests():
     """The names of the APIs by their keys, without "Request"."""
     found = (source for source in _sources().values() if source.get("type") == "request")
     return {source["apiKey"]: source["name"].removesuffix("Request") for source in found}
+
+
+def key_of(api):
+    """The key of an API by its name."""
+    return next(key for key, name in requests().items() if name == api)
 
 
 class Schema:

@@ -26,10 +26,6 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let response = DeleteGroupsResponse { results: results.collect(), ..Default::default() };
     let mut scatter = Scatter::new(asked.to, response, fill);
     for (n, group) in names.into_iter().enumerate() {
-        if group.is_empty() {
-            scatter.fill((n, 0), ErrorCode::InvalidGroupId);
-            continue;
-        }
         match coordinator_of(&group, asked.view.image()) {
             Some(key) => scatter.ask((n, 0), key, GroupAsk::Delete(group), asked.calls),
             None => scatter.fill((n, 0), ErrorCode::NotCoordinator),

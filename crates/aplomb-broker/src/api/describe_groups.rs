@@ -38,7 +38,8 @@ fn fill(response: &mut DescribeGroupsResponse, (n, _): Cell, reply: Result<Group
     let group = &mut response.groups[n];
     match reply {
         Ok(GroupReply::Describe(described)) => {
-            let authorized_operations = group.authorized_operations;
+            let is_known = described.error_code == ErrorCode::None.to_wire();
+            let authorized_operations = if is_known { group.authorized_operations } else { NOT_ASKED };
             *group = DescribedGroup { authorized_operations, ..described };
         }
         Ok(other) => unreachable!("a question for a group is answered {other:?}"),

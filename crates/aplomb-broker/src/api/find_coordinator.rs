@@ -31,7 +31,8 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         let found = if is_group { find(&key, &ctx) } else { Err(no_others(request.key_type)) };
         match found {
             Ok((node_id, host, port)) => {
-                Coordinator { key, node_id, host, port, error_code: 0, error_message: None }
+                let error_message = Some(String::new());
+                Coordinator { key, node_id, host, port, error_code: 0, error_message }
             }
             Err((error, message)) => Coordinator {
                 key,
@@ -48,6 +49,8 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         FindCoordinatorResponse { coordinators, ..Default::default() }
     } else {
         let Coordinator { node_id, host, port, error_code, error_message, .. } = find(request.key);
+        // Clients never saw another word for "no error" here.
+        let error_message = if error_code == 0 { Some("NONE".to_owned()) } else { error_message };
         FindCoordinatorResponse { node_id, host, port, error_code, error_message, ..Default::default() }
     };
     asked.answer(&response)

@@ -13,21 +13,26 @@ use crate::operation::{Api, Asked, Begun, Cell};
 
 pub(super) const API: Api = Api::new(ApiKey::JoinGroup, begin);
 
+/// From this version on there may be no protocol's name in an answer.
+const WITHOUT_PROTOCOL: i16 = 7;
+
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: JoinGroupRequest = asked.decode()?;
     if request.group_id.is_empty() {
-        return asked.answer(&refused(request.member_id, ErrorCode::InvalidGroupId));
+        return asked.answer(&refused(asked.to.version, request.member_id, ErrorCode::InvalidGroupId));
     }
     let waits =
         Duration::from_millis(request.rebalance_timeout_ms.max(request.session_timeout_ms).max(0) as u64);
     let group = request.group_id.clone();
-    let late = refused(request.member_id.clone(), ErrorCode::CoordinatorNotAvailable);
+    let late = refused(asked.to.version, request.member_id.clone(), ErrorCode::CoordinatorNotAvailable);
     let ask = GroupAsk::Join(caller(asked), request);
     ask_one(asked, &group, ask, late, fill, (2 * waits).min(LONGEST) + Duration::from_secs(600))
 }
 
-fn refused(member_id: String, error: ErrorCode) -> JoinGroupResponse {
-    JoinGroupResponse { error_code: error.to_wire(), generation_id: -1, member_id, ..Default::default() }
+fn refused(version: i16, member_id: String, error: ErrorCode) -> JoinGroupResponse {
+    let protocol_name = (version < WITHOUT_PROTOCOL).then(String::new);
+    let error_code = error.to_wire();
+    JoinGroupResponse { error_code, generation_id: -1, protocol_name, member_id, ..Default::default() }
 }
 
 fn fill(response: &mut JoinGroupResponse, _: Cell, reply: Result<GroupReply, ErrorCode>, _: i16) {

@@ -44,18 +44,12 @@ impl Groups {
     /// DeleteGroups, of one group.
     pub(super) fn delete(&mut self, ticket: Ticket, id: String, turn: &mut GroupTurn<'_>) {
         let checked = match self.table.get(&id) {
-            None | Some(Group::Foreign(_)) => {
-                Err((ErrorCode::GroupIdNotFound, format!("Group {id} not found.")))
-            }
-            Some(Group::Classic(group)) => {
-                group.check_delete().map_err(|error| (error, format!("Group {id} is not empty.")))
-            }
-            Some(Group::Consumer(group)) if !group.is_empty() => {
-                Err((ErrorCode::NonEmptyGroup, format!("Group {id} is not empty.")))
-            }
+            None | Some(Group::Foreign(_)) => Err(ErrorCode::GroupIdNotFound),
+            Some(Group::Classic(group)) => group.check_delete(),
+            Some(Group::Consumer(group)) if !group.is_empty() => Err(ErrorCode::NonEmptyGroup),
             Some(Group::Consumer(_)) => Ok(()),
         };
-        let (error_code, error_message) = match checked {
+        let error = match checked {
             Ok(()) => {
                 for (n, record) in self.offsets.tombstones(&id).into_iter().enumerate() {
                     if n % TOMBSTONES == TOMBSTONES - 1 {
@@ -64,11 +58,13 @@ impl Groups {
                     self.apply(record, turn);
                 }
                 self.remove(&id, turn);
-                (0, None)
+                ErrorCode::None
             }
-            Err((error, message)) => (error.to_wire(), Some(message)),
+            Err(error) => error,
         };
-        let result = DeletableGroupResult { group_id: id, error_code, error_message };
+        // No sentence, though newer versions have a field for one: as Apache Kafka.
+        let error_code = error.to_wire();
+        let result = DeletableGroupResult { group_id: id, error_code, error_message: None };
         turn.answer(ticket, GroupReply::Delete(result));
     }
 

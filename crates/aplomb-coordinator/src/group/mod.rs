@@ -43,6 +43,15 @@ use crate::runtime::{Machine, Ticket, Turn};
 /// A turn of the group coordinator.
 type GroupTurn<'a> = Turn<'a, Groups>;
 
+/// The longest string that an answer may have, in bytes.
+const LONGEST: usize = i16::MAX as usize;
+
+/// What a client is told, cut short where it quotes more than an answer can hold.
+fn sentence(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(LONGEST));
+    text
+}
+
 /// A deadline of the group coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GroupTimer {

@@ -25,16 +25,6 @@ pub(super) fn refuse_join(waiting: Waiting, member: &str, error: ErrorCode, turn
     let response = m::JoinGroupResponse {
         error_code: error.to_wire(),
         member_id: member.to_owned(),
-        ..Default::default()
-    };
-    answer_join(waiting, response, turn);
-}
-
-/// Refuses a JoinGroup of a member that is not what it says: without a protocol's name.
-pub(super) fn disown_join(waiting: Waiting, member: &str, error: ErrorCode, turn: &mut GroupTurn<'_>) {
-    let response = m::JoinGroupResponse {
-        error_code: error.to_wire(),
-        member_id: member.to_owned(),
         protocol_name: None,
         ..Default::default()
     };

@@ -5,6 +5,7 @@ use aplomb_protocol::messages::describe_groups_response::{DescribedGroup, Descri
 
 use super::group::ClassicGroup;
 use super::state::State;
+use crate::group::sentence;
 use crate::group::table::GroupTable;
 
 /// From this version on a group that is not there is called so.
@@ -21,7 +22,7 @@ pub(crate) fn describe(table: &GroupTable, version: i16, group: String) -> Descr
     let what = if table.get(&group).is_some() { "is not a classic group" } else { "not found" };
     DescribedGroup {
         error_code: ErrorCode::GroupIdNotFound.to_wire(),
-        error_message: Some(format!("Group {group} {what}.")),
+        error_message: Some(sentence(format!("Group {group} {what}."))),
         group_id: group,
         ..dead
     }

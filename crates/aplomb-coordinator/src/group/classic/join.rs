@@ -7,7 +7,7 @@ use std::time::Duration;
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages as m;
 
-use super::answers::{answer_join, disown_join, refuse_join};
+use super::answers::{answer_join, refuse_join};
 use super::group::ClassicGroup;
 use super::member::{Member, Protocols, Waiting};
 use super::state::State;
@@ -146,7 +146,7 @@ impl ClassicGroup {
             return self.admit(join, id, turn);
         }
         if let Err(error) = self.check_member(&join.member, join.instance.as_deref()) {
-            return disown_join(join.waiting, &join.member, error, turn);
+            return refuse_join(join.waiting, &join.member, error, turn);
         }
         let is_leader = self.is_leader(&join.member);
         let is_same = self.member(&join.member).is_some_and(|member| member.protocols == join.protocols);

@@ -6,7 +6,7 @@ use aplomb_model::ErrorCode;
 use aplomb_protocol::messages as m;
 
 use super::After;
-use super::answers::{answer_join, disown_join, refuse_sync, shown, write_error};
+use super::answers::{answer_join, refuse_join, refuse_sync, shown, write_error};
 use super::group::ClassicGroup;
 use super::join::Join;
 use super::member::{Protocols, Waiting};
@@ -75,7 +75,7 @@ impl ClassicGroup {
     fn take_place(&mut self, old: &Arc<str>, new: Arc<str>, turn: &mut GroupTurn<'_>) {
         let (join, sync) = self.rename(old, new.clone());
         if let Some(join) = join {
-            disown_join(join, old, ErrorCode::FencedInstanceId, turn);
+            refuse_join(join, old, ErrorCode::FencedInstanceId, turn);
         }
         if let Some(sync) = sync {
             refuse_sync(sync, ErrorCode::FencedInstanceId, turn);

@@ -3,6 +3,8 @@
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages as m;
 
+use crate::group::sentence;
+
 /// An error's code, and what the client is told in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
@@ -12,7 +14,7 @@ pub(super) struct Refusal {
 
 impl Refusal {
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: Some(message.into()) }
+        Self { code, message: Some(sentence(message.into())) }
     }
 
     pub(super) fn response(self) -> m::ConsumerGroupHeartbeatResponse {
