@@ -32,7 +32,7 @@ maven() { # maven PROJECT NAME: compiles, if there is something to compile, and 
 
 python_environment() {
   [ -x "$work/venv/bin/python" ] || python3 -m venv "$work/venv"
-  "$work/venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$tests/requirements.txt"
+  "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$tests/requirements.txt"
 }
 
 # What people do first is tried with each client's newest release, as somebody who begins today gets it: asked for once a day, and
@@ -48,7 +48,7 @@ first=$tests/clients/first
 
 newest_python() {
   [ -x "$work/newest/bin/python" ] || python3 -m venv "$work/newest"
-  "$work/newest/bin/pip" install --quiet --disable-pip-version-check --upgrade --requirement "$first/requirements.txt"
+  "$work/newest/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade --requirement "$first/requirements.txt"
 }
 
 newest_go() {

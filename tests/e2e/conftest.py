@@ -6,7 +6,7 @@ import re
 
 import pytest
 from harness import broker as brokers
-from harness import clients, places, tools, wire
+from harness import clients, groups, places, tools, wire
 
 
 def pytest_configure():
@@ -99,7 +99,7 @@ class _Clients:
         return running
 
     def open(self, name):
-        client = clients.ALL[name]
+        client = clients.MEMBERS[name]
         if not client.available():
             pytest.skip(f"{client.needs} is not on this machine, so there is no {name} client")
         session = clients.Session(client, self._directory / f"{name}.err")
@@ -126,6 +126,20 @@ def java(clients):
 @pytest.fixture
 def admin(java, broker):
     return clients.Admin(java, broker)
+
+
+@pytest.fixture(scope="session")
+def _idle_members():
+    """Sessions whose membership ended, by client: a JVM is used for more than one."""
+    return {}
+
+
+@pytest.fixture
+def party(broker, clients, _idle_members, tmp_path):
+    """`party("java", group, topics, **options)`: a member, which leaves with the test at the latest."""
+    members = groups.Party(broker, clients.open, _idle_members, tmp_path)
+    yield members
+    members.close()
 
 
 @pytest.fixture(scope="session", name="tools")

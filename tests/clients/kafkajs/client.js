@@ -1,5 +1,5 @@
-// The KafkaJS client of the end-to-end suite: `produce`, and `offsets` (first and next offset of each partition). KafkaJS reads
-// only as a member of a group, so it has no `consume`. The command line is the same for every client: see ../README.md.
+// The KafkaJS client of the end-to-end suite: `produce`, `group`, and `offsets` (first and next offset of each partition). KafkaJS
+// reads only as a member of a group, so it has no `consume`. The command line is the same for every client: see ../README.md.
 'use strict'
 
 const readline = require('node:readline')
@@ -8,6 +8,7 @@ const snappy = require('snappyjs')
 const lz4 = require('lz4js')
 const lz4Hash = require('lz4js/xxh32.js')
 const zstd = require('@bokuweb/zstd-wasm')
+const { group } = require('./group')
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const FLAGS = new Set(['--idempotent', '--headers', '--tombstones'])
@@ -127,7 +128,7 @@ const offsets = async options => {
   }
 }
 
-const VERBS = { produce, offsets }
+const VERBS = { produce, offsets, group: options => group(connect(options), options, print) }
 
 const run = async ([verb, ...args]) => {
   if (!(verb in VERBS)) throw new Error(`unknown verb ${verb}`)

@@ -1,16 +1,23 @@
 """The kcat client of the end-to-end suite: the common command line put into kcat's own options, and its output into JSON lines.
 kcat sends lines and takes no time stamp, so --timestamp and --rate are refused, and --tombstones sends what kcat calls NULL."""
 
+import contextlib
 import json
 import re
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
-import suite  # noqa: E402  the path to it is set just above
+import member  # noqa: E402  the path to it is set just above
+import suite  # noqa: E402
 
 _DELIVERED = re.compile(r"Message delivered to partition (\d+) \(offset (-?\d+)\)")
+_REBALANCED = re.compile(r"% Group \S+ rebalanced \(memberid \S+\): (assigned|revoked): ?(.*)")
+_PARTITION = re.compile(r"(\S+) \[(\d+)\]")
 _FAILED = re.compile(r"Delivery failed[^:]*: (.*)")
 
 
@@ -77,20 +84,75 @@ def consume(options):
 
 def _print(output):
     for line in output.decode().splitlines():
+        suite.emit(_described(json.loads(line)))
+
+
+def _described(record):
+    flat = record.get("headers", [])
+    payload = record["payload"]
+    return {
+        "partition": record["partition"],
+        "offset": record["offset"],
+        "timestamp": record["ts"],
+        "key": record["key"],
+        "value_sha": suite.sha256(None if payload is None else payload.encode()),
+        "headers": [list(pair) for pair in zip(flat[::2], flat[1::2], strict=True)],
+    }
+
+
+def group(options):
+    """kcat commits by itself and does not tell when."""
+    me = member.Member(options)
+    # A program that is killed takes its kcat with it.
+    command = ["setpriv", "--pdeathsig", "KILL", "kcat", "-J", "-u", "-b", options["--bootstrap"]]
+    settings = {
+        "auto.commit.interval.ms": 500,
+        "auto.offset.reset": "error" if me.reset == "none" else me.reset,
+        "session.timeout.ms": me.session_ms,
+        "heartbeat.interval.ms": member.HEARTBEAT_MS,
+        "fetch.wait.max.ms": 100,
+        "topic.metadata.refresh.interval.ms": 1000,
+        "reconnect.backoff.max.ms": 500,
+        "partition.assignment.strategy": options.get("--assignor", "range,roundrobin"),
+        **({"group.instance.id": options["--instance"]} if "--instance" in options else {}),
+        **dict(options["--config"]),
+    }
+    for name, value in settings.items():
+        command += ["-X", f"{name}={value}"]
+    command += ["-G", options["--group"], *([options["--pattern"]] if "--pattern" in options else me.topics)]
+    kcat = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    said = threading.Thread(target=_tell_rebalances, args=(kcat.stderr,))
+    read = threading.Thread(target=_tell_records, args=(kcat.stdout,))
+    said.start()
+    read.start()
+    try:
+        while me.goes_on() and kcat.poll() is None:
+            time.sleep(0.05)
+        ended_early = kcat.poll() is not None
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            kcat.send_signal(signal.SIGINT)
+        kcat.wait(30)
+        said.join()
+        read.join()
+    if ended_early:
+        raise RuntimeError(f"kcat ended with {kcat.returncode}")
+
+
+def _tell_rebalances(lines):
+    for line in lines:
+        if rebalanced := _REBALANCED.match(line):
+            partitions = [[topic, int(partition)] for topic, partition in _PARTITION.findall(rebalanced[2])]
+            member.say({rebalanced[1]: partitions})
+        elif "ERROR" in line:
+            member.error("kcat", line.strip())
+
+
+def _tell_records(lines):
+    for line in lines:
         record = json.loads(line)
-        flat = record.get("headers", [])
-        payload = record["payload"]
-        suite.emit(
-            {
-                "partition": record["partition"],
-                "offset": record["offset"],
-                "timestamp": record["ts"],
-                "key": record["key"],
-                "value_sha": suite.sha256(None if payload is None else payload.encode()),
-                "headers": [list(pair) for pair in zip(flat[::2], flat[1::2], strict=True)],
-            }
-        )
+        member.say({"topic": record["topic"], **_described(record)})
 
 
 if __name__ == "__main__":
-    suite.main({"produce": produce, "consume": consume})
+    suite.main({"produce": produce, "consume": consume, "group": group})

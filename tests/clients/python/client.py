@@ -2,6 +2,7 @@
 
 import time
 
+import member
 import suite
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaException, Producer, TopicPartition
 
@@ -125,5 +126,79 @@ def _print(message):
     )
 
 
+def group(options):
+    me = member.Member(options)
+    config = {
+        "bootstrap.servers": options["--bootstrap"],
+        "group.id": options["--group"],
+        "enable.auto.commit": me.commits == "auto",
+        "auto.commit.interval.ms": 500,
+        "auto.offset.reset": "error" if me.reset == "none" else me.reset,
+        "fetch.wait.max.ms": 100,
+        "topic.metadata.refresh.interval.ms": 1000,
+        "reconnect.backoff.max.ms": 500,
+        # What goes wrong on the way is reported by the records that are not there.
+        "log_level": 0,
+    }
+    if options.get("--protocol") == "consumer":
+        config["group.protocol"] = "consumer"
+        if "--assignor" in options:
+            config["group.remote.assignor"] = options["--assignor"]
+    else:
+        config["session.timeout.ms"] = me.session_ms
+        config["heartbeat.interval.ms"] = member.HEARTBEAT_MS
+        if "--assignor" in options:
+            config["partition.assignment.strategy"] = options["--assignor"]
+    if "--instance" in options:
+        config["group.instance.id"] = options["--instance"]
+    consumer = Consumer({**config, **dict(options["--config"])})
+
+    def pairs(partitions):
+        return [(each.topic, each.partition) for each in partitions]
+
+    def on_revoke(consumer, partitions):
+        _commit(consumer, me, waits=True)
+        me.revoked(pairs(partitions))
+
+    consumer.subscribe(
+        [options["--pattern"]] if "--pattern" in options else me.topics,
+        on_assign=lambda _, partitions: me.assigned(pairs(partitions)),
+        on_revoke=on_revoke,
+        on_lost=lambda _, partitions: me.lost(pairs(partitions)),
+    )
+    try:
+        while me.goes_on():
+            for message in consumer.consume(500, 0.1):
+                if message.error() is None:
+                    at = (message.topic(), message.partition(), message.offset(), message.timestamp()[1])
+                    me.record(*at, message.key(), message.value(), message.headers())
+                elif message.error().fatal():
+                    raise KafkaException(message.error())
+                else:
+                    member.error(message.error().name(), message.error().str())
+            _commit(consumer, me, waits=me.commits == "sync")
+        _commit(consumer, me, waits=True)
+    finally:
+        consumer.close()
+
+
+def _commit(consumer, me, waits):
+    offsets = me.uncommitted()
+    if not offsets:
+        return
+    asked = [TopicPartition(*partition, offset) for partition, offset in offsets.items()]
+    try:
+        if not waits:
+            consumer.commit(offsets=asked, asynchronous=True)
+            return
+        for answer in consumer.commit(offsets=asked, asynchronous=False):
+            if answer.error is not None:
+                raise KafkaException(answer.error)
+    except KafkaException as failed:
+        member.error(failed.args[0].name(), failed.args[0].str())
+        return
+    me.committed(offsets)
+
+
 if __name__ == "__main__":
-    suite.main({"produce": produce, "consume": consume})
+    suite.main({"produce": produce, "consume": consume, "group": group})

@@ -28,6 +28,10 @@ class Client:
     null_headers: bool = True
     # kcat takes no time stamps.
     timestamps: bool = True
+    # What it can do as a member of a group: KafkaJS knows no static members, and kcat does not tell when it commits.
+    instances: bool = True
+    tells_commits: bool = True
+    protocols: tuple = ("classic",)
 
     def command(self):
         clients = places.CLIENTS
@@ -38,6 +42,8 @@ class Client:
             "sarama": lambda: [str(places.prepared(places.WORK / "bin" / "sarama"))],
             "kafkajs": lambda: ["node", str(clients / "kafkajs" / "client.js")],
             "kcat": lambda: [sys.executable, str(clients / "kcat" / "client.py")],
+            "kafka-python": lambda: [sys.executable, str(clients / "python" / "kafka_python_client.py")],
+            "aiokafka": lambda: [sys.executable, str(clients / "python" / "aiokafka_client.py")],
         }[self.name]()
 
     def available(self):
@@ -48,13 +54,20 @@ class Client:
 ALL = {
     client.name: client
     for client in (
-        Client("java", needs="java"),
-        Client("python", needs="python3"),
-        Client("franz-go", needs="go"),
+        Client("java", needs="java", protocols=("classic", "consumer")),
+        Client("python", needs="python3", protocols=("classic", "consumer")),
+        Client("franz-go", needs="go", protocols=("classic", "consumer")),
         Client("sarama", needs="go"),
-        Client("kafkajs", needs="node", consumes=False, null_headers=False),
-        Client("kcat", needs="kcat", timestamps=False),
+        Client("kafkajs", needs="node", consumes=False, null_headers=False, instances=False),
+        Client("kcat", needs="kcat", timestamps=False, tells_commits=False),
     )
+}
+
+# Those that are here as members of groups only, beside all others.
+MEMBERS = {
+    **ALL,
+    "kafka-python": Client("kafka-python", needs="python3"),
+    "aiokafka": Client("aiokafka", needs="python3"),
 }
 
 
@@ -78,6 +91,10 @@ class Session:
         if "end" in line and "error" in line:
             raise ClientError(self.client.name, line)
         return line
+
+    def said(self):
+        """The next line of the running command if there is one already, or None; the last one has "end"."""
+        return self._process.received()
 
     def end(self, patience=120):
         """The rest of the running command's lines."""

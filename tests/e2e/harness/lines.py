@@ -44,6 +44,10 @@ class LineProcess:
             raise NoAnswer(self._obituary("ended"))
         return json.loads(line)
 
+    def received(self):
+        """The next line if there is one already, or None."""
+        return None if self._lines.empty() else self.receive(1)
+
     def receive_until_end(self, timeout):
         """All lines up to the one with "end", which comes last in the list."""
         deadline = time.monotonic() + timeout

@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	suite.Run(suite.Verbs{Produce: produce, Consume: consume})
+	suite.Run(suite.Verbs{Produce: produce, Consume: consume, Group: group})
 }
 
 func codec(name string) (kgo.CompressionCodec, error) {
@@ -144,7 +144,7 @@ func consume(o suite.Options) error {
 			for _, header := range record.Headers {
 				headers = append(headers, suite.Header{Key: header.Key, Value: header.Value})
 			}
-			suite.PrintRecord(record.Partition, record.Offset, record.Timestamp.UnixMilli(), record.Key, record.Value, headers)
+			suite.PrintRecord("", record.Partition, record.Offset, record.Timestamp.UnixMilli(), record.Key, record.Value, headers)
 		})
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	suite.Run(suite.Verbs{Produce: produce, Consume: consume})
+	suite.Run(suite.Verbs{Produce: produce, Consume: consume, Group: group})
 }
 
 var codecs = map[string]sarama.CompressionCodec{
@@ -141,7 +141,7 @@ func consume(o suite.Options) error {
 			for _, header := range record.Headers {
 				headers = append(headers, suite.Header{Key: string(header.Key), Value: header.Value})
 			}
-			suite.PrintRecord(record.Partition, record.Offset, record.Timestamp.UnixMilli(), record.Key, record.Value, headers)
+			suite.PrintRecord("", record.Partition, record.Offset, record.Timestamp.UnixMilli(), record.Key, record.Value, headers)
 		case failure := <-records.Errors():
 			return failure
 		case <-deadline:

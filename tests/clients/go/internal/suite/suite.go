@@ -14,10 +14,11 @@ import (
 	"sync"
 )
 
-// Verbs are a client's two commands; each prints its lines through Print.
+// Verbs are a client's commands; each prints its lines through Print.
 type Verbs struct {
 	Produce func(Options) error
 	Consume func(Options) error
+	Group   func(Options) error
 }
 
 // Run takes one command from the arguments, or with the verb "session" many: JSON arrays on standard input, each answered by
@@ -66,6 +67,8 @@ func (verbs Verbs) run(arguments []string) error {
 		return verbs.Produce(options)
 	case "consume":
 		return verbs.Consume(options)
+	case "group":
+		return verbs.Group(options)
 	}
 	return fmt.Errorf("unknown verb %q", arguments[0])
 }
@@ -175,6 +178,7 @@ func (o Options) Headers() []Header {
 
 // Consumed is one record as read.
 type Consumed struct {
+	Topic     string      `json:"topic,omitempty"`
 	Partition int32       `json:"partition"`
 	Offset    int64       `json:"offset"`
 	Timestamp int64       `json:"timestamp"`
@@ -183,9 +187,9 @@ type Consumed struct {
 	Headers   [][]*string `json:"headers"`
 }
 
-// PrintRecord prints a record as read.
-func PrintRecord(partition int32, offset, timestamp int64, key, value []byte, headers []Header) {
-	line := Consumed{Partition: partition, Offset: offset, Timestamp: timestamp, Key: text(key), Headers: [][]*string{}}
+// PrintRecord prints a record as read; without a topic where there is only one.
+func PrintRecord(topic string, partition int32, offset, timestamp int64, key, value []byte, headers []Header) {
+	line := Consumed{Topic: topic, Partition: partition, Offset: offset, Timestamp: timestamp, Key: text(key), Headers: [][]*string{}}
 	if value != nil {
 		sum := sha256.Sum256(value)
 		digest := hex.EncodeToString(sum[:])

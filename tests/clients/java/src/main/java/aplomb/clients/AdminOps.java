@@ -67,7 +67,7 @@ final class AdminOps {
             case "delete-records" -> deleteRecords(admin, op);
             case "describe-cluster" -> describeCluster(admin);
             case "describe-log-dirs" -> describeLogDirs(admin, op);
-            default -> throw new IllegalArgumentException("unknown op " + op);
+            default -> GroupOps.call(admin, op).orElseThrow(() -> new IllegalArgumentException("unknown op " + op));
         };
     }
 

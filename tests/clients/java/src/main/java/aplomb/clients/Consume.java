@@ -122,7 +122,7 @@ final class Consume {
         Output.line(Map.of("records", records, "bytes", bytes, "gaps", gaps, "values", values));
     }
 
-    private static Map<String, Object> describe(ConsumerRecord<byte[], byte[]> record) {
+    static Map<String, Object> describe(ConsumerRecord<byte[], byte[]> record) {
         var line = new LinkedHashMap<String, Object>();
         line.put("partition", record.partition());
         line.put("offset", record.offset());
