@@ -1,8 +1,6 @@
 """Thousands of odd, wrong and extreme requests of every API that is advertised, in its versions: Apache Kafka and the broker under test
 answer alike, field by field, or differential/differences.py says why not."""
 
-import time
-
 import pytest
 from differential import answers, batches, groups, questions, schemas
 from differential.differences import KNOWN
@@ -27,32 +25,23 @@ def asked(broker, start_broker):
     for each in pair:
         for name, partitions in TOPICS.items():
             each.ask(questions.create(name, partitions))
-        listed = _once(lambda: each.ask(questions.Question("Metadata", 12, "before", {"Topics": None})), lambda found: len(found["Topics"]) == len(TOPICS))
+        listed = answers.once(lambda: each.ask(questions.listing()), lambda found: len(found["Topics"]) == len(TOPICS))
         each.ids = {topic["Name"]: topic["TopicId"] for topic in listed["Topics"]}
         for name in ("read", "shortened"):
             data = [{"Name": name, "PartitionData": [{"Index": 0, "Records": batches.batch(base=0)}]}]
             produce = questions.Question("Produce", 9, "before", {"Acks": -1, "TimeoutMs": 5_000, "TopicData": data})
-            _once(lambda: each.ask(produce), lambda written: written["Responses"][0]["PartitionResponses"][0]["ErrorCode"] == 0)
+            answers.once(lambda: each.ask(produce), lambda written: written["Responses"][0]["PartitionResponses"][0]["ErrorCode"] == 0)
         changed = each.ask(questions.set_before())
         assert [resource["ErrorCode"] for resource in changed["Responses"]] == [0, 0], changed
         for question, is_so, learned in groups.made():
             asked = questions.Question(*question)
-            each.ids.update(learned(_once(lambda: each.ask(asked), is_so)))
+            each.ids.update(learned(answers.once(lambda: each.ask(asked), is_so)))
         who = questions.Question("InitProducerId", 4, "before", {"TransactionalId": None, "TransactionTimeoutMs": 60_000})
-        _once(lambda: each.ask(who), lambda given: given["ErrorCode"] == 0)
+        answers.once(lambda: each.ask(who), lambda given: given["ErrorCode"] == 0)
     yield pair
     for each in pair:
         each.close()
     kafka.close()
-
-
-def _once(ask, is_so):
-    """The first answer that is as wanted: Apache Kafka knows a topic, and gives producer ids out, a moment after it has said that it does."""
-    deadline = time.monotonic() + 60
-    while not is_so(answer := ask()):
-        assert time.monotonic() < deadline, answer
-        time.sleep(0.1)
-    return answer
 
 
 def advertised(broker):

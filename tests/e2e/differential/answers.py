@@ -1,6 +1,7 @@
 """What brokers answer, made comparable: without identities, times and the wording of errors, and in an order of its own."""
 
 import re
+import time
 import uuid
 
 from differential import schemas
@@ -67,6 +68,15 @@ def decode(question, answer):
     has_tags = schema.is_flexible(version) and question.api != "ApiVersions"
     assert answer[:4] == b"\x00\x00\x00\x07", f"{question} is answered with the correlation id {answer[:4].hex()}"
     return schema.decode(answer[5 if has_tags else 4 :], version)
+
+
+def once(ask, is_so):
+    """The first answer that is as wanted: Apache Kafka knows a topic, and gives producer ids out, a moment after it has said that it does."""
+    deadline = time.monotonic() + 60
+    while not is_so(answer := ask()):
+        assert time.monotonic() < deadline, answer
+        time.sleep(0.1)
+    return answer
 
 
 def plain(value, name="", api=""):

@@ -15,14 +15,14 @@ SUBSCRIPTION = b"\x00\x00\x00\x00\x00\x01\x00\x04read\xff\xff\xff\xff"
 ASSIGNMENT = b"\x00\x00\x00\x00\x00\x01\x00\x04read\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x01\xff\xff\xff\xff"
 
 
-def _join(group, **more):
+def join(group, **more):
     return {
         "GroupId": group, "SessionTimeoutMs": HALF_AN_HOUR, "RebalanceTimeoutMs": 60_000, "MemberId": "", "ProtocolType": "consumer",
         "GroupInstanceId": "i", "Protocols": [{"Name": "range", "Metadata": SUBSCRIPTION}], "Reason": "a test", **more,
     }  # fmt: skip
 
 
-def _commit(group, **more):
+def commit(group, **more):
     partitions = [{"PartitionIndex": 0, "CommittedOffset": 5, "CommittedLeaderEpoch": 0, "CommittedMetadata": "noted"}]
     return {
         "GroupId": group, "GenerationIdOrMemberEpoch": -1, "MemberId": "", "GroupInstanceId": None, "RetentionTimeMs": -1,
@@ -30,7 +30,7 @@ def _commit(group, **more):
     }  # fmt: skip
 
 
-def _heartbeat(group, **more):
+def heartbeat(group, **more):
     return {
         "GroupId": group, "MemberId": "m", "MemberEpoch": 0, "InstanceId": None, "RackId": None, "RebalanceTimeoutMs": 60_000,
         "SubscribedTopicNames": ["read"], "SubscribedTopicRegex": None, "ServerAssignor": None, "TopicPartitions": [], **more,
@@ -48,10 +48,10 @@ RIGHT = {
         "": {"Key": "kept", "KeyType": 0, "CoordinatorKeys": ["kept", "other"]},
     },
     "OffsetCommit": {
-        "": _commit("kept"),
-        "of a member": _commit("classic", GenerationIdOrMemberEpoch=1, MemberId=Id("member"), GroupInstanceId="i"),
-        "of a stranger": _commit("classic"),
-        "of a consumer": _commit("consumer", GenerationIdOrMemberEpoch=Id("epoch"), MemberId="m"),
+        "": commit("kept"),
+        "of a member": commit("classic", GenerationIdOrMemberEpoch=1, MemberId=Id("member"), GroupInstanceId="i"),
+        "of a stranger": commit("classic"),
+        "of a consumer": commit("consumer", GenerationIdOrMemberEpoch=Id("epoch"), MemberId="m"),
     },
     "OffsetFetch": {
         "": _offsets_of("kept"),
@@ -64,10 +64,10 @@ RIGHT = {
         "of consumers": {"GroupId": "consumer", "Topics": [{"Name": "read", "Partitions": [{"PartitionIndex": 0}]}]},
     },
     "JoinGroup": {
-        "": _join("joins-{n}"),
-        "without a name": _join("joins-{n}", GroupInstanceId=None),
-        "again": _join("classic", MemberId=Id("member")),
-        "another": _join("classic", GroupInstanceId="j", Protocols=[{"Name": "other", "Metadata": b""}]),
+        "": join("joins-{n}"),
+        "without a name": join("joins-{n}", GroupInstanceId=None),
+        "again": join("classic", MemberId=Id("member")),
+        "another": join("classic", GroupInstanceId="j", Protocols=[{"Name": "other", "Metadata": b""}]),
     },
     "SyncGroup": {
         "": {
@@ -88,47 +88,52 @@ RIGHT = {
     },
     "DeleteGroups": {"": {"GroupsNames": ["ends-{n}", "classic", "consumer", "missing"]}},
     "ConsumerGroupHeartbeat": {
-        "": _heartbeat("heard-{n}"),
-        "with a pattern": _heartbeat("heard-{n}", SubscribedTopicNames=None, SubscribedTopicRegex="re.*"),
-        "with a name of its own": _heartbeat("heard-{n}", InstanceId="i", ServerAssignor="range"),
-        "again": _heartbeat("consumer", MemberEpoch=Id("epoch"), RebalanceTimeoutMs=-1, SubscribedTopicNames=None, TopicPartitions=None),
-        "a stranger's": _heartbeat("consumer", MemberId="x", MemberEpoch=1, RebalanceTimeoutMs=-1, SubscribedTopicNames=None, TopicPartitions=None),
+        "": heartbeat("heard-{n}"),
+        "with a pattern": heartbeat("heard-{n}", SubscribedTopicNames=None, SubscribedTopicRegex="re.*"),
+        "with a name of its own": heartbeat("heard-{n}", InstanceId="i", ServerAssignor="range"),
+        "again": heartbeat("consumer", MemberEpoch=Id("epoch"), RebalanceTimeoutMs=-1, SubscribedTopicNames=None, TopicPartitions=None),
+        "a stranger's": heartbeat("consumer", MemberId="x", MemberEpoch=1, RebalanceTimeoutMs=-1, SubscribedTopicNames=None, TopicPartitions=None),
     },
     "ConsumerGroupDescribe": {"": {"GroupIds": ["consumer", "classic", "missing"], "IncludeAuthorizedOperations": True}},
 }  # fmt: skip
 
 # What is asked before each question of an API: (API, version, request).
 BEFORE = {
-    "OffsetDelete": ("OffsetCommit", 9, _commit("ends-{n}")),
-    "DeleteGroups": ("OffsetCommit", 9, _commit("ends-{n}")),
-    "LeaveGroup": ("JoinGroup", 9, _join("leaves-{n}")),
+    "OffsetDelete": ("OffsetCommit", 9, commit("ends-{n}")),
+    "DeleteGroups": ("OffsetCommit", 9, commit("ends-{n}")),
+    "LeaveGroup": ("JoinGroup", 9, join("leaves-{n}")),
 }
 
 
-def made():
-    """What makes the groups: (question, whether an answer is the one that is waited for, what is learned of it)."""
-    right = {"ErrorCode": 0}
+def is_right(answer):
+    return answer["ErrorCode"] == 0
 
-    def is_right(answer):
-        return {**answer, **right} == answer
 
-    def nothing(_):
-        return {}
+def is_committed(answer):
+    return is_right(answer["Topics"][0]["Partitions"][0])
 
+
+def topic_made():
+    """What makes the topic of offsets: (question, whether an answer is the one that is waited for, what is learned of it)."""
     yield (
         ("FindCoordinator", 4, "before", RIGHT["FindCoordinator"][""]),
         lambda answer: all(is_right(each) for each in answer["Coordinators"]),
-        nothing,
+        _nothing,
     )
+    yield ("OffsetCommit", 9, "before", commit("kept")), is_committed, _nothing
+
+
+def _nothing(_):
+    return {}
+
+
+def made():
+    """What makes the groups, too."""
+    yield from topic_made()
+    yield ("JoinGroup", 9, "before", join("classic")), is_right, lambda answer: {"member": answer["MemberId"]}
+    yield ("SyncGroup", 5, "before", RIGHT["SyncGroup"][""]), is_right, _nothing
     yield (
-        ("OffsetCommit", 9, "before", _commit("kept")),
-        lambda answer: is_right(answer["Topics"][0]["Partitions"][0]),
-        nothing,
-    )
-    yield ("JoinGroup", 9, "before", _join("classic")), is_right, lambda answer: {"member": answer["MemberId"]}
-    yield ("SyncGroup", 5, "before", RIGHT["SyncGroup"][""]), is_right, nothing
-    yield (
-        ("ConsumerGroupHeartbeat", 1, "before", _heartbeat("consumer")),
+        ("ConsumerGroupHeartbeat", 1, "before", heartbeat("consumer")),
         is_right,
         lambda answer: {"epoch": answer["MemberEpoch"]},
     )

@@ -84,6 +84,12 @@ def create(name, partitions=1):
     return Question("CreateTopics", 7, "before", {"Topics": [_new(name, partitions)], "timeoutMs": 10_000})
 
 
+def listing(*names):
+    """Metadata of topics; of all, if none is named."""
+    topics = [{"Name": name} for name in names] if names else None
+    return Question("Metadata", 12, "before", {"Topics": topics, "AllowAutoTopicCreation": False})
+
+
 def _new(name, partitions=1, **more):
     return {"Name": name, "NumPartitions": partitions, "ReplicationFactor": 1, **more}
 

@@ -75,7 +75,7 @@ impl<M: Machine + ?Sized> OpenBatch<M> {
 
     /// The batch in bytes, to be appended at `base` by the leader of `epoch`.
     pub(super) fn build(&self, base: Offset, epoch: LeaderEpoch, compression: Compression) -> Bytes {
-        let mut builder = BatchBuilder::new(base).leader_epoch(epoch).compression(compression);
+        let mut builder = BatchBuilder::new(base).leader_epoch(epoch).compression(compression).numbered();
         for (timestamp, (key, value)) in &self.records {
             builder.append(*timestamp, Some(key), value.as_deref(), &[]);
         }

@@ -23,6 +23,7 @@ pub struct BatchBuilder {
     transactional: bool,
     control: bool,
     producer: Option<ProducerStamp>,
+    is_numbered: bool,
     /// At least this, however few the records.
     last_offset_delta: u32,
     next_delta: u32,
@@ -45,6 +46,7 @@ impl BatchBuilder {
             transactional: false,
             control: false,
             producer: None,
+            is_numbered: false,
             last_offset_delta: 0,
             next_delta: 0,
             base_timestamp: None,
@@ -70,6 +72,13 @@ impl BatchBuilder {
     #[must_use]
     pub fn producer(self, producer: ProducerStamp) -> Self {
         Self { producer: Some(producer), ..self }
+    }
+
+    /// Gives the records sequence numbers from 0 though nobody idempotent wrote them, as coordinators
+    /// of Apache Kafka do (`CoordinatorRuntime`, 4.4).
+    #[must_use]
+    pub fn numbered(self) -> Self {
+        Self { is_numbered: true, ..self }
     }
 
     /// Makes the batch part of its producer's transaction.
@@ -197,6 +206,7 @@ impl BatchBuilder {
             base_timestamp: self.base_timestamp.unwrap_or(Timestamp::NONE),
             max_timestamp: self.log_append_time.unwrap_or(self.max_timestamp),
             producer: self.producer,
+            is_numbered: self.is_numbered,
             count: self.count,
         }
         .seal(&records);

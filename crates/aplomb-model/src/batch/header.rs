@@ -367,6 +367,8 @@ pub(super) struct HeaderFields {
     pub(super) base_timestamp: Timestamp,
     pub(super) max_timestamp: Timestamp,
     pub(super) producer: Option<ProducerStamp>,
+    /// Whether records have sequence numbers, from 0, without a producer.
+    pub(super) is_numbered: bool,
     pub(super) count: u32,
 }
 
@@ -379,8 +381,9 @@ impl HeaderFields {
         let length = i32::try_from(HEADER_SIZE - LOG_OVERHEAD + records.len()).expect("a batch fits 2 GiB");
         let last_offset_delta = i32::try_from(self.last_offset_delta).expect("a batch spans fewer offsets");
         let count = i32::try_from(self.count).expect("a batch has fewer records");
+        let of_nobody = (-1, -1, if self.is_numbered { 0 } else { -1 });
         let (id, epoch, sequence) =
-            self.producer.map_or((-1, -1, -1), |p| (p.id.to_wire(), p.epoch.0, p.base_sequence));
+            self.producer.map_or(of_nobody, |p| (p.id.to_wire(), p.epoch.0, p.base_sequence));
         let mut attributes = u16::from(self.codec.id());
         for (set, bit) in [
             (self.timestamp_type == TimestampType::LogAppendTime, LOG_APPEND_TIME_BIT),

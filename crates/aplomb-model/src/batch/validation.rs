@@ -283,6 +283,7 @@ impl Validation {
             base_timestamp: old.base_timestamp(),
             max_timestamp,
             producer: old.producer(),
+            is_numbered: false,
             count: old.count(),
         };
         let header = fields.seal(&records);
