@@ -97,6 +97,25 @@ RIGHT = {
     "ConsumerGroupDescribe": {"": {"GroupIds": ["consumer", "classic", "missing"], "IncludeAuthorizedOperations": True}},
 }  # fmt: skip
 
+# What a group may and may not set for itself: (key, value, operation).
+SETTINGS = [
+    *((f"consumer.{key}", value, 0) for key in ("session.timeout.ms", "heartbeat.interval.ms", "assignment.interval.ms")
+      for value in ("5000", "50000", "0", "-1", "x", "", None)),
+    ("consumer.session.timeout.ms", "50000", 2),
+    ("consumer.session.timeout.ms", None, 1),
+    ("share.auto.offset.reset", "by_duration:PT1H", 0),
+    ("share.auto.offset.reset", "by_duration:x", 0),
+    ("share.isolation.level", "none", 0),
+    ("share.delivery.count.limit", "11", 0),
+    ("share.renew.acknowledge.enable", "maybe", 0),
+    ("streams.num.standby.replicas", "2", 0),
+    ("streams.num.standby.replicas", "3", 0),
+    ("streams.rack.aware.assignment.tags", "c", 2),
+    ("streams.assignor.name", "other", 0),
+    ("errors.deadletterqueue.topic.name", "no topic!", 0),
+    ("unknown", "1", 0),
+]  # fmt: skip
+
 # What is asked before each question of an API: (API, version, request).
 BEFORE = {
     "OffsetDelete": ("OffsetCommit", 9, commit("ends-{n}")),

@@ -114,6 +114,7 @@ SET_BEFORE = {
         "plug.in": "secret",
     },
     (4, ""): {"plug.in.of.all": "secret"},
+    (32, "set"): {"consumer.heartbeat.interval.ms": "8000", "streams.rack.aware.assignment.tags": "a,b", "share.auto.offset.reset": "earliest"},
 }
 
 RIGHT = {
@@ -185,10 +186,12 @@ RIGHT = {
             "IncludeSynonyms": True,
         },
         "of all brokers": {"Resources": [{"ResourceType": 4, "ResourceName": "", "ConfigurationKeys": None}], "IncludeSynonyms": True},
+        "of a group": {"Resources": [{"ResourceType": 32, "ResourceName": "set", "ConfigurationKeys": None}], "IncludeSynonyms": True},
     },
     "AlterConfigs": {
         "of a topic": {"Resources": [_setting(2, "altered", {"Name": "retention.ms", "Value": "100000"})]},
         "of a broker": {"Resources": [_setting(4, "1", {"Name": "log.retention.ms", "Value": "100000"})]},
+        "of a group": {"Resources": [_setting(32, "settled", {"Name": "consumer.heartbeat.interval.ms", "Value": "7000"})]},
     },
     "IncrementalAlterConfigs": {
         "of a topic": {"Resources": [_setting(2, "altered", {"Name": "retention.ms", "Value": "100000", "ConfigOperation": 0})]},
@@ -240,6 +243,16 @@ RIGHT = {
     },
 }  # fmt: skip
 
+# Asked as they are, in the newest version.
+AS_THEY_ARE = {
+    "IncrementalAlterConfigs": {
+        f"{key}={value} of a group by {operation}": {
+            "Resources": [_setting(32, "changed", {"Name": key, "Value": value, "ConfigOperation": operation})],
+        }
+        for key, value, operation in groups.SETTINGS
+    },
+}
+
 # What would be in the way of later questions, and why.
 LEFT_OUT = {
     ("UpdateFeatures", "ValidateOnly"): "it would change the metadata version of both",
@@ -256,6 +269,8 @@ def of(api, low, high):
 
 
 def _of(api, schema, low, high):
+    for name, value in AS_THEY_ARE.get(api, {}).items():
+        yield Question(api, high, name, value)
     for name, value in RIGHT[api].items():
         title = name or "right"
         for version in range(low, high + 1):

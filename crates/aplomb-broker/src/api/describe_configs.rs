@@ -12,7 +12,7 @@ use aplomb_protocol::messages::describe_configs_response::{
 use super::context::{Context, in_words};
 use crate::config::{
     ConfigKey, ConfigType, Setting, Source, Update, behind_listener, broker_key, broker_keys,
-    client_metrics_keys, effective_values, is_only_shown_when_set,
+    client_metrics_keys, effective_values, group_keys, is_only_shown_when_set,
 };
 use crate::controller::{AdminError, check_topic_name};
 use crate::metadata::Resource;
@@ -90,7 +90,8 @@ impl View<'_> {
                 request("Client metrics subscription name must not be empty".to_owned())
             }
             Resource::CLIENT_METRICS => Ok(self.client_metrics(name)),
-            Resource::GROUP => request("Groups have no settings on this broker".to_owned()),
+            Resource::GROUP if name.is_empty() => request("Group name must not be empty".to_owned()),
+            Resource::GROUP => Ok(self.group(name)),
             other => request(format!("Unexpected resource type {other} for resource {name}")),
         }
     }
@@ -195,6 +196,34 @@ impl View<'_> {
                 .collect();
             let value = own.or_else(|| key.default.map(str::to_owned));
             self.result(&Shown { value, ..Shown::of(key) }, &settings)
+        })
+        .collect()
+    }
+
+    /// Also of a group that there is not, as in Apache Kafka.
+    fn group(&self, name: &str) -> Vec<DescribeConfigsResourceResult> {
+        let resource = Resource { kind: Resource::GROUP, name: name.to_owned() };
+        let set = self.ctx.image.configs.of(&resource);
+        let layers = self.ctx.image.layers(self.ctx.config);
+        let keys = group_keys().iter().filter(|group| self.is_wanted(group.key.name));
+        keys.map(|group| {
+            let name = group.key.name.to_owned();
+            let own = set.get(group.key.name).cloned();
+            let own = own.map(|value| Setting { name: name.clone(), value, source: Source::Group });
+            let otherwise = match group.broker_key {
+                Some(broker) => layers.settings(broker),
+                None => {
+                    let value = group.key.default.expect("who has it alone has a default").to_owned();
+                    vec![Setting { name, value, source: Source::Default }]
+                }
+            };
+            let settings: Vec<Setting> = own.into_iter().chain(otherwise).collect();
+            let value = settings.first().map(|setting| match group.key.kind {
+                // Of the broker's list of assignors it is the first.
+                ConfigType::Text => setting.value.split(',').next().unwrap_or_default().to_owned(),
+                _ => setting.value.clone(),
+            });
+            self.result(&Shown { value, ..Shown::of(&group.key) }, &settings)
         })
         .collect()
     }

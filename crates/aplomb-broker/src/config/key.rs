@@ -73,6 +73,8 @@ pub enum Valid {
     GzipLevel,
     /// `partition:broker` pairs, or `*`.
     ThrottledReplicas,
+    /// `earliest`, `latest`, or `by_duration:` and a duration of ISO 8601.
+    ResetStrategy,
 }
 
 /// How much a key matters, as Apache Kafka documents it.
@@ -140,6 +142,17 @@ pub struct TopicKey {
     pub broker_keys: &'static [&'static str],
 }
 
+/// A group's key, and what the broker's settings say about it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GroupKey {
+    /// What the group itself can set.
+    pub key: ConfigKey,
+    /// The broker's key with the same meaning; `None`: only groups have it.
+    pub broker_key: Option<&'static str>,
+    /// The broker's keys that bound it: the least, where there are two, and the most.
+    pub bounds: &'static [&'static str],
+}
+
 macro_rules! default_value {
     (null) => {
         None
@@ -189,4 +202,27 @@ macro_rules! topic_keys {
     };
 }
 
-pub(super) use {config_keys, default_value, topic_keys};
+/// A table of groups' keys: `name: Type, Valid, Meaning, broker key = default, [bounds];
+/// documentation;`.
+macro_rules! group_keys {
+    ($($name:literal: $kind:ident, $valid:expr, $meaning:expr, $broker:tt = $default:tt, [$($bound:literal),*]; $doc:literal;)*) => {
+        use super::super::key::{ConfigType, Importance, Meaning, Meaning::*, Update, Valid::*, default_value};
+
+        pub(super) const KEYS: &[GroupKey] = &[$(GroupKey {
+            key: ConfigKey {
+                name: $name,
+                kind: ConfigType::$kind,
+                default: default_value!($default),
+                valid: $valid,
+                importance: Importance::Medium,
+                update: Update::ClusterWide,
+                meaning: $meaning,
+                documentation: $doc,
+            },
+            broker_key: default_value!($broker),
+            bounds: &[$($bound),*],
+        },)*];
+    };
+}
+
+pub(super) use {config_keys, default_value, group_keys, topic_keys};

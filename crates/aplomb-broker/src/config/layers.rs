@@ -28,6 +28,8 @@ pub enum Source {
     Default = 5,
     /// The subscription to clients' metrics itself.
     ClientMetrics = 7,
+    /// The group itself.
+    Group = 8,
 }
 
 /// One place where a key, or another name of it, is set.

@@ -79,7 +79,7 @@ fn a_combined_nodes_file_from_apache_kafka_is_taken_as_it_is() {
     assert_eq!(config.storage.log_dirs, ["/a", "/b"]);
     assert!(config.metadata.dynamic_voters);
     let warned: Vec<_> = warnings.iter().map(|warning| warning.name.as_str()).collect();
-    assert_eq!(warned, ["inter.broker.listener.name", "offsets.topic.replication.factor"]);
+    assert_eq!(warned, ["inter.broker.listener.name"]);
 }
 
 #[test]
@@ -180,6 +180,10 @@ fn another_value(key: &ConfigKey) -> (String, Vec<(&'static str, &'static str)>)
         "queued.max.request.bytes" => ("200000000", vec![]),
         "log.flush.offset.checkpoint.interval.ms" => ("1000", vec![]),
         "aplomb.shards" => ("3", vec![]),
+        "group.consumer.assignors" => ("range", vec![]),
+        "group.coordinator.rebalance.protocols" => ("classic", vec![]),
+        "group.consumer.session.timeout.ms" => ("50000", vec![]),
+        "group.consumer.min.session.timeout.ms" => ("44000", vec![]),
         "compression.gzip.level" => ("5", vec![("compression.type", "gzip")]),
         "compression.lz4.level" => ("5", vec![("compression.type", "lz4")]),
         "compression.zstd.level" => ("5", vec![("compression.type", "zstd")]),
@@ -187,7 +191,7 @@ fn another_value(key: &ConfigKey) -> (String, Vec<(&'static str, &'static str)>)
     };
     let value = match (key.valid, key.kind) {
         _ if !value.is_empty() => value.to_owned(),
-        (Valid::OneOf(texts) | Valid::ListOf(texts), _) => other(texts),
+        (Valid::OneOf(texts) | Valid::OneOfIgnoringCase(texts) | Valid::ListOf(texts), _) => other(texts),
         (_, ConfigType::Boolean) => other(&["true", "false"]),
         // Below the greatest, and above most others.
         _ => match default.parse::<i64>() {
@@ -208,11 +212,13 @@ fn field(path: &str, config: &BrokerConfig, topic: &TopicConfig) -> String {
     };
     let mut lines = text.lines().skip(1);
     let mut found = String::new();
+    let mut wrapped = 0;
     for (depth, name) in path.split('.').enumerate() {
-        let indent = "    ".repeat(depth + 1);
+        let indent = "    ".repeat(depth + 1 + wrapped);
         let begins = format!("{indent}{name}: ");
         let first = lines.find(|line| line.starts_with(&begins));
         found = first.unwrap_or_else(|| panic!("there is no field {path}")).to_owned();
+        wrapped += usize::from(found.ends_with(": Some("));
         if depth == path.matches('.').count() {
             found.extend(lines.by_ref().take_while(|line| line.starts_with(&format!("{indent} "))));
         }

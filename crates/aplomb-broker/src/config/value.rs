@@ -141,6 +141,10 @@ impl ConfigKey {
                     self.name
                 )))
             }
+            (Valid::ResetStrategy, Value::Text(text)) if !is_reset_strategy(text) => Err(invalid(format!(
+                "The value must be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'. (configuration {})",
+                self.name
+            ))),
             _ => Ok(()),
         }
     }
@@ -203,6 +207,41 @@ fn in_bounds<N: PartialOrd + fmt::Display>(min: &N, max: &N, value: &N) -> Resul
     }
 }
 
+/// `AutoOffsetResetStrategy`, of a share group.
+fn is_reset_strategy(text: &str) -> bool {
+    match text.split_once(':') {
+        None => matches!(text, "earliest" | "latest"),
+        Some((kind, duration)) => kind == "by_duration" && is_duration(duration),
+    }
+}
+
+/// Whether a text is a duration as `java.time.Duration#parse` reads them, and not negative:
+/// `PnDTnHnMn.nS`, in any case, with any of the four.
+fn is_duration(text: &str) -> bool {
+    let text = text.to_ascii_uppercase();
+    let Some(rest) = text.strip_prefix('P') else { return false };
+    let (days, time) = rest.split_once('T').map_or((rest, None), |(days, time)| (days, Some(time)));
+    let reads = |mut part: &str, units: &str| {
+        let mut units = units.chars();
+        while !part.is_empty() {
+            let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+            let fraction = part[digits..]
+                .strip_prefix('.')
+                .map_or(0, |rest| 1 + rest.bytes().take_while(u8::is_ascii_digit).count());
+            let (number, rest) = part.split_at(digits + fraction);
+            let Some(unit) = rest.chars().next() else { return false };
+            let fits = units.any(|known| known == unit) && (fraction == 0 || unit == 'S');
+            if number.is_empty() || number.starts_with('.') || number.len() > 18 || !fits {
+                return false;
+            }
+            part = &rest[1..];
+        }
+        true
+    };
+    let is_something = !days.is_empty() || time.is_some();
+    is_something && reads(days, "D") && time.is_none_or(|time| !time.is_empty() && reads(time, "HMS"))
+}
+
 fn throttled_replicas(items: &[String]) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let pair = |item: &String| match item.split_once(':') {
@@ -249,6 +288,18 @@ mod tests {
             refusal(&LEVEL, "4294967296"),
             "Invalid value 4294967296 for configuration level: Not a number of type INT"
         );
+    }
+
+    #[test]
+    fn a_duration_is_one_of_javas() {
+        for right in ["PT1S", "P1D", "P1DT2H3M4.5S", "pt0.5s", "PT15M"] {
+            assert!(is_duration(right), "{right}");
+        }
+        for wrong in ["", "P", "PT", "1S", "P1S", "PT1D", "PT1.5M", "PT.5S", "PT1M1H", "P-1D", "PT1é"] {
+            assert!(!is_duration(wrong), "{wrong}");
+        }
+        assert!(is_reset_strategy("earliest") && is_reset_strategy("by_duration:PT1H"));
+        assert!(!is_reset_strategy("none") && !is_reset_strategy("by_duration") && !is_reset_strategy(""));
     }
 
     #[test]

@@ -10,8 +10,8 @@ use super::error::AdminError;
 use super::topics::check_topic_name;
 use crate::config::{
     BrokerConfig, ConfigKey, ConfigType, Layers, Meaning, Properties, TopicConfig, Update, Value,
-    behind_listener, broker_key, client_metrics_keys, is_changed_by_listener, is_of_the_file_alone,
-    topic_key,
+    behind_listener, broker_key, client_metrics_keys, group_key, is_changed_by_listener,
+    is_of_the_file_alone, topic_key,
 };
 use crate::metadata::Resource;
 
@@ -157,6 +157,7 @@ impl Draft {
                 }
             }
             Target::ClientMetrics => check_client_metrics(&resource.name, wanted),
+            Target::Group => check_group(wanted, &layers),
             Target::Broker | Target::AllBrokers => {
                 let is_for_all = matches!(target, Target::AllBrokers);
                 check_broker_settings(wanted, is_for_all)?;
@@ -180,6 +181,7 @@ enum Target {
     Broker,
     AllBrokers,
     ClientMetrics,
+    Group,
 }
 
 impl Target {
@@ -198,7 +200,10 @@ impl Target {
                 Err(_) => request(format!("Node id must be an integer, but it is: {name}")),
             },
             Resource::CLIENT_METRICS => Ok(Self::ClientMetrics),
-            Resource::GROUP => request("Groups have no settings on this broker.".to_owned()),
+            Resource::GROUP if name.is_empty() => {
+                request("Default group resources are not allowed.".to_owned())
+            }
+            Resource::GROUP => Ok(Self::Group),
             other => request(format!("Unknown resource type {other}")),
         }
     }
@@ -208,7 +213,7 @@ impl Target {
             Self::Topic => topic_key(name).map(|topic| &topic.key),
             Self::Broker | Self::AllBrokers => broker_key(name),
             // Apache Kafka's controller does not know which of them are lists.
-            Self::ClientMetrics => None,
+            Self::ClientMetrics | Self::Group => None,
         }
     }
 
@@ -333,6 +338,44 @@ fn check_client_metrics(name: &str, wanted: &Properties) -> Result<(), AdminErro
                 if let Some(illegal) = patterns.iter().find(|pattern| !is_pattern(pattern)) {
                     return Err(AdminError::Config(format!("Illegal client matching pattern: {illegal}")));
                 }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What a group may set for itself (`GroupConfig#validate`).
+fn check_group(wanted: &Properties, layers: &Layers<'_>) -> Result<(), AdminError> {
+    let config = |text: String| Err(AdminError::Config(text));
+    let mut known = Vec::with_capacity(wanted.len());
+    for (name, text) in wanted {
+        let Some(group) = group_key(name) else {
+            return config(format!("Unknown group config name: {name}"));
+        };
+        known.push((group, text));
+    }
+    for (group, text) in known {
+        let name = group.key.name;
+        let of_broker = |name: &str| layers.value(broker_key(name).expect("it is a broker's key"));
+        let number = match (group.key.parse(text)?, group.broker_key.and_then(of_broker)) {
+            (Value::Number(number), _) => number,
+            (Value::Text(assignor), Some(Value::List(known))) if !known.contains(&assignor) => {
+                return config(format!("{name} must be one of the broker's assignors: {}", known.join(", ")));
+            }
+            _ => continue, // only numbers have bounds
+        };
+        let bound = |name: &str| match of_broker(name) {
+            Some(Value::Number(bound)) => bound,
+            other => unreachable!("{name} is {other:?}"),
+        };
+        match group.bounds {
+            [least, most] if !(bound(least)..=bound(most)).contains(&number) => {
+                let (least, most) = (bound(least), bound(most));
+                return config(format!("{name} must be in the range {least} to {most} inclusive."));
+            }
+            [most] if number > bound(most) => {
+                return config(format!("{name} must be less than or equal to {most}"));
             }
             _ => {}
         }

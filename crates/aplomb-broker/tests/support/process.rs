@@ -281,7 +281,7 @@ fn survey_and_restore(
 }
 
 /// Bytes that are the same in every run and no two of which are alike.
-fn random(start: u64) -> impl FnMut() -> [u8; 16] + Send + 'static {
+fn random(start: u64) -> impl FnMut() -> [u8; 16] + Clone + Send + 'static {
     let mut drawn = 0_u64;
     move || {
         drawn += 1;

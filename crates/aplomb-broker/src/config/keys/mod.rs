@@ -4,6 +4,7 @@
 
 mod aplomb;
 mod client_metrics;
+mod group;
 mod groups;
 mod log;
 mod network;
@@ -17,7 +18,7 @@ mod security;
 mod topic;
 mod transactions;
 
-use super::key::{ConfigKey, TopicKey};
+use super::key::{ConfigKey, GroupKey, TopicKey};
 
 const BROKER_TABLES: [&[ConfigKey]; 11] = [
     aplomb::KEYS,
@@ -86,6 +87,18 @@ pub fn topic_keys() -> &'static [TopicKey] {
 #[must_use]
 pub fn client_metrics_keys() -> &'static [ConfigKey] {
     client_metrics::KEYS
+}
+
+/// All keys of groups, by name.
+#[must_use]
+pub fn group_keys() -> &'static [GroupKey] {
+    group::KEYS
+}
+
+/// The key of groups with this name.
+#[must_use]
+pub fn group_key(name: &str) -> Option<&'static GroupKey> {
+    group::KEYS.iter().find(|group| group.key.name == name)
 }
 
 /// The key of the broker with this name.
@@ -256,9 +269,21 @@ mod tests {
     }
 
     #[test]
+    fn every_group_key_falls_back_to_a_broker_key_and_is_bounded_by_such() {
+        for group in group_keys() {
+            let names = group.broker_key.iter().chain(group.bounds);
+            names.for_each(|name| assert!(broker_key(name).is_some(), "{name}"));
+            let default = group.broker_key.and_then(|name| broker_key(name)?.default);
+            assert!(group.broker_key.is_none() || default == group.key.default, "{}", group.key.name);
+        }
+        assert!(group_keys().is_sorted_by_key(|group| group.key.name));
+    }
+
+    #[test]
     fn every_key_is_documented_with_a_sentence() {
         let of_topics = topic_keys().iter().map(|topic| &topic.key);
-        for key in broker_keys().chain(of_topics).chain(client_metrics_keys()) {
+        let of_groups = group_keys().iter().map(|group| &group.key);
+        for key in broker_keys().chain(of_topics).chain(of_groups).chain(client_metrics_keys()) {
             assert!(key.documentation.ends_with('.'), "{}", key.name);
         }
     }
