@@ -184,6 +184,7 @@ fn another_value(key: &ConfigKey) -> (String, Vec<(&'static str, &'static str)>)
         "group.coordinator.rebalance.protocols" => ("classic", vec![]),
         "group.consumer.session.timeout.ms" => ("50000", vec![]),
         "group.consumer.min.session.timeout.ms" => ("44000", vec![]),
+        "group.consumer.min.heartbeat.interval.ms" => ("4000", vec![]),
         "compression.gzip.level" => ("5", vec![("compression.type", "gzip")]),
         "compression.lz4.level" => ("5", vec![("compression.type", "lz4")]),
         "compression.zstd.level" => ("5", vec![("compression.type", "zstd")]),
