@@ -235,6 +235,11 @@ impl Partition {
         self.readers.cancel(asker);
     }
 
+    /// Whether appends wait here, for whatever it may be.
+    pub(crate) fn has_waiting_appends(&self) -> bool {
+        !(self.checks.is_empty() && self.memory_line.is_empty() && self.sync_line.is_empty())
+    }
+
     /// A batch waited to be appended, and its producer waits no longer.
     fn note_late(&mut self, producer: Option<ProducerStamp>) {
         self.figures.add(Count::FailedProduceRequests, 1);
@@ -271,8 +276,7 @@ impl Partition {
         self.figures.set_offline();
         self.log.doubt();
         self.refuse_all(ErrorCode::KafkaStorageError, fx);
-        assert!(self.checks.is_empty(), "nobody waits offline");
-        assert!(self.memory_line.is_empty() && self.sync_line.is_empty(), "nobody waits offline");
+        assert!(!self.has_waiting_appends(), "nobody waits offline");
     }
 
     /// The topic is deleted: who waits is told.

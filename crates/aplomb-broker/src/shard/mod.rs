@@ -82,9 +82,8 @@ impl Shard {
 
     /// Another shard speaks.
     pub fn on_message(&mut self, from: ShardId, message: ShardMessage, now: Now) {
+        self.stop.check(from, &message);
         match message {
-            // Passed on before the other shard had to stop. Its connection ends unanswered.
-            ShardMessage::Request(_) if !self.stop.is_serving() => {}
             ShardMessage::Request(request) if is_long(&request) => self.patient.push(request),
             ShardMessage::Request(request) => return self.on_request(request, now),
             ShardMessage::ConnectionClosed(connection) => {
@@ -119,6 +118,7 @@ impl Shard {
             ShardMessage::NameFree { key, name } => {
                 self.replicas.on_name_free(key, &name, &mut self.partitions, &mut self.fx);
             }
+            ShardMessage::Drained => self.stop.on_drained(from),
             ShardMessage::Closed { clean } => self.stop.on_closed(from, clean),
         }
         self.carry_out(now);
@@ -165,9 +165,8 @@ impl Shard {
         self.carry_out(now);
     }
 
-    /// No request comes any more. What is parked is answered, and everything closed.
+    /// No client asks any more. What was asked is answered, and everything closed.
     pub fn begin_stop(&mut self, now: Now) {
-        self.patient.begin_stop();
         let (stop, rooms) = self.stopping(now);
         stop.begin(rooms);
         self.carry_out(now);
@@ -187,9 +186,9 @@ impl Shard {
     }
 
     fn stopping(&mut self, now: Now) -> (&mut Stop, Rooms<'_>) {
-        let Self { view, desk, head, replicas, partitions, storage, stop, fx, post, .. } = self;
+        let Self { view, desk, patient, head, replicas, partitions, storage, stop, fx, post, .. } = self;
         let head = head.as_deref_mut();
-        (stop, Rooms { view, desk, head, replicas, partitions, storage, fx, post, now })
+        (stop, Rooms { view, desk, patient, head, replicas, partitions, storage, fx, post, now })
     }
 
     /// The turn is over: what is left of it goes out.
