@@ -290,7 +290,7 @@ impl Shard {
                 call.carry_out(asker, &mut Place { partition, storage, fx }, now);
             }
             None => {
-                self.replicas.want(key);
+                self.replicas.want(key, call.producer());
                 if let Some(answer) =
                     call.refuse(self.replicas.why_absent(key, &self.view, self.storage.disks()))
                 {
