@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
-from differential import batches
+from differential import batches, schemas
 from harness import fetch, wire
 
 TOPIC = "good"
@@ -31,6 +31,11 @@ def produce(records, partitions=(0,), acks=-1, timeout=30_000, correlation_id=1)
     parts = b"".join(struct.pack(">ii", partition, len(records)) + records for partition in partitions)
     body = struct.pack(">hhii", -1, acks, timeout, 1) + wire.string(TOPIC) + struct.pack(">i", len(partitions)) + parts
     return wire.header(wire.PRODUCE, 3, correlation_id) + body
+
+
+def asked(api, version, **request):
+    schema = schemas.message(f"{api}Request")
+    return wire.header(schemas.key_of(api), version, flexible=schema.is_flexible(version)) + schema.encode(request, version)
 
 
 def repeated(api, version, head, one, count=MANY):
@@ -229,6 +234,54 @@ class Attack:
         many = struct.pack(">b", 2) + wire.string(TOPIC) + struct.pack(">i", -1)
         describe = wire.header(32, 1) + struct.pack(">i", 20_000) + one * 10_000 + many * 10_000 + b"\x01"
         self.ask_over_and_over([describe])
+
+
+    def questions_of_one_group_many_times(self):
+        """Each names one group, or one partition of it, a hundred thousand times."""
+        group, partition = "asked", {"Name": TOPIC, "PartitionIndexes": [0] * MANY}
+        committed = {"PartitionIndex": 0, "CommittedOffset": 1, "CommittedLeaderEpoch": 0, "CommittedMetadata": "m" * 100}
+        self.ask_over_and_over([
+            asked("OffsetCommit", 9, GroupId=group, GenerationIdOrMemberEpoch=-1, Topics=[{"Name": TOPIC, "Partitions": [committed] * MANY}]),
+            asked("OffsetFetch", 9, Groups=[{"GroupId": group, "MemberEpoch": -1, "Topics": [partition]}]),
+            asked("OffsetFetch", 9, Groups=[{"GroupId": group, "MemberEpoch": -1, "Topics": None}] * MANY),
+            asked("DescribeGroups", 5, Groups=[group] * MANY),
+            asked("ConsumerGroupDescribe", 1, GroupIds=[group] * MANY),
+            asked("DeleteGroups", 2, GroupsNames=[group] * MANY),
+            asked("OffsetDelete", 0, GroupId=group, Topics=[{"Name": TOPIC, "Partitions": [{"PartitionIndex": 0}] * MANY}]),
+            asked("FindCoordinator", 4, CoordinatorKeys=[group] * MANY),
+            asked("LeaveGroup", 5, GroupId=group, Members=[{"MemberId": "m"}] * MANY),
+            asked("ListGroups", 5, StatesFilter=["Stable"] * MANY),
+        ])  # fmt: skip
+
+    def groups_without_end(self):
+        """Each of them new, with an offset and as much beside it as one may keep."""
+        committed = {"PartitionIndex": 0, "CommittedOffset": 1, "CommittedLeaderEpoch": 0, "CommittedMetadata": "m" * 4096}
+        topics = [{"Name": TOPIC, "Partitions": [committed]}]
+        self.ask_over_and_over(
+            asked("OffsetCommit", 9, GroupId=f"new-{n}", GenerationIdOrMemberEpoch=-1, Topics=topics) for n in range(MANY)
+        )  # fmt: skip
+
+    def members_without_end(self):
+        """Each joins a group of its own, or that of others, says much of itself, and does not sync."""
+        joins = {"SessionTimeoutMs": 1_800_000, "RebalanceTimeoutMs": FOR_EVER, "ProtocolType": "consumer",
+                 "Protocols": [{"Name": "range", "Metadata": bytes(20_000)}]}  # fmt: skip
+        self.ask_over_and_over([asked("JoinGroup", 3, GroupId=f"joined-{n % 1_000}", MemberId="", **joins) for n in range(5_000)], connections=300)
+
+    def consumers_without_end(self):
+        """Each with names of its own, and with patterns that are hard to read and match everything."""
+        names = [f"missing-{n}" for n in range(1_000)]
+        patterns = ["(good|.){1,200}", "((a{1,100}){1,100}){1,100}", ".*", "(x+x+)+y", "[a-z0-9-]{1,1000}"]
+        beats = {"MemberEpoch": 0, "RebalanceTimeoutMs": FOR_EVER, "TopicPartitions": []}
+        self.ask_over_and_over(
+            [asked("ConsumerGroupHeartbeat", 1, GroupId=f"beaten-{n % 100}", MemberId=f"m-{n}", SubscribedTopicNames=[TOPIC, *names],
+                   SubscribedTopicRegex=patterns[n % len(patterns)], **beats) for n in range(2_000)]
+        )  # fmt: skip
+
+    def heartbeats_in_a_storm(self):
+        beat = asked("Heartbeat", 4, GroupId="beaten", GenerationId=1, MemberId="nobody")
+        newer = asked("ConsumerGroupHeartbeat", 1, GroupId="beaten", MemberId="nobody", MemberEpoch=5, RebalanceTimeoutMs=-1,
+                      SubscribedTopicNames=None, TopicPartitions=None)  # fmt: skip
+        self.ask_over_and_over([beat, newer], connections=100)
 
 
 # What is no attack: "appends" keeps the partitions busy that others ask for.

@@ -17,7 +17,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 from attacks import KINDS
-from differential import answers, questions
+from differential import answers, groups, questions
 from harness import broker as brokers
 
 MIB = 1 << 20
@@ -50,8 +50,11 @@ def started(directory):
         del broker.properties[ours]
     broker.start()
     asker = answers.Broker(broker)
-    made = asker.ask(questions.create("good", 3), 19)
+    made = asker.ask(questions.create("good", 3))
     assert made["Topics"][0]["ErrorCode"] == 0, made
+    asker.ids["read"] = asker.ask(questions.create("read"))["Topics"][0]["TopicId"]
+    for question, is_so, _ in groups.topic_made():
+        answers.once(lambda: asker.ask(questions.Question(*question)), is_so)
     asker.close()
     return broker, http_port, made["Topics"][0]["TopicId"]
 

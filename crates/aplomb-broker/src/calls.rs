@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use aplomb_coordinator::group::GroupReply;
 use aplomb_log::cold::TimeWanted;
+use aplomb_model::batch::{BatchHeader, ProducerStamp};
 use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset, PartitionIndex, ProducerId, Timestamp, TopicId};
 use bytes::Bytes;
 
@@ -108,6 +109,13 @@ pub struct Produced {
     pub(crate) from: ConnectionId,
     /// What validating it may cost.
     pub(crate) allowance: Allowance,
+}
+
+impl Produced {
+    /// Who produced it and as which of theirs, as far as it says so.
+    pub(crate) fn producer(&self) -> Option<ProducerStamp> {
+        BatchHeader::parse(&self.records).ok()?.producer()
+    }
 }
 
 /// What validating a batch may cost, in bytes that are decompressed (`partition/checks.rs`).

@@ -139,6 +139,7 @@ def topic_made():
         lambda answer: all(is_right(each) for each in answer["Coordinators"]),
         _nothing,
     )
+    # Of a group, for a topic that need not be there.
     yield ("OffsetCommit", 9, "before", commit("kept")), is_committed, _nothing
 
 

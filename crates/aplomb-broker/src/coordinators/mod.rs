@@ -10,7 +10,7 @@
 mod loading;
 mod world;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use aplomb_coordinator::group::{GroupAsk, GroupReply, Groups, World};
@@ -35,6 +35,8 @@ const PENDING_BYTES: usize = 8 << 20;
 pub(crate) enum CoordinatorEffect {
     /// Append a batch to its partition.
     Append(Asker, PartitionKey, Bytes),
+    /// Wait for a batch no longer.
+    Cancel(Asker, PartitionKey),
     /// Read a piece of its partition.
     Read(Asker, PartitionKey, ReadCall),
     /// Answer whoever asked.
@@ -64,6 +66,8 @@ pub(crate) struct Coordinators {
     by_asker: HashMap<Asker, Ticket>,
     next_ticket: u64,
     next_number: u64,
+    /// Batches that its partition has not answered yet.
+    writes: HashSet<(PartitionKey, Asker)>,
     /// What all of them take in memory.
     bytes: usize,
     is_stopping: bool,
@@ -79,6 +83,7 @@ impl Coordinators {
             by_asker: HashMap::new(),
             next_ticket: 0,
             next_number: 0,
+            writes: HashSet::new(),
             bytes: 0,
             is_stopping: false,
             random,
@@ -132,6 +137,9 @@ impl Coordinators {
         self.bytes -= coordinator.bytes;
         coordinator.runtime.resign();
         self.take_over(key, coordinator.runtime.take_effects());
+        for (_, asker) in self.writes.extract_if(|(of, _)| *of == key) {
+            self.effects.push(CoordinatorEffect::Cancel(asker, key));
+        }
     }
 
     /// The broker stops: whoever waits is told to look elsewhere.
@@ -140,6 +148,7 @@ impl Coordinators {
         let keys: Vec<_> = self.coordinators.keys().copied().collect();
         keys.into_iter().for_each(|key| self.resign(key));
         assert!(self.tickets.is_empty(), "everybody is answered");
+        assert!(self.writes.is_empty(), "nothing of theirs waits at a partition");
     }
 
     /// Somebody asks the coordinator of a partition that this shard owns. Gives the ask back if
@@ -198,6 +207,7 @@ impl Coordinators {
         now: Now,
     ) {
         let CoordinatorPart::Write(of_number, number) = part else { unreachable!("{part:?} writes nothing") };
+        self.writes.remove(&(key, Asker::Coordinator(key, part)));
         if self.coordinators.get(&key).is_none_or(|coordinator| coordinator.number != of_number) {
             return; // it has resigned
         }
@@ -278,6 +288,7 @@ impl Coordinators {
                 Effect::Append { number, batch } => {
                     let of_number = self.coordinators[&key].number;
                     let asker = Asker::Coordinator(key, CoordinatorPart::Write(of_number, number));
+                    self.writes.insert((key, asker));
                     CoordinatorEffect::Append(asker, key, batch)
                 }
                 Effect::Answer(ticket, reply) => {

@@ -62,6 +62,8 @@ pub(crate) struct Desk {
     /// Partitions that what is parked is about, and how many there may be.
     partitions: usize,
     most_partitions: usize,
+    /// The broker stops.
+    hurries: bool,
     sessions: FetchSessions,
     clients: Clients,
     effects: Vec<DeskEffect>,
@@ -80,6 +82,7 @@ impl Desk {
             produces: 0,
             partitions: 0,
             most_partitions,
+            hurries: false,
             sessions,
             clients: Clients::default(),
             effects: Vec::new(),
@@ -160,6 +163,7 @@ impl Desk {
 
     /// The broker stops: nothing waits for what may take long.
     pub(crate) fn hurry(&mut self, storage: &Storage, now: Now) {
+        self.hurries = true;
         let mut numbers: Vec<u64> = self.parked.keys().copied().collect();
         numbers.sort_unstable(); // in an order that a simulation can repeat
         for number in numbers {
@@ -178,7 +182,7 @@ impl Desk {
         self.next += 1;
         let partitions = operation.partitions();
         self.partitions += partitions;
-        if self.partitions > self.most_partitions {
+        if self.hurries || self.partitions > self.most_partitions {
             operation.hurry();
         }
         if let Some(count) = self.counter(operation.kind()) {

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 
 use aplomb_coordinator::group::{GroupAsk, GroupReply};
 use aplomb_model::ErrorCode;
+use aplomb_model::batch::ProducerStamp;
 
 use crate::calls::{
     Answer, AppendCall, AppendRefusal, Asker, FindOffset, FoundOffset, PartitionKey, ReadCall, ReadRefusal,
@@ -141,6 +142,12 @@ impl PartitionCall {
                 place.fx.answer(asker, Answer::Told(told));
             }
         }
+    }
+
+    /// Who produced the batch that is to be appended, if that is what is asked.
+    pub(crate) fn producer(&self) -> Option<ProducerStamp> {
+        let What::Append(AppendCall::Produced(produced)) = &self.0 else { return None };
+        produced.producer()
     }
 
     /// The answer of a shard that has no such partition. Those who watch or cancel need none.

@@ -149,7 +149,7 @@ impl Partition {
         {
             self.count_refusal(ErrorCode::OutOfOrderSequenceNumber, size);
             return Err(Some(Box::new(AppendRefusal {
-                message: Some("an earlier batch found no memory in time and has to come first".to_owned()),
+                message: Some("an earlier batch was refused and has to come first".to_owned()),
                 ..AppendRefusal::new(ErrorCode::OutOfOrderSequenceNumber)
             })));
         }

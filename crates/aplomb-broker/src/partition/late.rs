@@ -1,9 +1,10 @@
-//! Producers of which a batch found no memory in time.
+//! Producers of which a batch was refused without a look at it: it found no memory in time, or the
+//! log was being loaded.
 //!
 //! The log takes the next batch of a producer that it does not know, whatever its sequence. So a
-//! batch that was refused for want of memory must come again before the ones that were sent behind
-//! it: otherwise it would be lost in the middle. Of a producer that the log knows it takes only the
-//! batch that is due.
+//! batch that was refused must come again before the ones that were sent behind it: otherwise
+//! these would be taken, and the retry would be out of order for good. Of a producer that the log
+//! knows it takes only the batch that is due.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +18,7 @@ const PRODUCERS: usize = 1000;
 ///
 /// What always holds: both tables have the same ones, at most [`PRODUCERS`].
 #[derive(Debug, Default)]
-pub(super) struct LateProducers {
+pub(crate) struct LateProducers {
     by_id: HashMap<ProducerId, (u64, ProducerStamp)>,
     by_turn: BTreeMap<u64, ProducerId>,
     next: u64,
@@ -25,7 +26,7 @@ pub(super) struct LateProducers {
 
 impl LateProducers {
     /// A batch was refused. Only the first of a producer counts: the others are behind it.
-    pub(super) fn note(&mut self, stamp: ProducerStamp) {
+    pub(crate) fn note(&mut self, stamp: ProducerStamp) {
         if self.by_id.contains_key(&stamp.id) {
             return;
         }
@@ -36,6 +37,12 @@ impl LateProducers {
         self.by_id.insert(stamp.id, (self.next, stamp));
         self.by_turn.insert(self.next, stamp.id);
         self.next += 1;
+    }
+
+    /// Forgets those that the log knows.
+    pub(super) fn forget(&mut self, is_known: impl Fn(ProducerId) -> bool) {
+        self.by_id.retain(|id, _| !is_known(*id));
+        self.by_turn.retain(|_, id| self.by_id.contains_key(id));
     }
 
     /// Whether a batch is ahead of one of its producer that was refused and has not come again.
@@ -71,6 +78,16 @@ mod tests {
         assert!(!late.is_ahead(stamp(2, 15)));
         assert!(!late.is_ahead(stamp(1, 10)), "it has come again");
         assert!(!late.is_ahead(stamp(1, 15)));
+    }
+
+    #[test]
+    fn those_that_the_log_knows_are_forgotten() {
+        let mut late = LateProducers::default();
+        (1..=3).for_each(|id| late.note(stamp(id, 10)));
+        late.forget(|id| id == stamp(2, 0).id);
+        assert!(!late.is_ahead(stamp(2, 15)));
+        assert!(late.is_ahead(stamp(1, 15)) && late.is_ahead(stamp(3, 15)));
+        assert_eq!((late.by_id.len(), late.by_turn.len()), (2, 2));
     }
 
     #[test]

@@ -26,13 +26,13 @@ use aplomb_log::Retention;
 use aplomb_log::future::FutureLog;
 use aplomb_log::tail::TailShare;
 use aplomb_log::{CheckpointPart, Log};
-use aplomb_model::batch::{BatchHeader, ProducerStamp};
+use aplomb_model::batch::ProducerStamp;
 use aplomb_model::{ErrorCode, LeaderEpoch, Offset, Timestamp, TopicPartition};
 use bytes::Bytes;
 
 use self::checks::Checks;
 pub(crate) use self::effects::{ColdKind, ColdWish, Effects};
-use self::late::LateProducers;
+pub(crate) use self::late::LateProducers;
 use self::readers::Readers;
 pub(crate) use self::settings::PartitionSettings;
 pub(crate) use self::table::Partitions;
@@ -224,7 +224,7 @@ impl Partition {
     pub(crate) fn cancel(&mut self, asker: Asker) {
         if let Some(produced) = self.checks.remove(asker) {
             // A batch that is none would have been refused when its turn had come.
-            self.note_late(BatchHeader::parse(&produced.records).ok().and_then(|header| header.producer()));
+            self.note_late(produced.producer());
         }
         if let Some(WaitingForMemory { batch: Appending::Produced(batch), .. }) =
             self.memory_line.cancel(asker)
@@ -235,6 +235,11 @@ impl Partition {
         self.readers.cancel(asker);
     }
 
+    /// Whether appends wait here, for whatever it may be.
+    pub(crate) fn has_waiting_appends(&self) -> bool {
+        !(self.checks.is_empty() && self.memory_line.is_empty() && self.sync_line.is_empty())
+    }
+
     /// A batch waited to be appended, and its producer waits no longer.
     fn note_late(&mut self, producer: Option<ProducerStamp>) {
         self.figures.add(Count::FailedProduceRequests, 1);
@@ -243,6 +248,12 @@ impl Partition {
         {
             self.late.note(stamp);
         }
+    }
+
+    /// Batches of these were refused while the log was being loaded.
+    pub(crate) fn expect_first(&mut self, mut late: LateProducers) {
+        late.forget(|id| self.log.producers().producer(id).is_some());
+        self.late = late;
     }
 
     /// This broker leads in a new epoch.
@@ -272,8 +283,7 @@ impl Partition {
         self.figures.set_offline();
         self.log.doubt();
         self.refuse_all(ErrorCode::KafkaStorageError, fx);
-        assert!(self.checks.is_empty(), "nobody waits offline");
-        assert!(self.memory_line.is_empty() && self.sync_line.is_empty(), "nobody waits offline");
+        assert!(!self.has_waiting_appends(), "nobody waits offline");
     }
 
     /// The topic is deleted: who waits is told.

@@ -21,10 +21,11 @@ use aplomb_log::Log;
 use aplomb_log::layout::{PARTITION_METADATA, PartitionDir};
 use aplomb_log::recovery::{LoadError, LoadRequest, LoadedLog, load};
 use aplomb_log::state_files::PartitionMetadata;
+use aplomb_model::batch::ProducerStamp;
 use aplomb_model::{LeaderEpoch, TopicPartition, Uuid};
 
 use crate::calls::PartitionKey;
-use crate::partition::PartitionSettings;
+use crate::partition::{LateProducers, PartitionSettings};
 
 /// Logs of one disk that are loaded at the same time: enough for a disk's threads to find the next
 /// one waiting, and few, so that one that is asked for is soon its turn.
@@ -67,6 +68,8 @@ struct PendingLoad {
     deleted: bool,
     /// Its settings were changed after its log was begun to be loaded.
     reconfigured: bool,
+    /// Batches that were refused meanwhile.
+    late: LateProducers,
 }
 
 enum LoadStage {
@@ -124,6 +127,8 @@ pub(super) struct LoadedPartition {
     pub(super) deleted: bool,
     /// The plan's settings are later than the log's.
     pub(super) reconfigured: bool,
+    /// Batches that were refused meanwhile.
+    pub(super) late: LateProducers,
 }
 
 /// How a load ended.
@@ -136,6 +141,7 @@ pub(super) enum LoadEnd {
     Stray {
         plan: Box<LoadPlan>,
         deleted: bool,
+        late: LateProducers,
     },
     /// A disk that may have the log is lost: the partition is offline.
     Offline {
@@ -153,7 +159,8 @@ impl Loads {
         let (key, disk) = (plan.key, plan.sources[0].disk);
         self.turns.entry(disk).or_default().order.push_back(key);
         let stage = LoadStage::Waiting { wanted: false };
-        let pending = PendingLoad { plan, stage, deleted: false, reconfigured: false };
+        let late = LateProducers::default();
+        let pending = PendingLoad { plan, stage, deleted: false, reconfigured: false, late };
         let before = self.pending.insert(key, pending);
         assert!(before.is_none(), "a partition is loaded once");
     }
@@ -165,6 +172,13 @@ impl Loads {
             *wanted = true;
             let turns = self.turns.get_mut(&pending.plan.sources[0].disk).expect("it waits for its turn");
             turns.wanted.push_back(key);
+        }
+    }
+
+    /// A batch is refused because its partition is still to be loaded.
+    pub(super) fn note_late(&mut self, key: PartitionKey, stamp: ProducerStamp) {
+        if let Some(pending) = self.pending.get_mut(&key) {
+            pending.late.note(stamp);
         }
     }
 
@@ -316,7 +330,7 @@ const LARGEST_METADATA: usize = 4096;
 
 /// Of the sources the one that reaches furthest.
 fn choose(pending: PendingLoad, results: Vec<Result<SourceFound, DiskError>>) -> LoadEnd {
-    let PendingLoad { plan, deleted, reconfigured, .. } = pending;
+    let PendingLoad { plan, deleted, reconfigured, late, .. } = pending;
     let mut remarks = Vec::new();
     let mut superseded = Vec::new();
     let mut best: Option<(usize, Log)> = None;
@@ -329,7 +343,7 @@ fn choose(pending: PendingLoad, results: Vec<Result<SourceFound, DiskError>>) ->
             Ok(SourceFound::Log(loaded)) => *loaded,
             Ok(SourceFound::Stray) => {
                 assert!(plan.sources.len() == 1, "of several sources it is known whose they are");
-                return LoadEnd::Stray { plan: Box::new(plan), deleted };
+                return LoadEnd::Stray { plan: Box::new(plan), deleted, late };
             }
             // It may be the one that reaches furthest.
             Err(_) => return LoadEnd::Offline { plan: Box::new(plan), deleted },
@@ -349,6 +363,6 @@ fn choose(pending: PendingLoad, results: Vec<Result<SourceFound, DiskError>>) ->
         let end = log.end();
         remarks.push(format!("{name} is in two log directories: the one that reaches {end} is taken"));
     }
-    let loaded = LoadedPartition { plan, disk, log, superseded, remarks, deleted, reconfigured };
+    let loaded = LoadedPartition { plan, disk, log, superseded, remarks, deleted, reconfigured, late };
     LoadEnd::Loaded(Box::new(loaded))
 }

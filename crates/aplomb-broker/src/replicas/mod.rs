@@ -7,6 +7,7 @@ use aplomb_disk_api::{DiskError, DiskIndex, Done};
 use aplomb_log::Log;
 use aplomb_log::layout::PartitionDir;
 use aplomb_log::recovery::LoadError;
+use aplomb_model::batch::ProducerStamp;
 use aplomb_model::{ErrorCode, LeaderEpoch, TopicPartition, Uuid};
 
 use self::loads::{LoadEnd, LoadJob, LoadedPartition, Loads};
@@ -15,7 +16,7 @@ use self::names::DeletedNames;
 use crate::calls::PartitionKey;
 use crate::figures::Notes;
 use crate::metadata::{Delta, Topic};
-use crate::partition::{Effects, Partition, PartitionSettings, Partitions};
+use crate::partition::{Effects, LateProducers, Partition, PartitionSettings, Partitions};
 use crate::ports::Now;
 use crate::storage::{Disks, Purpose, ShardDisk, Storage, partition_metadata};
 use crate::view::View;
@@ -84,7 +85,7 @@ impl Replicas {
                     retire(key, &mut hosting);
                 }
             }
-            LoadEnd::Stray { plan, deleted } => {
+            LoadEnd::Stray { plan, deleted, late } => {
                 let source = &plan.sources[0];
                 let path = hosting.storage.disks().get(source.disk).path();
                 let aside = source.stray_name(&plan.name).expect("only what may be a stray is looked at");
@@ -95,7 +96,7 @@ impl Replicas {
                 if deleted {
                     hosting.storage.retire_absent(key, plan.name);
                 } else {
-                    remarks.extend(self.begin_anew(*plan, &mut hosting));
+                    remarks.extend(self.begin_anew(*plan, late, &mut hosting));
                 }
             }
         }
@@ -105,7 +106,12 @@ impl Replicas {
     /// There was no log of a partition where one was looked for. It has an empty one where the
     /// metadata says that it is; if that is not here, the log may well be there, and a new one
     /// would be a lie.
-    fn begin_anew(&mut self, plan: LoadPlan, hosting: &mut Hosting<'_>) -> Option<String> {
+    fn begin_anew(
+        &mut self,
+        plan: LoadPlan,
+        late: LateProducers,
+        hosting: &mut Hosting<'_>,
+    ) -> Option<String> {
         let view = hosting.view;
         let known = view.image().topics.partition(plan.key.topic, plan.key.partition);
         let assigned = known.and_then(|partition| partition.directory(view.node()));
@@ -113,15 +119,20 @@ impl Replicas {
         match (disk.map(ShardDisk::index), known) {
             (Some(disk), Some(known)) => {
                 self.begin(plan.name, plan.key, known.leader_epoch, disk, hosting);
+                hosting.partitions.get_mut(plan.key).expect("it has begun").expect_first(late);
                 None
             }
             _ => Some(format!("{} is in a log directory that is not there", plan.name)),
         }
     }
 
-    /// A client asks for a partition that is not here: if it is to be loaded, it is next.
-    pub(crate) fn want(&mut self, key: PartitionKey) {
+    /// A client asks for a partition that is not here: if it is to be loaded, it is next, and a
+    /// batch of an idempotent producer that is refused now has to come first then.
+    pub(crate) fn want(&mut self, key: PartitionKey, producer: Option<ProducerStamp>) {
         self.loads.want(key);
+        if let Some(stamp) = producer {
+            self.loads.note_late(key, stamp);
+        }
     }
 
     /// Whether it is being loaded.
@@ -156,11 +167,12 @@ impl Replicas {
 
 /// A partition was loaded: it is led from here on. Gives what is worth a line in the log.
 fn host(loaded: LoadedPartition, hosting: &mut Hosting<'_>) -> Vec<String> {
-    let LoadedPartition { plan, disk, log, superseded, remarks, deleted: _, reconfigured } = loaded;
+    let LoadedPartition { plan, disk, log, superseded, remarks, deleted: _, reconfigured, late } = loaded;
     let (view, storage) = (hosting.view, &mut *hosting.storage);
     let known = view.image().topics.partition(plan.key.topic, plan.key.partition);
     let epoch = known.map_or(plan.leader_epoch, |known| known.leader_epoch);
     let mut partition = Partition::new(plan.key, plan.name, disk, log, plan.settings.clone(), epoch);
+    partition.expect_first(late);
     if reconfigured {
         partition.configure(plan.settings);
     }

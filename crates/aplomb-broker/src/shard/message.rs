@@ -66,6 +66,8 @@ pub enum ShardMessage {
         /// Its name.
         name: TopicPartition,
     },
+    /// I stop, all that I was asked is answered, and this is the last that I ask of you.
+    Drained,
     /// All my partitions are closed, or given up.
     Closed {
         /// For each log directory, whether everything in it was closed cleanly.

@@ -86,9 +86,8 @@ impl Shard {
 
     /// Another shard speaks.
     pub fn on_message(&mut self, from: ShardId, message: ShardMessage, now: Now) {
+        self.stop.check(from, &message);
         match message {
-            // Passed on before the other shard had to stop. Its connection ends unanswered.
-            ShardMessage::Request(_) if !self.stop.is_serving() => {}
             ShardMessage::Request(request) if is_long(&request) => self.patient.push(request),
             ShardMessage::Request(request) => return self.on_request(request, now),
             ShardMessage::ConnectionClosed(connection) => {
@@ -123,6 +122,7 @@ impl Shard {
             ShardMessage::NameFree { key, name } => {
                 self.replicas.on_name_free(key, &name, &mut self.partitions, &mut self.fx);
             }
+            ShardMessage::Drained => self.stop.on_drained(from),
             ShardMessage::Closed { clean } => self.stop.on_closed(from, clean),
         }
         self.carry_out(now);
@@ -171,9 +171,8 @@ impl Shard {
         self.carry_out(now);
     }
 
-    /// No request comes any more. What is parked is answered, and everything closed.
+    /// No client asks any more. What was asked is answered, and everything closed.
     pub fn begin_stop(&mut self, now: Now) {
-        self.patient.begin_stop();
         self.coordinators.begin_stop();
         let (stop, rooms) = self.stopping(now);
         stop.begin(rooms);
@@ -194,9 +193,9 @@ impl Shard {
     }
 
     fn stopping(&mut self, now: Now) -> (&mut Stop, Rooms<'_>) {
-        let Self { view, desk, head, replicas, partitions, storage, stop, fx, post, .. } = self;
+        let Self { view, desk, patient, head, replicas, partitions, storage, stop, fx, post, .. } = self;
         let head = head.as_deref_mut();
-        (stop, Rooms { view, desk, head, replicas, partitions, storage, fx, post, now })
+        (stop, Rooms { view, desk, patient, head, replicas, partitions, storage, fx, post, now })
     }
 
     /// The turn is over: what is left of it goes out.
@@ -311,7 +310,7 @@ impl Shard {
                 call.carry_out(asker, &mut Place { partition, storage, fx }, now);
             }
             None => {
-                self.replicas.want(key);
+                self.replicas.want(key, call.producer());
                 if let Some(answer) =
                     call.refuse(self.replicas.why_absent(key, &self.view, self.storage.disks()))
                 {
@@ -324,7 +323,7 @@ impl Shard {
     /// Asks the coordinator of a partition that this shard owns.
     fn ask_coordinator(&mut self, asker: Asker, key: PartitionKey, ask: GroupAsk, now: Now) {
         if self.coordinators.ask(asker, key, ask, &self.view, now).is_err() {
-            self.replicas.want(key);
+            self.replicas.want(key, None);
             let error = if self.replicas.is_loading(key) {
                 ErrorCode::CoordinatorLoadInProgress
             } else {
@@ -339,6 +338,7 @@ impl Shard {
             CoordinatorEffect::Append(asker, key, batch) => {
                 self.call(asker, key, PartitionCall::append(AppendCall::Own(batch, None)), now);
             }
+            CoordinatorEffect::Cancel(asker, key) => self.call(asker, key, PartitionCall::cancel(), now),
             CoordinatorEffect::Read(asker, key, call) => {
                 self.call(asker, key, PartitionCall::read(call), now);
             }

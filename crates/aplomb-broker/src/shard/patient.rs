@@ -40,11 +40,6 @@ impl Patient {
         self.requests.retain(|request| request.id.connection != connection);
     }
 
-    /// Requests that were not begun are not answered any more.
-    pub(super) fn begin_stop(&mut self) {
-        self.requests.clear();
-    }
-
     /// Takes out the request of this turn.
     pub(super) fn take_request(&mut self) -> Option<Request> {
         self.requests.pop_front()
@@ -93,8 +88,6 @@ mod tests {
         patient.on_connection_closed(request(1, 0).id.connection);
         let rest = [next(&mut patient), next(&mut patient), next(&mut patient)];
         assert_eq!(rest, [Some((2, 0)), Some((3, 0)), None]);
-        patient.push(request(4, 0));
-        patient.begin_stop();
         assert!(patient.is_empty());
     }
 

@@ -25,12 +25,14 @@ pub(super) struct Post {
     /// Calls by their operation: the order of operations is that of their requests.
     calls: BTreeMap<(ShardId, OpId), Calls>,
     answers: BTreeMap<OpId, Vec<(Slot, Answer)>>,
+    /// What goes behind all this.
+    last: Vec<Output>,
 }
 
 impl Post {
     pub(super) fn new(me: ShardId) -> Self {
         let (local, out) = (VecDeque::new(), Vec::new());
-        Self { me, local, out, calls: BTreeMap::new(), answers: BTreeMap::new() }
+        Self { me, local, out, calls: BTreeMap::new(), answers: BTreeMap::new(), last: Vec::new() }
     }
 
     pub(super) fn push(&mut self, output: Output) {
@@ -44,6 +46,12 @@ impl Post {
         } else {
             self.out.push(Output::Send { to, message });
         }
+    }
+
+    /// Says something to another shard when all else in this turn is said.
+    pub(super) fn send_last(&mut self, to: ShardId, message: ShardMessage) {
+        assert_ne!(to, self.me, "what is for the shard itself has no order");
+        self.last.push(Output::Send { to, message });
     }
 
     /// Asks a partition of another shard.
@@ -85,5 +93,29 @@ impl Post {
         for (op, answers) in std::mem::take(&mut self.answers) {
             out.push(Output::Send { to: op.shard, message: ShardMessage::Answers { op, answers } });
         }
+        out.append(&mut self.last);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_last_goes_behind_the_calls_of_the_turn() {
+        let mut post = Post::new(ShardId(1));
+        post.send_last(ShardId(2), ShardMessage::Drained);
+        let op = OpId { shard: ShardId(1), number: 7 };
+        post.call(ShardId(2), op, 0, PartitionKey::METADATA, PartitionCall::cancel());
+        let mut out = Vec::new();
+        post.hand_over(&mut out);
+        let said: Vec<_> = out
+            .into_iter()
+            .map(|output| match output {
+                Output::Send { message, .. } => message,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert!(matches!(said[..], [ShardMessage::Calls { .. }, ShardMessage::Drained]), "{said:?}");
     }
 }

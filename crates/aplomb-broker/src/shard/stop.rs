@@ -1,7 +1,13 @@
-//! The end: fetches are answered, logs are closed, and the last word on each disk is that all of it
-//! was closed cleanly.
+//! The end: requests are answered, logs are closed, and the last word on each disk is that all of
+//! it was closed cleanly.
 //!
-//! Shard 0 first writes into the metadata log that this broker is fenced, as a controlled shutdown
+//! First the shards drain. Requests of one shard wait at partitions of the others and, where they
+//! are long or for the controller, on shard 0. So each shard says when all that its connections
+//! asked for is answered, behind its last call, and none goes on before all have said so. Shard 0
+//! says it last, when nothing is decided any more: until then it takes what the others pass on.
+//! From there on no partition is asked anything, and no append waits at one that is closed.
+//!
+//! Then shard 0 writes into the metadata log that this broker is fenced, as a controlled shutdown
 //! of Apache Kafka's ends: the next process, be it Apache Kafka's, need not wait until the session
 //! of a broker that looks alive has expired.
 //!
@@ -10,11 +16,17 @@
 //! is the end. Shard 0 waits for the others and writes the checkpoint files, then the clean
 //! shutdown markers. A disk that does not answer is not waited for for ever: the server has a
 //! deadline, and what is then missing is the marker, so that the next start reads what lies above
-//! the recovery point.
+//! the recovery point. A request that waits for such a disk ends at its own deadline.
+//!
+//! What always holds: a shard drains once and closes once, and asks nothing of others once it has
+//! drained; when it goes on from there, nothing waits on it.
+
+use std::collections::BTreeSet;
 
 use aplomb_disk_api::DiskIndex;
 
 use super::message::ShardMessage;
+use super::patient::Patient;
 use super::post::Post;
 use crate::calls::PartitionKey;
 use crate::desk::Desk;
@@ -29,6 +41,8 @@ use crate::view::{HEAD, View};
 #[derive(Debug)]
 pub(super) struct Stop {
     stage: StopStage,
+    /// Other shards that have drained.
+    drained: BTreeSet<ShardId>,
     /// Shards that have closed their partitions, with what each says of every disk.
     closed: Vec<(ShardId, Vec<bool>)>,
     /// Disks whose marker is not written yet.
@@ -41,9 +55,11 @@ pub(super) struct Stop {
 enum StopStage {
     /// The broker serves.
     Serving,
-    /// Waiting for operations, the controller, and deletions: new partitions may wait for the names
-    /// of deleted ones.
+    /// Waiting for requests, the controller, and deletions: new partitions may wait for the names
+    /// of deleted ones. Shard 0 waits for the others, too.
     Draining,
+    /// Nothing is left to be answered here; partitions are still asked by shards that drain.
+    Drained,
     /// The metadata log is told that this broker goes.
     Leaving,
     /// The last checkpoint is under way.
@@ -58,7 +74,24 @@ enum StopStage {
 
 impl Stop {
     pub(super) fn new() -> Self {
-        Self { stage: StopStage::Serving, closed: Vec::new(), markers: 0, unloaded: Vec::new() }
+        Self {
+            stage: StopStage::Serving,
+            drained: BTreeSet::new(),
+            closed: Vec::new(),
+            markers: 0,
+            unloaded: Vec::new(),
+        }
+    }
+
+    /// Another shard has drained. May come before this shard is told to stop.
+    pub(super) fn on_drained(&mut self, from: ShardId) {
+        assert!(self.drained.insert(from), "a shard drains once");
+    }
+
+    /// Another shard speaks.
+    pub(super) fn check(&self, from: ShardId, message: &ShardMessage) {
+        let asks = matches!(message, ShardMessage::Request(_) | ShardMessage::Calls { .. });
+        assert!(!(asks && self.drained.contains(&from)), "a shard that has drained asks nothing of others");
     }
 
     /// A shard has closed its partitions. May come before this shard is told to stop.
@@ -83,6 +116,7 @@ impl Stop {
 pub(super) struct Rooms<'a> {
     pub(super) view: &'a View,
     pub(super) desk: &'a mut Desk,
+    pub(super) patient: &'a Patient,
     pub(super) head: Option<&'a mut Head>,
     pub(super) replicas: &'a mut Replicas,
     pub(super) partitions: &'a mut Partitions,
@@ -93,7 +127,7 @@ pub(super) struct Rooms<'a> {
 }
 
 impl Stop {
-    /// No request comes any more. What is parked is answered, and everything closed.
+    /// Clients ask no more. What they have asked is answered, and everything closed.
     pub(super) fn begin(&mut self, rooms: Rooms<'_>) {
         if self.stage == StopStage::Serving {
             self.stage = StopStage::Draining;
@@ -103,11 +137,6 @@ impl Stop {
         }
     }
 
-    /// Whether requests are begun.
-    pub(super) fn is_serving(&self) -> bool {
-        self.stage == StopStage::Serving
-    }
-
     /// Whether all is closed, here and, for shard 0, everywhere.
     pub(super) fn is_done(&self) -> bool {
         self.stage == StopStage::Done
@@ -115,11 +144,21 @@ impl Stop {
 
     /// Goes one stage on, if that can be.
     pub(super) fn go_on(&mut self, rooms: Rooms<'_>) -> bool {
-        let Rooms { view, desk, mut head, replicas, partitions, storage, fx, post, now } = rooms;
+        let Rooms { view, desk, patient, mut head, replicas, partitions, storage, fx, post, now } = rooms;
         let is_decided = head.as_ref().is_none_or(|head| head.is_idle());
         let is_first = view.me() == HEAD;
+        let is_through = desk.is_idle() && patient.is_empty() && is_decided && replicas.is_quiet();
+        let have_all_drained = view.others().all(|shard| self.drained.contains(&shard));
         self.stage = match self.stage {
-            StopStage::Draining if desk.is_idle() && is_decided && replicas.is_quiet() => {
+            StopStage::Draining if is_through && (have_all_drained || !is_first) => {
+                for other in view.others() {
+                    post.send_last(other, ShardMessage::Drained);
+                }
+                StopStage::Drained
+            }
+            // Meanwhile a topic may have been deleted, for what another shard has passed on.
+            StopStage::Drained if have_all_drained && patient.is_empty() && replicas.is_quiet() => {
+                assert!(desk.is_idle() && is_decided, "a shard that has drained is asked for nothing more");
                 if let Some(head) = &mut head {
                     head.leave(view, now);
                 }
@@ -145,6 +184,7 @@ impl Stop {
             StopStage::Marking if self.markers == 0 => StopStage::Done,
             StopStage::Serving
             | StopStage::Draining
+            | StopStage::Drained
             | StopStage::Leaving
             | StopStage::Closing
             | StopStage::Closed

@@ -16,11 +16,13 @@ impl Storage {
         self.disks.iter_mut().for_each(ShardDisk::drop_waiting_jobs);
     }
 
-    /// A last checkpoint makes everything durable.
+    /// A last checkpoint makes everything durable. Nothing is appended any more.
     pub(crate) fn close(&mut self, partitions: &mut Partitions, now: Now, fx: &mut Effects) {
         self.closes = true;
         for key in partitions.keys() {
-            partitions.get_mut(key).expect("it is in the table").close_indexes(fx);
+            let partition = partitions.get_mut(key).expect("it is in the table");
+            assert!(!partition.has_waiting_appends(), "{key:?} is closed, and appends wait at it");
+            partition.close_indexes(fx);
         }
         for key in std::mem::take(&mut fx.dirty) {
             let partition = partitions.get(key).expect("it is in the table");

@@ -151,8 +151,8 @@ impl ColdReads {
             self.end(op, ErrorCode::UnknownTopicOrPartition, fx);
             return None;
         };
-        if op.residence != partition.residence() && result.is_err() {
-            // It has moved, and the old files are gone.
+        if op.residence != partition.residence() {
+            // It has moved: the old files are gone, or lack what only memory had.
             self.forget(&op);
             for waiter in op.waiters {
                 match &op.work {

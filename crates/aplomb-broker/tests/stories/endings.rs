@@ -6,7 +6,7 @@ use aplomb_disk_api::sim::{Fault, SimOperation};
 use aplomb_model::ErrorCode;
 
 use crate::support::{
-    Broker, CreateTopic, DeleteTopic, Describe, Fetch, ListOffsets, Produce, SECOND, Setup,
+    Batch, Broker, CreateTopic, DeleteTopic, Describe, Fetch, ListOffsets, MS, Produce, SECOND, Setup,
 };
 
 const CLEAN_SHUTDOWN: &str = ".kafka_cleanshutdown";
@@ -218,4 +218,57 @@ fn a_stop_ends_a_deletion_that_holds_a_name() {
     assert_eq!(broker.disks_with(CLEAN_SHUTDOWN), [0, 1]);
     broker.restart();
     assert_eq!(broker.client().read("orders", 0), ["new"]);
+}
+
+/// All memory is one partition's, batches for the other wait for it, and the broker stops.
+fn stop_with_batches_that_wait_for_memory(shard: u16, fills: i32, waits: i32) {
+    let settings = vec![("aplomb.flush.interval.ms", "60000")];
+    let broker = Broker::of(Setup { shards: 2, chunks: 16, settings, ..Setup::default() });
+    broker.has(CreateTopic::named("orders").partitions(2));
+    broker.advance(2 * SECOND);
+    broker.disk(0).freeze();
+    let client = broker.client_of_shard(shard);
+    let batch = |partition| Produce::to(("orders", partition), Batch::of_size(3000)).within(20 * SECOND);
+    let filling: Vec<_> = (0..24).map(|_| client.send(batch(fills))).collect();
+    broker.advance(10 * MS);
+    let waiting: Vec<_> = (0..5).map(|_| client.send(batch(waits))).collect();
+    broker.advance(10 * MS);
+    assert!(waiting.iter().all(|asked| asked.is_waiting()), "memory is full");
+    broker.begin_stop();
+    broker.advance(SECOND);
+    broker.disk(0).thaw();
+    let is_over = |_: &u32| {
+        broker.advance(Duration::from_micros(100));
+        broker.is_stopped()
+    };
+    (0..100_000).find(is_over).expect("the stop comes to an end");
+    filling.into_iter().chain(waiting).for_each(|asked| assert_eq!(asked.answer().error, ErrorCode::None));
+    broker.end();
+    assert_eq!(broker.disks_with(CLEAN_SHUTDOWN), [0]);
+
+    broker.cut_power(); // what was closed cleanly needs no memory
+    broker.restart();
+    assert_eq!(broker.client().read(("orders", fills), 0).len(), 24);
+    assert_eq!(broker.client().read(("orders", waits), 0).len(), 5);
+}
+
+#[test]
+fn a_stop_waits_for_batches_that_wait_for_memory_on_another_shard() {
+    for (fills, waits) in [(0, 1), (1, 0)] {
+        stop_with_batches_that_wait_for_memory(0, fills, waits);
+        stop_with_batches_that_wait_for_memory(1, fills, waits);
+    }
+}
+
+#[test]
+fn a_stop_answers_what_was_passed_on_to_the_controller_just_before() {
+    let broker = Broker::of(Setup { shards: 2, mail_takes: MS, ..Setup::default() });
+    let created = broker.client().send(CreateTopic::named("orders"));
+    broker.begin_stop();
+    broker.advance(10 * SECOND);
+    assert_eq!(created.answer().error, ErrorCode::None);
+    broker.end();
+    assert_eq!(broker.disks_with(CLEAN_SHUTDOWN), [0]);
+    broker.restart();
+    assert_eq!(broker.client().ask(Describe("orders")).partitions[0].leader, 1);
 }

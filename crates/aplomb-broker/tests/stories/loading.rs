@@ -3,7 +3,9 @@
 use aplomb_disk_api::sim::Fault;
 use aplomb_model::ErrorCode;
 
-use crate::support::{Alter, Broker, CreateTopic, DeleteTopic, Fetch, MS, Produce, SECOND};
+use crate::support::{
+    Alter, Batch, Broker, CreateTopic, DeleteTopic, Fetch, InitProducerId, MS, Produce, SECOND,
+};
 
 /// More than are loaded at a time.
 const MANY: i32 = 200;
@@ -40,6 +42,31 @@ fn a_partition_that_is_not_loaded_yet_is_to_be_asked_again() {
         assert_eq!(client.read(("orders", 7), 0)[0], "kept");
     }
     assert_eq!(broker.client().ask(Produce::to(("orders", 7), "new")).error, ErrorCode::None);
+}
+
+#[test]
+fn a_batch_that_was_refused_because_of_a_load_comes_before_those_that_were_sent_behind_it() {
+    let broker = with_many_partitions();
+    let (new, known) = (broker.client().ask(InitProducerId), broker.client().ask(InitProducerId));
+    let batch = |producer, sequence| Produce::to(("orders", 7), Batch::from("x").by(producer, sequence));
+    assert_eq!(broker.client().ask(batch(known, 0)).error, ErrorCode::None);
+    broker.kill();
+    broker.disk(0).freeze();
+    broker.restart_at_once();
+    let client = broker.client();
+    for (producer, first) in [(new, 0), (known, 1)] {
+        let refused = [first, first + 1].map(|sequence| client.ask(batch(producer, sequence)).error);
+        assert_eq!(refused, [ErrorCode::NotLeaderOrFollower; 2]);
+    }
+    broker.disk(0).thaw();
+    broker.advance(SECOND);
+    for (producer, first) in [(new, 0), (known, 1)] {
+        // A client tries again what is out of order while one before it is not acknowledged.
+        let behind = client.ask(batch(producer, first + 2)).error;
+        assert_eq!(behind, ErrorCode::OutOfOrderSequenceNumber);
+        let retries = [0, 1, 2].map(|n| client.ask(batch(producer, first + n)).error);
+        assert_eq!(retries, [ErrorCode::None; 3]);
+    }
 }
 
 #[test]
