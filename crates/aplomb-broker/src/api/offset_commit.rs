@@ -11,13 +11,18 @@ use aplomb_protocol::messages::offset_commit_response::{
 use aplomb_protocol::{ApiKey, DecodeError};
 
 use super::groups::{ask_one, caller};
+use crate::coordinators::OFFSETS_TOPIC;
 use crate::metadata::MetadataImage;
 use crate::operation::{Api, Asked, Begun, Cell};
+use crate::view::View;
 
 pub(super) const API: Api = Api::new(ApiKey::OffsetCommit, begin);
 
 /// The first version that names topics by id.
 const BY_ID: i16 = 10;
+
+/// What the record of an offset takes at least, beside texts: partition, offset, epoch, times.
+const RECORD_BYTES: usize = 40;
 
 /// The coordinator answers within `offsets.commit.timeout.ms`; so much longer than that a broken
 /// one is waited for.
@@ -26,9 +31,14 @@ const BEYOND: Duration = Duration::from_secs(5);
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let mut request: OffsetCommitRequest = asked.decode()?;
     let by_id = asked.to.version >= BY_ID;
+    let is_too_large = is_too_large(&request, asked.view);
     let named = std::mem::take(&mut request.topics);
     let mut response = OffsetCommitResponse::default();
     for topic in named {
+        if is_too_large {
+            response.topics.push(answer(&topic, ErrorCode::InvalidCommitOffsetSize));
+            continue;
+        }
         let (known, unknown) = part(topic, by_id, asked.view.image());
         if let Some(unknown) = unknown {
             response.topics.push(unknown);
@@ -45,6 +55,20 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let group = request.group_id.clone();
     let ask = GroupAsk::Commit(caller(asked), request);
     ask_one(asked, &group, ask, response, fill, patience)
+}
+
+/// Whether no batch of the offsets topic can hold what is committed. It would be refused in the
+/// end; all that lies before would keep other clients waiting.
+fn is_too_large(request: &OffsetCommitRequest, view: &View) -> bool {
+    let records = request.topics.iter().flat_map(|topic| {
+        let key = request.group_id.len() + topic.name.len();
+        let partitions = topic.partitions.iter();
+        partitions.map(move |each| {
+            RECORD_BYTES + key + each.committed_metadata.as_ref().map_or(0, String::len)
+        })
+    });
+    let most = view.image().topic_config(OFFSETS_TOPIC, view.config()).max_message_bytes.0;
+    records.sum::<usize>() as u64 > most
 }
 
 /// Parts a topic into what is there, with its name and id, and the answer to what is not.
