@@ -1,7 +1,7 @@
 //! Lines that come in floods: a client that is refused and comes back at once writes thousands.
 //!
 //! What always holds: of one room and severity no more than [`MOST`] lines are written in a window,
-//! and of the room whose lines clients can cause at will, [`MOST_OF_CLIENTS`]; how many were left
+//! and of the rooms whose lines clients can cause at will, [`MOST_OF_CLIENTS`]; how many were left
 //! out is said when the window ends.
 
 use std::collections::BTreeMap;
@@ -14,12 +14,12 @@ use aplomb_model::Timestamp;
 pub(super) const WINDOW: Duration = Duration::from_secs(10);
 /// So many lines of a room and severity are written in a window.
 const MOST: u64 = 200;
-/// The same of the room that serves connections.
+/// The same of the rooms that serve connections and groups.
 const MOST_OF_CLIENTS: u64 = 20;
 
 /// How many lines of a room are written in a window.
 fn most(room: &str) -> u64 {
-    if room == "server/net" { MOST_OF_CLIENTS } else { MOST }
+    if matches!(room, "server/net" | "broker/groups") { MOST_OF_CLIENTS } else { MOST }
 }
 
 /// What was written of late.

@@ -24,7 +24,7 @@ config_keys! {
     "aplomb.recovery.point.interval.ms": Long = "5000", AtLeast(1), Low, ReadOnly, Used("storage.recovery_point_checkpoint");
         "How often recovery points are written, in milliseconds: what lies behind them is not read at start.";
     "aplomb.groups.memory.bytes": Long = "268435456", AtLeast(1048576), Medium, ReadOnly, Used("groups.memory");
-        "Memory for groups, their members and committed offsets. Beyond it new members are refused (GROUP_MAX_SIZE_REACHED), and offsets of partitions that have none yet (INVALID_COMMIT_OFFSET_SIZE).";
+        "Memory for groups, their members and committed offsets. Beyond it new members are refused (COORDINATOR_NOT_AVAILABLE), and offsets of partitions that have none yet (INVALID_COMMIT_OFFSET_SIZE).";
     "aplomb.frames.max.bytes": Long = "268435456", AtLeast(1048576), Medium, ReadOnly, Used("network.frames");
         "Memory for requests that are being read or answered. Beyond it the broker reads no more from sockets. An eighth of it is for requests of up to 64 KiB, and no connection begins a request while it holds an eighth.";
     "aplomb.frames.min.rate": Long = "65536", AtLeast(0), Low, ReadOnly, Used("network.min_frame_rate");
