@@ -6,6 +6,7 @@ import time
 
 from confluent_kafka import Consumer, KafkaError, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from differential import answers, groups, questions
 from harness import wire
 
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -114,6 +115,41 @@ def committed(broker):
     found = consumer.committed([TopicPartition("none", 0), TopicPartition("ledger", 1)], 30)
     consumer.close()
     return [position.offset for position in found]
+
+
+class Members:
+    """Members of a group of either protocol that say nothing, and for whom nothing is done while brokers change: a static one of a classic
+    group, in its first generation, and one of a consumer group. And the offset that neither of them has committed."""
+
+    def __init__(self, broker):
+        asked = answers.Broker(broker)
+        asked.ask(questions.create("read", 2))
+        answers.once(lambda: asked.ask(questions.listing("read")), lambda listed: listed["Topics"][0]["ErrorCode"] == 0)
+        asked.ids["read"] = asked.ask(questions.listing("read"))["Topics"][0]["TopicId"]
+        for question, is_so, learned in groups.made():
+            asked.ids.update(learned(answers.once(lambda: asked.ask(questions.Question(*question)), is_so)))
+        asked.close()
+        self.ids = asked.ids
+
+    def goes_on(self, broker):
+        """They are still members, of the same generation and epoch, and a stranger is none."""
+        asked = answers.Broker(broker)
+        asked.ids = self.ids
+
+        def said(api, version, name=""):
+            return asked.ask(questions.Question(api, version, name, groups.RIGHT[api][name]))
+
+        answers.once(lambda: said("Heartbeat", 4), groups.is_right)
+        beaten = answers.once(lambda: said("ConsumerGroupHeartbeat", 1, "again"), groups.is_right)
+        # Releases write down in their own ways what topics looked like; another one assigns anew, which gives the same.
+        assert beaten["MemberEpoch"] - self.ids["epoch"] in (0, 1)
+        assert beaten["Assignment"] is None or beaten["MemberEpoch"] > self.ids["epoch"]
+        self.ids["epoch"] = beaten["MemberEpoch"]
+        assert not groups.is_right(said("ConsumerGroupHeartbeat", 1, "a stranger's"))
+        found = answers.once(lambda: said("OffsetFetch", 8), lambda fetched: groups.is_right(fetched["Groups"][0]))
+        partitions = {each["PartitionIndex"]: each for each in found["Groups"][0]["Topics"][0]["Partitions"]}
+        assert (partitions[0]["CommittedOffset"], partitions[0]["Metadata"], partitions[1]["CommittedOffset"]) == (5, "noted", -1)
+        asked.close()
 
 
 def read(broker, topic, isolation="read_uncommitted"):

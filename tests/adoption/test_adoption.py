@@ -2,11 +2,13 @@
 
 import contents
 import pytest
+from differential import groups
 from harness import offline, dump
 
 HOW = ("stop", "kill")
 COMPACTED = ("latest", "__consumer_offsets", "__transaction_state")
 SETTINGS = {
+    **groups.PROPERTIES,
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
     "transaction.state.log.replication.factor": "1",
@@ -40,6 +42,7 @@ def test_directories_go_there_and_back(start_broker, tools, release, how):
     assert [sequence.send(kafka) for _ in range(3)] == [(0, 0), (0, 1), (0, 2)]
     before, ids, positions = contents.read_all(kafka), contents.topic_ids(kafka), contents.committed(kafka)
     assert positions == [7, 8]
+    members = contents.Members(kafka)
     unknown = kafka.log_dirs[0] / "note-of-the-operator"
     unknown.write_text("do not touch")
     end(kafka, how)
@@ -56,6 +59,9 @@ def test_directories_go_there_and_back(start_broker, tools, release, how):
     assert contents.topic_ids(aplomb) == ids
     contents.goes_on(before, contents.read_all(aplomb))
     sequence.goes_on(aplomb)
+    members.goes_on(aplomb)
+    assert contents.committed(aplomb) == positions
+    contents.commit(aplomb, 11)
     contents.write(aplomb, "second")
     between = contents.read_all(aplomb)
     contents.goes_on(before, between)
@@ -75,7 +81,8 @@ def test_directories_go_there_and_back(start_broker, tools, release, how):
     again = start_broker(kind=release, properties={**SETTINGS, "log.cleaner.enable": "false"}, after=aplomb, log_dirs=2)
     assert contents.topic_ids(again) == ids
     contents.goes_on(between, contents.read_all(again))
-    assert contents.committed(again) == positions
+    assert contents.committed(again) == [11, 12]
+    members.goes_on(again)
     sequence.goes_on(again)
     contents.write(again, "third")
     contents.transact(again, "third")
@@ -88,9 +95,9 @@ def test_directories_go_there_and_back(start_broker, tools, release, how):
 
 
 def assert_untouched(as_left, broker):
-    """The logs of topics that are Apache Kafka's own, which no client wrote to."""
+    """The logs of transactions, which nobody writes to here."""
     now = contents.files(broker.log_dirs)
-    logs = [name for name in as_left if ("/__consumer_offsets-" in name or "/__transaction_state-" in name) and name.endswith(".log")]
+    logs = [name for name in as_left if "/__transaction_state-" in name and name.endswith(".log")]
     assert logs
     assert {name: now[name] for name in logs} == {name: as_left[name] for name in logs}
 
