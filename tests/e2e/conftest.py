@@ -142,6 +142,17 @@ def party(broker, clients, _idle_members, tmp_path):
     members.close()
 
 
+@pytest.fixture
+def fill(broker, clients):
+    """`fill(topic, partitions)`: ten records more in each partition, or `count`."""
+
+    def write(topic, partitions, count=10):
+        for partition in range(partitions):
+            clients["python"].produce(broker, topic, partition=partition, count=count, size=40)
+
+    return write
+
+
 @pytest.fixture(scope="session", name="tools")
 def _tools(tmp_path_factory):
     runner = tools.Tools(tmp_path_factory.mktemp("tools") / "tools.err")

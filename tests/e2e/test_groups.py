@@ -4,25 +4,11 @@ hand them over when one leaves or dies, and every record is read by exactly one.
 import pytest
 from harness import groups
 from harness.clients import MEMBERS
-from harness.groups import KINDS, partitions, places, span
+from harness.groups import KINDS, committed, partitions, places, span
 
 PROPERTIES = groups.QUICK
+# How many records `fill` writes to each partition.
 COUNT = 10
-
-
-@pytest.fixture
-def fill(broker, clients):
-    """`fill(topic, partitions, count)`: so many records more in each partition."""
-
-    def write(topic, parts, count=COUNT):
-        for partition in range(parts):
-            clients["python"].produce(broker, topic, partition=partition, count=count, size=40)
-
-    return write
-
-
-def committed(admin, group):
-    return {name: line["offset"] for name, line in admin.call("list-group-offsets", group=group).items()}
 
 
 @pytest.mark.parametrize("commit", ("sync", "auto"))

@@ -16,7 +16,8 @@ import member  # noqa: E402  the path to it is set just above
 import suite  # noqa: E402
 
 _DELIVERED = re.compile(r"Message delivered to partition (\d+) \(offset (-?\d+)\)")
-_REBALANCED = re.compile(r"% Group \S+ rebalanced \(memberid \S+\): (assigned|revoked): ?(.*)")
+# "assigned" and "revoked", or with the cooperative protocol "incremental assignment of" and "incremental revoke of".
+_REBALANCED = re.compile(r"% Group \S+ rebalanced.*?\b(assign|revoke)\w*.*?:\s*(.*)")
 _PARTITION = re.compile(r"(\S+) \[(\d+)\]")
 _FAILED = re.compile(r"Delivery failed[^:]*: (.*)")
 
@@ -143,7 +144,7 @@ def _tell_rebalances(lines):
     for line in lines:
         if rebalanced := _REBALANCED.match(line):
             partitions = [[topic, int(partition)] for topic, partition in _PARTITION.findall(rebalanced[2])]
-            member.say({rebalanced[1]: partitions})
+            member.say({rebalanced[1].removesuffix("e") + "ed": partitions})
         elif "ERROR" in line:
             member.error("kcat", line.strip())
 

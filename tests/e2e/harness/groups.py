@@ -39,6 +39,8 @@ class Member:
         self.changes = []
         self.errors = []
         self.end = None
+        # A test that waits for its failure says so.
+        self.may_fail = False
         self._until = until
         self._lines = []
         topics = ",".join([topics] if isinstance(topics, str) else topics)
@@ -70,6 +72,10 @@ class Member:
 
     def left(self):
         return self.end is not None
+
+    def failure(self):
+        """What it ended with, if that is an error."""
+        return None if self.end is None else self.end.get("error")
 
     def kill(self):
         """kill -9."""
@@ -112,7 +118,7 @@ class Party:
                 member.hear()
             if condition():
                 return
-            ended = [member for member in self._members if member.left() and member.end.get("error") not in (None, "killed")]
+            ended = [member for member in self._members if member.failure() not in (None, "killed") and not member.may_fail]
             assert not ended, f"{what}: {ended}"
             assert time.monotonic() < deadline, f"{what}, which is not so: {self._members}"
             time.sleep(0.02)
@@ -126,6 +132,12 @@ class Party:
     def until_read(self, count, *members):
         """So many records, by all of these together."""
         self.until(lambda: sum(len(member.records) for member in members) >= count, f"{count} records are read")
+
+    def until_failed(self, member):
+        """The name of the error with which it ends."""
+        member.may_fail = True
+        self.until(member.left, "it ends")
+        return member.failure()
 
     def leave(self, *members):
         for member in members:
@@ -148,6 +160,11 @@ class Party:
                 self._idle.setdefault(member.name, []).append(member.session)
             else:
                 member.session.close()
+
+
+def committed(admin, group):
+    """{"topic-partition": offset} of all that the group has committed."""
+    return {name: line["offset"] for name, line in admin.call("list-group-offsets", group=group).items()}
 
 
 def partitions(topic, count):
