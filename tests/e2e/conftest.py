@@ -73,13 +73,14 @@ def broker(request, start_broker):
 
 
 @pytest.fixture(scope="module")
-def both(broker, start_broker):
-    """(the broker under test, Apache Kafka with the same level of the feature that changes what admins see)."""
+def both(request, broker, start_broker):
+    """(the broker under test, Apache Kafka with the same properties and level of the feature that changes what admins see)."""
     with wire.Connection(broker.port) as connection:
         _, _, tags = wire.read_api_versions(connection.ask(wire.api_versions(4)), 4)
     levels = {name: level for name, level, _ in wire.read_features(tags[wire.FINALIZED_FEATURES])}
     eligible = "eligible.leader.replicas.version"
-    kafka = start_broker(kind="kafka", features=[f"{eligible}={levels.get(eligible, 0)}"])
+    properties = getattr(request.module, "PROPERTIES", None)
+    kafka = start_broker(kind="kafka", properties=properties, features=[f"{eligible}={levels.get(eligible, 0)}"])
     yield broker, kafka
     kafka.close()
 
@@ -135,11 +136,23 @@ def _idle_members():
 
 
 @pytest.fixture
-def party(broker, clients, _idle_members, tmp_path):
+def party_on(clients, _idle_members, tmp_path):
+    """`party_on(broker)`: what `party` is, on that broker."""
+    parties = []
+
+    def on(broker):
+        parties.append(groups.Party(broker, clients.open, _idle_members, tmp_path / str(len(parties))))
+        return parties[-1]
+
+    yield on
+    for each in parties:
+        each.close()
+
+
+@pytest.fixture
+def party(broker, party_on):
     """`party("java", group, topics, **options)`: a member, which leaves with the test at the latest."""
-    members = groups.Party(broker, clients.open, _idle_members, tmp_path)
-    yield members
-    members.close()
+    return party_on(broker)
 
 
 @pytest.fixture

@@ -95,6 +95,7 @@ class Party:
         self._open = open_session
         self._idle = idle
         self._directory = directory
+        directory.mkdir(parents=True, exist_ok=True)
         self._members = []
         self._numbers = itertools.count()
 
