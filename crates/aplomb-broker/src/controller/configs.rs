@@ -1,6 +1,8 @@
 //! Changing settings at run time, one by one or all at once (`ConfigurationControlManager`,
 //! `ConfigAdminManager`).
 
+use std::collections::BTreeMap;
+
 use aplomb_model::BrokerId;
 use aplomb_protocol::MetadataRecord;
 use aplomb_protocol::messages as m;
@@ -355,9 +357,10 @@ fn check_group(wanted: &Properties, layers: &Layers<'_>) -> Result<(), AdminErro
         };
         known.push((group, text));
     }
+    let of_broker = |name: &str| layers.value(broker_key(name).expect("it is a broker's key"));
+    let mut numbers = BTreeMap::new();
     for (group, text) in known {
         let name = group.key.name;
-        let of_broker = |name: &str| layers.value(broker_key(name).expect("it is a broker's key"));
         let number = match (group.key.parse(text)?, group.broker_key.and_then(of_broker)) {
             (Value::Number(number), _) => number,
             (Value::Text(assignor), Some(Value::List(known))) if !known.contains(&assignor) => {
@@ -365,6 +368,7 @@ fn check_group(wanted: &Properties, layers: &Layers<'_>) -> Result<(), AdminErro
             }
             _ => continue, // only numbers have bounds
         };
+        numbers.insert(name, number);
         let bound = |name: &str| match of_broker(name) {
             Some(Value::Number(bound)) => bound,
             other => unreachable!("{name} is {other:?}"),
@@ -378,6 +382,23 @@ fn check_group(wanted: &Properties, layers: &Layers<'_>) -> Result<(), AdminErro
                 return config(format!("{name} must be less than or equal to {most}"));
             }
             _ => {}
+        }
+    }
+    // What the group does not say for itself is as the broker has it.
+    let number = |name: &str| match numbers.get(name) {
+        Some(number) => *number,
+        None => match of_broker(&format!("group.{name}")) {
+            Some(Value::Number(number)) => number,
+            other => unreachable!("group.{name} is {other:?}"),
+        },
+    };
+    for [session, heartbeat] in [
+        ["consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"],
+        ["share.session.timeout.ms", "share.heartbeat.interval.ms"],
+        ["streams.session.timeout.ms", "streams.heartbeat.interval.ms"],
+    ] {
+        if number(session) <= number(heartbeat) {
+            return config(format!("{session} must be greater than {heartbeat}"));
         }
     }
     Ok(())
