@@ -147,7 +147,8 @@ fn versions_are_told_to_all_who_introduce_themselves() {
     assert_eq!(range(0), Some((0, 13)), "old librdkafka needs Produce from 0 on");
     assert_eq!(range(1), Some((4, 18)));
     assert_eq!(range(22), Some((0, 5)));
-    assert_eq!(range(11), None, "there are no groups yet");
+    assert_eq!(range(11), Some((0, 9)));
+    assert_eq!(range(24), None, "there are no transactions yet");
     let features: Vec<_> = response
         .finalized_features
         .iter()

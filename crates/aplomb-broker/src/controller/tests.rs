@@ -278,7 +278,13 @@ fn settings_are_set_deleted_appended_to_and_subtracted_from() {
         code(Resource::all_brokers(), &[change("log.retention.ms", set, "x")]),
         ErrorCode::InvalidRequest
     );
-    assert_eq!(code(Resource { kind: 32, name: "g".to_owned() }, &[]), ErrorCode::InvalidRequest);
+    let group = |name: &str| Resource { kind: 32, name: name.to_owned() };
+    assert_eq!(code(group(""), &[]), ErrorCode::InvalidRequest);
+    assert_eq!(code(group("g"), &[change("colour", set, "red")]), ErrorCode::InvalidConfig);
+    assert_eq!(
+        code(group("g"), &[change("consumer.session.timeout.ms", set, "1000")]),
+        ErrorCode::InvalidConfig
+    );
 
     let after = alter(Resource::all_brokers(), &[change("log.retention.ms", set, "7")]).expect("dynamic");
     assert_eq!(after["log.retention.ms"], "7");
