@@ -102,6 +102,7 @@ fn valid(valid: Valid) -> String {
         Valid::NonEmpty => "not empty".to_owned(),
         Valid::GzipLevel => "1 to 9, or -1".to_owned(),
         Valid::ThrottledReplicas => "partition:broker, or *".to_owned(),
+        Valid::ResetStrategy => "earliest, latest, or by_duration: and an ISO 8601 duration".to_owned(),
     }
 }
 
