@@ -31,7 +31,7 @@ const LARGEST_FRAME: usize = 64 * 1024 * 1024;
 
 /// The topic, made if need be, with a leader everywhere.
 pub(crate) fn prepare(spec: &Spec) -> Result<TopicView, BenchError> {
-    let mut broker = Asker::any(spec)?;
+    let mut broker = Asker::first_of(&spec.bootstrap, &spec.client_id)?;
     let give_up = Instant::now() + LEADERS;
     let mut made = false;
     loop {
@@ -73,10 +73,10 @@ pub struct Asker {
 
 impl Asker {
     /// Connects to the first bootstrap broker that answers.
-    fn any(spec: &Spec) -> Result<Self, BenchError> {
+    pub(crate) fn first_of(bootstrap: &[String], client_id: &str) -> Result<Self, BenchError> {
         let mut failed = None;
-        for address in &spec.bootstrap {
-            match Self::connect(address, &spec.client_id) {
+        for address in bootstrap {
+            match Self::connect(address, client_id) {
                 Ok(broker) => return Ok(broker),
                 Err(error) => failed = Some(error),
             }
@@ -140,6 +140,10 @@ impl Asker {
             }
             None => Ok(()),
         }
+    }
+
+    pub(crate) fn versions(&self) -> &Versions {
+        &self.versions
     }
 
     /// Sends a request in the newest version that both sides know, and waits for its answer.

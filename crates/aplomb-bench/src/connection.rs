@@ -19,8 +19,6 @@ use crate::versions::malformed;
 
 /// The largest response that is believed, in bytes.
 const LARGEST_FRAME: usize = 512 * 1024 * 1024;
-/// Bytes that one read asks for.
-const READ_SIZE: usize = 256 * 1024;
 /// Frames that one write hands over.
 const SLICES: usize = 16;
 
@@ -61,8 +59,9 @@ pub(crate) enum Came<T> {
 }
 
 impl<T> Connection<T> {
-    /// Begins to connect. The socket reports that it can be written when that is done.
-    pub(crate) fn open(to: SocketAddr) -> io::Result<Self> {
+    /// Begins to connect. The socket reports that it can be written when that is done. One read asks
+    /// for `read_size` bytes.
+    pub(crate) fn open(to: SocketAddr, read_size: usize) -> io::Result<Self> {
         let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
@@ -75,7 +74,7 @@ impl<T> Connection<T> {
         Ok(Self {
             socket,
             cutter: FrameCutter::new(LARGEST_FRAME),
-            buffer: vec![0; READ_SIZE],
+            buffer: vec![0; read_size],
             frames: VecDeque::new(),
             out: VecDeque::new(),
             queued: 0,

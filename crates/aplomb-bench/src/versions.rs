@@ -24,6 +24,11 @@ impl Versions {
         )
     }
 
+    /// Whether both sides have a version of it.
+    pub(crate) fn speaks<T: Request>(&self) -> bool {
+        self.pick::<T>(i16::MAX).is_some()
+    }
+
     /// The highest version up to `limit` that both sides have.
     pub(crate) fn pick<T: Request>(&self, limit: i16) -> Option<i16> {
         let (_, theirs) = self.0.iter().find(|(key, _)| *key == T::KEY.key())?;

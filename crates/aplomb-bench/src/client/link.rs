@@ -17,6 +17,9 @@ use crate::consumer::OffsetsOf;
 use crate::producer::Sent;
 use crate::versions::{FIRST_ASKED, Versions, malformed, versions_request};
 
+/// Bytes that one read asks for.
+const READ_SIZE: usize = 256 * 1024;
+
 /// What is remembered of a request until its answer: the version, and whatever its sender needs.
 #[derive(Debug)]
 pub(super) enum Asked {
@@ -139,7 +142,7 @@ impl Link {
             None => self.address.to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?,
         };
         self.resolved = Some(address);
-        let mut connection = Box::new(Connection::open(address)?);
+        let mut connection = Box::new(Connection::open(address, READ_SIZE)?);
         watch.watch(connection.fd(), number)?;
         let frame = encode_request(&versions_request(), FIRST_ASKED, connection.correlation(), client_id);
         connection.send(frame.map_err(malformed)?, Asked::Versions, true, now);

@@ -63,9 +63,8 @@ fn is_too_large(request: &OffsetCommitRequest, view: &View) -> bool {
     let records = request.topics.iter().flat_map(|topic| {
         let key = request.group_id.len() + topic.name.len();
         let partitions = topic.partitions.iter();
-        partitions.map(move |each| {
-            RECORD_BYTES + key + each.committed_metadata.as_ref().map_or(0, String::len)
-        })
+        partitions
+            .map(move |each| RECORD_BYTES + key + each.committed_metadata.as_ref().map_or(0, String::len))
     });
     let most = view.image().topic_config(OFFSETS_TOPIC, view.config()).max_message_bytes.0;
     records.sum::<usize>() as u64 > most

@@ -11,16 +11,20 @@ use aplomb_bench::{
     ConsumerSpec, From, KeyDistribution, NewTopic, ProducerSpec, Progress, Report, Spec, Workload,
 };
 use aplomb_model::batch::Codec;
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
+use super::bench_group::{self, GroupArgs};
 use super::{fail, parse_duration};
 
 /// What load, on whom, for how long.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    other: Option<OtherLoad>,
     /// What is done.
-    #[arg(value_enum)]
-    workload: WorkloadArg,
+    #[arg(value_enum, required = true)]
+    workload: Option<WorkloadArg>,
     /// Brokers to begin with.
     #[arg(
         long,
@@ -126,6 +130,12 @@ pub(crate) struct BenchArgs {
     quiet: bool,
 }
 
+#[derive(Debug, Subcommand)]
+enum OtherLoad {
+    /// Consumer groups that join, hold their partitions, heartbeat and commit, and read nothing.
+    Group(GroupArgs),
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum WorkloadArg {
     /// Producers only: from a record's due time to its acknowledgement.
@@ -146,7 +156,7 @@ enum FromArg {
 
 impl BenchArgs {
     fn spec(&self) -> Spec {
-        let workload = match self.workload {
+        let workload = match self.workload.expect("there is one without a subcommand") {
             WorkloadArg::Produce => Workload::Produce,
             WorkloadArg::Consume => Workload::Consume,
             WorkloadArg::EndToEnd => Workload::EndToEnd,
@@ -202,6 +212,9 @@ impl BenchArgs {
 /// Runs the load. Fails when it could not begin, and when a record was refused, given up or left
 /// without an answer.
 pub(super) fn run(args: &BenchArgs) -> ExitCode {
+    if let Some(OtherLoad::Group(args)) = &args.other {
+        return bench_group::run(args);
+    }
     let spec = args.spec();
     let mut line = ProgressLine::new(&spec, args.quiet);
     let report = match aplomb_bench::run(&spec, &mut |progress| {

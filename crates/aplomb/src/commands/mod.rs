@@ -1,6 +1,7 @@
 //! What can be asked of `aplomb` on the command line.
 
 mod bench;
+mod bench_group;
 mod lab;
 mod log;
 mod manual;

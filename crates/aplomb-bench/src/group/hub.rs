@@ -1,0 +1,389 @@
+//! The loop: a connection for each member, one thread.
+//!
+//! What always holds: a member has a turn when its socket is ready or when what it does next is
+//! due; one request is under way on a connection.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use aplomb_model::{Instant, Uuid};
+use aplomb_protocol::frame::encode_request;
+use aplomb_protocol::messages as m;
+use aplomb_protocol::{EncodeError, Request};
+use bytes::Bytes;
+use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+
+use super::census::Census;
+use super::member::{Answer, Ask, GroupMember, Outcome};
+use super::report::{GroupProgress, GroupReport};
+use super::wire::Ground;
+use super::{BenchError, GroupSpec};
+use crate::connection::{Came, Connection};
+use crate::report::Latency;
+use crate::stats::{Precise, precise};
+use crate::topic::code_name;
+use crate::versions::{Versions, decode};
+
+const LONGEST_SLEEP: Duration = Duration::from_millis(250);
+/// How often progress is told.
+const REPORT: Duration = Duration::from_millis(250);
+/// Before a connection that was lost is made anew.
+const RECONNECT: Duration = Duration::from_millis(100);
+/// How long members may take to leave.
+const GOODBYE: Duration = Duration::from_secs(10);
+/// What one read asks for: answers to members are short, and there are many of them.
+const READ_SIZE: usize = 8 * 1024;
+/// The highest version of OffsetCommit that names topics.
+const BY_NAME: i16 = 9;
+
+/// Which API a request was for, so that its answer can be read.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Join,
+    Sync,
+    Heartbeat,
+    ConsumerHeartbeat,
+    Commit,
+    Leave,
+}
+
+#[derive(Debug)]
+struct Sent {
+    kind: Kind,
+    version: i16,
+    due: Instant,
+}
+
+struct Seat {
+    member: GroupMember,
+    group: usize,
+    place: usize,
+    address: SocketAddr,
+    link: Option<Connection<Sent>>,
+    /// When a lost connection is made anew.
+    connect_at: Instant,
+    wake: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Joining,
+    WarmUp(Instant),
+    Measuring(Instant),
+    Leaving(Instant),
+}
+
+/// All members of all groups.
+pub(super) struct Hub<'a> {
+    spec: &'a GroupSpec,
+    versions: Versions,
+    seats: Vec<Seat>,
+    due: BTreeSet<(Instant, usize)>,
+    poll: OwnedFd,
+    origin: std::time::Instant,
+    stage: Stage,
+    census: Census,
+    heartbeat: Precise,
+    commit: Precise,
+    errors: BTreeMap<String, u64>,
+}
+
+impl<'a> Hub<'a> {
+    pub(super) fn new(spec: &'a GroupSpec, ground: Ground) -> Result<Self, BenchError> {
+        let mut addresses: HashMap<String, SocketAddr> = HashMap::new();
+        let mut seats = Vec::with_capacity(spec.groups * spec.members);
+        let all = (spec.groups * spec.members) as f64;
+        for (group, (name, coordinator)) in ground.groups.into_iter().enumerate() {
+            let address = match addresses.get(&coordinator) {
+                Some(address) => *address,
+                None => {
+                    let address = resolved(&coordinator)?;
+                    addresses.insert(coordinator, address);
+                    address
+                }
+            };
+            for place in 0..spec.members {
+                let mut id = [0; 16];
+                getrandom::fill(&mut id).map_err(io::Error::other)?;
+                let about = (ground.topic_id, ground.partitions);
+                let seed = seats.len() as f64 / all;
+                let id = Uuid(id).to_string();
+                let member = GroupMember::new(spec, name.clone(), about, id, seed);
+                let connect_at = Instant::START;
+                seats.push(Seat { member, group, place, address, link: None, connect_at, wake: None });
+            }
+        }
+        let partitions = usize::try_from(ground.partitions).expect("a topic has some");
+        Ok(Self {
+            spec,
+            versions: ground.versions,
+            due: BTreeSet::new(),
+            poll: epoll::create(CreateFlags::CLOEXEC).map_err(io::Error::from)?,
+            origin: std::time::Instant::now(),
+            stage: Stage::Joining,
+            census: Census::new(spec.groups, spec.members, partitions),
+            heartbeat: precise(),
+            commit: precise(),
+            errors: BTreeMap::new(),
+            seats,
+        })
+    }
+
+    fn now(&self) -> Instant {
+        Instant::START + self.origin.elapsed()
+    }
+
+    /// Runs until all members have left.
+    pub(super) fn run(
+        mut self,
+        watch: &mut dyn FnMut(&GroupProgress) -> ControlFlow<()>,
+    ) -> Result<GroupReport, BenchError> {
+        // All connections first, so that members join at the same time.
+        for seat in 0..self.seats.len() {
+            self.connect(seat)?;
+        }
+        for seat in 0..self.seats.len() {
+            self.turn(seat)?;
+        }
+        let mut events = Vec::with_capacity(256);
+        let mut next_report = self.now() + REPORT;
+        loop {
+            let now = self.now();
+            let due: Vec<usize> =
+                self.due.iter().take_while(|(at, _)| *at <= now).map(|(_, seat)| *seat).collect();
+            for seat in due {
+                self.turn(seat)?;
+            }
+            if self.go_on(self.now())? {
+                break;
+            }
+            if now >= next_report {
+                next_report = now + REPORT;
+                if watch(&self.progress(now)).is_break() {
+                    break;
+                }
+            }
+            self.wait(&mut events)?;
+        }
+        Ok(self.report())
+    }
+
+    /// Goes to the next stage when its time has come. Whether all is over.
+    fn go_on(&mut self, now: Instant) -> Result<bool, BenchError> {
+        match self.stage {
+            Stage::Joining if self.census.all_stable_at.is_some() => {
+                self.stage = Stage::WarmUp(now + self.spec.warm_up);
+            }
+            Stage::Joining if now.since(Instant::START) >= self.spec.patience => self.leave(now)?,
+            Stage::WarmUp(until) if now >= until => {
+                (self.heartbeat, self.commit) = (precise(), precise());
+                self.stage = Stage::Measuring(now + self.spec.duration);
+            }
+            Stage::Measuring(until) if now >= until => self.leave(now)?,
+            Stage::Leaving(until) => {
+                return Ok(now >= until || self.seats.iter().all(|seat| seat.member.has_left()));
+            }
+            Stage::Joining | Stage::WarmUp(_) | Stage::Measuring(_) => {}
+        }
+        Ok(false)
+    }
+
+    fn leave(&mut self, now: Instant) -> Result<(), BenchError> {
+        self.census.end(now);
+        self.stage = Stage::Leaving(now + GOODBYE);
+        for seat in 0..self.seats.len() {
+            self.seats[seat].member.leave();
+            self.turn(seat)?;
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, events: &mut Vec<epoll::Event>) -> Result<(), BenchError> {
+        let now = self.now();
+        let sleep = self.due.first().map_or(LONGEST_SLEEP, |(at, _)| at.since(now)).min(LONGEST_SLEEP);
+        let time = Timespec { tv_sec: 0, tv_nsec: sleep.subsec_nanos().into() };
+        events.clear();
+        match epoll::wait(&self.poll, spare_capacity(events), Some(&time)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+        for event in events.iter() {
+            let seat = usize::try_from(event.data.u64()).expect("seats are counted by usize");
+            if let Some(link) = &mut self.seats[seat].link
+                && let Err(error) = link.fill()
+            {
+                self.lose(seat, &error);
+            }
+            self.turn(seat)?;
+        }
+        Ok(())
+    }
+
+    /// Everything that a seat can do now.
+    fn turn(&mut self, seat: usize) -> Result<(), BenchError> {
+        let now = self.now();
+        if self.seats[seat].link.is_none() && now >= self.seats[seat].connect_at {
+            self.connect(seat)?;
+        }
+        if let Err(error) = self.exchange(seat, now) {
+            self.lose(seat, &error);
+        }
+        let it = &mut self.seats[seat];
+        let wake = match &it.link {
+            Some(_) => it.member.wake_at(),
+            None => (!it.member.has_left()).then_some(it.connect_at),
+        };
+        if let Some(old) = std::mem::replace(&mut it.wake, wake) {
+            self.due.remove(&(old, seat));
+        }
+        if let Some(wake) = wake {
+            self.due.insert((wake, seat));
+        }
+        Ok(())
+    }
+
+    fn connect(&mut self, seat: usize) -> Result<(), BenchError> {
+        let it = &mut self.seats[seat];
+        match Connection::open(it.address, READ_SIZE) {
+            Ok(link) => {
+                let flags = EventFlags::IN | EventFlags::OUT | EventFlags::ET | EventFlags::RDHUP;
+                epoll::add(&self.poll, link.fd(), EventData::new_u64(seat as u64), flags)
+                    .map_err(io::Error::from)?;
+                it.link = Some(link);
+            }
+            Err(error) => self.lose(seat, &error),
+        }
+        Ok(())
+    }
+
+    /// The connection is gone.
+    fn lose(&mut self, seat: usize, error: &io::Error) {
+        let now = self.now();
+        let it = &mut self.seats[seat];
+        it.link = None;
+        it.connect_at = now + RECONNECT;
+        it.member.on_lost(now);
+        if !matches!(self.stage, Stage::Leaving(_)) {
+            *self.errors.entry(format!("connection: {}", error.kind())).or_default() += 1;
+        }
+    }
+
+    fn exchange(&mut self, seat: usize, now: Instant) -> io::Result<()> {
+        let Self { seats, census, versions, spec, .. } = self;
+        let it = &mut seats[seat];
+        let Some(link) = &mut it.link else { return Ok(()) };
+        loop {
+            while let Some(came) = link.next()? {
+                let Came::Answer(sent, body) = came else { unreachable!("every request is answered") };
+                let latency = u64::try_from(now.since(sent.due).as_micros()).unwrap_or(u64::MAX).max(1);
+                match sent.kind {
+                    Kind::Heartbeat | Kind::ConsumerHeartbeat => self.heartbeat.saturating_record(latency),
+                    Kind::Commit => self.commit.saturating_record(latency),
+                    Kind::Join | Kind::Sync | Kind::Leave => {}
+                }
+                let outcome = it.member.on_answer(read(&sent, body)?, now);
+                if let Outcome::Refused(code) = outcome
+                    && !matches!(self.stage, Stage::Leaving(_))
+                {
+                    *self.errors.entry(code_name(code.to_wire())).or_default() += 1;
+                }
+                if !matches!(self.stage, Stage::Leaving(_)) {
+                    census.owns(it.group, it.place, it.member.generation(), it.member.owned(), now);
+                }
+            }
+            let Some((ask, due)) = it.member.next(now) else { break };
+            let correlation = link.correlation();
+            let is_join = matches!(&ask, Ask::Join(_))
+                || matches!(&ask, Ask::ConsumerHeartbeat(beat) if beat.member_epoch == 0);
+            if is_join {
+                census.joins(it.group, now);
+            }
+            let written = write(&ask, versions, correlation, &spec.client_id);
+            let (kind, version, frame) = written.map_err(io::Error::other)?;
+            link.send(frame, Sent { kind, version, due }, true, now);
+        }
+        link.flush()
+    }
+
+    fn progress(&self, now: Instant) -> GroupProgress {
+        let is_measured = matches!(self.stage, Stage::Measuring(_));
+        let counted = |histogram: &Precise| if is_measured { histogram.len() } else { 0 };
+        GroupProgress {
+            elapsed: now.since(self.census.first_join.unwrap_or(now)),
+            stable: (self.census.stable(), self.spec.groups),
+            without_owner: self.census.without_owner(),
+            rebalances: self.census.rebalances,
+            heartbeats: counted(&self.heartbeat),
+            commits: counted(&self.commit),
+            errors: self.errors.values().sum(),
+        }
+    }
+
+    fn report(self) -> GroupReport {
+        let Census { first_join, all_stable_at, .. } = self.census;
+        GroupReport {
+            spec: self.spec.clone(),
+            stable: self.census.stable(),
+            all_stable: all_stable_at.zip(first_join).map(|(end, begin)| end.since(begin)),
+            to_stable: Latency::of(&self.census.to_stable),
+            heartbeat: Latency::of(&self.heartbeat),
+            commit: Latency::of(&self.commit),
+            rebalances: self.census.rebalances,
+            gaps: Latency::of(&self.census.gaps),
+            unowned: self.census.unowned,
+            errors: self.errors,
+        }
+    }
+}
+
+fn resolved(address: &str) -> Result<SocketAddr, BenchError> {
+    let unreachable = |error| BenchError::Unreachable { address: address.to_owned(), error };
+    let mut found = address.to_socket_addrs().map_err(unreachable)?;
+    found.next().ok_or_else(|| unreachable(io::ErrorKind::NotFound.into()))
+}
+
+fn write(
+    ask: &Ask,
+    versions: &Versions,
+    correlation: i32,
+    client: &str,
+) -> Result<(Kind, i16, Bytes), EncodeError> {
+    fn one<T: Request>(
+        kind: Kind,
+        request: &T,
+        limit: i16,
+        (versions, correlation, client): (&Versions, i32, &str),
+    ) -> Result<(Kind, i16, Bytes), EncodeError> {
+        let version = versions.pick::<T>(limit).expect("it was looked for before the run");
+        Ok((kind, version, encode_request(request, version, correlation, client)?))
+    }
+    let with = (versions, correlation, client);
+    match ask {
+        Ask::Join(request) => one(Kind::Join, request, i16::MAX, with),
+        Ask::Sync(request) => one(Kind::Sync, request, i16::MAX, with),
+        Ask::Heartbeat(request) => one(Kind::Heartbeat, request, i16::MAX, with),
+        Ask::ConsumerHeartbeat(request) => one(Kind::ConsumerHeartbeat, request, i16::MAX, with),
+        Ask::Commit(request) => one(Kind::Commit, request, BY_NAME, with),
+        Ask::Leave(request) => one(Kind::Leave, request, i16::MAX, with),
+    }
+}
+
+fn read(sent: &Sent, body: Bytes) -> io::Result<Answer> {
+    let version = sent.version;
+    Ok(match sent.kind {
+        Kind::Join => Answer::Join(decode(m::JoinGroupRequest::KEY, version, body)?),
+        Kind::Sync => Answer::Sync(decode(m::SyncGroupRequest::KEY, version, body)?),
+        Kind::Heartbeat => Answer::Heartbeat(decode(m::HeartbeatRequest::KEY, version, body)?),
+        Kind::ConsumerHeartbeat => {
+            Answer::ConsumerHeartbeat(decode(m::ConsumerGroupHeartbeatRequest::KEY, version, body)?)
+        }
+        Kind::Commit => Answer::Commit(decode(m::OffsetCommitRequest::KEY, version, body)?),
+        Kind::Leave => Answer::Leave,
+    })
+}
