@@ -23,7 +23,8 @@ const GROUP: i8 = 0;
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: FindCoordinatorRequest = asked.decode()?;
     let is_group = request.key_type == GROUP;
-    if is_group && asked.view.image().topics.by_name(OFFSETS_TOPIC).is_none() {
+    let names_any = asked.to.version < SEVERAL || !request.coordinator_keys.is_empty();
+    if is_group && names_any && asked.view.image().topics.by_name(OFFSETS_TOPIC).is_none() {
         asked.to_head.push(HeadMessage::CreateTopics(vec![OFFSETS_TOPIC.to_owned()]));
     }
     let ctx = Context::of(asked);
