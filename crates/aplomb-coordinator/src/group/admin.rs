@@ -5,8 +5,10 @@ use aplomb_protocol::messages as m;
 use aplomb_protocol::messages::delete_groups_response::DeletableGroupResult;
 use aplomb_protocol::messages::list_groups_response::ListedGroup;
 
-use super::table::{Group, GroupTable};
-use super::{GroupRecord, GroupReply, GroupTurn, Groups, classic};
+use super::state::classic::tombstones;
+use super::state::table::{Group, GroupTable};
+use super::state::{GroupTurn, Groups};
+use super::{GroupRecord, GroupReply};
 use crate::runtime::Ticket;
 
 /// So many tombstones of offsets go into a batch.
@@ -82,7 +84,7 @@ impl Groups {
 
     fn remove(&mut self, id: &str, turn: &mut GroupTurn<'_>) {
         let records: Vec<GroupRecord> = match self.table.get(id) {
-            Some(Group::Classic(_)) => classic::tombstones(id),
+            Some(Group::Classic(_)) => tombstones(id),
             Some(Group::Consumer(group)) => group.tombstones(id),
             Some(Group::Foreign(_)) | None => Vec::new(),
         };

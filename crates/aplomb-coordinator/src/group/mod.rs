@@ -3,8 +3,9 @@
 //!
 //! - [`classic`]: the protocol in which clients assign partitions themselves;
 //! - [`consumer`]: the one in which the coordinator does;
-//! - [`offsets`]: what was committed, by group, topic and partition;
-//! - [`table`]: groups by id, of all types.
+//! - [`classic_clients`]: requests of clients that speak the classic one, whatever their group is;
+//! - [`offsets`], [`admin`]: offsets and groups, as clients and operators ask for them;
+//! - [`state`]: what all of these remember: groups by id, and what was committed.
 //!
 //! What always holds: consumer groups and offsets change by records alone, each of which can be
 //! taken back. A classic group changes in memory, and its record says what it is.
@@ -13,13 +14,14 @@ mod admin;
 mod ask;
 pub mod assignor;
 mod classic;
+mod classic_clients;
 mod consumer;
 pub mod expression;
 pub mod hash;
 mod offsets;
 mod record;
 mod settings;
-mod table;
+mod state;
 mod world;
 
 use std::sync::Arc;
@@ -29,19 +31,14 @@ use aplomb_protocol::{DecodeError, EncodeError};
 use bytes::Bytes;
 
 pub use self::ask::{Caller, GroupAsk, GroupReply};
-use self::classic::{ClassicAfter, ClassicGroup};
-use self::hash::TopicHashes;
-use self::offsets::Offsets;
 pub use self::record::GroupRecord;
 pub use self::settings::{
     Bounded, ClassicSettings, ConsumerSettings, GroupSettings, MigrationPolicy, OffsetSettings, Overrides,
 };
-use self::table::{Group, GroupTable};
+use self::state::GroupTurn;
+pub use self::state::{GroupAfter, Groups};
 pub use self::world::{Topic, World};
-use crate::runtime::{Machine, Ticket, Turn};
-
-/// A turn of the group coordinator.
-type GroupTurn<'a> = Turn<'a, Groups>;
+use crate::runtime::{Machine, Ticket};
 
 /// The longest string that an answer may have, in bytes.
 const LONGEST: usize = i16::MAX as usize;
@@ -73,48 +70,6 @@ pub enum GroupTimer {
     Expressions(Arc<str>),
 }
 
-/// What is remembered about a write until it is kept or refused.
-#[derive(Debug)]
-pub enum GroupAfter {
-    /// Of a classic group.
-    Classic(ClassicAfter),
-}
-
-/// The groups and offsets of a partition of `__consumer_offsets`.
-#[derive(Debug, Default)]
-pub struct Groups {
-    table: GroupTable,
-    offsets: Offsets,
-    /// Follow from the metadata.
-    hashes: TopicHashes,
-}
-
-impl Groups {
-    /// None yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// How many offsets are committed.
-    #[must_use]
-    pub fn offsets(&self) -> usize {
-        self.offsets.count()
-    }
-
-    /// What groups and offsets take in memory, in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.offsets.bytes() + self.table.bytes()
-    }
-
-    /// Applies a record and writes it.
-    fn apply(&mut self, record: GroupRecord, turn: &mut GroupTurn<'_>) {
-        let undo = self.replay(record.clone(), None);
-        turn.write(record, undo);
-    }
-}
-
 impl Machine for Groups {
     type Ask = GroupAsk;
     type Reply = GroupReply;
@@ -132,22 +87,7 @@ impl Machine for Groups {
     }
 
     fn replay(&mut self, record: GroupRecord, producer: Option<ProducerId>) -> GroupRecord {
-        match record {
-            GroupRecord::Offset(key, value) => {
-                // Of a client that commits and is no member, or compaction has taken the group.
-                if value.is_some() && self.table.get(&key.group).is_none() {
-                    let id: Arc<str> = key.group.as_str().into();
-                    self.table.insert(id.clone(), Group::Classic(Box::new(ClassicGroup::simple(id))));
-                }
-                self.offsets.replay(key, value, producer)
-            }
-            GroupRecord::Classic(key, value) => classic::replay(&mut self.table, key, value),
-            GroupRecord::Foreign { kind, key, group, is_there } => {
-                self.table.count_foreign(&group, is_there);
-                GroupRecord::Foreign { kind, key, group, is_there: !is_there }
-            }
-            of_consumers => consumer::replay(&mut self.table, of_consumers),
-        }
+        self.change(record, producer)
     }
 
     fn replay_marker(&mut self, producer: ProducerId, is_committed: bool) {
@@ -162,10 +102,10 @@ impl Machine for Groups {
 
     fn on_ask(&mut self, ticket: Ticket, ask: GroupAsk, turn: &mut GroupTurn<'_>) {
         match ask {
-            GroupAsk::Join(caller, request) => classic::join(self, ticket, &caller, request, turn),
-            GroupAsk::Sync(caller, request) => classic::sync(self, ticket, &caller, request, turn),
-            GroupAsk::Heartbeat(request) => classic::heartbeat(self, ticket, &request, turn),
-            GroupAsk::Leave(caller, request) => classic::leave(self, ticket, &caller, &request, turn),
+            GroupAsk::Join(caller, request) => classic_clients::join(self, ticket, &caller, request, turn),
+            GroupAsk::Sync(caller, request) => classic_clients::sync(self, ticket, &caller, request, turn),
+            GroupAsk::Heartbeat(request) => classic_clients::heartbeat(self, ticket, &request, turn),
+            GroupAsk::Leave(caller, request) => classic_clients::leave(self, ticket, &caller, &request, turn),
             GroupAsk::Describe(version, group) => {
                 let described = classic::describe(&self.table, version, group);
                 turn.answer(ticket, GroupReply::Describe(described));
@@ -209,13 +149,12 @@ impl Machine for Groups {
     }
 
     fn on_written(&mut self, after: GroupAfter, written: Result<(), ErrorCode>, turn: &mut GroupTurn<'_>) {
-        match after {
-            GroupAfter::Classic(after) => classic::on_written(self, after, written, turn),
-        }
+        classic::on_written(self, after.0, written, turn);
     }
 
     fn on_taken_back(&mut self, records: &[GroupRecord], turn: &mut GroupTurn<'_>) {
-        // A member's deadline has the same name in both protocols: who has it in the end sets it last.
+        // A member's deadline has the same name in both protocols: the one that has it in the end sets
+        // it last.
         consumer::on_taken_back(self, records, turn);
         classic::on_taken_back(self, records, turn);
     }

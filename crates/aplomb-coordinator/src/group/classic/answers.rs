@@ -5,14 +5,13 @@ use aplomb_protocol::messages as m;
 use aplomb_protocol::messages::join_group_response::JoinGroupResponseMember;
 use bytes::Bytes;
 
-use super::group::ClassicGroup;
-use super::member::Waiting;
-use crate::group::{GroupReply, GroupTurn};
+use crate::group::GroupReply;
+use crate::group::state::GroupTurn;
+use crate::group::state::classic::{ClassicGroup, Waiting};
 
 /// From this version on JoinGroup may answer without a protocol's name.
 const JOIN_WITHOUT_PROTOCOL: i16 = 7;
 
-/// Answers a JoinGroup.
 pub(super) fn answer_join(waiting: Waiting, mut response: m::JoinGroupResponse, turn: &mut GroupTurn<'_>) {
     if response.protocol_name.is_none() && waiting.version < JOIN_WITHOUT_PROTOCOL {
         response.protocol_name = Some(String::new());
@@ -21,7 +20,7 @@ pub(super) fn answer_join(waiting: Waiting, mut response: m::JoinGroupResponse, 
 }
 
 /// Refuses a JoinGroup. The response names this member.
-pub(super) fn refuse_join(waiting: Waiting, member: &str, error: ErrorCode, turn: &mut GroupTurn<'_>) {
+pub(crate) fn refuse_join(waiting: Waiting, member: &str, error: ErrorCode, turn: &mut GroupTurn<'_>) {
     let response = m::JoinGroupResponse {
         error_code: error.to_wire(),
         member_id: member.to_owned(),
@@ -31,13 +30,11 @@ pub(super) fn refuse_join(waiting: Waiting, member: &str, error: ErrorCode, turn
     answer_join(waiting, response, turn);
 }
 
-/// Answers a SyncGroup.
 pub(super) fn answer_sync(waiting: Waiting, response: m::SyncGroupResponse, turn: &mut GroupTurn<'_>) {
     turn.answer_at_once(waiting.ticket, GroupReply::Sync(response));
 }
 
-/// Refuses a SyncGroup.
-pub(super) fn refuse_sync(waiting: Waiting, error: ErrorCode, turn: &mut GroupTurn<'_>) {
+pub(crate) fn refuse_sync(waiting: Waiting, error: ErrorCode, turn: &mut GroupTurn<'_>) {
     let response = m::SyncGroupResponse { error_code: error.to_wire(), ..Default::default() };
     answer_sync(waiting, response, turn);
 }

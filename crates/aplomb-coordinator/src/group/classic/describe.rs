@@ -3,10 +3,9 @@
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages::describe_groups_response::{DescribedGroup, DescribedGroupMember};
 
-use super::group::ClassicGroup;
-use super::state::State;
 use crate::group::sentence;
-use crate::group::table::GroupTable;
+use crate::group::state::classic::{ClassicGroup, State};
+use crate::group::state::table::GroupTable;
 
 /// From this version on a group that is not there is called so.
 const KNOWS_GROUP_ID_NOT_FOUND: i16 = 6;

@@ -3,12 +3,11 @@
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages as m;
 
-use super::group::ClassicGroup;
-use super::state::State;
-use crate::group::GroupTurn;
+use crate::group::state::GroupTurn;
+use crate::group::state::classic::{ClassicGroup, State};
 
 impl ClassicGroup {
-    pub(super) fn heartbeat(&self, request: &m::HeartbeatRequest, turn: &mut GroupTurn<'_>) -> ErrorCode {
+    pub(crate) fn heartbeat(&self, request: &m::HeartbeatRequest, turn: &mut GroupTurn<'_>) -> ErrorCode {
         if let Err(error) = self.check_member(&request.member_id, request.group_instance_id.as_deref()) {
             return error;
         }

@@ -5,75 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aplomb_model::ErrorCode;
-use aplomb_protocol::messages as m;
 
 use super::answers::{answer_join, refuse_join};
-use super::group::ClassicGroup;
-use super::member::{Member, Protocols, Waiting};
-use super::state::State;
-use crate::group::{Caller, GroupTimer, GroupTurn};
+use super::request::Join;
+use crate::group::GroupTimer;
+use crate::group::state::GroupTurn;
+use crate::group::state::classic::{ClassicGroup, State, millis};
 
 /// From this version on a dynamic member is told its id before it joins.
 const ID_REQUIRED: i16 = 4;
-/// From this version on the rebalance timeout is a number of its own.
-const REBALANCE_TIMEOUT: i16 = 1;
 /// How long a new member is waited for while it waits: it knows no id and can send no heartbeats.
 const NEW_MEMBER_TIMEOUT: Duration = Duration::from_secs(300);
 /// The longest string that Kafka allows, in bytes.
 const STRING_MAX: usize = 32_767;
-
-/// A JoinGroup, understood.
-#[derive(Debug)]
-pub(super) struct Join {
-    pub(super) waiting: Waiting,
-    pub(super) member: String,
-    pub(super) instance: Option<Arc<str>>,
-    pub(super) protocol_type: String,
-    pub(super) protocols: Protocols,
-    pub(super) rebalance_ms: i32,
-    pub(super) session_ms: i32,
-    pub(super) client_id: Arc<str>,
-    pub(super) client_host: Arc<str>,
-    reason: Option<String>,
-}
-
-impl Join {
-    pub(super) fn new(waiting: Waiting, caller: &Caller, request: m::JoinGroupRequest) -> Self {
-        let has_timeout = caller.version >= REBALANCE_TIMEOUT;
-        Self {
-            waiting,
-            member: request.member_id,
-            instance: request.group_instance_id.map(Arc::from),
-            protocol_type: request.protocol_type,
-            protocols: Protocols::of_request(request.protocols),
-            rebalance_ms: if has_timeout { request.rebalance_timeout_ms } else { request.session_timeout_ms },
-            session_ms: request.session_timeout_ms,
-            client_id: caller.client_id.clone(),
-            client_host: caller.host.clone(),
-            reason: request.reason,
-        }
-    }
-
-    /// Why the group rebalances, with what the client says of it.
-    pub(super) fn reason(&self, what: &str) -> String {
-        format!("{what}; client reason: {}", self.reason.as_deref().unwrap_or("not provided"))
-    }
-
-    /// A member as it is new: it waits for the end of the phase.
-    fn into_member(self) -> Member {
-        let mut member = Member::new(
-            self.instance,
-            self.client_id,
-            self.client_host,
-            self.rebalance_ms,
-            self.session_ms,
-            self.protocols,
-        );
-        member.join = Some(self.waiting);
-        member.is_new = true;
-        member
-    }
-}
 
 impl ClassicGroup {
     /// Whether the group takes more memory when this is let in.
@@ -123,7 +67,7 @@ impl ClassicGroup {
                 None => self.admit(join, id, turn),
             },
             None if join.waiting.version >= ID_REQUIRED => {
-                let session = super::member::millis(join.session_ms);
+                let session = millis(join.session_ms);
                 turn.set_timer(GroupTimer::Pending(self.id().clone(), id.clone()), session);
                 self.expect(id.clone());
                 refuse_join(join.waiting, &id, ErrorCode::MemberIdRequired, turn);

@@ -7,15 +7,14 @@ use aplomb_protocol::messages as m;
 use aplomb_protocol::messages::leave_group_request::MemberIdentity;
 use aplomb_protocol::messages::leave_group_response::MemberResponse;
 
-use super::group::ClassicGroup;
-use super::state::State;
-use crate::group::GroupTurn;
+use crate::group::state::GroupTurn;
+use crate::group::state::classic::{ClassicGroup, State};
 
 /// From this version on several members can leave at once, and each has a result.
 const SEVERAL: i16 = 3;
 
 /// The members that a request names.
-pub(super) fn leaving(request: &m::LeaveGroupRequest, version: i16) -> Vec<MemberIdentity> {
+pub(crate) fn leaving(request: &m::LeaveGroupRequest, version: i16) -> Vec<MemberIdentity> {
     if version >= SEVERAL {
         return request.members.clone();
     }
@@ -23,7 +22,7 @@ pub(super) fn leaving(request: &m::LeaveGroupRequest, version: i16) -> Vec<Membe
 }
 
 /// The response: a result for each member, or for the only one.
-pub(super) fn respond(
+pub(crate) fn respond(
     leaving: Vec<MemberIdentity>,
     results: &[ErrorCode],
     version: i16,
@@ -42,7 +41,7 @@ pub(super) fn respond(
 
 impl ClassicGroup {
     /// Gives a result for each.
-    pub(super) fn leave(&mut self, leaving: &[MemberIdentity], turn: &mut GroupTurn<'_>) -> Vec<ErrorCode> {
+    pub(crate) fn leave(&mut self, leaving: &[MemberIdentity], turn: &mut GroupTurn<'_>) -> Vec<ErrorCode> {
         let results: Vec<ErrorCode> = leaving.iter().map(|who| self.leave_one(who, turn)).collect();
         if results.contains(&ErrorCode::None) {
             let reason = leaving.iter().find_map(|who| who.reason.as_deref()).unwrap_or("not provided");

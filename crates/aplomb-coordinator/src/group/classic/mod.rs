@@ -1,12 +1,9 @@
 //! The classic protocol: members join, one of them assigns, all sync.
 //!
-//! - [`group`]: who is in a group and how far it has come; [`member`], [`protocols`], [`state`] and
-//!   [`subscription`] are parts of it;
 //! - [`phase`]: how one generation becomes the next;
 //! - [`join`] with [`static_members`], [`sync`], [`heartbeat`], [`leave`], [`describe`]: an API
 //!   each;
-//! - [`offsets`]: what a group has to say about committed offsets;
-//! - [`record`]: what the log holds of it.
+//! - [`request`], [`answers`]: what members ask for, and what they are told.
 //!
 //! A group may become a consumer group ([`give_way`]), or may have been one ([`take_over`]).
 //!
@@ -15,18 +12,12 @@
 
 mod answers;
 mod describe;
-mod group;
 mod heartbeat;
 mod join;
 mod leave;
-mod member;
-mod offsets;
 mod phase;
-mod protocols;
-mod record;
-mod state;
+mod request;
 mod static_members;
-mod subscription;
 mod sync;
 
 use std::sync::Arc;
@@ -34,65 +25,24 @@ use std::sync::Arc;
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages as m;
 
-use self::answers::{refuse_join, refuse_sync, shown, write_error};
+pub(crate) use self::answers::{refuse_join, refuse_sync};
+use self::answers::{shown, write_error};
 pub(crate) use self::describe::describe;
-pub(crate) use self::group::{ClassicGroup, Parts};
-use self::join::Join;
-pub(crate) use self::member::{Member as ClassicMember, Protocols};
-use self::member::{Waiting, millis};
-pub(crate) use self::offsets::Expiry;
-pub(crate) use self::record::{replay, tombstones};
-use self::static_members::Replaced;
-use self::sync::Assigned;
-use super::table::Group;
-use super::{Caller, GroupAfter, GroupRecord, GroupReply, GroupTurn, Groups, consumer};
-use crate::runtime::Ticket;
+pub(crate) use self::leave::{leaving, respond as respond_to_leave};
+use self::request::Join;
+use super::state::classic::{ClassicAfter, ClassicGroup, Waiting};
+use super::state::table::Group;
+use super::state::{GroupTurn, Groups};
+use super::{Caller, GroupRecord};
 
-/// From this version on SyncGroup says in which protocol it is.
-const SYNC_NAMES_PROTOCOL: i16 = 5;
-
-/// What is remembered about a write of a classic group.
-#[derive(Debug)]
-pub struct ClassicAfter(After);
-
-#[derive(Debug)]
-enum After {
-    /// It is there since a member wanted to join.
-    Created,
-    /// Its last member has gone.
-    Emptied(Arc<str>),
-    /// The leader has assigned.
-    Assigned(Assigned),
-    /// A static member came back.
-    Replaced(Box<Replaced>),
-    /// It has become a consumer group.
-    GaveWay(Box<ClassicGroup>),
-}
-
-impl From<After> for GroupAfter {
-    fn from(after: After) -> Self {
-        Self::Classic(ClassicAfter(after))
-    }
-}
-
+/// JoinGroup of a group that is no consumer group with members.
 pub(crate) fn join(
     groups: &mut Groups,
-    ticket: Ticket,
+    waiting: Waiting,
     caller: &Caller,
     request: m::JoinGroupRequest,
     turn: &mut GroupTurn<'_>,
 ) {
-    let waiting = Waiting { ticket, version: caller.version };
-    if request.group_id.is_empty() {
-        return refuse_join(waiting, &request.member_id, ErrorCode::InvalidGroupId, turn);
-    }
-    let timeouts = &turn.world.settings().classic.session_timeouts;
-    if request.session_timeout_ms < 0 || !timeouts.contains(&millis(request.session_timeout_ms)) {
-        return refuse_join(waiting, &request.member_id, ErrorCode::InvalidSessionTimeout, turn);
-    }
-    if groups.table.consumer(&request.group_id).is_some_and(|group| !group.is_empty()) {
-        return consumer::join(groups, ticket, caller, request, turn);
-    }
     let id = groups.table.id(&request.group_id);
     let join = Join::new(waiting, caller, request);
     let has_room = turn.world.has_room();
@@ -125,7 +75,7 @@ pub(crate) fn join(
     assert!(joined.is_some(), "it is there or was created");
 }
 
-/// A group that nobody has joined yet, in place of a consumer group without members.
+/// A group that no member has joined yet, in place of a consumer group without members.
 fn create(groups: &mut Groups, id: &str, turn: &mut GroupTurn<'_>) {
     let before = groups.table.consumer(id).map(|group| group.tombstones(id)).unwrap_or_default();
     for tombstone in before {
@@ -141,70 +91,7 @@ fn create(groups: &mut Groups, id: &str, turn: &mut GroupTurn<'_>) {
         members: Vec::new(),
     };
     groups.apply(GroupRecord::Classic(key, Some(value)), turn);
-    turn.then(After::Created.into());
-}
-
-pub(crate) fn sync(
-    groups: &mut Groups,
-    ticket: Ticket,
-    caller: &Caller,
-    request: m::SyncGroupRequest,
-    turn: &mut GroupTurn<'_>,
-) {
-    let waiting = Waiting { ticket, version: caller.version };
-    let names_none = request.protocol_type.is_none() || request.protocol_name.is_none();
-    if caller.version >= SYNC_NAMES_PROTOCOL && names_none {
-        return refuse_sync(waiting, ErrorCode::InconsistentGroupProtocol, turn);
-    }
-    if request.group_id.is_empty() {
-        return refuse_sync(waiting, ErrorCode::InvalidGroupId, turn);
-    }
-    if groups.table.consumer(&request.group_id).is_some() {
-        return consumer::sync(groups, ticket, request, turn);
-    }
-    if groups.table.classic(&request.group_id).is_none() {
-        return refuse_sync(waiting, ErrorCode::UnknownMemberId, turn);
-    }
-    let id = groups.table.id(&request.group_id);
-    groups.table.change_classic(&id, |group| group.sync(waiting, request, turn));
-}
-
-pub(crate) fn heartbeat(
-    groups: &mut Groups,
-    ticket: Ticket,
-    request: &m::HeartbeatRequest,
-    turn: &mut GroupTurn<'_>,
-) {
-    let error = match groups.table.classic(&request.group_id) {
-        _ if request.group_id.is_empty() => ErrorCode::InvalidGroupId,
-        Some(group) => group.heartbeat(request, turn),
-        None => consumer::heartbeat_of_classic(groups, request, turn),
-    };
-    let response = m::HeartbeatResponse { error_code: error.to_wire(), ..Default::default() };
-    // It does not wait for the log: a member is there whether a disk is or not.
-    turn.answer_at_once(ticket, GroupReply::Heartbeat(response));
-}
-
-pub(crate) fn leave(
-    groups: &mut Groups,
-    ticket: Ticket,
-    caller: &Caller,
-    request: &m::LeaveGroupRequest,
-    turn: &mut GroupTurn<'_>,
-) {
-    if request.group_id.is_empty() {
-        let error_code = ErrorCode::InvalidGroupId.to_wire();
-        let response = m::LeaveGroupResponse { error_code, ..Default::default() };
-        return turn.answer_at_once(ticket, GroupReply::Leave(response));
-    }
-    let leaving = leave::leaving(request, caller.version);
-    let left = match groups.table.consumer(&request.group_id) {
-        Some(_) => Some(consumer::leave_by_admin(groups, &request.group_id, &leaving, turn)),
-        None => groups.table.change_classic(&request.group_id, |group| group.leave(&leaving, turn)),
-    };
-    let results = left.unwrap_or_else(|| vec![ErrorCode::UnknownMemberId; leaving.len()]);
-    let response = leave::respond(leaving, &results, caller.version);
-    turn.answer(ticket, GroupReply::Leave(response));
+    turn.then(ClassicAfter::Created.into());
 }
 
 /// A commit of a member counts as its heartbeat.
@@ -238,7 +125,7 @@ pub(crate) fn on_pending_timer(
 /// Members have their whole sessions again: a coordinator that has just come does not know when it
 /// last heard of them.
 pub(crate) fn on_loaded(groups: &mut Groups, turn: &mut GroupTurn<'_>) {
-    groups.table.take_removed(); // nobody waits for what was replayed
+    groups.table.take_removed(); // no request waits for what was replayed
     let most = turn.world.settings().classic.max_size;
     let of_classic =
         |(id, group): (&Arc<str>, &Group)| matches!(group, Group::Classic(_)).then(|| id.clone());
@@ -259,26 +146,22 @@ pub(crate) fn on_written(
     written: Result<(), ErrorCode>,
     turn: &mut GroupTurn<'_>,
 ) {
-    match (after.0, written) {
-        (After::Created | After::Emptied(_) | After::GaveWay(_), Ok(())) => {}
-        (After::Created, Err(error)) => {
+    match (after, written) {
+        (ClassicAfter::Created | ClassicAfter::Emptied(_) | ClassicAfter::GaveWay(_), Ok(())) => {}
+        (ClassicAfter::Created, Err(error)) => {
             turn.warn(format!("the log has refused a group: {error}"));
             release(groups, write_error(error), turn);
         }
-        (After::GaveWay(group), Err(_)) => restore(groups, group, turn),
+        (ClassicAfter::GaveWay(group), Err(_)) => restore(groups, group, turn),
         // After a restart the members of the generation before would be there, and would time out.
-        (After::Emptied(id), Err(error)) => {
+        (ClassicAfter::Emptied(id), Err(error)) => {
             turn.warn(format!("group {}: the log has refused that it is empty: {error}", shown(&id)));
         }
-        (After::Assigned(assigned), written) => {
-            groups
-                .table
-                .change_classic(assigned.group(), |group| group.on_assigned(&assigned, written, turn));
+        (ClassicAfter::Assigned(assigned), written) => {
+            groups.table.change_classic(&assigned.group, |group| group.on_assigned(&assigned, written, turn));
         }
-        (After::Replaced(replaced), written) => {
-            groups
-                .table
-                .change_classic(replaced.group(), |group| group.on_replaced(&replaced, written, turn));
+        (ClassicAfter::Replaced(replaced), written) => {
+            groups.table.change_classic(&replaced.group, |group| group.on_replaced(&replaced, written, turn));
         }
     }
 }
@@ -327,7 +210,7 @@ pub(crate) fn give_way(groups: &mut Groups, turn: &mut GroupTurn<'_>) {
     for mut group in groups.table.take_removed() {
         group.refuse_all(ErrorCode::RebalanceInProgress, turn);
         group.cancel_timers(turn);
-        turn.then(After::GaveWay(Box::new(group)).into());
+        turn.then(ClassicAfter::GaveWay(Box::new(group)).into());
     }
 }
 

@@ -7,12 +7,10 @@ use std::time::Duration;
 use aplomb_model::ErrorCode;
 use bytes::Bytes;
 
-use super::After;
 use super::answers::{answer_join, refuse_join, refuse_sync, shown};
-use super::group::ClassicGroup;
-use super::member::Member;
-use super::state::{FirstRebalance, State};
-use crate::group::{GroupTimer, GroupTurn};
+use crate::group::GroupTimer;
+use crate::group::state::GroupTurn;
+use crate::group::state::classic::{ClassicAfter, ClassicGroup, ClassicMember, FirstRebalance, State};
 
 impl ClassicGroup {
     /// Calls the members to join again; if they are called already, and were before this, looks
@@ -24,7 +22,7 @@ impl ClassicGroup {
         }
     }
 
-    /// Goes on with a phase that was left, in which nobody waits any more.
+    /// Goes on with a phase that was left, in which no request waits any more.
     pub(super) fn go_on(&mut self, turn: &mut GroupTurn<'_>) {
         match self.state() {
             State::Preparing { .. } => self.set_join_timer(self.rebalance_timeout(), turn),
@@ -118,7 +116,7 @@ impl ClassicGroup {
         if self.state() == State::Empty {
             turn.say(format!("group {}: empty, generation {}", shown(self.id()), self.generation()));
             turn.note(self.record());
-            turn.then(After::Emptied(self.id().clone()).into());
+            turn.then(ClassicAfter::Emptied(self.id().clone()).into());
             return;
         }
         turn.say(format!(
@@ -142,7 +140,7 @@ impl ClassicGroup {
 
     /// Dynamic members that have not joined again are out. Static ones have their session.
     fn drop_absent(&mut self, turn: &mut GroupTurn<'_>) {
-        let is_absent = |member: &Member| member.instance.is_none() && member.join.is_none();
+        let is_absent = |member: &ClassicMember| member.instance.is_none() && member.join.is_none();
         let absent: Vec<Arc<str>> =
             self.members().filter(|(_, member)| is_absent(member)).map(|(id, _)| id.clone()).collect();
         for id in &absent {
@@ -230,7 +228,7 @@ impl ClassicGroup {
         }
     }
 
-    /// Whoever waits is told this, and waits no longer: the group goes, or becomes another one.
+    /// Requests that wait are answered with this, and wait no longer: the group goes, or becomes another one.
     pub(super) fn refuse_all(&mut self, error: ErrorCode, turn: &mut GroupTurn<'_>) {
         for (id, join) in self.take_joins() {
             refuse_join(join, &id, error, turn);

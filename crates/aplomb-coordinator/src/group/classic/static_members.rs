@@ -5,37 +5,14 @@ use std::sync::Arc;
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages as m;
 
-use super::After;
 use super::answers::{answer_join, refuse_join, refuse_sync, shown, write_error};
-use super::group::ClassicGroup;
-use super::join::Join;
-use super::member::{Protocols, Waiting};
-use super::state::State;
-use crate::group::{GroupTimer, GroupTurn};
+use super::request::Join;
+use crate::group::GroupTimer;
+use crate::group::state::GroupTurn;
+use crate::group::state::classic::{ClassicAfter, ClassicGroup, Replaced, State};
 
 /// From this version on a leader that came back is told that it need not assign.
 const SKIP_ASSIGNMENT: i16 = 9;
-
-/// A static member has taken a place without a rebalance; its record is on its way.
-#[derive(Debug)]
-pub(super) struct Replaced {
-    group: Arc<str>,
-    instance: Arc<str>,
-    old: Arc<str>,
-    new: Arc<str>,
-    waiting: Waiting,
-    /// As they were before.
-    protocols: Protocols,
-    rebalance_ms: i32,
-    session_ms: i32,
-    leader: Option<Arc<str>>,
-}
-
-impl Replaced {
-    pub(super) fn group(&self) -> &str {
-        &self.group
-    }
-}
 
 impl ClassicGroup {
     /// The member with this instance id comes back under a new id
@@ -62,7 +39,7 @@ impl ClassicGroup {
         match self.state() {
             State::Stable if self.protocol() == Some(&*self.select_protocol()) => {
                 turn.note(self.record());
-                turn.then(After::Replaced(Box::new(replaced)).into());
+                turn.then(ClassicAfter::Replaced(Box::new(replaced)).into());
             }
             // The leader may assign to the id that is gone (KAFKA-9801), or the protocol changes.
             State::Completing { .. } | State::Stable => self.prepare(&reason, turn),
@@ -111,7 +88,7 @@ impl ClassicGroup {
                 response.skip_assignment = true;
             }
         } else {
-            // Not its own id, so that it does not assign: nobody would take that from it.
+            // Not its own id, so that it does not assign: that would not be taken from it.
             response.leader = replaced.leader.as_ref().map_or_else(String::new, |leader| leader.to_string());
         }
         self.take_join(&replaced.new);

@@ -1,41 +1,17 @@
 //! SyncGroup: the leader says what each member is assigned, and each is told.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages as m;
-use bytes::Bytes;
 
-use super::After;
 use super::answers::{answer_sync, refuse_sync, shown, write_error};
-use super::group::ClassicGroup;
-use super::member::Waiting;
-use super::state::State;
-use crate::group::{GroupTimer, GroupTurn};
-
-/// What a leader has assigned; its record is on its way.
-#[derive(Debug)]
-pub(super) struct Assigned {
-    group: Arc<str>,
-    generation: i32,
-    leader: Arc<str>,
-    assignments: HashMap<String, Bytes>,
-}
-
-impl Assigned {
-    pub(super) fn group(&self) -> &str {
-        &self.group
-    }
-
-    fn to(&self, member: &str) -> Bytes {
-        // A copy: a member's part is not to keep the whole of the leader's request.
-        self.assignments.get(member).map_or_else(Bytes::new, |assigned| Bytes::copy_from_slice(assigned))
-    }
-}
+use crate::group::GroupTimer;
+use crate::group::state::GroupTurn;
+use crate::group::state::classic::{Assigned, ClassicAfter, ClassicGroup, State, Waiting};
 
 impl ClassicGroup {
-    pub(super) fn sync(&mut self, waiting: Waiting, request: m::SyncGroupRequest, turn: &mut GroupTurn<'_>) {
+    pub(crate) fn sync(&mut self, waiting: Waiting, request: m::SyncGroupRequest, turn: &mut GroupTurn<'_>) {
         if let Err(error) = self.check_sync(&request) {
             return refuse_sync(waiting, error, turn);
         }
@@ -97,7 +73,7 @@ impl ClassicGroup {
         let group = self.id().clone();
         let assigned = Assigned { group, generation: self.generation(), leader, assignments };
         turn.note(self.record_with(|member, _| assigned.to(member)));
-        turn.then(After::Assigned(assigned).into());
+        turn.then(ClassicAfter::Assigned(assigned).into());
         self.set_assigned();
     }
 

@@ -2,8 +2,8 @@
 
 use aplomb_protocol::messages as m;
 
-use super::member::{About, Member};
 use crate::group::Caller;
+use crate::group::state::consumer::{About, ConsumerMember};
 
 /// What a member has said that was otherwise before.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -16,13 +16,13 @@ pub(super) struct News {
 
 impl News {
     /// What is new in `about`, which has its names in order.
-    pub(super) fn of(before: Option<&Member>, about: &About) -> Self {
-        let old = before.and_then(Member::about);
+    pub(super) fn of(before: Option<&ConsumerMember>, about: &About) -> Self {
+        let old = before.and_then(ConsumerMember::about);
         let expression_of = |about: &About| about.subscribed_topic_regex.clone();
         let old_expression = old.map_or_else(|| Some(String::new()), expression_of);
         let new_expression = expression_of(about);
         Self {
-            names: before.map_or(&[][..], Member::names) != about.subscribed_topic_names,
+            names: before.map_or(&[][..], ConsumerMember::names) != about.subscribed_topic_names,
             expression: (old_expression != new_expression)
                 .then(|| (old_expression.unwrap_or_default(), new_expression.unwrap_or_default())),
         }
@@ -31,12 +31,12 @@ impl News {
 
 /// What a member says by a heartbeat; `None`: nothing new. What it leaves out is as it was.
 pub(super) fn of_heartbeat(
-    before: Option<&Member>,
+    before: Option<&ConsumerMember>,
     caller: &Caller,
     request: &m::ConsumerGroupHeartbeatRequest,
 ) -> Option<About> {
     let names = request.subscribed_topic_names.as_deref().map(in_order);
-    let old = before.and_then(Member::about);
+    let old = before.and_then(ConsumerMember::about);
     let is_new = old.is_none_or(|old| {
         let differs = |new: &Option<String>, old: &Option<String>| new.is_some() && new != old;
         differs(&request.instance_id, &old.instance_id)

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use super::group::ConsumerGroup;
-use super::records;
-use super::timers;
+use super::deadlines;
+use crate::group::GroupRecord;
 use crate::group::assignor::Assignor;
 use crate::group::settings::{ConsumerSettings, Overrides};
-use crate::group::{GroupRecord, GroupTurn, Groups};
+use crate::group::state::consumer::{ConsumerGroup, records};
+use crate::group::state::{GroupTurn, Groups};
 
 /// A change of one group.
 pub(super) struct Change<'a, 't> {
@@ -65,7 +65,7 @@ impl<'a, 't> Change<'a, 't> {
         self.apply(records::current(&id, member, None));
         self.apply(records::target(&id, member, None));
         self.apply(records::member(&id, member, None));
-        timers::cancel(self.turn, &id, &member.into());
+        deadlines::cancel(self.turn, &id, &member.into());
     }
 
     /// The hash of what the group is subscribed to; it may be gone.

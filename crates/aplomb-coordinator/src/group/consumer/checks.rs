@@ -7,19 +7,22 @@ use aplomb_model::ErrorCode;
 use aplomb_protocol::messages as m;
 use m::consumer_group_heartbeat_request::TopicPartitions;
 
-use super::group::ConsumerGroup;
-use super::member::{AWAY, Holdings, LEAVES, Member, MemberState};
 use super::refusal::Refusal;
 use crate::group::expression::Expression;
 use crate::group::settings::ConsumerSettings;
+use crate::group::state::consumer::{AWAY, ConsumerGroup, ConsumerMember, Holdings, LEAVES, MemberState};
 
-type Request = m::ConsumerGroupHeartbeatRequest;
+pub(super) type HeartbeatRequest = m::ConsumerGroupHeartbeatRequest;
 
 /// From this version on clients make up their member ids.
 const CLIENT_MADE_IDS: i16 = 1;
 
 /// Whether the request is one at all.
-pub(super) fn check(request: &Request, version: i16, settings: &ConsumerSettings) -> Result<(), Refusal> {
+pub(super) fn check(
+    request: &HeartbeatRequest,
+    version: i16,
+    settings: &ConsumerSettings,
+) -> Result<(), Refusal> {
     let invalid = |message: &str| Err(Refusal::new(ErrorCode::InvalidRequest, message));
     let is_blank = |text: &str| text.trim_matches(|c: char| c <= ' ').is_empty(); // Java's trim
     let epoch = request.member_epoch;
@@ -80,7 +83,7 @@ pub(super) enum Sender {
 pub(super) fn admit(
     id: &str,
     group: Option<&ConsumerGroup>,
-    request: &Request,
+    request: &HeartbeatRequest,
     settings: &ConsumerSettings,
 ) -> Result<Sender, Refusal> {
     check_room(group, &request.member_id, request.instance_id.as_deref(), settings)?;
@@ -126,14 +129,14 @@ pub(super) fn check_room(
 }
 
 /// Whether the group takes more memory by this.
-pub(super) fn grows(group: Option<&ConsumerGroup>, sender: &Sender, request: &Request) -> bool {
+pub(super) fn grows(group: Option<&ConsumerGroup>, sender: &Sender, request: &HeartbeatRequest) -> bool {
     let member = match sender {
         Sender::New => return true,
         Sender::Known(member) | Sender::Heir(member) => group.and_then(|group| group.member(member)),
     };
     let names = request.subscribed_topic_names.iter().flatten().map(String::len).sum::<usize>();
     let regex = request.subscribed_topic_regex.as_ref().map_or(0, String::len);
-    names + regex > member.map_or(0, Member::bytes)
+    names + regex > member.map_or(0, ConsumerMember::bytes)
 }
 
 /// The client tries again, when others may have left.
@@ -141,7 +144,7 @@ pub(super) fn no_room() -> Refusal {
     Refusal::new(ErrorCode::CoordinatorNotAvailable, "The groups of the coordinator have no more memory.")
 }
 
-fn dynamic(id: &str, group: Option<&ConsumerGroup>, request: &Request) -> Result<Sender, Refusal> {
+fn dynamic(id: &str, group: Option<&ConsumerGroup>, request: &HeartbeatRequest) -> Result<Sender, Refusal> {
     let known =
         group.and_then(|group| Some((group.id_of(&request.member_id)?, group.member(&request.member_id)?)));
     match known {
@@ -154,7 +157,11 @@ fn dynamic(id: &str, group: Option<&ConsumerGroup>, request: &Request) -> Result
     }
 }
 
-fn of_instance(group: Option<&ConsumerGroup>, request: &Request, instance: &str) -> Result<Sender, Refusal> {
+fn of_instance(
+    group: Option<&ConsumerGroup>,
+    request: &HeartbeatRequest,
+    instance: &str,
+) -> Result<Sender, Refusal> {
     let known = group.and_then(|group| {
         let id = group.instance(instance)?;
         Some((id, group.member(id)?))
@@ -205,7 +212,7 @@ pub(super) fn unknown_member(group: &str, member: &str) -> Refusal {
     Refusal::new(ErrorCode::UnknownMemberId, format!("Member {member} is not a member of group {group}."))
 }
 
-fn check_epoch(member: &Member, request: &Request) -> Result<(), Refusal> {
+fn check_epoch(member: &ConsumerMember, request: &HeartbeatRequest) -> Result<(), Refusal> {
     let (sent, known) = (request.member_epoch, member.epoch());
     let fenced = |which: &str| {
         Err(Refusal::new(
@@ -245,8 +252,8 @@ fn is_within(owned: Option<&[TopicPartitions]>, assigned: &Holdings) -> bool {
 /// An expression that no member is subscribed to yet has to be one.
 fn check_expression(
     group: Option<&ConsumerGroup>,
-    member: Option<&Member>,
-    request: &Request,
+    member: Option<&ConsumerMember>,
+    request: &HeartbeatRequest,
 ) -> Result<(), Refusal> {
     let Some(new) = request.subscribed_topic_regex.as_deref().filter(|new| !new.is_empty()) else {
         return Ok(());

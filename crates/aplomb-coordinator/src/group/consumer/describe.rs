@@ -7,11 +7,10 @@ use aplomb_protocol::messages as m;
 use m::consumer_group_describe_response::{Assignment, DescribedGroup, Member as Described, TopicPartitions};
 
 use super::about::of_nobody;
-use super::group::ConsumerGroup;
 use super::leave;
-use super::member::Member;
 use crate::group::assignor::{Assignor, Partitions};
-use crate::group::table::GroupTable;
+use crate::group::state::consumer::{ConsumerGroup, ConsumerMember};
+use crate::group::state::table::GroupTable;
 use crate::group::world::World;
 
 /// Members that speak this protocol, and classic ones.
@@ -46,7 +45,7 @@ pub(crate) fn describe(table: &GroupTable, id: String, world: &dyn World) -> Des
     }
 }
 
-fn describe_member(group: &ConsumerGroup, id: &str, member: &Member, world: &dyn World) -> Described {
+fn describe_member(group: &ConsumerGroup, id: &str, member: &ConsumerMember, world: &dyn World) -> Described {
     let about = member.about().cloned().unwrap_or_else(of_nobody);
     let mut has = Partitions::new();
     for (topic, partition) in member.current().partitions() {

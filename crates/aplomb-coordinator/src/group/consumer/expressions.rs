@@ -8,10 +8,9 @@ use aplomb_model::Timestamp;
 use aplomb_protocol::messages as m;
 
 use super::change::Change;
-use super::records;
-use crate::group::expression::Expression;
-use crate::group::world::World;
-use crate::group::{GroupTimer, GroupTurn, Groups};
+use crate::group::GroupTimer;
+use crate::group::state::consumer::{Resolving, records};
+use crate::group::state::{GroupTurn, Groups};
 
 type Value = m::ConsumerGroupRegularExpressionValue;
 
@@ -19,29 +18,8 @@ type Value = m::ConsumerGroupRegularExpressionValue;
 const MIN_AGE: Duration = Duration::from_secs(10);
 /// At this age it is looked for again in any case (`group.consumer.regex.refresh.interval.ms`).
 const MAX_AGE: Duration = Duration::from_secs(600);
-/// Names are compared with expressions so often in one turn.
-const COMPARED: usize = 2048;
 /// Between two turns others have theirs.
 const PAUSE: Duration = Duration::from_millis(1);
-
-/// Topics that are looked for, which has not come to its end.
-#[derive(Debug)]
-pub(super) struct Resolving {
-    expressions: Vec<Topics>,
-    /// Names up to this one have been looked at.
-    after: Option<Arc<str>>,
-    /// The metadata with which this began, and when.
-    version: i64,
-    since: Timestamp,
-}
-
-#[derive(Debug)]
-struct Topics {
-    text: String,
-    /// `None`: it is none, by the rules that hold now.
-    expression: Option<Expression>,
-    topics: Vec<String>,
-}
 
 /// What a member's expression is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,14 +73,8 @@ fn is_to_resolve(change: &Change<'_, '_>, has_new: bool) -> bool {
 }
 
 fn begin(change: &mut Change<'_, '_>) {
-    let found = |text: &str| Topics {
-        text: text.to_owned(),
-        expression: Expression::compile(text).ok(),
-        topics: Vec::new(),
-    };
-    let expressions = change.group().subscriptions().expressions().map(found).collect();
-    let (version, since) = (change.turn.world.version(), change.turn.now.wall);
-    let resolving = Resolving { expressions, after: None, version, since };
+    let (world, now) = (change.turn.world, change.turn.now.wall);
+    let resolving = Resolving::new(change.group().subscriptions().expressions(), world, now);
     change.remember(|group| group.set_resolving(Some(resolving)));
     change.turn.set_timer(GroupTimer::Expressions(change.id().clone()), PAUSE);
 }
@@ -119,33 +91,17 @@ pub(crate) fn resolve(groups: &mut Groups, id: &Arc<str>, turn: &mut GroupTurn<'
     write(&mut change, resolving);
 }
 
-impl Resolving {
-    /// Looks at the next names. Gives whether more are left.
-    fn look(&mut self, world: &dyn World) -> bool {
-        let most = (COMPARED / self.expressions.len().max(1)).max(1);
-        let names = world.names_after(self.after.as_deref(), most);
-        for name in &names {
-            for found in &mut self.expressions {
-                if found.expression.as_ref().is_some_and(|expression| expression.matches(name)) {
-                    found.topics.push(name.to_string());
-                }
-            }
-        }
-        self.after = names.last().cloned();
-        names.len() == most
-    }
-}
-
 fn write(change: &mut Change<'_, '_>, resolving: Resolving) {
     let id = change.id().clone();
     let mut is_other = false;
-    for found in resolving.expressions {
+    let (version, timestamp) = (resolving.version(), resolving.since().0);
+    for found in resolving.into_matches() {
         let group = change.group();
         if group.subscriptions().count(&found.text) == 0 {
             continue;
         }
         is_other |= group.resolved(&found.text).unwrap_or(&[]) != found.topics;
-        let value = Value { topics: found.topics, version: resolving.version, timestamp: resolving.since.0 };
+        let value = Value { topics: found.topics, version, timestamp };
         change.apply(records::expression(&id, &found.text, Some(value)));
     }
     let hash = change.hash();

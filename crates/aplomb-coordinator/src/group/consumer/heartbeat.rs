@@ -6,26 +6,25 @@ use std::sync::Arc;
 
 use aplomb_model::{ErrorCode, TopicId};
 use aplomb_protocol::messages as m;
-use m::consumer_group_heartbeat_request::TopicPartitions as OwnedTopic;
 use m::consumer_group_heartbeat_response::{Assignment, TopicPartitions};
 
 use super::about::{self, News};
 use super::change::Change;
-use super::checks::{self, Sender};
+use super::checks::{self, HeartbeatRequest, Sender};
 use super::expressions::{self, Expressed};
-use super::member::{Current, Holdings, MemberState};
-use super::reconcile::Step;
 use super::refusal::Refusal;
-use super::replay::replay;
-use super::{convert, leave, records, target, timers};
+use super::steps::{replace, step};
+use super::{convert, deadlines, leave, target};
 use crate::group::hash::TopicHashes;
 use crate::group::settings::ConsumerSettings;
-use crate::group::table::{Group, GroupTable};
+use crate::group::state::classic::tombstones;
+use crate::group::state::consumer::{Holdings, records};
+use crate::group::state::table::{Group, GroupTable};
+use crate::group::state::{GroupTurn, Groups};
 use crate::group::world::World;
-use crate::group::{Caller, GroupRecord, GroupReply, GroupTurn, Groups, classic};
+use crate::group::{Caller, GroupRecord, GroupReply, classic};
 use crate::runtime::Ticket;
 
-type Request = m::ConsumerGroupHeartbeatRequest;
 type Response = m::ConsumerGroupHeartbeatResponse;
 
 /// `ConsumerGroupHeartbeat`.
@@ -33,7 +32,7 @@ pub(crate) fn heartbeat(
     groups: &mut Groups,
     ticket: Ticket,
     caller: &Caller,
-    request: Request,
+    request: HeartbeatRequest,
     turn: &mut GroupTurn<'_>,
 ) {
     match take(groups, caller, &request, turn) {
@@ -45,7 +44,7 @@ pub(crate) fn heartbeat(
 fn take(
     groups: &mut Groups,
     caller: &Caller,
-    request: &Request,
+    request: &HeartbeatRequest,
     turn: &mut GroupTurn<'_>,
 ) -> Result<Response, Refusal> {
     let Some(settings) = &turn.world.settings().consumer else {
@@ -62,7 +61,7 @@ fn take(
     // The group as it will be when it is a consumer group.
     let mut converted = GroupTable::default();
     for record in makes_way.iter().filter(|record| !matches!(record, GroupRecord::Classic(..))) {
-        replay(&mut converted, record.clone());
+        converted.replay(record.clone());
     }
     let group = table.consumer(id).or_else(|| converted.consumer(id));
     let sender = checks::admit(id, group, request, settings)?;
@@ -86,7 +85,7 @@ fn take(
 fn make_way(
     table: &GroupTable,
     hashes: &mut TopicHashes,
-    request: &Request,
+    request: &HeartbeatRequest,
     settings: &ConsumerSettings,
     world: &dyn World,
 ) -> Result<Vec<GroupRecord>, Refusal> {
@@ -95,7 +94,7 @@ fn make_way(
     let why = match table.get(id) {
         Some(Group::Consumer(_)) => return Ok(Vec::new()),
         None if joins => return Ok(Vec::new()),
-        Some(Group::Classic(group)) if joins && group.is_empty() => return Ok(classic::tombstones(id)),
+        Some(Group::Classic(group)) if joins && group.is_empty() => return Ok(tombstones(id)),
         Some(Group::Classic(group)) if joins => {
             return convert::upgrade(id, group, settings, hashes, world);
         }
@@ -109,7 +108,7 @@ fn beat(
     change: &mut Change<'_, '_>,
     sender: Sender,
     caller: &Caller,
-    request: &Request,
+    request: &HeartbeatRequest,
     settings: &ConsumerSettings,
 ) -> Response {
     let preferred = change.assignor(settings);
@@ -131,7 +130,7 @@ fn beat(
     let has_resubscribed = news.names || expression != Expressed::AsBefore;
     step(change, &member, has_resubscribed, request.topic_partitions.as_deref());
     let id = change.id().clone();
-    timers::start_session(change.turn, &id, &member);
+    deadlines::start_session(change.turn, &id, &member);
 
     let current = change.group().member(&member).expect("it is a member").current();
     let is_full = request.rebalance_timeout_ms != -1
@@ -149,7 +148,7 @@ fn beat(
 }
 
 /// The id of the member that sends; one that joins may have none yet.
-fn be_member(change: &mut Change<'_, '_>, sender: Sender, request: &Request) -> Arc<str> {
+fn be_member(change: &mut Change<'_, '_>, sender: Sender, request: &HeartbeatRequest) -> Arc<str> {
     let id_of_new = |change: &mut Change<'_, '_>| -> Arc<str> {
         match request.member_id.as_str() {
             "" => change.turn.random_id().to_string().into(),
@@ -165,64 +164,6 @@ fn be_member(change: &mut Change<'_, '_>, sender: Sender, request: &Request) -> 
             heir
         }
     }
-}
-
-/// A static member gets another id, and is new; all else stays as it was.
-pub(super) fn replace(change: &mut Change<'_, '_>, old: &str, heir: &str) {
-    let group = change.group();
-    let member = group.member(old).expect("the member is there");
-    let about = member.about().cloned();
-    let target = group.target(old).cloned().unwrap_or_default();
-    let current = Current { epoch: 0, previous: 0, ..member.current() };
-    let id = change.id().clone();
-    change.remove_member(old);
-    change.apply(records::member(&id, heir, about));
-    change.apply(records::target(&id, heir, Some(&target)));
-    change.apply(records::current(&id, heir, Some(&current)));
-}
-
-/// Brings a member one step nearer to its target.
-pub(super) fn step(
-    change: &mut Change<'_, '_>,
-    id: &Arc<str>,
-    has_resubscribed: bool,
-    owned: Option<&[OwnedTopic]>,
-) {
-    let (group, world) = (change.group(), change.turn.world);
-    let member = group.member(id).expect("it is a member");
-    let is_there = member.state() == MemberState::Stable && member.epoch() == group.target_epoch();
-    if is_there && !has_resubscribed {
-        return;
-    }
-    let resolved = member.expression().and_then(|expression| group.resolved(expression)).unwrap_or(&[]);
-    let holds = |names: &[String], name: &str| names.binary_search_by(|known| (**known).cmp(name)).is_ok();
-    let subscribes = |topic: TopicId| {
-        world
-            .topic_by_id(topic)
-            .is_some_and(|topic| holds(member.names(), &topic.name) || holds(resolved, &topic.name))
-    };
-    let step = Step {
-        current: member.current(),
-        target_epoch: group.target_epoch(),
-        target: group.target(id),
-        owned,
-        subscribes: &subscribes,
-        has_resubscribed,
-        owners: group.owners(),
-    };
-    let Some(next) = step.take() else { return };
-    let before = member.current();
-    let record = records::current(change.id(), id, Some(&next));
-    change.apply(record);
-    let group = change.groups.table.consumer(change.id()).expect("the group is there");
-    for (topic, partition) in next.partitions().filter(|(topic, p)| before.assigned_in(*topic, *p).is_none())
-    {
-        assert_eq!(group.owners().of(topic, partition), 1, "what is given to a member has one owner");
-    }
-    let member = group.member(id).expect("it is a member");
-    assert!(member.epoch() <= group.epoch().max(before.epoch), "no member is ahead of its group");
-    let group_id = change.id().clone();
-    timers::watch_revocation(change.turn, &group_id, id, member);
 }
 
 fn assignment(assigned: &Holdings) -> Assignment {

@@ -8,11 +8,10 @@ use aplomb_protocol::messages as m;
 use super::change::Change;
 use super::checks;
 use super::convert;
-use super::member::AWAY;
-use super::records;
 use super::refusal::Refusal;
-use crate::group::table::{Group, GroupTable};
-use crate::group::{GroupTurn, Groups};
+use crate::group::state::consumer::{AWAY, ConsumerGroup, records};
+use crate::group::state::table::{Group, GroupTable};
+use crate::group::state::{GroupTurn, Groups};
 
 /// A member says that it goes: for good (-1), or for a while (-2, static members).
 pub(super) fn leave(
@@ -44,7 +43,7 @@ pub(super) fn leave(
 }
 
 /// The consumer group of this id, for those who do not make one.
-pub(super) fn find<'a>(table: &'a GroupTable, id: &str) -> Result<&'a super::ConsumerGroup, Refusal> {
+pub(super) fn find<'a>(table: &'a GroupTable, id: &str) -> Result<&'a ConsumerGroup, Refusal> {
     let why = match table.get(id) {
         Some(Group::Consumer(group)) => return Ok(group),
         Some(Group::Classic(_) | Group::Foreign(_)) => format!("Group {id} is not a consumer group."),

@@ -10,9 +10,8 @@ use aplomb_model::TopicId;
 use aplomb_protocol::messages as m;
 use m::consumer_group_heartbeat_request::TopicPartitions;
 
-use super::member::{Current, Holdings, MemberState};
-use super::owners::Owners;
 use crate::group::assignor::Partitions;
+use crate::group::state::consumer::{Current, Holdings, MemberState, Owners};
 
 /// What a member's next step is decided by.
 pub(super) struct Step<'a> {

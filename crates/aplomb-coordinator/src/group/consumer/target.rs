@@ -7,11 +7,9 @@ use std::time::Duration;
 use aplomb_model::{Timestamp, TopicId};
 
 use super::change::Change;
-use super::group::ConsumerGroup;
-use super::member::Member;
-use super::records;
 use crate::group::assignor::{self, Assignments, Assignor, Partitions, Subscriber, Subscribers};
 use crate::group::settings::{ConsumerSettings, Overrides};
+use crate::group::state::consumer::{ConsumerGroup, ConsumerMember, records};
 use crate::group::world::World;
 
 /// Targets of so many bytes go to the log together, about. They may be in the log in part: the
@@ -76,7 +74,7 @@ fn compute(group: &ConsumerGroup, assignor: Assignor, world: &dyn World) -> Assi
 }
 
 /// The topics that a member is subscribed to and that exist.
-fn topics(group: &ConsumerGroup, member: &Member, world: &dyn World) -> BTreeSet<TopicId> {
+fn topics(group: &ConsumerGroup, member: &ConsumerMember, world: &dyn World) -> BTreeSet<TopicId> {
     let resolved = member.expression().and_then(|expression| group.resolved(expression)).unwrap_or(&[]);
     let names = member.names().iter().chain(resolved);
     names.filter_map(|name| world.topic(name)).map(|topic| topic.id).collect()

@@ -1,59 +1,17 @@
-//! Deadlines of members: sessions, partitions to be given up, classic members that are to rejoin.
+//! Deadlines of members that have come, and those that are set anew: sessions, partitions to be given
+//! up, classic members that are to rejoin.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use aplomb_model::ErrorCode;
 
-use super::group::ConsumerGroup;
+use super::deadlines::{cancel, is_revoking, start_session, watch_revocation};
 use super::leave;
-use super::member::{AWAY, Member, MemberState};
-use crate::group::classic::ClassicGroup;
-use crate::group::table::Group;
-use crate::group::{GroupRecord, GroupTimer, GroupTurn, Groups, classic};
-
-/// Milliseconds of a request or record; less than none is none.
-pub(super) fn millis(raw: i32) -> Duration {
-    Duration::from_millis(u64::try_from(raw).unwrap_or(0))
-}
-
-/// A session as long as the group has them.
-pub(super) fn start_session(turn: &mut GroupTurn<'_>, group: &Arc<str>, member: &Arc<str>) {
-    let settings = turn.world.settings().consumer.as_ref();
-    let overrides = turn.world.overrides(group);
-    let Some(session) = settings.map(|settings| settings.session_timeout.of(overrides.session_timeout))
-    else {
-        return;
-    };
-    turn.set_timer(GroupTimer::Session(group.clone(), member.clone()), session);
-}
-
-/// A member that has to give partitions up has its rebalance timeout for that. Classic members have
-/// to rejoin and sync in time instead.
-pub(super) fn watch_revocation(turn: &mut GroupTurn<'_>, group: &Arc<str>, id: &Arc<str>, member: &Member) {
-    if member.is_classic() {
-        return;
-    }
-    let timer = GroupTimer::Revocation(group.clone(), id.clone());
-    if is_revoking(member) {
-        turn.set_timer(timer, millis(member.about().map_or(0, |about| about.rebalance_timeout_ms)));
-    } else {
-        turn.cancel_timer(&timer);
-    }
-}
-
-fn is_revoking(member: &Member) -> bool {
-    member.state() == MemberState::Unrevoked && member.epoch() != AWAY
-}
-
-/// A member is gone.
-pub(super) fn cancel(turn: &mut GroupTurn<'_>, group: &Arc<str>, member: &Arc<str>) {
-    let of = |timer: fn(Arc<str>, Arc<str>) -> GroupTimer| timer(group.clone(), member.clone());
-    turn.cancel_timer(&of(GroupTimer::Session));
-    turn.cancel_timer(&of(GroupTimer::Revocation));
-    turn.cancel_timer(&of(GroupTimer::Rejoin));
-}
+use crate::group::state::consumer::ConsumerGroup;
+use crate::group::state::table::Group;
+use crate::group::state::{GroupTurn, Groups};
+use crate::group::{GroupRecord, GroupTimer, classic};
 
 /// All members have their whole time again.
 pub(crate) fn on_loaded(groups: &mut Groups, turn: &mut GroupTurn<'_>) {
@@ -76,8 +34,7 @@ pub(crate) fn on_taken_back(groups: &mut Groups, records: &[GroupRecord], turn: 
     for &(id, member_id) in &members {
         if groups.table.get(id).is_none() && groups.offsets.has(id) {
             // No record says that it was there before: its offsets do.
-            let id: Arc<str> = id.into();
-            groups.table.insert(id.clone(), Group::Classic(Box::new(ClassicGroup::simple(id))));
+            groups.add_simple(id);
         }
         let group_id = groups.table.id(id);
         let group = groups.table.consumer(id);

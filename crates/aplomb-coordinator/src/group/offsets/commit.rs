@@ -7,8 +7,9 @@ use aplomb_protocol::messages::offset_commit_response::{
     OffsetCommitResponsePartition, OffsetCommitResponseTopic,
 };
 
-use crate::group::table::Group;
-use crate::group::{Caller, GroupRecord, GroupReply, GroupTurn, Groups, classic};
+use crate::group::state::table::Group;
+use crate::group::state::{GroupTurn, Groups};
+use crate::group::{Caller, GroupRecord, GroupReply, classic};
 use crate::runtime::Ticket;
 
 /// From this version on a group that is not there is called so.
@@ -38,7 +39,7 @@ impl Groups {
             }
             let index = partition.partition_index;
             // Of the codes that clients know of a commit this one says best that it does not fit.
-            let is_new = || self.offsets.store.get(&request.group_id, &topic.name, index).is_none();
+            let is_new = || self.offsets.get(&request.group_id, &topic.name, index).is_none();
             if !has_room && is_new() {
                 return ErrorCode::InvalidCommitOffsetSize;
             }
@@ -78,7 +79,7 @@ impl Groups {
             Some(Group::Consumer(group)) => {
                 group.check_commit(member, epoch, caller.version, &request.topics, turn.world)
             }
-            // Whoever commits without a generation needs no group.
+            // A commit without a generation needs no group.
             None if epoch < 0 => Ok(()),
             None | Some(Group::Foreign(_)) if caller.version >= KNOWS_GROUP_ID_NOT_FOUND => {
                 Err(ErrorCode::GroupIdNotFound)

@@ -6,9 +6,10 @@ use aplomb_protocol::messages::offset_fetch_response::{
     OffsetFetchResponseGroup, OffsetFetchResponsePartitions, OffsetFetchResponseTopics,
 };
 
-use super::Committed;
-use crate::group::table::Group;
-use crate::group::{GroupReply, GroupTurn, Groups};
+use crate::group::GroupReply;
+use crate::group::state::offsets::Committed;
+use crate::group::state::table::Group;
+use crate::group::state::{GroupTurn, Groups};
 use crate::runtime::Ticket;
 
 impl Groups {
@@ -32,7 +33,7 @@ impl Groups {
             return turn.answer(ticket, GroupReply::Fetch(response));
         }
         let shown = |topic: &str, index: i32, id: TopicId, found: Option<&Committed>| {
-            if require_stable && self.offsets.open.has(group, topic, index) {
+            if require_stable && self.offsets.is_open(group, topic, index) {
                 return shown(index, None, ErrorCode::UnstableOffsetCommit);
             }
             let is_same =
@@ -44,7 +45,7 @@ impl Groups {
                 .into_iter()
                 .map(|topic| {
                     let partitions = topic.partition_indexes.iter().map(|index| {
-                        let found = self.offsets.store.get(group, &topic.name, *index);
+                        let found = self.offsets.get(group, &topic.name, *index);
                         shown(&topic.name, *index, topic.topic_id, found)
                     });
                     let partitions = partitions.collect();
@@ -53,7 +54,6 @@ impl Groups {
                 .collect(),
             None => self
                 .offsets
-                .store
                 .of(group)
                 .map(|(name, offsets)| {
                     let id = turn.world.topic(name).map_or(TopicId::ZERO, |topic| topic.id);

@@ -1,8 +1,8 @@
-//! OffsetDelete, and offsets that go by themselves: expired ones, and those of topics that are gone.
+//! OffsetDelete, and offsets that go by themselves: expired ones, and those of topics that are
+//! gone.
 //!
 //! A sweep looks at every group, some in a turn, so that a million offsets make no client wait.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,10 +12,11 @@ use aplomb_protocol::messages::offset_delete_response::{
     OffsetDeleteResponsePartition, OffsetDeleteResponseTopic,
 };
 
-use super::{Committed, tombstone};
-use crate::group::classic::Expiry;
-use crate::group::table::Group;
-use crate::group::{GroupReply, GroupTimer, GroupTurn, Groups};
+use crate::group::state::classic::Expiry;
+use crate::group::state::offsets::tombstone;
+use crate::group::state::table::Group;
+use crate::group::state::{GroupTurn, Groups};
+use crate::group::{GroupReply, GroupTimer};
 use crate::runtime::Ticket;
 
 /// So many offsets are looked at in a turn, but for a single group that has more.
@@ -23,26 +24,7 @@ const OFFSETS_A_TURN: usize = 1_000;
 /// Groups without offsets count as so many.
 const GROUP: usize = 10;
 
-/// A look at every group that is under way.
-#[derive(Debug, Default)]
-pub(super) struct Sweep {
-    /// Groups that are still to be looked at.
-    groups: Vec<Arc<str>>,
-    /// Topics that are gone, since the last sweep that has ended.
-    gone: HashMap<Arc<str>, Vec<TopicId>>,
-}
-
-impl Sweep {
-    /// Whether an offset is of a topic that is gone: the one that was committed for, if that is
-    /// known.
-    fn is_gone(&self, topic: &str, committed: &Committed) -> bool {
-        let gone = self.gone.get(topic);
-        gone.is_some_and(|ids| committed.topic_id == TopicId::ZERO || ids.contains(&committed.topic_id))
-    }
-}
-
 impl Groups {
-    /// OffsetDelete.
     pub(in crate::group) fn delete_offsets(
         &mut self,
         ticket: Ticket,
@@ -66,7 +48,7 @@ impl Groups {
             let partitions = topic.partitions.iter().map(|partition| {
                 let index = partition.partition_index;
                 let error = if is_subscribed { ErrorCode::GroupSubscribedToTopic } else { ErrorCode::None };
-                if !is_subscribed && self.offsets.store.get(id, &topic.name, index).is_some() {
+                if !is_subscribed && self.offsets.get(id, &topic.name, index).is_some() {
                     self.apply(tombstone(id, &topic.name, index), turn);
                 }
                 OffsetDeleteResponsePartition { partition_index: index, error_code: error.to_wire() }
@@ -95,7 +77,7 @@ impl Groups {
         turn: &mut GroupTurn<'_>,
     ) {
         for (name, id) in topics {
-            self.offsets.sweep.gone.entry(name.clone()).or_default().push(*id);
+            self.offsets.sweep.add_gone(name.clone(), *id);
         }
         self.begin_sweep();
         self.sweep(turn);
@@ -103,22 +85,21 @@ impl Groups {
 
     /// Time to look for what has expired, or to go on with that.
     pub(in crate::group) fn expire(&mut self, turn: &mut GroupTurn<'_>) {
-        if self.offsets.sweep.groups.is_empty() {
+        if !self.offsets.sweep.is_under_way() {
             self.begin_sweep();
         }
         self.sweep(turn);
     }
 
     fn begin_sweep(&mut self) {
-        self.offsets.sweep.groups = self.table.iter().map(|(id, _)| id.clone()).collect();
+        self.offsets.sweep.begin(self.table.iter().map(|(id, _)| id.clone()));
     }
 
     /// Looks at some more groups.
     fn sweep(&mut self, turn: &mut GroupTurn<'_>) {
         let mut looked = 0;
         while looked < OFFSETS_A_TURN {
-            let Some(id) = self.offsets.sweep.groups.pop() else {
-                self.offsets.sweep.gone.clear();
+            let Some(id) = self.offsets.sweep.next_group() else {
                 let interval = turn.world.settings().offsets.check_interval;
                 return turn.set_timer(GroupTimer::Expiry, interval);
             };
@@ -138,7 +119,7 @@ impl Groups {
         let is_over = |since: i64| since.saturating_add(retention) <= now;
         let mut over = Vec::new();
         let mut looked = 0;
-        for (topic, offsets) in self.offsets.store.of(id) {
+        for (topic, offsets) in self.offsets.of(id) {
             let expiry = match group {
                 Some(Group::Classic(group)) => group.expiry(topic),
                 Some(Group::Consumer(group)) if group.is_subscribed_to(topic) => Expiry::Never,
@@ -153,7 +134,7 @@ impl Groups {
                     Expiry::Since(since) => is_over(since.0),
                     Expiry::SinceCommit => is_over(committed.committed_at),
                 };
-                let is_open = self.offsets.open.has(id, topic, *index);
+                let is_open = self.offsets.is_open(id, topic, *index);
                 if self.offsets.sweep.is_gone(topic, committed) || (has_expired && !is_open) {
                     over.push(tombstone(id, topic, *index));
                 }

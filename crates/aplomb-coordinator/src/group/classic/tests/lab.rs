@@ -11,7 +11,7 @@ use aplomb_protocol::messages::leave_group_request::MemberIdentity;
 use bytes::Bytes;
 
 pub(super) use super::requests::{GROUP, JoinSpec, REBALANCE, SESSION, SyncSpec, caller, code, subscription};
-use crate::group::classic::ClassicGroup;
+use crate::group::state::classic::ClassicGroup;
 use crate::group::{
     ClassicSettings, GroupAsk, GroupRecord, GroupReply, GroupSettings, Groups, OffsetSettings, Overrides,
     Topic, World,

@@ -7,8 +7,8 @@ use aplomb_protocol::{Message, Writer};
 use bytes::Bytes;
 
 use super::lab::{GROUP, JoinSpec, Lab, MILLI, REBALANCE, SESSION, SyncSpec, subscription};
-use crate::group::classic::{ClassicGroup, Expiry, replay};
-use crate::group::table::{Group, GroupTable};
+use crate::group::state::classic::{ClassicGroup, ClassicMember, Expiry};
+use crate::group::state::table::{Group, GroupTable};
 use crate::group::{GroupAsk, GroupRecord, GroupReply};
 
 fn key() -> m::GroupMetadataKey {
@@ -81,7 +81,7 @@ fn every_version_of_the_record_is_read() {
         assert_eq!((lab.state(), group.generation(), group.size()), ("Stable", 7, 2), "version {version}");
         assert_eq!(group.leader().map(|leader| &**leader), Some("n"));
         let rebalance = if version == 0 { 10_000 } else { 60_000 };
-        let as_written = |(_, member): (_, &crate::group::classic::member::Member)| {
+        let as_written = |(_, member): (_, &ClassicMember)| {
             member.rebalance_timeout_ms == rebalance && member.session_timeout_ms == 10_000
         };
         assert!(group.members().all(as_written));
@@ -153,7 +153,7 @@ fn bytes_that_are_damaged_make_a_group_that_makes_sense_or_none() {
         };
         read += 1;
         let mut table = GroupTable::default();
-        replay(&mut table, key(), value);
+        table.replay(GroupRecord::Classic(key(), value));
         table.classic(GROUP).expect("a group").check();
     }
     assert!(read > 5_000, "{read} could be read");
@@ -179,13 +179,11 @@ fn what_is_replayed_is_taken_back_exactly() {
     let none = GroupRecord::Classic(key(), None);
     let mut before = none.clone();
     for record in [&none, &one, &other, &one, &none, &other] {
-        let GroupRecord::Classic(key, value) = record.clone() else { unreachable!("it is of a group") };
-        let undo = replay(&mut table, key.clone(), value.clone());
+        let undo = table.replay(record.clone());
         assert_eq!(undo, before);
         // Back, and on again.
-        let GroupRecord::Classic(_, undone) = undo else { unreachable!("it is of a group") };
-        assert_eq!(replay(&mut table, key.clone(), undone), *record);
-        assert_eq!(replay(&mut table, key, value), before);
+        assert_eq!(table.replay(undo), *record);
+        assert_eq!(table.replay(record.clone()), before);
         before = record.clone();
     }
     let bytes = table.classic(GROUP).map_or(0, ClassicGroup::bytes);
@@ -196,7 +194,7 @@ fn what_is_replayed_is_taken_back_exactly() {
 fn a_tombstone_is_not_about_a_group_of_another_type() {
     let mut table = GroupTable::default();
     table.count_foreign(GROUP, true);
-    let undo = replay(&mut table, key(), None);
+    let undo = table.replay(GroupRecord::Classic(key(), None));
     assert_eq!(undo, GroupRecord::Classic(key(), None));
     assert!(matches!(table.get(GROUP), Some(Group::Foreign(1))));
 }

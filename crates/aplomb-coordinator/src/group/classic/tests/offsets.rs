@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use super::lab::{DELAY, JoinSpec, Lab, MILLI, REBALANCE, SESSION, SyncSpec, subscription};
 use crate::group::GroupAsk;
-use crate::group::classic::{ClassicGroup, Expiry};
+use crate::group::state::classic::{ClassicGroup, Expiry};
 
 /// Member, instance, generation, and whether they may commit.
 type Case<'a> = ((&'a str, Option<&'a str>, i32), Result<(), E>);

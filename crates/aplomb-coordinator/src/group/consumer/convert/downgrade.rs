@@ -4,20 +4,18 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::super::change::Change;
-use super::super::group::ConsumerGroup;
-use super::super::member::Member;
-use super::super::timers;
+use super::super::deadlines;
 use super::embedded;
 use crate::group::assignor::Partitions;
-use crate::group::classic::{self, ClassicGroup, ClassicMember, Parts, Protocols};
+use crate::group::classic;
+use crate::group::state::GroupTurn;
+use crate::group::state::classic::{CONSUMER, ClassicGroup, ClassicMember, Parts, Protocols};
+use crate::group::state::consumer::{ConsumerGroup, ConsumerMember};
 use crate::group::world::World;
-
-/// The protocol type of consumers.
-pub(super) const CONSUMER: &str = "consumer";
 
 /// Whether the group becomes a classic one when these go: all others are classic members.
 pub(crate) fn may_go_without(group: &ConsumerGroup, leaving: &[Arc<str>], world: &dyn World) -> bool {
-    let is_classic = |id: &&Arc<str>| group.member(id).is_some_and(Member::is_classic);
+    let is_classic = |id: &&Arc<str>| group.member(id).is_some_and(ConsumerMember::is_classic);
     let stay = group.members().len() - leaving.len();
     let classic = group.classic_members() - leaving.iter().filter(is_classic).count();
     stay > 0 && classic == stay && may_be_classic(stay, world)
@@ -25,7 +23,7 @@ pub(crate) fn may_go_without(group: &ConsumerGroup, leaving: &[Arc<str>], world:
 
 /// Whether the group becomes a classic one when this member, which is static, is a classic one from
 /// here on.
-pub(super) fn may_change(group: &ConsumerGroup, member: &Member, world: &dyn World) -> bool {
+pub(crate) fn may_change(group: &ConsumerGroup, member: &ConsumerMember, world: &dyn World) -> bool {
     let members = group.members().len();
     !member.is_classic() && group.classic_members() == members - 1 && may_be_classic(members, world)
 }
@@ -47,7 +45,7 @@ pub(crate) fn downgrade(change: &mut Change<'_, '_>, leaving: &[Arc<str>], reaso
         change.apply(record);
     }
     for member in &ids {
-        timers::cancel(change.turn, &id, member);
+        deadlines::cancel(change.turn, &id, member);
     }
     change.turn.say(format!("group {id}: is a classic group from here on"));
     classic::take_over(change.groups, classic, reason, change.turn);
@@ -57,7 +55,7 @@ fn convert(
     group: &ConsumerGroup,
     id: &Arc<str>,
     leaving: &HashSet<&Arc<str>>,
-    turn: &crate::group::GroupTurn<'_>,
+    turn: &GroupTurn<'_>,
 ) -> ClassicGroup {
     let members = || group.members().filter(|(member, _)| !leaving.contains(member));
     let parts = |members| Parts {
@@ -81,7 +79,7 @@ fn convert(
     ClassicGroup::of_parts(id.clone(), parts(assigned.collect()))
 }
 
-fn classic_member(member: &Member) -> ClassicMember {
+fn classic_member(member: &ConsumerMember) -> ClassicMember {
     let about = member.about().expect("a classic member has said what it is");
     let classic = about.classic_member_metadata.as_ref().expect("it is a classic member");
     let offered = classic.supported_protocols.iter();

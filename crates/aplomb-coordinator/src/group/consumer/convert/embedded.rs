@@ -7,17 +7,17 @@ use aplomb_protocol::{Message, Reader, Writer};
 use bytes::Bytes;
 use m::consumer_protocol_assignment::TopicPartition;
 
-use super::super::member::Holdings;
 use crate::group::assignor::Partitions;
+use crate::group::state::consumer::Holdings;
 use crate::group::world::World;
 
 /// What a member is subscribed to, if that can be read.
-pub(super) fn subscription(metadata: &Bytes) -> Option<m::ConsumerProtocolSubscription> {
+pub(crate) fn subscription(metadata: &Bytes) -> Option<m::ConsumerProtocolSubscription> {
     decode(metadata)
 }
 
 /// What a member is assigned, if that can be read.
-pub(super) fn assignment(bytes: &Bytes) -> Option<m::ConsumerProtocolAssignment> {
+pub(crate) fn assignment(bytes: &Bytes) -> Option<m::ConsumerProtocolAssignment> {
     decode(bytes)
 }
 
@@ -29,7 +29,7 @@ fn decode<M: Message>(bytes: &Bytes) -> Option<M> {
 }
 
 /// An assignment in the version of the member's subscription.
-pub(super) fn write_assignment<'a>(
+pub(crate) fn write_assignment<'a>(
     assigned: impl Iterator<Item = (&'a TopicId, Vec<i32>)>,
     metadata: Option<&Bytes>,
     world: &dyn World,
@@ -48,10 +48,10 @@ pub(super) fn write_assignment<'a>(
     w.freeze()
 }
 
-pub(super) fn of_assigned(assigned: &Holdings) -> impl Iterator<Item = (&TopicId, Vec<i32>)> {
+pub(crate) fn of_assigned(assigned: &Holdings) -> impl Iterator<Item = (&TopicId, Vec<i32>)> {
     assigned.iter().map(|(topic, partitions)| (topic, partitions.keys().copied().collect()))
 }
 
-pub(super) fn of_target(target: &Partitions) -> impl Iterator<Item = (&TopicId, Vec<i32>)> {
+pub(crate) fn of_target(target: &Partitions) -> impl Iterator<Item = (&TopicId, Vec<i32>)> {
     target.iter().map(|(topic, partitions)| (topic, partitions.iter().copied().collect()))
 }

@@ -1,18 +1,11 @@
-//! Groups whose members speak both protocols, one of them or the other: a classic group becomes a
-//! consumer group when the first member of that protocol joins, and a classic one again when the
-//! last of them goes (`group.consumer.migration.policy`).
-//!
-//! - [`upgrade`], [`downgrade`]: a group becomes one of the other type;
-//! - [`join`], [`classic_members`]: classic members of consumer groups;
-//! - [`embedded`]: what classic consumers say and are told, in bytes of their own.
+//! Groups that change between the protocols: a classic group becomes a consumer group when the first
+//! member of that protocol joins ([`upgrade`]), and a classic one again when the last of them goes
+//! ([`downgrade`]; `group.consumer.migration.policy`). What classic consumers say and are told are
+//! bytes of their own ([`embedded`]).
 
-mod classic_members;
 mod downgrade;
-mod embedded;
-mod join;
+pub(super) mod embedded;
 mod upgrade;
 
-pub(crate) use self::classic_members::{heartbeat, leave, sync};
-pub(super) use self::downgrade::{downgrade, may_go_without};
-pub(crate) use self::join::join;
-pub(super) use self::upgrade::{start_sessions, upgrade};
+pub(super) use self::downgrade::{downgrade, may_change, may_go_without};
+pub(super) use self::upgrade::{protocols, start_sessions, upgrade};

@@ -9,14 +9,13 @@ use m::consumer_group_member_metadata_value::{ClassicMemberMetadata, ClassicProt
 
 use super::super::about::in_order;
 use super::super::change::Change;
-use super::super::member::{About, Current, Holdings, Member, MemberState};
 use super::super::refusal::Refusal;
-use super::super::{records, timers};
 use super::embedded;
 use crate::group::assignor::Partitions;
-use crate::group::classic::{self, ClassicGroup, ClassicMember};
 use crate::group::hash::TopicHashes;
 use crate::group::settings::ConsumerSettings;
+use crate::group::state::classic::{ClassicGroup, ClassicMember, millis, tombstones};
+use crate::group::state::consumer::{About, ConsumerMember, Current, Holdings, MemberState, records};
 use crate::group::world::World;
 use crate::group::{GroupRecord, GroupTimer};
 
@@ -114,7 +113,7 @@ fn read<'a>(
 }
 
 /// Protocols with what a member says in them, for its record.
-pub(super) fn protocols<'a>(
+pub(crate) fn protocols<'a>(
     offered: impl Iterator<Item = (&'a str, &'a bytes::Bytes)>,
 ) -> Vec<ClassicProtocol> {
     offered
@@ -141,7 +140,7 @@ fn write(
         assigned: given(&member.assigned, generation),
         revoking: Holdings::new(),
     };
-    let mut all = classic::tombstones(id);
+    let mut all = tombstones(id);
     all.extend(members.iter().map(|member| records::member(id, member.id, Some(member.about.clone()))));
     all.push(records::epoch(id, Some((generation, hash))));
     all.extend(members.iter().map(|member| records::target(id, member.id, Some(&member.assigned))));
@@ -160,9 +159,9 @@ fn given(partitions: &Partitions, epoch: i32) -> Holdings {
 /// The classic members of a group that was classic until now have their sessions.
 pub(crate) fn start_sessions(change: &mut Change<'_, '_>) {
     let Some(group) = change.found() else { return };
-    let session_of = |member: &Member| {
+    let session_of = |member: &ConsumerMember| {
         let classic = member.about()?.classic_member_metadata.as_ref()?;
-        Some(timers::millis(classic.session_timeout_ms))
+        Some(millis(classic.session_timeout_ms))
     };
     let sessions: Vec<_> =
         group.members().filter_map(|(id, member)| Some((id.clone(), session_of(member)?))).collect();

@@ -10,7 +10,7 @@ use aplomb_protocol::{Message, Writer, messages as m};
 use bytes::Bytes;
 use m::consumer_group_heartbeat_request::TopicPartitions;
 
-use crate::group::consumer::ConsumerGroup;
+use crate::group::state::consumer::ConsumerGroup;
 use crate::group::{
     Bounded, Caller, ClassicSettings, ConsumerSettings, GroupAsk, GroupRecord, GroupReply, GroupSettings,
     Groups, MigrationPolicy, OffsetSettings, Overrides, Topic, World,

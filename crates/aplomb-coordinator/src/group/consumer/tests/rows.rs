@@ -7,7 +7,7 @@ use aplomb_protocol::messages as m;
 use m::consumer_group_current_member_assignment_value::TopicPartitions;
 
 use super::lab::{GROUP, Lab, Request, beat, join};
-use crate::group::consumer::member::{Current, MemberState};
+use crate::group::state::consumer::{Current, MemberState};
 use crate::group::{GroupAsk, GroupRecord, GroupReply};
 use crate::runtime::Machine as _;
 

@@ -61,13 +61,13 @@ impl Committed {
 }
 
 /// Partitions in their order. A sorted list: most topics have few, and a tree's nodes are large.
-type Partitions = Vec<(i32, Committed)>;
-type Topics = HashMap<Arc<str>, Partitions>;
+type OfTopic = Vec<(i32, Committed)>;
+type OfGroup = HashMap<Arc<str>, OfTopic>;
 
 /// Committed offsets.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
-    groups: HashMap<Arc<str>, Topics>,
+    groups: HashMap<Arc<str>, OfGroup>,
     count: usize,
     bytes: usize,
 }
@@ -109,11 +109,11 @@ impl Store {
         new: Committed,
     ) -> Option<Committed> {
         if !self.groups.contains_key(group) {
-            self.groups.insert(group.into(), Topics::new());
+            self.groups.insert(group.into(), OfGroup::new());
         }
         let topics = self.groups.get_mut(group).expect("it is there now");
         if !topics.contains_key(topic) {
-            topics.insert(topic.into(), Partitions::new());
+            topics.insert(topic.into(), OfTopic::new());
             self.bytes += TOPIC_BYTES + topic.len();
         }
         let partitions = topics.get_mut(topic).expect("it is there now");

@@ -6,7 +6,7 @@ use aplomb_protocol::messages as m;
 use m::offset_commit_request::OffsetCommitRequestTopic;
 
 use super::group::ConsumerGroup;
-use super::member::Member;
+use super::member::ConsumerMember;
 use crate::group::world::World;
 
 /// Members of this protocol commit by this version or a later one.
@@ -50,13 +50,13 @@ impl ConsumerGroup {
     }
 }
 
-fn stale(member: &Member) -> ErrorCode {
+fn stale(member: &ConsumerMember) -> ErrorCode {
     if member.is_classic() { ErrorCode::IllegalGeneration } else { ErrorCode::StaleMemberEpoch }
 }
 
 /// Whether the member has had all of these partitions since the epoch, or longer. What is refused
 /// for its metadata is not looked at.
-fn has_had(member: &Member, epoch: i32, topic: &OffsetCommitRequestTopic, world: &dyn World) -> bool {
+fn has_had(member: &ConsumerMember, epoch: i32, topic: &OffsetCommitRequestTopic, world: &dyn World) -> bool {
     let most = world.settings().offsets.metadata_max;
     let id = if topic.topic_id == TopicId::ZERO {
         world.topic(&topic.name).map_or(TopicId::ZERO, |topic| topic.id)

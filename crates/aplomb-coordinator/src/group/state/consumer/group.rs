@@ -9,9 +9,9 @@ use std::sync::Arc;
 use aplomb_model::Timestamp;
 use aplomb_protocol::messages as m;
 
-use super::expressions::Resolving;
-use super::member::{About, Current, Member, MemberState};
+use super::member::{About, ConsumerMember, Current, MemberState};
 use super::owners::Owners;
+use super::resolving::Resolving;
 use super::subscriptions::Subscriptions;
 use crate::group::assignor::{Assignor, Partitions};
 use crate::group::hash::TopicHashes;
@@ -25,7 +25,7 @@ pub(crate) struct ConsumerGroup {
     /// Record type 4.
     topics: Option<m::ConsumerGroupPartitionMetadataValue>,
     /// Record types 5 and 8.
-    members: BTreeMap<Arc<str>, Member>,
+    members: BTreeMap<Arc<str>, ConsumerMember>,
     /// Record type 6: the epoch of the target, and when it was computed.
     target_epoch: Option<(i32, Timestamp)>,
     /// Record type 7.
@@ -70,87 +70,87 @@ const FIRST_EPOCH: i32 = 1;
 const ENTRY_BYTES: usize = 96;
 
 impl ConsumerGroup {
-    pub(super) fn epoch(&self) -> i32 {
+    pub(crate) fn epoch(&self) -> i32 {
         self.epoch.map_or(FIRST_EPOCH, |(epoch, _)| epoch)
     }
 
-    pub(super) fn hash(&self) -> i64 {
+    pub(crate) fn hash(&self) -> i64 {
         self.epoch.map_or(0, |(_, hash)| hash)
     }
 
     /// The epoch that the target assignment is of.
-    pub(super) fn target_epoch(&self) -> i32 {
+    pub(crate) fn target_epoch(&self) -> i32 {
         self.target_epoch.map_or(FIRST_EPOCH, |(epoch, _)| epoch)
     }
 
     /// When the target was computed, if that is known.
-    pub(super) fn target_time(&self) -> Option<Timestamp> {
+    pub(crate) fn target_time(&self) -> Option<Timestamp> {
         self.target_epoch.map(|(_, time)| time).filter(|time| time.0 > 0)
     }
 
     /// What a member is to have.
-    pub(super) fn target(&self, member: &str) -> Option<&Partitions> {
+    pub(crate) fn target(&self, member: &str) -> Option<&Partitions> {
         self.targets.get(member)
     }
 
-    pub(super) fn targets(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
+    pub(crate) fn targets(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
         self.targets.keys()
     }
 
-    pub(super) fn member(&self, id: &str) -> Option<&Member> {
+    pub(crate) fn member(&self, id: &str) -> Option<&ConsumerMember> {
         self.members.get(id)
     }
 
-    pub(super) fn members(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &Member)> {
+    pub(crate) fn members(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &ConsumerMember)> {
         self.members.iter()
     }
 
     /// The id of a member as it is kept, to be shared.
-    pub(super) fn id_of(&self, member: &str) -> Option<Arc<str>> {
+    pub(crate) fn id_of(&self, member: &str) -> Option<Arc<str>> {
         self.members.get_key_value(member).map(|(id, _)| id.clone())
     }
 
     /// The static member of this instance.
-    pub(super) fn instance(&self, instance: &str) -> Option<&Arc<str>> {
+    pub(crate) fn instance(&self, instance: &str) -> Option<&Arc<str>> {
         self.index.instances.get(instance)?.first()
     }
 
-    pub(super) fn owners(&self) -> &Owners {
+    pub(crate) fn owners(&self) -> &Owners {
         &self.index.owners
     }
 
-    pub(super) fn subscriptions(&self) -> &Subscriptions {
+    pub(crate) fn subscriptions(&self) -> &Subscriptions {
         &self.index.subscriptions
     }
 
     /// The topics that an expression stands for, sorted; `None`: that is not known yet.
-    pub(super) fn resolved(&self, expression: &str) -> Option<&[String]> {
+    pub(crate) fn resolved(&self, expression: &str) -> Option<&[String]> {
         self.expressions.get(expression).map(|value| value.topics.as_slice())
     }
 
-    pub(super) fn expressions(
+    pub(crate) fn expressions(
         &self,
     ) -> impl ExactSizeIterator<Item = (&String, &m::ConsumerGroupRegularExpressionValue)> {
         self.expressions.iter()
     }
 
     /// How many members speak the classic protocol.
-    pub(super) fn classic_members(&self) -> usize {
+    pub(crate) fn classic_members(&self) -> usize {
         self.index.classic
     }
 
     /// Whether all classic members offer this protocol.
-    pub(super) fn is_offered(&self, protocol: &str) -> bool {
+    pub(crate) fn is_offered(&self, protocol: &str) -> bool {
         self.index.protocols.get(protocol).copied().unwrap_or(0) == self.index.classic
     }
 
     /// Whether a record of type 4 is there, which is to go.
-    pub(super) fn has_topics_record(&self) -> bool {
+    pub(crate) fn has_topics_record(&self) -> bool {
         self.topics.is_some()
     }
 
     /// The assignor that most members prefer; of as many, `uniform`, as Java's hash tables have it.
-    pub(super) fn assignor(&self) -> Option<Assignor> {
+    pub(crate) fn assignor(&self) -> Option<Assignor> {
         // The last of those with as many.
         let preferred = self.index.assignors.iter().max_by_key(|(_, members)| **members);
         preferred.and_then(|(name, _)| Assignor::from_name(name))
@@ -186,7 +186,7 @@ impl ConsumerGroup {
     }
 
     /// Whether no record is there of it.
-    pub(super) fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         self.epoch.is_none()
             && self.topics.is_none()
             && self.target_epoch.is_none()
@@ -196,7 +196,7 @@ impl ConsumerGroup {
     }
 
     /// The hash of the topics that it is subscribed to, as they are now.
-    pub(super) fn hash_now(&mut self, hashes: &mut TopicHashes, world: &dyn World) -> i64 {
+    pub(crate) fn hash_now(&mut self, hashes: &mut TopicHashes, world: &dyn World) -> i64 {
         let of = (world.version(), self.index.subscriptions.changes());
         if let Some((version, changes, hash)) = self.soft.hash
             && of == (version, changes)
@@ -210,43 +210,43 @@ impl ConsumerGroup {
 
     /// Whether the hash is to be compared: metadata is another since, or what came of it was taken
     /// back.
-    pub(super) fn has_news(&self, world: &dyn World) -> bool {
+    pub(crate) fn has_news(&self, world: &dyn World) -> bool {
         self.soft.compared.is_none_or(|(version, epoch)| version != world.version() || self.epoch() < epoch)
     }
 
     /// The hash has been compared, and is what this group epoch has.
-    pub(super) fn on_compared(&mut self, world: &dyn World) {
+    pub(crate) fn on_compared(&mut self, world: &dyn World) {
         self.soft.compared = Some((world.version(), self.epoch()));
     }
 
     /// Gives what was being looked for before.
-    pub(super) fn set_resolving(&mut self, resolving: Option<Resolving>) -> Option<Resolving> {
+    pub(crate) fn set_resolving(&mut self, resolving: Option<Resolving>) -> Option<Resolving> {
         std::mem::replace(&mut self.soft.resolving, resolving)
     }
 
-    pub(super) fn is_resolving(&self) -> bool {
+    pub(crate) fn is_resolving(&self) -> bool {
         self.soft.resolving.is_some()
     }
 }
 
 /// What records do to a group. Each gives the value that was there before.
 impl ConsumerGroup {
-    pub(super) fn set_epoch(&mut self, epoch: Option<(i32, i64)>) -> Option<(i32, i64)> {
+    pub(crate) fn set_epoch(&mut self, epoch: Option<(i32, i64)>) -> Option<(i32, i64)> {
         std::mem::replace(&mut self.epoch, epoch)
     }
 
-    pub(super) fn set_topics(
+    pub(crate) fn set_topics(
         &mut self,
         topics: Option<m::ConsumerGroupPartitionMetadataValue>,
     ) -> Option<m::ConsumerGroupPartitionMetadataValue> {
         std::mem::replace(&mut self.topics, topics)
     }
 
-    pub(super) fn set_target_epoch(&mut self, epoch: Option<(i32, Timestamp)>) -> Option<(i32, Timestamp)> {
+    pub(crate) fn set_target_epoch(&mut self, epoch: Option<(i32, Timestamp)>) -> Option<(i32, Timestamp)> {
         std::mem::replace(&mut self.target_epoch, epoch)
     }
 
-    pub(super) fn set_target(&mut self, member: &str, target: Option<Partitions>) -> Option<Partitions> {
+    pub(crate) fn set_target(&mut self, member: &str, target: Option<Partitions>) -> Option<Partitions> {
         let bytes = |target: &Partitions| -> usize {
             ENTRY_BYTES + target.values().map(|partitions| 64 + 8 * partitions.len()).sum::<usize>()
         };
@@ -262,15 +262,15 @@ impl ConsumerGroup {
         before
     }
 
-    pub(super) fn set_about(&mut self, member: &str, about: Option<About>) -> Option<About> {
+    pub(crate) fn set_about(&mut self, member: &str, about: Option<About>) -> Option<About> {
         self.change_member(member, |member| member.set_about(about))
     }
 
-    pub(super) fn set_current(&mut self, member: &str, current: Option<Current>) -> Option<Current> {
+    pub(crate) fn set_current(&mut self, member: &str, current: Option<Current>) -> Option<Current> {
         self.change_member(member, |member| member.set_current(current))
     }
 
-    pub(super) fn set_expression(
+    pub(crate) fn set_expression(
         &mut self,
         expression: &str,
         value: Option<m::ConsumerGroupRegularExpressionValue>,
@@ -298,12 +298,12 @@ impl ConsumerGroup {
         before
     }
 
-    fn change_member<T>(&mut self, id: &str, change: impl FnOnce(&mut Member) -> T) -> T {
+    fn change_member<T>(&mut self, id: &str, change: impl FnOnce(&mut ConsumerMember) -> T) -> T {
         let (id, mut member) = self
             .members
             .remove_entry(id)
             .inspect(|(id, member)| self.index.remove(id, member))
-            .unwrap_or_else(|| (id.into(), Member::default()));
+            .unwrap_or_else(|| (id.into(), ConsumerMember::default()));
         let changed = change(&mut member);
         if !member.is_gone() {
             self.index.add(&id, &member);
@@ -314,7 +314,7 @@ impl ConsumerGroup {
 }
 
 impl Index {
-    fn add(&mut self, id: &Arc<str>, member: &Member) {
+    fn add(&mut self, id: &Arc<str>, member: &ConsumerMember) {
         if let Some(instance) = member.instance() {
             self.instances.entry(instance.to_owned()).or_default().insert(id.clone());
         }
@@ -335,7 +335,7 @@ impl Index {
         self.bytes += id.len() + member.bytes();
     }
 
-    fn remove(&mut self, id: &Arc<str>, member: &Member) {
+    fn remove(&mut self, id: &Arc<str>, member: &ConsumerMember) {
         if let Some(instance) = member.instance() {
             let ids = self.instances.get_mut(instance).expect("static members are known");
             ids.remove(id);
@@ -362,7 +362,7 @@ impl Index {
 }
 
 /// The protocols that a classic member offers.
-fn protocols(member: &Member) -> impl Iterator<Item = &str> {
+fn protocols(member: &ConsumerMember) -> impl Iterator<Item = &str> {
     let classic = member.about().and_then(|about| about.classic_member_metadata.as_ref());
     classic
         .into_iter()
@@ -381,7 +381,7 @@ fn count_down<K: Ord + std::borrow::Borrow<Q>, Q: Ord + ?Sized>(counts: &mut BTr
 #[cfg(test)]
 impl ConsumerGroup {
     /// The index is what the records say, and no partition has two owners.
-    pub(super) fn check(&self) {
+    pub(crate) fn check(&self) {
         let mut index = Index::default();
         for (id, member) in &self.members {
             index.add(id, member);

@@ -16,9 +16,9 @@ const PROTOCOL_OVERHEAD: usize = 64;
 
 /// A request that is answered later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Waiting {
-    pub(super) ticket: Ticket,
-    pub(super) version: i16,
+pub(crate) struct Waiting {
+    pub(crate) ticket: Ticket,
+    pub(crate) version: i16,
 }
 
 /// The protocols that a member offers, its favourite first, each with the member's metadata.
@@ -36,11 +36,11 @@ impl Protocols {
         Self(offered.into_iter().filter_map(own).collect())
     }
 
-    pub(super) fn of_request(offered: Vec<JoinGroupRequestProtocol>) -> Self {
+    pub(crate) fn of_request(offered: Vec<JoinGroupRequestProtocol>) -> Self {
         Self::new(offered.into_iter().map(|protocol| (protocol.name, protocol.metadata)))
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -48,7 +48,7 @@ impl Protocols {
         self.0.iter().map(|(name, metadata)| (&**name, metadata))
     }
 
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.iter().map(|(name, _)| name)
     }
 
@@ -58,14 +58,14 @@ impl Protocols {
     }
 
     /// About what they take in memory.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.iter().map(|(name, metadata)| PROTOCOL_OVERHEAD + name.len() + metadata.len()).sum()
     }
 }
 
 /// A member of a classic group. Only its group changes it.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct ClassicMember {
     /// `group.instance.id`: it is a static member.
     pub(crate) instance: Option<Arc<str>>,
     pub(crate) client_id: Arc<str>,
@@ -76,16 +76,16 @@ pub(crate) struct Member {
     pub(crate) protocols: Protocols,
     pub(crate) assignment: Bytes,
     /// Its JoinGroup waits for the phase to end.
-    pub(super) join: Option<Waiting>,
+    pub(crate) join: Option<Waiting>,
     /// Its SyncGroup waits for the leader's.
-    pub(super) sync: Option<Waiting>,
+    pub(crate) sync: Option<Waiting>,
     /// It does not know its id before its first phase ends, and sends no heartbeats.
-    pub(super) is_new: bool,
+    pub(crate) is_new: bool,
     /// It has been told of this generation, and has not asked for its assignment.
-    pub(super) owes_sync: bool,
+    pub(crate) owes_sync: bool,
 }
 
-impl Member {
+impl ClassicMember {
     /// A member that waits for nothing and has nothing assigned.
     pub(crate) fn new(
         instance: Option<Arc<str>>,
@@ -110,24 +110,23 @@ impl Member {
         }
     }
 
-    /// With this assignment.
     pub(crate) fn with_assignment(mut self, assignment: &[u8]) -> Self {
         self.assignment = Bytes::copy_from_slice(assignment);
         self
     }
 
-    pub(super) fn session_timeout(&self) -> Duration {
+    pub(crate) fn session_timeout(&self) -> Duration {
         millis(self.session_timeout_ms)
     }
 
     /// Whether it need not send heartbeats now: it waits for an answer. A new member is given up
     /// all the same: its client may be gone, and would try again under another id.
-    pub(super) fn is_excused(&self) -> bool {
+    pub(crate) fn is_excused(&self) -> bool {
         !self.is_new && (self.join.is_some() || self.sync.is_some())
     }
 
     /// About what it takes in memory.
-    pub(super) fn bytes(&self, id: &str) -> usize {
+    pub(crate) fn bytes(&self, id: &str) -> usize {
         let instance = self.instance.as_ref().map_or(0, |instance| instance.len());
         let names = id.len() + instance + self.client_id.len() + self.client_host.len();
         OVERHEAD + names + self.protocols.bytes() + self.assignment.len()
@@ -135,6 +134,6 @@ impl Member {
 }
 
 /// Milliseconds as the wire has them; a negative number is none.
-pub(super) fn millis(raw: i32) -> Duration {
+pub(crate) fn millis(raw: i32) -> Duration {
     Duration::from_millis(u64::try_from(raw).unwrap_or(0))
 }

@@ -6,20 +6,20 @@ use aplomb_model::TopicId;
 use aplomb_protocol::messages as m;
 use m::consumer_group_current_member_assignment_value::TopicPartitions;
 
-pub(super) type About = m::ConsumerGroupMemberMetadataValue;
+pub(crate) type About = m::ConsumerGroupMemberMetadataValue;
 type CurrentValue = m::ConsumerGroupCurrentMemberAssignmentValue;
 
 /// Partitions by topic, each with the epoch in which the member was given it.
-pub(super) type Holdings = BTreeMap<TopicId, BTreeMap<i32, i32>>;
+pub(crate) type Holdings = BTreeMap<TopicId, BTreeMap<i32, i32>>;
 
 /// What a static member that is away for a while has as its epoch.
-pub(super) const AWAY: i32 = -2;
+pub(crate) const AWAY: i32 = -2;
 /// The epoch of a member that leaves.
-pub(super) const LEAVES: i32 = -1;
+pub(crate) const LEAVES: i32 = -1;
 
 /// How far a member has come on its way to its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MemberState {
+pub(crate) enum MemberState {
     /// It has what it was to have in its epoch.
     Stable,
     /// It has to give partitions up before it gets to the next epoch.
@@ -52,14 +52,14 @@ impl MemberState {
 
 /// What a member has (record type 8).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Current {
-    pub(super) epoch: i32,
+pub(crate) struct Current {
+    pub(crate) epoch: i32,
     /// The epoch of the record before: an answer that was lost is repeated to a member that sends it.
-    pub(super) previous: i32,
-    pub(super) state: MemberState,
-    pub(super) assigned: Holdings,
+    pub(crate) previous: i32,
+    pub(crate) state: MemberState,
+    pub(crate) assigned: Holdings,
     /// What it is to give up, and has not said to have given up.
-    pub(super) revoking: Holdings,
+    pub(crate) revoking: Holdings,
 }
 
 impl Default for Current {
@@ -76,7 +76,7 @@ impl Default for Current {
 }
 
 impl Current {
-    pub(super) fn from_record(value: &CurrentValue) -> Self {
+    pub(crate) fn from_record(value: &CurrentValue) -> Self {
         Self {
             epoch: value.member_epoch,
             previous: value.previous_member_epoch,
@@ -86,7 +86,7 @@ impl Current {
         }
     }
 
-    pub(super) fn to_record(&self) -> CurrentValue {
+    pub(crate) fn to_record(&self) -> CurrentValue {
         CurrentValue {
             member_epoch: self.epoch,
             previous_member_epoch: self.previous,
@@ -97,7 +97,7 @@ impl Current {
     }
 
     /// All partitions that are the member's: assigned, or not given up yet.
-    pub(super) fn partitions(&self) -> impl Iterator<Item = (TopicId, i32)> {
+    pub(crate) fn partitions(&self) -> impl Iterator<Item = (TopicId, i32)> {
         [&self.assigned, &self.revoking]
             .into_iter()
             .flatten()
@@ -105,7 +105,7 @@ impl Current {
     }
 
     /// The epoch in which the member was given the partition, if it is the member's.
-    pub(super) fn assigned_in(&self, topic: TopicId, partition: i32) -> Option<i32> {
+    pub(crate) fn assigned_in(&self, topic: TopicId, partition: i32) -> Option<i32> {
         let of = |assigned: &Holdings| assigned.get(&topic)?.get(&partition).copied();
         of(&self.assigned).or_else(|| of(&self.revoking))
     }
@@ -136,65 +136,65 @@ fn write(assigned: &Holdings) -> Vec<TopicPartitions> {
 
 /// A member of a consumer group, as far as records are there of it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Member {
+pub(crate) struct ConsumerMember {
     about: Option<Box<About>>,
     current: Option<Current>,
 }
 
-impl Member {
+impl ConsumerMember {
     /// What it has said of itself.
-    pub(super) fn about(&self) -> Option<&About> {
+    pub(crate) fn about(&self) -> Option<&About> {
         self.about.as_deref()
     }
 
     /// What it has, if that is written.
-    pub(super) fn written(&self) -> Option<&Current> {
+    pub(crate) fn written(&self) -> Option<&Current> {
         self.current.as_ref()
     }
 
     /// What it has: a member that joins has nothing.
-    pub(super) fn current(&self) -> Current {
+    pub(crate) fn current(&self) -> Current {
         self.current.clone().unwrap_or_default()
     }
 
-    pub(super) fn epoch(&self) -> i32 {
+    pub(crate) fn epoch(&self) -> i32 {
         self.current.as_ref().map_or(0, |current| current.epoch)
     }
 
-    pub(super) fn state(&self) -> MemberState {
+    pub(crate) fn state(&self) -> MemberState {
         self.current.as_ref().map_or(MemberState::Stable, |current| current.state)
     }
 
-    pub(super) fn instance(&self) -> Option<&str> {
+    pub(crate) fn instance(&self) -> Option<&str> {
         self.about()?.instance_id.as_deref()
     }
 
     /// The names that it is subscribed to, each once, in their order.
-    pub(super) fn names(&self) -> &[String] {
+    pub(crate) fn names(&self) -> &[String] {
         self.about().map_or(&[], |about| &about.subscribed_topic_names)
     }
 
     /// The regular expression that it is subscribed to.
-    pub(super) fn expression(&self) -> Option<&str> {
+    pub(crate) fn expression(&self) -> Option<&str> {
         self.about().and_then(expression_of)
     }
 
-    pub(super) fn assignor(&self) -> Option<&str> {
+    pub(crate) fn assignor(&self) -> Option<&str> {
         self.about()?.server_assignor.as_deref()
     }
 
     /// Whether it speaks the classic protocol.
-    pub(super) fn is_classic(&self) -> bool {
+    pub(crate) fn is_classic(&self) -> bool {
         self.about().is_some_and(|about| about.classic_member_metadata.is_some())
     }
 
     /// Whether no record is there of it.
-    pub(super) fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         self.about.is_none() && self.current.is_none()
     }
 
     /// Gives what was there before.
-    pub(super) fn set_about(&mut self, about: Option<About>) -> Option<About> {
+    pub(crate) fn set_about(&mut self, about: Option<About>) -> Option<About> {
         let about = about.map(|mut about| {
             about.subscribed_topic_names.sort_unstable();
             about.subscribed_topic_names.dedup();
@@ -204,12 +204,12 @@ impl Member {
     }
 
     /// Gives what was there before.
-    pub(super) fn set_current(&mut self, current: Option<Current>) -> Option<Current> {
+    pub(crate) fn set_current(&mut self, current: Option<Current>) -> Option<Current> {
         std::mem::replace(&mut self.current, current)
     }
 
     /// What it takes in memory, about.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let about = self.about().map_or(0, |about| {
             let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
             let names: usize = about.subscribed_topic_names.iter().map(|name| name.len() + 24).sum();
@@ -231,6 +231,6 @@ impl Member {
 }
 
 /// An empty one is none.
-pub(super) fn expression_of(about: &About) -> Option<&str> {
+pub(crate) fn expression_of(about: &About) -> Option<&str> {
     about.subscribed_topic_regex.as_deref().filter(|expression| !expression.is_empty())
 }

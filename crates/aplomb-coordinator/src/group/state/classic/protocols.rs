@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::member::{Member, Protocols};
+use super::member::{ClassicMember, Protocols};
 
 /// How many members offer a protocol, by name.
 #[derive(Debug, Default)]
@@ -38,7 +38,10 @@ impl Offered {
 
     /// The protocol that most members prefer among those that all of them offer; of several, the
     /// first by name.
-    pub(super) fn select<'a>(&self, members: impl ExactSizeIterator<Item = &'a Member> + Clone) -> Box<str> {
+    pub(super) fn select<'a>(
+        &self,
+        members: impl ExactSizeIterator<Item = &'a ClassicMember> + Clone,
+    ) -> Box<str> {
         let all = members.len();
         let mut common = self.0.iter().filter(|(_, count)| **count == all).map(|(name, _)| name);
         let only = common.next().expect("a member that shares no protocol with all others is not let in");
@@ -56,7 +59,7 @@ impl Offered {
 
     /// What a count from scratch says is what is counted.
     #[cfg(test)]
-    pub(super) fn check<'a>(&self, members: impl Iterator<Item = &'a Member>) {
+    pub(super) fn check<'a>(&self, members: impl Iterator<Item = &'a ClassicMember>) {
         let mut counted = Self::default();
         for member in members {
             counted.add(&member.protocols);
@@ -71,13 +74,13 @@ mod tests {
 
     use super::*;
 
-    fn member(protocols: &[&str]) -> Member {
+    fn member(protocols: &[&str]) -> ClassicMember {
         let protocols = protocols.iter().map(|name| ((*name).to_owned(), Bytes::new()));
-        Member::new(None, "c".into(), "/h".into(), 1, 1, Protocols::new(protocols))
+        ClassicMember::new(None, "c".into(), "/h".into(), 1, 1, Protocols::new(protocols))
     }
 
     fn selected(members: &[&[&str]]) -> Box<str> {
-        let members: Vec<Member> = members.iter().map(|protocols| member(protocols)).collect();
+        let members: Vec<ClassicMember> = members.iter().map(|protocols| member(protocols)).collect();
         let mut offered = Offered::default();
         members.iter().for_each(|member| offered.add(&member.protocols));
         offered.select(members.iter())

@@ -12,23 +12,23 @@ use super::member::Current;
 
 /// How many members have each partition.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Owners {
+pub(crate) struct Owners {
     owners: HashMap<(TopicId, i32), u32>,
 }
 
 impl Owners {
     /// How many members have it.
-    pub(super) fn of(&self, topic: TopicId, partition: i32) -> u32 {
+    pub(crate) fn of(&self, topic: TopicId, partition: i32) -> u32 {
         self.owners.get(&(topic, partition)).copied().unwrap_or(0)
     }
 
-    pub(super) fn add(&mut self, current: &Current) {
+    pub(crate) fn add(&mut self, current: &Current) {
         for partition in current.partitions() {
             *self.owners.entry(partition).or_default() += 1;
         }
     }
 
-    pub(super) fn remove(&mut self, current: &Current) {
+    pub(crate) fn remove(&mut self, current: &Current) {
         for partition in current.partitions() {
             let Entry::Occupied(mut owners) = self.owners.entry(partition) else {
                 panic!("what a member has is counted");
@@ -41,13 +41,13 @@ impl Owners {
     }
 
     /// How many partitions have an owner.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.owners.len()
     }
 
     /// Whether a partition has more than one owner.
     #[cfg(test)]
-    pub(super) fn is_shared(&self) -> bool {
+    pub(crate) fn is_shared(&self) -> bool {
         self.owners.values().any(|owners| *owners > 1)
     }
 }

@@ -10,19 +10,19 @@ use m::consumer_group_member_metadata_value::ClassicMemberMetadata;
 use super::super::about::{News, in_order, of_nobody};
 use super::super::change::Change;
 use super::super::checks;
+use super::super::convert::{downgrade, embedded, may_change, protocols};
 use super::super::expressions::{self, Expressed};
-use super::super::group::ConsumerGroup;
-use super::super::heartbeat::{replace, step};
-use super::super::member::{About, Member};
-use super::super::{records, target, timers};
-use super::downgrade::{CONSUMER, downgrade, may_change};
-use super::{embedded, upgrade};
+use super::super::steps::{replace, step};
+use super::super::target;
 use crate::group::settings::ConsumerSettings;
+use crate::group::state::classic::{CONSUMER, millis};
+use crate::group::state::consumer::{About, ConsumerGroup, ConsumerMember, records};
+use crate::group::state::{GroupTurn, Groups};
 use crate::group::world::World;
-use crate::group::{Caller, GroupReply, GroupTimer, GroupTurn, Groups};
+use crate::group::{Caller, GroupReply, GroupTimer};
 use crate::runtime::Ticket;
 
-type Request = m::JoinGroupRequest;
+type JoinRequest = m::JoinGroupRequest;
 
 /// From this version on a client is given its id before it joins.
 const ID_FIRST: i16 = 4;
@@ -34,7 +34,7 @@ pub(crate) fn join(
     groups: &mut Groups,
     ticket: Ticket,
     caller: &Caller,
-    mut request: Request,
+    mut request: JoinRequest,
     turn: &mut GroupTurn<'_>,
 ) {
     let refuse = |member: &str, error: ErrorCode, turn: &mut GroupTurn<'_>| {
@@ -77,7 +77,7 @@ fn admit(
     id: &str,
     is_unknown: bool,
     version: i16,
-    request: &Request,
+    request: &JoinRequest,
     settings: &ConsumerSettings,
 ) -> Result<m::ConsumerProtocolSubscription, ErrorCode> {
     let instance = request.group_instance_id.as_deref();
@@ -100,7 +100,7 @@ fn be_member(
     change: &mut Change<'_, '_>,
     id: &Arc<str>,
     caller: &Caller,
-    request: &Request,
+    request: &JoinRequest,
     subscription: &m::ConsumerProtocolSubscription,
     settings: &ConsumerSettings,
 ) -> m::JoinGroupResponse {
@@ -113,7 +113,7 @@ fn be_member(
     }
     let before = change.group().member(id);
     let said = said(before, caller, request, subscription);
-    let is_new = before.and_then(Member::about) != Some(&said);
+    let is_new = before.and_then(ConsumerMember::about) != Some(&said);
     let news = News::of(before, &said);
     if is_new {
         let record = records::member(change.id(), id, Some(said));
@@ -144,20 +144,20 @@ fn be_member(
     } else {
         let of = |timer: fn(Arc<str>, Arc<str>) -> GroupTimer| timer(change.id().clone(), id.clone());
         let (session, rejoin) = (of(GroupTimer::Session), of(GroupTimer::Rejoin));
-        change.turn.set_timer(session, timers::millis(request.session_timeout_ms));
-        change.turn.set_timer(rejoin, timers::millis(request.rebalance_timeout_ms));
+        change.turn.set_timer(session, millis(request.session_timeout_ms));
+        change.turn.set_timer(rejoin, millis(request.rebalance_timeout_ms));
     }
     response
 }
 
 /// What the member says of itself. Classic members have no regular expression of which we know.
 fn said(
-    before: Option<&Member>,
+    before: Option<&ConsumerMember>,
     caller: &Caller,
-    request: &Request,
+    request: &JoinRequest,
     subscription: &m::ConsumerProtocolSubscription,
 ) -> About {
-    let mut about = before.and_then(Member::about).cloned().unwrap_or_else(of_nobody);
+    let mut about = before.and_then(ConsumerMember::about).cloned().unwrap_or_else(of_nobody);
     if request.group_instance_id.is_some() {
         about.instance_id.clone_from(&request.group_instance_id);
     }
@@ -174,7 +174,7 @@ fn said(
     let offered = request.protocols.iter().map(|protocol| (protocol.name.as_str(), &protocol.metadata));
     about.classic_member_metadata = Some(ClassicMemberMetadata {
         session_timeout_ms: request.session_timeout_ms,
-        supported_protocols: upgrade::protocols(offered),
+        supported_protocols: protocols(offered),
     });
     about
 }

@@ -7,10 +7,10 @@ use aplomb_protocol::messages as m;
 use aplomb_protocol::{Message, Reader};
 use bytes::Bytes;
 
-use super::group::ClassicGroup;
+use super::member::ClassicMember;
 
 /// The protocol type of consumers.
-pub(super) const CONSUMER: &str = "consumer";
+pub(crate) const CONSUMER: &str = "consumer";
 
 /// What a topic's name takes in memory beside its text.
 const TOPIC_OVERHEAD: usize = 48;
@@ -26,13 +26,17 @@ pub(super) enum Subscription {
 
 impl Subscription {
     /// As the members say it in the group's protocol.
-    pub(super) fn of(group: &ClassicGroup) -> Self {
-        if group.protocol_type() != Some(CONSUMER) {
+    pub(super) fn of<'a>(
+        protocol_type: Option<&str>,
+        protocol: Option<&str>,
+        members: impl Iterator<Item = &'a ClassicMember>,
+    ) -> Self {
+        if protocol_type != Some(CONSUMER) {
             return Self::Unknown;
         }
         let mut topics = HashSet::new();
-        for (_, member) in group.members() {
-            let metadata = group.protocol().and_then(|protocol| member.protocols.metadata(protocol));
+        for member in members {
+            let metadata = protocol.and_then(|protocol| member.protocols.metadata(protocol));
             let Some(said) = metadata.and_then(read) else { return Self::Unknown };
             topics.extend(said.into_iter().map(String::into_boxed_str));
         }

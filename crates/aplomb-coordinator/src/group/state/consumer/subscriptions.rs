@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use super::member::Member;
+use super::member::ConsumerMember;
 
 /// Names and regular expressions by how many are subscribed to them.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Subscriptions {
+pub(crate) struct Subscriptions {
     /// Topics by how many members name them and how many resolved expressions hold them.
     topics: BTreeMap<String, usize>,
     /// Expressions by members.
@@ -19,14 +19,14 @@ pub(super) struct Subscriptions {
 }
 
 impl Subscriptions {
-    pub(super) fn add_member(&mut self, member: &Member) {
+    pub(crate) fn add_member(&mut self, member: &ConsumerMember) {
         self.add_topics(member.names());
         if let Some(expression) = member.expression() {
             add(&mut self.expressions, expression);
         }
     }
 
-    pub(super) fn remove_member(&mut self, member: &Member) {
+    pub(crate) fn remove_member(&mut self, member: &ConsumerMember) {
         self.remove_topics(member.names());
         if let Some(expression) = member.expression() {
             remove(&mut self.expressions, expression);
@@ -34,40 +34,40 @@ impl Subscriptions {
     }
 
     /// Topics that a member names, or that an expression stands for: each at most once.
-    pub(super) fn add_topics(&mut self, topics: &[String]) {
+    pub(crate) fn add_topics(&mut self, topics: &[String]) {
         for topic in topics {
             self.changes += u64::from(add(&mut self.topics, topic));
         }
     }
 
-    pub(super) fn remove_topics(&mut self, topics: &[String]) {
+    pub(crate) fn remove_topics(&mut self, topics: &[String]) {
         for topic in topics {
             self.changes += u64::from(remove(&mut self.topics, topic));
         }
     }
 
     /// Whether a member is subscribed to it.
-    pub(super) fn has_topic(&self, topic: &str) -> bool {
+    pub(crate) fn has_topic(&self, topic: &str) -> bool {
         self.topics.contains_key(topic)
     }
 
     /// The topics, in the order of their names.
-    pub(super) fn topics(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn topics(&self) -> impl Iterator<Item = &str> {
         self.topics.keys().map(String::as_str)
     }
 
     /// How many members are subscribed to the expression.
-    pub(super) fn count(&self, expression: &str) -> usize {
+    pub(crate) fn count(&self, expression: &str) -> usize {
         self.expressions.get(expression).copied().unwrap_or(0)
     }
 
     /// The expressions that members are subscribed to.
-    pub(super) fn expressions(&self) -> impl ExactSizeIterator<Item = &str> {
+    pub(crate) fn expressions(&self) -> impl ExactSizeIterator<Item = &str> {
         self.expressions.keys().map(String::as_str)
     }
 
     /// Moves whenever there are other topics than before.
-    pub(super) fn changes(&self) -> u64 {
+    pub(crate) fn changes(&self) -> u64 {
         self.changes
     }
 }

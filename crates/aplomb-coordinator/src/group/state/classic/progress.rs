@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// How far a group has come. Apache Kafka's `Dead` is a group that is not in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(crate) enum State {
     /// It has no members.
     Empty,
     /// Its members are to join again.
@@ -22,7 +22,7 @@ pub(super) enum State {
 }
 
 impl State {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Empty => "Empty",
             Self::Preparing { .. } => "PreparingRebalance",
@@ -32,7 +32,7 @@ impl State {
     }
 
     /// Whether a group of so many members may go from this state to the next one.
-    pub(super) fn may_become(self, next: Self, members: usize) -> bool {
+    pub(crate) fn may_become(self, next: Self, members: usize) -> bool {
         match (self, next) {
             (Self::Empty | Self::Completing { .. } | Self::Stable, Self::Preparing { .. }) => true,
             (Self::Preparing { .. }, Self::Empty) => members == 0,
@@ -45,11 +45,11 @@ impl State {
 
 /// The wait for members of a group that was empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FirstRebalance {
+pub(crate) struct FirstRebalance {
     /// The wait that is under way.
-    pub(super) delay: Duration,
+    pub(crate) delay: Duration,
     /// What may be waited beyond the first delay.
-    pub(super) rest: Duration,
+    pub(crate) rest: Duration,
     /// A member has come since the wait began.
-    pub(super) has_new: bool,
+    pub(crate) has_new: bool,
 }

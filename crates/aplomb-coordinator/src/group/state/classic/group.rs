@@ -13,9 +13,9 @@ use std::time::Duration;
 use aplomb_model::{ErrorCode, Timestamp};
 use bytes::Bytes;
 
-use super::member::{Member, Protocols, Waiting, millis};
+use super::member::{ClassicMember, Protocols, Waiting, millis};
+use super::progress::{FirstRebalance, State};
 use super::protocols::Offered;
-use super::state::{FirstRebalance, State};
 use super::subscription::Subscription;
 
 /// What a pending id takes in memory beside its text: a table entry, a deadline.
@@ -23,7 +23,6 @@ const PENDING_OVERHEAD: usize = 192;
 /// What a group takes in memory beside its members.
 const OVERHEAD: usize = 512;
 
-/// A classic group.
 #[derive(Debug)]
 pub(crate) struct ClassicGroup {
     id: Arc<str>,
@@ -34,7 +33,7 @@ pub(crate) struct ClassicGroup {
     protocol: Option<Arc<str>>,
     generation: i32,
     leader: Option<Arc<str>>,
-    members: BTreeMap<Arc<str>, Member>,
+    members: BTreeMap<Arc<str>, ClassicMember>,
     /// Static members by instance id.
     instances: HashMap<Arc<str>, Arc<str>>,
     /// Ids that were given out and not used yet.
@@ -56,11 +55,11 @@ pub(crate) struct Parts {
     /// `None`: what the members vote for.
     pub(crate) protocol: Option<Arc<str>>,
     pub(crate) leader: Option<Arc<str>>,
-    pub(crate) members: Vec<(Arc<str>, Member)>,
+    pub(crate) members: Vec<(Arc<str>, ClassicMember)>,
 }
 
 impl ClassicGroup {
-    /// A group without members: of a client that only commits, or that nobody has joined yet.
+    /// A group without members: of a client that only commits, or that no member has joined yet.
     pub(crate) fn simple(id: Arc<str>) -> Self {
         Self {
             id,
@@ -113,15 +112,15 @@ impl ClassicGroup {
         group
     }
 
-    pub(super) fn id(&self) -> &Arc<str> {
+    pub(crate) fn id(&self) -> &Arc<str> {
         &self.id
     }
 
-    pub(super) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State {
         self.state
     }
 
-    pub(super) fn since(&self) -> Option<Timestamp> {
+    pub(crate) fn since(&self) -> Option<Timestamp> {
         self.since
     }
 
@@ -141,7 +140,7 @@ impl ClassicGroup {
         self.leader.as_ref()
     }
 
-    pub(super) fn is_leader(&self, id: &str) -> bool {
+    pub(crate) fn is_leader(&self, id: &str) -> bool {
         self.leader.as_deref() == Some(id)
     }
 
@@ -150,16 +149,16 @@ impl ClassicGroup {
     }
 
     /// Members in the order of their ids.
-    pub(crate) fn members(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &Member)> + Clone {
+    pub(crate) fn members(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &ClassicMember)> + Clone {
         self.members.iter()
     }
 
-    pub(super) fn member(&self, id: &str) -> Option<&Member> {
+    pub(crate) fn member(&self, id: &str) -> Option<&ClassicMember> {
         self.members.get(id)
     }
 
     /// The id as it is kept, to be shared.
-    pub(super) fn member_id(&self, id: &str) -> Option<Arc<str>> {
+    pub(crate) fn member_id(&self, id: &str) -> Option<Arc<str>> {
         self.members.get_key_value(id).map(|(id, _)| id.clone())
     }
 
@@ -168,36 +167,36 @@ impl ClassicGroup {
     }
 
     /// How many members wait to join.
-    pub(super) fn joining(&self) -> usize {
+    pub(crate) fn joining(&self) -> usize {
         self.joining
     }
 
     /// Whether all members wait to join, and no others are expected.
-    pub(super) fn has_all_joined(&self) -> bool {
+    pub(crate) fn has_all_joined(&self) -> bool {
         self.joining == self.members.len() && self.pending.is_empty()
     }
 
-    pub(super) fn is_sync_owed(&self) -> bool {
+    pub(crate) fn is_sync_owed(&self) -> bool {
         self.owing > 0
     }
 
-    pub(super) fn is_pending(&self, id: &str) -> bool {
+    pub(crate) fn is_pending(&self, id: &str) -> bool {
         self.pending.contains(id)
     }
 
     /// The member that has this instance id.
-    pub(super) fn instance(&self, instance: &str) -> Option<&Arc<str>> {
+    pub(crate) fn instance(&self, instance: &str) -> Option<&Arc<str>> {
         self.instances.get(instance)
     }
 
     /// Whether it is the same group, with the same members, as that one.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
         (self.generation, self.since) == (other.generation, other.since)
             && self.members.keys().eq(other.members.keys())
     }
 
     /// The largest rebalance timeout of its members.
-    pub(super) fn rebalance_timeout(&self) -> Duration {
+    pub(crate) fn rebalance_timeout(&self) -> Duration {
         self.members.values().map(|member| millis(member.rebalance_timeout_ms)).max().unwrap_or_default()
     }
 
@@ -207,7 +206,7 @@ impl ClassicGroup {
     }
 
     /// Whether this id may act for this instance (`validateMember`).
-    pub(super) fn check_member(&self, id: &str, instance: Option<&str>) -> Result<(), ErrorCode> {
+    pub(crate) fn check_member(&self, id: &str, instance: Option<&str>) -> Result<(), ErrorCode> {
         if let Some(instance) = instance {
             let known = self.instance(instance).ok_or(ErrorCode::UnknownMemberId)?;
             if **known != *id {
@@ -218,7 +217,7 @@ impl ClassicGroup {
     }
 
     /// Whether a member with these protocols can be in the group.
-    pub(super) fn supports(&self, protocol_type: &str, protocols: &Protocols) -> bool {
+    pub(crate) fn supports(&self, protocol_type: &str, protocols: &Protocols) -> bool {
         match self.state {
             State::Empty => !protocol_type.is_empty() && !protocols.is_empty(),
             _ => {
@@ -229,12 +228,12 @@ impl ClassicGroup {
     }
 
     /// The protocol that its members would choose now.
-    pub(super) fn select_protocol(&self) -> Box<str> {
+    pub(crate) fn select_protocol(&self) -> Box<str> {
         self.offered.select(self.members.values())
     }
 
     /// Takes a member in. The first one leads.
-    pub(super) fn add(&mut self, id: Arc<str>, member: Member, protocol_type: &str) {
+    pub(crate) fn add(&mut self, id: Arc<str>, member: ClassicMember, protocol_type: &str) {
         assert!(!self.members.contains_key(&id), "a member is added once");
         if self.members.is_empty() {
             self.protocol_type = Some(protocol_type.into());
@@ -255,7 +254,7 @@ impl ClassicGroup {
     }
 
     /// Takes a member out. If it led, another one does now.
-    pub(super) fn remove(&mut self, id: &str) -> Option<Member> {
+    pub(crate) fn remove(&mut self, id: &str) -> Option<ClassicMember> {
         let member = self.members.remove(id)?;
         self.offered.remove(&member.protocols);
         self.joining -= usize::from(member.join.is_some());
@@ -271,7 +270,7 @@ impl ClassicGroup {
     }
 
     /// Gives a static member another id. Gives what the old one waits for: join and sync.
-    pub(super) fn rename(&mut self, old: &str, new: Arc<str>) -> (Option<Waiting>, Option<Waiting>) {
+    pub(crate) fn rename(&mut self, old: &str, new: Arc<str>) -> (Option<Waiting>, Option<Waiting>) {
         let mut member = self.members.remove(old).expect("a member that is there is replaced");
         assert!(!self.members.contains_key(&new), "the new id is new");
         self.joining -= usize::from(member.join.is_some());
@@ -289,7 +288,7 @@ impl ClassicGroup {
     }
 
     /// What a member has asked for in JoinGroup.
-    pub(super) fn update(&mut self, id: &str, protocols: Protocols, rebalance_ms: i32, session_ms: i32) {
+    pub(crate) fn update(&mut self, id: &str, protocols: Protocols, rebalance_ms: i32, session_ms: i32) {
         let member = self.members.get_mut(id).expect("a member that is there is updated");
         self.bytes -= member.bytes(id);
         self.offered.remove(&member.protocols);
@@ -301,7 +300,7 @@ impl ClassicGroup {
     }
 
     /// A member's JoinGroup waits. Gives the one that waited before.
-    pub(super) fn park_join(&mut self, id: &str, waiting: Waiting) -> Option<Waiting> {
+    pub(crate) fn park_join(&mut self, id: &str, waiting: Waiting) -> Option<Waiting> {
         let member = self.members.get_mut(id).expect("a member joins");
         let before = member.join.replace(waiting);
         self.joining += usize::from(before.is_none());
@@ -309,14 +308,14 @@ impl ClassicGroup {
     }
 
     /// A member's JoinGroup is to be answered.
-    pub(super) fn take_join(&mut self, id: &str) -> Option<Waiting> {
+    pub(crate) fn take_join(&mut self, id: &str) -> Option<Waiting> {
         let waiting = self.members.get_mut(id)?.join.take();
         self.joining -= usize::from(waiting.is_some());
         waiting
     }
 
     /// All JoinGroups that wait are to be answered, by which their members learn their ids.
-    pub(super) fn take_joins(&mut self) -> Vec<(Arc<str>, Waiting)> {
+    pub(crate) fn take_joins(&mut self) -> Vec<(Arc<str>, Waiting)> {
         self.joining = 0;
         let joins = self.members.iter_mut().filter_map(|(id, member)| {
             member.is_new = false;
@@ -326,30 +325,30 @@ impl ClassicGroup {
     }
 
     /// A member's SyncGroup waits. Gives the one that waited before.
-    pub(super) fn park_sync(&mut self, id: &str, waiting: Waiting) -> Option<Waiting> {
+    pub(crate) fn park_sync(&mut self, id: &str, waiting: Waiting) -> Option<Waiting> {
         self.members.get_mut(id).expect("a member syncs").sync.replace(waiting)
     }
 
     /// All SyncGroups that wait are to be answered.
-    pub(super) fn take_syncs(&mut self) -> Vec<Waiting> {
+    pub(crate) fn take_syncs(&mut self) -> Vec<Waiting> {
         self.members.values_mut().filter_map(|member| member.sync.take()).collect()
     }
 
     /// A member has asked for its assignment.
-    pub(super) fn settle_sync(&mut self, id: &str) {
+    pub(crate) fn settle_sync(&mut self, id: &str) {
         if let Some(member) = self.members.get_mut(id) {
             self.owing -= usize::from(std::mem::take(&mut member.owes_sync));
         }
     }
 
     /// No member owes a sync any more.
-    pub(super) fn forgive_syncs(&mut self) {
+    pub(crate) fn forgive_syncs(&mut self) {
         self.members.values_mut().for_each(|member| member.owes_sync = false);
         self.owing = 0;
     }
 
     /// Gives each member what it is assigned, and all of their SyncGroups that wait.
-    pub(super) fn assign(&mut self, mut assignment: impl FnMut(&str) -> Bytes) -> Vec<(Arc<str>, Waiting)> {
+    pub(crate) fn assign(&mut self, mut assignment: impl FnMut(&str) -> Bytes) -> Vec<(Arc<str>, Waiting)> {
         let mut waiting = Vec::new();
         for (id, member) in &mut self.members {
             self.bytes -= member.assignment.len();
@@ -362,7 +361,7 @@ impl ClassicGroup {
 
     /// All members have been told of the generation: each is to sync, and none is new. Gives their
     /// JoinGroups that wait.
-    pub(super) fn expect_syncs(&mut self) -> Vec<(Arc<str>, Option<Waiting>)> {
+    pub(crate) fn expect_syncs(&mut self) -> Vec<(Arc<str>, Option<Waiting>)> {
         self.joining = 0;
         self.owing = self.members.len();
         let told = self.members.iter_mut().map(|(id, member)| {
@@ -374,26 +373,26 @@ impl ClassicGroup {
     }
 
     /// An id is given out that its client is to join with.
-    pub(super) fn expect(&mut self, id: Arc<str>) {
+    pub(crate) fn expect(&mut self, id: Arc<str>) {
         assert!(!self.members.contains_key(&id), "a member's id is not pending");
         self.bytes += PENDING_OVERHEAD + id.len();
         assert!(self.pending.insert(id), "an id is given out once");
     }
 
     /// An id that was given out is expected no more. Whether it was.
-    pub(super) fn forget_pending(&mut self, id: &str) -> bool {
+    pub(crate) fn forget_pending(&mut self, id: &str) -> bool {
         let was_pending = self.pending.remove(id);
         self.bytes -= if was_pending { PENDING_OVERHEAD + id.len() } else { 0 };
         was_pending
     }
 
-    pub(super) fn pending(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub(crate) fn pending(&self) -> impl Iterator<Item = &Arc<str>> {
         self.pending.iter()
     }
 
     /// The leader is one that has joined, or becomes one. `false`: no member has joined.
-    pub(super) fn elect_joined(&mut self) -> bool {
-        let has_joined = |member: &Member| member.join.is_some();
+    pub(crate) fn elect_joined(&mut self) -> bool {
+        let has_joined = |member: &ClassicMember| member.join.is_some();
         if self.leader.as_ref().is_some_and(|leader| has_joined(&self.members[leader])) {
             return true;
         }
@@ -406,7 +405,7 @@ impl ClassicGroup {
     }
 
     /// It is in another state from now on.
-    pub(super) fn enter(&mut self, state: State, now: Timestamp) {
+    pub(crate) fn enter(&mut self, state: State, now: Timestamp) {
         let may = self.state.may_become(state, self.members.len());
         assert!(
             may,
@@ -420,7 +419,7 @@ impl ClassicGroup {
     }
 
     /// The wait for members of a group that was empty, as it is now.
-    pub(super) fn first_rebalance(&mut self) -> Option<&mut FirstRebalance> {
+    pub(crate) fn first_rebalance(&mut self) -> Option<&mut FirstRebalance> {
         match &mut self.state {
             State::Preparing { first } => first.as_mut(),
             _ => None,
@@ -428,13 +427,13 @@ impl ClassicGroup {
     }
 
     /// The leader's assignment is on its way to the log.
-    pub(super) fn set_assigned(&mut self) {
+    pub(crate) fn set_assigned(&mut self) {
         assert!(matches!(self.state, State::Completing { .. }), "who assigns has joined");
         self.state = State::Completing { is_assigned: true };
     }
 
     /// Those who have joined are the next generation.
-    pub(super) fn next_generation(&mut self, now: Timestamp) {
+    pub(crate) fn next_generation(&mut self, now: Timestamp) {
         // Apache Kafka's becomes negative in the end, which members cannot tell from none.
         self.generation = self.generation.checked_add(1).unwrap_or(0).max(0);
         if self.members.is_empty() {
@@ -448,14 +447,15 @@ impl ClassicGroup {
     }
 
     fn subscribe(&mut self) {
-        self.subscription = Subscription::of(self);
+        self.subscription = Subscription::of(self.protocol_type(), self.protocol(), self.members.values());
     }
 
     /// What a count from scratch says is what is counted.
     #[cfg(test)]
-    pub(super) fn check(&self) {
+    pub(crate) fn check(&self) {
         self.offered.check(self.members.values());
-        let count = |is: fn(&Member) -> bool| self.members.values().filter(|member| is(member)).count();
+        let count =
+            |is: fn(&ClassicMember) -> bool| self.members.values().filter(|member| is(member)).count();
         assert_eq!(self.joining, count(|member| member.join.is_some()));
         assert_eq!(self.owing, count(|member| member.owes_sync));
         assert_eq!(self.leader.is_some(), !self.members.is_empty());

@@ -8,36 +8,11 @@ use aplomb_protocol::messages::group_metadata_value::MemberMetadata;
 use bytes::Bytes;
 
 use super::group::{ClassicGroup, Parts};
-use super::member::{Member, Protocols};
+use super::member::{ClassicMember, Protocols};
 use crate::group::GroupRecord;
-use crate::group::table::{Group, GroupTable};
 
 /// `GroupMetadataValue` v0 does not know rebalance timeouts: they are as long as the session's.
 const NO_TIMEOUT: i32 = -1;
-
-/// Applies a record. Gives the one that takes it back.
-pub(crate) fn replay(
-    table: &mut GroupTable,
-    key: m::GroupMetadataKey,
-    value: Option<m::GroupMetadataValue>,
-) -> GroupRecord {
-    let before = table.classic(&key.group).map(ClassicGroup::value);
-    let id = table.id(&key.group);
-    match value {
-        Some(value) => {
-            let group = Box::new(ClassicGroup::of_value(id.clone(), value));
-            table.insert(id, Group::Classic(group));
-        }
-        // Of another type by now: the tombstone is older than that, and is not about it.
-        None if before.is_none() => {}
-        None => {
-            if let Some(Group::Classic(removed)) = table.remove(&key.group) {
-                table.keep_removed(*removed);
-            }
-        }
-    }
-    GroupRecord::Classic(key, before)
-}
 
 /// The tombstones of a group that is to go.
 pub(crate) fn tombstones(id: &str) -> Vec<GroupRecord> {
@@ -46,12 +21,12 @@ pub(crate) fn tombstones(id: &str) -> Vec<GroupRecord> {
 
 impl ClassicGroup {
     /// The group as it is, with what its members are assigned.
-    pub(super) fn record(&self) -> GroupRecord {
+    pub(crate) fn record(&self) -> GroupRecord {
         GroupRecord::Classic(self.key(), Some(self.value()))
     }
 
     /// The group as it will be when its members are assigned this.
-    pub(super) fn record_with(&self, assignment: impl Fn(&str, &Member) -> Bytes) -> GroupRecord {
+    pub(crate) fn record_with(&self, assignment: impl Fn(&str, &ClassicMember) -> Bytes) -> GroupRecord {
         GroupRecord::Classic(self.key(), Some(self.value_with(assignment)))
     }
 
@@ -59,11 +34,11 @@ impl ClassicGroup {
         m::GroupMetadataKey { group: self.id().to_string() }
     }
 
-    fn value(&self) -> m::GroupMetadataValue {
+    pub(crate) fn value(&self) -> m::GroupMetadataValue {
         self.value_with(|_, member| member.assignment.clone())
     }
 
-    fn value_with(&self, assignment: impl Fn(&str, &Member) -> Bytes) -> m::GroupMetadataValue {
+    fn value_with(&self, assignment: impl Fn(&str, &ClassicMember) -> Bytes) -> m::GroupMetadataValue {
         let protocol = self.protocol();
         let members = self.members().map(|(id, member)| MemberMetadata {
             member_id: id.to_string(),
@@ -89,11 +64,11 @@ impl ClassicGroup {
     }
 
     /// The group that a record tells of.
-    fn of_value(id: Arc<str>, value: m::GroupMetadataValue) -> Self {
+    pub(crate) fn of_value(id: Arc<str>, value: m::GroupMetadataValue) -> Self {
         let protocol = value.protocol.clone().unwrap_or_default();
         let members = value.members.into_iter().map(|member| {
             let has_timeout = member.rebalance_timeout != NO_TIMEOUT;
-            let loaded = Member::new(
+            let loaded = ClassicMember::new(
                 member.group_instance_id.map(Arc::from),
                 member.client_id.into(),
                 member.client_host.into(),

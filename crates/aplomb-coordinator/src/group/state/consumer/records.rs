@@ -7,23 +7,23 @@ use super::member::{About, Current};
 use crate::group::GroupRecord;
 use crate::group::assignor::Partitions;
 
-pub(super) fn epoch(group: &str, epoch: Option<(i32, i64)>) -> GroupRecord {
+pub(crate) fn epoch(group: &str, epoch: Option<(i32, i64)>) -> GroupRecord {
     let value = epoch.map(|(epoch, metadata_hash)| m::ConsumerGroupMetadataValue { epoch, metadata_hash });
     GroupRecord::Epoch(m::ConsumerGroupMetadataKey { group_id: group.to_owned() }, value)
 }
 
 /// Only brokers before 4.1 wrote another value than none.
-pub(super) fn topics(group: &str, value: Option<m::ConsumerGroupPartitionMetadataValue>) -> GroupRecord {
+pub(crate) fn topics(group: &str, value: Option<m::ConsumerGroupPartitionMetadataValue>) -> GroupRecord {
     GroupRecord::Topics(m::ConsumerGroupPartitionMetadataKey { group_id: group.to_owned() }, value)
 }
 
-pub(super) fn member(group: &str, member: &str, about: Option<About>) -> GroupRecord {
+pub(crate) fn member(group: &str, member: &str, about: Option<About>) -> GroupRecord {
     let key = m::ConsumerGroupMemberMetadataKey { group_id: group.to_owned(), member_id: member.to_owned() };
     GroupRecord::Member(key, about)
 }
 
 /// The epoch of the target assignment, and when it was computed.
-pub(super) fn target_epoch(group: &str, target: Option<(i32, Timestamp)>) -> GroupRecord {
+pub(crate) fn target_epoch(group: &str, target: Option<(i32, Timestamp)>) -> GroupRecord {
     let key = m::ConsumerGroupTargetAssignmentMetadataKey { group_id: group.to_owned() };
     let value = target.map(|(assignment_epoch, timestamp)| m::ConsumerGroupTargetAssignmentMetadataValue {
         assignment_epoch,
@@ -32,7 +32,7 @@ pub(super) fn target_epoch(group: &str, target: Option<(i32, Timestamp)>) -> Gro
     GroupRecord::TargetEpoch(key, value)
 }
 
-pub(super) fn target(group: &str, member: &str, target: Option<&Partitions>) -> GroupRecord {
+pub(crate) fn target(group: &str, member: &str, target: Option<&Partitions>) -> GroupRecord {
     use m::consumer_group_target_assignment_member_value::TopicPartition;
     let key = m::ConsumerGroupTargetAssignmentMemberKey {
         group_id: group.to_owned(),
@@ -48,7 +48,7 @@ pub(super) fn target(group: &str, member: &str, target: Option<&Partitions>) -> 
     GroupRecord::Target(key, value)
 }
 
-pub(super) fn current(group: &str, member: &str, current: Option<&Current>) -> GroupRecord {
+pub(crate) fn current(group: &str, member: &str, current: Option<&Current>) -> GroupRecord {
     let key = m::ConsumerGroupCurrentMemberAssignmentKey {
         group_id: group.to_owned(),
         member_id: member.to_owned(),
@@ -56,7 +56,7 @@ pub(super) fn current(group: &str, member: &str, current: Option<&Current>) -> G
     GroupRecord::Current(key, current.map(Current::to_record))
 }
 
-pub(super) fn expression(
+pub(crate) fn expression(
     group: &str,
     expression: &str,
     value: Option<m::ConsumerGroupRegularExpressionValue>,

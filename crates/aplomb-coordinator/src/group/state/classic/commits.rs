@@ -3,7 +3,7 @@
 use aplomb_model::{ErrorCode, Timestamp};
 
 use super::group::ClassicGroup;
-use super::state::State;
+use super::progress::State;
 use super::subscription::{CONSUMER, Subscription};
 
 /// When offsets of a group expire.

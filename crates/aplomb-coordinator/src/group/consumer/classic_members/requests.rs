@@ -9,16 +9,16 @@ use m::consumer_group_member_metadata_value::ClassicMemberMetadata;
 use m::leave_group_request::MemberIdentity;
 
 use super::super::change::Change;
-use super::super::group::ConsumerGroup;
-use super::super::member::{Member, MemberState};
-use super::super::{checks, leave as leaving, timers};
-use super::downgrade::CONSUMER;
-use super::embedded;
-use crate::group::{GroupReply, GroupTimer, GroupTurn, Groups};
+use super::super::convert::embedded;
+use super::super::{checks, leave as leaving};
+use crate::group::state::classic::{CONSUMER, millis};
+use crate::group::state::consumer::{ConsumerGroup, ConsumerMember, MemberState};
+use crate::group::state::{GroupTurn, Groups};
+use crate::group::{GroupReply, GroupTimer};
 use crate::runtime::Ticket;
 
 /// A classic member with what it has said when it joined.
-type ClassicOf<'a> = (Arc<str>, &'a Member, &'a ClassicMemberMetadata);
+type ClassicOf<'a> = (Arc<str>, &'a ConsumerMember, &'a ClassicMemberMetadata);
 
 /// `SyncGroup`: the assignment is there already.
 pub(crate) fn sync(
@@ -100,7 +100,7 @@ pub(crate) fn heartbeat(
 }
 
 /// Whether others have yet what the member is to have.
-fn waits(group: &ConsumerGroup, id: &str, member: &Member) -> bool {
+fn waits(group: &ConsumerGroup, id: &str, member: &ConsumerMember) -> bool {
     let current = member.current();
     let target = group.target(id).into_iter().flatten();
     target.flat_map(|(topic, partitions)| partitions.iter().map(|partition| (*topic, *partition))).any(
@@ -136,15 +136,15 @@ fn restart_session(
     classic: &ClassicMemberMetadata,
     turn: &mut GroupTurn<'_>,
 ) {
-    let session = timers::millis(classic.session_timeout_ms);
+    let session = millis(classic.session_timeout_ms);
     turn.set_timer(GroupTimer::Session(group.clone(), member.clone()), session);
 }
 
 /// The member has its rebalance timeout to join again, from when it was first told to.
-fn expect_join(group: &Arc<str>, id: &Arc<str>, member: &Member, turn: &mut GroupTurn<'_>) {
+fn expect_join(group: &Arc<str>, id: &Arc<str>, member: &ConsumerMember, turn: &mut GroupTurn<'_>) {
     let timer = GroupTimer::Rejoin(group.clone(), id.clone());
     if !turn.has_timer(&timer) {
-        turn.set_timer(timer, timers::millis(member.about().map_or(0, |about| about.rebalance_timeout_ms)));
+        turn.set_timer(timer, millis(member.about().map_or(0, |about| about.rebalance_timeout_ms)));
     }
 }
 

@@ -1,0 +1,50 @@
+//! Deadlines of members: sessions, and partitions to be given up.
+
+use std::sync::Arc;
+
+use crate::group::GroupTimer;
+use crate::group::state::GroupTurn;
+use crate::group::state::classic::millis;
+use crate::group::state::consumer::{AWAY, ConsumerMember, MemberState};
+
+/// A session as long as the group has them.
+pub(super) fn start_session(turn: &mut GroupTurn<'_>, group: &Arc<str>, member: &Arc<str>) {
+    let settings = turn.world.settings().consumer.as_ref();
+    let overrides = turn.world.overrides(group);
+    let Some(session) = settings.map(|settings| settings.session_timeout.of(overrides.session_timeout))
+    else {
+        return;
+    };
+    turn.set_timer(GroupTimer::Session(group.clone(), member.clone()), session);
+}
+
+/// A member that has to give partitions up has its rebalance timeout for that. Classic members have
+/// to rejoin and sync in time instead.
+pub(super) fn watch_revocation(
+    turn: &mut GroupTurn<'_>,
+    group: &Arc<str>,
+    id: &Arc<str>,
+    member: &ConsumerMember,
+) {
+    if member.is_classic() {
+        return;
+    }
+    let timer = GroupTimer::Revocation(group.clone(), id.clone());
+    if is_revoking(member) {
+        turn.set_timer(timer, millis(member.about().map_or(0, |about| about.rebalance_timeout_ms)));
+    } else {
+        turn.cancel_timer(&timer);
+    }
+}
+
+pub(super) fn is_revoking(member: &ConsumerMember) -> bool {
+    member.state() == MemberState::Unrevoked && member.epoch() != AWAY
+}
+
+/// A member is gone.
+pub(super) fn cancel(turn: &mut GroupTurn<'_>, group: &Arc<str>, member: &Arc<str>) {
+    let of = |timer: fn(Arc<str>, Arc<str>) -> GroupTimer| timer(group.clone(), member.clone());
+    turn.cancel_timer(&of(GroupTimer::Session));
+    turn.cancel_timer(&of(GroupTimer::Revocation));
+    turn.cancel_timer(&of(GroupTimer::Rejoin));
+}

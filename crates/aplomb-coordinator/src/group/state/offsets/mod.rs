@@ -1,0 +1,101 @@
+//! Committed offsets: what is kept ([`store`]), what open transactions have written ([`open`]), and
+//! the look for those that are over ([`sweep`]).
+
+mod open;
+mod store;
+mod sweep;
+
+use std::sync::Arc;
+
+use aplomb_model::ProducerId;
+use aplomb_protocol::messages as m;
+
+use self::open::Open;
+pub(crate) use self::store::Committed;
+use self::store::Store;
+use self::sweep::Sweep;
+use crate::group::GroupRecord;
+
+/// The offsets of a coordinator's groups.
+#[derive(Debug, Default)]
+pub(crate) struct Offsets {
+    store: Store,
+    open: Open,
+    pub(crate) sweep: Sweep,
+}
+
+impl Offsets {
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.store.count()
+    }
+
+    /// What they take in memory, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.store.bytes()
+    }
+
+    /// Whether the group has committed any, or is about to.
+    pub(crate) fn has(&self, group: &str) -> bool {
+        self.store.has(group) || self.open.has_group(group)
+    }
+
+    pub(crate) fn get(&self, group: &str, topic: &str, partition: i32) -> Option<&Committed> {
+        self.store.get(group, topic, partition)
+    }
+
+    /// Topics of a group with their offsets, by partition.
+    pub(crate) fn of(&self, group: &str) -> impl Iterator<Item = (&Arc<str>, &[(i32, Committed)])> {
+        self.store.of(group)
+    }
+
+    /// Whether an open transaction has written this offset.
+    pub(crate) fn is_open(&self, group: &str, topic: &str, partition: i32) -> bool {
+        self.open.has(group, topic, partition)
+    }
+
+    /// Applies a record, and gives the one that takes it back. What is written in a transaction is
+    /// replayed when the log is loaded, and not taken back.
+    pub(crate) fn replay(
+        &mut self,
+        key: m::OffsetCommitKey,
+        value: Option<m::OffsetCommitValue>,
+        producer: Option<ProducerId>,
+    ) -> GroupRecord {
+        if let (Some(producer), Some(value)) = (producer, &value) {
+            self.open.set(producer, key.clone(), value.clone());
+            return GroupRecord::Offset(key, None);
+        }
+        self.open.supersede(&key, value.is_none());
+        let before = match value {
+            Some(value) => self.store.set(&key.group, &key.topic, key.partition, value.into()),
+            None => self.store.remove(&key.group, &key.topic, key.partition),
+        };
+        GroupRecord::Offset(key, before.map(Into::into))
+    }
+
+    /// A producer's transaction has ended.
+    pub(crate) fn replay_marker(&mut self, producer: ProducerId, is_committed: bool) {
+        let written = self.open.take(producer);
+        if is_committed {
+            for (key, value) in written {
+                self.store.set(&key.group, &key.topic, key.partition, value.into());
+            }
+        }
+    }
+
+    /// Tombstones of all that the group has committed.
+    pub(crate) fn tombstones(&self, group: &str) -> Vec<GroupRecord> {
+        let topics = self.store.of(group);
+        topics
+            .flat_map(|(topic, offsets)| offsets.iter().map(move |(index, _)| (topic, *index)))
+            .map(|(topic, partition)| tombstone(group, topic, partition))
+            .collect()
+    }
+}
+
+/// The record after which an offset is gone.
+pub(crate) fn tombstone(group: &str, topic: &str, partition: i32) -> GroupRecord {
+    let key = m::OffsetCommitKey { group: group.to_owned(), topic: topic.to_owned(), partition };
+    GroupRecord::Offset(key, None)
+}
