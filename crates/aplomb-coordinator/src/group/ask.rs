@@ -17,7 +17,7 @@ pub struct Caller {
     pub host: Arc<str>,
 }
 
-/// What is asked.
+/// A question, with what it takes to answer it.
 #[derive(Clone, Debug)]
 pub enum GroupAsk {
     /// `JoinGroup`.
@@ -49,7 +49,7 @@ pub enum GroupAsk {
     },
     /// `OffsetDelete`.
     DeleteOffsets(m::OffsetDeleteRequest),
-    /// Topics are gone: so are their offsets. Nobody is answered.
+    /// Topics are gone: so are their offsets. No client is answered.
     TopicsDeleted(Vec<(Arc<str>, TopicId)>),
 }
 

@@ -153,8 +153,8 @@ impl Machine for Groups {
     }
 
     fn on_taken_back(&mut self, records: &[GroupRecord], turn: &mut GroupTurn<'_>) {
-        // A member's deadline has the same name in both protocols: the one that has it in the end sets
-        // it last.
+        // A member's deadline has the same name in both protocols: the one that has the member in
+        // the end sets it last.
         consumer::on_taken_back(self, records, turn);
         classic::on_taken_back(self, records, turn);
     }

@@ -40,7 +40,7 @@ pub enum GroupRecord {
         kind: i16,
         /// The key's bytes behind the type.
         key: Bytes,
-        /// Whose it is.
+        /// The group's id, with which the key begins.
         group: String,
         /// Whether it has a value.
         is_there: bool,

@@ -6,12 +6,12 @@ use aplomb_model::TopicId;
 
 use super::settings::{GroupSettings, Overrides};
 
-/// A topic.
+/// What metadata says of a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topic {
     /// Its id.
     pub id: TopicId,
-    /// Its name.
+    /// As clients call it.
     pub name: Arc<str>,
     /// How many partitions it has.
     pub partitions: i32,
@@ -19,7 +19,7 @@ pub struct Topic {
 
 /// Settings and topics, as they are now.
 pub trait World {
-    /// The settings.
+    /// As the broker's configuration has them now.
     fn settings(&self) -> &GroupSettings;
 
     /// Whether groups and their offsets may take more memory than they have. What would is refused

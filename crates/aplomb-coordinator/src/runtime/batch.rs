@@ -68,7 +68,7 @@ impl<M: Machine + ?Sized> OpenBatch<M> {
         self.units.push(unit);
     }
 
-    /// Takes what there is; an empty one stays.
+    /// Takes all that is in it; an empty one stays.
     pub(super) fn take(&mut self) -> Self {
         std::mem::replace(self, Self::new())
     }

@@ -73,14 +73,14 @@ pub trait Machine: Debug {
     /// All of the log has been replayed.
     fn on_loaded(&mut self, turn: &mut Turn<'_, Self>);
 
-    /// Somebody asks. Sooner or later the ticket is answered.
+    /// A client asks. Sooner or later the ticket is answered.
     fn on_ask(&mut self, ticket: Ticket, ask: Self::Ask, turn: &mut Turn<'_, Self>);
 
     /// A deadline has come, and is set no longer.
     fn on_timer(&mut self, timer: Self::Timer, turn: &mut Turn<'_, Self>);
 
-    /// What was written with this is kept (`Ok`), or never was: what was applied has been taken back
-    /// already (`Err`).
+    /// What was written with this is kept (`Ok`), or never was: what was applied has been taken
+    /// back already (`Err`).
     fn on_written(&mut self, after: Self::After, written: Result<(), ErrorCode>, turn: &mut Turn<'_, Self>);
 
     /// Some records were taken back, last first: deadlines may have to be set anew for what they
@@ -92,7 +92,7 @@ pub trait Machine: Debug {
 /// log together or not at all.
 #[derive(Debug)]
 pub struct Turn<'a, M: Machine + ?Sized> {
-    /// Now.
+    /// When it began, by both clocks.
     pub now: Now,
     /// What it may look at.
     pub world: &'a M::World,
@@ -154,8 +154,8 @@ impl<'a, M: Machine + ?Sized> Turn<'a, M> {
         self.out.records.push((record, Some(undo)));
     }
 
-    /// Writes a record that says what is so in memory; if it is refused, [`Machine::on_written`] has
-    /// to see to it.
+    /// Writes a record that says what is so in memory; if it is refused, [`Machine::on_written`]
+    /// has to see to it.
     pub fn note(&mut self, record: M::Record) {
         self.out.records.push((record, None));
     }

@@ -1,9 +1,9 @@
 //! The life of a coordinator: loading, active, failed, and what it has written.
 //!
 //! A turn of the machine is validated, applied to memory and put into the open batch at once. The
-//! batch goes to the log when the host's turn ends, or when it has lingered; what was answered waits
-//! until the log has kept its promise. When the log refuses a batch, all that was applied since is
-//! taken back, last first: it never was.
+//! batch goes to the log when the host's turn ends, or when it has lingered; answers wait until
+//! the log has kept its promise. When the log refuses a batch, all that was applied since is taken
+//! back, last first: it never was.
 //!
 //! What always holds: memory is what the log holds, with what is on its way there; a ticket is
 //! answered once; an answer that depends on a write is not given before the write is kept.
@@ -49,16 +49,16 @@ pub struct WriteSettings {
 pub enum Effect<R> {
     /// Append this batch to its log. The answer names the number.
     Append {
-        /// Which.
+        /// By which its answer names it.
         number: u64,
         /// A whole batch.
         batch: Bytes,
     },
-    /// Answer whoever asked: with a reply, or by a code alone.
+    /// Answer the one with this ticket: with a reply, or by a code alone.
     Answer(Ticket, Result<R, ErrorCode>),
     /// Write a line to the broker's log.
     Event(Event),
-    /// The log has taken a batch elsewhere than it was written for: somebody else writes there, and
+    /// The log has taken a batch elsewhere than it was written for: a client writes there, too, and
     /// what is in memory is not what is in the log. Make a new coordinator, and load it.
     Reload,
 }
@@ -183,7 +183,7 @@ impl<M: Machine> Runtime<M> {
                 let record = record.map_err(unreadable)?;
                 if batch.header.is_control() {
                     let kind = record.key.and_then(ControlKind::from_key);
-                    let (Some(producer), Some(kind)) = (producer, kind) else { continue }; // not of transactions
+                    let (Some(producer), Some(kind)) = (producer, kind) else { continue };
                     if matches!(kind, ControlKind::Commit | ControlKind::Abort) {
                         self.machine.replay_marker(producer, kind == ControlKind::Commit);
                     }
@@ -223,8 +223,8 @@ impl<M: Machine> Runtime<M> {
         self.give_up();
     }
 
-    /// This broker leads the log no longer, or the process ends: whoever waits is told to look
-    /// elsewhere.
+    /// This broker leads the log no longer, or the process ends: tickets that wait are told
+    /// to look elsewhere.
     pub fn resign(&mut self) {
         self.stage = Stage::Over;
         self.give_up();
@@ -241,7 +241,7 @@ impl<M: Machine> Runtime<M> {
         self.effects.extend(waiting.into_iter().map(gone));
     }
 
-    /// Somebody asks.
+    /// A client asks, who is answered by this ticket.
     pub fn on_ask(
         &mut self,
         ticket: Ticket,
@@ -266,7 +266,7 @@ impl<M: Machine> Runtime<M> {
         self.turn(now, world, random, |machine, turn| machine.on_ask(ticket, ask, turn));
     }
 
-    /// Whoever has this ticket waits no longer. What was asked may be done all the same.
+    /// The ticket is not waited for any longer. What was asked may be done all the same.
     pub fn cancel(&mut self, ticket: Ticket) {
         self.asked.remove(&ticket);
         self.forget_answered();
@@ -459,7 +459,7 @@ impl<M: Machine> Runtime<M> {
     }
 
     fn answer(&mut self, ticket: Ticket, answer: Result<M::Reply, ErrorCode>) {
-        // Cancelled: nobody waits for it.
+        // One that was cancelled is not answered.
         if self.asked.remove(&ticket) {
             self.effects.push(Effect::Answer(ticket, answer));
             self.forget_answered();

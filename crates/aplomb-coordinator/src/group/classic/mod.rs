@@ -1,8 +1,8 @@
 //! The classic protocol: members join, one of them assigns, all sync.
 //!
 //! - [`phase`]: how one generation becomes the next;
-//! - [`join`] with [`static_members`], [`sync`], [`heartbeat`], [`leave`], [`describe`]: an API
-//!   each;
+//! - [`mod@join`] with [`static_members`], [`sync`], [`heartbeat`], [`leave`],
+//!   [`mod@describe`]: an API each;
 //! - [`request`], [`answers`]: what members ask for, and what they are told.
 //!
 //! A group may become a consumer group ([`give_way`]), or may have been one ([`take_over`]).

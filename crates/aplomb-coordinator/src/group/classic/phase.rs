@@ -228,7 +228,7 @@ impl ClassicGroup {
         }
     }
 
-    /// Requests that wait are answered with this, and wait no longer: the group goes, or becomes another one.
+    /// Requests that wait are answered with this: the group goes, or becomes another one.
     pub(super) fn refuse_all(&mut self, error: ErrorCode, turn: &mut GroupTurn<'_>) {
         for (id, join) in self.take_joins() {
             refuse_join(join, &id, error, turn);

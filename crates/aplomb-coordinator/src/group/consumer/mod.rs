@@ -1,6 +1,6 @@
 //! The consumer protocol (KIP-848): the coordinator assigns, members reconcile.
 //!
-//! - [`heartbeat`]: members that join and stay: from what they say to their next step;
+//! - [`mod@heartbeat`]: members that join and stay: from what they say to their next step;
 //! - [`checks`]: what is looked at before anything is written;
 //! - [`leave`]: members that go;
 //! - [`target`], [`reconcile`], [`steps`]: what members are to have, and their way there;
@@ -8,7 +8,7 @@
 //! - [`change`]: writes the records that alone change a group;
 //! - [`convert`]: groups that change between the protocols;
 //! - [`classic_members`]: members that speak the classic protocol;
-//! - [`deadlines`], [`timers`], [`describe`].
+//! - [`deadlines`], [`timers`], [`mod@describe`].
 //!
 //! What always holds: a partition has one owner; a member's epoch is not above its group's; a
 //! group's state is what its records say.

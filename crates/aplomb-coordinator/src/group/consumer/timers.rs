@@ -1,5 +1,5 @@
-//! Deadlines of members that have come, and those that are set anew: sessions, partitions to be given
-//! up, classic members that are to rejoin.
+//! Deadlines of members that have come, and those that are set anew: sessions, partitions to be
+//! given up, classic members that are to rejoin.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -72,7 +72,8 @@ impl Groups {
         turn.write(record, undo);
     }
 
-    /// Applies a record, and gives the one that takes it back. `producer`: whose transaction it is in.
+    /// Applies a record, and gives the one that takes it back. `producer`: whose transaction it is
+    /// in.
     pub(super) fn change(&mut self, record: GroupRecord, producer: Option<ProducerId>) -> GroupRecord {
         match record {
             GroupRecord::Offset(key, value) => {

@@ -45,8 +45,8 @@ impl GroupTable {
     fn replay_consumer(&mut self, record: GroupRecord) -> GroupRecord {
         let id = record.group().to_owned();
         if !matches!(self.get(&id), Some(Group::Consumer(_))) {
-            // A group of another type is one that was before: compaction has taken its tombstone, or it
-            // is a simple one, which no record speaks of.
+            // A group of another type is one that was before: compaction has taken its tombstone,
+            // or it is a simple one, which no record speaks of.
             if record.is_tombstone() {
                 return record;
             }

@@ -115,7 +115,7 @@ impl GroupTable {
     pub(crate) fn count_foreign(&mut self, id: &str, is_there: bool) {
         match self.groups.entry(id.into()) {
             Entry::Occupied(mut entry) => {
-                let Group::Foreign(records) = entry.get_mut() else { return }; // another type has the id now
+                let Group::Foreign(records) = entry.get_mut() else { return }; // it lost its id
                 *records = if is_there { *records + 1 } else { records.saturating_sub(1) };
                 if *records == 0 {
                     entry.remove();

@@ -46,7 +46,7 @@ fn both() -> JoinSpec {
     JoinSpec::new().protocols(&["range", "sticky"])
 }
 
-/// A stable group in which nobody has anything.
+/// A stable group in which no member has anything.
 fn stable<const N: usize>(lab: &mut Lab) -> [String; N] {
     let tickets = [(); N].map(|()| lab.join(&both().version(3)));
     lab.pass(DELAY * 3);
@@ -127,7 +127,7 @@ fn a_consumer_group_that_does_not_become_classic_after_all() {
     assert_eq!(code(lab.joined(waiting).error_code), E::CoordinatorNotAvailable);
     assert!(lab.has_consumer_group());
     assert_eq!(lab.heartbeat(&ids[0], None, 1), E::RebalanceInProgress);
-    // Nobody is heard of any more.
+    // No member is heard of any more.
     lab.pass(Duration::from_secs(100));
     assert!(lab.is_consumer_group_empty());
 }

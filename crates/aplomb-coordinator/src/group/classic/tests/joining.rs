@@ -262,7 +262,7 @@ fn members_that_do_not_join_again_in_time_are_out() {
 
 #[test]
 fn pending_ids_hold_the_phase_and_are_let_go() {
-    // KAFKA-7909: whoever has been told an id is waited for, and no longer than its session.
+    // KAFKA-7909: a client that has been told an id is waited for, and no longer than its session.
     let mut lab = Lab::new();
     let ids = lab.stable(&[JoinSpec::new()]);
     let pending = lab.pending_id(&JoinSpec::new());

@@ -261,7 +261,7 @@ impl Lab {
         ticket
     }
 
-    /// Whoever asked has hung up.
+    /// The client that asked has hung up.
     pub(super) fn cancel(&mut self, ticket: Ticket) {
         self.runtime.cancel(ticket);
         self.waiting.remove(&ticket);

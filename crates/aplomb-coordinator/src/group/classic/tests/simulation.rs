@@ -235,7 +235,7 @@ impl World {
         }
     }
 
-    /// Something goes wrong, or somebody comes or goes.
+    /// Something goes wrong, or a member comes or goes.
     fn disturb(&mut self) {
         let n = usize::try_from(self.random.within(0..self.clients.len() as u64)).expect("small");
         match self.random.within(0..16) {
@@ -286,7 +286,7 @@ impl World {
         }
     }
 
-    /// Nothing goes wrong any more, and everybody is there.
+    /// Nothing goes wrong any more, and all members are there.
     fn settle(&mut self) {
         while self.lab.holds() > 0 {
             self.lab.keep();

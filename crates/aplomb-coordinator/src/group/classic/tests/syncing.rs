@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::lab::{DELAY, JoinSpec, Lab, Log, MILLI, REBALANCE, SESSION, SyncSpec, code};
 use crate::group::GroupRecord;
 
-/// A group of two in which nobody has synced.
+/// A group of two in which no member has synced.
 fn completing(lab: &mut Lab) -> [String; 2] {
     let one = lab.join(&JoinSpec::new().version(3));
     let two = lab.join(&JoinSpec::new().version(3));

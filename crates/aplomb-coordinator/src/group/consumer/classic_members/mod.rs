@@ -1,5 +1,7 @@
-//! Classic members of consumer groups: [`join`] is their JoinGroup, [`requests`] all else that they
-//! ask for.
+//! Classic members of consumer groups.
+//!
+//! - [`mod@join`]: their JoinGroup;
+//! - [`requests`]: their SyncGroup, Heartbeat and LeaveGroup.
 
 mod join;
 mod requests;

@@ -1,7 +1,9 @@
-//! Groups that change between the protocols: a classic group becomes a consumer group when the first
-//! member of that protocol joins ([`upgrade`]), and a classic one again when the last of them goes
-//! ([`downgrade`]; `group.consumer.migration.policy`). What classic consumers say and are told are
-//! bytes of their own ([`embedded`]).
+//! Groups that change between the protocols (`group.consumer.migration.policy`).
+//!
+//! - [`mod@upgrade`]: a classic group becomes a consumer group when the first member of that
+//!   protocol joins;
+//! - [`mod@downgrade`]: it becomes a classic one again when the last of them goes;
+//! - [`embedded`]: what classic consumers say and are told, in bytes of their own.
 
 mod downgrade;
 pub(super) mod embedded;

@@ -54,7 +54,8 @@ impl MemberState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Current {
     pub(crate) epoch: i32,
-    /// The epoch of the record before: an answer that was lost is repeated to a member that sends it.
+    /// The epoch of the record before: an answer that was lost is repeated to a member that sends
+    /// it.
     pub(crate) previous: i32,
     pub(crate) state: MemberState,
     pub(crate) assigned: Holdings,

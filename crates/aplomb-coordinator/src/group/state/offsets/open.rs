@@ -28,7 +28,7 @@ impl Open {
 
     /// The offset was written outside of any transaction, or is gone.
     pub(super) fn supersede(&mut self, key: &m::OffsetCommitKey, is_gone: bool) {
-        let Some(producers) = self.by_group.get(&key.group) else { return }; // no transaction is open
+        let Some(producers) = self.by_group.get(&key.group) else { return }; // none is open
         let place = (key.group.clone(), key.topic.clone(), key.partition);
         for producer in producers {
             let offsets = self.by_producer.get_mut(producer).expect("both tables agree");
