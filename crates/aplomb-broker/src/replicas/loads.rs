@@ -301,11 +301,16 @@ fn find(
     if let Some(aside) = aside
         && !is_of_topic(disk, request)?
     {
-        return match disk.rename(&FileName::new(request.directory.as_str()), aside) {
-            // An attempt before, which a shortage ended, got as far as that.
-            Err(DiskError::NotFound { .. }) if disk.list(Some(aside)).is_ok() => Ok(SourceFound::Stray),
-            renamed => Ok(renamed.map(|()| SourceFound::Stray)?),
-        };
+        match disk.rename(&FileName::new(request.directory.as_str()), aside) {
+            // An attempt before, which a shortage ended, may have got as far as that.
+            Err(missing @ DiskError::NotFound { .. }) => match disk.list(Some(aside)) {
+                Err(DiskError::NotFound { .. }) => return Err(missing.into()),
+                // This one may end in a shortage as well.
+                listed => drop(listed?),
+            },
+            renamed => renamed?,
+        }
+        return Ok(SourceFound::Stray);
     }
     load(disk, request).map(|loaded| SourceFound::Log(Box::new(loaded)))
 }

@@ -1,6 +1,6 @@
 //! Partitions that are loaded while clients are served.
 
-use aplomb_disk_api::sim::Fault;
+use aplomb_disk_api::sim::{Fault, SimOperation};
 use aplomb_model::ErrorCode;
 
 use crate::support::{
@@ -181,6 +181,26 @@ fn a_log_whose_load_meets_a_shortage_is_loaded_all_the_same() {
         broker.disk(0).thaw();
         broker.advance(SECOND);
         assert_eq!(broker.client().read("orders", 0), ["kept"], "after {after}");
+    }
+}
+
+#[test]
+fn a_directory_that_is_put_aside_in_shortages_is_put_aside_all_the_same() {
+    for after in 0..6 {
+        let broker = Broker::on_two_disks();
+        broker.has_on_disk(1, CreateTopic::named("orders"));
+        broker.stop();
+        broker.put(1, "orders-0/partition.metadata", "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAKg");
+        broker.disk(1).freeze();
+        broker.restart_at_once();
+        broker.disk(1).run_short(Fault { after, ..Fault::default() });
+        // The second attempt looks whether the first got as far as the new name.
+        let operation = Some(SimOperation::List);
+        broker.disk(1).run_short(Fault { operation, name: Some("-stray".into()), after: 0 });
+        broker.disk(1).thaw();
+        broker.advance(2 * SECOND);
+        assert_eq!(broker.client().ask(Produce::to("orders", "new")).error, ErrorCode::None, "after {after}");
+        assert_ne!(broker.file_with(1, "-stray/"), None, "after {after}");
     }
 }
 

@@ -10,6 +10,7 @@ mod files;
 mod home;
 mod old;
 mod record;
+mod without;
 
 pub use error::OldTailError;
 pub use files::TailFiles;

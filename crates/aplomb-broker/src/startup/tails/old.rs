@@ -4,7 +4,9 @@
 //! and to no others, whatever records it has of them. A directory names one tail at most: that of
 //! the last process which had the directory, from before its first record until a process has
 //! stopped with all of them in the directory's files. So a tail that is kept for one directory is
-//! never written into another again, which has gone on meanwhile.
+//! never written into another again, which has gone on meanwhile. And a tail without a share for a
+//! directory is not the one that the directory names: that is gone, and another got its name while
+//! the directory was away.
 //!
 //! A tail is kept as it is, and the new one opened beside it, if it has records of a directory
 //! which is not there now, because its disk failed (the directory still names it when it comes
@@ -25,7 +27,8 @@ use aplomb_model::{DirectoryId, TopicId, Uuid};
 use super::error::OldTailError;
 use super::files::TailFiles;
 use super::home::Kinship;
-use super::record::{TAIL_RECORD, TailRecord};
+use super::record::TailRecord;
+use super::without::{Why, Without};
 use crate::ports::Severity;
 use crate::startup::survey::Directory;
 
@@ -80,6 +83,16 @@ enum Content {
     Tail(OldTail),
 }
 
+impl Content {
+    /// Whether it may have records of a log directory, if any.
+    fn has_share(&self, id: DirectoryId) -> bool {
+        match self {
+            Self::Blank(_) => true,
+            Self::Tail(tail) => tail.directories().contains(&id),
+        }
+    }
+}
+
 /// A log directory that names a tail.
 struct Namer {
     id: DirectoryId,
@@ -91,27 +104,14 @@ struct Namer {
     boot: Option<String>,
 }
 
-/// A log directory that gets nothing from the tail that it names.
-struct Without {
-    id: DirectoryId,
-    directory: PathBuf,
-    tail: PathBuf,
-    why: Why,
-}
-
-/// Why a tail has nothing for a log directory.
-enum Why {
-    /// The file is not there, and the machine was not started anew since it was.
-    Gone,
-    /// It went with the machine's memory.
-    NewBoot,
-    Blank,
-    /// The directory does not say that the records in it are its latest.
-    NotNamed,
-    /// It is the tail of the directory that this one is a copy of.
-    OfTheOriginal(Option<PathBuf>),
-    /// Of a broker that is at work, so that this directory is a copy of that one's.
-    InUse,
+impl Namer {
+    /// Why the tail that it names is not there, if that did not go with the memory of the machine.
+    fn unless_new_boot(&self, boot: Option<&String>, why: Why) -> Why {
+        match &self.boot {
+            Some(then) if Some(then) != boot => Why::NewBoot,
+            Some(_) | None => why,
+        }
+    }
 }
 
 impl<F: TailFiles> OldTails<F> {
@@ -178,11 +178,7 @@ impl<F: TailFiles> OldTails<F> {
     fn open(&mut self, path: PathBuf, by: Vec<Namer>) -> Result<(), OldTailError<F::Failure>> {
         if !self.files.exists(&path) {
             let boot = self.files.boot();
-            let why = |namer: &Namer| match &namer.boot {
-                Some(then) if Some(then) != boot.as_ref() => Why::NewBoot,
-                Some(_) | None => Why::Gone,
-            };
-            self.note(&path, &by, why);
+            self.note(&path, &by, |namer| namer.unless_new_boot(boot.as_ref(), Why::Gone));
             return Ok(());
         }
         let is = |kinship| by.iter().any(|namer| namer.kinship == kinship);
@@ -214,6 +210,9 @@ impl<F: TailFiles> OldTails<F> {
                 return Err(OldTailError::Unreadable { path, reason: unreadable.reason });
             }
         };
+        let (by, without): (Vec<_>, Vec<_>) = by.into_iter().partition(|namer| content.has_share(namer.id));
+        let boot = self.files.boot();
+        self.note(&path, &without, |namer| namer.unless_new_boot(boot.as_ref(), Why::Replaced));
         let of = by.iter().map(|namer| namer.id).collect();
         self.tails.push(Old { path, file, content, of, may_be_of_others: !is_named });
         Ok(())
@@ -252,36 +251,7 @@ impl<F: TailFiles> OldTails<F> {
         tell: &mut Tell<'_>,
     ) {
         for without in self.without.iter().filter(|without| unclean.contains(&without.id)) {
-            let Without { directory, tail, why, .. } = without;
-            let (directory, tail) = (directory.display(), tail.display());
-            let lost = format!(
-                "what was acknowledged in its partitions in the last {} ms before the broker ended, or since its disk stopped answering, may be lost",
-                flush_interval.as_millis()
-            );
-            let what = match why {
-                Why::Gone => format!(
-                    "{tail} is gone, though the machine was not started anew: somebody deleted it (systemd-logind does so when a user logs out, unless RemoveIPC=no), or it was in the /dev/shm of a container that was killed"
-                ),
-                Why::NewBoot => format!("{tail} went with the memory of the machine, which was started anew"),
-                Why::Blank => format!(
-                    "{tail} is blank: it was overwritten, or a start was killed that had just made it"
-                ),
-                Why::NotNamed => format!(
-                    "{tail} has records of it and is not read back, since the directory does not name it: its {TAIL_RECORD} was deleted, or it was closed by another process since"
-                ),
-                Why::OfTheOriginal(original) => format!(
-                    "{tail} is the tail of {}, which this directory is a copy of, and is left to that one",
-                    original.as_deref().unwrap_or(Path::new("another")).display()
-                ),
-                Why::InUse => {
-                    format!("{tail} is in use by another broker, whose directories these are a copy of")
-                }
-            };
-            let text = format!("log directory {directory} was not closed cleanly, and {what}: {lost}");
-            let severity = match why {
-                Why::Gone | Why::Blank => Severity::Error,
-                Why::NewBoot | Why::NotNamed | Why::OfTheOriginal(_) | Why::InUse => Severity::Warn,
-            };
+            let (severity, text) = without.line(flush_interval);
             tell(severity, text);
         }
     }

@@ -263,6 +263,32 @@ fn a_tail_that_is_gone_or_blank_is_told_after_an_unclean_stop_only() {
 }
 
 #[test]
+fn a_tail_whose_name_another_has_taken_is_told_to_the_directory_that_was_away() {
+    let place = Place::new();
+    let both = place.several(&["a", "b"]);
+    let path = place.make_room(&both);
+    place.tail_at(&path, &both, ORDERS);
+    drop(both);
+    std::fs::remove_file(&path).expect("it is there");
+
+    let without = place.directories("a");
+    assert_eq!(place.make_room(&without), path, "the name is free");
+    place.tail_at(&path, &without, ORDERS);
+    drop(without);
+
+    let both = place.several(&["a", "b"]);
+    let said = losses(&place.find(&both), &both.ids());
+    assert!(
+        said.contains("/b was not closed cleanly, and ") && said.contains(".tail is gone, and "),
+        "{said}"
+    );
+    assert!(!said.contains("/a was not closed cleanly"), "{said}");
+    let [of_a, of_b] = place.restored(&both)[..] else { panic!("two directories") };
+    assert!(of_a > 0 && of_b == 0, "{of_a} {of_b}");
+    assert_eq!(place.make_room(&both), path, "it owes nothing any more");
+}
+
+#[test]
 fn a_copy_is_told_from_the_original_and_a_directory_that_was_renamed_is_the_same() {
     let place = tempfile::tempdir().expect("a directory for the test");
     let at = |name: &str| place.path().join(name);
