@@ -59,8 +59,8 @@ pub(crate) enum Came<T> {
 }
 
 impl<T> Connection<T> {
-    /// Begins to connect. The socket reports that it can be written when that is done. One read asks
-    /// for `read_size` bytes.
+    /// Begins to connect. The socket reports that it can be written when that is done. One read
+    /// asks for `read_size` bytes.
     pub(crate) fn open(to: SocketAddr, read_size: usize) -> io::Result<Self> {
         let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;

@@ -20,7 +20,7 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 
 use super::census::Census;
-use super::member::{Answer, Ask, GroupMember, Outcome};
+use super::member::{Answer, GroupMember, Outcome, Question};
 use super::report::{GroupProgress, GroupReport};
 use super::wire::Ground;
 use super::{BenchError, GroupSpec};
@@ -36,7 +36,7 @@ const REPORT: Duration = Duration::from_millis(250);
 /// Before a connection that was lost is made anew.
 const RECONNECT: Duration = Duration::from_millis(100);
 /// How long members may take to leave.
-const GOODBYE: Duration = Duration::from_secs(10);
+const TO_LEAVE: Duration = Duration::from_secs(10);
 /// What one read asks for: answers to members are short, and there are many of them.
 const READ_SIZE: usize = 8 * 1024;
 /// The highest version of OffsetCommit that names topics.
@@ -44,7 +44,7 @@ const BY_NAME: i16 = 9;
 
 /// Which API a request was for, so that its answer can be read.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum QuestionKind {
     Join,
     Sync,
     Heartbeat,
@@ -54,8 +54,8 @@ enum Kind {
 }
 
 #[derive(Debug)]
-struct Sent {
-    kind: Kind,
+struct Pending {
+    kind: QuestionKind,
     version: i16,
     due: Instant,
 }
@@ -65,7 +65,7 @@ struct Seat {
     group: usize,
     place: usize,
     address: SocketAddr,
-    link: Option<Connection<Sent>>,
+    link: Option<Connection<Pending>>,
     /// When a lost connection is made anew.
     connect_at: Instant,
     wake: Option<Instant>,
@@ -196,7 +196,7 @@ impl<'a> Hub<'a> {
 
     fn leave(&mut self, now: Instant) -> Result<(), BenchError> {
         self.census.end(now);
-        self.stage = Stage::Leaving(now + GOODBYE);
+        self.stage = Stage::Leaving(now + TO_LEAVE);
         for seat in 0..self.seats.len() {
             self.seats[seat].member.leave();
             self.turn(seat)?;
@@ -283,9 +283,11 @@ impl<'a> Hub<'a> {
                 let Came::Answer(sent, body) = came else { unreachable!("every request is answered") };
                 let latency = u64::try_from(now.since(sent.due).as_micros()).unwrap_or(u64::MAX).max(1);
                 match sent.kind {
-                    Kind::Heartbeat | Kind::ConsumerHeartbeat => self.heartbeat.saturating_record(latency),
-                    Kind::Commit => self.commit.saturating_record(latency),
-                    Kind::Join | Kind::Sync | Kind::Leave => {}
+                    QuestionKind::Heartbeat | QuestionKind::ConsumerHeartbeat => {
+                        self.heartbeat.saturating_record(latency)
+                    }
+                    QuestionKind::Commit => self.commit.saturating_record(latency),
+                    QuestionKind::Join | QuestionKind::Sync | QuestionKind::Leave => {}
                 }
                 let outcome = it.member.on_answer(read(&sent, body)?, now);
                 if let Outcome::Refused(code) = outcome
@@ -299,14 +301,14 @@ impl<'a> Hub<'a> {
             }
             let Some((ask, due)) = it.member.next(now) else { break };
             let correlation = link.correlation();
-            let is_join = matches!(&ask, Ask::Join(_))
-                || matches!(&ask, Ask::ConsumerHeartbeat(beat) if beat.member_epoch == 0);
+            let is_join = matches!(&ask, Question::Join(_))
+                || matches!(&ask, Question::ConsumerHeartbeat(beat) if beat.member_epoch == 0);
             if is_join {
                 census.joins(it.group, now);
             }
             let written = write(&ask, versions, correlation, &spec.client_id);
             let (kind, version, frame) = written.map_err(io::Error::other)?;
-            link.send(frame, Sent { kind, version, due }, true, now);
+            link.send(frame, Pending { kind, version, due }, true, now);
         }
         link.flush()
     }
@@ -349,41 +351,41 @@ fn resolved(address: &str) -> Result<SocketAddr, BenchError> {
 }
 
 fn write(
-    ask: &Ask,
+    ask: &Question,
     versions: &Versions,
     correlation: i32,
     client: &str,
-) -> Result<(Kind, i16, Bytes), EncodeError> {
+) -> Result<(QuestionKind, i16, Bytes), EncodeError> {
     fn one<T: Request>(
-        kind: Kind,
+        kind: QuestionKind,
         request: &T,
         limit: i16,
         (versions, correlation, client): (&Versions, i32, &str),
-    ) -> Result<(Kind, i16, Bytes), EncodeError> {
+    ) -> Result<(QuestionKind, i16, Bytes), EncodeError> {
         let version = versions.pick::<T>(limit).expect("it was looked for before the run");
         Ok((kind, version, encode_request(request, version, correlation, client)?))
     }
     let with = (versions, correlation, client);
     match ask {
-        Ask::Join(request) => one(Kind::Join, request, i16::MAX, with),
-        Ask::Sync(request) => one(Kind::Sync, request, i16::MAX, with),
-        Ask::Heartbeat(request) => one(Kind::Heartbeat, request, i16::MAX, with),
-        Ask::ConsumerHeartbeat(request) => one(Kind::ConsumerHeartbeat, request, i16::MAX, with),
-        Ask::Commit(request) => one(Kind::Commit, request, BY_NAME, with),
-        Ask::Leave(request) => one(Kind::Leave, request, i16::MAX, with),
+        Question::Join(request) => one(QuestionKind::Join, request, i16::MAX, with),
+        Question::Sync(request) => one(QuestionKind::Sync, request, i16::MAX, with),
+        Question::Heartbeat(request) => one(QuestionKind::Heartbeat, request, i16::MAX, with),
+        Question::ConsumerHeartbeat(request) => one(QuestionKind::ConsumerHeartbeat, request, i16::MAX, with),
+        Question::Commit(request) => one(QuestionKind::Commit, request, BY_NAME, with),
+        Question::Leave(request) => one(QuestionKind::Leave, request, i16::MAX, with),
     }
 }
 
-fn read(sent: &Sent, body: Bytes) -> io::Result<Answer> {
+fn read(sent: &Pending, body: Bytes) -> io::Result<Answer> {
     let version = sent.version;
     Ok(match sent.kind {
-        Kind::Join => Answer::Join(decode(m::JoinGroupRequest::KEY, version, body)?),
-        Kind::Sync => Answer::Sync(decode(m::SyncGroupRequest::KEY, version, body)?),
-        Kind::Heartbeat => Answer::Heartbeat(decode(m::HeartbeatRequest::KEY, version, body)?),
-        Kind::ConsumerHeartbeat => {
+        QuestionKind::Join => Answer::Join(decode(m::JoinGroupRequest::KEY, version, body)?),
+        QuestionKind::Sync => Answer::Sync(decode(m::SyncGroupRequest::KEY, version, body)?),
+        QuestionKind::Heartbeat => Answer::Heartbeat(decode(m::HeartbeatRequest::KEY, version, body)?),
+        QuestionKind::ConsumerHeartbeat => {
             Answer::ConsumerHeartbeat(decode(m::ConsumerGroupHeartbeatRequest::KEY, version, body)?)
         }
-        Kind::Commit => Answer::Commit(decode(m::OffsetCommitRequest::KEY, version, body)?),
-        Kind::Leave => Answer::Leave,
+        QuestionKind::Commit => Answer::Commit(decode(m::OffsetCommitRequest::KEY, version, body)?),
+        QuestionKind::Leave => Answer::Leave,
     })
 }

@@ -31,7 +31,7 @@ const LEAVES: i32 = -1;
 
 /// What a member asks.
 #[derive(Debug)]
-pub(super) enum Ask {
+pub(super) enum Question {
     Join(m::JoinGroupRequest),
     Sync(m::SyncGroupRequest),
     Heartbeat(m::HeartbeatRequest),
@@ -68,13 +68,13 @@ enum Phase {
     Outside(Instant),
     /// It was let in, and waits for its partitions.
     Assigning,
-    /// It has its partitions.
+    /// It heartbeats, and commits what it owns.
     Holding,
-    /// It has left.
+    /// The coordinator has heard that it goes, or need not.
     Left,
 }
 
-/// A member.
+/// A member of a group, and what it was told last.
 #[derive(Debug)]
 pub(super) struct GroupMember {
     protocol: GroupProtocol,
@@ -167,7 +167,7 @@ impl GroupMember {
     }
 
     /// What is to be asked now, and since when it is due.
-    pub(super) fn next(&mut self, now: Instant) -> Option<(Ask, Instant)> {
+    pub(super) fn next(&mut self, now: Instant) -> Option<(Question, Instant)> {
         if self.wake_at().is_none_or(|at| now < at) {
             return None;
         }
@@ -192,7 +192,7 @@ impl GroupMember {
                 let due = self.heartbeat_due;
                 self.heartbeat_due = due + self.heartbeats;
                 let ask = match protocol {
-                    GroupProtocol::Classic => Ask::Heartbeat(m::HeartbeatRequest {
+                    GroupProtocol::Classic => Question::Heartbeat(m::HeartbeatRequest {
                         group_id: self.group.clone(),
                         generation_id: self.generation,
                         member_id: self.id.clone(),
@@ -208,8 +208,8 @@ impl GroupMember {
         Some((ask, due))
     }
 
-    fn join(&self) -> Ask {
-        Ask::Join(m::JoinGroupRequest {
+    fn join(&self) -> Question {
+        Question::Join(m::JoinGroupRequest {
             group_id: self.group.clone(),
             session_timeout_ms: millis(self.session),
             rebalance_timeout_ms: millis(self.rebalance),
@@ -223,8 +223,8 @@ impl GroupMember {
         })
     }
 
-    fn sync(&mut self) -> Ask {
-        Ask::Sync(m::SyncGroupRequest {
+    fn sync(&mut self) -> Question {
+        Question::Sync(m::SyncGroupRequest {
             group_id: self.group.clone(),
             generation_id: self.generation,
             member_id: self.id.clone(),
@@ -236,10 +236,10 @@ impl GroupMember {
     }
 
     /// A heartbeat of the consumer protocol; in full, or saying only that the member is there.
-    fn beat(&self, epoch: i32, is_full: bool) -> Ask {
+    fn beat(&self, epoch: i32, is_full: bool) -> Question {
         let owned = || vec![TopicPartitions { topic_id: self.topic_id, partitions: self.owned.clone() }];
         let owned = || if self.owned.is_empty() { Vec::new() } else { owned() };
-        Ask::ConsumerHeartbeat(m::ConsumerGroupHeartbeatRequest {
+        Question::ConsumerHeartbeat(m::ConsumerGroupHeartbeatRequest {
             group_id: self.group.clone(),
             member_id: self.id.clone(),
             member_epoch: epoch,
@@ -250,7 +250,7 @@ impl GroupMember {
         })
     }
 
-    fn commit(&mut self) -> Ask {
+    fn commit(&mut self) -> Question {
         let offset = self.next_offset;
         self.next_offset += 1;
         let partitions = self.owned.iter().map(|partition| OffsetCommitRequestPartition {
@@ -259,7 +259,7 @@ impl GroupMember {
             committed_metadata: Some(String::new()),
             ..Default::default()
         });
-        Ask::Commit(m::OffsetCommitRequest {
+        Question::Commit(m::OffsetCommitRequest {
             group_id: self.group.clone(),
             generation_id_or_member_epoch: self.generation,
             member_id: self.id.clone(),
@@ -272,10 +272,10 @@ impl GroupMember {
         })
     }
 
-    fn go(&mut self) -> Ask {
+    fn go(&mut self) -> Question {
         match self.protocol {
             GroupProtocol::Consumer => self.beat(LEAVES, false),
-            GroupProtocol::Classic => Ask::Leave(m::LeaveGroupRequest {
+            GroupProtocol::Classic => Question::Leave(m::LeaveGroupRequest {
                 group_id: self.group.clone(),
                 member_id: self.id.clone(),
                 members: vec![MemberIdentity { member_id: self.id.clone(), ..Default::default() }],
@@ -361,7 +361,7 @@ impl GroupMember {
         self.phase = Phase::Holding;
         self.heartbeat_due = now + self.heartbeats;
         if let Some(commits) = self.commits {
-            // Missed ones are not made up for: nobody was there to commit.
+            // Missed ones are not made up for: it owned nothing then.
             while self.commit_due < now {
                 self.commit_due = self.commit_due + commits;
             }
@@ -416,7 +416,7 @@ impl GroupMember {
                 self.phase = Phase::Outside(now);
                 Outcome::Expected
             }
-            // Of the consumer protocol: the epoch has moved on, and the next heartbeat says to what.
+            // Of the consumer protocol: the next heartbeat says to which epoch it has moved on.
             ErrorCode::StaleMemberEpoch => {
                 self.heartbeat_due = self.heartbeat_due.min(now);
                 Outcome::Expected

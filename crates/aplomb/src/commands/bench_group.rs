@@ -29,7 +29,7 @@ pub(crate) struct GroupArgs {
     /// Partitions of a topic that is made.
     #[arg(long, default_value_t = 8)]
     partitions: i32,
-    /// Groups.
+    /// How many groups join at the same time.
     #[arg(long, default_value_t = 10)]
     groups: usize,
     /// Members of each group, each with a connection of its own.
