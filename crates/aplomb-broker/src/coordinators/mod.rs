@@ -5,22 +5,24 @@
 //! writes goes the way of any batch.
 //!
 //! What always holds: a ticket is its asker's until it is answered or cancelled; one piece of a log
-//! is asked for at a time; what is answered to a coordinator that was loaded anew since is nobody's.
+//! is asked for at a time; what is answered to a coordinator that was loaded anew since is dropped.
 
 mod loading;
 mod world;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
 
 use aplomb_coordinator::group::{GroupAsk, GroupReply, Groups, World};
 use aplomb_coordinator::runtime::{self, Effect, Runtime, Stage, Ticket, WriteSettings};
-use aplomb_model::{Instant, LeaderEpoch, Offset, TopicId};
+use aplomb_model::{Instant, LeaderEpoch, Offset};
 use bytes::Bytes;
 
-use self::loading::Loading;
+use self::loading::{Loaded, Loading};
 use self::world::GroupWorld;
-use crate::calls::{Answer, AppendRefusal, Appended, Asker, CoordinatorPart, PartitionKey, ReadCall};
+use crate::calls::{
+    Answer, AppendRefusal, Appended, Asker, CoordinatorPart, PartitionKey, ReadCall, ReadRecords, ReadRefusal,
+};
+use crate::metadata::Delta;
 use crate::ports::{Chance, Event, Now, Severity};
 use crate::view::View;
 
@@ -39,13 +41,12 @@ pub(crate) enum CoordinatorEffect {
     Cancel(Asker, PartitionKey),
     /// Read a piece of its partition.
     Read(Asker, PartitionKey, ReadCall),
-    /// Answer whoever asked.
+    /// Answer the one that asked.
     Answer(Asker, Answer),
     /// A line for the log.
     Event(Event),
 }
 
-/// A coordinator.
 #[derive(Debug)]
 struct Coordinator {
     /// Which of those that the shard has had.
@@ -142,17 +143,17 @@ impl Coordinators {
         }
     }
 
-    /// The broker stops: whoever waits is told to look elsewhere.
+    /// The broker stops: clients that wait are told to look elsewhere.
     pub(crate) fn begin_stop(&mut self) {
         self.is_stopping = true;
         let keys: Vec<_> = self.coordinators.keys().copied().collect();
         keys.into_iter().for_each(|key| self.resign(key));
-        assert!(self.tickets.is_empty(), "everybody is answered");
+        assert!(self.tickets.is_empty(), "all are answered");
         assert!(self.writes.is_empty(), "nothing of theirs waits at a partition");
     }
 
-    /// Somebody asks the coordinator of a partition that this shard owns. Gives the ask back if
-    /// there is none.
+    /// A client asks the coordinator of a partition that this shard owns. Gives whether there is
+    /// one.
     pub(crate) fn ask(
         &mut self,
         asker: Asker,
@@ -160,9 +161,9 @@ impl Coordinators {
         ask: GroupAsk,
         view: &View,
         now: Now,
-    ) -> Result<(), GroupAsk> {
+    ) -> bool {
         if !self.coordinators.contains_key(&key) {
-            return Err(ask);
+            return false;
         }
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
@@ -170,7 +171,7 @@ impl Coordinators {
         let before = self.by_asker.insert(asker, ticket);
         assert!(before.is_none(), "an asker asks one thing at a time");
         self.run(key, view, |runtime, world, random| runtime.on_ask(ticket, ask, of(now), world, random));
-        Ok(())
+        true
     }
 
     /// The asker waits no longer.
@@ -182,14 +183,19 @@ impl Coordinators {
         }
     }
 
-    /// Topics were deleted: their offsets are forgotten.
-    pub(crate) fn on_deleted(&mut self, topics: &[(Arc<str>, TopicId)], view: &View, now: Now) {
+    /// Metadata has changed: offsets of topics that were deleted are forgotten.
+    pub(crate) fn on_metadata(&mut self, delta: &Delta, view: &View, now: Now) {
+        let deleted = delta.deleted.values();
+        let deleted: Vec<_> = deleted.map(|topic| (topic.name.clone(), topic.id)).collect();
+        if deleted.is_empty() {
+            return;
+        }
         let keys: Vec<_> = self.coordinators.keys().copied().collect();
         for key in keys {
             if self.coordinators[&key].runtime.stage() == Stage::Active {
                 let ticket = Ticket(self.next_ticket);
                 self.next_ticket += 1;
-                let ask = GroupAsk::TopicsDeleted(topics.to_vec());
+                let ask = GroupAsk::TopicsDeleted(deleted.clone());
                 self.run(key, view, |runtime, world, random| {
                     runtime.on_ask(ticket, ask, of(now), world, random);
                 });
@@ -197,17 +203,39 @@ impl Coordinators {
         }
     }
 
-    /// The partition has kept a batch, or not.
-    pub(crate) fn on_append(
+    /// The partition answers a coordinator.
+    pub(crate) fn on_answer(
         &mut self,
         key: PartitionKey,
         part: CoordinatorPart,
+        answer: Answer,
+        view: &View,
+        now: Now,
+    ) {
+        match (part, answer) {
+            (CoordinatorPart::Write(of_number, number), Answer::Append(answer)) => {
+                self.writes.remove(&(key, Asker::Coordinator(key, part)));
+                self.on_append(key, of_number, number, answer, view, now);
+            }
+            (CoordinatorPart::Load(of_number), Answer::Read(piece)) => {
+                self.on_piece(key, of_number, piece, view, now);
+            }
+            // The disk was asked for it.
+            (CoordinatorPart::Load(_), Answer::ReadLater(_)) => {}
+            (part, other) => unreachable!("{part:?} is answered {other:?}"),
+        }
+    }
+
+    /// The partition has kept a batch, or not.
+    fn on_append(
+        &mut self,
+        key: PartitionKey,
+        of_number: u64,
+        number: u64,
         answer: Result<Appended, AppendRefusal>,
         view: &View,
         now: Now,
     ) {
-        let CoordinatorPart::Write(of_number, number) = part else { unreachable!("{part:?} writes nothing") };
-        self.writes.remove(&(key, Asker::Coordinator(key, part)));
         if self.coordinators.get(&key).is_none_or(|coordinator| coordinator.number != of_number) {
             return; // it has resigned
         }
@@ -215,6 +243,48 @@ impl Coordinators {
         self.run(key, view, |runtime, world, random| {
             runtime.on_answer(number, answer, of(now), world, random);
         });
+    }
+
+    /// A piece of a log has come, or cannot be read.
+    fn on_piece(
+        &mut self,
+        key: PartitionKey,
+        of_number: u64,
+        piece: Result<ReadRecords, ReadRefusal>,
+        view: &View,
+        now: Now,
+    ) {
+        let coordinator = self.coordinators.get_mut(&key);
+        let Some(coordinator) = coordinator.filter(|coordinator| coordinator.number == of_number) else {
+            return; // it has resigned
+        };
+        let loading = coordinator.loading.as_mut().expect("a piece comes while it is loading");
+        match loading.take(piece, &mut coordinator.runtime) {
+            Loaded::Part => {}
+            Loaded::Whole(end) => {
+                coordinator.loading = None;
+                self.run(key, view, |runtime, world, random| runtime.on_loaded(end, of(now), world, random));
+            }
+            Loaded::Failed(why) => {
+                coordinator.loading = None;
+                coordinator.runtime.fail();
+                let effects = coordinator.runtime.take_effects();
+                let text = format!("groups of {OFFSETS_TOPIC}-{} cannot be loaded: {why}", key.partition);
+                let event = Event { severity: Severity::Error, room: "broker/groups", text };
+                self.effects.push(CoordinatorEffect::Event(event));
+                self.take_over(key, effects);
+            }
+        }
+    }
+
+    /// Asks for the next piece of each log.
+    fn go_on_loading(&mut self) {
+        for (key, coordinator) in &mut self.coordinators {
+            if let Some(loading) = coordinator.loading.as_mut().filter(|loading| loading.wants_more()) {
+                let asker = Asker::Coordinator(*key, CoordinatorPart::Load(coordinator.number));
+                self.effects.push(CoordinatorEffect::Read(asker, *key, loading.ask()));
+            }
+        }
     }
 
     /// When [`Self::on_wake`] has something to do.

@@ -15,6 +15,7 @@
 //! carries out what the rooms want until they want nothing. Nothing here waits.
 
 mod message;
+mod owned;
 mod patient;
 mod post;
 mod seed;
@@ -22,23 +23,23 @@ mod stop;
 
 use std::sync::Arc;
 
-use aplomb_coordinator::group::GroupAsk;
 use aplomb_disk_api::{Completion, DiskError, Done};
-use aplomb_model::{ErrorCode, Instant};
+use aplomb_model::Instant;
 
 pub use self::message::{Output, ShardMessage};
+use self::owned::Owned;
 use self::patient::Patient;
 use self::post::{Local, Post};
 pub(crate) use self::seed::{DiskSeed, PartitionSeed, ShardSeed};
 use self::stop::{Rooms, Stop};
-use crate::calls::{Answer, AppendCall, Asker, CoordinatorPart, PartitionKey, Promise};
-use crate::coordinators::{CoordinatorEffect, Coordinators};
+use crate::calls::{Answer, AppendCall, Asker, PartitionKey, Promise};
+use crate::coordinators::Coordinators;
 use crate::desk::{Desk, DeskEffect, Surroundings};
 use crate::figures::{Notes, ShardFigures};
 use crate::head::{Head, HeadEffect, HeadMessage};
 use crate::limits::Limits;
 use crate::metadata::{Delta, MetadataImage};
-use crate::operation::{PartitionCall, Place, is_long};
+use crate::operation::{PartitionCall, is_long};
 use crate::partition::{Effects, Partitions};
 use crate::ports::{ConnectionId, Event, Now, Request, Severity, ShardId};
 use crate::replicas::{Hosting, Replicas};
@@ -111,19 +112,11 @@ impl Shard {
                 self.post.send(from, ShardMessage::ImageApplied { generation });
             }
             ShardMessage::ImageApplied { generation } => self.on_applied(from, generation, now),
-            ShardMessage::Head(message) => {
-                let head = self.head.as_mut().expect("it is said to the shard with the controller");
-                head.on_message(message, &self.view, self.storage.disks(), now);
-            }
-            ShardMessage::Storage(message) => {
-                let Self { view, partitions, storage, fx, .. } = self;
-                storage.on_message(message, view, partitions, now, fx);
-            }
-            ShardMessage::NameFree { key, name } => {
-                self.replicas.on_name_free(key, &name, &mut self.partitions, &mut self.fx);
-            }
             ShardMessage::Drained => self.stop.on_drained(from),
-            ShardMessage::Closed { clean } => self.stop.on_closed(from, clean),
+            message @ (ShardMessage::Head(_)
+            | ShardMessage::Storage(_)
+            | ShardMessage::NameFree { .. }
+            | ShardMessage::Closed { .. }) => self.on_message_of_any(from, message, now),
         }
         self.carry_out(now);
     }
@@ -230,11 +223,10 @@ impl Shard {
             for effect in self.storage.take_effects() {
                 self.carry_out_storages(effect, now);
             }
-            for effect in self.coordinators.take_effects() {
-                self.carry_out_coordinators(effect, now);
-            }
+            let (mut owned, post) = self.owned(now);
+            owned.carry_out_coordinators(post);
             match self.post.take_local() {
-                Some(Local::Message(message)) => self.on_own_message(message, now),
+                Some(Local::Message(message)) => self.on_message_of_any(self.view.me(), message, now),
                 Some(Local::Answer(op, slot, answer)) => {
                     self.desk.on_answer(op.number, slot, answer, &self.storage, now);
                 }
@@ -254,8 +246,8 @@ impl Shard {
             && self.head.as_ref().is_none_or(|head| head.is_quiet())
     }
 
-    /// What this shard says to itself, as to any other.
-    fn on_own_message(&mut self, message: ShardMessage, now: Now) {
+    /// What a shard says to itself as to any other.
+    fn on_message_of_any(&mut self, from: ShardId, message: ShardMessage, now: Now) {
         match message {
             ShardMessage::Storage(message) => {
                 let Self { view, partitions, storage, fx, .. } = self;
@@ -268,7 +260,7 @@ impl Shard {
             ShardMessage::NameFree { key, name } => {
                 self.replicas.on_name_free(key, &name, &mut self.partitions, &mut self.fx);
             }
-            ShardMessage::Closed { clean } => self.stop.on_closed(self.view.me(), clean),
+            ShardMessage::Closed { clean } => self.stop.on_closed(from, clean),
             other => unreachable!("a shard does not say {other:?} to itself"),
         }
     }
@@ -297,54 +289,12 @@ impl Shard {
 
     /// Asks a partition that this shard owns.
     fn call(&mut self, asker: Asker, key: PartitionKey, call: PartitionCall, now: Now) {
-        let call = match call.for_coordinator() {
-            Ok(ask) => return self.ask_coordinator(asker, key, *ask, now),
-            Err(call) => call,
-        };
-        if call.is_cancel() {
-            self.coordinators.cancel(asker);
-        }
-        match self.partitions.get_mut(key) {
-            Some(partition) => {
-                let (storage, fx) = (&mut self.storage, &mut self.fx);
-                call.carry_out(asker, &mut Place { partition, storage, fx }, now);
-            }
-            None => {
-                self.replicas.want(key, call.producer());
-                if let Some(answer) =
-                    call.refuse(self.replicas.why_absent(key, &self.view, self.storage.disks()))
-                {
-                    self.fx.answer(asker, answer);
-                }
-            }
-        }
+        self.owned(now).0.call(asker, key, call);
     }
 
-    /// Asks the coordinator of a partition that this shard owns.
-    fn ask_coordinator(&mut self, asker: Asker, key: PartitionKey, ask: GroupAsk, now: Now) {
-        if self.coordinators.ask(asker, key, ask, &self.view, now).is_err() {
-            self.replicas.want(key, None);
-            let error = if self.replicas.is_loading(key) {
-                ErrorCode::CoordinatorLoadInProgress
-            } else {
-                ErrorCode::NotCoordinator
-            };
-            self.fx.answer(asker, Answer::Coordinated(Err(error)));
-        }
-    }
-
-    fn carry_out_coordinators(&mut self, effect: CoordinatorEffect, now: Now) {
-        match effect {
-            CoordinatorEffect::Append(asker, key, batch) => {
-                self.call(asker, key, PartitionCall::append(AppendCall::Own(batch, None)), now);
-            }
-            CoordinatorEffect::Cancel(asker, key) => self.call(asker, key, PartitionCall::cancel(), now),
-            CoordinatorEffect::Read(asker, key, call) => {
-                self.call(asker, key, PartitionCall::read(call), now);
-            }
-            CoordinatorEffect::Answer(asker, answer) => self.answer(asker, answer, now),
-            CoordinatorEffect::Event(event) => self.post.push(Output::Event(event)),
-        }
+    fn owned(&mut self, now: Now) -> (Owned<'_>, &mut Post) {
+        let Self { view, replicas, partitions, coordinators, storage, fx, post, .. } = self;
+        (Owned { view, replicas, partitions, coordinators, storage, fx, now }, post)
     }
 
     /// Carries out what partitions want.
@@ -377,15 +327,7 @@ impl Shard {
                 self.storage.on_trimmed(partition);
             }
         }
-        for key in fx.resigned.drain(..) {
-            self.coordinators.resign(key);
-        }
-        for key in fx.elected.drain(..) {
-            if let Some(partition) = self.partitions.get(key) {
-                let (epoch, start) = (partition.leader_epoch(), partition.log().start());
-                self.coordinators.elect(key, epoch, start, &self.view);
-            }
-        }
+        self.owned(now).0.move_coordinators(&mut fx.resigned, &mut fx.elected);
         for (key, asker) in fx.checking.drain(..) {
             self.partitions.on_checking(key, asker, now.instant);
         }
@@ -419,15 +361,9 @@ impl Shard {
                 let head = self.head.as_mut().expect("the controller asked, so it is here");
                 head.on_answer(number, answer);
             }
-            (Asker::Coordinator(key, part), Answer::Append(answer)) => {
-                self.coordinators.on_append(key, part, answer, &self.view, now);
+            (Asker::Coordinator(key, part), answer) => {
+                self.coordinators.on_answer(key, part, answer, &self.view, now);
             }
-            (Asker::Coordinator(key, part), Answer::Read(piece)) => {
-                self.coordinators.on_piece(key, part, piece, &self.view, now);
-            }
-            // The disk was asked for it.
-            (Asker::Coordinator(_, CoordinatorPart::Load(_)), Answer::ReadLater(_)) => {}
-            (Asker::Coordinator(..), other) => unreachable!("a coordinator is answered {other:?}"),
             (Asker::Head(_), other) => unreachable!("the controller appends, and is answered {other:?}"),
         }
     }
@@ -528,10 +464,7 @@ impl Shard {
         }
         let Self { view, partitions, replicas, storage, notes, fx, .. } = self;
         replicas.apply(delta, Hosting { view, partitions, storage, notes, now, fx });
-        let gone: Vec<_> = delta.deleted.values().map(|topic| (topic.name.clone(), topic.id)).collect();
-        if !gone.is_empty() {
-            self.coordinators.on_deleted(&gone, &self.view, now);
-        }
+        self.coordinators.on_metadata(delta, &self.view, now);
         self.show_cluster();
     }
 
