@@ -74,8 +74,8 @@ impl BatchBuilder {
         Self { producer: Some(producer), ..self }
     }
 
-    /// Gives the records sequence numbers from 0 though nobody idempotent wrote them, as coordinators
-    /// of Apache Kafka do (`CoordinatorRuntime`, 4.4).
+    /// Gives the records sequence numbers from 0 though no idempotent producer wrote them, as
+    /// coordinators of Apache Kafka do (`CoordinatorRuntime`, 4.4).
     #[must_use]
     pub fn numbered(self) -> Self {
         Self { is_numbered: true, ..self }
