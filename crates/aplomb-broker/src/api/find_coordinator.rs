@@ -57,10 +57,10 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     asked.answer(&response)
 }
 
-type Refusal = (ErrorCode, Option<String>);
+type NotFound = (ErrorCode, Option<String>);
 
 /// The broker that leads the group's partition, as the client reaches it.
-fn find(group: &str, ctx: &Context<'_>) -> Result<(i32, String, i32), Refusal> {
+fn find(group: &str, ctx: &Context<'_>) -> Result<(i32, String, i32), NotFound> {
     let none = (ErrorCode::CoordinatorNotAvailable, None);
     let key = coordinator_of(group, ctx.image).ok_or(none.clone())?;
     let partition = ctx.image.topics.partition(key.topic, key.partition).ok_or(none.clone())?;
@@ -71,7 +71,7 @@ fn find(group: &str, ctx: &Context<'_>) -> Result<(i32, String, i32), Refusal> {
 }
 
 /// Transactions and share groups have no coordinators here. Clients give up at this code.
-fn no_others(kind: i8) -> Refusal {
+fn no_others(kind: i8) -> NotFound {
     let what = match kind {
         1 => "there is no transaction coordinator yet",
         2 => "there are no share groups yet",

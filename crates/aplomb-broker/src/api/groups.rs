@@ -15,8 +15,8 @@ use crate::operation::{Asked, Begun, Fill, Scatter};
 /// numbers of milliseconds. Nothing waits longer.
 pub(super) const LONGEST: Duration = Duration::from_millis(2 * i32::MAX as u64);
 
-/// What clients may do to a group where nobody is kept from anything: bits of `AclOperation` codes
-/// (`AclEntry#supportedOperations`): read, delete, describe, and the same of its settings.
+/// What clients may do to a group where no client is kept from anything, as bits of `AclOperation`
+/// codes (`AclEntry#supportedOperations`): read, delete, describe, and the same of its settings.
 pub(super) const ALL_GROUP_OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11;
 
 /// The partition whose leader coordinates a group (`GroupCoordinatorService#partitionFor`). `None`:

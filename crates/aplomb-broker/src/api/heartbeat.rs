@@ -29,7 +29,7 @@ fn fill(response: &mut HeartbeatResponse, _: Cell, reply: Result<GroupReply, Err
     *response = match reply {
         Ok(GroupReply::Heartbeat(beaten)) => beaten,
         Ok(other) => unreachable!("a heartbeat is answered {other:?}"),
-        // Its session begins anew when the group is loaded: nobody need join again for that.
+        // Its session begins anew when the group is loaded: no member need join again for that.
         Err(ErrorCode::CoordinatorLoadInProgress) => answered(ErrorCode::None),
         Err(error) => answered(error),
     };

@@ -1,4 +1,4 @@
-//! LeaveGroup: members leave a group, or somebody else has them leave.
+//! LeaveGroup: members leave a group, or an operator has them leave.
 
 use aplomb_coordinator::group::{GroupAsk, GroupReply};
 use aplomb_model::ErrorCode;

@@ -112,8 +112,8 @@ pub fn create_with_defaults(
 }
 
 /// The topic of committed offsets and groups, as the settings want it
-/// (`DefaultAutoTopicCreationManager`). It has no more replicas than there are brokers: Apache Kafka
-/// creates none then, and a broker that is alone has no groups until somebody changes
+/// (`DefaultAutoTopicCreationManager`). It has no more replicas than there are brokers: Apache
+/// Kafka creates none then, and a broker that is alone has no groups until its operator changes
 /// `offsets.topic.replication.factor`, whose default is 3.
 fn offsets_topic(controller: &Controller, config: &BrokerConfig) -> NewTopic {
     let brokers = i16::try_from(controller.image().brokers.iter().count()).unwrap_or(i16::MAX);

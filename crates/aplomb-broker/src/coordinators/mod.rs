@@ -134,7 +134,7 @@ impl Coordinators {
 
     /// A partition is led no longer, or is gone.
     pub(crate) fn resign(&mut self, key: PartitionKey) {
-        let Some(mut coordinator) = self.coordinators.remove(&key) else { return }; // none of the offsets'
+        let Some(mut coordinator) = self.coordinators.remove(&key) else { return }; // it has none
         self.bytes -= coordinator.bytes;
         coordinator.runtime.resign();
         self.take_over(key, coordinator.runtime.take_effects());
