@@ -2,7 +2,7 @@
 kafka-producer-perf-test, and read back with kcat.
 
 Always holds: a load whose records were not all acknowledged, or not all read back, is an error and never a figure. kafka-consumer-perf-test is
-not used because it reads as a member of a group, which Aplomb has not got yet; kcat reads all partitions by assignment."""
+not used because it reads as a member of a group, which Aplomb had not got when the first figures were made; kcat reads all partitions by assignment."""
 
 import json
 import random
