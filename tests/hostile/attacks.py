@@ -237,7 +237,12 @@ class Attack:
 
 
     def questions_of_one_group_many_times(self):
-        """Each names one group, or one partition of it, a hundred thousand times."""
+        """Each names one large group, or one partition of it, a hundred thousand times."""
+        joins = {"SessionTimeoutMs": 1_800_000, "RebalanceTimeoutMs": FOR_EVER, "ProtocolType": "consumer",
+                 "Protocols": [{"Name": "range", "Metadata": bytes(20_000)}]}  # fmt: skip
+        members = [self.connect() for _ in range(200)]
+        for member in members:
+            member.sendall(wire.frame(asked("JoinGroup", 3, GroupId="asked", MemberId="", **joins)))
         group, partition = "asked", {"Name": TOPIC, "PartitionIndexes": [0] * MANY}
         committed = {"PartitionIndex": 0, "CommittedOffset": 1, "CommittedLeaderEpoch": 0, "CommittedMetadata": "m" * 100}
         self.ask_over_and_over([
@@ -260,6 +265,16 @@ class Attack:
         self.ask_over_and_over(
             asked("OffsetCommit", 9, GroupId=f"new-{n}", GenerationIdOrMemberEpoch=-1, Topics=topics) for n in range(MANY)
         )  # fmt: skip
+
+    def lists_of_all_groups(self):
+        """There are fifty thousand; two of three questions are for some that there are not."""
+        committed = {"PartitionIndex": 0, "CommittedOffset": 1, "CommittedLeaderEpoch": 0, "CommittedMetadata": ""}
+        topics = [{"Name": TOPIC, "Partitions": [committed]}]
+        with wire.Connection(self.port, timeout=120) as connection:
+            for n in range(50_000):
+                connection.ask(asked("OffsetCommit", 9, GroupId=f"listed-{n}", GenerationIdOrMemberEpoch=-1, Topics=topics))
+        every, states = asked("ListGroups", 5), [f"State{n}" for n in range(MANY // 2)]
+        self.ask_over_and_over([every, asked("ListGroups", 5, StatesFilter=["Dead"]), asked("ListGroups", 5, StatesFilter=states, TypesFilter=states)])
 
     def members_without_end(self):
         """Each joins a group of its own, or that of others, says much of itself, and does not sync."""

@@ -8,10 +8,10 @@ use aplomb_protocol::messages::consumer_group_describe_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::groups::{ALL_GROUP_OPERATIONS, coordinator_of};
+use super::groups::{ALL_GROUP_OPERATIONS, MOST_NAMED, coordinator_of, once};
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter};
 
-pub(super) const API: Api = Api::new(ApiKey::ConsumerGroupDescribe, begin);
+pub(super) const API: Api = Api::of_controller(ApiKey::ConsumerGroupDescribe, begin);
 
 /// What a client may do that did not ask for it.
 const NOT_ASKED: i32 = i32::MIN;
@@ -19,15 +19,21 @@ const NOT_ASKED: i32 = i32::MIN;
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: ConsumerGroupDescribeRequest = asked.decode()?;
     let operations = if request.include_authorized_operations { ALL_GROUP_OPERATIONS } else { NOT_ASKED };
-    let groups = request.group_ids.iter().map(|group| DescribedGroup {
+    let names = once(request.group_ids);
+    let groups = names.iter().map(|group| DescribedGroup {
         group_id: group.clone(),
         error_code: ErrorCode::CoordinatorNotAvailable.to_wire(),
         authorized_operations: operations,
         ..Default::default()
     });
     let response = ConsumerGroupDescribeResponse { groups: groups.collect(), ..Default::default() };
+    let is_too_much = names.len() > MOST_NAMED;
     let mut scatter = Scatter::new(asked.to, response, fill);
-    for (n, group) in request.group_ids.into_iter().enumerate() {
+    for (n, group) in names.into_iter().enumerate() {
+        if is_too_much {
+            scatter.fill((n, 0), ErrorCode::InvalidRequest);
+            continue;
+        }
         if group.is_empty() {
             scatter.fill((n, 0), ErrorCode::InvalidGroupId);
             continue;

@@ -1,23 +1,20 @@
 //! DeleteGroups: empty groups go, with the offsets that they have committed.
 
-use std::collections::HashSet;
-
 use aplomb_coordinator::group::{GroupAsk, GroupReply};
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages::delete_groups_request::DeleteGroupsRequest;
 use aplomb_protocol::messages::delete_groups_response::{DeletableGroupResult, DeleteGroupsResponse};
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::groups::coordinator_of;
+use super::groups::{MOST_NAMED, coordinator_of, once};
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter};
 
 pub(super) const API: Api = Api::new(ApiKey::DeleteGroups, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: DeleteGroupsRequest = asked.decode()?;
-    let mut seen = HashSet::new();
-    let names: Vec<String> =
-        request.groups_names.into_iter().filter(|group| seen.insert(group.clone())).collect();
+    let names = once(request.groups_names);
+    let is_too_much = names.len() > MOST_NAMED;
     let results = names.iter().map(|group| DeletableGroupResult {
         group_id: group.clone(),
         error_code: ErrorCode::CoordinatorNotAvailable.to_wire(),
@@ -26,6 +23,10 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let response = DeleteGroupsResponse { results: results.collect(), ..Default::default() };
     let mut scatter = Scatter::new(asked.to, response, fill);
     for (n, group) in names.into_iter().enumerate() {
+        if is_too_much {
+            scatter.fill((n, 0), ErrorCode::InvalidRequest);
+            continue;
+        }
         match coordinator_of(&group, asked.view.image()) {
             Some(key) => scatter.ask((n, 0), key, GroupAsk::Delete(group), asked.calls),
             None => scatter.fill((n, 0), ErrorCode::NotCoordinator),

@@ -6,10 +6,10 @@ use aplomb_protocol::messages::describe_groups_request::DescribeGroupsRequest;
 use aplomb_protocol::messages::describe_groups_response::{DescribeGroupsResponse, DescribedGroup};
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::groups::{ALL_GROUP_OPERATIONS, coordinator_of};
+use super::groups::{ALL_GROUP_OPERATIONS, MOST_NAMED, coordinator_of, once};
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter};
 
-pub(super) const API: Api = Api::new(ApiKey::DescribeGroups, begin);
+pub(super) const API: Api = Api::of_controller(ApiKey::DescribeGroups, begin);
 
 /// What a client may do that did not ask for it.
 const NOT_ASKED: i32 = i32::MIN;
@@ -17,15 +17,21 @@ const NOT_ASKED: i32 = i32::MIN;
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: DescribeGroupsRequest = asked.decode()?;
     let operations = if request.include_authorized_operations { ALL_GROUP_OPERATIONS } else { NOT_ASKED };
-    let groups = request.groups.iter().map(|group| DescribedGroup {
+    let names = once(request.groups);
+    let groups = names.iter().map(|group| DescribedGroup {
         group_id: group.clone(),
         error_code: ErrorCode::CoordinatorNotAvailable.to_wire(),
         authorized_operations: operations,
         ..Default::default()
     });
     let response = DescribeGroupsResponse { groups: groups.collect(), ..Default::default() };
+    let is_too_much = names.len() > MOST_NAMED;
     let mut scatter = Scatter::new(asked.to, response, fill);
-    for (n, group) in request.groups.into_iter().enumerate() {
+    for (n, group) in names.into_iter().enumerate() {
+        if is_too_much {
+            scatter.fill((n, 0), ErrorCode::InvalidRequest);
+            continue;
+        }
         match coordinator_of(&group, asked.view.image()) {
             Some(key) => scatter.ask((n, 0), key, GroupAsk::Describe(asked.to.version, group), asked.calls),
             None => scatter.fill((n, 0), ErrorCode::NotCoordinator),

@@ -1,5 +1,6 @@
 //! What the APIs of groups have in common: which coordinator is asked, and for whom.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use aplomb_coordinator::group::{Caller, GroupAsk};
@@ -18,6 +19,17 @@ pub(super) const LONGEST: Duration = Duration::from_millis(2 * i32::MAX as u64);
 /// What clients may do to a group where no client is kept from anything, as bits of `AclOperation`
 /// codes (`AclEntry#supportedOperations`): read, delete, describe, and the same of its settings.
 pub(super) const ALL_GROUP_OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11;
+
+/// More groups, or offsets of groups, than this are not asked about in one request: what it costs
+/// to answer must not grow with a frame. INVALID_REQUEST says so.
+pub(super) const MOST_NAMED: usize = 100_000;
+
+/// Groups in the order in which they are named, each once: the answer about a large one is long,
+/// and its name is short.
+pub(super) fn once(groups: Vec<String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    groups.into_iter().filter(|group| seen.insert(group.clone())).collect()
+}
 
 /// The partition whose leader coordinates a group (`GroupCoordinatorService#partitionFor`). `None`:
 /// there is no topic for offsets yet.
@@ -63,6 +75,12 @@ pub(super) fn ask_one<R: Message + Send + 'static>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_that_is_named_twice_is_asked_about_once() {
+        let named = ["b", "a", "b", "", "a"].map(str::to_owned).to_vec();
+        assert_eq!(once(named), ["b", "a", ""]);
+    }
 
     #[test]
     fn a_groups_partition_is_apache_kafkas() {

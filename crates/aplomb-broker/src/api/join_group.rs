@@ -2,24 +2,24 @@
 
 use std::time::Duration;
 
-use aplomb_coordinator::group::{GroupAsk, GroupReply};
+use aplomb_coordinator::group::{GroupAsk, GroupReply, JOIN_WITHOUT_PROTOCOL};
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages::join_group_request::JoinGroupRequest;
 use aplomb_protocol::messages::join_group_response::JoinGroupResponse;
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::groups::{LONGEST, ask_one, caller};
+use super::groups::{LONGEST, MOST_NAMED, ask_one, caller};
 use crate::operation::{Api, Asked, Begun, Cell};
 
 pub(super) const API: Api = Api::new(ApiKey::JoinGroup, begin);
-
-/// From this version on there may be no protocol's name in an answer.
-const WITHOUT_PROTOCOL: i16 = 7;
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: JoinGroupRequest = asked.decode()?;
     if request.group_id.is_empty() {
         return asked.answer(&refused(asked.to.version, request.member_id, ErrorCode::InvalidGroupId));
+    }
+    if request.protocols.len() > MOST_NAMED {
+        return asked.answer(&refused(asked.to.version, request.member_id, ErrorCode::InvalidRequest));
     }
     let waits =
         Duration::from_millis(request.rebalance_timeout_ms.max(request.session_timeout_ms).max(0) as u64);
@@ -30,7 +30,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
 }
 
 fn refused(version: i16, member_id: String, error: ErrorCode) -> JoinGroupResponse {
-    let protocol_name = (version < WITHOUT_PROTOCOL).then(String::new);
+    let protocol_name = (version < JOIN_WITHOUT_PROTOCOL).then(String::new);
     let error_code = error.to_wire();
     JoinGroupResponse { error_code, generation_id: -1, protocol_name, member_id, ..Default::default() }
 }

@@ -1,24 +1,32 @@
 //! ListGroups: the groups that this broker coordinates, of all types.
 
-use aplomb_coordinator::group::{GroupAsk, GroupReply};
+use std::sync::Arc;
+
+use aplomb_coordinator::group::{GroupAsk, GroupFilter, GroupReply};
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages::list_groups_request::ListGroupsRequest;
 use aplomb_protocol::messages::list_groups_response::ListGroupsResponse;
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::groups::MOST_NAMED;
 use crate::calls::PartitionKey;
 use crate::coordinators::OFFSETS_TOPIC;
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter};
 
-pub(super) const API: Api = Api::new(ApiKey::ListGroups, begin);
+pub(super) const API: Api = Api::of_controller(ApiKey::ListGroups, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: ListGroupsRequest = asked.decode()?;
+    if request.states_filter.len() + request.types_filter.len() > MOST_NAMED {
+        let error_code = ErrorCode::InvalidRequest.to_wire();
+        return asked.answer(&ListGroupsResponse { error_code, ..Default::default() });
+    }
+    let filter = Arc::new(GroupFilter::new(&request.states_filter, &request.types_filter));
     let mut scatter = Scatter::new(asked.to, ListGroupsResponse::default(), fill);
     if let Some(topic) = asked.view.image().topics.by_name(OFFSETS_TOPIC) {
         for (n, partition) in topic.partitions.keys().enumerate() {
             let key = PartitionKey { topic: topic.id, partition: *partition };
-            scatter.ask((n, 0), key, GroupAsk::List(request.clone()), asked.calls);
+            scatter.ask((n, 0), key, GroupAsk::List(filter.clone()), asked.calls);
         }
     }
     asked.wait(scatter, PATIENCE)

@@ -8,7 +8,7 @@ use aplomb_protocol::messages::offset_delete_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::groups::ask_one;
+use super::groups::{MOST_NAMED, ask_one};
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE};
 
 pub(super) const API: Api = Api::new(ApiKey::OffsetDelete, begin);
@@ -17,6 +17,9 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let mut request: OffsetDeleteRequest = asked.decode()?;
     if request.group_id.is_empty() {
         return asked.answer(&refused(ErrorCode::InvalidGroupId));
+    }
+    if request.topics.iter().map(|topic| 1 + topic.partitions.len()).sum::<usize>() > MOST_NAMED {
+        return asked.answer(&refused(ErrorCode::InvalidRequest));
     }
     let mut response = OffsetDeleteResponse {
         error_code: ErrorCode::CoordinatorNotAvailable.to_wire(),

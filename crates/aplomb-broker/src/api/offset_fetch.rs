@@ -1,5 +1,7 @@
 //! OffsetFetch: how far groups have come.
 
+use std::collections::HashSet;
+
 use aplomb_coordinator::group::{GroupAsk, GroupReply};
 use aplomb_model::{ErrorCode, Uuid};
 use aplomb_protocol::messages::offset_fetch_request::{
@@ -11,7 +13,7 @@ use aplomb_protocol::messages::offset_fetch_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::groups::coordinator_of;
+use super::groups::{MOST_NAMED, coordinator_of};
 use crate::metadata::MetadataImage;
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter};
 
@@ -28,9 +30,19 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: OffsetFetchRequest = asked.decode()?;
     let (version, require_stable) = (asked.to.version, request.require_stable);
     let groups = if version >= GROUPS { request.groups } else { vec![only(request)] };
+    let is_too_much = groups.iter().map(named).sum::<usize>() > MOST_NAMED;
+    // How long an answer of all offsets is, the request does not tell.
+    let wants_all = groups.iter().any(|group| group.topics.is_none());
+    if wants_all && !asked.is_at_head() {
+        return Ok(Begun::ForHead);
+    }
+    let mut all = HashSet::new();
     let mut response = OffsetFetchResponse::default();
     let mut asks = Vec::new();
     for mut group in groups {
+        if group.topics.is_none() && !all.insert(group.group_id.clone()) {
+            continue; // all of its offsets are in the answer already
+        }
         let mut answered =
             OffsetFetchResponseGroup { group_id: group.group_id.clone(), ..Default::default() };
         if let Some(topics) = &mut group.topics {
@@ -54,12 +66,22 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
             scatter.response().groups[n].topics = refused.collect();
         }
         scatter.response().groups[n].error_code = ErrorCode::CoordinatorNotAvailable.to_wire();
+        if is_too_much {
+            scatter.fill((n, 0), ErrorCode::InvalidRequest);
+            continue;
+        }
         match coordinator_of(&group.group_id, asked.view.image()) {
             Some(key) => scatter.ask((n, 0), key, GroupAsk::Fetch { group, require_stable }, asked.calls),
             None => scatter.fill((n, 0), ErrorCode::NotCoordinator),
         }
     }
     asked.wait(scatter, PATIENCE)
+}
+
+/// How many things a group's part of the request names.
+fn named(group: &OffsetFetchRequestGroup) -> usize {
+    let topics = group.topics.iter().flatten();
+    1 + topics.map(|topic| 1 + topic.partition_indexes.len()).sum::<usize>()
 }
 
 /// The one group that versions before [`GROUPS`] ask about.

@@ -6,7 +6,7 @@ use aplomb_protocol::messages::sync_group_request::SyncGroupRequest;
 use aplomb_protocol::messages::sync_group_response::SyncGroupResponse;
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::groups::{LONGEST, ask_one, caller};
+use super::groups::{LONGEST, MOST_NAMED, ask_one, caller};
 use crate::operation::{Api, Asked, Begun, Cell};
 
 pub(super) const API: Api = Api::new(ApiKey::SyncGroup, begin);
@@ -15,6 +15,9 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: SyncGroupRequest = asked.decode()?;
     if request.group_id.is_empty() {
         return asked.answer(&refused(ErrorCode::InvalidGroupId));
+    }
+    if request.assignments.len() > MOST_NAMED {
+        return asked.answer(&refused(ErrorCode::InvalidRequest));
     }
     let group = request.group_id.clone();
     let ask = GroupAsk::Sync(caller(asked), request);

@@ -11,10 +11,11 @@ mod loading;
 mod world;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use aplomb_coordinator::group::{GroupAsk, GroupReply, Groups, World};
 use aplomb_coordinator::runtime::{self, Effect, Runtime, Stage, Ticket, WriteSettings};
-use aplomb_model::{Instant, LeaderEpoch, Offset};
+use aplomb_model::{Instant, LeaderEpoch, Offset, TopicId};
 use bytes::Bytes;
 
 use self::loading::{Loaded, Loading};
@@ -55,8 +56,17 @@ struct Coordinator {
     runtime: Runtime<Groups>,
     /// While its log is read.
     loading: Option<Loading>,
+    /// Topics that are gone, and that it has not been told of.
+    deleted_topics: Vec<(Arc<str>, TopicId)>,
     /// What it took in memory when that was looked at last.
     bytes: usize,
+}
+
+impl Coordinator {
+    /// Whether topics are gone of which it has not been told, and it can be.
+    fn is_to_be_told(&self) -> bool {
+        !self.deleted_topics.is_empty() && self.runtime.check_ask().is_ok()
+    }
 }
 
 /// The coordinators of a shard.
@@ -129,7 +139,9 @@ impl Coordinators {
         self.next_number += 1;
         let runtime = Runtime::new(Groups::new(), epoch, settings);
         let loading = Some(Loading::new(log_start));
-        self.coordinators.insert(key, Coordinator { number, epoch, runtime, loading, bytes: 0 });
+        let deleted_topics = Vec::new();
+        let coordinator = Coordinator { number, epoch, runtime, loading, deleted_topics, bytes: 0 };
+        self.coordinators.insert(key, coordinator);
     }
 
     /// A partition is led no longer, or is gone.
@@ -183,23 +195,14 @@ impl Coordinators {
         }
     }
 
-    /// Metadata has changed: offsets of topics that were deleted are forgotten.
-    pub(crate) fn on_metadata(&mut self, delta: &Delta, view: &View, now: Now) {
+    /// Metadata has changed: offsets of topics that were deleted are forgotten, by a coordinator
+    /// that is loading as soon as it has them all.
+    pub(crate) fn on_metadata(&mut self, delta: &Delta) {
         let deleted = delta.deleted.values();
         let deleted: Vec<_> = deleted.map(|topic| (topic.name.clone(), topic.id)).collect();
-        if deleted.is_empty() {
-            return;
-        }
-        let keys: Vec<_> = self.coordinators.keys().copied().collect();
-        for key in keys {
-            if self.coordinators[&key].runtime.stage() == Stage::Active {
-                let ticket = Ticket(self.next_ticket);
-                self.next_ticket += 1;
-                let ask = GroupAsk::TopicsDeleted(deleted.clone());
-                self.run(key, view, |runtime, world, random| {
-                    runtime.on_ask(ticket, ask, of(now), world, random);
-                });
-            }
+        let has_failed = |coordinator: &Coordinator| coordinator.runtime.stage() == Stage::Failed;
+        for coordinator in self.coordinators.values_mut().filter(|coordinator| !has_failed(coordinator)) {
+            coordinator.deleted_topics.extend_from_slice(&deleted);
         }
     }
 
@@ -291,6 +294,7 @@ impl Coordinators {
     pub(crate) fn wake_at(&self) -> Option<Instant> {
         let wakes = self.coordinators.values().filter_map(|coordinator| match &coordinator.loading {
             Some(loading) => loading.wants_more().then_some(Instant::START),
+            None if coordinator.is_to_be_told() => Some(Instant::START),
             None => coordinator.runtime.wake_at(),
         });
         wakes.min()
@@ -305,6 +309,22 @@ impl Coordinators {
         let due: Vec<_> = due.map(|(key, _)| *key).collect();
         for key in due {
             self.run(key, view, |runtime, world, random| runtime.on_wake(of(now), world, random));
+        }
+        self.tell_of_deleted_topics(view, now);
+    }
+
+    fn tell_of_deleted_topics(&mut self, view: &View, now: Now) {
+        let to_be_told = self.coordinators.iter_mut().filter(|(_, coordinator)| coordinator.is_to_be_told());
+        let to_be_told: Vec<_> = to_be_told
+            .map(|(key, coordinator)| (*key, std::mem::take(&mut coordinator.deleted_topics)))
+            .collect();
+        for (key, deleted) in to_be_told {
+            let ticket = Ticket(self.next_ticket);
+            self.next_ticket += 1;
+            let ask = GroupAsk::TopicsDeleted(deleted);
+            self.run(key, view, |runtime, world, random| {
+                runtime.on_ask(ticket, ask, of(now), world, random);
+            });
         }
     }
 

@@ -464,7 +464,7 @@ impl Shard {
         }
         let Self { view, partitions, replicas, storage, notes, fx, .. } = self;
         replicas.apply(delta, Hosting { view, partitions, storage, notes, now, fx });
-        self.coordinators.on_metadata(delta, &self.view, now);
+        self.coordinators.on_metadata(delta);
         self.show_cluster();
     }
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use aplomb_model::TopicId;
 use aplomb_protocol::messages as m;
 
+use super::filter::GroupFilter;
+
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
@@ -34,8 +36,8 @@ pub enum GroupAsk {
     ConsumerHeartbeat(Caller, m::ConsumerGroupHeartbeatRequest),
     /// `ConsumerGroupDescribe`, of one group.
     ConsumerDescribe(String),
-    /// `ListGroups`.
-    List(m::ListGroupsRequest),
+    /// `ListGroups`: of which groups.
+    List(Arc<GroupFilter>),
     /// `DeleteGroups`, of one group.
     Delete(String),
     /// `OffsetCommit`, without what the caller may not write or what is not there.

@@ -4,20 +4,24 @@
 //! - [`classic`]: the protocol in which clients assign partitions themselves;
 //! - [`consumer`]: the one in which the coordinator does;
 //! - [`classic_clients`]: requests of clients that speak the classic one, whatever their group is;
-//! - [`offsets`], [`admin`]: offsets and groups, as clients and operators ask for them;
+//! - [`offsets`], [`list`], [`delete`]: offsets and groups, as clients and operators ask for them;
+//! - [`long`]: questions that are answered in pieces;
 //! - [`state`]: what all of these remember: groups by id, and what was committed.
 //!
 //! What always holds: consumer groups and offsets change by records alone, each of which can be
 //! taken back. A classic group changes in memory, and its record says what it is.
 
-mod admin;
 mod ask;
 pub mod assignor;
 mod classic;
 mod classic_clients;
 mod consumer;
+mod delete;
 pub mod expression;
+mod filter;
 pub mod hash;
+mod list;
+mod long;
 mod offsets;
 mod record;
 mod settings;
@@ -31,14 +35,23 @@ use aplomb_protocol::{DecodeError, EncodeError};
 use bytes::Bytes;
 
 pub use self::ask::{Caller, GroupAsk, GroupReply};
+use self::delete::DeleteQuestion;
+pub use self::filter::GroupFilter;
+use self::list::ListQuestion;
+use self::long::PIECE;
+use self::offsets::{FetchQuestion, OffsetDeleteQuestion};
 pub use self::record::GroupRecord;
 pub use self::settings::{
     Bounded, ClassicSettings, ConsumerSettings, GroupSettings, MigrationPolicy, OffsetSettings, Overrides,
 };
 use self::state::GroupTurn;
+use self::state::table::Group;
 pub use self::state::{GroupAfter, Groups};
 pub use self::world::{Topic, World};
 use crate::runtime::{Machine, Ticket};
+
+/// From this version on JoinGroup may answer without a protocol's name.
+pub const JOIN_WITHOUT_PROTOCOL: i16 = 7;
 
 /// The longest string that an answer may have, in bytes.
 const LONGEST: usize = i16::MAX as usize;
@@ -68,6 +81,8 @@ pub enum GroupTimer {
     Rejoin(Arc<str>, Arc<str>),
     /// Regular expressions of a consumer group are to be resolved, or resolved further.
     Expressions(Arc<str>),
+    /// The next piece of a question that takes long.
+    Long,
 }
 
 impl Machine for Groups {
@@ -94,10 +109,23 @@ impl Machine for Groups {
         self.offsets.replay_marker(producer, is_committed);
     }
 
-    fn on_loaded(&mut self, turn: &mut GroupTurn<'_>) {
-        classic::on_loaded(self, turn);
-        consumer::on_loaded(self, turn);
-        turn.set_timer(GroupTimer::Expiry, turn.world.settings().offsets.check_interval);
+    fn on_loaded(&mut self, turn: &mut GroupTurn<'_>) -> bool {
+        self.table.take_removed(); // no request waits for what was replayed
+        let after = self.table.after(self.started.as_deref());
+        let ids: Vec<Arc<str>> = after.take(PIECE).map(|(id, _)| id.clone()).collect();
+        for id in &ids {
+            match self.table.get(id) {
+                Some(Group::Classic(_)) => classic::on_loaded(self, id, turn),
+                Some(Group::Consumer(group)) => consumer::on_loaded(id, group, turn),
+                Some(Group::Foreign(_)) | None => {}
+            }
+        }
+        let is_all = ids.len() < PIECE;
+        self.started = ids.into_iter().next_back();
+        if is_all {
+            turn.set_timer(GroupTimer::Expiry, turn.world.settings().offsets.check_interval);
+        }
+        is_all
     }
 
     fn on_ask(&mut self, ticket: Ticket, ask: GroupAsk, turn: &mut GroupTurn<'_>) {
@@ -117,14 +145,15 @@ impl Machine for Groups {
                 let described = consumer::describe(&self.table, group, turn.world);
                 turn.answer(ticket, GroupReply::ConsumerDescribe(described));
             }
-            GroupAsk::List(request) => {
-                let listed = admin::list(&self.table, &request);
-                turn.answer(ticket, GroupReply::List(listed));
-            }
-            GroupAsk::Delete(group) => self.delete(ticket, group, turn),
+            GroupAsk::List(filter) => self.begin_long(ticket, ListQuestion::new(filter), turn),
+            GroupAsk::Delete(group) => self.begin_long(ticket, DeleteQuestion::new(group), turn),
             GroupAsk::Commit(caller, request) => self.commit(ticket, &caller, request, turn),
-            GroupAsk::Fetch { group, require_stable } => self.fetch(ticket, group, require_stable, turn),
-            GroupAsk::DeleteOffsets(request) => self.delete_offsets(ticket, request, turn),
+            GroupAsk::Fetch { group, require_stable } => {
+                self.begin_long(ticket, FetchQuestion::new(group, require_stable), turn);
+            }
+            GroupAsk::DeleteOffsets(request) => {
+                self.begin_long(ticket, OffsetDeleteQuestion::new(request), turn);
+            }
             GroupAsk::TopicsDeleted(topics) => {
                 self.forget_topics(&topics, turn);
                 turn.answer(ticket, GroupReply::Nothing);
@@ -145,6 +174,7 @@ impl Machine for Groups {
             GroupTimer::Revocation(group, member) => consumer::on_revocation(self, &group, &member, turn),
             GroupTimer::Rejoin(group, member) => consumer::on_rejoin(self, &group, &member, turn),
             GroupTimer::Expressions(group) => consumer::resolve_expressions(self, &group, turn),
+            GroupTimer::Long => self.go_on_with_long(turn),
         }
     }
 
@@ -152,10 +182,15 @@ impl Machine for Groups {
         classic::on_written(self, after.0, written, turn);
     }
 
+    fn on_cancelled(&mut self, ticket: Ticket) {
+        self.long.cancel(ticket);
+    }
+
     fn on_taken_back(&mut self, records: &[GroupRecord], turn: &mut GroupTurn<'_>) {
         // A member's deadline has the same name in both protocols: the one that has the member in
         // the end sets it last.
         consumer::on_taken_back(self, records, turn);
         classic::on_taken_back(self, records, turn);
+        self.refuse_long(turn);
     }
 }

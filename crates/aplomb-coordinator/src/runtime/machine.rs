@@ -9,6 +9,9 @@ use aplomb_model::{ErrorCode, Instant, ProducerId, Timers, Timestamp, Uuid};
 use aplomb_protocol::{DecodeError, EncodeError};
 use bytes::Bytes;
 
+/// The shortest time that a deadline is away.
+const SOON: Duration = Duration::from_micros(1);
+
 /// Who asked, by a number that the host gives and never gives again. Each is answered once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
@@ -70,11 +73,15 @@ pub trait Machine: Debug {
     /// A transaction of this producer has ended.
     fn replay_marker(&mut self, producer: ProducerId, is_committed: bool);
 
-    /// All of the log has been replayed.
-    fn on_loaded(&mut self, turn: &mut Turn<'_, Self>);
+    /// All of the log has been replayed: what follows from it is done, or a part of that. Gives
+    /// whether that was the last part; nothing is asked before.
+    fn on_loaded(&mut self, turn: &mut Turn<'_, Self>) -> bool;
 
     /// A client asks. Sooner or later the ticket is answered.
     fn on_ask(&mut self, ticket: Ticket, ask: Self::Ask, turn: &mut Turn<'_, Self>);
+
+    /// The ticket needs no answer any more.
+    fn on_cancelled(&mut self, ticket: Ticket);
 
     /// A deadline has come, and is set no longer.
     fn on_timer(&mut self, timer: Self::Timer, turn: &mut Turn<'_, Self>);
@@ -196,9 +203,10 @@ impl<'a, M: Machine + ?Sized> Turn<'a, M> {
         self.out.after.push(after);
     }
 
-    /// Sets a deadline, in place of the one of this name.
+    /// Sets a deadline, in place of the one of this name. One of no time comes in the next wake,
+    /// not in this one: others are served before.
     pub fn set_timer(&mut self, timer: M::Timer, after: Duration) {
-        self.timers.set(timer, self.now.instant + after);
+        self.timers.set(timer, self.now.instant + after.max(SOON));
     }
 
     /// Takes a deadline out, if it is there.

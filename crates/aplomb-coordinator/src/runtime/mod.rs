@@ -9,24 +9,26 @@
 //! answered once; an answer that depends on a write is not given before the write is kept.
 
 mod batch;
+mod load;
 mod machine;
 mod writes;
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
-use aplomb_model::batch::{Batches, Compression, ControlKind};
+use aplomb_model::batch::Compression;
 use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset, Timers};
 use bytes::Bytes;
 
 use self::batch::OpenBatch;
+pub use self::load::LoadError;
 use self::machine::Outcome;
 pub use self::machine::{Event, Machine, Now, Ticket, Turn};
 use self::writes::{Unit, Writes};
 
-/// What a compressed batch of the log may stand for, in bytes: twice what the largest batch of
-/// another broker may be.
-const BATCH_LIMIT: usize = 128 << 20;
+/// So many deadlines are seen to in a wake: when those of a million members come at once, other
+/// clients are served in between.
+const TIMERS_A_WAKE: usize = 256;
 
 /// How a coordinator writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,32 +78,13 @@ pub enum Stage {
     Over,
 }
 
-/// Why a log cannot be loaded.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// A batch cannot be read.
-    #[error("batch at offset {at}: {error}")]
-    Batch {
-        /// The batch's base offset.
-        at: Offset,
-        /// What is wrong with it.
-        error: aplomb_model::batch::BatchError,
-    },
-    /// A record in it cannot be understood.
-    #[error("record in the batch at offset {at}: {error}")]
-    Record {
-        /// The batch's base offset.
-        at: Offset,
-        /// What is wrong with it.
-        error: aplomb_protocol::DecodeError,
-    },
-}
-
 /// A coordinator and what it waits for.
 #[derive(Debug)]
 pub struct Runtime<M: Machine> {
     machine: M,
     stage: Stage,
+    /// Whether all of the log is replayed.
+    is_loaded: bool,
     epoch: LeaderEpoch,
     settings: WriteSettings,
     timers: Timers<M::Timer>,
@@ -120,6 +103,7 @@ impl<M: Machine> Runtime<M> {
         Self {
             machine,
             stage: Stage::Loading,
+            is_loaded: false,
             epoch,
             settings,
             timers: Timers::default(),
@@ -153,6 +137,9 @@ impl<M: Machine> Runtime<M> {
 
     /// When [`Self::on_wake`] has something to do.
     pub fn wake_at(&self) -> Option<Instant> {
+        if self.stage == Stage::Loading {
+            return self.is_loaded.then_some(Instant::START); // at once
+        }
         let linger = self.settings.linger.and_then(|linger| Some(self.open.since()? + linger));
         let impatient = self.patience.front().map(|(at, _)| *at);
         [self.timers.wake_at(), impatient, linger].into_iter().flatten().min()
@@ -165,42 +152,11 @@ impl<M: Machine> Runtime<M> {
     /// When one cannot be read: the coordinator has failed then.
     pub fn load(&mut self, slices: &[&[u8]]) -> Result<Option<Offset>, LoadError> {
         assert_eq!(self.stage, Stage::Loading, "what is loaded is loading");
-        let loaded = self.replay(slices);
+        let loaded = load::replay(&mut self.machine, slices);
         if loaded.is_err() {
             self.fail();
         }
         loaded
-    }
-
-    fn replay(&mut self, slices: &[&[u8]]) -> Result<Option<Offset>, LoadError> {
-        let mut end = None;
-        for batch in Batches::in_slices(slices) {
-            let at = batch.header.base_offset();
-            let unreadable = |error| LoadError::Batch { at, error };
-            let producer = batch.header.producer().map(|producer| producer.id);
-            let raw = batch.uncompressed(BATCH_LIMIT).map_err(unreadable)?;
-            for record in batch.records(&raw) {
-                let record = record.map_err(unreadable)?;
-                if batch.header.is_control() {
-                    let kind = record.key.and_then(ControlKind::from_key);
-                    let (Some(producer), Some(kind)) = (producer, kind) else { continue };
-                    if matches!(kind, ControlKind::Commit | ControlKind::Abort) {
-                        self.machine.replay_marker(producer, kind == ControlKind::Commit);
-                    }
-                    continue;
-                }
-                // A record without a key says nothing that a compacted log keeps.
-                let Some(key) = record.key else { continue };
-                let (key, value) = (Bytes::copy_from_slice(key), record.value.map(Bytes::copy_from_slice));
-                let known = M::decode(key, value).map_err(|error| LoadError::Record { at, error })?;
-                if let Some(known) = known {
-                    let producer = producer.filter(|_| batch.header.is_transactional());
-                    self.machine.replay(known, producer);
-                }
-            }
-            end = Some(Offset::new(batch.header.last_offset().get() + 1));
-        }
-        Ok(end)
     }
 
     /// All of the log, which ends at `end`, has been replayed: questions are answered from here on.
@@ -212,9 +168,19 @@ impl<M: Machine> Runtime<M> {
         random: &mut dyn FnMut() -> [u8; 16],
     ) {
         assert_eq!(self.stage, Stage::Loading, "it is loaded once");
-        self.stage = Stage::Active;
+        assert!(!self.is_loaded, "its end comes once");
+        self.is_loaded = true;
         self.writes = Writes::new(end);
-        self.turn(now, world, random, |machine, turn| machine.on_loaded(turn));
+        self.become_active(now, world, random);
+    }
+
+    /// The machine does what follows from its log, or a part of it.
+    fn become_active(&mut self, now: Now, world: &M::World, random: &mut dyn FnMut() -> [u8; 16]) {
+        let mut is_all = false;
+        self.turn(now, world, random, |machine, turn| is_all = machine.on_loaded(turn));
+        if is_all {
+            self.stage = Stage::Active;
+        }
     }
 
     /// The log cannot be read.
@@ -241,6 +207,22 @@ impl<M: Machine> Runtime<M> {
         self.effects.extend(waiting.into_iter().map(gone));
     }
 
+    /// Whether it answers.
+    ///
+    /// # Errors
+    /// What clients are told when it does not.
+    pub fn check_ask(&self) -> Result<(), ErrorCode> {
+        match self.stage {
+            Stage::Loading => Err(ErrorCode::CoordinatorLoadInProgress),
+            Stage::Failed | Stage::Over => Err(ErrorCode::NotCoordinator),
+            // Its log takes nothing: what is asked now would be refused in the end.
+            Stage::Active if self.writes.bytes() > self.settings.pending_bytes => {
+                Err(ErrorCode::CoordinatorNotAvailable)
+            }
+            Stage::Active => Ok(()),
+        }
+    }
+
     /// A client asks, who is answered by this ticket.
     pub fn on_ask(
         &mut self,
@@ -250,16 +232,7 @@ impl<M: Machine> Runtime<M> {
         world: &M::World,
         random: &mut dyn FnMut() -> [u8; 16],
     ) {
-        let refused = match self.stage {
-            Stage::Loading => Some(ErrorCode::CoordinatorLoadInProgress),
-            Stage::Failed | Stage::Over => Some(ErrorCode::NotCoordinator),
-            // Its log takes nothing: what is asked now would be refused in the end.
-            Stage::Active if self.writes.bytes() > self.settings.pending_bytes => {
-                Some(ErrorCode::CoordinatorNotAvailable)
-            }
-            Stage::Active => None,
-        };
-        if let Some(error) = refused {
+        if let Err(error) = self.check_ask() {
             return self.effects.push(Effect::Answer(ticket, Err(error)));
         }
         assert!(self.asked.insert(ticket), "a ticket is given once");
@@ -268,16 +241,23 @@ impl<M: Machine> Runtime<M> {
 
     /// The ticket is not waited for any longer. What was asked may be done all the same.
     pub fn cancel(&mut self, ticket: Ticket) {
-        self.asked.remove(&ticket);
+        if self.asked.remove(&ticket) {
+            self.machine.on_cancelled(ticket);
+        }
         self.forget_answered();
     }
 
     /// Time has come.
     pub fn on_wake(&mut self, now: Now, world: &M::World, random: &mut dyn FnMut() -> [u8; 16]) {
+        if self.stage == Stage::Loading {
+            assert!(self.is_loaded, "it wakes when its log is replayed");
+            return self.become_active(now, world, random);
+        }
         while let Some((_, ticket)) = self.patience.pop_front_if(|(at, _)| *at <= now.instant) {
             self.answer(ticket, Err(client_error(ErrorCode::RequestTimedOut)));
         }
-        while let Some(timer) = self.timers.pop_due(now.instant) {
+        for _ in 0..TIMERS_A_WAKE {
+            let Some(timer) = self.timers.pop_due(now.instant) else { break };
             self.turn(now, world, random, |machine, turn| machine.on_timer(timer, turn));
         }
         let has_lingered = |linger| self.open.since().is_some_and(|since| since + linger <= now.instant);

@@ -2,7 +2,7 @@
 
 mod counters;
 
-use aplomb_model::batch::{BatchBuilder, Codec, ProducerStamp};
+use aplomb_model::batch::{BatchBuilder, Batches, Codec, ControlKind, ProducerStamp};
 use aplomb_model::{ProducerEpoch, ProducerId, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -217,6 +217,7 @@ fn a_cancelled_ask_is_done_and_not_answered() {
     host.runtime.cancel(ticket);
     let parked = host.turn(Ask::Park);
     host.runtime.cancel(parked);
+    assert_eq!(host.runtime.machine().cancelled, [ticket, parked]);
     host.keep();
     host.runtime.resign();
     host.take();
@@ -258,6 +259,48 @@ fn a_timer_answers_who_waits_for_it() {
     host.advance(SECOND / 2);
     assert!(host.answered().is_empty());
     host.advance(SECOND / 2);
+    assert_eq!(host.answered(), [(ticket, Ok(0))]);
+}
+
+#[test]
+fn of_many_timers_only_some_come_in_one_wake() {
+    let mut host = Host::new(settings());
+    let tickets: Vec<Ticket> = (0..1_000).map(|_| host.turn(Ask::Wait(SECOND))).collect();
+    let mut wakes = Vec::new();
+    host.advance(SECOND);
+    while host.answers.len() < tickets.len() {
+        wakes.push(host.answers.len());
+        assert_eq!(host.runtime.wake_at(), Some(host.now()), "the rest is due, too");
+        host.advance(Duration::ZERO);
+    }
+    assert_eq!(wakes, [256, 512, 768]);
+    assert_eq!(host.runtime.wake_at(), None);
+}
+
+#[test]
+fn a_timer_of_no_time_does_not_come_in_the_wake_that_sets_it() {
+    let mut host = Host::new(settings());
+    let ticket = host.turn(Ask::Wait(Duration::ZERO));
+    assert!(host.runtime.wake_at() > Some(host.now()));
+    host.advance(Duration::ZERO);
+    assert_eq!(host.answered(), []);
+    host.advance(Duration::from_micros(1));
+    assert_eq!(host.answered(), [(ticket, Ok(0))]);
+}
+
+#[test]
+fn what_follows_from_a_log_may_take_several_wakes_in_which_nothing_is_answered() {
+    let mut host = Host::in_parts(3);
+    assert_eq!(host.runtime.wake_at(), None, "its log is being read");
+    host.loaded(Offset::ZERO);
+    for _ in 0..2 {
+        assert_eq!((host.runtime.stage(), host.runtime.wake_at()), (Stage::Loading, Some(Instant::START)));
+        let ticket = host.turn(Ask::Get("a"));
+        assert_eq!(host.answered(), [(ticket, Err(ErrorCode::CoordinatorLoadInProgress))]);
+        host.advance(Duration::ZERO);
+    }
+    assert_eq!((host.runtime.stage(), host.runtime.wake_at()), (Stage::Active, None));
+    let ticket = host.turn(Ask::Get("a"));
     assert_eq!(host.answered(), [(ticket, Ok(0))]);
 }
 

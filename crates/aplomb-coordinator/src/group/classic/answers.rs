@@ -5,12 +5,9 @@ use aplomb_protocol::messages as m;
 use aplomb_protocol::messages::join_group_response::JoinGroupResponseMember;
 use bytes::Bytes;
 
-use crate::group::GroupReply;
 use crate::group::state::GroupTurn;
 use crate::group::state::classic::{ClassicGroup, Waiting};
-
-/// From this version on JoinGroup may answer without a protocol's name.
-const JOIN_WITHOUT_PROTOCOL: i16 = 7;
+use crate::group::{GroupReply, JOIN_WITHOUT_PROTOCOL};
 
 pub(super) fn answer_join(waiting: Waiting, mut response: m::JoinGroupResponse, turn: &mut GroupTurn<'_>) {
     if response.protocol_name.is_none() && waiting.version < JOIN_WITHOUT_PROTOCOL {

@@ -124,20 +124,14 @@ pub(crate) fn on_pending_timer(
 
 /// Members have their whole sessions again: a coordinator that has just come does not know when it
 /// last heard of them.
-pub(crate) fn on_loaded(groups: &mut Groups, turn: &mut GroupTurn<'_>) {
-    groups.table.take_removed(); // no request waits for what was replayed
+pub(crate) fn on_loaded(groups: &mut Groups, id: &str, turn: &mut GroupTurn<'_>) {
     let most = turn.world.settings().classic.max_size;
-    let of_classic =
-        |(id, group): (&Arc<str>, &Group)| matches!(group, Group::Classic(_)).then(|| id.clone());
-    let ids: Vec<Arc<str>> = groups.table.iter().filter_map(of_classic).collect();
-    for id in ids {
-        groups.table.change_classic(&id, |group| {
-            group.restart_sessions(turn);
-            if group.size() > most {
-                group.prepare(&format!("it has {} members, and may have {most}", group.size()), turn);
-            }
-        });
-    }
+    groups.table.change_classic(id, |group| {
+        group.restart_sessions(turn);
+        if group.size() > most {
+            group.prepare(&format!("it has {} members, and may have {most}", group.size()), turn);
+        }
+    });
 }
 
 pub(crate) fn on_written(

@@ -9,18 +9,14 @@ use aplomb_model::ErrorCode;
 use super::deadlines::{cancel, is_revoking, start_session, watch_revocation};
 use super::leave;
 use crate::group::state::consumer::ConsumerGroup;
-use crate::group::state::table::Group;
 use crate::group::state::{GroupTurn, Groups};
 use crate::group::{GroupRecord, GroupTimer, classic};
 
 /// All members have their whole time again.
-pub(crate) fn on_loaded(groups: &mut Groups, turn: &mut GroupTurn<'_>) {
-    for (id, group) in groups.table.iter() {
-        let Group::Consumer(group) = group else { continue };
-        for (member_id, member) in group.members() {
-            start_session(turn, id, member_id);
-            watch_revocation(turn, id, member_id, member);
-        }
+pub(crate) fn on_loaded(id: &Arc<str>, group: &ConsumerGroup, turn: &mut GroupTurn<'_>) {
+    for (member_id, member) in group.members() {
+        start_session(turn, id, member_id);
+        watch_revocation(turn, id, member_id, member);
     }
 }
 

@@ -3,35 +3,48 @@
 //!
 //! - [`table`]: groups by id, of all types; [`replay`] has records change them;
 //! - [`classic`], [`consumer`]: a group of either protocol;
-//! - [`offsets`]: what was committed, by group, topic and partition.
+//! - [`offsets`]: what was committed, by group, topic and partition;
+//! - [`long`]: questions that are answered in pieces.
 //!
 //! What always holds: a record that is replayed gives the one that takes it back.
 
 pub(super) mod classic;
 pub(super) mod consumer;
+mod long;
 pub(super) mod offsets;
 mod replay;
 pub(super) mod table;
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use aplomb_model::ProducerId;
 
 use self::classic::{ClassicAfter, ClassicGroup};
+use self::long::LongQuestions;
 use self::offsets::Offsets;
 use self::table::{Group, GroupTable};
-use super::GroupRecord;
 use super::hash::TopicHashes;
+use super::{GroupRecord, GroupReply};
 use crate::runtime::Turn;
 
 /// A turn of the group coordinator.
 pub(super) type GroupTurn<'a> = Turn<'a, Groups>;
+
+/// What is left of a question that is answered in pieces.
+pub(super) trait Long: Debug {
+    /// One piece of it. Gives the answer, if that was the last.
+    fn go_on(&mut self, groups: &mut Groups, turn: &mut GroupTurn<'_>) -> Option<GroupReply>;
+}
 
 /// The groups and offsets of a partition of `__consumer_offsets`.
 #[derive(Debug, Default)]
 pub struct Groups {
     pub(super) table: GroupTable,
     pub(super) offsets: Offsets,
+    pub(super) long: LongQuestions<Box<dyn Long>>,
+    /// Up to this group deadlines are set, after the log was loaded.
+    pub(super) started: Option<Arc<str>>,
     /// Follow from the metadata.
     pub(super) hashes: TopicHashes,
 }

@@ -1,7 +1,8 @@
 //! The groups of a coordinator, by id.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::classic::ClassicGroup;
@@ -16,10 +17,11 @@ pub(crate) enum Group {
     Foreign(usize),
 }
 
-/// Groups by id.
+/// Groups by id, in their order: who looks at all of them does so in parts, and remembers the id
+/// up to which it has come.
 #[derive(Debug, Default)]
 pub(crate) struct GroupTable {
-    groups: HashMap<Arc<str>, Group>,
+    groups: BTreeMap<Arc<str>, Group>,
     /// Classic groups that were taken out with their members: who took them out sees to these.
     removed: Vec<ClassicGroup>,
     /// What groups take in memory.
@@ -107,8 +109,10 @@ impl GroupTable {
         self.groups.get_key_value(id).map_or_else(|| id.into(), |(id, _)| id.clone())
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Group)> {
-        self.groups.iter()
+    /// The groups after this id, or all of them, in the order of their ids.
+    pub(crate) fn after(&self, id: Option<&str>) -> impl Iterator<Item = (&Arc<str>, &Group)> {
+        let from = id.map_or(Bound::Unbounded, Bound::Excluded);
+        self.groups.range::<str, _>((from, Bound::Unbounded))
     }
 
     /// A record of a share or streams group has come or gone.

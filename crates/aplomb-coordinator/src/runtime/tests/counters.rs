@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::*;
+use aplomb_model::batch::Batches;
 use aplomb_model::{ProducerId, Timestamp};
 use aplomb_protocol::{DecodeError, EncodeError};
 
@@ -36,6 +37,10 @@ pub(super) struct Counters {
     pub(super) pending: BTreeMap<ProducerId, Vec<Number>>,
     /// What became of notes.
     pub(super) notes: Vec<(i64, Result<(), ErrorCode>)>,
+    /// How many parts of what follows from the log are to be done before the last.
+    pub(super) parts_left: usize,
+    /// Whose answer is not waited for any more.
+    pub(super) cancelled: Vec<Ticket>,
     /// What was taken back, in that order.
     pub(super) taken_back: Vec<Number>,
 }
@@ -97,8 +102,13 @@ impl Machine for Counters {
         }
     }
 
-    fn on_loaded(&mut self, turn: &mut Turn<'_, Self>) {
-        turn.say(format!("{} numbers", self.numbers.len()));
+    fn on_loaded(&mut self, turn: &mut Turn<'_, Self>) -> bool {
+        if self.parts_left == 0 {
+            turn.say(format!("{} numbers", self.numbers.len()));
+            return true;
+        }
+        self.parts_left -= 1;
+        false
     }
 
     fn on_ask(&mut self, ticket: Ticket, ask: Ask, turn: &mut Turn<'_, Self>) {
@@ -144,6 +154,10 @@ impl Machine for Counters {
         self.notes.push((after, written));
     }
 
+    fn on_cancelled(&mut self, ticket: Ticket) {
+        self.cancelled.push(ticket);
+    }
+
     fn on_taken_back(&mut self, records: &[Number], _: &mut Turn<'_, Self>) {
         self.taken_back.extend_from_slice(records);
     }
@@ -187,6 +201,14 @@ impl Host {
         let now = Now { instant: Instant::START, wall: Timestamp(1_700_000_000_000) };
         let (asked, log, answers) = (Vec::new(), Vec::new(), Vec::new());
         Self { runtime, now, next: 0, asked, log, answers, reloads: 0 }
+    }
+
+    /// One that has so much to do when its log is replayed.
+    pub(super) fn in_parts(parts: usize) -> Self {
+        let mut host = Self::loading(settings());
+        let counters = Counters { parts_left: parts - 1, ..Counters::default() };
+        host.runtime = Runtime::new(counters, LeaderEpoch::new(3), settings());
+        host
     }
 
     pub(super) fn loaded(&mut self, end: Offset) {

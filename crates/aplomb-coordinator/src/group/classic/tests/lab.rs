@@ -216,7 +216,7 @@ impl Lab {
     fn check(&self) {
         let table = &self.runtime.machine().table;
         let mut bytes = 0;
-        for (id, _) in table.iter() {
+        for (id, _) in table.after(None) {
             if let Some(group) = table.classic(id) {
                 group.check();
             }
@@ -251,6 +251,17 @@ impl Lab {
             self.tell(|runtime, now, world, random| runtime.on_wake(now, world, random));
         }
         self.now = end;
+    }
+
+    /// It is woken when it is to be.
+    pub(super) fn wake(&mut self) {
+        self.now = self.now.max(self.runtime.wake_at().expect("it waits for something"));
+        self.tell(|runtime, now, world, random| runtime.on_wake(now, world, random));
+    }
+
+    /// How many offsets are committed.
+    pub(super) fn offsets(&self) -> usize {
+        self.runtime.machine().offsets()
     }
 
     pub(super) fn ask(&mut self, ask: GroupAsk) -> Ticket {

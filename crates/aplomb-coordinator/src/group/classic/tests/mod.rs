@@ -4,6 +4,7 @@ mod changing;
 mod joining;
 mod lab;
 mod loading;
+mod long;
 mod members;
 mod offsets;
 mod requests;

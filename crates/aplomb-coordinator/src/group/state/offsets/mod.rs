@@ -44,9 +44,13 @@ impl Offsets {
         self.store.get(group, topic, partition)
     }
 
-    /// Topics of a group with their offsets, by partition.
-    pub(crate) fn of(&self, group: &str) -> impl Iterator<Item = (&Arc<str>, &[(i32, Committed)])> {
-        self.store.of(group)
+    /// Offsets of a group after this topic and partition, or all of them, in that order.
+    pub(crate) fn after(
+        &self,
+        group: &str,
+        place: Option<(&str, i32)>,
+    ) -> impl Iterator<Item = (&Arc<str>, i32, &Committed)> {
+        self.store.after(group, place)
     }
 
     /// Whether an open transaction has written this offset.
@@ -82,15 +86,6 @@ impl Offsets {
                 self.store.set(&key.group, &key.topic, key.partition, value.into());
             }
         }
-    }
-
-    /// Tombstones of all that the group has committed.
-    pub(crate) fn tombstones(&self, group: &str) -> Vec<GroupRecord> {
-        let topics = self.store.of(group);
-        topics
-            .flat_map(|(topic, offsets)| offsets.iter().map(move |(index, _)| (topic, *index)))
-            .map(|(topic, partition)| tombstone(group, topic, partition))
-            .collect()
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! What always holds: no group and no topic is empty; `count` and `bytes` are what is there.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use aplomb_model::TopicId;
@@ -62,7 +63,8 @@ impl Committed {
 
 /// Partitions in their order. A sorted list: most topics have few, and a tree's nodes are large.
 type OfTopic = Vec<(i32, Committed)>;
-type OfGroup = HashMap<Arc<str>, OfTopic>;
+/// Topics in the order of their names.
+type OfGroup = BTreeMap<Arc<str>, OfTopic>;
 
 /// Committed offsets.
 #[derive(Debug, Default)]
@@ -89,10 +91,24 @@ impl Store {
         Some(&partitions[place].1)
     }
 
-    /// Topics of a group with their offsets.
-    pub(crate) fn of(&self, group: &str) -> impl Iterator<Item = (&Arc<str>, &[(i32, Committed)])> {
-        let topics = self.groups.get(group).into_iter().flatten();
-        topics.map(|(name, partitions)| (name, partitions.as_slice()))
+    /// Offsets of a group after this topic and partition, or all of them, in that order.
+    pub(crate) fn after(
+        &self,
+        group: &str,
+        place: Option<(&str, i32)>,
+    ) -> impl Iterator<Item = (&Arc<str>, i32, &Committed)> {
+        let from = place.map_or(Bound::Unbounded, |(topic, _)| Bound::Included(topic));
+        let of_group = self.groups.get(group).into_iter();
+        let topics = of_group.flat_map(move |topics| topics.range::<str, _>((from, Bound::Unbounded)));
+        topics.flat_map(move |(name, partitions)| {
+            let begin = match place {
+                Some((topic, index)) if **name == *topic => {
+                    partitions.partition_point(|(other, _)| *other <= index)
+                }
+                Some(_) | None => 0,
+            };
+            partitions[begin..].iter().map(move |(index, committed)| (name, *index, committed))
+        })
     }
 
     /// Whether a group has any.
@@ -170,6 +186,10 @@ mod tests {
         }
     }
 
+    fn listed(store: &Store, group: &str, place: Option<(&str, i32)>) -> Vec<(String, i32)> {
+        store.after(group, place).map(|(topic, index, _)| (topic.to_string(), index)).collect()
+    }
+
     #[test]
     fn it_holds_what_was_set_last_and_nothing_of_what_is_gone() {
         let (mut store, mut model, mut random) = (Store::default(), BTreeMap::new(), SplitMix64::new(7));
@@ -189,9 +209,25 @@ mod tests {
         for ((group, topic, partition), offset) in &model {
             assert_eq!(store.get(group, topic, *partition), Some(offset));
         }
-        let listed: usize =
-            store.groups.keys().flat_map(|g| store.of(g)).map(|(_, offsets)| offsets.len()).sum();
-        assert_eq!(listed, model.len());
+        for group in store.groups.keys() {
+            let all = listed(&store, group, None);
+            let of_group = model.keys().filter(|(of, _, _)| **of == **group);
+            assert!(of_group.map(|(_, topic, index)| (topic.clone(), *index)).eq(all.clone()));
+            for (n, (topic, index)) in all.iter().enumerate() {
+                assert_eq!(
+                    listed(&store, group, Some((topic, *index))),
+                    all[n + 1..],
+                    "after {topic}-{index}"
+                );
+                let between = format!("{topic}0");
+                let rest: Vec<_> = all[n..].iter().filter(|(other, _)| other != topic).cloned().collect();
+                assert_eq!(
+                    listed(&store, group, Some((&between, 0))),
+                    rest,
+                    "after a topic that is not there"
+                );
+            }
+        }
         for (group, topic, partition) in model.into_keys() {
             assert!(store.remove(&group, &topic, partition).is_some());
         }
