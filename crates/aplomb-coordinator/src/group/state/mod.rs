@@ -32,7 +32,7 @@ use crate::runtime::Turn;
 pub(super) type GroupTurn<'a> = Turn<'a, Groups>;
 
 /// What is left of a question that is answered in pieces.
-pub(super) trait Long: Debug {
+pub(super) trait Long: Debug + Send {
     /// One piece of it. Gives the answer, if that was the last.
     fn go_on(&mut self, groups: &mut Groups, turn: &mut GroupTurn<'_>) -> Option<GroupReply>;
 }
