@@ -7,6 +7,8 @@ use crate::index::IndexLimits;
 /// The settings of one log. Times are milliseconds of the wall clock, as records carry them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogConfig {
+    /// Whether the topic is the broker's own: a part of the tail's memory is kept for it.
+    pub is_internal: bool,
     /// `segment.bytes`: a segment rolls before it grows beyond this.
     pub segment_bytes: u32,
     /// `segment.ms`, less this log's share of `segment.jitter.ms`: a segment rolls when it is
@@ -34,6 +36,7 @@ impl LogConfig {
     #[must_use]
     pub fn kafka_defaults() -> Self {
         Self {
+            is_internal: false,
             segment_bytes: 1 << 30,
             segment_age_ms: 7 * 24 * 3_600_000,
             indexes: IndexLimits { interval_bytes: 4096, max_bytes: 10 << 20 },

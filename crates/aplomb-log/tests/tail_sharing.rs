@@ -224,7 +224,7 @@ fn chunks_without_memory_are_nobodys_until_they_are_released() {
     assert_eq!(ranges.len(), shares.iter().map(|share| share.stats().chunks - 5).sum::<usize>());
     assert!(ranges.windows(2).all(|two| two[0].end <= two[1].start), "each once");
     while push_next(&mut tail) {}
-    assert_eq!(shares[1].stats().free, 0, "now they are its own");
+    assert_eq!(shares[1].stats().free, 1, "now they are its own, but what is kept");
 }
 
 #[test]
@@ -236,9 +236,41 @@ fn small_batches_do_not_fill_the_heap_instead_of_the_tail() {
     while tail.push(pushed * 61, &[&[7; 61]], tiny(pushed)).is_ok() {
         pushed += 1;
     }
-    assert_eq!(pushed, 16 * 4096 / 128, "one batch for 128 bytes of the share");
+    assert_eq!(pushed, 15 * 4096 / 128, "one batch for 128 bytes of the share, less what is kept");
     disk_takes_all(&mut tail);
     assert!(tail.push(pushed * 61, &[&[7; 61]], tiny(pushed)).is_ok());
+}
+
+#[test]
+fn a_part_is_kept_for_internal_topics_whatever_others_fill() {
+    let share = share(48);
+    let (mut other, mut internal) = (tail(&share, 0), tail(&share, 1));
+    internal.set_internal(true);
+    while push_next(&mut other) {}
+    assert_eq!(share.stats().free, 3, "a sixteenth");
+    let mut pushed = 0;
+    while push_next(&mut internal) {
+        pushed += 1;
+    }
+    assert!(pushed > 3 && share.stats().free == 0, "{pushed} batches in three chunks");
+
+    // What comes free is asked for until there is room for both.
+    disk_takes_all(&mut internal);
+    internal.evict(usize::MAX);
+    assert!(share.shortage() == 0 && !push_next(&mut other), "its own are all that could go");
+    disk_takes_all(&mut other);
+    assert!(share.shortage() > 0 && push_next(&mut other), "{:?}", share.stats());
+}
+
+#[test]
+fn room_to_remember_batches_is_kept_for_internal_topics_too() {
+    let share = share(16);
+    let (mut other, mut internal) = (tail(&share, 0), tail(&share, 1));
+    internal.set_internal(true);
+    let tiny = |n: u64| TailBatch { size: 61, ..batch(n) };
+    let fill = |tail: &mut LogTail| (0..).find(|n| tail.push(n * 61, &[&[7; 61]], tiny(*n)).is_err());
+    assert_eq!(fill(&mut other), Some(15 * 4096 / 128));
+    assert_eq!(fill(&mut internal), Some(4096 / 128), "the sixteenth that is kept");
 }
 
 #[test]

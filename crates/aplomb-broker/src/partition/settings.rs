@@ -8,6 +8,7 @@ use aplomb_model::batch::ProduceRules;
 
 use crate::calls::PartitionKey;
 use crate::config::TopicConfig;
+use crate::controller::is_internal_topic;
 
 /// The settings of one partition.
 #[derive(Clone, Debug)]
@@ -21,7 +22,12 @@ pub(crate) struct PartitionSettings {
 }
 
 impl PartitionSettings {
-    pub(crate) fn of(topic: &TopicConfig, key: PartitionKey, producer_expiration: Duration) -> Self {
+    pub(crate) fn of(
+        topic: &TopicConfig,
+        name: &str,
+        key: PartitionKey,
+        producer_expiration: Duration,
+    ) -> Self {
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let size = |bytes: aplomb_model::ByteCount| u32::try_from(bytes.0).unwrap_or(i32::MAX as u32);
         Self {
@@ -30,6 +36,7 @@ impl PartitionSettings {
             file_delete_delay: topic.file_delete_delay,
             flush_within: topic.flush_age,
             log: LogConfig {
+                is_internal: is_internal_topic(name),
                 segment_bytes: size(topic.segment_bytes),
                 segment_age_ms: millis(topic.segment_age) - jitter(topic, key),
                 indexes: IndexLimits {

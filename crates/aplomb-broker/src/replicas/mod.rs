@@ -339,5 +339,5 @@ fn retire(key: PartitionKey, hosting: &mut Hosting<'_>) {
 
 fn settings_of(name: &TopicPartition, key: PartitionKey, view: &View) -> PartitionSettings {
     let topic = view.image().topic_config(&name.topic, view.config());
-    PartitionSettings::of(&topic, key, view.config().storage.producer_id_expiration)
+    PartitionSettings::of(&topic, &name.topic, key, view.config().storage.producer_id_expiration)
 }

@@ -193,6 +193,7 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
             }
             let settings = PartitionSettings::of(
                 &image.topic_config(&topic.name, &config),
+                &topic.name,
                 key,
                 config.storage.producer_id_expiration,
             );
@@ -405,6 +406,7 @@ fn forget_others(directory: &Directory, opened: &BTreeSet<TopicPartition>) -> Re
 /// The metadata log rolls as it is told to and deletes nothing by itself.
 fn metadata_config(config: &BrokerConfig) -> LogConfig {
     LogConfig {
+        is_internal: true,
         segment_bytes: u32::try_from(config.metadata.segment_bytes.0).unwrap_or(i32::MAX as u32),
         segment_age_ms: u64::try_from(config.metadata.segment_age.as_millis()).unwrap_or(u64::MAX),
         deletes: false,

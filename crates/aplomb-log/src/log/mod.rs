@@ -87,12 +87,13 @@ impl Log {
     /// If the parts contradict each other.
     #[must_use]
     pub fn new(parts: LogParts) -> Self {
-        let LogParts { config, segments, tail, mut producers, epochs, start, mut owed, .. } = parts;
+        let LogParts { config, segments, mut tail, mut producers, epochs, start, mut owed, .. } = parts;
         let end = tail.end();
         assert_eq!(end.segment_base, segments.active().base, "the tail goes on where the files end");
         assert_eq!(end.at, segments.active().size, "the tail goes on where the files end");
         assert!(start <= end.offset, "a log does not start behind its end");
         owed.begin_at(parts.recovery_point.min(end.offset));
+        tail.set_internal(config.is_internal);
         let high_watermark = parts.high_watermark.unwrap_or(end.offset).clamp(start, end.offset);
         // Transactions are decided whose markers were read again and lie below the high watermark.
         producers.on_high_watermark(high_watermark);
@@ -208,6 +209,7 @@ impl Log {
 
     /// Takes new settings, which hold from the next append on.
     pub fn configure(&mut self, config: LogConfig) {
+        self.tail.set_internal(config.is_internal);
         self.config = config;
     }
 

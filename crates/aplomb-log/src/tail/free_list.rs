@@ -37,10 +37,10 @@ impl FreeList {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Takes `count` chunks, or none.
-    pub(super) fn take(&self, count: usize) -> Option<Vec<ChunkSlot>> {
+    /// Takes `count` chunks and leaves at least `kept`, or takes none.
+    pub(super) fn take(&self, count: usize, kept: usize) -> Option<Vec<ChunkSlot>> {
         let mut ready = self.ready();
-        let left = ready.len().checked_sub(count)?;
+        let left = ready.len().checked_sub(count).filter(|left| *left >= kept)?;
         let taken = ready.split_off(left);
         self.count.fetch_sub(count, Ordering::Relaxed);
         Some(taken)
@@ -174,12 +174,12 @@ mod tests {
     #[test]
     fn the_last_one_that_was_returned_is_the_next_one_to_be_used() {
         let list = FreeList::of_all(slots(5));
-        let mut taken = list.take(3).expect("there are five");
+        let mut taken = list.take(3, 2).expect("there are five");
         assert_eq!(indexes(&taken), [2, 3, 4]);
-        assert_eq!((list.count(), list.take(3).is_none()), (2, true));
+        assert_eq!((list.count(), list.take(1, 2).is_none()), (2, true));
         taken.drain(..).for_each(|slot| list.give_back(slot));
         assert_eq!(list.count(), 5);
-        assert_eq!(indexes(&list.take(2).expect("there are five")), [3, 4]);
+        assert_eq!(indexes(&list.take(2, 0).expect("there are five")), [3, 4]);
         assert_eq!(indexes(&list.take_all_but(1)), [0, 1]);
         assert_eq!(list.count(), 1);
     }
@@ -197,7 +197,7 @@ mod tests {
                 scope.spawn(move || {
                     let mut held = VecDeque::new();
                     for round in 0..ROUNDS {
-                        held.extend(list.take(1 + (round + shard) % 3).unwrap_or_default());
+                        held.extend(list.take(1 + (round + shard) % 3, 0).unwrap_or_default());
                         if held.len() > 8 {
                             list.give_back(held.pop_back().expect("eight"));
                             give.send(held.pop_front().expect("seven")).expect("the disk lives");
@@ -208,7 +208,7 @@ mod tests {
             }
         });
         assert_eq!(list.count(), 30);
-        let mut all = indexes(&list.take(30).expect("they are all back"));
+        let mut all = indexes(&list.take(30, 0).expect("they are all back"));
         all.sort_unstable();
         assert!(all.into_iter().eq(0..30), "each once");
     }

@@ -42,6 +42,8 @@ pub struct LogTail {
     pub(super) share: Arc<TailShare>,
     pub(super) topic: TopicId,
     pub(super) partition: PartitionIndex,
+    /// Whether what is kept of the share for internal topics is this log's too.
+    pub(super) is_internal: bool,
     pub(super) chunks: VecDeque<HeldChunk>,
     /// The right to append to the last chunk. `None` if it is full, cut, or of an earlier segment.
     pub(super) writer: Option<WriteEnd>,
@@ -64,6 +66,7 @@ impl LogTail {
             share,
             topic,
             partition,
+            is_internal: false,
             chunks: VecDeque::new(),
             writer: None,
             durable_chunks: 0,
@@ -73,6 +76,11 @@ impl LogTail {
             written: end.offset,
             durable: end.offset,
         }
+    }
+
+    /// Says whether the log is of an internal topic: a part of the share is kept for those.
+    pub fn set_internal(&mut self, is_internal: bool) {
+        self.is_internal = is_internal;
     }
 
     /// Where the log ends.
@@ -283,9 +291,9 @@ impl LogTail {
 
     /// Finds memory for `size` bytes at position `at`, and room to remember the batch.
     fn allocate(&mut self, at: u64, size: u64) -> Result<Vec<ChunkSlot>, TailFull> {
-        if !self.share.admit_batch() {
+        if !self.share.admit_batch(self.is_internal) {
             self.evict(usize::MAX);
-            if !self.share.admit_batch() {
+            if !self.share.admit_batch(self.is_internal) {
                 return Err(self.share.full());
             }
         }
@@ -294,7 +302,7 @@ impl LogTail {
             if needed == 0 {
                 return Ok(Vec::new());
             }
-            if let Some(slots) = self.share.take(needed) {
+            if let Some(slots) = self.share.take(needed, self.is_internal) {
                 return Ok(slots);
             }
             if self.evict(needed) == 0 {

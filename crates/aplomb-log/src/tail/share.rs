@@ -19,6 +19,9 @@ use crate::memory_budget::MemoryBudget;
 const WANTED_FREE: usize = 8;
 /// Readers may hold this part of the share; beyond it they get copies.
 const READERS_PART: usize = 4;
+/// This part of the share is kept for logs of internal topics: while other logs have filled the
+/// rest, groups still commit, and their members stay.
+const KEPT_PART: usize = 16;
 /// One batch for so many bytes of the share is remembered; this bounds the heap that very small
 /// batches can take.
 const BYTES_PER_BATCH: u64 = 128;
@@ -44,7 +47,7 @@ pub struct TailShare {
     producing: Arc<MemoryBudget>,
     waiting: AtomicU64,
     batches: AtomicU64,
-    /// How many chunks a batch needed at once that did not get them.
+    /// How many free chunks a batch needed that did not get its own, with those that it had to leave.
     missed: AtomicUsize,
     /// Free chunks that are not on the list: their memory is not there yet.
     reserved: AtomicUsize,
@@ -214,7 +217,7 @@ impl TailShare {
     #[must_use]
     pub fn largest_batch(&self) -> ByteCount {
         // Two chunks may be filled only in part: the one it begins in and the one it ends in.
-        let chunks = (self.chunks - self.reader_limit()).saturating_sub(1);
+        let chunks = (self.chunks - self.reader_limit() - self.kept(false)).saturating_sub(1);
         ByteCount(chunks as u64 * u64::from(self.chunk_size))
     }
 
@@ -255,14 +258,17 @@ impl TailShare {
         self.index
     }
 
-    /// Takes `count` chunks, or none.
-    pub(super) fn take(&self, count: usize) -> Option<Vec<ChunkSlot>> {
-        let Some(mut taken) = self.free.take(count) else {
-            self.missed.fetch_max(count, Ordering::Relaxed);
+    /// Takes `count` chunks, or none. A log that is not of an internal topic leaves some.
+    pub(super) fn take(&self, count: usize, is_internal: bool) -> Option<Vec<ChunkSlot>> {
+        let kept = self.kept(is_internal);
+        let needed = count + kept;
+        let in_the_list = kept.saturating_sub(self.reserved.load(Ordering::Relaxed));
+        let Some(mut taken) = self.free.take(count, in_the_list) else {
+            self.missed.fetch_max(needed, Ordering::Relaxed);
             return None;
         };
         taken.iter_mut().for_each(|slot| self.exchange(slot));
-        if self.missed.load(Ordering::Relaxed) <= count {
+        if self.missed.load(Ordering::Relaxed) <= needed {
             self.missed.store(0, Ordering::Relaxed);
         }
         self.fewest_free.fetch_min(self.free(), Ordering::Relaxed);
@@ -365,9 +371,10 @@ impl TailShare {
         self.waiting.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Reserves room to remember one batch.
-    pub(super) fn admit_batch(&self) -> bool {
-        let admitted = self.batches.fetch_add(1, Ordering::Relaxed) < self.most_batches;
+    /// Reserves room to remember one batch. A log that is not of an internal topic leaves some.
+    pub(super) fn admit_batch(&self, is_internal: bool) -> bool {
+        let kept = if is_internal { 0 } else { self.most_batches / KEPT_PART as u64 };
+        let admitted = self.batches.fetch_add(1, Ordering::Relaxed) < self.most_batches - kept;
         if !admitted {
             self.batches.fetch_sub(1, Ordering::Relaxed);
         }
@@ -395,6 +402,11 @@ impl TailShare {
 
     fn free(&self) -> usize {
         self.free.count() + self.reserved.load(Ordering::Relaxed)
+    }
+
+    /// How many chunks such a log leaves to others.
+    fn kept(&self, is_internal: bool) -> usize {
+        if is_internal { 0 } else { self.chunks / KEPT_PART }
     }
 
     fn reader_limit(&self) -> usize {
