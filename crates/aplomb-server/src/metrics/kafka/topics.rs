@@ -140,6 +140,16 @@ impl Topics {
         }
     }
 
+    /// Where the log of a partition that is here ends.
+    pub(super) fn end_of(&self, topic: &str, partition: i32) -> Option<u64> {
+        let place = |of: &Arc<PartitionFigures>| {
+            let name = of.name();
+            (&*name.topic, name.partition.0).cmp(&(topic, partition))
+        };
+        let found = &self.partitions[self.partitions.binary_search_by(place).ok()?];
+        (!found.is_offline()).then(|| found.extent().end)
+    }
+
     /// Partitions of topics; the metadata log is none.
     fn of_topics(&self) -> impl Iterator<Item = &Arc<PartitionFigures>> {
         self.partitions.iter().filter(|partition| &*partition.name().topic != METADATA_LOG)
