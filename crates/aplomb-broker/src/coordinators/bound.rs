@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const OFFSET_BYTES: usize = 192;
 /// What a group takes beside its name.
 const GROUP_BYTES: usize = 256;
-/// What the names of an offset take at most: a group and a topic, with 16 bits for their lengths.
-const LONGEST: usize = 2 * (1 << 16);
+/// What an offset takes at most: the names of a group and a topic have 15 bits for their lengths.
+const LONGEST: usize = OFFSET_BYTES + 2 * (1 << 15);
 /// There is so much for each group that is shown, for itself and its offsets.
 const BYTES_A_GROUP: usize = 8 << 10;
 
@@ -24,7 +24,7 @@ pub(crate) struct ShownBound {
 impl ShownBound {
     /// For so many groups (`aplomb.metrics.groups.max`).
     pub(crate) fn new(groups: usize) -> Self {
-        let bytes = if groups == 0 { 0 } else { LONGEST + groups.saturating_mul(BYTES_A_GROUP) };
+        let bytes = if groups == 0 { 0 } else { 2 * LONGEST + groups.saturating_mul(BYTES_A_GROUP) };
         Self { most: groups, groups: AtomicUsize::new(groups), bytes: AtomicUsize::new(bytes) }
     }
 

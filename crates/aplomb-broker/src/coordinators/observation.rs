@@ -111,3 +111,6 @@ impl Observation {
         self.notes.hand_over(figures);
     }
 }
+
+#[cfg(test)]
+mod tests;

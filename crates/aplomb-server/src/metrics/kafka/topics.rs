@@ -157,22 +157,31 @@ impl Topics {
 
     fn put_counts(&self, page: &mut Page) {
         let mut total = self.gone;
-        let mut topics: Vec<(Arc<str>, Counts)> = Vec::new();
+        let mut topics: Vec<(Arc<str>, Counts, u64)> = Vec::new();
         for partition in self.of_topics() {
             let counts = partition.counts();
             total.add(&counts);
             match topics.last_mut() {
-                Some((name, sum)) if *name == partition.name().topic => sum.add(&counts),
-                _ => topics.push((Arc::clone(&partition.name().topic), counts)),
+                Some((name, sum, partitions)) if *name == partition.name().topic => {
+                    sum.add(&counts);
+                    *partitions += 1;
+                }
+                _ => topics.push((Arc::clone(&partition.name().topic), counts, 1)),
             }
         }
-        let topics: Vec<(Labels, Counts)> =
-            topics.into_iter().map(|(name, counts)| (Labels::new(&[("topic", &name)]), counts)).collect();
+        let topics: Vec<(Labels, Counts, u64)> = topics
+            .into_iter()
+            .map(|(name, counts, partitions)| (Labels::new(&[("topic", &name)]), counts, partitions))
+            .collect();
+        let mut samples = page.samples("kafka_topic_partitions", Kind::Gauge, "Partitions of a topic.");
+        for (labels, _, partitions) in &topics {
+            samples.put(labels, partitions);
+        }
         for (names, count, help) in BY_TOPIC {
             for name in names {
                 let mut samples = page.samples(name, Kind::Counter, help);
                 samples.put(&Labels::NONE, total.of(count));
-                for (labels, counts) in &topics {
+                for (labels, counts, _) in &topics {
                     samples.put(labels, counts.of(count));
                 }
             }
@@ -223,6 +232,9 @@ impl Topics {
         put("kafka_cluster_partition_laststableoffsetlag", "Offsets of undecided transactions.", |log| {
             log.stable_lag
         });
+        // By the names of what people run an exporter for.
+        put("kafka_topic_partition_current_offset", "The offset after the log's last.", |log| log.end);
+        put("kafka_topic_partition_oldest_offset", "The log's first offset.", |log| log.start);
         put("kafka_cluster_partition_replicascount", "Replicas.", |_| 1);
         put("kafka_cluster_partition_insyncreplicascount", "Replicas in sync.", |_| 1);
         put(
