@@ -90,7 +90,7 @@ pub struct NetworkConfig {
     pub max_response_partitions: i32,
     /// `aplomb.metrics.listener`
     pub metrics_listener: Option<String>,
-    /// `aplomb.metrics.groups.max`; 0 without a listener, where nobody would see them.
+    /// `aplomb.metrics.groups.max`; 0 without a listener.
     pub shown_groups: u32,
 }
 

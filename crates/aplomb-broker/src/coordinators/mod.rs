@@ -383,7 +383,7 @@ impl Coordinators {
         self.observation.update(&mut coordinator.observed, &mut coordinator.runtime, now.instant);
     }
 
-    /// Lets others see what there is.
+    /// Lets others see what they have.
     pub(crate) fn show(&mut self, figures: &ShardFigures) {
         self.observation.show(figures);
     }

@@ -1,12 +1,12 @@
 //! What of a coordinator's groups others see one by one: their members, and how far they have come.
 //!
-//! News say which groups and offsets may be others than they were; what they are is looked up then.
-//! What is there when a log has been loaded, and what found no room before there was some, is looked
-//! for a piece a turn.
+//! News say which groups and offsets may be others than they were; what they are is looked up
+//! then. What is there when a log has been loaded, and what found no room before there was some,
+//! is looked for a piece a turn.
 //!
 //! What always holds: what is shown is what the coordinator has, as of its last news; what is shown
-//! has taken its part of the bound, and what is not has none; offsets of a group that may not all be
-//! shown are looked at again when there is room.
+//! has taken its part of the bound, and what is not has none; offsets of a group that may not all
+//! be shown are looked at again when there is room.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use crate::figures::{GroupFigures, GroupNotes, OffsetFigures};
 const PIECE: usize = 500;
 
 /// A topic and a partition.
-type Place = (Arc<str>, i32);
+type PartitionPlace = (Arc<str>, i32);
 
 /// A group that is shown.
 #[derive(Debug)]
 struct ShownGroup {
     figures: Arc<GroupFigures>,
-    offsets: HashMap<Place, Arc<OffsetFigures>>,
+    offsets: HashMap<PartitionPlace, Arc<OffsetFigures>>,
 }
 
 /// What is shown of one coordinator's groups.
@@ -38,7 +38,7 @@ pub(super) struct ShownGroups {
     offsets: usize,
     /// Groups that are shown, but maybe not all of their offsets: those up to this place have been
     /// looked at.
-    partial: BTreeMap<Arc<str>, Option<Place>>,
+    partial: BTreeMap<Arc<str>, Option<PartitionPlace>>,
     /// Of all groups those up to this one have been looked at.
     looked: Option<Arc<str>>,
 }
@@ -71,7 +71,13 @@ impl ShownGroups {
         }
     }
 
-    fn on_offset(&mut self, id: Arc<str>, place: Place, committed: Option<i64>, notes: &mut GroupNotes) {
+    fn on_offset(
+        &mut self,
+        id: Arc<str>,
+        place: PartitionPlace,
+        committed: Option<i64>,
+        notes: &mut GroupNotes,
+    ) {
         let Some(group) = self.groups.get_mut(&id) else { return }; // there was no room for it
         match (committed, group.offsets.get(&place)) {
             (Some(committed), Some(shown)) => shown.set_committed(committed),
@@ -145,7 +151,7 @@ impl ShownGroups {
     fn look_at_offsets(
         &mut self,
         id: Arc<str>,
-        place: Option<Place>,
+        place: Option<PartitionPlace>,
         most: usize,
         groups: &Groups,
         notes: &mut GroupNotes,
@@ -195,7 +201,7 @@ impl ShownGroups {
 }
 
 impl ShownGroup {
-    fn show(&mut self, place: Place, committed: i64, notes: &mut GroupNotes) {
+    fn show(&mut self, place: PartitionPlace, committed: i64, notes: &mut GroupNotes) {
         let (topic, partition) = place.clone();
         let shown = Arc::new(OffsetFigures::new(self.figures.clone(), topic, partition, committed));
         notes.welcome_offset(&shown);

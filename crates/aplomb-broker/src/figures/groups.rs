@@ -105,7 +105,7 @@ impl OffsetFigures {
     }
 }
 
-/// Groups and offsets that nobody has seen yet.
+/// Groups and offsets that are shown, and have not been taken out yet.
 #[derive(Debug, Default)]
 pub struct NewGroups {
     /// Groups.
@@ -129,7 +129,7 @@ impl GroupNotes {
         self.0.offsets.push(offset.clone());
     }
 
-    /// Hands over what nobody has seen yet, unless somebody looks at it just now.
+    /// Hands over the new ones, unless a page takes some out just now.
     pub(crate) fn hand_over(&mut self, figures: &ShardFigures) {
         let Self(NewGroups { groups, offsets }) = self;
         if groups.is_empty() && offsets.is_empty() {
@@ -142,8 +142,8 @@ impl GroupNotes {
     }
 }
 
-/// Adds those; what is gone again makes room where there is none, so that what nobody takes out
-/// does not grow.
+/// Adds those. What is gone again makes room where there is none, so that a list that is not taken
+/// out does not grow.
 fn extend<T>(unseen: &mut Vec<Arc<T>>, more: &mut Vec<Arc<T>>, is_gone: impl Fn(&T) -> bool) {
     for one in more.drain(..) {
         if unseen.len() >= FEW && unseen.len() == unseen.capacity() {
@@ -166,7 +166,7 @@ pub struct CoordinatorCounts {
 
 /// How long it took to load coordinators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Loads {
+pub struct LoadTimes {
     /// How many were loaded.
     pub count: u64,
     /// How long it took, all together.
@@ -189,7 +189,7 @@ pub struct GroupTotals {
     /// Offsets that are not.
     pub offsets_left_out: usize,
     /// How long loading took since the start.
-    pub loads: Loads,
+    pub loads: LoadTimes,
     /// What groups and offsets take in memory, in bytes.
     pub bytes: usize,
 }
@@ -208,7 +208,7 @@ pub(super) struct ShownTotals {
 }
 
 impl ShardFigures {
-    /// Groups and offsets that are shown since this was asked last, to be kept by whoever asks
+    /// Groups and offsets that are shown since this was asked last, to be kept by the one who asks
     /// until they are gone.
     #[must_use]
     pub fn take_new_groups(&self) -> NewGroups {
@@ -247,9 +247,9 @@ impl ShardFigures {
 
     /// How many coordinators were loaded since the start, and how long that took.
     #[must_use]
-    pub fn loads(&self) -> Loads {
+    pub fn loads(&self) -> LoadTimes {
         let [count, nanos] = std::array::from_fn(|n| self.groups.loads[n].load(Ordering::Relaxed));
-        Loads { count, total: Duration::from_nanos(nanos) }
+        LoadTimes { count, total: Duration::from_nanos(nanos) }
     }
 
     /// The longest that one took to load since this was asked last.

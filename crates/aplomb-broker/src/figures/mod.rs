@@ -3,8 +3,8 @@
 //!
 //! What always holds: counting is an addition to an atomic, without a lock, a look-up or an
 //! allocation. The locks here are for lists, of partitions and groups that come and of kinds of
-//! clients: a shard only tries them (`notes.rs`), so that it never waits for whoever looks. That one works on
-//! what it has taken out ([`ShardFigures::take_newcomers`]), however many partitions there are.
+//! clients: a shard only tries them (`notes.rs`), so that it never waits for whoever looks. That
+//! one works on what it has taken out ([`ShardFigures::take_newcomers`]), however many there are.
 //!
 //! Names and meanings are those of Apache Kafka's MBeans (`ReplicaManager`, `BrokerTopicMetrics`,
 //! `Log`, `GroupCoordinatorMetrics`).
@@ -23,7 +23,7 @@ pub use clients::ClientSoftware;
 pub(crate) use clients::Clients;
 pub(crate) use groups::GroupNotes;
 use groups::ShownTotals;
-pub use groups::{CoordinatorCounts, GroupFigures, GroupTotals, Loads, NewGroups, OffsetFigures};
+pub use groups::{CoordinatorCounts, GroupFigures, GroupTotals, LoadTimes, NewGroups, OffsetFigures};
 pub(crate) use notes::Notes;
 pub use partition::{Count, Counts, LogExtent, PartitionFigures};
 

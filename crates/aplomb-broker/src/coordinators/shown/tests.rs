@@ -1,4 +1,4 @@
-//! What is shown is what there is, as far as there is room.
+//! All that a coordinator has is shown, as far as there is room.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -77,8 +77,8 @@ impl ClassicGroup {
         self.set_assigned();
     }
 
-    /// The log has kept what the leader has assigned, or has not. Gives whether the group has become
-    /// stable by that.
+    /// The log has kept what the leader has assigned, or has not. Gives whether the group has
+    /// become stable by that.
     pub(super) fn on_assigned(
         &mut self,
         assigned: &Assigned,

@@ -1,7 +1,8 @@
 //! How many groups are in each state, and what has happened, counted as it changes: a look at a
 //! million groups takes no longer than at one.
 
-/// The state of a group, as `ListGroups` has it. Apache Kafka's `Dead` is a group that is not there.
+/// The state of a group, as `ListGroups` has it. Apache Kafka's `Dead` is a group that is not
+/// there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupState {
     /// A classic group without members.

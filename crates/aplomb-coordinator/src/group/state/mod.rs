@@ -133,8 +133,8 @@ impl Groups {
         self.events.count(event, times as u64);
     }
 
-    /// From here on the host hears what changes, if it wants to. What was replayed before it looks at
-    /// by itself.
+    /// From here on the host hears what changes, if it wants to. What was replayed before it looks
+    /// at by itself.
     pub fn begin_news(&mut self) {
         if self.is_observed {
             self.table.changed.begin();

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_broker::figures::{GroupEvent, GroupFigures, GroupState, Loads, OffsetFigures, ShardFigures};
+use aplomb_broker::figures::{GroupEvent, GroupFigures, GroupState, LoadTimes, OffsetFigures, ShardFigures};
 use aplomb_model::Instant;
 
 use super::super::page::{Kind, Labels, Page};
@@ -63,9 +63,9 @@ const EVENTS: [(GroupEvent, [&str; 2], &str); GroupEvent::ALL.len()] = [
 
 /// What rates are made of.
 #[derive(Clone, Copy, Debug, Default)]
-struct Moment {
+struct GroupsMoment {
     events: [u64; GroupEvent::ALL.len()],
-    loads: Loads,
+    loads: LoadTimes,
 }
 
 /// Groups and offsets that are shown, as far as the page knows.
@@ -73,7 +73,7 @@ struct Moment {
 pub(super) struct Groups {
     groups: Vec<Arc<GroupFigures>>,
     offsets: Vec<Arc<OffsetFigures>>,
-    recent: Recent<Moment>,
+    recent: Recent<GroupsMoment>,
     /// The longest loads, and when they were seen.
     longest: Vec<(Instant, Duration)>,
 }
@@ -86,7 +86,7 @@ struct OfTopic {
     lag: u64,
 }
 
-impl Moment {
+impl GroupsMoment {
     fn of(shards: &[Arc<ShardFigures>]) -> Self {
         let mut moment = Self::default();
         for shard in shards {
@@ -103,7 +103,7 @@ impl Moment {
 
 impl Groups {
     pub(super) fn new(now: Instant) -> Self {
-        let recent = Recent::new(WINDOW, now, Moment::default());
+        let recent = Recent::new(WINDOW, now, GroupsMoment::default());
         Self { groups: Vec::new(), offsets: Vec::new(), recent, longest: Vec::new() }
     }
 
@@ -144,7 +144,7 @@ impl Groups {
     }
 
     fn put_events(&mut self, page: &mut Page, shards: &[Arc<ShardFigures>], now: Instant) {
-        let moment = Moment::of(shards);
+        let moment = GroupsMoment::of(shards);
         let (ago, before) = self.recent.before(now, &moment);
         for (event, [count, rate], help) in EVENTS {
             let happened = moment.events[event as usize];
