@@ -98,7 +98,7 @@ impl Lab {
     fn tell(
         &mut self,
         observation: &mut Observation,
-        what: impl FnOnce(&mut Runtime<Groups>, Now, &dyn World, &mut dyn FnMut() -> [u8; 16]),
+        what: impl FnOnce(&mut Runtime<Groups>, Now, &(dyn World + 'static), &mut dyn FnMut() -> [u8; 16]),
     ) {
         let now = Now { instant: Instant::START + SECOND, wall: Timestamp(1_000_000) };
         what(&mut self.runtime, now, &world(), &mut || [7; 16]);
