@@ -42,6 +42,21 @@ def consume(broker, topic, count, partitions):
     assert seen == count
 
 
+def group_reads(broker, group, topic, count, properties=()):
+    """A member of a group that has read and committed so many records, and stays."""
+    settings = {"bootstrap.servers": broker.bootstrap, "group.id": group, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
+    consumer = Consumer({**settings, **dict(properties)})
+    consumer.subscribe([topic])
+    deadline = time.monotonic() + 60
+    seen = 0
+    while seen < count and time.monotonic() < deadline:
+        message = consumer.poll(1)
+        seen += message is not None and message.error() is None
+    assert seen == count
+    consumer.commit(asynchronous=False)
+    return consumer
+
+
 @pytest.fixture(scope="session")
 def observed(start_broker):
     """A broker with a page."""
@@ -55,6 +70,7 @@ def observed(start_broker):
     broker.admin = admin
     produce(broker, TOPIC, RECORDS, PARTITIONS)
     consume(broker, TOPIC, RECORDS, PARTITIONS)
+    group_reads(broker, "readers", TOPIC, RECORDS // 2).close()
     return broker
 
 

@@ -19,7 +19,7 @@ def lines(name):
 def selector(metric, dashboard):
     """The metric with the labels that the dashboard adds to every query."""
     name, _, matchers = metric.partition("{")
-    added = {"strimzi": ("namespace", "strimzi_io_cluster"), "confluent": ("job", "env")}[dashboard]
+    added = {"strimzi": ("namespace", "strimzi_io_cluster"), "confluent": ("job", "env"), "exporter": ()}[dashboard]
     own = [matchers.rstrip("}")] if matchers else []
     return name + "{" + ",".join(own + [f'{label}="{LABELS[label]}"' for label in added]) + "}"
 

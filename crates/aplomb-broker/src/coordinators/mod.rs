@@ -4,13 +4,22 @@
 //! its log: it is loaded in pieces, one a turn, by the same reads that serve consumers, and what it
 //! writes goes the way of any batch.
 //!
+//! What others see of them is kept as they change ([`observation`]): how many groups there are of
+//! what ([`totals`]), and some of them one by one ([`shown`]), within a bound that all shards share
+//! ([`bound`]).
+//!
 //! What always holds: a ticket is its asker's until it is answered or cancelled; one piece of a log
 //! is asked for at a time; what is answered to a coordinator that was loaded anew since is dropped.
 
+mod bound;
 mod loading;
+mod observation;
+mod shown;
+mod totals;
 mod world;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use aplomb_coordinator::group::{GroupAsk, GroupReply, Groups, World};
@@ -18,11 +27,14 @@ use aplomb_coordinator::runtime::{self, Effect, Runtime, Stage, Ticket, WriteSet
 use aplomb_model::{Instant, LeaderEpoch, Offset, TopicId};
 use bytes::Bytes;
 
+pub(crate) use self::bound::ShownBound;
 use self::loading::{Loaded, Loading};
+use self::observation::{Observation, Observed};
 use self::world::GroupWorld;
 use crate::calls::{
     Answer, AppendRefusal, Appended, Asker, CoordinatorPart, PartitionKey, ReadCall, ReadRecords, ReadRefusal,
 };
+use crate::figures::ShardFigures;
 use crate::metadata::Delta;
 use crate::ports::{Chance, Event, Now, Severity};
 use crate::view::View;
@@ -58,14 +70,18 @@ struct Coordinator {
     loading: Option<Loading>,
     /// Topics that are gone, and that it has not been told of.
     deleted_topics: Vec<(Arc<str>, TopicId)>,
-    /// What it took in memory when that was looked at last.
-    bytes: usize,
+    observed: Observed,
 }
 
 impl Coordinator {
     /// Whether topics are gone of which it has not been told, and it can be.
     fn is_to_be_told(&self) -> bool {
         !self.deleted_topics.is_empty() && self.runtime.check_ask().is_ok()
+    }
+
+    /// Whether others do not see all of its groups that they can.
+    fn is_behind(&self) -> bool {
+        Observation::is_behind(&self.observed, &self.runtime)
     }
 }
 
@@ -79,15 +95,16 @@ pub(crate) struct Coordinators {
     next_number: u64,
     /// Batches that its partition has not answered yet.
     writes: HashSet<(PartitionKey, Asker)>,
-    /// What all of them take in memory.
-    bytes: usize,
+    observation: Observation,
+    /// Whose turn it was last to show groups.
+    last_shown: Option<PartitionKey>,
     is_stopping: bool,
     random: Chance,
     effects: Vec<CoordinatorEffect>,
 }
 
 impl Coordinators {
-    pub(crate) fn new(random: Chance) -> Self {
+    pub(crate) fn new(random: Chance, bound: Arc<ShownBound>) -> Self {
         Self {
             coordinators: BTreeMap::new(),
             tickets: HashMap::new(),
@@ -95,7 +112,8 @@ impl Coordinators {
             next_ticket: 0,
             next_number: 0,
             writes: HashSet::new(),
-            bytes: 0,
+            observation: Observation::new(bound),
+            last_shown: None,
             is_stopping: false,
             random,
             effects: Vec::new(),
@@ -114,17 +132,24 @@ impl Coordinators {
 
     /// A partition is led by this broker, in this epoch: if it is one of the offsets' it has a
     /// coordinator, which begins to load. Of an epoch that is not newer nothing is new.
-    pub(crate) fn elect(&mut self, key: PartitionKey, epoch: LeaderEpoch, log_start: Offset, view: &View) {
+    pub(crate) fn elect(
+        &mut self,
+        key: PartitionKey,
+        epoch: LeaderEpoch,
+        log_start: Offset,
+        view: &View,
+        now: Now,
+    ) {
         let is_offsets =
             view.image().topics.by_id(key.topic).is_some_and(|topic| &*topic.name == OFFSETS_TOPIC);
         let is_newer = self.coordinators.get(&key).is_none_or(|old| old.epoch < epoch);
         if is_offsets && is_newer && !self.is_stopping {
-            self.begin(key, epoch, log_start, view);
+            self.begin(key, epoch, log_start, view, now);
         }
     }
 
     /// A coordinator begins, in place of the one that there may be.
-    fn begin(&mut self, key: PartitionKey, epoch: LeaderEpoch, log_start: Offset, view: &View) {
+    fn begin(&mut self, key: PartitionKey, epoch: LeaderEpoch, log_start: Offset, view: &View, now: Now) {
         self.resign(key);
         let config = view.config();
         let topic = view.image().topic_config(OFFSETS_TOPIC, config);
@@ -137,18 +162,24 @@ impl Coordinators {
         };
         let number = self.next_number;
         self.next_number += 1;
-        let runtime = Runtime::new(Groups::new(), epoch, settings);
-        let loading = Some(Loading::new(log_start));
-        let deleted_topics = Vec::new();
-        let coordinator = Coordinator { number, epoch, runtime, loading, deleted_topics, bytes: 0 };
+        let (groups, observed) = self.observation.begin(now.instant);
+        let coordinator = Coordinator {
+            number,
+            epoch,
+            runtime: Runtime::new(groups, epoch, settings),
+            loading: Some(Loading::new(log_start)),
+            deleted_topics: Vec::new(),
+            observed,
+        };
         self.coordinators.insert(key, coordinator);
+        self.observe(key, now);
     }
 
     /// A partition is led no longer, or is gone.
     pub(crate) fn resign(&mut self, key: PartitionKey) {
         let Some(mut coordinator) = self.coordinators.remove(&key) else { return }; // it has none
-        self.bytes -= coordinator.bytes;
         coordinator.runtime.resign();
+        self.observation.resign(coordinator.observed);
         self.take_over(key, coordinator.runtime.take_effects());
         for (_, asker) in self.writes.extract_if(|(of, _)| *of == key) {
             self.effects.push(CoordinatorEffect::Cancel(asker, key));
@@ -182,7 +213,9 @@ impl Coordinators {
         self.tickets.insert(ticket, (asker, key));
         let before = self.by_asker.insert(asker, ticket);
         assert!(before.is_none(), "an asker asks one thing at a time");
-        self.run(key, view, |runtime, world, random| runtime.on_ask(ticket, ask, of(now), world, random));
+        self.run(key, view, now, |runtime, now, world, random| {
+            runtime.on_ask(ticket, ask, now, world, random);
+        });
         true
     }
 
@@ -243,8 +276,8 @@ impl Coordinators {
             return; // it has resigned
         }
         let answer = answer.map(|appended| appended.base).map_err(|refusal| refusal.error);
-        self.run(key, view, |runtime, world, random| {
-            runtime.on_answer(number, answer, of(now), world, random);
+        self.run(key, view, now, |runtime, now, world, random| {
+            runtime.on_answer(number, answer, now, world, random);
         });
     }
 
@@ -263,10 +296,12 @@ impl Coordinators {
         };
         let loading = coordinator.loading.as_mut().expect("a piece comes while it is loading");
         match loading.take(piece, &mut coordinator.runtime) {
-            Loaded::Part => {}
+            Loaded::Part => self.observe(key, now),
             Loaded::Whole(end) => {
                 coordinator.loading = None;
-                self.run(key, view, |runtime, world, random| runtime.on_loaded(end, of(now), world, random));
+                self.run(key, view, now, |runtime, now, world, random| {
+                    runtime.on_loaded(end, now, world, random);
+                });
             }
             Loaded::Failed(why) => {
                 coordinator.loading = None;
@@ -275,6 +310,7 @@ impl Coordinators {
                 let text = format!("groups of {OFFSETS_TOPIC}-{} cannot be loaded: {why}", key.partition);
                 let event = Event { severity: Severity::Error, room: "broker/groups", text };
                 self.effects.push(CoordinatorEffect::Event(event));
+                self.observe(key, now);
                 self.take_over(key, effects);
             }
         }
@@ -294,7 +330,7 @@ impl Coordinators {
     pub(crate) fn wake_at(&self) -> Option<Instant> {
         let wakes = self.coordinators.values().filter_map(|coordinator| match &coordinator.loading {
             Some(loading) => loading.wants_more().then_some(Instant::START),
-            None if coordinator.is_to_be_told() => Some(Instant::START),
+            None if coordinator.is_to_be_told() || coordinator.is_behind() => Some(Instant::START),
             None => coordinator.runtime.wake_at(),
         });
         wakes.min()
@@ -308,9 +344,10 @@ impl Coordinators {
         let due = self.coordinators.iter().filter(|(_, coordinator)| is_due(coordinator));
         let due: Vec<_> = due.map(|(key, _)| *key).collect();
         for key in due {
-            self.run(key, view, |runtime, world, random| runtime.on_wake(of(now), world, random));
+            self.run(key, view, now, |runtime, now, world, random| runtime.on_wake(now, world, random));
         }
         self.tell_of_deleted_topics(view, now);
+        self.go_on_showing();
     }
 
     fn tell_of_deleted_topics(&mut self, view: &View, now: Now) {
@@ -322,10 +359,33 @@ impl Coordinators {
             let ticket = Ticket(self.next_ticket);
             self.next_ticket += 1;
             let ask = GroupAsk::TopicsDeleted(deleted);
-            self.run(key, view, |runtime, world, random| {
-                runtime.on_ask(ticket, ask, of(now), world, random);
+            self.run(key, view, now, |runtime, now, world, random| {
+                runtime.on_ask(ticket, ask, now, world, random);
             });
         }
+    }
+
+    /// Shows groups that others do not see yet: a piece of those of one coordinator, each in its
+    /// turn.
+    fn go_on_showing(&mut self) {
+        let after = self.last_shown.map_or(Bound::Unbounded, Bound::Excluded);
+        let is_next = |(_, coordinator): &(&PartitionKey, &Coordinator)| coordinator.is_behind();
+        let next = self.coordinators.range((after, Bound::Unbounded)).find(is_next);
+        let Some((&key, _)) = next.or_else(|| self.coordinators.iter().find(is_next)) else { return };
+        self.last_shown = Some(key);
+        let coordinator = self.coordinators.get_mut(&key).expect("it is there");
+        self.observation.catch_up(&mut coordinator.observed, &coordinator.runtime);
+    }
+
+    /// A coordinator may be another than it was.
+    fn observe(&mut self, key: PartitionKey, now: Now) {
+        let coordinator = self.coordinators.get_mut(&key).expect("the coordinator is there");
+        self.observation.update(&mut coordinator.observed, &mut coordinator.runtime, now.instant);
+    }
+
+    /// Lets others see what they have.
+    pub(crate) fn show(&mut self, figures: &ShardFigures) {
+        self.observation.show(figures);
     }
 
     /// The turn is over: what was written goes to the logs.
@@ -348,18 +408,24 @@ impl Coordinators {
         &mut self,
         key: PartitionKey,
         view: &View,
-        does: impl FnOnce(&mut Runtime<Groups>, &(dyn World + 'static), &mut dyn FnMut() -> [u8; 16]),
+        now: Now,
+        does: impl FnOnce(
+            &mut Runtime<Groups>,
+            runtime::Now,
+            &(dyn World + 'static),
+            &mut dyn FnMut() -> [u8; 16],
+        ),
     ) {
         let room = usize::try_from(view.config().groups.memory.0).unwrap_or(usize::MAX);
-        let world =
-            GroupWorld { view: view.clone(), has_room: self.bytes < room / usize::from(view.shards() - 1) };
+        let has_room = self.observation.bytes() < room / usize::from(view.shards() - 1);
+        let world = GroupWorld { view: view.clone(), has_room };
         let coordinator = self.coordinators.get_mut(&key).expect("the coordinator is there");
-        does(&mut coordinator.runtime, &world, &mut self.random);
-        let bytes = coordinator.runtime.machine().bytes();
-        self.bytes = self.bytes - std::mem::replace(&mut coordinator.bytes, bytes) + bytes;
+        let clocks = runtime::Now { instant: now.instant, wall: now.wall };
+        does(&mut coordinator.runtime, clocks, &world, &mut self.random);
         let effects = coordinator.runtime.take_effects();
         let is_reload = effects.iter().any(|effect| matches!(effect, Effect::Reload));
         let epoch = coordinator.epoch;
+        self.observe(key, now);
         self.take_over(key, effects);
         if is_reload {
             let severity = Severity::Warn;
@@ -368,7 +434,7 @@ impl Coordinators {
                 key.partition
             );
             self.effects.push(CoordinatorEffect::Event(Event { severity, room: "broker/groups", text }));
-            self.begin(key, epoch, Offset::ZERO, view);
+            self.begin(key, epoch, Offset::ZERO, view, now);
         }
     }
 
@@ -396,8 +462,4 @@ impl Coordinators {
             self.effects.push(effect);
         }
     }
-}
-
-fn of(now: Now) -> runtime::Now {
-    runtime::Now { instant: now.instant, wall: now.wall }
 }

@@ -2,23 +2,28 @@
 //! asking it.
 //!
 //! What always holds: counting is an addition to an atomic, without a lock, a look-up or an
-//! allocation. The locks here are for lists, of partitions that come and of kinds of clients: a
-//! shard only tries them (`notes.rs`), so that it never waits for whoever looks. That one works on
-//! what it has taken out ([`ShardFigures::take_newcomers`]), however many partitions there are.
+//! allocation. The locks here are for lists, of partitions and groups that come and of kinds of
+//! clients: a shard only tries them (`notes.rs`), so that it never waits for whoever looks. That
+//! one works on what it has taken out ([`ShardFigures::take_newcomers`]), however many there are.
 //!
 //! Names and meanings are those of Apache Kafka's MBeans (`ReplicaManager`, `BrokerTopicMetrics`,
-//! `Log`).
+//! `Log`, `GroupCoordinatorMetrics`).
 
 mod clients;
+mod groups;
 mod notes;
 mod partition;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+pub use aplomb_coordinator::group::{GroupEvent, GroupState};
 use clients::ClientKind;
 pub use clients::ClientSoftware;
 pub(crate) use clients::Clients;
+pub(crate) use groups::GroupNotes;
+use groups::ShownTotals;
+pub use groups::{CoordinatorCounts, GroupFigures, GroupTotals, LoadTimes, NewGroups, OffsetFigures};
 pub(crate) use notes::Notes;
 pub use partition::{Count, Counts, LogExtent, PartitionFigures};
 
@@ -30,6 +35,8 @@ const FEW: usize = 64;
 pub struct ShardFigures {
     newcomers: Mutex<Newcomers>,
     clients: Mutex<Vec<Arc<ClientKind>>>,
+    new_groups: Mutex<NewGroups>,
+    groups: ShownTotals,
     disks: Vec<DiskFigures>,
     topics: AtomicU64,
     partitions: AtomicU64,
@@ -71,6 +78,8 @@ impl ShardFigures {
         Self {
             newcomers: Mutex::default(),
             clients: Mutex::default(),
+            new_groups: Mutex::default(),
+            groups: ShownTotals::default(),
             disks: (0..disks).map(|_| DiskFigures::default()).collect(),
             topics: AtomicU64::new(0),
             partitions: AtomicU64::new(0),

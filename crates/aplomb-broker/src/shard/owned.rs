@@ -73,7 +73,7 @@ impl Owned<'_> {
             // It may have been deleted since it was elected.
             if let Some(partition) = self.partitions.get(key) {
                 let (epoch, start) = (partition.leader_epoch(), partition.log().start());
-                self.coordinators.elect(key, epoch, start, self.view);
+                self.coordinators.elect(key, epoch, start, self.view, self.now);
             }
         }
     }

@@ -13,7 +13,7 @@ use super::post::Post;
 use super::stop::Stop;
 use crate::calls::PartitionKey;
 use crate::config::BrokerConfig;
-use crate::coordinators::Coordinators;
+use crate::coordinators::{Coordinators, ShownBound};
 use crate::desk::Desk;
 use crate::fetch_sessions::FetchSessions;
 use crate::figures::{Notes, ShardFigures};
@@ -81,6 +81,8 @@ pub(crate) struct ShardSeed {
     pub(crate) doomed: Vec<(DiskIndex, FileName)>,
     /// The rate at which all shards together move partitions.
     pub(crate) move_rate: Arc<MoveRate>,
+    /// How many groups all shards together show one by one.
+    pub(crate) shown_groups: Arc<ShownBound>,
     /// Random bytes, for ids of members.
     pub(crate) random: Chance,
     /// Makes the ids of fetch sessions differ from those of an earlier process.
@@ -151,7 +153,7 @@ impl Shard {
             fx,
             post: Post::new(seed.me),
             patient: Patient::default(),
-            coordinators: Coordinators::new(seed.random),
+            coordinators: Coordinators::new(seed.random, seed.shown_groups),
             view,
         };
         shard.show_cluster();

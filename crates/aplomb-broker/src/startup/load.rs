@@ -21,6 +21,7 @@ use super::survey::{Directory, Surveyed, offsets, read};
 use crate::calls::PartitionKey;
 use crate::config::BrokerConfig;
 use crate::controller::{METADATA_TOPIC, Node};
+use crate::coordinators::ShownBound;
 use crate::head::ControllerSeed;
 use crate::metadata::MetadataImage;
 use crate::partition::PartitionSettings;
@@ -285,6 +286,7 @@ fn deal(
 ) -> Vec<ShardStart> {
     let Found { plans, new, doomed, controller } = found;
     let move_rate = Arc::new(MoveRate::default());
+    let shown_groups = Arc::new(ShownBound::new(config.network.shown_groups as usize));
     // What the checkpoint files say of logs that are not loaded yet stays in them.
     let mut checkpoints: Vec<Vec<(PartitionKey, CheckpointEntry)>> = vec![Vec::new(); directories.len()];
     for seed in new.iter().filter(|seed| seed.key != PartitionKey::METADATA) {
@@ -329,6 +331,7 @@ fn deal(
             checkpoints,
             doomed,
             move_rate: move_rate.clone(),
+            shown_groups: shown_groups.clone(),
             seed: image.provenance.end.get().rotate_left(32) ^ n as u64,
             random: sources(),
         };

@@ -44,7 +44,7 @@ fn listed(id: &str, group: &Group, filter: &GroupFilter) -> Option<ListedGroup> 
             let (protocol_type, state) = group.listed();
             (protocol_type, state, "classic")
         }
-        Group::Consumer(group) => ("consumer", group.state(), "consumer"),
+        Group::Consumer(group) => ("consumer", group.state().name(), "consumer"),
         // Of a protocol that this broker does not speak.
         Group::Foreign(_) => return None,
     };

@@ -45,6 +45,8 @@ pub use self::settings::{
     Bounded, ClassicSettings, ConsumerSettings, GroupSettings, MigrationPolicy, OffsetSettings, Overrides,
 };
 use self::state::GroupTurn;
+pub use self::state::counts::{GroupCounts, GroupEvent, GroupEvents, GroupState};
+pub use self::state::news::{GroupNews, OffsetPlace};
 use self::state::table::Group;
 pub use self::state::{GroupAfter, Groups};
 pub use self::world::{Topic, World};
@@ -92,6 +94,7 @@ impl Machine for Groups {
     type Timer = GroupTimer;
     type After = GroupAfter;
     type World = dyn World;
+    type News = GroupNews;
 
     fn encode(record: &GroupRecord) -> Result<(Bytes, Option<Bytes>), EncodeError> {
         record.encode()
@@ -110,6 +113,7 @@ impl Machine for Groups {
     }
 
     fn on_loaded(&mut self, turn: &mut GroupTurn<'_>) -> bool {
+        self.begin_news();
         self.table.take_removed(); // no request waits for what was replayed
         let after = self.table.after(self.started.as_deref());
         let ids: Vec<Arc<str>> = after.take(PIECE).map(|(id, _)| id.clone()).collect();
@@ -192,5 +196,9 @@ impl Machine for Groups {
         consumer::on_taken_back(self, records, turn);
         classic::on_taken_back(self, records, turn);
         self.refuse_long(turn);
+    }
+
+    fn take_news(&mut self) -> GroupNews {
+        self.news()
     }
 }

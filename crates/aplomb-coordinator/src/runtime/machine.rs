@@ -52,6 +52,8 @@ pub trait Machine: Debug {
     type After: Debug;
     /// What it may look at: settings, topics.
     type World: ?Sized;
+    /// What it tells its host of what has changed.
+    type News: Debug;
 
     /// A record's key and value in bytes.
     ///
@@ -93,6 +95,9 @@ pub trait Machine: Debug {
     /// Some records were taken back, last first: deadlines may have to be set anew for what they
     /// are about.
     fn on_taken_back(&mut self, records: &[Self::Record], turn: &mut Turn<'_, Self>);
+
+    /// What has changed since this was asked last, for others to see. Its state stays as it is.
+    fn take_news(&mut self) -> Self::News;
 }
 
 /// One turn of a machine: what it is told, and what it wants done. The records of a turn are in the

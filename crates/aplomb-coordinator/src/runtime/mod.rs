@@ -125,6 +125,11 @@ impl<M: Machine> Runtime<M> {
         &self.machine
     }
 
+    /// What has changed in the machine since this was asked last.
+    pub fn take_news(&mut self) -> M::News {
+        self.machine.take_news()
+    }
+
     /// Takes what the host is to do.
     pub fn take_effects(&mut self) -> Vec<Effect<M::Reply>> {
         std::mem::take(&mut self.effects)

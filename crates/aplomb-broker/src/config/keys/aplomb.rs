@@ -39,4 +39,6 @@ config_keys! {
         "Partitions that fetch sessions may know, and as many that requests may wait for. Beyond it there are no new sessions, and a fetch is answered at once with what there is.";
     "aplomb.metrics.listener": Text = null, NonEmpty, Low, ReadOnly, Used("network.metrics_listener");
         "Where numbers for Prometheus are served, as host:port, at /metrics. Unset: nowhere.";
+    "aplomb.metrics.groups.max": Int = "1000", AtLeast(0), Low, ReadOnly, Used("network.shown_groups");
+        "How many consumer groups have their members, committed offsets and lag at /metrics, with 8 KiB for each, in which names and offsets count. Those beyond are left out and counted. 0: none has.";
 }

@@ -33,7 +33,7 @@ use self::request::Join;
 use super::state::classic::{ClassicAfter, ClassicGroup, Waiting};
 use super::state::table::Group;
 use super::state::{GroupTurn, Groups};
-use super::{Caller, GroupRecord};
+use super::{Caller, GroupEvent, GroupRecord};
 
 /// JoinGroup of a group that is no consumer group with members.
 pub(crate) fn join(
@@ -152,7 +152,10 @@ pub(crate) fn on_written(
             turn.warn(format!("group {}: the log has refused that it is empty: {error}", shown(&id)));
         }
         (ClassicAfter::Assigned(assigned), written) => {
-            groups.table.change_classic(&assigned.group, |group| group.on_assigned(&assigned, written, turn));
+            let group = &assigned.group;
+            let is_stable =
+                groups.table.change_classic(group, |group| group.on_assigned(&assigned, written, turn));
+            groups.count(GroupEvent::ClassicRebalance, usize::from(is_stable == Some(true)));
         }
         (ClassicAfter::Replaced(replaced), written) => {
             groups.table.change_classic(&replaced.group, |group| group.on_replaced(&replaced, written, turn));

@@ -77,23 +77,25 @@ impl ClassicGroup {
         self.set_assigned();
     }
 
-    /// The log has kept what the leader has assigned, or has not.
+    /// The log has kept what the leader has assigned, or has not. Gives whether the group has
+    /// become stable by that.
     pub(super) fn on_assigned(
         &mut self,
         assigned: &Assigned,
         written: Result<(), ErrorCode>,
         turn: &mut GroupTurn<'_>,
-    ) {
+    ) -> bool {
         let is_awaited = self.state() == (State::Completing { is_assigned: true })
             && self.generation() == assigned.generation
             && self.is_leader(&assigned.leader);
         if !is_awaited {
-            return; // a rebalance has begun since
+            return false; // a rebalance has begun since
         }
         if let Err(error) = written {
             let error = write_error(error);
             self.refuse_assignment(error, turn);
-            return self.prepare(&format!("the log has refused the assignment: {error}"), turn);
+            self.prepare(&format!("the log has refused the assignment: {error}"), turn);
+            return false;
         }
         for (id, waiting) in self.assign(|member| assigned.to(member)) {
             let assignment = self.member(&id).map(|member| member.assignment.clone()).unwrap_or_default();
@@ -102,5 +104,6 @@ impl ClassicGroup {
         }
         self.enter(State::Stable, turn.now.wall);
         turn.say(format!("group {}: generation {} is stable", shown(self.id()), self.generation()));
+        true
     }
 }

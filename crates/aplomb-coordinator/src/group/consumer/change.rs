@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use super::deadlines;
-use crate::group::GroupRecord;
 use crate::group::assignor::Assignor;
 use crate::group::settings::{ConsumerSettings, Overrides};
 use crate::group::state::consumer::{ConsumerGroup, records};
 use crate::group::state::{GroupTurn, Groups};
+use crate::group::{GroupEvent, GroupRecord};
 
 /// A change of one group.
 pub(super) struct Change<'a, 't> {
@@ -87,6 +87,7 @@ impl<'a, 't> Change<'a, 't> {
         if is_to || hash != self.group().hash() {
             let epoch = self.group().epoch().saturating_add(1);
             self.apply(records::epoch(&id, Some((epoch, hash))));
+            self.groups.count(GroupEvent::ConsumerRebalance, 1);
         }
         self.remember(|group| group.on_compared(world));
         if self.group().has_topics_record() {

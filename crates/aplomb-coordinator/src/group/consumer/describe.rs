@@ -34,7 +34,7 @@ pub(crate) fn describe(table: &GroupTable, id: String, world: &dyn World) -> Des
     let preferred = group.assignor().map(Assignor::name);
     let default = || world.settings().consumer.as_ref().and_then(|settings| settings.assignors.first());
     DescribedGroup {
-        group_state: group.state().to_owned(),
+        group_state: group.state().name().to_owned(),
         group_epoch: group.epoch(),
         assignment_epoch: group.target_epoch(),
         assignor_name: preferred

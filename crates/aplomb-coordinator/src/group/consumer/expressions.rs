@@ -8,9 +8,9 @@ use aplomb_model::Timestamp;
 use aplomb_protocol::messages as m;
 
 use super::change::Change;
-use crate::group::GroupTimer;
 use crate::group::state::consumer::{Resolving, records};
 use crate::group::state::{GroupTurn, Groups};
+use crate::group::{GroupEvent, GroupTimer};
 
 type Value = m::ConsumerGroupRegularExpressionValue;
 
@@ -108,6 +108,7 @@ fn write(change: &mut Change<'_, '_>, resolving: Resolving) {
     if is_other || hash != change.group().hash() {
         let epoch = change.group().epoch().saturating_add(1);
         change.apply(records::epoch(&id, Some((epoch, hash))));
+        change.groups.count(GroupEvent::ConsumerRebalance, 1);
         let world = change.turn.world;
         change.remember(|group| group.on_compared(world));
     }

@@ -9,7 +9,7 @@ use aplomb_protocol::messages::offset_commit_response::{
 
 use crate::group::state::table::Group;
 use crate::group::state::{GroupTurn, Groups};
-use crate::group::{Caller, GroupRecord, GroupReply, classic};
+use crate::group::{Caller, GroupEvent, GroupRecord, GroupReply, classic};
 use crate::runtime::Ticket;
 
 /// From this version on a group that is not there is called so.
@@ -60,6 +60,7 @@ impl Groups {
                 topic_id: topic.topic_id,
             };
             self.apply(GroupRecord::Offset(key, Some(value)), turn);
+            self.count(GroupEvent::OffsetCommitted, 1);
             ErrorCode::None
         });
         turn.answer(ticket, GroupReply::Commit(response));

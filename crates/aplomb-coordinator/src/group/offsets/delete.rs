@@ -6,11 +6,11 @@ use aplomb_protocol::messages::offset_delete_response::{
     OffsetDeleteResponsePartition, OffsetDeleteResponseTopic,
 };
 
-use crate::group::GroupReply;
 use crate::group::long::PIECE;
 use crate::group::state::offsets::tombstone;
 use crate::group::state::table::Group;
 use crate::group::state::{GroupTurn, Groups, Long};
+use crate::group::{GroupEvent, GroupReply};
 
 /// Offsets that are being deleted.
 #[derive(Debug)]
@@ -50,6 +50,7 @@ impl Long for OffsetDeleteQuestion {
                 let index = partition.partition_index;
                 if !is_subscribed && groups.offsets.get(id, &topic.name, index).is_some() {
                     groups.apply(tombstone(id, &topic.name, index), turn);
+                    groups.count(GroupEvent::OffsetDeleted, 1);
                     turn.end_unit();
                 }
                 let error_code = code.to_wire();

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use aplomb_model::TopicId;
 
-use crate::group::GroupTimer;
 use crate::group::state::classic::Expiry;
 use crate::group::state::offsets::tombstone;
 use crate::group::state::table::Group;
 use crate::group::state::{GroupTurn, Groups};
+use crate::group::{GroupEvent, GroupTimer};
 
 /// So many offsets are looked at in a turn.
 const OFFSETS_A_TURN: usize = 1_000;
@@ -76,7 +76,7 @@ impl Groups {
         let now = turn.now.wall.0;
         let is_over = |since: i64| since.saturating_add(retention) <= now;
         let mut over = Vec::new();
-        let (mut looked, mut last) = (0, None);
+        let (mut expired, mut looked, mut last) = (0, 0, None);
         let place = place.as_ref().map(|(topic, index)| (&**topic, *index));
         for (topic, index, committed) in self.offsets.after(id, place).take(most) {
             looked += 1;
@@ -94,10 +94,13 @@ impl Groups {
                 Expiry::SinceCommit => is_over(committed.committed_at),
             };
             let is_open = self.offsets.is_open(id, topic, index);
-            if self.offsets.sweep.is_gone(topic, committed) || (has_expired && !is_open) {
+            let is_gone = self.offsets.sweep.is_gone(topic, committed);
+            if is_gone || (has_expired && !is_open) {
                 over.push(tombstone(id, topic, index));
+                expired += usize::from(!is_gone);
             }
         }
+        self.count(GroupEvent::OffsetExpired, expired);
         for record in over {
             self.apply(record, turn);
             turn.end_unit();

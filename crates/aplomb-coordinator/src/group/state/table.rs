@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use super::classic::ClassicGroup;
 use super::consumer::ConsumerGroup;
+use super::counts::{GroupCounts, GroupState};
+use super::news::Changed;
 
 /// A group of one type or another. All types share the ids.
 #[derive(Debug)]
@@ -19,6 +21,9 @@ pub(crate) enum Group {
 
 /// Groups by id, in their order: who looks at all of them does so in parts, and remembers the id
 /// up to which it has come.
+///
+/// What always holds: `bytes` and `counts` are what is there, and who has come, gone or got another
+/// number of members is noted.
 #[derive(Debug, Default)]
 pub(crate) struct GroupTable {
     groups: BTreeMap<Arc<str>, Group>,
@@ -26,6 +31,18 @@ pub(crate) struct GroupTable {
     removed: Vec<ClassicGroup>,
     /// What groups take in memory.
     bytes: usize,
+    /// How many are in each state.
+    counts: GroupCounts,
+    pub(crate) changed: Changed<Arc<str>>,
+}
+
+/// What is counted of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Counted {
+    bytes: usize,
+    /// `None`: of a type that is not spoken.
+    state: Option<GroupState>,
+    members: usize,
 }
 
 impl GroupTable {
@@ -47,9 +64,12 @@ impl GroupTable {
         change: impl FnOnce(&mut ClassicGroup) -> R,
     ) -> Option<R> {
         let Some(Group::Classic(group)) = self.groups.get_mut(id) else { return None };
-        let before = group.bytes();
+        let before = Counted::of_classic(group);
         let result = change(group);
-        self.bytes = self.bytes - before + group.bytes();
+        let (after, id) = (Counted::of_classic(group), group.id().clone());
+        if before != after {
+            self.count(&id, Some(before), Some(after));
+        }
         Some(result)
     }
 
@@ -67,17 +87,20 @@ impl GroupTable {
         change: impl FnOnce(&mut ConsumerGroup) -> R,
     ) -> Option<R> {
         let Some(Group::Consumer(group)) = self.groups.get_mut(id) else { return None };
-        let before = group.bytes();
+        let before = Counted::of_consumer(group);
         let result = change(group);
-        self.bytes = self.bytes - before + group.bytes();
+        let after = Counted::of_consumer(group);
+        if before != after {
+            self.count(&self.id(id), Some(before), Some(after));
+        }
         Some(result)
     }
 
     /// Puts a group in. Gives the one whose place it takes.
     pub(crate) fn insert(&mut self, id: Arc<str>, group: Group) -> Option<Group> {
-        self.bytes += bytes_of(&group);
-        let before = self.groups.insert(id, group);
-        self.bytes -= before.as_ref().map_or(0, bytes_of);
+        let after = Counted::of(&group);
+        let before = self.groups.insert(id.clone(), group);
+        self.count(&id, before.as_ref().map(Counted::of), Some(after));
         before
     }
 
@@ -94,9 +117,29 @@ impl GroupTable {
     }
 
     pub(crate) fn remove(&mut self, id: &str) -> Option<Group> {
-        let removed = self.groups.remove(id);
-        self.bytes -= removed.as_ref().map_or(0, bytes_of);
-        removed
+        let (id, removed) = self.groups.remove_entry(id)?;
+        self.count(&id, Some(Counted::of(&removed)), None);
+        Some(removed)
+    }
+
+    /// A group is another than it was before; `None`: it is not there.
+    fn count(&mut self, id: &Arc<str>, before: Option<Counted>, after: Option<Counted>) {
+        self.bytes += after.map_or(0, |after| after.bytes);
+        self.bytes -= before.map_or(0, |before| before.bytes);
+        if let Some(state) = after.and_then(|after| after.state) {
+            self.counts.enter(state);
+        }
+        if let Some(state) = before.and_then(|before| before.state) {
+            self.counts.leave(state);
+        }
+        if before.and_then(Counted::size) != after.and_then(Counted::size) {
+            self.changed.note(|| id.clone());
+        }
+    }
+
+    /// How many groups are in each state. Share and streams groups are not among them.
+    pub(crate) fn counts(&self) -> GroupCounts {
+        self.counts
     }
 
     /// What groups take in memory, in bytes.
@@ -133,10 +176,36 @@ impl GroupTable {
     }
 }
 
-fn bytes_of(group: &Group) -> usize {
-    match group {
-        Group::Classic(group) => group.bytes(),
-        Group::Consumer(group) => group.bytes(),
-        Group::Foreign(_) => 0,
+impl Counted {
+    fn of(group: &Group) -> Self {
+        match group {
+            Group::Classic(group) => Self::of_classic(group),
+            Group::Consumer(group) => Self::of_consumer(group),
+            Group::Foreign(_) => Self { bytes: 0, state: None, members: 0 },
+        }
+    }
+
+    /// How many members it has, if that is known.
+    fn size(self) -> Option<usize> {
+        self.state.map(|_| self.members)
+    }
+
+    fn of_classic(group: &ClassicGroup) -> Self {
+        Self { bytes: group.bytes(), state: Some(group.state().counted()), members: group.size() }
+    }
+
+    fn of_consumer(group: &ConsumerGroup) -> Self {
+        Self { bytes: group.bytes(), state: Some(group.state()), members: group.members().len() }
+    }
+}
+
+#[cfg(test)]
+impl GroupTable {
+    /// What is counted is what a look at every group says.
+    pub(crate) fn check(&self) {
+        let mut counts = GroupCounts::default();
+        self.groups.values().filter_map(|group| Counted::of(group).state).for_each(|s| counts.enter(s));
+        assert_eq!(counts, self.counts);
+        assert_eq!(self.groups.values().map(|group| Counted::of(group).bytes).sum::<usize>(), self.bytes);
     }
 }

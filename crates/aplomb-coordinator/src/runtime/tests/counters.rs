@@ -67,6 +67,7 @@ impl Machine for Counters {
     type Timer = u64;
     type After = i64;
     type World = ();
+    type News = ();
 
     fn encode((name, number): &Number) -> Result<(Bytes, Option<Bytes>), EncodeError> {
         if name == "unwritable" {
@@ -161,6 +162,8 @@ impl Machine for Counters {
     fn on_taken_back(&mut self, records: &[Number], _: &mut Turn<'_, Self>) {
         self.taken_back.extend_from_slice(records);
     }
+
+    fn take_news(&mut self) {}
 }
 
 /// A runtime of counters, with the time and the log that a host has.

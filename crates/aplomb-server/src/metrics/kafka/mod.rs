@@ -6,9 +6,10 @@
 //! What always holds: a zero here is true. Figures without a meaning for this broker (of a JVM, of
 //! a tier) are absent.
 //!
-//! Next: [`topics`] for what partitions count, [`requests`] for times, [`network`] for connections
-//! and loops.
+//! Next: [`topics`] for what partitions count, [`groups`], [`requests`] for times, [`network`] for
+//! connections and loops.
 
+mod groups;
 mod network;
 mod requests;
 mod topics;
@@ -22,6 +23,7 @@ use aplomb_model::Instant;
 use super::Page;
 use crate::figures::LoopFigures;
 use crate::net::Connections;
+use groups::Groups;
 use network::Network;
 use requests::Requests;
 use topics::Topics;
@@ -47,6 +49,7 @@ pub struct BrokerFigures {
 #[derive(Debug)]
 pub(crate) struct Kafka {
     topics: Topics,
+    groups: Groups,
     requests: Requests,
     network: Network,
     broker: BrokerFigures,
@@ -63,6 +66,7 @@ impl Kafka {
     ) -> Self {
         Self {
             topics: Topics::default(),
+            groups: Groups::new(now),
             requests: Requests::new(now),
             network: Network::new(&loops, now),
             broker,
@@ -73,6 +77,7 @@ impl Kafka {
 
     pub(crate) fn put_on(&mut self, page: &mut Page, now: Instant) {
         self.topics.put_on(page, &self.broker);
+        self.groups.put_on(page, &self.broker.shards, &self.topics, now);
         self.requests.put_on(page, &self.loops, now);
         self.network.put_on(page, &self.loops, &self.broker.shards, &self.connections, now);
     }

@@ -140,6 +140,16 @@ impl Topics {
         }
     }
 
+    /// Where the log of a partition that is here ends.
+    pub(super) fn end_of(&self, topic: &str, partition: i32) -> Option<u64> {
+        let place = |of: &Arc<PartitionFigures>| {
+            let name = of.name();
+            (&*name.topic, name.partition.0).cmp(&(topic, partition))
+        };
+        let found = &self.partitions[self.partitions.binary_search_by(place).ok()?];
+        (!found.is_offline()).then(|| found.extent().end)
+    }
+
     /// Partitions of topics; the metadata log is none.
     fn of_topics(&self) -> impl Iterator<Item = &Arc<PartitionFigures>> {
         self.partitions.iter().filter(|partition| &*partition.name().topic != METADATA_LOG)
@@ -147,22 +157,31 @@ impl Topics {
 
     fn put_counts(&self, page: &mut Page) {
         let mut total = self.gone;
-        let mut topics: Vec<(Arc<str>, Counts)> = Vec::new();
+        let mut topics: Vec<(Arc<str>, Counts, u64)> = Vec::new();
         for partition in self.of_topics() {
             let counts = partition.counts();
             total.add(&counts);
             match topics.last_mut() {
-                Some((name, sum)) if *name == partition.name().topic => sum.add(&counts),
-                _ => topics.push((Arc::clone(&partition.name().topic), counts)),
+                Some((name, sum, partitions)) if *name == partition.name().topic => {
+                    sum.add(&counts);
+                    *partitions += 1;
+                }
+                _ => topics.push((Arc::clone(&partition.name().topic), counts, 1)),
             }
         }
-        let topics: Vec<(Labels, Counts)> =
-            topics.into_iter().map(|(name, counts)| (Labels::new(&[("topic", &name)]), counts)).collect();
+        let topics: Vec<(Labels, Counts, u64)> = topics
+            .into_iter()
+            .map(|(name, counts, partitions)| (Labels::new(&[("topic", &name)]), counts, partitions))
+            .collect();
+        let mut samples = page.samples("kafka_topic_partitions", Kind::Gauge, "Partitions of a topic.");
+        for (labels, _, partitions) in &topics {
+            samples.put(labels, partitions);
+        }
         for (names, count, help) in BY_TOPIC {
             for name in names {
                 let mut samples = page.samples(name, Kind::Counter, help);
                 samples.put(&Labels::NONE, total.of(count));
-                for (labels, counts) in &topics {
+                for (labels, counts, _) in &topics {
                     samples.put(labels, counts.of(count));
                 }
             }
@@ -213,6 +232,9 @@ impl Topics {
         put("kafka_cluster_partition_laststableoffsetlag", "Offsets of undecided transactions.", |log| {
             log.stable_lag
         });
+        // By the names of what people run an exporter for.
+        put("kafka_topic_partition_current_offset", "The offset after the log's last.", |log| log.end);
+        put("kafka_topic_partition_oldest_offset", "The log's first offset.", |log| log.start);
         put("kafka_cluster_partition_replicascount", "Replicas.", |_| 1);
         put("kafka_cluster_partition_insyncreplicascount", "Replicas in sync.", |_| 1);
         put(

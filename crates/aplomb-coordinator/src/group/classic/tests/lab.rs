@@ -12,6 +12,7 @@ use bytes::Bytes;
 
 pub(super) use super::requests::{GROUP, JoinSpec, REBALANCE, SESSION, SyncSpec, caller, code, subscription};
 use crate::group::state::classic::ClassicGroup;
+use crate::group::state::follower::Follower;
 use crate::group::{
     ClassicSettings, GroupAsk, GroupRecord, GroupReply, GroupSettings, Groups, OffsetSettings, Overrides,
     Topic, World,
@@ -76,6 +77,8 @@ pub(super) struct Lab {
     held: VecDeque<(u64, Bytes)>,
     kept: Vec<Bytes>,
     end: Offset,
+    /// `None`: its log is being loaded.
+    follower: Option<Follower>,
 }
 
 fn settings() -> GroupSettings {
@@ -102,7 +105,7 @@ fn empty_runtime() -> Runtime<Groups> {
         pending_bytes: 64 << 20,
         compression: Compression::default(),
     };
-    Runtime::new(Groups::new(), LeaderEpoch::new(1), writes)
+    Runtime::new(Groups::observed(), LeaderEpoch::new(1), writes)
 }
 
 impl Lab {
@@ -124,6 +127,7 @@ impl Lab {
             held: VecDeque::new(),
             kept: Vec::new(),
             end: Offset::ZERO,
+            follower: None,
         };
         lab.load();
         lab
@@ -186,6 +190,10 @@ impl Lab {
             Log::Refuses(error) if !self.held.is_empty() => self.refuse(error),
             Log::Keeps | Log::Refuses(_) | Log::Holds => {}
         }
+        let news = self.runtime.take_news();
+        if let Some(follower) = &mut self.follower {
+            follower.follow(news, self.runtime.machine());
+        }
         if self.checks {
             self.check();
         }
@@ -224,6 +232,9 @@ impl Lab {
             bytes += table.consumer(id).map_or(0, |group| group.bytes());
         }
         assert_eq!(table.bytes(), bytes);
+        if let Some(follower) = &self.follower {
+            follower.check(self.runtime.machine());
+        }
     }
 
     fn load(&mut self) {
@@ -231,6 +242,12 @@ impl Lab {
         self.runtime.load(&slices).expect("what was written can be read");
         let end = self.end;
         self.tell(|runtime, now, world, random| runtime.on_loaded(end, now, world, random));
+        self.follower = Some(Follower::of(self.runtime.machine()));
+    }
+
+    /// The coordinator, to look at.
+    pub(super) fn groups(&self) -> &Groups {
+        self.runtime.machine()
     }
 
     /// This broker gives the coordinator up, and another one loads it.
@@ -240,6 +257,7 @@ impl Lab {
         self.pump();
         assert!(self.waiting.is_empty(), "whoever waited was told");
         self.runtime = empty_runtime();
+        self.follower = None;
         self.load();
     }
 

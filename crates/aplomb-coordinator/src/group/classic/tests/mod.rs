@@ -1,6 +1,7 @@
 //! The classic protocol, request by request.
 
 mod changing;
+mod counting;
 mod joining;
 mod lab;
 mod loading;

@@ -92,7 +92,7 @@ fn a_live_group_goes_over_to_the_other_protocol_and_back() {
     }
     let settled = lab.beat("new", epoch);
     assert_eq!(lab.assigned(&settled).unwrap()[0].1.len(), 1);
-    assert_eq!(lab.group().state(), "Stable");
+    assert_eq!(lab.group().state().name(), "Stable");
 
     // The only member of the new protocol goes.
     lab.written();

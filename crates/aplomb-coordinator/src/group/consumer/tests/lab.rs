@@ -465,7 +465,7 @@ fn start() -> Runtime<Groups> {
         pending_bytes: 1 << 30,
         compression: Codec::None.into(),
     };
-    Runtime::new(Groups::new(), LeaderEpoch::new(0), settings)
+    Runtime::new(Groups::observed(), LeaderEpoch::new(0), settings)
 }
 
 pub(super) fn caller(version: i16) -> Caller {

@@ -11,7 +11,8 @@ use m::consumer_group_heartbeat_request::TopicPartitions;
 
 use super::classic_client::ClassicClient;
 use super::lab::{Lab, Request, Response, beat};
-use crate::group::{GroupAsk, GroupReply};
+use crate::group::state::follower::Follower;
+use crate::group::{GroupAsk, GroupReply, GroupState};
 use aplomb_protocol::messages as m;
 
 pub(super) type Owned = BTreeSet<(TopicId, i32)>;
@@ -115,6 +116,7 @@ impl Client {
 
 struct Simulation {
     lab: Lab,
+    follower: Follower,
     random: SplitMix64,
     clients: Vec<Client>,
     /// Those of the classic protocol; in many a simulation there are none.
@@ -137,7 +139,8 @@ impl Simulation {
         }
         let has_classic = random.within(0..2) == 0;
         let (clients, classic, away) = (Vec::new(), Vec::new(), Vec::new());
-        Self { lab, random, clients, classic, has_classic, away, now: Duration::ZERO, born: 0 }
+        let follower = Follower::default();
+        Self { lab, follower, random, clients, classic, has_classic, away, now: Duration::ZERO, born: 0 }
     }
 
     fn chance(&mut self, one_in: u64) -> bool {
@@ -324,6 +327,7 @@ impl Simulation {
         let drops_tombstones = self.chance(2);
         let log = compacted(&self.lab.log, end, drops_tombstones);
         self.lab.reload(log);
+        self.follower = Follower::of(self.lab.runtime.machine());
         for client in &mut self.classic {
             client.on_move();
         }
@@ -337,7 +341,10 @@ impl Simulation {
         }
     }
 
-    fn check(&self) {
+    fn check(&mut self) {
+        let news = self.lab.runtime.take_news();
+        self.follower.follow(news, self.lab.runtime.machine());
+        self.follower.check(self.lab.runtime.machine());
         if let Some(group) = self.lab.runtime.machine().table.consumer(super::lab::GROUP) {
             group.check();
         }
@@ -379,7 +386,7 @@ impl Simulation {
             all.extend(client.subscribed(&self.lab));
         }
         if !self.clients.is_empty() {
-            assert_eq!(self.lab.group().state(), "Stable", "{:#?}", self.lab.group());
+            assert_eq!(self.lab.group().state(), GroupState::ConsumerStable, "{:#?}", self.lab.group());
             assert_eq!(self.lab.group().members().len(), self.clients.len() + self.classic.len());
             let topics =
                 self.lab.world.topics().filter(|topic| self.lab.group().is_subscribed_to(&topic.name));

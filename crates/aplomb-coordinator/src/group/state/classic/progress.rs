@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::group::state::counts::GroupState;
+
 /// How far a group has come. Apache Kafka's `Dead` is a group that is not in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -22,13 +24,18 @@ pub(crate) enum State {
 }
 
 impl State {
-    pub(crate) fn name(self) -> &'static str {
+    /// As groups are counted.
+    pub(crate) fn counted(self) -> GroupState {
         match self {
-            Self::Empty => "Empty",
-            Self::Preparing { .. } => "PreparingRebalance",
-            Self::Completing { .. } => "CompletingRebalance",
-            Self::Stable => "Stable",
+            Self::Empty => GroupState::ClassicEmpty,
+            Self::Preparing { .. } => GroupState::ClassicPreparing,
+            Self::Completing { .. } => GroupState::ClassicCompleting,
+            Self::Stable => GroupState::ClassicStable,
         }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        self.counted().name()
     }
 
     /// Whether a group of so many members may go from this state to the next one.

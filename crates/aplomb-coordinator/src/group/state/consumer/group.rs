@@ -15,6 +15,7 @@ use super::resolving::Resolving;
 use super::subscriptions::Subscriptions;
 use crate::group::assignor::{Assignor, Partitions};
 use crate::group::hash::TopicHashes;
+use crate::group::state::counts::GroupState;
 use crate::group::world::World;
 
 /// What the records of a consumer group say.
@@ -167,16 +168,16 @@ impl ConsumerGroup {
     }
 
     /// Its state as `ListGroups` shows it.
-    pub(crate) fn state(&self) -> &'static str {
+    pub(crate) fn state(&self) -> GroupState {
         let settled = || self.index.settled.get(&self.target_epoch()).copied().unwrap_or(0);
         if self.members.is_empty() {
-            "Empty"
+            GroupState::ConsumerEmpty
         } else if self.epoch() > self.target_epoch() {
-            "Assigning"
+            GroupState::ConsumerAssigning
         } else if settled() < self.members.len() {
-            "Reconciling"
+            GroupState::ConsumerReconciling
         } else {
-            "Stable"
+            GroupState::ConsumerStable
         }
     }
 

@@ -14,6 +14,7 @@ use self::open::Open;
 pub(crate) use self::store::Committed;
 use self::store::Store;
 use self::sweep::Sweep;
+use super::news::OffsetPlace;
 use crate::group::GroupRecord;
 
 /// The offsets of a coordinator's groups.
@@ -33,6 +34,16 @@ impl Offsets {
     /// What they take in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.store.bytes()
+    }
+
+    /// From here on it is noted which are set or taken out.
+    pub(crate) fn begin_news(&mut self) {
+        self.store.changed.begin();
+    }
+
+    /// Those that were set or taken out since this was asked last.
+    pub(crate) fn take_changed(&mut self) -> Vec<OffsetPlace> {
+        self.store.changed.take()
     }
 
     /// Whether the group has committed any, or is about to.

@@ -1,6 +1,7 @@
 //! Committed offsets in memory, by group, topic and partition.
 //!
-//! What always holds: no group and no topic is empty; `count` and `bytes` are what is there.
+//! What always holds: no group and no topic is empty; `count` and `bytes` are what is there; each
+//! offset that is set or taken out is noted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -8,6 +9,8 @@ use std::sync::Arc;
 
 use aplomb_model::TopicId;
 use aplomb_protocol::messages as m;
+
+use crate::group::state::news::{Changed, OffsetPlace};
 
 /// What an offset takes beside its metadata, in bytes: the entry, and its part of the tables.
 const OFFSET_BYTES: usize = 96;
@@ -72,6 +75,7 @@ pub(crate) struct Store {
     groups: HashMap<Arc<str>, OfGroup>,
     count: usize,
     bytes: usize,
+    pub(super) changed: Changed<OffsetPlace>,
 }
 
 impl Store {
@@ -132,6 +136,8 @@ impl Store {
             topics.insert(topic.into(), OfTopic::new());
             self.bytes += TOPIC_BYTES + topic.len();
         }
+        self.note(group, topic, partition);
+        let topics = self.groups.get_mut(group).expect("it is there now");
         let partitions = topics.get_mut(topic).expect("it is there now");
         self.bytes += new.bytes();
         match partitions.binary_search_by_key(&partition, |(index, _)| *index) {
@@ -148,8 +154,20 @@ impl Store {
         }
     }
 
+    /// What is said of this offset is to be looked at. Names are shared with what is kept.
+    fn note(&mut self, group: &str, topic: &str, partition: i32) {
+        let groups = &self.groups;
+        self.changed.note(|| {
+            let of_group = groups.get_key_value(group);
+            let of_topic = of_group.and_then(|(_, topics)| topics.get_key_value(topic));
+            let group = of_group.map_or_else(|| group.into(), |(kept, _)| kept.clone());
+            (group, of_topic.map_or_else(|| topic.into(), |(kept, _)| kept.clone()), partition)
+        });
+    }
+
     /// Takes an offset out.
     pub(crate) fn remove(&mut self, group: &str, topic: &str, partition: i32) -> Option<Committed> {
+        self.note(group, topic, partition);
         let topics = self.groups.get_mut(group)?;
         let partitions = topics.get_mut(topic)?;
         let place = partitions.binary_search_by_key(&partition, |(index, _)| *index).ok()?;
