@@ -35,8 +35,9 @@ const MS: Duration = Duration::from_millis(1);
 /// How long a seed lasts, and how far a turn brings it.
 const LENGTH: Duration = Duration::from_secs(12);
 const TURN: Duration = Duration::from_millis(20);
-/// How long a good client waits at the most for the answer to a small request.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How long a good client waits at the most for the answer to a request that one read brings:
+/// memory may be full of whole requests that are at work, for as long as [`WORK`].
+const PATIENCE: Duration = Duration::from_millis(300);
 /// How long an answer takes to be made.
 const WORK: Range<Duration> = Duration::ZERO..Duration::from_millis(60);
 /// The largest frame, and up to which size frames are small.
@@ -227,7 +228,7 @@ impl Guest {
 impl Siege {
     fn new(seed: u64) -> Self {
         let mut dice = SplitMix64::new(seed);
-        let limit = number(&mut dice, 2_000_000..6_000_000);
+        let limit = number(&mut dice, 3_000_000..8_000_000);
         let max_replies = number(&mut dice, 200_000..2_000_000);
         let net = NetConfig {
             max_frame: LARGEST,
