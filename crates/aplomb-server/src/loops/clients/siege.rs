@@ -2,7 +2,7 @@
 //! clock. Frames that fill, frames that never end, replies that nobody takes.
 //!
 //! What must hold: memory for frames and for replies stays within its bounds; a good client is
-//! never closed, and answered within [`PATIENCE`]; when all hostile ones have gone, nothing is held.
+//! never closed, and answered within [`PATIENCE`]; when all have gone, nothing is held.
 //! `SIEGE_SEEDS=N` runs so many seeds, `SIEGE_FROM=N` begins elsewhere.
 
 use std::collections::VecDeque;
