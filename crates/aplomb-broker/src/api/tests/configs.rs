@@ -81,6 +81,25 @@ fn one_may_ask_for_a_resource_once_and_for_single_settings() {
 }
 
 #[test]
+fn one_may_ask_for_so_many_groups_that_need_not_be_there() {
+    let broker = Broker::new();
+    let group = |n| m::describe_configs_request::DescribeConfigsResource {
+        resource_type: 32,
+        resource_name: format!("group-{n}"),
+        configuration_keys: Some(vec!["consumer.session.timeout.ms".to_owned()]),
+    };
+    let request =
+        m::DescribeConfigsRequest { resources: (0..10_002).map(group).collect(), ..Default::default() };
+    let results = describe_configs::handle(&request, &broker.ctx()).results;
+    let described = results.iter().take_while(|result| result.error_code == 0 && result.configs.len() == 1);
+    assert_eq!((described.count(), results.len()), (10_000, 10_002));
+    assert_eq!(
+        (code(results[10_001].error_code), results[10_001].configs.len()),
+        (ErrorCode::InvalidRequest, 0)
+    );
+}
+
+#[test]
 fn changes_of_settings_are_refused_with_a_reason() {
     let mut broker = Broker::new();
     broker.topic("t", 1);
