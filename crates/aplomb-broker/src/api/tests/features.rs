@@ -50,6 +50,7 @@ fn voters_move_into_the_log_where_it_can_say_where_they_are() {
     let node = Broker::node();
     drop(controller.activate(&node, Offset::ZERO, false, false));
     let config = Broker::new().config;
+    drop(controller.say_min_in_sync(&config));
     let mut update = |voters: &m::VotersRecord, validate_only| {
         let key = m::update_features_request::FeatureUpdateKey {
             feature: "kraft.version".to_owned(),
