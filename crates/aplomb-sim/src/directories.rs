@@ -16,7 +16,7 @@ use aplomb_log::tail::CrashSwitch;
 
 use super::machine::Machine;
 use super::mortal::Life;
-use super::process::{CLUSTER, NODE, Place, Shape, Start, Started};
+use super::process::{CLUSTER, LogDir, NODE, Shape, Start, Started};
 use super::random::Dice;
 use super::scenario::path_of;
 use super::world::World;
@@ -30,7 +30,7 @@ const MISTAKEN: u64 = 30;
 pub(crate) struct Given {
     pub(crate) order: Vec<usize>,
     pub(crate) disks: Vec<SimDisk>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<LogDir>,
 }
 
 impl Given {
@@ -40,7 +40,7 @@ impl Given {
             world.disks[*disk] = world.disks[*disk].at(DiskIndex(position as u16));
         }
         let disks = order.iter().map(|disk| world.disks[*disk].clone()).collect();
-        let places = order.iter().map(|disk| Place::of(*disk)).collect();
+        let places = order.iter().map(|disk| LogDir::of(*disk)).collect();
         Self { order, disks, places }
     }
 
@@ -94,7 +94,7 @@ fn refuse_another_first(dice: &mut Dice, world: &mut World) {
     }
     let copies: Vec<SimDisk> = order.iter().map(|disk| world.disks[*disk].copy(dice.bits())).collect();
     let directory = |(position, disk): (usize, &usize)| {
-        let Place { id, path } = Place::of(*disk);
+        let LogDir { id, path } = LogDir::of(*disk);
         Directory { index: DiskIndex(position as u16), id, path, disk: Arc::new(copies[position].clone()) }
     };
     let known: Vec<Directory> = order.iter().enumerate().map(directory).collect();
@@ -124,8 +124,8 @@ pub(crate) fn start_copies(dice: &mut Dice, machine: &Machine, world: &mut World
         .enumerate()
         .map(|(n, disk)| disk.copy(dice.bits()).at(DiskIndex(n as u16)))
         .collect();
-    let place = |disk| Place { path: format!("/copy-{number:x}{}", path_of(disk)), ..Place::of(disk) };
-    let places: Vec<Place> = (0..disks.len()).map(place).collect();
+    let place = |disk| LogDir { path: format!("/copy-{number:x}{}", path_of(disk)), ..LogDir::of(disk) };
+    let places: Vec<LogDir> = (0..disks.len()).map(place).collect();
     let names_a_tail = |disk: &SimDisk| {
         let record = TailRecord::read(disk).ok().flatten();
         record.is_some_and(|record| before.contains_key(&record.path)) && disk.file(CLEAN_SHUTDOWN).is_none()

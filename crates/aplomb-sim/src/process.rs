@@ -54,12 +54,12 @@ impl CompletionSink for Sink {
 
 /// A log directory's place in the settings of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct LogDir {
     pub(crate) id: DirectoryId,
     pub(crate) path: String,
 }
 
-impl Place {
+impl LogDir {
     /// Where the directory of a disk is.
     pub(crate) fn of(disk: usize) -> Self {
         Self { id: Uuid::from_u128((disk as u128 + 1) << 100 | 0xd15c), path: path_of(disk) }
@@ -144,7 +144,7 @@ pub(crate) struct Shape<'a> {
     /// Their numbers.
     pub(crate) order: Vec<usize>,
     /// Which directories these are, as far as they can be had.
-    pub(crate) places: &'a [Place],
+    pub(crate) places: &'a [LogDir],
     /// The one among them that has the metadata log.
     pub(crate) metadata: usize,
     /// Log directories that the settings name and whose disks cannot be had.
@@ -218,7 +218,7 @@ impl Shape<'_> {
 
     /// Looks at the directories, and writes to them what only old tails have.
     fn settle(&mut self, said: &mut Vec<(Severity, String)>) -> Result<Settled, Refusal> {
-        let directory = |(n, (disk, place)): (usize, (&SimDisk, &Place))| Directory {
+        let directory = |(n, (disk, place)): (usize, (&SimDisk, &LogDir))| Directory {
             index: DiskIndex(n as u16),
             id: place.id,
             path: place.path.clone(),

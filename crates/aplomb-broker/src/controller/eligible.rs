@@ -4,7 +4,7 @@
 //!
 //! A broker that is alone is each partition's only replica, which is in sync or offline: no
 //! partition ever has an eligible leader besides. The level is on in a new cluster as in Apache
-//! Kafka's, so that it is the same cluster for tools and for whoever goes on with it.
+//! Kafka's, so that it is the same cluster for tools, and for a broker that goes on with it.
 
 use aplomb_protocol::MetadataRecord;
 use aplomb_protocol::messages as m;

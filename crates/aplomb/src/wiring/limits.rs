@@ -20,7 +20,7 @@ pub(super) fn raise_descriptors() -> Option<u64> {
 
 /// How many of so many descriptors connections may have: three of four, and all but 256 where that
 /// is less, but half in any case. The others are there for files: without them nothing would be
-/// written to a new one for as long as somebody keeps idle connections open.
+/// written to a new one for as long as a client keeps idle connections open.
 pub(super) fn most_connections(descriptors: Option<u64>) -> usize {
     let most = descriptors.map_or(u64::MAX, |all| all - (all / 4).max(256).min(all / 2));
     usize::try_from(most).unwrap_or(usize::MAX)
