@@ -6,7 +6,7 @@ import re
 
 import pytest
 from harness import broker as brokers
-from harness import clients, groups, places, tools, wire
+from harness import clients, groups, places, tools
 
 
 def pytest_configure():
@@ -74,13 +74,9 @@ def broker(request, start_broker):
 
 @pytest.fixture(scope="module")
 def both(request, broker, start_broker):
-    """(the broker under test, Apache Kafka with the same properties and level of the feature that changes what admins see)."""
-    with wire.Connection(broker.port) as connection:
-        _, _, tags = wire.read_api_versions(connection.ask(wire.api_versions(4)), 4)
-    levels = {name: level for name, level, _ in wire.read_features(tags[wire.FINALIZED_FEATURES])}
-    eligible = "eligible.leader.replicas.version"
+    """(the broker under test, Apache Kafka with the same properties)."""
     properties = getattr(request.module, "PROPERTIES", None)
-    kafka = start_broker(kind="kafka", properties=properties, features=[f"{eligible}={levels.get(eligible, 0)}"])
+    kafka = start_broker(kind="kafka", properties=properties)
     yield broker, kafka
     kafka.close()
 

@@ -20,8 +20,8 @@ INVALID_REQUEST, INVALID_CONFIG = 42, 40
 
 @pytest.fixture(scope="module")
 def both(broker, start_broker):
-    """(the broker under test, Apache Kafka without a feature that the former does not have)."""
-    kafka = start_broker(kind="kafka", features=["eligible.leader.replicas.version=0"])
+    """(the broker under test, Apache Kafka)."""
+    kafka = start_broker(kind="kafka")
     yield broker, kafka
     kafka.close()
 

@@ -20,7 +20,7 @@ MOST = 60
 @pytest.fixture(scope="module")
 def asked(broker, start_broker):
     """(Apache Kafka, the broker under test), with the same topics and records."""
-    kafka = start_broker(kind="kafka", properties=PROPERTIES, features=["eligible.leader.replicas.version=0"])
+    kafka = start_broker(kind="kafka", properties=PROPERTIES)
     pair = answers.Broker(kafka), answers.Broker(broker)
     for each in pair:
         for name, partitions in TOPICS.items():

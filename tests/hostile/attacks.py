@@ -13,6 +13,7 @@ import zlib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+import longest
 from differential import batches, schemas
 from harness import fetch, wire
 
@@ -43,6 +44,13 @@ def repeated(api, version, head, one, count=MANY):
     return wire.header(api, version) + head + struct.pack(">i", 1) + wire.string(TOPIC) + struct.pack(">i", count) + one * count
 
 
+def all_descriptors():
+    """This process may open as many as it ever may."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most
+
+
 class Attack:
     def __init__(self, port, http_port, topic):
         self.port, self.http_port, self.topic = port, http_port, topic
@@ -58,6 +66,7 @@ class Attack:
     def ask_over_and_over(self, payloads, connections=3):
         """The next request when the answer to the last one has come, on each connection."""
         frames = itertools.cycle([wire.frame(payload) for payload in payloads])
+        self.begin()
         waiting = {}
         while True:
             while len(waiting) < connections:
@@ -80,6 +89,21 @@ class Attack:
                 except (OSError, struct.error):
                     opened.close()
                     del waiting[opened]
+
+    def begin(self):
+        """All that is to be attacked is made."""
+        print("begun", flush=True)
+
+    def ask(self, *payloads):
+        """Each is answered before the next; the answers are not looked at."""
+        with wire.Connection(self.port, timeout=300) as connection:
+            for payload in payloads:
+                connection.ask(payload)
+
+    def many_topics(self, count=5_000, partitions=1):
+        """Makes them, a few hundred at a time."""
+        made = [{"Name": f"many-{n}", "NumPartitions": partitions, "ReplicationFactor": 1} for n in range(count)]
+        self.ask(*(asked("CreateTopics", 7, Topics=made[at : at + 250], timeoutMs=60_000) for at in range(0, count, 250)))
 
     def appends(self):
         """Two hundred batches a second to the partitions that are attacked."""
@@ -186,10 +210,30 @@ class Attack:
                     silent.remove(each)
             time.sleep(0.1)
 
+    def beginnings_of_small_frames(self):
+        """As many as would fill the memory for requests by their first bytes, and then half of each."""
+        slow, most = {}, min(all_descriptors() - 100, 12_000)
+        first, half = struct.pack(">i", 60_000), bytes(30_000)
+        while True:
+            while len(slow) < most:
+                opened = socket.socket()
+                opened.setblocking(False)
+                opened.connect_ex(("127.0.0.1", self.port))
+                slow[opened] = 0
+            for each, sent in list(slow.items()):
+                try:
+                    slow[each] += each.send((first + half)[sent:]) if sent < 30_004 else 0
+                    if sent >= 30_004 and not each.recv(1):
+                        raise OSError("closed")
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    each.close()
+                    del slow[each]
+
     def connections_that_do_nothing(self):
         """All that this process may open; the broker has as many descriptors."""
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        most = all_descriptors()
         idle = []
         while True:
             try:
@@ -235,6 +279,62 @@ class Attack:
         describe = wire.header(32, 1) + struct.pack(">i", 20_000) + one * 10_000 + many * 10_000 + b"\x01"
         self.ask_over_and_over([describe])
 
+    def lists_as_long_as_they_may_be(self, api):
+        """Each list of each request of an API, with one item over and over, and with a hundred thousand."""
+        with wire.Connection(self.port) as connection:
+            _, ranges, _ = wire.read_api_versions(connection.ask(wire.api_versions(4)), 4)
+        _, newest = ranges[schemas.key_of(api)]
+        self.ask_over_and_over(longest.payloads(api, newest, self.topic, TOPIC))
+
+    def topics_that_come_and_go(self):
+        """A hundred at a time are made, and deleted."""
+        names = [[f"passing-{group}-{n}" for n in range(100)] for group in range(6)]
+        made = [[{"Name": name, "NumPartitions": 1, "ReplicationFactor": 1} for name in group] for group in names]
+        pairs = zip(made, names)
+        self.ask_over_and_over([
+            request for create, gone in pairs
+            for request in (asked("CreateTopics", 7, Topics=create, timeoutMs=60_000),
+                            asked("DeleteTopics", 6, Topics=[{"Name": name} for name in gone], TimeoutMs=60_000))
+        ])  # fmt: skip
+
+    def questions_about_many_topics(self):
+        """Everything about each of five thousand."""
+        self.many_topics()
+        names = [f"many-{n}" for n in range(5_000)]
+        self.ask_over_and_over([
+            asked("Metadata", 12, Topics=None, AllowAutoTopicCreation=False),
+            asked("DescribeTopicPartitions", 0, Topics=[{"Name": name} for name in names] * 10, ResponsePartitionLimit=FOR_EVER, Cursor=None),
+            asked("DescribeTopicPartitions", 0, Topics=[], ResponsePartitionLimit=FOR_EVER, Cursor=None),
+            asked("DescribeLogDirs", 4, Topics=None),
+            asked("DescribeConfigs", 4, Resources=[{"ResourceType": 2, "ResourceName": name, "ConfigurationKeys": None} for name in names],
+                  IncludeSynonyms=True),
+            asked("ListConfigResources", 1, ResourceTypes=[]),
+            asked("ElectLeaders", 2, ElectionType=0, TopicPartitions=None, TimeoutMs=60_000),
+            asked("ListPartitionReassignments", 0, Topics=None, TimeoutMs=60_000),
+            asked("ListOffsets", 10, ReplicaId=-1, Topics=[{"Name": name, "Partitions": [{"PartitionIndex": 0, "Timestamp": 1}]} for name in names]),
+        ])  # fmt: skip
+
+    def patterns_over_many_topics(self):
+        """Each member of a group has a pattern of its own, hard to read or long, and there are five thousand topics to try it on."""
+        self.many_topics()
+        names = "|".join(f"many-{n}" for n in range(4_000))
+        patterns = ["(m|ma|man|many|.)*%d", "(.*%d|.*many.*){1,50}", f"{names}|%d", "((a{1,9}){1,9}|%d.*){1,9}"]
+        beats = {"MemberEpoch": 0, "RebalanceTimeoutMs": FOR_EVER, "TopicPartitions": [], "SubscribedTopicNames": None}
+        self.ask_over_and_over([
+            asked("ConsumerGroupHeartbeat", 1, GroupId=f"patterns-{n % 3}", MemberId=f"m-{n}", SubscribedTopicRegex=patterns[n % 4] % n, **beats)
+            for n in range(1_000)
+        ])  # fmt: skip
+
+    def members_that_change_their_minds(self):
+        """A thousand of a group, each of which says other topics each time, with two thousand partitions to be dealt out."""
+        self.ask(asked("CreateTopics", 7, Topics=[{"Name": "wide", "NumPartitions": 2_000, "ReplicationFactor": 1}], timeoutMs=60_000))
+        beats = {"GroupId": "fickle", "RebalanceTimeoutMs": FOR_EVER, "TopicPartitions": []}
+        joins = [asked("ConsumerGroupHeartbeat", 1, MemberId=f"m-{n}", MemberEpoch=0, SubscribedTopicNames=["wide"], **beats) for n in range(1_000)]
+        self.ask(*joins)
+        self.ask_over_and_over(
+            asked("ConsumerGroupHeartbeat", 1, MemberId=f"m-{n % 1_000}", MemberEpoch=0, SubscribedTopicNames=["wide", *[TOPIC] * (n // 1_000)], **beats)
+            for n in range(2_000)
+        )  # fmt: skip
 
     def questions_of_one_group_many_times(self):
         """Each names one large group, or one partition of it, a hundred thousand times."""
@@ -300,9 +400,11 @@ class Attack:
 
 
 # What is no attack: "appends" keeps the partitions busy that others ask for.
-HELP = ("connect", "ask_over_and_over", "appends")
+HELP = ("connect", "ask_over_and_over", "begin", "ask", "many_topics", "appends", "lists_as_long_as_they_may_be")
 KINDS = [name for name in vars(Attack) if not name.startswith("_") and name not in HELP]
+KINDS += [f"lists_as_long_as_they_may_be:{api}" for api in longest.apis()]
 
 if __name__ == "__main__":
     kind, port, http_port, topic = sys.argv[1:]
-    getattr(Attack(int(port), int(http_port), uuid.UUID(topic)), kind)()
+    name, _, api = kind.partition(":")
+    getattr(Attack(int(port), int(http_port), uuid.UUID(topic)), name)(*filter(None, [api]))

@@ -7,6 +7,7 @@ allows. By hand, on a machine that does nothing else:
 
 import argparse
 import json
+import select
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,8 @@ GROWTH = 704 * MIB
 # Lines come once in ten seconds for each kind and shard; a handful of kinds in two shards.
 LINES_A_SECOND = 3
 WARM = 3
+MAKE_SOMETHING = ("questions_about_many_topics", "patterns_over_many_topics", "members_that_change_their_minds")
+LONGEST = 300
 
 
 class Memory(threading.Thread):
@@ -62,7 +65,7 @@ def started(directory):
 def one(kind, seconds, directory):
     broker, http_port, topic = started(directory)
     python = lambda script, *arguments: [sys.executable, str(HERE / script), *map(str, arguments)]
-    attack = lambda name: subprocess.Popen(python("attacks.py", name, broker.port, http_port, topic))
+    attack = lambda name: subprocess.Popen(python("attacks.py", name, broker.port, http_port, topic), stdout=subprocess.PIPE)
     processes = [attack("appends")]
     try:
         time.sleep(WARM)
@@ -70,6 +73,8 @@ def one(kind, seconds, directory):
         memory.start()
         if kind != "nothing":
             processes.append(attack(kind))
+            # Some make first what they attack.
+            select.select([processes[-1].stdout], [], [], LONGEST if kind in MAKE_SOMETHING else WARM)
             time.sleep(WARM)
         good = subprocess.run(python("good.py", broker.port, http_port, seconds), capture_output=True, text=True, timeout=seconds + 300)
         alive = [process.poll() is None for process in processes]

@@ -29,6 +29,8 @@ pub(crate) enum Fault {
     Away { disk: usize, which: u64, until: Duration },
     /// The tail's file goes.
     Tail(TailFault),
+    /// Copies of the log directories are started beside the process; `dice` says how.
+    Copied { dice: u64 },
 }
 
 /// The end of a process, and the way back.
@@ -114,6 +116,16 @@ pub(crate) fn draw_tail_faults(
     let count = if dice.percent(30) { 1 + dice.place(3) } else { 0 };
     let mut drawn: Vec<(Duration, Fault)> =
         (0..count).map(|_| (dice.time(MS * 50..length), Fault::Tail(TailFault::draw(dice)))).collect();
+    drawn.sort_by_key(|(at, _)| *at);
+    (first..).zip(drawn).map(|(number, (at, fault))| (number, at, fault)).collect()
+}
+
+/// Draws when copies of the log directories are started, in the order of time, numbered from
+/// `first` on, with dice of their own.
+pub(crate) fn draw_copies(dice: &mut Dice, length: Duration, first: usize) -> Vec<(usize, Duration, Fault)> {
+    let count = if dice.percent(20) { 1 + dice.place(2) } else { 0 };
+    let mut drawn: Vec<(Duration, Fault)> =
+        (0..count).map(|_| (dice.time(MS * 50..length), Fault::Copied { dice: dice.bits() })).collect();
     drawn.sort_by_key(|(at, _)| *at);
     (first..).zip(drawn).map(|(number, (at, fault))| (number, at, fault)).collect()
 }

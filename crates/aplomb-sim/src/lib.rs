@@ -14,6 +14,7 @@ mod campaign;
 mod check;
 mod clients;
 mod corpus;
+mod directories;
 mod faults;
 mod harm;
 mod keeping;

@@ -72,6 +72,14 @@ impl Machine {
         Held { machine: self.clone(), path: path.to_owned(), inode }
     }
 
+    /// The files as their last holders left them: their inodes, what is in them, and whether they
+    /// are held.
+    pub(crate) fn files(&self) -> BTreeMap<PathBuf, (u64, Vec<u8>, bool)> {
+        let state = self.0.borrow();
+        let image = |file: &File| (file.inode, file.content.as_slice().to_vec(), file.is_held);
+        state.files.iter().map(|(path, file)| (path.clone(), image(file))).collect()
+    }
+
     /// An operator deletes a file. A process that holds it goes on with it.
     pub(crate) fn delete(&self, path: &Path) {
         self.0.borrow_mut().files.remove(path);

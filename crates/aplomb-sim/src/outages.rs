@@ -8,6 +8,7 @@ use aplomb_log::tail::CrashSwitch;
 
 use super::agenda::Event;
 use super::check::journal::Contract;
+use super::directories;
 use super::faults::{CutStart, Down, Fault, HowDown};
 use super::harm::TailFault;
 use super::machine::Machine;
@@ -160,6 +161,9 @@ impl Outages {
                 }
             }
             Fault::Tail(fault) => self.harm_the_tail(&fault, world),
+            Fault::Copied { dice } => {
+                directories::start_copies(&mut Dice::new(dice), &self.machine, world);
+            }
             Fault::Short { disk, operation, after } => {
                 // A start may meet what the process has not.
                 self.armed = true;
@@ -264,10 +268,10 @@ impl Outages {
         let needed = !stopped || process.shards.iter().any(aplomb_broker::Shard::needs_tail);
         let is_lost = self.tails.end(&process.tail, needed);
         if stopped {
-            for (disk, share) in world.disks.iter().zip(&process.shares) {
+            for (disk, share) in process.order.iter().zip(&process.shares) {
                 if !needed || share.stats().waiting == 0 {
                     // A disk that fails here is one that a start looks for a tail on, in vain.
-                    let _ = TailRecord::remove(disk);
+                    let _ = TailRecord::remove(&world.disks[*disk]);
                 }
             }
         }
@@ -337,9 +341,14 @@ impl Outages {
         let chunks = *dice.pick(&[32, 32, 24, 64, 160]);
         world.note("start", &[shards.into(), chunks.into()]);
         let plan = world.plan.clone();
-        let disks = self.draw_disks(world);
+        directories::mistake(self.starts, &self.machine, world);
+        let given = directories::draw(self.away && !self.finishing, self.starts, world);
+        let disks = given.disks.len();
         let shape = Shape {
-            disks: &world.disks[..disks],
+            metadata: given.metadata(),
+            disks: &given.disks,
+            order: given.order,
+            places: &given.places,
             lost: (disks..plan.disks).map(path_of).collect(),
             properties: &plan.properties,
             shards,
@@ -392,18 +401,6 @@ impl Outages {
                 world.agenda.at(world.now() + MS * 5, Event::Start);
             }
         }
-    }
-
-    /// How many disks the next process has: one that was lost may stay away, but for the first,
-    /// which has the metadata log.
-    fn draw_disks(&self, world: &mut World) -> usize {
-        let all = world.disks.len();
-        let mut dice = Dice::of(world.seed, "away", self.starts);
-        if !self.away || self.finishing || all == 1 || dice.percent(40) || world.is_moving_to_last_disk() {
-            return all;
-        }
-        world.say(|| format!("  {} stays away", path_of(all - 1)));
-        all - 1
     }
 
     /// Clients may come when all partitions are loaded, or before.

@@ -33,6 +33,8 @@ use super::tails::SimTail;
 pub(crate) const NODE: BrokerId = BrokerId(1);
 /// The listener that clients come in by.
 pub(crate) const LISTENER: &str = "PLAINTEXT";
+/// The cluster's id.
+pub(crate) const CLUSTER: &str = "simulated";
 /// Bytes of a chunk of the tail.
 pub(crate) const CHUNK: u32 = 4096;
 
@@ -50,8 +52,24 @@ impl CompletionSink for Sink {
     }
 }
 
+/// A log directory's place in the settings of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LogDir {
+    pub(crate) id: DirectoryId,
+    pub(crate) path: String,
+}
+
+impl LogDir {
+    /// Where the directory of a disk is.
+    pub(crate) fn of(disk: usize) -> Self {
+        Self { id: Uuid::from_u128((disk as u128 + 1) << 100 | 0xd15c), path: path_of(disk) }
+    }
+}
+
 /// A broker at work.
 pub(crate) struct Process {
+    /// The disks that it has, in the order of `log.dirs`.
+    pub(crate) order: Vec<usize>,
     pub(crate) shards: Vec<Shard>,
     pub(crate) shares: Vec<Arc<TailShare>>,
     pub(crate) tail: SimTail,
@@ -121,7 +139,14 @@ impl Refusal {
 
 /// What a process is started with.
 pub(crate) struct Shape<'a> {
+    /// In the order of `log.dirs`; each knows its place.
     pub(crate) disks: &'a [SimDisk],
+    /// Their numbers.
+    pub(crate) order: Vec<usize>,
+    /// Which directories these are, as far as they can be had.
+    pub(crate) places: &'a [LogDir],
+    /// The one among them that has the metadata log.
+    pub(crate) metadata: usize,
     /// Log directories that the settings name and whose disks cannot be had.
     pub(crate) lost: Vec<String>,
     pub(crate) machine: &'a Machine,
@@ -132,11 +157,6 @@ pub(crate) struct Shape<'a> {
     pub(crate) life: Arc<Life>,
     pub(crate) now: Now,
     pub(crate) dice: Dice,
-}
-
-/// The id of a log directory.
-pub(crate) fn directory_id(disk: usize) -> DirectoryId {
-    Uuid::from_u128((disk as u128 + 1) << 100 | 0xd15c)
 }
 
 /// What is known before the logs are loaded.
@@ -172,7 +192,7 @@ impl Shape<'_> {
         let size = self.arena_size();
         let (file, memory, generation) =
             room.memory.unwrap_or_else(|| (self.machine.make(&path, size), ArenaMemory::heap(size), 0));
-        let ids: Vec<DirectoryId> = (0..self.disks.len()).map(directory_id).collect();
+        let ids: Vec<DirectoryId> = self.places.iter().map(|place| place.id).collect();
         let switch = self.life.switch().clone();
         let shares = open_shares(memory, CHUNK, &ids, generation + 1, Some(switch.clone()));
         let shares = shares.expect("the memory fits");
@@ -198,23 +218,25 @@ impl Shape<'_> {
 
     /// Looks at the directories, and writes to them what only old tails have.
     fn settle(&mut self, said: &mut Vec<(Severity, String)>) -> Result<Settled, Refusal> {
-        let directory = |(n, disk): (usize, &SimDisk)| Directory {
+        let directory = |(n, (disk, place)): (usize, (&SimDisk, &LogDir))| Directory {
             index: DiskIndex(n as u16),
-            id: directory_id(n),
-            path: path_of(n),
+            id: place.id,
+            path: place.path.clone(),
             disk: Arc::new(MortalDisk { disk: disk.clone(), life: self.life.clone() }),
         };
-        let known: Vec<Directory> = self.disks.iter().enumerate().map(directory).collect();
+        let known: Vec<Directory> = self.disks.iter().zip(self.places).enumerate().map(directory).collect();
+        let home = &known[self.metadata];
         let (config, _) = BrokerConfig::from_properties(self.properties).expect("the settings are right");
-        let old = OldTails::find(self.machine.clone(), &known, 0, Some(Path::new(TAIL_DIR)))?;
+        let old = OldTails::find(self.machine.clone(), &known, self.metadata, Some(Path::new(TAIL_DIR)))?;
         let surveyed: Vec<Surveyed> = known.iter().cloned().map(survey).collect::<Result<_, _>>()?;
         let mut unique = || Uuid(self.dice.bytes());
         let mut tell = |severity, text| said.push((severity, text));
-        old.restore(&known[0], &Wanted::Metadata, &mut unique, &mut tell)?;
-        let found = MetadataFound::read(&surveyed[0].directory, "simulated", surveyed[0].clean.is_some())?;
+        old.restore(home, &Wanted::Metadata, &mut unique, &mut tell)?;
+        let is_clean = surveyed[self.metadata].clean.is_some();
+        let found = MetadataFound::read(&surveyed[self.metadata].directory, CLUSTER, is_clean)?;
         let image = found.replay.image();
         if image.provenance.end == Offset::ZERO {
-            old.refuse_without_metadata(&known[0].path)?;
+            old.refuse_without_metadata(&home.path)?;
         }
         let unclean = may_lack_records(&surveyed, image, NODE);
         old.tell_what_may_be_lost(&unclean, config.storage.flush_interval, &mut tell);
@@ -236,7 +258,7 @@ impl Shape<'_> {
         shares: &[Arc<TailShare>],
     ) -> Result<Ready, StartError> {
         let (config, _) = BrokerConfig::from_properties(self.properties).expect("the settings are right");
-        let ids: Vec<DirectoryId> = (0..self.disks.len()).map(directory_id).collect();
+        let ids: Vec<DirectoryId> = self.places.iter().map(|place| place.id).collect();
         let endpoint = Endpoint {
             name: LISTENER.to_owned(),
             host: "localhost".to_owned(),
@@ -252,7 +274,7 @@ impl Shape<'_> {
             rack: None,
             directories: ids.clone(),
             cordoned_directories: Vec::new(),
-            metadata_directory: ids[0],
+            metadata_directory: ids[self.metadata],
         };
         plan(StartInput {
             lost: self.lost.clone(),
@@ -260,7 +282,7 @@ impl Shape<'_> {
             node,
             directories,
             shares: shares.to_vec(),
-            metadata: DiskIndex(0),
+            metadata: DiskIndex(self.metadata as u16),
             found,
             shards: self.shards,
             now: self.now.wall,
@@ -289,6 +311,7 @@ impl Shape<'_> {
             start.begin(self.disks.iter().map(queue).collect(), self.now)
         };
         let shards = ready.shards.into_iter().enumerate().map(begin).collect();
-        Process { shards, shares, tail, life: self.life.clone(), inbox }
+        let order = self.order.clone();
+        Process { order, shards, shares, tail, life: self.life.clone(), inbox }
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use aplomb_broker::config::Properties;
 use aplomb_disk_api::sim::ServiceTimes;
 
-use super::faults::{Fault, draw_accidents, draw_faults, draw_tail_faults};
+use super::faults::{Fault, draw_accidents, draw_copies, draw_faults, draw_tail_faults};
 use super::random::Dice;
 
 /// Bytes of metadata between snapshots: nearly each decision, some, the default.
@@ -206,6 +206,7 @@ impl Plan {
         let mut faults = draw_faults(&mut Dice::of(seed, "faults", 0), length, disks);
         faults.extend(draw_accidents(&mut Dice::of(seed, "accidents", 0), length, disks, faults.len()));
         faults.extend(draw_tail_faults(&mut Dice::of(seed, "tails", 0), length, faults.len()));
+        faults.extend(draw_copies(&mut Dice::of(seed, "copies", 0), length, faults.len()));
         let hostile = Dice::of(seed, "hostile", 0).place(3);
         clients.extend(std::iter::repeat_n(Role::Hostile, hostile));
         Self {

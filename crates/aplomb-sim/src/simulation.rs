@@ -213,11 +213,11 @@ impl Simulation {
 
     fn note_tight_shares(&mut self) {
         let Some(process) = self.outages.process() else { return };
-        for (disk, share) in process.shares.iter().enumerate() {
+        for (disk, share) in process.order.iter().zip(&process.shares) {
             let stats = share.stats();
             let room = stats.free + stats.cached;
             if room < (stats.chunks / 4).max(10) {
-                self.world.promptness.is_tight(disk, self.world.agenda.now());
+                self.world.promptness.is_tight(*disk, self.world.agenda.now());
             }
         }
     }

@@ -191,6 +191,7 @@ RIGHT = {
     "AlterConfigs": {
         "of a topic": {"Resources": [_setting(2, "altered", {"Name": "retention.ms", "Value": "100000"})]},
         "of a broker": {"Resources": [_setting(4, "1", {"Name": "log.retention.ms", "Value": "100000"})]},
+        "of all brokers": {"Resources": [_setting(4, "", {"Name": "log.retention.ms", "Value": "100000"})]},
         "of a group": {"Resources": [_setting(32, "settled", {"Name": "consumer.heartbeat.interval.ms", "Value": "7000"})]},
     },
     "IncrementalAlterConfigs": {
@@ -230,6 +231,10 @@ RIGHT = {
     "UpdateFeatures": {
         "": {"timeoutMs": 5_000, "ValidateOnly": True,
              "FeatureUpdates": [{"Feature": "metadata.version", "MaxVersionLevel": 25, "AllowDowngrade": False, "UpgradeType": 1}]},
+        "eligible leaders": {
+            "timeoutMs": 5_000, "ValidateOnly": True,
+            "FeatureUpdates": [{"Feature": "eligible.leader.replicas.version", "MaxVersionLevel": 0, "AllowDowngrade": True, "UpgradeType": 2}],
+        },
     },
     "DescribeCluster": {"": {"IncludeClusterAuthorizedOperations": True, "EndpointType": 1}},
     "DescribeProducers": {"": {"Topics": [{"Name": "read", "PartitionIndexes": [0]}]}},
@@ -250,6 +255,13 @@ AS_THEY_ARE = {
             "Resources": [_setting(32, "changed", {"Name": key, "Value": value, "ConfigOperation": operation})],
         }
         for key, value, operation in groups.SETTINGS
+    }
+    | {
+        f"min.insync.replicas={value} of {name or 'all brokers'} by {operation}": {
+            "Resources": [_setting(4, name, {"Name": "min.insync.replicas", "Value": value, "ConfigOperation": operation})],
+        }
+        for name in ("", "1")
+        for value, operation in (("1", 0), ("0", 0), (None, 1), ("1", 2))
     },
 }
 

@@ -22,6 +22,10 @@ use aplomb_protocol::{ApiKey, DecodeError};
 /// The type of what is in no table (`DescribeConfigsResponse.ConfigType`).
 const UNKNOWN_TYPE: i8 = 0;
 
+/// Groups and subscriptions have settings whether they are there or not: so many of them a request
+/// may name.
+const MOST_NAMED: usize = 10_000;
+
 pub(super) const API: Api = Api::of_controller(ApiKey::DescribeConfigs, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
@@ -33,12 +37,17 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
 #[must_use]
 pub fn handle(request: &DescribeConfigsRequest, ctx: &Context<'_>) -> DescribeConfigsResponse {
     // One answer a resource: a short request must not ask for the same long list over and over.
-    let mut seen = HashSet::new();
+    let (mut seen, mut named) = (HashSet::new(), 0);
     let results = request
         .resources
         .iter()
         .map(|resource| {
-            let described = if seen.insert((resource.resource_type, resource.resource_name.as_str())) {
+            named +=
+                usize::from(matches!(resource.resource_type, Resource::GROUP | Resource::CLIENT_METRICS));
+            let described = if named > MOST_NAMED {
+                let text = format!("A request may name {MOST_NAMED} groups and subscriptions at most.");
+                Err(AdminError::Request(text))
+            } else if seen.insert((resource.resource_type, resource.resource_name.as_str())) {
                 let wanted = resource.configuration_keys.iter().flatten().map(String::as_str).collect();
                 View { request, resource, wanted, ctx }.describe()
             } else {

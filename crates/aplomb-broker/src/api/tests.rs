@@ -33,8 +33,9 @@ impl Broker {
         let node = Self::node();
         let mut controller = Controller::new(MetadataImage::empty("cluster"));
         drop(controller.activate(&node, Offset::ZERO, false, true));
-        drop(controller.register(&node, Offset::new(4)));
         let config = BrokerConfig::from_properties(&properties).expect("valid").0;
+        drop(controller.say_min_in_sync(&config));
+        drop(controller.register(&node, Offset::new(4)));
         Self { controller, config, ids: 0 }
     }
 
@@ -155,8 +156,9 @@ fn versions_are_told_to_all_who_introduce_themselves() {
         .iter()
         .map(|f| (f.name.as_str(), f.min_version_level, f.max_version_level))
         .collect();
-    assert_eq!(features, [("metadata.version", 33, 33), ("kraft.version", 1, 1)]);
-    assert_eq!(response.supported_features.len(), 2);
+    let eligible = ("eligible.leader.replicas.version", 1, 1);
+    assert_eq!(features, [eligible, ("metadata.version", 33, 33), ("kraft.version", 1, 1)]);
+    assert_eq!(response.supported_features.len(), 3);
     let old = api_versions::handle(&request, 3, APIS, &ctx);
     assert_eq!(old.supported_features.len(), 1, "a feature that begins at 0 breaks old clients");
 }

@@ -6,6 +6,7 @@ use aplomb_protocol::messages::update_features_request::UpdateFeaturesRequest;
 use aplomb_protocol::messages::update_features_response::{UpdatableFeatureResult, UpdateFeaturesResponse};
 
 use super::context::in_words;
+use crate::config::BrokerConfig;
 use crate::controller::Planned;
 use crate::controller::{Controller, FeatureUpdate, UpgradeType};
 use crate::metadata::Entry;
@@ -19,10 +20,10 @@ pub(super) const API: Api = Api::of_controller(ApiKey::UpdateFeatures, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: UpdateFeaturesRequest = asked.decode()?;
-    let version = asked.to.version;
+    let (version, config) = (asked.to.version, asked.view.config());
     let head = asked.head();
     let (before, voters) = (head.controller().image().features.kraft_version(), head.voters().clone());
-    let planned = head.plan(|controller, _| plan(&request, version, controller, &voters));
+    let planned = head.plan(|controller, _| plan(&request, version, controller, &voters, config));
     let level = head.controller().image().features.kraft_version();
     let control = match level == before {
         true => Vec::new(),
@@ -43,6 +44,7 @@ pub fn plan(
     version: i16,
     controller: &mut Controller,
     voters: &VotersRecord,
+    config: &BrokerConfig,
 ) -> Planned<UpdateFeaturesResponse> {
     let updates: Vec<FeatureUpdate> = request
         .feature_updates
@@ -54,7 +56,7 @@ pub fn plan(
         })
         .collect();
     let mut draft = controller.draft();
-    if let Err(error) = draft.update_features(&updates, voters) {
+    if let Err(error) = draft.update_features(&updates, voters, config) {
         let response = UpdateFeaturesResponse {
             error_code: ErrorCode::from(&error).to_wire(),
             error_message: Some(in_words(&format!(

@@ -2,6 +2,7 @@
 //! each setting is read under its name.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use aplomb_model::{BrokerId, ByteCount};
@@ -156,7 +157,8 @@ impl Reading {
         i16::try_from(self.number("default.replication.factor")).unwrap_or(i16::MAX)
     }
 
-    /// `log.dirs`, or `log.dir`; at least one, none twice.
+    /// `log.dirs`, or `log.dir`; at least one, none twice, none inside of another: that would find
+    /// a directory there which is no partition's.
     pub(super) fn log_dirs(&self) -> Result<Vec<String>, ConfigError> {
         let name = if self.is_set("log.dirs") { "log.dirs" } else { "log.dir" };
         let dirs = self.list(name);
@@ -164,7 +166,14 @@ impl Reading {
         if dirs.is_empty() || dirs.iter().any(String::is_empty) || twice {
             return Err(self.conflict(name, "one directory or more, separated by commas, each of them once"));
         }
-        Ok(dirs)
+        let inside = |dir: &String| dirs.iter().any(|of| of != dir && Path::new(dir).starts_with(of));
+        match dirs.iter().find(|dir| inside(dir)) {
+            Some(dir) => {
+                Err(self
+                    .conflict(name, format!("directories that are not inside of each other, as {dir} is")))
+            }
+            None => Ok(dirs),
+        }
     }
 
     /// `cordoned.log.dirs`, with `*` spelled out.

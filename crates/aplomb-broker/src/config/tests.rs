@@ -105,6 +105,8 @@ fn a_value_that_is_none_is_named_with_what_would_be_accepted() {
     assert!(refusal(&[("default.replication.factor", "2")]).contains("a cluster of its own"));
     assert!(refusal(&[("controller.quorum.voters", "1@a:1,2@b:1")]).contains("this node alone"));
     assert!(refusal(&[("log.dirs", "/a,/a")]).contains("each of them once"));
+    let inside = refusal(&[("log.dirs", "/a/b/c,/a/bc,/a/b")]);
+    assert!(inside.contains("not inside of each other, as /a/b/c is"), "{inside}");
     assert!(refusal(&[("advertised.listeners", "PLAINTEXT://0.0.0.0:1")]).contains("0.0.0.0"));
     assert!(refusal(&[("queued.max.request.bytes", "1")]).contains("socket.request.max.bytes"));
     assert!(

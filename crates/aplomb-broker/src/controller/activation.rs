@@ -2,8 +2,9 @@
 //!
 //! 1. A control batch: the new leader's epoch begins; in an empty log of a cluster with dynamic
 //!    voters, who votes ([`Activation::control`]).
-//! 2. The features, if the log has never been led; the end of a transaction that an
-//!    earlier leader left open.
+//! 2. The features, if the log has never been led, and what they want said
+//!    ([`super::Controller::say_min_in_sync`]); the end of a transaction that an earlier leader left
+//!    open.
 //! 3. This process's registration, that it may lead, and that it leads what has no leader
 //!    ([`super::Controller::register`]).
 //! 4. After an unclean stop, a new leader epoch for every partition that it leads: what was
@@ -19,7 +20,8 @@ use aplomb_protocol::messages as m;
 use super::Controller;
 use super::elections::elections;
 use crate::metadata::{
-    Broker, Endpoint, Entry, FeatureRange, Features, KRAFT_VERSION, METADATA_VERSION, MetadataVersion,
+    Broker, ELIGIBLE_LEADERS, Endpoint, Entry, FeatureRange, Features, KRAFT_VERSION, METADATA_VERSION,
+    MetadataVersion,
 };
 
 /// This node, as it wants to be known.
@@ -63,7 +65,7 @@ const KNOWN_LEVELS: [(&str, i16); 7] = [
     (KRAFT_VERSION, 1),
     ("transaction.version", 2),
     ("group.version", 1),
-    ("eligible.leader.replicas.version", 1),
+    (ELIGIBLE_LEADERS, 1),
     ("share.version", 2),
     ("streams.version", 1),
 ];
@@ -76,6 +78,7 @@ pub fn supported_features() -> BTreeMap<String, FeatureRange> {
     BTreeMap::from([
         (METADATA_VERSION.to_owned(), metadata),
         (KRAFT_VERSION.to_owned(), FeatureRange { min: 0, max: 1 }),
+        (ELIGIBLE_LEADERS.to_owned(), FeatureRange { min: 0, max: 1 }),
     ])
 }
 
@@ -163,14 +166,14 @@ impl Controller {
     }
 
     /// The levels that a formatted directory asks for, else those of a new cluster: the latest
-    /// metadata version, and every other feature off.
+    /// metadata version, eligible leaders, and every other feature off.
     fn first_features(&self) -> Vec<MetadataRecord> {
         let level = |(name, feature_level): (&str, i16)| {
             MetadataRecord::from(m::FeatureLevelRecord { name: name.to_owned(), feature_level })
         };
         let features = &self.image().features;
         if !features.is_finalized() {
-            return vec![level((METADATA_VERSION, MetadataVersion::LATEST.0))];
+            return [(METADATA_VERSION, MetadataVersion::LATEST.0), (ELIGIBLE_LEADERS, 1)].map(level).into();
         }
         let others = features.iter().filter(|(name, _)| *name != METADATA_VERSION);
         [(METADATA_VERSION, features.metadata_version().0)].into_iter().chain(others).map(level).collect()

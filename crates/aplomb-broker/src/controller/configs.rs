@@ -112,8 +112,8 @@ impl Draft {
         let current = self.image().configs.of(resource);
         let mut wanted = current.clone();
         let mut records = Vec::new();
-        for (name, new) in changed {
-            let old = current.get(&name).map(String::as_str);
+        for (name, new) in &changed {
+            let old = current.get(name).map(String::as_str);
             if new.as_ref().is_some_and(|value| value.len() > MAX_VALUE) {
                 return Err(AdminError::Config(format!(
                     "The configuration value cannot be added because it exceeds the maximum value size of {MAX_VALUE} bytes."
@@ -124,17 +124,18 @@ impl Draft {
                     "The {CORDONED} configuration value cannot be set because it requires metadata.version >= 4.3-IV0"
                 )));
             }
-            match &new {
+            match new {
                 Some(value) => wanted.insert(name.clone(), value.clone()),
-                None => wanted.remove(&name),
+                None => wanted.remove(name),
             };
             // Brokers look again at their settings when a record says so, even one that changes
             // nothing.
             if new.as_deref() != old || matches!(target, Target::Broker | Target::AllBrokers) {
-                records.push(record(resource, &name, new));
+                records.push(record(resource, name, new.clone()));
             }
         }
         self.check_wanted(target, resource, &wanted, config)?;
+        self.check_min_in_sync(resource, &changed)?;
         self.check_room(records.len())?;
         self.push(records);
         Ok(())

@@ -7,6 +7,7 @@ use aplomb_protocol::messages as m;
 use super::activation::claimed_features;
 use super::draft::Draft;
 use super::error::AdminError;
+use crate::config::BrokerConfig;
 use crate::metadata::{FeatureRange, KRAFT_VERSION, METADATA_VERSION, MetadataVersion};
 
 /// What a change of a level may do (`FeatureUpdate.UpgradeType`).
@@ -45,8 +46,8 @@ pub struct FeatureUpdate {
 }
 
 impl Draft {
-    /// Drafts new levels of features. One that is named twice gets the last of its levels. With
-    /// level 1 of `kraft.version` the log is to say who votes, which is `voters`.
+    /// Drafts new levels of features. One that is named twice gets the last of its levels. What
+    /// eligible leaders want said is said as `config` has it. With level 1 of `kraft.version` the log is to say who votes, which is `voters`.
     ///
     /// # Errors
     /// For the first of them that cannot be; the draft is as before then.
@@ -54,6 +55,7 @@ impl Draft {
         &mut self,
         updates: &[FeatureUpdate],
         voters: &m::VotersRecord,
+        config: &BrokerConfig,
     ) -> Result<(), AdminError> {
         let latest: BTreeMap<&str, &FeatureUpdate> =
             updates.iter().map(|update| (update.feature.as_str(), update)).collect();
@@ -70,6 +72,7 @@ impl Draft {
             }
         }
         self.push(records);
+        self.say_min_in_sync(config);
         if let Some(level) = kraft_version {
             self.set_kraft_version(level);
         }

@@ -13,6 +13,7 @@ mod configs;
 mod directories;
 mod draft;
 mod elections;
+mod eligible;
 mod error;
 mod features;
 mod partitions;

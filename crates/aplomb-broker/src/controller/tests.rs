@@ -77,6 +77,8 @@ impl Lab {
         lab.log.extend_from_slice(&control);
         lab.end = lab.end.plus(activation.control.len() as u64);
         lab.write(&activation.records);
+        let said = lab.controller.say_min_in_sync(&lab.config);
+        lab.write(&said);
         let registration = lab.controller.register(&node(), lab.end);
         lab.write(&registration);
         lab

@@ -10,6 +10,9 @@ pub const METADATA_VERSION: &str = "metadata.version";
 /// a feature record.
 pub const KRAFT_VERSION: &str = "kraft.version";
 
+/// The name of the feature that keeps out-of-sync replicas known that may lead without loss.
+pub const ELIGIBLE_LEADERS: &str = "eligible.leader.replicas.version";
+
 /// A level of `metadata.version`: which versions of records all of the cluster can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MetadataVersion(pub i16);

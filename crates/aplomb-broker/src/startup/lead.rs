@@ -13,6 +13,7 @@ use bytes::Bytes;
 use super::error::StartError;
 use super::metadata::MetadataFound;
 use super::survey::Directory;
+use crate::config::BrokerConfig;
 use crate::controller::{Controller, MAX_RECORDS, Node, ProducerIdBlock};
 use crate::metadata::{Replay, encode_batch, encode_control_batch};
 
@@ -30,10 +31,11 @@ pub(super) fn take_lead(
     log: &mut Log,
     found: MetadataFound,
     node: &Node,
-    dynamic_voters: bool,
+    config: &BrokerConfig,
     unclean: bool,
     now: Timestamp,
 ) -> Result<Lead, StartError> {
+    let dynamic_voters = config.metadata.dynamic_voters;
     let epoch = found.epoch.max(log.latest_epoch()).map_or(LeaderEpoch::new(1), LeaderEpoch::next);
     let in_transaction = found.replay.in_transaction();
     let mut writer = Writer { directory, log, epoch, replay: found.replay, now };
@@ -47,6 +49,7 @@ pub(super) fn take_lead(
     let end = writer.log.end();
     writer.apply(&activation.control, end)?;
     writer.records(activation.records)?;
+    writer.records(controller.say_min_in_sync(config))?;
     let at = writer.log.end();
     writer.records(controller.register(node, at))?;
     if unclean {

@@ -122,10 +122,9 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
         random: mut sources,
     } = input;
     let mut random = sources();
-    let dynamic = config.metadata.dynamic_voters;
     let home = &directories[usize::from(metadata.0)].directory;
     let snapshots = found.snapshots.clone();
-    let lead = take_lead(home, &mut metadata_log, found, &node, dynamic, unclean, now)?;
+    let lead = take_lead(home, &mut metadata_log, found, &node, &config, unclean, now)?;
     let image = Arc::new(lead.controller.image().clone());
 
     let mut places: BTreeMap<TopicPartition, Vec<FoundDirectory>> = BTreeMap::new();

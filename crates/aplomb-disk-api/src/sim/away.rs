@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::tree::Tree;
 
 /// Those that are, by the names that they had.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Away(BTreeSet<String>);
 
 impl Away {

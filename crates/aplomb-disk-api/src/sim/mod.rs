@@ -64,6 +64,26 @@ impl SimDisk {
         Self { index, state: Arc::new(Mutex::new(state)) }
     }
 
+    /// The same disk in another place of `log.dirs`.
+    #[must_use]
+    pub fn at(&self, index: DiskIndex) -> Self {
+        Self { index, state: Arc::clone(&self.state) }
+    }
+
+    /// Another disk with all the files that this one has now, what was taken away back in its place.
+    /// Nothing is going to go wrong with it, and it draws from `seed`.
+    #[must_use]
+    pub fn copy(&self, seed: u64) -> Self {
+        let state = self.lock();
+        let copy = Self::new(self.index, SimOptions { seed, ..state.options.clone() });
+        {
+            let World { tree, away, .. } = &mut copy.lock().world;
+            (*tree, *away) = (state.world.tree.clone(), state.world.away.clone());
+        }
+        copy.bring_back();
+        copy
+    }
+
     /// An entrance for one owner. Its completions are delivered by [`SimDisk::advance`].
     #[must_use]
     pub fn queue(&self, sink: Arc<dyn CompletionSink>) -> SimQueue {

@@ -77,6 +77,25 @@ impl FrameCutter {
         Ok(self.partial.take_if(|partial| partial.missing() == 0).map(|whole| whole.bytes))
     }
 
+    /// How many of `bytes`, the next of the stream, whole frames take, where no more of the first
+    /// is here than of its length.
+    ///
+    /// # Errors
+    /// As [`Self::next_frame`].
+    pub fn whole_frames(&self, bytes: &[u8]) -> Result<usize, FrameError> {
+        let (mut at, mut held) = (0, self.head_len);
+        while let Some(rest) = bytes[at..].get(..LENGTH - held) {
+            let mut head = self.head;
+            head[held..].copy_from_slice(rest);
+            let end = at + rest.len() + announced(head, self.limit)?;
+            if end > bytes.len() {
+                break;
+            }
+            (at, held) = (end, 0);
+        }
+        Ok(at)
+    }
+
     /// The frame at hand, to be read into: the stream's next bytes are appended to its buffer, then
     /// [`Self::take_filled`] is asked whether that was all of it.
     pub fn partial(&mut self) -> Option<&mut PartialFrame> {
@@ -183,6 +202,22 @@ mod tests {
         assert_eq!(cut(&mut cutter, &[0, 0, 3, 0xe9, 1]), Err(error));
         assert_eq!(cut(&mut cutter, &[0; 2000]), Err(error));
         assert_eq!(cut(&mut FrameCutter::new(1000), &[0xff; 4]), Err(FrameError::Negative(-1)));
+    }
+
+    #[test]
+    fn whole_frames_are_told_from_the_beginning_of_another() {
+        let stream = [0, 0, 0, 3, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 1, 9];
+        let cutter = FrameCutter::new(3);
+        let whole: Vec<usize> =
+            (0..=stream.len()).map(|len| cutter.whole_frames(&stream[..len]).unwrap()).collect();
+        assert_eq!(whole, [0, 0, 0, 0, 0, 0, 0, 7, 7, 7, 7, 11, 11, 11, 11, 11, 16]);
+        let error = FrameError::TooLarge { length: 4, limit: 3 };
+        assert_eq!(cutter.whole_frames(&[0, 0, 0, 0, 0, 0, 0, 4]), Err(error));
+        let mut cutter = FrameCutter::new(3);
+        assert_eq!(cut(&mut cutter, &[0, 0]), Ok(vec![]));
+        let whole: Vec<usize> =
+            (0..5).map(|len| cutter.whole_frames(&[0, 2, 7, 7][..len.min(4)]).unwrap()).collect();
+        assert_eq!(whole, [0, 0, 0, 0, 4], "its length was begun");
     }
 
     #[test]

@@ -7,6 +7,9 @@
 //!
 //! What always holds:
 //! - an eighth of the limit is for small frames alone, so that they pass whatever large ones do;
+//! - an eighth of it is for frames that have come whole: those that are begun and not finished,
+//!   small ones too, take no more than the rest. While they take that (it is **crowded**), a
+//!   connection is read from only as far as its frames are whole;
 //! - a connection that holds an eighth of the limit begins no further frame;
 //! - one frame at a time may exceed the limit (the **overdraft**), and keeps that right until it
 //!   is dropped; what it takes from then on is beyond what others share. So a frame of any legal
@@ -40,6 +43,8 @@ pub(crate) struct FrameBudget {
     /// What was charged beyond the limit by the frame that may.
     beyond: AtomicUsize,
     overdrawn: AtomicBool,
+    /// What frames take that have not come in full.
+    unfinished: AtomicUsize,
     /// By shard: whether connections of it wait for memory, and its bell.
     waiting: Vec<(AtomicBool, Arc<Waker>)>,
     refusals: AtomicUsize,
@@ -72,6 +77,8 @@ pub(crate) struct Charge {
     /// How many of them are beyond the limit.
     beyond: usize,
     overdraft: Option<Overdraft>,
+    /// They are of a frame that has not come in full.
+    is_unfinished: bool,
 }
 
 impl FrameBudget {
@@ -83,6 +90,7 @@ impl FrameBudget {
             used: AtomicUsize::new(0),
             beyond: AtomicUsize::new(0),
             overdrawn: AtomicBool::new(false),
+            unfinished: AtomicUsize::new(0),
             waiting,
             refusals: AtomicUsize::new(0),
             closed: AtomicUsize::new(0),
@@ -150,7 +158,9 @@ impl FrameBudget {
         }
         let (more, limit) = match want {
             Want::Beginning => (0, self.limit),
-            Want::More { bytes, frame } if frame <= SMALL => (bytes, self.limit),
+            Want::More { bytes, frame } if frame <= SMALL && self.has_room_for_unfinished(bytes) => {
+                (bytes, self.limit)
+            }
             Want::More { bytes, .. } => (bytes, self.limit_of_large()),
         };
         if charge.overdraft.is_some() || self.has_room(more, limit) {
@@ -158,6 +168,25 @@ impl FrameBudget {
         }
         charge.overdraft = self.try_overdraw();
         charge.overdraft.is_some()
+    }
+
+    /// Whether unfinished frames take as much as they may. The shard is woken when memory has been
+    /// given back.
+    pub(crate) fn is_crowded_for(&self, shard: ShardId) -> bool {
+        if !self.is_crowded() {
+            return false;
+        }
+        self.waiting[usize::from(shard.0)].0.store(true, Ordering::SeqCst);
+        self.is_crowded()
+    }
+
+    /// Whether unfinished frames take as much as they may.
+    pub(crate) fn is_crowded(&self) -> bool {
+        !self.has_room_for_unfinished(1)
+    }
+
+    fn has_room_for_unfinished(&self, more: usize) -> bool {
+        self.unfinished.load(Ordering::SeqCst).saturating_add(more) <= self.limit_of_large()
     }
 
     /// Whether asking for memory is worth a try.
@@ -168,7 +197,7 @@ impl FrameBudget {
     /// An empty charge to a connection.
     pub(crate) fn charge(self: &Arc<Self>, account: &Arc<Account>) -> Charge {
         let (budget, account) = (Arc::clone(self), Arc::clone(account));
-        Charge { budget, account, bytes: 0, beyond: 0, overdraft: None }
+        Charge { budget, account, bytes: 0, beyond: 0, overdraft: None, is_unfinished: false }
     }
 
     /// What frames that are not small may take.
@@ -202,10 +231,33 @@ impl Charge {
         self.bytes += bytes;
         self.account.0.fetch_add(bytes, Ordering::Relaxed);
         self.budget.used.fetch_add(bytes, Ordering::SeqCst);
+        if self.is_unfinished {
+            self.budget.unfinished.fetch_add(bytes, Ordering::SeqCst);
+        }
         if self.overdraft.is_some() {
             self.beyond += bytes;
             self.budget.beyond.fetch_add(bytes, Ordering::SeqCst);
         }
+    }
+
+    /// It is of a frame that has not come in full.
+    pub(crate) fn begin(&mut self) {
+        if !std::mem::replace(&mut self.is_unfinished, true) {
+            self.budget.unfinished.fetch_add(self.bytes, Ordering::SeqCst);
+        }
+    }
+
+    /// All of the frame has come, if it had not before.
+    pub(crate) fn finish(&mut self) {
+        if std::mem::take(&mut self.is_unfinished) {
+            self.budget.unfinished.fetch_sub(self.bytes, Ordering::SeqCst);
+            self.budget.wake_waiting();
+        }
+    }
+
+    /// Whether it may exceed the limit.
+    pub(crate) fn is_overdraft(&self) -> bool {
+        self.overdraft.is_some()
     }
 
     /// What other frames of the connection take.
@@ -236,6 +288,7 @@ impl Charge {
 
 impl Drop for Charge {
     fn drop(&mut self) {
+        self.finish();
         if self.bytes > 0 {
             self.account.0.fetch_sub(self.bytes, Ordering::Relaxed);
             self.budget.beyond.fetch_sub(self.beyond, Ordering::SeqCst);
@@ -321,6 +374,31 @@ mod tests {
         assert!(small.overdraft.is_none());
         small.add(100);
         assert!(!budget.admits(HERE, Want::Beginning, &mut charge(&budget)), "small ones have an end, too");
+    }
+
+    #[test]
+    fn unfinished_frames_leave_room_for_whole_ones() {
+        let budget = budget(800);
+        let mut begun = charge(&budget);
+        begun.add(300);
+        begun.begin();
+        begun.add(300);
+        assert!(!budget.is_crowded_for(HERE));
+        let small = |bytes| Want::More { bytes, frame: SMALL };
+        let mut other = charge(&budget);
+        assert!(budget.admits(HERE, small(100), &mut other));
+        let mut overdrawn = charge(&budget);
+        assert!(budget.admits(HERE, small(101), &mut overdrawn), "by the overdraft");
+        assert!(!budget.admits(HERE, small(101), &mut other), "for what is begun there is no more");
+        other.add(100);
+        other.begin();
+        assert!(budget.is_crowded_for(HERE));
+        assert!(budget.waiting[0].0.load(Ordering::SeqCst));
+        assert!(budget.admits(HERE, Want::Beginning, &mut charge(&budget)), "what is whole passes");
+        begun.finish();
+        assert!(!budget.is_crowded() && !budget.waiting[0].0.load(Ordering::SeqCst), "and was told of");
+        drop((begun, other));
+        assert_eq!((budget.used(), budget.unfinished.load(Ordering::SeqCst)), (0, 0));
     }
 
     #[test]

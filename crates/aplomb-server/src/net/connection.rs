@@ -86,6 +86,7 @@ pub(crate) struct Lists {
     pub(crate) ready: bool,
     pub(crate) touched: bool,
     pub(crate) hungry: bool,
+    pub(crate) crowded: bool,
 }
 
 /// Why nothing more is read from a connection.
@@ -238,6 +239,7 @@ impl Connection {
                 ReadOutcome::Nothing
             }
             Progress::NoMemory => ReadOutcome::NoMemory,
+            Progress::Crowded => ReadOutcome::Crowded,
             Progress::End => self.ended(End::ByClient),
             Progress::Broken(_) => self.ended(End::Broken),
             Progress::Malformed(error) => {
@@ -340,7 +342,8 @@ impl Connection {
     /// Whether the client has closed its end and nothing has moved since `before`, though that end
     /// is not reached: we do not read while so much is under way.
     pub(crate) fn has_left_since(&self, before: Instant) -> bool {
-        let cannot_read = self.lists.hungry || self.replies.in_flight() >= MAX_IN_FLIGHT;
+        let is_kept_out = self.lists.hungry || self.lists.crowded;
+        let cannot_read = is_kept_out || self.replies.in_flight() >= MAX_IN_FLIGHT;
         self.hung_up && cannot_read && self.active < before
     }
 
@@ -384,7 +387,7 @@ impl Connection {
 
     /// Whether there is no byte because we do not read.
     fn waits_to_be_read(&self) -> bool {
-        self.muted_until.is_some() || self.lists.ready || self.lists.hungry
+        self.muted_until.is_some() || self.lists.ready || self.lists.hungry || self.lists.crowded
     }
 
     fn has_capacity(&self) -> bool {
@@ -416,4 +419,6 @@ pub(crate) enum ReadOutcome {
     Nothing,
     /// Memory for frames is used up.
     NoMemory,
+    /// No whole frame has come, and none may be begun.
+    Crowded,
 }

@@ -36,6 +36,8 @@ pub(crate) enum Progress {
     Empty,
     /// Memory for frames is used up: the shard will be woken.
     NoMemory,
+    /// What has come is no whole frame, and as many are begun as may be: the shard will be woken.
+    Crowded,
     /// The client has said its last.
     End,
     /// The connection is broken.
@@ -133,9 +135,38 @@ impl FrameReader {
             return Progress::NoMemory;
         }
         context.scratch.clear();
+        let has_begun = self.charge.is_some() || charge.is_overdraft();
+        if !has_begun && context.budget.is_crowded_for(context.shard) {
+            return self.read_whole_frames(transport, context, charge, frames);
+        }
         let progress = Progress::of(transport.receive(context.scratch));
         self.received += context.scratch.len() as u64;
         self.take(context.scratch, charge, frames).map_or_else(Progress::Malformed, |()| progress)
+    }
+
+    /// Reads frames that have come whole, and leaves the beginning of another where it is.
+    fn read_whole_frames(
+        &mut self,
+        transport: &mut Transport,
+        context: &mut ReadContext<'_>,
+        charge: Charge,
+        frames: &mut VecDeque<Bytes>,
+    ) -> Progress {
+        let progress = Progress::of(transport.peek(context.scratch));
+        if !matches!(progress, Progress::More | Progress::Drained) {
+            return progress;
+        }
+        match self.cutter.whole_frames(context.scratch) {
+            Ok(0) => return Progress::Crowded,
+            Ok(whole) => context.scratch.truncate(whole),
+            Err(error) => return Progress::Malformed(error),
+        }
+        match transport.receive_peeked(context.scratch) {
+            Ok(received) => context.scratch.truncate(received),
+            Err(errno) => return Progress::Broken(errno),
+        }
+        self.received += context.scratch.len() as u64;
+        self.take(context.scratch, charge, frames).map_or_else(Progress::Malformed, |()| Progress::More)
     }
 
     fn read_directly(
@@ -178,6 +209,7 @@ impl FrameReader {
         if let Some(partial) = self.cutter.partial() {
             // The bytes are here already, and few: they are charged even if they exceed the limit.
             let charge = self.charge.get_or_insert_with(|| first.split());
+            charge.begin();
             charge.grow_to(partial.capacity() + OVERHEAD);
         }
         Ok(())
@@ -185,6 +217,7 @@ impl FrameReader {
 
     fn push(&mut self, frame: Vec<u8>, first: &mut Charge, frames: &mut VecDeque<Bytes>) {
         let mut charge = self.charge.take().unwrap_or_else(|| first.split());
+        charge.finish();
         charge.grow_to(frame.capacity() + OVERHEAD);
         frames.push_back(Bytes::from_owner(Frame { bytes: frame, _charge: charge }));
     }

@@ -18,6 +18,8 @@ use crate::mail::Waker;
 pub struct ConnectionLimits {
     /// In all (`max.connections`). Beyond it new connections wait to be accepted.
     pub total: usize,
+    /// In all, whatever that says: descriptors that connections have are not there for files.
+    pub ceiling: usize,
     /// From one address (`max.connections.per.ip`). Beyond it new connections are closed at once.
     pub per_ip: usize,
     /// From certain addresses (`max.connections.per.ip.overrides`).
@@ -26,7 +28,7 @@ pub struct ConnectionLimits {
 
 impl Default for ConnectionLimits {
     fn default() -> Self {
-        Self { total: usize::MAX, per_ip: usize::MAX, per_ip_overrides: HashMap::new() }
+        Self { total: usize::MAX, ceiling: usize::MAX, per_ip: usize::MAX, per_ip_overrides: HashMap::new() }
     }
 }
 
@@ -34,6 +36,7 @@ impl Default for ConnectionLimits {
 #[derive(Debug)]
 pub(crate) struct Connections {
     most: AtomicUsize,
+    ceiling: usize,
     by_ip: Mutex<ByIp>,
     /// Those that serve them.
     shards: Range<u16>,
@@ -72,7 +75,8 @@ impl Connections {
     pub(crate) fn new(limits: ConnectionLimits, shards: Range<u16>, acceptor: Arc<Waker>) -> Arc<Self> {
         assert!(!shards.is_empty(), "a shard that serves clients");
         Arc::new(Self {
-            most: AtomicUsize::new(limits.total),
+            most: AtomicUsize::new(limits.total.min(limits.ceiling)),
+            ceiling: limits.ceiling,
             by_ip: Mutex::new(ByIp {
                 counts: HashMap::new(),
                 most: limits.per_ip,
@@ -131,7 +135,7 @@ impl Connections {
             by_ip.overrides = overrides;
         }
         drop(by_ip);
-        self.most.store(total, Ordering::SeqCst);
+        self.most.store(total.min(self.ceiling), Ordering::SeqCst);
         self.wake_acceptor();
     }
 
@@ -250,6 +254,15 @@ mod tests {
         connections.set_limits(10, 5, None);
         assert!(connections.admit(HOME).is_ok());
         assert!(connections.admit(AWAY).is_err(), "overrides are as they were");
+    }
+
+    #[test]
+    fn the_ceiling_holds_whatever_is_set() {
+        let connections = connections(ConnectionLimits { ceiling: 1, ..ConnectionLimits::default() }, 1);
+        let _only = connections.admit(HOME).ok().expect("the first");
+        assert!(!connections.has_room());
+        connections.set_limits(10, 10, None);
+        assert!(!connections.has_room());
     }
 
     #[test]

@@ -38,6 +38,27 @@ impl Transport {
         }
     }
 
+    /// Appends to `into` what has come, as far as it has room, and leaves it to be received.
+    pub(crate) fn peek(&mut self, into: &mut Vec<u8>) -> Result<Moved, Errno> {
+        match self {
+            Self::Plain(socket) => {
+                let room = into.capacity() - into.len();
+                let (bytes, _) = retry_on_intr(|| recv(&*socket, spare_capacity(into), RecvFlags::PEEK))?;
+                Ok(Moved { bytes, more: bytes == room })
+            }
+        }
+    }
+
+    /// Receives what was peeked at, as much as `into` has. How much that was.
+    pub(crate) fn receive_peeked(&mut self, into: &mut [u8]) -> Result<usize, Errno> {
+        match self {
+            Self::Plain(socket) => {
+                let (bytes, _) = retry_on_intr(|| recv(&*socket, &mut *into, RecvFlags::empty()))?;
+                Ok(bytes)
+            }
+        }
+    }
+
     /// Sends the beginning of `pieces`, as much as may leave now.
     pub(crate) fn send(&mut self, pieces: &[IoSlice<'_>]) -> Result<Moved, Errno> {
         match self {

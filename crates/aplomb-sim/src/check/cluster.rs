@@ -64,6 +64,11 @@ impl Cluster {
         })
     }
 
+    /// Whether an administrator was ever told that a topic exists.
+    pub(crate) fn has_had_topics(&self) -> bool {
+        !self.gone.is_empty() || self.names.values().any(|named| named.facts.is_some())
+    }
+
     /// The name of a topic that exists, or did a moment ago.
     pub(crate) fn name_of(&self, id: Uuid) -> Option<&str> {
         let named = |(_, named): &(&String, &Named)| named.facts.as_ref().is_some_and(|facts| facts.id == id);

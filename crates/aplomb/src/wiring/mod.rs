@@ -133,6 +133,9 @@ impl Broker {
         let guard = start_guard(config.guard, log)?;
 
         let storage = &config.storage;
+        if let Some(text) = limits::too_large_for_memory_group(storage.tail_bytes.0) {
+            log.error("wiring/limits", text);
+        }
         let candidates = Candidates::look(&storage.log_dirs, &storage.metadata_log_dir, config.node_id)?;
         let examined = candidates.examine(config.node_id)?;
         let bound: Vec<Bound> = config.network.listeners.iter().map(Bound::bind).collect::<Result<_, _>>()?;
@@ -149,7 +152,7 @@ impl Broker {
 
         let Planned { ready, tail, config, began, unclean } =
             plan(&config, &mut directories, examined, &bound, &health, log)?;
-        let net = network::net_config(&config.network)?;
+        let net = network::net_config(&config.network, limits::most_connections(descriptors))?;
         for remark in &ready.remarks {
             log.warn("wiring/load", remark.clone());
         }

@@ -90,11 +90,12 @@ pub(super) fn bind_metrics(text: &str) -> Result<TcpListener, NetworkError> {
 }
 
 /// How connections are treated, as the server wants to know it.
-pub(super) fn net_config(network: &NetworkConfig) -> Result<NetConfig, NetworkError> {
+pub(super) fn net_config(network: &NetworkConfig, ceiling: usize) -> Result<NetConfig, NetworkError> {
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
     let mut limits = ConnectionLimits {
         total: count(network.max_connections),
+        ceiling,
         per_ip: count(network.max_connections_per_ip),
         ..ConnectionLimits::default()
     };

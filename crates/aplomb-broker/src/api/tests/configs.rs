@@ -55,7 +55,8 @@ fn settings_show_where_they_come_from() {
     let password = find(1, "ssl.key.password");
     assert_eq!((password.value.as_deref(), password.is_sensitive), (None, true));
     assert_eq!((find(1, "node.id").value.as_deref(), find(1, "node.id").read_only), (Some("1"), true));
-    assert_eq!(results[2].configs.len(), 1);
+    let of_all: Vec<_> = results[2].configs.iter().map(|config| config.name.as_str()).collect();
+    assert_eq!(of_all, ["log.retention.ms", "min.insync.replicas"]);
     assert_eq!(code(results[3].error_code), ErrorCode::UnknownTopicOrPartition);
     assert_eq!(code(results[4].error_code), ErrorCode::InvalidRequest);
 }
@@ -78,6 +79,25 @@ fn one_may_ask_for_a_resource_once_and_for_single_settings() {
     assert_eq!(results[0].configs.len(), 1);
     assert_eq!(code(results[1].error_code), ErrorCode::InvalidRequest);
     assert_eq!(code(results[2].error_code), ErrorCode::InvalidRequest);
+}
+
+#[test]
+fn one_may_ask_for_so_many_groups_that_need_not_be_there() {
+    let broker = Broker::new();
+    let group = |n| m::describe_configs_request::DescribeConfigsResource {
+        resource_type: 32,
+        resource_name: format!("group-{n}"),
+        configuration_keys: Some(vec!["consumer.session.timeout.ms".to_owned()]),
+    };
+    let request =
+        m::DescribeConfigsRequest { resources: (0..10_002).map(group).collect(), ..Default::default() };
+    let results = describe_configs::handle(&request, &broker.ctx()).results;
+    let described = results.iter().take_while(|result| result.error_code == 0 && result.configs.len() == 1);
+    assert_eq!((described.count(), results.len()), (10_000, 10_002));
+    assert_eq!(
+        (code(results[10_001].error_code), results[10_001].configs.len()),
+        (ErrorCode::InvalidRequest, 0)
+    );
 }
 
 #[test]

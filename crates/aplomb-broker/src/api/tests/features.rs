@@ -14,7 +14,8 @@ fn feature_levels_go_where_nothing_is_lost() {
         };
         let request =
             m::UpdateFeaturesRequest { feature_updates: vec![key], validate_only, ..Default::default() };
-        let planned = update_features::plan(&request, 2, &mut broker.controller, &Default::default());
+        let planned =
+            update_features::plan(&request, 2, &mut broker.controller, &Default::default(), &broker.config);
         encodes_in_all_versions::<m::UpdateFeaturesRequest, _>(|_| planned.response.clone());
         (code(planned.response.error_code), planned.response.error_message, planned.records.len())
     };
@@ -48,6 +49,8 @@ fn voters_move_into_the_log_where_it_can_say_where_they_are() {
     let mut controller = Controller::new(MetadataImage::empty("cluster"));
     let node = Broker::node();
     drop(controller.activate(&node, Offset::ZERO, false, false));
+    let config = Broker::new().config;
+    drop(controller.say_min_in_sync(&config));
     let mut update = |voters: &m::VotersRecord, validate_only| {
         let key = m::update_features_request::FeatureUpdateKey {
             feature: "kraft.version".to_owned(),
@@ -57,7 +60,7 @@ fn voters_move_into_the_log_where_it_can_say_where_they_are() {
         };
         let request =
             m::UpdateFeaturesRequest { feature_updates: vec![key], validate_only, ..Default::default() };
-        let planned = update_features::plan(&request, 2, &mut controller, voters);
+        let planned = update_features::plan(&request, 2, &mut controller, voters, &config);
         assert_eq!(planned.records, [], "the level is in no metadata record");
         (code(planned.response.error_code), controller.image().features.kraft_version())
     };
@@ -78,7 +81,7 @@ fn an_answer_names_the_features_up_to_version_1() {
     };
     let request = m::UpdateFeaturesRequest { feature_updates: vec![key], ..Default::default() };
     let mut results = |version| {
-        update_features::plan(&request, version, &mut broker.controller, &Default::default())
+        update_features::plan(&request, version, &mut broker.controller, &Default::default(), &broker.config)
             .response
             .results
             .len()

@@ -18,9 +18,19 @@ const LONGEST: usize = 256 << 10;
 /// The most bytes that a compiled pattern may take. RE2/J takes more.
 const LARGEST: usize = 8 << 20;
 
+/// Up to how many bytes a compiled pattern takes, and with how many names it is compared at once: a
+/// comparison may go through all of it for each character.
+const SIZES: [(usize, usize); 4] = [(16 << 10, 256), (128 << 10, 32), (1 << 20, 4), (LARGEST, 1)];
+
+/// Patterns that are longer than this part of a size are not tried for it.
+const DENSITY: usize = 4;
+
 /// A compiled pattern.
 #[derive(Clone, Debug)]
-pub struct Expression(Regex);
+pub struct Expression {
+    regex: Regex,
+    names_at_once: usize,
+}
 
 impl Expression {
     /// Compiles a pattern.
@@ -29,7 +39,7 @@ impl Expression {
     /// When it is none, with Apache Kafka's message (INVALID_REGULAR_EXPRESSION), or when it is too
     /// large.
     pub fn compile(pattern: &str) -> Result<Self, String> {
-        compile(pattern).map(Self).map_err(|error| {
+        compile(pattern).map_err(|error| {
             format!("SubscribedTopicRegex `{pattern}` is not a valid regular expression: {error}.")
         })
     }
@@ -37,18 +47,34 @@ impl Expression {
     /// Whether all of the name matches.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
-        self.0.is_match(name.as_bytes())
+        self.regex.is_match(name.as_bytes())
+    }
+
+    /// With so many names it may be compared in one turn: fewer, the larger it is.
+    #[must_use]
+    pub fn names_at_once(&self) -> usize {
+        self.names_at_once
     }
 }
 
-fn compile(pattern: &str) -> Result<Regex, &'static str> {
+fn compile(pattern: &str) -> Result<Expression, &'static str> {
     const TOO_LARGE: &str = "expression is too large";
     if pattern.len() > LONGEST {
         return Err(TOO_LARGE);
     }
     let translated = format!(r"\A(?:{})\z", translate::translate(pattern)?);
-    // What is translated is well formed: only its size can be refused.
-    RegexBuilder::new(&translated).unicode(false).size_limit(LARGEST).build().map_err(|_| TOO_LARGE)
+    let mut builder = RegexBuilder::new(&translated);
+    builder.unicode(false);
+    for (size, names_at_once) in SIZES {
+        if size != LARGEST && pattern.len() > size / DENSITY {
+            continue;
+        }
+        // What is translated is well formed: only its size can be refused.
+        if let Ok(regex) = builder.size_limit(size).build() {
+            return Ok(Expression { regex, names_at_once });
+        }
+    }
+    Err(TOO_LARGE)
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@
 //!
 //! Next: [`sweep`] for those that keep memory from others.
 
+#[cfg(test)]
+mod siege;
 mod sweep;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -27,6 +29,9 @@ use crate::net::{Accepted, FrameBudget, NetConfig, ReadContext, ReplyBudget, SCR
 
 /// Requests that one connection may have handed out before the others have their turn.
 const REQUESTS_A_TURN: usize = 32;
+
+/// Connections that may begin a frame again in a turn, when there is memory for it.
+const CROWD_A_TURN: usize = 64;
 
 /// Reads that one connection gets before the others have their turn.
 const READS_A_TURN: usize = 8;
@@ -51,6 +56,9 @@ pub(super) struct Clients {
     touched: VecDeque<u64>,
     /// Could not be read because memory for frames was used up.
     hungry: Vec<u64>,
+    /// Have sent the beginning of a frame, and may not begin one: until more of it has come, or
+    /// others have finished theirs.
+    crowded: BTreeSet<u64>,
     /// Are over their quota, by when they are read from again.
     muted: BTreeSet<(Instant, u64)>,
     closed: Vec<Closed>,
@@ -93,6 +101,7 @@ impl Clients {
             ready: VecDeque::new(),
             touched: VecDeque::new(),
             hungry: Vec::new(),
+            crowded: BTreeSet::new(),
             muted: BTreeSet::new(),
             closed: Vec::new(),
             scratch: Vec::with_capacity(SCRATCH),
@@ -133,6 +142,7 @@ impl Clients {
         if flags.contains(EventFlags::OUT) {
             self.touch(number);
         }
+        self.leave_crowd(number);
         self.list(number);
     }
 
@@ -145,6 +155,14 @@ impl Clients {
                     self.list(number);
                 }
             }
+        }
+        for _ in 0..CROWD_A_TURN {
+            if self.budget.is_crowded() {
+                break;
+            }
+            let Some(&number) = self.crowded.first() else { break };
+            self.leave_crowd(number);
+            self.list(number);
         }
         while let Some(&(at, number)) = self.muted.first()
             && at <= now
@@ -198,6 +216,11 @@ impl Clients {
                 ReadOutcome::NoMemory => {
                     connection.lists.hungry = true;
                     self.hungry.push(number);
+                    break;
+                }
+                ReadOutcome::Crowded => {
+                    connection.lists.crowded = true;
+                    self.crowded.insert(number);
                     break;
                 }
             }
@@ -268,7 +291,7 @@ impl Clients {
 
     /// Whether connections wait for memory.
     pub(super) fn are_hungry(&self) -> bool {
-        !self.hungry.is_empty()
+        !self.hungry.is_empty() || !self.crowded.is_empty()
     }
 
     /// Whether everything that was asked has been answered and written.
@@ -285,12 +308,22 @@ impl Clients {
     fn close(&mut self, number: u64, end: End) {
         let Some(connection) = self.table.remove(number) else { return };
         connection.muted_until().map(|at| self.muted.remove(&(at, number)));
+        self.crowded.remove(&number);
         self.closed.push(Closed { id: connection.id(), peer: connection.peer(), end });
+    }
+
+    fn leave_crowd(&mut self, number: u64) {
+        if self.crowded.remove(&number)
+            && let Some(connection) = self.table.get(number)
+        {
+            connection.lists.crowded = false;
+        }
     }
 
     fn list(&mut self, number: u64) {
         let Some(connection) = self.table.get(number) else { return };
-        if !connection.lists.hungry && !std::mem::replace(&mut connection.lists.ready, true) {
+        let waits = connection.lists.hungry || connection.lists.crowded;
+        if !waits && !std::mem::replace(&mut connection.lists.ready, true) {
             self.ready.push_back(number);
         }
     }

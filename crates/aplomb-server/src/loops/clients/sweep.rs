@@ -21,7 +21,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const SLOW: u64 = 1 << 20;
 
 /// How often it is looked for who does not take them.
-const RELIEF: Duration = Duration::from_millis(100);
+pub(super) const RELIEF: Duration = Duration::from_millis(100);
 
 impl Clients {
     /// Closes connections that have been idle for too long; and, while memory is short, those that

@@ -1,0 +1,364 @@
+//! Good clients beside hostile ones, by seed: real sockets and the loop's own rooms on a virtual
+//! clock. Frames that fill, frames that never end, replies that are not taken.
+//!
+//! What must hold: memory for frames and for replies stays within its bounds; a good client is
+//! never closed, and answered within [`PATIENCE`]; when all have gone, nothing is held.
+//! `SIEGE_SEEDS=N` runs so many seeds, `SIEGE_FROM=N` begins elsewhere.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr};
+use std::ops::Range;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aplomb_broker::config::SecurityProtocol;
+use aplomb_broker::ports::{ErrorTally, Reply, RequestId, Session, ShardId};
+use aplomb_model::{Instant, SplitMix64};
+use bytes::Bytes;
+
+use super::Clients;
+use super::sweep::RELIEF;
+use crate::figures::LoopFigures;
+use crate::loops::poll::{Events, Poll};
+use crate::mail::Waker;
+use crate::net::{
+    Accepted, ConnectionLimits, Connections, FrameBudget, NetConfig, ReplyBudget, SCRATCH, Transport,
+};
+
+const HERE: ShardId = ShardId(0);
+const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// Seeds of an ordinary run.
+const SEEDS: u64 = 40;
+const MS: Duration = Duration::from_millis(1);
+/// How long a seed lasts, and how far a turn brings it.
+const LENGTH: Duration = Duration::from_secs(12);
+const TURN: Duration = Duration::from_millis(20);
+/// How long a good client waits at the most for the answer to a request that one read brings:
+/// memory may be full of whole requests that are at work, for as long as [`WORK`].
+const PATIENCE: Duration = Duration::from_millis(300);
+/// How long an answer takes to be made.
+const WORK: Range<Duration> = Duration::ZERO..Duration::from_millis(60);
+/// The largest frame, and up to which size frames are small.
+const LARGEST: usize = 400_000;
+const SMALL: usize = 60_000;
+/// A frame begins with a request's first fields and the size of the answer that it wants.
+const HEAD: usize = 8;
+/// More than bookkeeping adds to what one read brings.
+const ONE_READ: usize = 4 * SCRATCH;
+
+/// What a client does.
+#[derive(Clone, Debug)]
+struct Habit {
+    is_good: bool,
+    frame: usize,
+    reply: usize,
+    /// So many bytes of a frame it sends at once, the rest by so many a second.
+    at_once: usize,
+    send_rate: u64,
+    /// How much it takes of its answers in a second.
+    take_rate: u64,
+    /// How long it waits between an answer and the next request; `None`: for no answer at all.
+    pause: Option<Duration>,
+}
+
+/// A client with its end of a connection.
+struct Guest {
+    habit: Habit,
+    there: UnixStream,
+    /// Bytes of the frame at hand that were sent.
+    sent: usize,
+    /// Bytes of the answer that are to come, if one is.
+    missing: usize,
+    asked: Option<Instant>,
+    next: Instant,
+    /// What it may send and take, in bytes.
+    may_send: f64,
+    may_take: f64,
+}
+
+struct Siege {
+    dice: SplitMix64,
+    clients: Clients,
+    budget: Arc<FrameBudget>,
+    replies: Arc<ReplyBudget>,
+    connections: Arc<Connections>,
+    poll: Poll,
+    events: Events,
+    now: Instant,
+    guests: Vec<Guest>,
+    /// Requests that are at work: when they are answered, and with how many bytes.
+    at_work: VecDeque<(Instant, RequestId, usize)>,
+    /// Answers of the last moments.
+    made: VecDeque<(Instant, usize)>,
+    zeros: Bytes,
+}
+
+impl Habit {
+    fn good(dice: &mut SplitMix64) -> Self {
+        let frame =
+            if dice.within(0..4) == 0 { number(dice, HEAD..SCRATCH - 4) } else { number(dice, HEAD..2_000) };
+        let pause = Some(dice.duration(MS..MS * 200));
+        let reply = number(dice, 10..20_000);
+        Self { is_good: true, frame, reply, at_once: frame + 4, send_rate: 0, take_rate: u64::MAX, pause }
+    }
+
+    fn hostile(dice: &mut SplitMix64) -> Self {
+        let large = number(dice, 100_000..LARGEST);
+        let floods = Self {
+            is_good: false,
+            frame: large,
+            reply: 10,
+            at_once: large + 4,
+            send_rate: 0,
+            take_rate: u64::MAX,
+            pause: None,
+        };
+        let most = number(dice, 4..large);
+        match dice.within(0..5) {
+            // Announces much, sends some or nearly all of it, and goes on by a byte now and then.
+            0 => Self { at_once: most, send_rate: dice.within(0..60_000), ..floods },
+            1 => Self { at_once: large, send_rate: 1, ..floods },
+            // The same, of what is small.
+            2 => {
+                let frame = number(dice, 1_000..SMALL);
+                Self { frame, at_once: number(dice, 4..frame), send_rate: dice.within(0..2), ..floods }
+            }
+            // Asks without end, and takes nothing of it, or hardly anything.
+            3 => {
+                let (frame, reply) = (number(dice, HEAD..200), number(dice, 100..200_000));
+                let take_rate = *pick(dice, &[0, 0, 100, 100_000]);
+                Self { frame, at_once: frame + 4, reply, take_rate, ..floods }
+            }
+            _ => floods,
+        }
+    }
+}
+
+fn number(dice: &mut SplitMix64, range: Range<usize>) -> usize {
+    dice.within(range.start as u64..range.end as u64) as usize
+}
+
+fn pick<'a, T>(dice: &mut SplitMix64, list: &'a [T]) -> &'a T {
+    &list[number(dice, 0..list.len())]
+}
+
+impl Guest {
+    fn comes(habit: Habit, siege: &mut Siege) -> Self {
+        let (there, here) = UnixStream::pair().expect("a pair of sockets");
+        here.set_nonblocking(true).expect("a socket");
+        there.set_nonblocking(true).expect("a socket");
+        let (permit, _) = siege.connections.admit(HOME).ok().expect("there is no limit");
+        let session = Session::anonymous(HOME, "HERE".into(), SecurityProtocol::Plaintext);
+        let accepted =
+            Accepted { transport: Transport::Plain(here.into()), session: Arc::new(session), permit };
+        assert!(siege.clients.take_over(accepted, &siege.poll, siege.now).is_ok(), "it can be watched");
+        let next = siege.now + siege.dice.duration(Duration::ZERO..MS * 500);
+        let (may_send, may_take) = (habit.at_once as f64, 0.0);
+        Self { habit, there, sent: 0, missing: 0, asked: None, next, may_send, may_take }
+    }
+
+    /// Does what it does in a moment. False if its connection is closed.
+    fn act(&mut self, now: Instant) -> bool {
+        self.may_take = (self.may_take + self.habit.take_rate as f64 * TURN.as_secs_f64()).min(1e7);
+        self.may_send += self.habit.send_rate as f64 * TURN.as_secs_f64();
+        self.takes(now) && self.sends(now)
+    }
+
+    fn takes(&mut self, now: Instant) -> bool {
+        let mut buffer = [0; 65_536];
+        while self.may_take >= 1.0 {
+            let most = (self.may_take as usize).min(buffer.len());
+            match self.there.read(&mut buffer[..most]) {
+                Ok(0) => return false,
+                Ok(taken) => {
+                    self.may_take -= taken as f64;
+                    self.missing = self.missing.saturating_sub(taken);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => return false,
+            }
+        }
+        if self.missing == 0 && self.sent == 0 && self.asked.take().is_some() {
+            self.next = now + self.habit.pause.unwrap_or_default();
+        }
+        true
+    }
+
+    fn sends(&mut self, now: Instant) -> bool {
+        let whole = 4 + self.habit.frame;
+        while now >= self.next && (self.sent > 0 || self.asked.is_none() || self.habit.pause.is_none()) {
+            if self.may_send < 1.0 {
+                break;
+            }
+            let mut frame = vec![0; whole];
+            frame[..4].copy_from_slice(&(self.habit.frame as u32).to_be_bytes());
+            frame[4..8].copy_from_slice(&[0, 3, 0, 12]);
+            frame[8..12].copy_from_slice(&(self.habit.reply as u32).to_be_bytes());
+            let end = whole.min(self.sent + self.may_send as usize);
+            match self.there.write(&frame[self.sent..end]) {
+                Ok(sent) => {
+                    self.asked.get_or_insert(now);
+                    self.sent += sent;
+                    self.may_send -= sent as f64;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => return false,
+            }
+            if self.sent == whole {
+                (self.sent, self.may_send) = (0, self.habit.at_once as f64);
+                self.missing += self.habit.reply;
+                if self.habit.pause.is_some() {
+                    break;
+                }
+            }
+        }
+        true
+    }
+}
+
+impl Siege {
+    fn new(seed: u64) -> Self {
+        let mut dice = SplitMix64::new(seed);
+        let limit = number(&mut dice, 3_000_000..8_000_000);
+        let max_replies = number(&mut dice, 200_000..2_000_000);
+        let net = NetConfig {
+            max_frame: LARGEST,
+            max_frames: limit,
+            min_frame_rate: 64 * 1024,
+            max_replies,
+            connections: ConnectionLimits::default(),
+            max_idle: None,
+            send_buffer: None,
+            receive_buffer: None,
+        };
+        let waker = Arc::new(Waker::new().expect("an eventfd"));
+        let budget = FrameBudget::new(limit, [Arc::clone(&waker)]);
+        let replies = ReplyBudget::new(max_replies);
+        let figures = Arc::new(LoopFigures::new(std::iter::empty()));
+        let connections = Connections::new(ConnectionLimits::default(), 0..1, Arc::clone(&waker));
+        let clients = Clients::new(HERE, &net, Arc::clone(&budget), Arc::clone(&replies), figures);
+        Self {
+            dice,
+            clients,
+            budget,
+            replies,
+            connections,
+            poll: Poll::new(waker).expect("an epoll"),
+            events: Events::new(256),
+            now: Instant::START + Duration::from_secs(20),
+            guests: Vec::new(),
+            at_work: VecDeque::new(),
+            made: VecDeque::new(),
+            zeros: Bytes::from(vec![0; 200_000]),
+        }
+    }
+
+    fn run(&mut self) -> Result<(), String> {
+        let (good, hostile) = (1 + self.dice.within(0..3), self.dice.within(1..100));
+        for n in 0..good + hostile {
+            let habit = if n < good { Habit::good(&mut self.dice) } else { Habit::hostile(&mut self.dice) };
+            let guest = Guest::comes(habit, self);
+            self.guests.push(guest);
+        }
+        let end = self.now + LENGTH;
+        while self.now < end {
+            self.guests_act()?;
+            self.turn();
+            self.check()?;
+            self.now = self.now + TURN;
+        }
+        self.guests.clear();
+        let end = self.now + Duration::from_secs(30);
+        while self.now < end {
+            self.turn();
+            self.now = self.now + TURN;
+        }
+        match (self.budget.used(), self.replies.used()) {
+            (0, 0) => Ok(()),
+            held => Err(format!("when all is over, {held:?} bytes are held")),
+        }
+    }
+
+    fn guests_act(&mut self) -> Result<(), String> {
+        for n in 0..self.guests.len() {
+            let guest = &mut self.guests[n];
+            if !guest.act(self.now) {
+                if guest.habit.is_good {
+                    return Err(format!("a good client is closed: {:?}", guest.habit));
+                }
+                let habit = guest.habit.clone();
+                self.guests[n] = Guest::comes(habit, self);
+                continue;
+            }
+            let waits = guest.asked.map_or(Duration::ZERO, |asked| self.now.since(asked));
+            if guest.habit.is_good && waits > PATIENCE {
+                return Err(format!("a good client has waited for {waits:?}: {:?}", guest.habit));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a loop does in a turn.
+    fn turn(&mut self) {
+        self.poll.wait(&mut self.events, Some(Duration::ZERO), || false);
+        for (number, flags) in self.events.take() {
+            self.clients.on_event(number, flags);
+        }
+        let (now, mut clock) = (self.now, self.now);
+        self.clients.resume(now);
+        let Self { clients, at_work, dice, .. } = self;
+        clients.serve(now, &mut clock, |request, _| {
+            let size = u32::from_be_bytes(request.frame[4..8].try_into().expect("four bytes")) as usize;
+            at_work.push_back((now + dice.duration(WORK), request.id, size));
+        });
+        let (ready, rest) = at_work.drain(..).partition(|(at, ..)| *at <= now);
+        *at_work = rest;
+        for (_, id, size) in Vec::from(ready as VecDeque<_>) {
+            let parts = vec![self.zeros.slice(..size)];
+            let reply =
+                Reply::Frame { parts, lent: 0, errors: ErrorTally::default(), throttle: Duration::ZERO };
+            self.clients.deliver(id, reply, now);
+            self.made.push_back((now, size));
+        }
+        let mut clock = now;
+        self.clients.finish(now, &mut clock);
+        self.clients.sweep(now, || false);
+        self.clients.take_closed();
+    }
+
+    fn check(&mut self) -> Result<(), String> {
+        let (used, most) = (self.budget.used(), self.budget.limit() + LARGEST + ONE_READ);
+        if used > most {
+            return Err(format!("frames take {used} bytes, {most} at the most"));
+        }
+        // Who is in the way of others is looked for now and then.
+        let now = self.now;
+        while self.made.front().is_some_and(|(at, _)| now.since(*at) > RELIEF + TURN) {
+            self.made.pop_front();
+        }
+        let lately: usize = self.made.iter().map(|(_, size)| size).sum();
+        let (owed, most) = (self.replies.used(), 2 * self.replies.limit() + lately);
+        if owed > most {
+            return Err(format!("replies take {owed} bytes, {most} at the most"));
+        }
+        Ok(())
+    }
+}
+
+fn setting(name: &str, otherwise: u64) -> u64 {
+    let given = std::env::var(name).ok();
+    given
+        .map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number, not '{text}'")))
+}
+
+#[test]
+fn good_clients_do_not_notice_hostile_ones() {
+    let (from, count) = (setting("SIEGE_FROM", 0), setting("SIEGE_SEEDS", SEEDS));
+    for seed in from..from + count {
+        if let Err(wrong) = Siege::new(seed).run() {
+            panic!("{wrong}\nto see it again: SIEGE_FROM={seed} SIEGE_SEEDS=1");
+        }
+    }
+}
