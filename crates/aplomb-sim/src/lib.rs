@@ -15,6 +15,7 @@ mod check;
 mod clients;
 mod corpus;
 mod faults;
+mod groups;
 mod harm;
 mod keeping;
 mod machine;
