@@ -259,7 +259,7 @@ pub(crate) struct Watch {
 /// Why a read found nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadRefusal {
-    /// Kafka's code, and the log start where the client can use it.
+    /// Kafka's code, and where the log starts, if there is one. Clients are told the code alone.
     Error {
         /// The code.
         error: ErrorCode,

@@ -274,6 +274,17 @@ fn room_to_remember_batches_is_kept_for_internal_topics_too() {
 }
 
 #[test]
+fn an_internal_topics_log_that_moves_to_another_disk_has_what_is_kept_there() {
+    let (here, there) = (share(48), share(48));
+    let (mut internal, mut other) = (tail(&here, 1), tail(&there, 0));
+    internal.set_internal(true);
+    assert!(push_next(&mut internal));
+    while push_next(&mut other) {}
+    let mut moved = internal.copy_to(&there, FROM_THE_START, 10).expect("there is room for it");
+    assert!((0..3).all(|_| push_next(&mut moved)));
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "a gibibyte")]
 fn ten_thousand_idle_partitions_fit_into_a_gibibyte() {
     let memory = ArenaMemory::heap(1 << 30);

@@ -17,6 +17,8 @@ pub struct Campaign {
     pub from: u64,
     /// How many seeds.
     pub count: u64,
+    /// How far each is from the one before: seeds differ in kind by what they can be divided by.
+    pub stride: u64,
     /// Threads; 0 is taken as 1.
     pub threads: usize,
     /// Whether it goes on after a failure; otherwise scenarios under way end, and no others begin.
@@ -93,7 +95,9 @@ impl Campaign {
                 }
                 let scenario = match usize::try_from(number).ok().and_then(|at| self.kept.get(at)) {
                     Some(scenario) => scenario.clone(),
-                    None => Scenario::of_seed(self.from.wrapping_add(number - kept)),
+                    None => {
+                        Scenario::of_seed(self.from.wrapping_add((number - kept).wrapping_mul(self.stride)))
+                    }
                 };
                 let Outcome { failure, summary, .. } = run_on(&scenario, self.syncs, false);
                 let failed = u64::from(failure.is_some());
@@ -131,6 +135,7 @@ mod tests {
             kept: (0..5).map(short).collect(),
             from: 0,
             count: 0,
+            stride: 1,
             threads,
             keep_going: false,
             shrink: true,

@@ -16,6 +16,7 @@ mod clients;
 mod corpus;
 mod directories;
 mod faults;
+mod groups;
 mod harm;
 mod keeping;
 mod machine;

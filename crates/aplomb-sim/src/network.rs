@@ -16,7 +16,7 @@ use super::check::promptness::Expect;
 use super::clients::{Action, Auditor, Client, Context, of_role};
 use super::process::LISTENER;
 use super::random::Dice;
-use super::scenario::Plan;
+use super::scenario::{Plan, Role};
 use super::world::World;
 
 const MS: Duration = Duration::from_millis(1);
@@ -59,6 +59,8 @@ impl Scripted {
 /// A client, and how it is connected.
 struct Slot {
     client: Scripted,
+    /// It is a client of groups.
+    is_of_groups: bool,
     dice: Dice,
     correlation: i32,
     connection: Option<ConnectionId>,
@@ -87,23 +89,31 @@ pub(crate) struct Network {
     /// Every client is the same user, at home.
     session: Arc<Session>,
     next_connection: u64,
+    /// In the end clients of groups come, and nobody else.
+    members_only: bool,
 }
 
 impl Network {
     /// The clients of a plan, and the auditor; none is connected.
     pub(crate) fn new(plan: &Plan, seed: u64) -> Self {
-        let slot =
-            |client, dice| Slot { client, dice, correlation: 0, connection: None, next_try: Instant::START };
-        let auditor = slot(Scripted::Auditor(Box::default()), Dice::of(seed, "auditor", 0));
+        let slot = |client, is_of_groups, dice| Slot {
+            client,
+            is_of_groups,
+            dice,
+            correlation: 0,
+            connection: None,
+            next_try: Instant::START,
+        };
+        let auditor = slot(Scripted::Auditor(Box::default()), false, Dice::of(seed, "auditor", 0));
         let clients = plan.clients.iter().map(|(number, role)| {
             let mut dice = Dice::of(seed, "client", *number as u64);
             let client = Scripted::Client(of_role(*role, &mut dice));
-            slot(client, dice)
+            slot(client, matches!(role, Role::Member(_) | Role::Keeper), dice)
         });
         let slots = std::iter::once(auditor).chain(clients).collect();
         let home = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let session = Arc::new(Session::anonymous(home, LISTENER.into(), SecurityProtocol::Plaintext));
-        Self { slots, connections: BTreeMap::new(), session, next_connection: 0 }
+        Self { slots, connections: BTreeMap::new(), session, next_connection: 0, members_only: false }
     }
 
     /// When the next client wants to connect, or to be woken. `door`: none while no broker listens.
@@ -117,10 +127,16 @@ impl Network {
             .min()
     }
 
+    /// From now on clients of groups come, and nobody else but the auditor.
+    pub(crate) fn let_members_in(&mut self) {
+        self.members_only = true;
+    }
+
     fn may_connect(&self, slot: usize, door: Option<Door>) -> bool {
         match door {
             None => false,
             Some(_) if slot == AUDITOR => !self.is_auditor_done(),
+            Some(_) if self.members_only => self.slots[slot].is_of_groups,
             Some(door) => !door.auditor_only,
         }
     }

@@ -236,6 +236,7 @@ impl Outages {
 
     fn stop(&mut self, world: &mut World) -> Next {
         self.stopping = true;
+        world.oracle.groups.process_stops();
         world.agenda.at_process(world.now() + STOP_PATIENCE, Event::StopDeadline);
         Next::TellShardsToStop
     }
@@ -279,12 +280,12 @@ impl Outages {
         let (now, contract) = (world.now(), contract(world));
         if is_lost {
             world.say(|| "what it had in memory alone is gone".to_owned());
-            world.oracle.journal.memory_lost(contract, &world.oracle.calm, now);
+            world.oracle.memory_lost(contract, now);
         }
         // An end that was begun may have got as far for some partitions as a clean one.
         world.oracle.ends.push((now, clean || self.stopping));
         world.disks.iter().for_each(|disk| disk.process_killed());
-        world.oracle.journal.process_ended(contract, &world.oracle.calm, clean, now);
+        world.oracle.process_ended(contract, clean, now);
         self.is_down(world, network);
     }
 
@@ -304,9 +305,8 @@ impl Outages {
         let (now, contract) = (world.now(), contract(world));
         world.oracle.ends.push((now, false));
         world.disks.iter().for_each(|disk| disk.power_cut());
-        let oracle = &mut world.oracle;
-        oracle.journal.power_cut(contract, &oracle.calm, now);
-        oracle.journal.process_ended(contract, &oracle.calm, false, now);
+        world.oracle.power_cut(contract, now);
+        world.oracle.process_ended(contract, false, now);
     }
 
     /// The process is gone: the disks begin anew, and so will the broker.
@@ -428,6 +428,7 @@ impl Outages {
     fn is_up(&mut self, world: &mut World, network: &mut Network) {
         let now = world.now();
         world.oracle.process += 1;
+        world.oracle.groups.process_begins();
         // A directory may have been taken away while it started.
         world.oracle.disk_lost = self.troubles.is_any_lost();
         world.oracle.calm.settle(now);

@@ -13,6 +13,7 @@ use aplomb_broker::config::Properties;
 use aplomb_disk_api::sim::ServiceTimes;
 
 use super::faults::{Fault, draw_accidents, draw_copies, draw_faults, draw_tail_faults};
+use super::groups::{GroupsPlan, MemberPlan};
 use super::random::Dice;
 
 /// Bytes of metadata between snapshots: nearly each decision, some, the default.
@@ -135,6 +136,10 @@ pub(crate) enum Role {
     Hostile,
     /// Creates and deletes topics, partitions and records, and changes settings.
     Admin,
+    /// Is a member of a group, on and off.
+    Member(MemberPlan),
+    /// Looks after what groups have committed.
+    Keeper,
 }
 
 /// How a topic is made.
@@ -158,6 +163,7 @@ pub(crate) struct Plan {
     pub(crate) topics: Vec<TopicPlan>,
     pub(crate) clients: Vec<(usize, Role)>,
     pub(crate) faults: Vec<(usize, Duration, Fault)>,
+    pub(crate) groups: Option<GroupsPlan>,
 }
 
 impl Plan {
@@ -172,6 +178,7 @@ impl Plan {
         let flush_interval = MS * *dice.pick(&[20, 100, 300, 1000]);
         let checkpoint_interval = MS * *dice.pick(&[100, 400, 1500, 5000]);
         let dirs: Vec<String> = (0..disks).map(path_of).collect();
+        let groups = GroupsPlan::draw(seed);
         let properties = [
             ("node.id", "1".to_owned()),
             ("log.dirs", dirs.join(",")),
@@ -209,24 +216,31 @@ impl Plan {
         faults.extend(draw_copies(&mut Dice::of(seed, "copies", 0), length, faults.len()));
         let hostile = Dice::of(seed, "hostile", 0).place(3);
         clients.extend(std::iter::repeat_n(Role::Hostile, hostile));
+        clients.extend(groups.iter().flat_map(GroupsPlan::roles));
+        let of_groups = groups.iter().flat_map(GroupsPlan::settings);
+        let properties = properties.into_iter().chain(of_groups);
         Self {
             length,
             disks,
             service,
             lane_depth: *dice.pick(&[4, 16, 1024]),
-            properties: properties.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            properties: properties.map(|(name, value)| (name.to_owned(), value)).collect(),
             flush_interval,
             checkpoint_interval,
             topics,
             clients: clients.into_iter().enumerate().collect(),
             faults,
+            groups,
         }
     }
 }
 
 impl TopicPlan {
+    /// What the names of topics begin with that are there from the beginning to the end.
+    pub(crate) const STAYING: &'static str = "t";
+
     fn draw(number: usize, seed: u64) -> Self {
-        Self::named(format!("t{number}"), Dice::of(seed, "topic", number as u64))
+        Self::named(format!("{}{number}", Self::STAYING), Dice::of(seed, "topic", number as u64))
     }
 
     /// The name of a topic that comes and goes.

@@ -21,6 +21,13 @@ use super::{Summary, Syncs};
 
 /// How often waiting requests are looked at.
 const LOOK: Duration = Duration::from_millis(3);
+/// A share with fewer chunks may have none for a log of the broker's own.
+const FULL: usize = 4;
+/// A share that remembers more than a batch for so many bytes may have no room for another: a
+/// sixteenth less than `aplomb-log` has room for.
+const BYTES_PER_BATCH: u64 = 136;
+/// How long groups may take to come to rest, when nothing goes wrong any more.
+const REST: Duration = Duration::from_secs(60);
 /// How long the last audit may take.
 const LAST_AUDIT: Duration = Duration::from_secs(200);
 
@@ -58,7 +65,27 @@ impl Simulation {
             }
             self.step(limit)?;
         }
-        Ok(())
+        self.rest()
+    }
+
+    /// Nothing goes wrong any more: members of groups come once more, and every group is stable in
+    /// the end.
+    fn rest(&mut self) -> Result<(), String> {
+        if self.world.plan.groups.is_none() {
+            return Ok(());
+        }
+        self.world.say(|| "members come to rest".to_owned());
+        let now = self.world.now();
+        self.world.oracle.groups.begin_rest(now);
+        self.network.let_members_in();
+        let limit = self.world.now() + REST;
+        loop {
+            let Err(why) = self.world.check_rest() else { return Ok(()) };
+            if self.world.now() >= limit {
+                return Err(format!("groups do not come to rest: {why}"));
+            }
+            self.step(limit)?;
+        }
     }
 
     /// Goes on to the next thing that happens, at the latest to `limit`.
@@ -198,6 +225,9 @@ impl Simulation {
                     world.say(|| format!("{}: {}", event.room, event.text));
                     // A directory that was taken away cannot be copied either.
                     let of_a_loss = event.text.contains("there is no such file") && world.oracle.disk_lost;
+                    let of_a_loss = of_a_loss
+                        || event.text.contains("cannot be loaded: Error { error: KafkaStorageError")
+                            && world.oracle.disk_lost;
                     let expected = of_a_loss
                         || event.text.contains("offline")
                         || event.text.contains("metadata cannot be written");
@@ -216,6 +246,11 @@ impl Simulation {
         for (disk, share) in process.order.iter().zip(&process.shares) {
             let stats = share.stats();
             let room = stats.free + stats.cached;
+            let batches = stats.batches * BYTES_PER_BATCH;
+            let is_full = room < FULL || batches > stats.chunks as u64 * u64::from(stats.chunk_size);
+            if is_full {
+                self.world.promptness.is_full(self.world.agenda.now());
+            }
             if room < (stats.chunks / 4).max(10) {
                 self.world.promptness.is_tight(*disk, self.world.agenda.now());
             }

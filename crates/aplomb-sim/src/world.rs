@@ -105,6 +105,13 @@ impl World {
         self.promptness.check(self.agenda.now(), &mut disks_of, oracle.calm.since(), lost)
     }
 
+    /// Whether groups are stable, and what they have committed was read since they were to be. The
+    /// error is what is not so.
+    pub(crate) fn check_rest(&self) -> Result<(), String> {
+        let Oracle { groups, cluster, .. } = &self.oracle;
+        groups.check_rest(cluster, self.agenda.now())
+    }
+
     /// Whether a partition has a directory on the last disk and on another one: a move to there may
     /// have ended without the metadata having heard of it, and a start that finds the other
     /// directory alone would take it for the log.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aplomb_coordinator::group::Groups;
 use aplomb_coordinator::runtime::Runtime;
-use aplomb_model::{Instant, Offset};
+use aplomb_model::{ErrorCode, Instant, Offset};
 
 use crate::calls::{ReadCall, ReadRecords, ReadRefusal};
 
@@ -68,7 +68,9 @@ impl Loading {
         let piece = match piece {
             Ok(piece) => piece,
             // The log start has moved on: deleted records need not be known.
-            Err(ReadRefusal::Error { log_start: Some(start), .. }) if self.next < start => {
+            Err(ReadRefusal::Error { error: ErrorCode::OffsetOutOfRange, log_start: Some(start) })
+                if self.next < start =>
+            {
                 self.next = start;
                 return Loaded::Part;
             }

@@ -102,7 +102,8 @@ impl Partition {
     }
 
     fn check_read(&self, call: &ReadCall) -> Result<Offset, ReadRefusal> {
-        let error = |error| ReadRefusal::Error { error, log_start: None };
+        let log_start = Some(self.log.start());
+        let error = |error| ReadRefusal::Error { error, log_start };
         self.check_epoch(call.current_epoch).map_err(error)?;
         if let Some(last) = call.last_fetched_epoch {
             let found = self.log.epochs().end_offset_for(last, self.log.end());

@@ -134,6 +134,8 @@ impl Shard {
             if key == PartitionKey::METADATA {
                 metadata_end = partition.log().end();
             }
+            // One whose directory no disk has yet is led from here on, too.
+            fx.elected.push(key);
             partitions.insert(partition);
         }
         let mut replicas = Replicas::default();

@@ -215,7 +215,7 @@ impl ColdReads {
                     }
                     // The log start has moved up, and the segment went with it.
                     ColdStep::Deleted => {
-                        self.end(op, ErrorCode::OffsetOutOfRange, fx);
+                        self.end_below(op, partition.log().start(), fx);
                         return None;
                     }
                     ColdStep::Damaged { position } => {
@@ -302,6 +302,15 @@ impl ColdReads {
                 Work::Time { .. } => Answer::Offset(Err(error)),
             };
             fx.answer(waiter, answer);
+        }
+    }
+
+    /// What was to be read was deleted: the log starts here now.
+    fn end_below(&mut self, op: ColdOp, log_start: Offset, fx: &mut Effects) {
+        self.forget(&op);
+        let (error, log_start) = (ErrorCode::OffsetOutOfRange, Some(log_start));
+        for waiter in op.waiters {
+            fx.answer(waiter, Answer::Read(Err(ReadRefusal::Error { error, log_start })));
         }
     }
 

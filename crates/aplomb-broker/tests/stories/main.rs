@@ -13,6 +13,7 @@ mod desk;
 mod endings;
 mod epochs;
 mod fetches;
+mod groups;
 mod loading;
 mod losses;
 mod memory;

@@ -24,6 +24,8 @@ mod list;
 mod long;
 mod offsets;
 mod record;
+#[cfg(test)]
+mod seeds;
 mod settings;
 mod state;
 mod world;

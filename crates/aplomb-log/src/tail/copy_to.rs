@@ -50,6 +50,7 @@ impl LogTail {
             return None;
         }
         let mut copy = Self::new(Arc::clone(share), self.topic, self.partition, from);
+        copy.set_internal(self.is_internal);
         for batch in self.batches_from(from.offset) {
             let extent = self.extent(batch.batch.base_offset, 0, true, self.end.offset);
             let slices = extent.and_then(|extent| self.slices(&extent, Holder::Unbounded));

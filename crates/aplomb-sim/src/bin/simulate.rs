@@ -1,6 +1,7 @@
 //! Runs one scenario (`--seed 17 --millis 2500 --without-faults 1,2`, with `--trace` for what
 //! happened and `--shrink` to make it smaller), or many by their seeds (`--from 0 --count 1000
-//! --threads 2 --keep-going`), with a corpus of those that failed (`--corpus DIR`).
+//! --threads 2 --keep-going`, with `--stride 4` every fourth of them: seeds that can be divided by 4
+//! have groups), with a corpus of those that failed (`--corpus DIR`).
 //!
 //! `aplomb lab simulate` does the same; this program is built in a fraction of the time, with every
 //! check that the tests have. `--forget-syncs` plants a fault: disks that lose what they were told
@@ -23,6 +24,7 @@ struct Arguments {
     shrink: bool,
     from: u64,
     count: Option<u64>,
+    stride: u64,
     threads: usize,
     keep_going: bool,
     corpus: Option<PathBuf>,
@@ -30,7 +32,7 @@ struct Arguments {
 }
 
 fn parse() -> Result<Arguments, String> {
-    let mut arguments = Arguments { threads: 1, ..Arguments::default() };
+    let mut arguments = Arguments { threads: 1, stride: 1, ..Arguments::default() };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
@@ -42,6 +44,7 @@ fn parse() -> Result<Arguments, String> {
             "--forget-syncs" => arguments.syncs = Syncs::Forgotten,
             "--corpus" => arguments.corpus = Some(value()?.into()),
             "--from" => arguments.from = number(value()?)?,
+            "--stride" => arguments.stride = number(value()?)?,
             "--count" => arguments.count = Some(number(value()?)?),
             "--threads" => {
                 arguments.threads = usize::try_from(number(value()?)?).unwrap_or(usize::MAX).max(1)
@@ -113,6 +116,7 @@ fn many(arguments: &Arguments, count: u64) -> Result<Tally, CorpusError> {
         kept: Vec::new(),
         from: arguments.from,
         count,
+        stride: arguments.stride,
         threads: arguments.threads,
         keep_going: arguments.keep_going,
         shrink: arguments.shrink,

@@ -3,6 +3,7 @@
 //! - [`journal`]: what was sent to each partition, acknowledged and read; what of that may be lost
 //!   when.
 //! - [`cluster`]: topics and their settings, as their administrators were told.
+//! - [`groups`]: who owns which partitions, and what is committed.
 //! - [`promptness`]: when each request has to be answered.
 //! - [`calm`]: since when nothing has kept the disks from their work.
 //!
@@ -10,6 +11,7 @@
 
 pub(crate) mod calm;
 pub(crate) mod cluster;
+pub(crate) mod groups;
 pub(crate) mod journal;
 pub(crate) mod promptness;
 
@@ -19,7 +21,8 @@ use aplomb_model::{Instant, Uuid};
 
 use calm::Calm;
 use cluster::Cluster;
-use journal::{Before, Journal};
+use groups::Groups;
+use journal::{Before, Contract, Journal};
 
 /// A partition, by its topic's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +38,7 @@ pub(crate) type Checked = Result<(), String>;
 pub(crate) struct Oracle {
     pub(crate) journal: Journal,
     pub(crate) cluster: Cluster,
+    pub(crate) groups: Groups,
     pub(crate) calm: Calm,
     /// Counts processes, from 1.
     pub(crate) process: u64,
@@ -57,6 +61,7 @@ impl Oracle {
         Self {
             journal: Journal::default(),
             cluster: Cluster::default(),
+            groups: Groups::default(),
             calm: Calm::new(now),
             process: 0,
             ends: Vec::new(),
@@ -80,6 +85,24 @@ impl Oracle {
     /// for a while.
     pub(crate) fn may_be_loading(&self, now: Instant) -> bool {
         self.loaded.is_none_or(|at| now.since(at) < ANSWERS_TAKE)
+    }
+
+    /// The power goes: what is not durable may be gone.
+    pub(crate) fn power_cut(&mut self, contract: Contract, now: Instant) {
+        self.journal.power_cut(contract, &self.calm, now);
+        self.groups.memory_lost(contract.records, &self.calm, now);
+    }
+
+    /// The process is killed, and what was in its memory alone is gone, or part of it.
+    pub(crate) fn memory_lost(&mut self, contract: Contract, now: Instant) {
+        self.journal.memory_lost(contract, &self.calm, now);
+        self.groups.memory_lost(contract.records, &self.calm, now);
+    }
+
+    /// The process ends. `clean`: it was told to and did so in time.
+    pub(crate) fn process_ended(&mut self, contract: Contract, clean: bool, now: Instant) {
+        self.journal.process_ended(contract, &self.calm, clean, now);
+        self.groups.process_ended(now);
     }
 
     /// Something is wrong; what was found first counts.

@@ -19,6 +19,8 @@ const PROMPT: Duration = Duration::from_millis(40);
 const COLD: Duration = Duration::from_millis(500);
 /// The least time that a batch waits for memory.
 const SHORTEST: Duration = Duration::from_secs(1);
+/// How long a coordinator may take whose log has no room.
+const GROUP: Duration = Duration::from_secs(10);
 /// How long the controller may take while all disks are well.
 const DECISION: Duration = Duration::from_millis(1500);
 
@@ -38,6 +40,8 @@ pub(crate) enum Expect {
     Within(Duration),
     /// An answer that every shard has in memory.
     Memory,
+    /// A coordinator's answer, which may have to be appended to a log of the broker's own.
+    Group,
     /// A decision, which has to be durable.
     Decision,
 }
@@ -60,18 +64,25 @@ pub(crate) struct Promptness {
     waiting: BTreeMap<RequestId, Waiting>,
     /// When each disk's share of the tail was last short of room.
     tight: Vec<Instant>,
+    /// When some share last had no room for logs of the broker's own.
+    full: Instant,
     /// The slowest answer to a batch that had room.
     pub(crate) slowest: Duration,
 }
 
 impl Promptness {
     pub(crate) fn new(disks: usize, now: Instant) -> Self {
-        Self { waiting: BTreeMap::new(), tight: vec![now; disks], slowest: Duration::ZERO }
+        Self { waiting: BTreeMap::new(), tight: vec![now; disks], full: now, slowest: Duration::ZERO }
     }
 
     /// A share is short of room.
     pub(crate) fn is_tight(&mut self, disk: usize, now: Instant) {
         self.tight[disk] = now;
+    }
+
+    /// A share has no room even for logs of the broker's own.
+    pub(crate) fn is_full(&mut self, now: Instant) {
+        self.full = now;
     }
 
     /// A request arrives at its shard.
@@ -81,6 +92,7 @@ impl Promptness {
             Expect::Fetch { wait, .. } => now + (*wait).max(COLD) + PROMPT,
             Expect::Within(time) => now + *time + PROMPT,
             Expect::Memory => now + PROMPT,
+            Expect::Group => now + GROUP + PROMPT,
             // Judged by how long the disks have been well.
             Expect::Decision => now + MS * 3_600_000,
         };
@@ -167,6 +179,11 @@ impl Promptness {
                         && now > *since + PROMPT
                     {
                         return late("there are records for it in memory");
+                    }
+                }
+                Expect::Group => {
+                    if now > (*arrived).max(self.full) + PROMPT {
+                        return late("the tail has room for it");
                     }
                 }
                 Expect::Decision => {

@@ -16,6 +16,7 @@ use bytes::Bytes;
 
 use super::{Client, Context, Expect, Place, all_places, answer, millis};
 use crate::check::cluster::{Change, Seen};
+use crate::check::groups::OFFSETS_TOPIC;
 use crate::check::journal::Before;
 use crate::check::{Checked, Oracle};
 use crate::scenario::TopicPlan;
@@ -331,6 +332,10 @@ pub(super) fn observe_topics(
     let mut shown = BTreeMap::new();
     for topic in &response.topics {
         let name = topic.name.clone().unwrap_or_default();
+        if name == OFFSETS_TOPIC {
+            oracle.groups.offsets_topic = Some((topic.topic_id, topic.partitions.len() as i32));
+            continue;
+        }
         shown.insert(name, Seen { id: topic.topic_id, partitions: topic.partitions.len() as i32 });
     }
     let process = oracle.process;

@@ -7,6 +7,7 @@ mod admin;
 mod auditor;
 mod consumer;
 mod fetching;
+mod group;
 mod hostile;
 mod lookup;
 mod mover;
@@ -113,6 +114,8 @@ pub(crate) fn of_role(role: Role, dice: &mut Dice) -> Box<dyn Client> {
         Role::Mover => Box::new(mover::Mover::default()),
         Role::Hostile => Box::new(hostile::Hostile::default()),
         Role::Admin => Box::new(admin::Admin::default()),
+        Role::Member(plan) => group::member(plan, dice),
+        Role::Keeper => Box::new(group::Keeper::default()),
     }
 }
 

@@ -9,8 +9,9 @@ use aplomb_protocol::messages::alter_replica_log_dirs_request::{
 };
 use bytes::Bytes;
 
-use super::{Client, Context, Expect, Place, all_places, answer, millis};
+use super::{Client, Context, Expect, Place, all_places, answer, millis, of};
 use crate::check::Checked;
+use crate::check::groups::OFFSETS_TOPIC;
 use crate::scenario::path_of;
 
 #[derive(Debug, Default)]
@@ -23,6 +24,10 @@ impl Mover {
     fn ask(&mut self, ctx: &mut Context<'_>) {
         self.next = ctx.now + ctx.dice.time(millis(20)..millis(800));
         let mut places = all_places(ctx.oracle);
+        let offsets = ctx.oracle.groups.offsets_topic.into_iter();
+        places.extend(offsets.flat_map(|(topic, count)| {
+            (0..count).map(move |n| Place { topic: OFFSETS_TOPIC.to_owned(), id: of(topic, n) })
+        }));
         let count = places.len().min(1 + ctx.dice.place(3));
         let mut dirs: Vec<AlterReplicaLogDir> = Vec::new();
         let mut moved = Vec::new();
@@ -62,7 +67,7 @@ impl Mover {
             match ErrorCode::from_wire(code) {
                 Some(ErrorCode::None) => {}
                 Some(ErrorCode::ReplicaNotAvailable | ErrorCode::UnknownTopicOrPartition)
-                    if ctx.oracle.cluster.may_be_gone(place.id.topic)
+                    if ctx.oracle.cluster.may_be_gone(place.id.topic) && place.topic != OFFSETS_TOPIC
                         || ctx.oracle.cluster.is_in_doubt(&place.topic) => {}
                 Some(ErrorCode::KafkaStorageError) if ctx.oracle.disk_lost => {}
                 Some(ErrorCode::NotLeaderOrFollower) if ctx.oracle.may_be_loading(ctx.now) => {}

@@ -107,11 +107,8 @@ impl FetchPart {
                 });
             }
             (Ok(_), Some(Ok(read))) => read,
-            (Ok(_), Some(Err(ReadRefusal::Error { error: code, log_start }))) => {
-                return response.partition(&FetchedPartition {
-                    log_start_offset: log_start.map_or(-1, Offset::to_wire),
-                    ..FetchedPartition::refused(index, error(*code).to_wire())
-                });
+            (Ok(_), Some(Err(ReadRefusal::Error { error: code, .. }))) => {
+                return response.partition(&FetchedPartition::refused(index, error(*code).to_wire()));
             }
             (Ok(_), Some(Err(ReadRefusal::Diverging { epoch, end, high_watermark, log_start }))) => {
                 return response.partition(&FetchedPartition {

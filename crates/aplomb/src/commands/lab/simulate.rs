@@ -90,6 +90,7 @@ fn many(args: &SimulateArgs) -> Result<ExitCode, CorpusError> {
         kept: Vec::new(),
         from: args.from,
         count: args.count,
+        stride: 1,
         threads: args.threads.unwrap_or(processors),
         keep_going: args.keep_going,
         shrink: !args.no_shrink,

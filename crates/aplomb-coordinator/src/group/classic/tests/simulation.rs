@@ -8,6 +8,7 @@ use aplomb_model::{ErrorCode as E, SplitMix64};
 
 use super::lab::{JoinSpec, Lab, Log, REBALANCE, SESSION, SyncSpec, code};
 use crate::group::GroupReply;
+use crate::group::seeds::seeds;
 use crate::runtime::Ticket;
 
 const SEEDS: u64 = 200;
@@ -338,10 +339,7 @@ impl World {
 
 #[test]
 fn whatever_happens_a_group_is_stable_in_the_end() {
-    let seeds = match std::env::var("APLOMB_CLASSIC_SEED").map(|seed| seed.parse()) {
-        Ok(Ok(seed)) => seed..seed + 1,
-        _ => 0..SEEDS,
-    };
+    let seeds = seeds(SEEDS);
     let (mut generations, mut lives, mut assigned) = (0, 0, 0);
     for seed in seeds.clone() {
         let ran = std::panic::catch_unwind(|| {
@@ -349,12 +347,12 @@ fn whatever_happens_a_group_is_stable_in_the_end() {
             world.run();
             (world.leaders.len(), world.life, world.assigned)
         });
-        let Ok((formed, lived, told)) = ran else { panic!("run again with APLOMB_CLASSIC_SEED={seed}") };
+        let Ok((formed, lived, told)) = ran else { panic!("run again with GROUP_SEED={seed}") };
         generations += formed;
         lives += lived;
         assigned += told;
     }
-    if seeds.end - seeds.start == SEEDS {
+    if seeds == (0..SEEDS) {
         let seen = (generations, lives, assigned);
         assert!(generations > 2_000 && lives > 200 && assigned > 4_000, "too little happens: {seen:?}");
     }
