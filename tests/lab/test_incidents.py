@@ -101,7 +101,12 @@ def test_an_incident_shows_who_waits_and_aplomb_does_not(name, kind, lanes):
         recovery = run.broker["recovery"]
         assert recovery["acknowledged_ms"] > recovery["started_ms"] > recovery["killed_ms"], run.said
         assert recovery["acknowledged"] > 0 and recovery["missing"] == 0, run.said
+    groups = run.broker["groups"]
+    assert [load["lacks"] if "lacks" in load else "" for load in groups["loads"]] == ["", ""], groups
+    assert all(groups["figures"][phase]["commits"] > 0 for phase in ("calm", "during", "after")), groups
     if kind == "aplomb":
+        # No disk that stalls costs a member its partitions. What commits took is for runs in full.
+        assert [groups["figures"][phase]["rebalances"] for phase in ("calm", "during", "after")] == [0, 0, 0], groups
         assert run.broker["witness"]["silent"], run.broker["witness"]
         # The disk was slow for those who asked it, which are not the request threads. No incident delays by less.
         assert not run.disk_was_made_slow or run.slowest_of_the_disk >= 20, run.said
