@@ -1,7 +1,7 @@
 """The two brokers as they are deployed: the end-to-end suite's, without the settings that make its tests quick.
 
 Always holds: each has its own defaults, and what both are given is the same. `start` returns when the first record has been acknowledged,
-and `first_record_ms` is how long that took from the start of the process. Next: `first_record`."""
+and `first_record_ms` is how long that took from the start of the process; `start_until` waits for something else. Next: `first_record`."""
 
 import time
 
@@ -24,12 +24,24 @@ class _Deployed:
     # Keys by which the suite makes its brokers quick or strict.
     suite_only = ()
 
-    def __init__(self, directory):
-        super().__init__(directory)
+    def __init__(self, directory, properties=None):
+        super().__init__(directory, properties)
         for key in self.suite_only:
             del self.properties[key]
         self.first_record_ms = None
         self._spawned = None
+        # What a start waits for in place of a record, and what that found.
+        self._awaited = self._found = None
+
+    def start_until(self, awaited):
+        """Starts it and returns what `awaited` does, which is given the port, whether the broker is alive, when its process was started, and
+        when to give up."""
+        self._awaited = awaited
+        try:
+            self.start()
+        finally:
+            self._awaited = None
+        return self._found
 
     def _command(self, config):
         # The last thing that happens before the process starts; formatting Apache Kafka's directory comes earlier and is not counted.
@@ -38,6 +50,9 @@ class _Deployed:
 
     def _wait_until_ready(self):
         deadline = self._spawned + self.start_timeout
+        if self._awaited is not None:
+            self._found = self._awaited(self.port, self.alive, self._spawned, deadline)
+            return
         self.first_record_ms = 1000 * (first_record.acknowledged(self.port, self.alive, deadline) - self._spawned)
 
 

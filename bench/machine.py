@@ -18,9 +18,9 @@ LOOK = 5
 
 def busy_processors():
     """How many are busy now. Not the load average, which remembers the last run for minutes."""
-    began, (before, _) = time.monotonic(), _machine_cpu_seconds()
+    began, (before, _) = time.monotonic(), machine_cpu_seconds()
     time.sleep(LOOK)
-    return (_machine_cpu_seconds()[0] - before) / (time.monotonic() - began)
+    return (machine_cpu_seconds()[0] - before) / (time.monotonic() - began)
 
 
 def wait_until_quiet(patience):
@@ -101,7 +101,7 @@ class Meter:
             self.spent = spent
 
     def _read(self):
-        busy, stolen = _machine_cpu_seconds()
+        busy, stolen = machine_cpu_seconds()
         client = resource.getrusage(resource.RUSAGE_CHILDREN)
         bench = resource.getrusage(resource.RUSAGE_SELF)
         return {
@@ -115,7 +115,7 @@ class Meter:
         }
 
 
-def _machine_cpu_seconds():
+def machine_cpu_seconds():
     """(busy, stolen) of all processors since boot."""
     user, nice, system, _, _, irq, softirq, steal = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
     return (user + nice + system + irq + softirq) / TICK, steal / TICK

@@ -43,8 +43,7 @@ def markdown(environment, bare, many, runs, count):
     """`bare` is what plain TCP costs, `many` the memory with many partitions; `runs` by broker, `count` of each: {"aplomb": [run, ...], "kafka": [run, ...]}."""
     versions = environment["versions"]
     lines = [
-        f"{environment['cpu']}, {environment['processors']} processors, {environment['memory_bytes'] / 1e9:.0f} GB, Linux {environment['kernel']}, "
-        f"{environment['file_system']['type']}; {environment['began']}; {'one run' if count == 1 else f'median of {count} runs (lowest to highest)'}.",
+        headline(environment, count),
         "",
         f"| | Aplomb {versions['aplomb']} | Apache Kafka {versions['kafka']} | Aplomb ÷ Kafka |",
         "| --- | ---: | ---: | ---: |",
@@ -53,10 +52,18 @@ def markdown(environment, bare, many, runs, count):
     has_librdkafka = all("librdkafka" in run for kind in runs.values() for run in kind)
     for row in rows(environment["plan"]["rates"], has_librdkafka):
         ours, theirs = ([row.figure(run) for run in runs[kind]] for kind in ("aplomb", "kafka"))
-        lines.append(f"| {row.name} | {_cell(row, ours)} | {_cell(row, theirs)} | {_ratio(median(ours), median(theirs))} |")
+        lines.append(f"| {row.name} | {cell(row, ours)} | {cell(row, theirs)} | {ratio(median(ours), median(theirs))} |")
     lines += ["", *_notes(bare, many, runs)]
     doubts = list(_doubts(environment, runs))
     return "\n".join(lines + ([""] + [f"**{doubt}**" for doubt in doubts] if doubts else [])) + "\n"
+
+
+def headline(environment, count):
+    """The machine, when it was, and how many runs."""
+    return (
+        f"{environment['cpu']}, {environment['processors']} processors, {environment['memory_bytes'] / 1e9:.0f} GB, Linux {environment['kernel']}, "
+        f"{environment['file_system']['type']}; {environment['began']}; {'one run' if count == 1 else f'median of {count} runs (lowest to highest)'}."
+    )
 
 
 def _notes(bare, many, runs):
@@ -95,7 +102,8 @@ def _doubts(environment, runs):
         yield "A quick run: it shows that the bench works, not how fast a broker is."
 
 
-def _cell(row, values):
+def cell(row, values):
+    """The median, and the lowest and the highest where there are several."""
     if len(values) == 1:
         return _number(row, values[0])
     return f"{_number(row, median(values))} ({_number(row, min(values))} to {_number(row, max(values))})"
@@ -105,5 +113,6 @@ def _number(row, value):
     return f"{value:,.{row.digits}f}"
 
 
-def _ratio(ours, theirs):
+def ratio(ours, theirs):
+    """One divided by the other, with two digits."""
     return f"{ours / theirs:.2f}" if theirs else "–"

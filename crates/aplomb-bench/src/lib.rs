@@ -32,7 +32,7 @@ mod worker;
 
 pub use admin::Asker;
 pub use error::BenchError;
-pub use group::{GroupProgress, GroupProtocol, GroupReport, GroupSpec, run_groups};
+pub use group::{Due, GroupHistory, GroupProgress, GroupProtocol, GroupReport, GroupSpec, run_groups};
 pub use ledger::Ledger;
 pub use read_back::ReadBack;
 pub use report::{Kind, Latency, Progress, Report, Row};

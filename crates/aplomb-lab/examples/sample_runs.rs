@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     // Apart from the others, which are compared.
     let apart = directory.join("hostile");
     let mut runs = sample::runs();
-    runs.extend([sample::killed(), sample::half()]);
+    runs.extend([sample::killed(), sample::half(), sample::groups::run()]);
     let all = runs.iter().map(|run| (run, &directory)).chain([(&hostile, &apart)]);
     for (run, directory) in all {
         if let Err(error) = write_run(directory, run) {

@@ -210,6 +210,40 @@ fn figures_of_some_say_of_whom_they_are() {
 }
 
 #[test]
+fn what_became_of_groups_is_told_wherever_a_run_is() {
+    let run = sample::groups::run();
+    let page = report::page(&run, None);
+    for text in [
+        "Consumer groups",
+        "10 classic and 10 consumer groups of 5 members; session timeout 6 s, heartbeats every 1 s, commits every 500 ms; \
+         their coordinators write to the disk that is disturbed.",
+        "No groups of the consumer protocol: the broker does not speak it.",
+        "2,000×",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    let summary = report::summary(&run);
+    for text in [
+        "rebalances   0 before, 12 during, 2 after; no owner for 14 s at most",
+        "heartbeats   48 of 1,000 failed during, 0 of 1,000 before",
+        "commits      p99.9 9.0 ms → 18 s (2,000×), max 18 s; 12 failed during",
+        "no groups    of the consumer protocol: the broker does not speak it",
+        "commits      p99.9 3.0 ms → 3.3 ms (1.1×)",
+    ] {
+        assert!(summary.contains(text), "{text} is not in\n{summary}");
+    }
+    let both = [Entry { run: &run, page: None }];
+    for text in [report::compare_page(&both), report::compare_markdown(&both)] {
+        assert!(text.contains("14 rebalances; commits 9.0 ms → 18 s (2,000×)"), "{text}");
+        assert!(text.contains("0 rebalances; commits 3.0 ms → 3.3 ms (1.1×)"), "{text}");
+    }
+    let without = inode_lock();
+    assert!(!report::page(&without, None).contains("Consumer groups"));
+    assert!(!report::summary(&without).contains("rebalances"));
+    assert!(!report::compare_markdown(&entries(&[without])).contains("groups"));
+}
+
+#[test]
 fn a_comparison_has_the_worst_first_and_controls_last_and_each_brokers_own_runs() {
     let mut runs = sample::runs();
     let mut again = runs[1].clone();

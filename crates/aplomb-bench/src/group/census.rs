@@ -21,6 +21,8 @@ struct GroupState {
     stable_in: i32,
     /// Since when partitions have no owner, though they had.
     gap_since: Option<Instant>,
+    /// Since when it is not stable, though it was.
+    unrest_since: Option<Instant>,
 }
 
 /// All groups.
@@ -33,8 +35,11 @@ pub(super) struct Census {
     pub(super) to_stable: Precise,
     pub(super) first_join: Option<Instant>,
     pub(super) all_stable_at: Option<Instant>,
-    pub(super) rebalances: u64,
+    /// When each rebalance began.
+    pub(super) rebalances: Vec<Instant>,
     pub(super) gaps: Precise,
+    /// When each gap began, and for how long it lasted.
+    pub(super) gaps_at: Vec<(Instant, Duration)>,
     pub(super) unowned: Duration,
 }
 
@@ -47,6 +52,7 @@ impl Census {
             stable_at: None,
             stable_in: -1,
             gap_since: None,
+            unrest_since: None,
         };
         Self {
             partitions,
@@ -55,8 +61,9 @@ impl Census {
             to_stable: precise(),
             first_join: None,
             all_stable_at: None,
-            rebalances: 0,
+            rebalances: Vec::new(),
             gaps: precise(),
+            gaps_at: Vec::new(),
             unowned: Duration::ZERO,
         }
     }
@@ -89,6 +96,7 @@ impl Census {
         let share = self.partitions / group.members.len();
         let is_one = group.members.iter().all(|(of, owned)| *of == newest && *owned >= share);
         if is_whole && is_one {
+            let unrest = group.unrest_since.take();
             if group.stable_at.is_none() {
                 group.stable_at = Some(now);
                 let since = group.first_join.expect("who owns has joined");
@@ -98,28 +106,37 @@ impl Census {
                     self.all_stable_at = Some(now);
                 }
             } else if group.stable_in != newest {
-                self.rebalances += 1;
+                self.rebalances.push(unrest.unwrap_or(now));
             }
             group.stable_in = newest;
+        } else if group.stable_at.is_some() {
+            group.unrest_since.get_or_insert(now);
         }
         match group.gap_since {
             None if !is_whole && group.stable_at.is_some() => group.gap_since = Some(now),
             Some(since) if is_whole => {
                 group.gap_since = None;
-                self.gaps.saturating_record(micros(now.since(since)).max(1));
-                self.unowned += now.since(since);
+                self.close_gap(since, now);
             }
             _ => {}
         }
     }
 
-    /// The end: gaps that are open count until now.
+    fn close_gap(&mut self, since: Instant, now: Instant) {
+        let lasted = now.since(since);
+        self.gaps.saturating_record(micros(lasted).max(1));
+        self.gaps_at.push((since, lasted));
+        self.unowned += lasted;
+    }
+
+    /// The end: gaps that are open count until now, and rebalances that have begun count.
     pub(super) fn end(&mut self, now: Instant) {
-        for group in &mut self.groups {
-            if let Some(since) = group.gap_since.take() {
-                self.gaps.saturating_record(micros(now.since(since)).max(1));
-                self.unowned += now.since(since);
-                self.rebalances += 1;
+        let open: Vec<_> =
+            self.groups.iter_mut().map(|group| (group.gap_since.take(), group.unrest_since.take())).collect();
+        for (gap, unrest) in open {
+            self.rebalances.extend(unrest);
+            if let Some(since) = gap {
+                self.close_gap(since, now);
             }
         }
     }
@@ -145,7 +162,7 @@ mod tests {
         assert_eq!(census.stable(), 0, "the other has not come yet");
         census.owns(0, 0, 2, 2, at(20));
         census.owns(0, 1, 2, 2, at(25));
-        assert_eq!((census.stable(), census.rebalances), (1, 0));
+        assert_eq!((census.stable(), census.rebalances.len()), (1, 0));
         assert_eq!(census.all_stable_at, Some(at(25)));
         assert!((19_950..=20_050).contains(&census.to_stable.max()), "in three digits");
     }
@@ -161,9 +178,16 @@ mod tests {
         assert_eq!(census.without_owner(), 1);
         census.owns(0, 0, 2, 2, at(30));
         census.owns(0, 1, 2, 2, at(40));
-        assert_eq!((census.rebalances, census.unowned), (1, Duration::from_millis(30)));
+        assert_eq!(census.rebalances, [at(10)], "it began when the first had lost its partitions");
+        assert_eq!(census.unowned, Duration::from_millis(30));
         census.owns(0, 0, 2, 0, at(50));
         census.end(at(60));
-        assert_eq!((census.rebalances, census.unowned), (2, Duration::from_millis(40)));
+        assert_eq!((census.rebalances.len(), census.unowned), (2, Duration::from_millis(40)));
+        assert_eq!(
+            census.gaps_at,
+            [(at(10), Duration::from_millis(30)), (at(50), Duration::from_millis(10))]
+        );
+        census.end(at(70));
+        assert_eq!((census.rebalances.len(), census.gaps_at.len()), (2, 2), "the end comes once");
     }
 }

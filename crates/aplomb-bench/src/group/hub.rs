@@ -20,6 +20,7 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 
 use super::census::Census;
+use super::history::{Diary, Due, GroupHistory};
 use super::member::{Answer, GroupMember, Outcome, Question};
 use super::report::{GroupProgress, GroupReport};
 use super::wire::Ground;
@@ -92,13 +93,13 @@ pub(super) struct Hub<'a> {
     heartbeat: Precise,
     commit: Precise,
     errors: BTreeMap<String, u64>,
+    diary: Diary,
 }
 
 impl<'a> Hub<'a> {
     pub(super) fn new(spec: &'a GroupSpec, ground: Ground) -> Result<Self, BenchError> {
         let mut addresses: HashMap<String, SocketAddr> = HashMap::new();
         let mut seats = Vec::with_capacity(spec.groups * spec.members);
-        let all = (spec.groups * spec.members) as f64;
         for (group, (name, coordinator)) in ground.groups.into_iter().enumerate() {
             let address = match addresses.get(&coordinator) {
                 Some(address) => *address,
@@ -112,9 +113,8 @@ impl<'a> Hub<'a> {
                 let mut id = [0; 16];
                 getrandom::fill(&mut id).map_err(io::Error::other)?;
                 let about = (ground.topic_id, ground.partitions);
-                let seed = seats.len() as f64 / all;
                 let id = Uuid(id).to_string();
-                let member = GroupMember::new(spec, name.clone(), about, id, seed);
+                let member = GroupMember::new(spec, name.clone(), about, id, seats.len());
                 let connect_at = Instant::START;
                 seats.push(Seat { member, group, place, address, link: None, connect_at, wake: None });
             }
@@ -131,6 +131,7 @@ impl<'a> Hub<'a> {
             heartbeat: precise(),
             commit: precise(),
             errors: BTreeMap::new(),
+            diary: Diary { is_kept: spec.history, ..Diary::default() },
             seats,
         })
     }
@@ -166,6 +167,7 @@ impl<'a> Hub<'a> {
             if now >= next_report {
                 next_report = now + REPORT;
                 if watch(&self.progress(now)).is_break() {
+                    self.census.end(now);
                     break;
                 }
             }
@@ -265,12 +267,19 @@ impl<'a> Hub<'a> {
     /// The connection is gone.
     fn lose(&mut self, seat: usize, error: &io::Error) {
         let now = self.now();
+        self.give_up(seat, now);
         let it = &mut self.seats[seat];
-        it.link = None;
         it.connect_at = now + RECONNECT;
         it.member.on_lost(now);
         if !matches!(self.stage, Stage::Leaving(_)) {
             *self.errors.entry(format!("connection: {}", error.kind())).or_default() += 1;
+        }
+    }
+
+    /// Closes a connection, if there is one: what was asked on it will not be answered.
+    fn give_up(&mut self, seat: usize, now: Instant) {
+        for asked in self.seats[seat].link.take().into_iter().flat_map(Connection::into_waiting) {
+            note(&mut self.diary, &asked, now, false);
         }
     }
 
@@ -290,6 +299,7 @@ impl<'a> Hub<'a> {
                     QuestionKind::Join | QuestionKind::Sync | QuestionKind::Leave => {}
                 }
                 let outcome = it.member.on_answer(read(&sent, body)?, now);
+                note(&mut self.diary, &sent, now, outcome == Outcome::Well);
                 if let Outcome::Refused(code) = outcome
                     && !matches!(self.stage, Stage::Leaving(_))
                 {
@@ -320,15 +330,24 @@ impl<'a> Hub<'a> {
             elapsed: now.since(self.census.first_join.unwrap_or(now)),
             stable: (self.census.stable(), self.spec.groups),
             without_owner: self.census.without_owner(),
-            rebalances: self.census.rebalances,
+            rebalances: self.census.rebalances.len() as u64,
             heartbeats: counted(&self.heartbeat),
             commits: counted(&self.commit),
             errors: self.errors.values().sum(),
         }
     }
 
-    fn report(self) -> GroupReport {
+    fn report(mut self) -> GroupReport {
+        let now = self.now();
+        (0..self.seats.len()).for_each(|seat| self.give_up(seat, now));
         let Census { first_join, all_stable_at, .. } = self.census;
+        let history = self.spec.history.then(|| GroupHistory {
+            began: self.origin,
+            heartbeats: self.diary.heartbeats,
+            commits: self.diary.commits,
+            rebalances: self.census.rebalances.iter().map(|at| at.since(Instant::START)).collect(),
+            gaps: self.census.gaps_at.iter().map(|(at, long)| (at.since(Instant::START), *long)).collect(),
+        });
         GroupReport {
             spec: self.spec.clone(),
             stable: self.census.stable(),
@@ -336,11 +355,22 @@ impl<'a> Hub<'a> {
             to_stable: Latency::of(&self.census.to_stable),
             heartbeat: Latency::of(&self.heartbeat),
             commit: Latency::of(&self.commit),
-            rebalances: self.census.rebalances,
+            rebalances: self.census.rebalances.len() as u64,
             gaps: Latency::of(&self.census.gaps),
             unowned: self.census.unowned,
             errors: self.errors,
+            history,
         }
+    }
+}
+
+/// Writes down what has become of a heartbeat or a commit.
+fn note(diary: &mut Diary, asked: &Pending, now: Instant, well: bool) {
+    let due = Due { at: asked.due.since(Instant::START), took: now.since(asked.due), well };
+    match asked.kind {
+        QuestionKind::Heartbeat | QuestionKind::ConsumerHeartbeat => diary.heartbeat(due),
+        QuestionKind::Commit => diary.commit(due),
+        QuestionKind::Join | QuestionKind::Sync | QuestionKind::Leave => {}
     }
 }
 

@@ -19,10 +19,12 @@ use aplomb_protocol::messages::offset_commit_request::{
 use aplomb_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
 
 use super::wire::{assigned, assignment, is_passing, subscription};
-use super::{GroupProtocol, GroupSpec};
+use super::{GroupProtocol, GroupSpec, phase};
 
 /// How long a member waits before it tries again what was refused for the time being.
 const AGAIN: Duration = Duration::from_millis(100);
+/// The shortest interval of heartbeats.
+const SHORTEST: Duration = Duration::from_millis(1);
 /// The assignor of classic groups: it is the leader's, and only its name is told.
 const ASSIGNOR: &str = "range";
 const CONSUMER: &str = "consumer";
@@ -85,6 +87,8 @@ pub(super) struct GroupMember {
     session: Duration,
     rebalance: Duration,
     heartbeats: Duration,
+    /// The share of that interval at which it heartbeats.
+    beat: f64,
     commits: Option<Duration>,
     phase: Phase,
     id: String,
@@ -102,9 +106,10 @@ pub(super) struct GroupMember {
 }
 
 impl GroupMember {
-    /// Has not joined yet. `seed` parts the members' first commits from each other.
-    pub(super) fn new(spec: &GroupSpec, group: String, ground: (Uuid, i32), id: String, seed: f64) -> Self {
-        let commit_due = Instant::START + spec.commit_interval.unwrap_or_default().mul_f64(seed);
+    /// Has not joined yet. `seat` is its number among all members, by which they are apart in time.
+    pub(super) fn new(spec: &GroupSpec, group: String, ground: (Uuid, i32), id: String, seat: usize) -> Self {
+        let commits = spec.commit_interval.unwrap_or_default();
+        let commit_due = Instant::START + commits.mul_f64(phase::of_commits(seat));
         Self {
             protocol: spec.protocol,
             group,
@@ -113,7 +118,8 @@ impl GroupMember {
             partitions: ground.1,
             session: spec.session_timeout,
             rebalance: spec.rebalance_timeout,
-            heartbeats: spec.heartbeat_interval,
+            heartbeats: spec.heartbeat_interval.max(SHORTEST),
+            beat: phase::of_heartbeats(seat),
             commits: spec.commit_interval,
             phase: Phase::Outside(Instant::START),
             id: if spec.protocol == GroupProtocol::Consumer { id } else { String::new() },
@@ -190,7 +196,7 @@ impl GroupMember {
             }
             (Phase::Holding, protocol) => {
                 let due = self.heartbeat_due;
-                self.heartbeat_due = due + self.heartbeats;
+                self.heartbeat_due = phase::next(self.beat, self.heartbeats, due);
                 let ask = match protocol {
                     GroupProtocol::Classic => Question::Heartbeat(m::HeartbeatRequest {
                         group_id: self.group.clone(),
@@ -359,7 +365,7 @@ impl GroupMember {
 
     fn hold(&mut self, now: Instant) {
         self.phase = Phase::Holding;
-        self.heartbeat_due = now + self.heartbeats;
+        self.heartbeat_due = phase::next(self.beat, self.heartbeats, now);
         if let Some(commits) = self.commits {
             // Missed ones are not made up for: it owned nothing then.
             while self.commit_due < now {
@@ -377,7 +383,7 @@ impl GroupMember {
             ErrorCode::None => {
                 self.generation = response.member_epoch;
                 if let Ok(interval) = u64::try_from(response.heartbeat_interval_ms) {
-                    self.heartbeats = Duration::from_millis(interval.max(1));
+                    self.heartbeats = Duration::from_millis(interval).max(SHORTEST);
                 }
                 if matches!(self.phase, Phase::Outside(_)) {
                     self.hold(now);

@@ -6,18 +6,21 @@
 //! interval that a coordinator of the consumer protocol asks for; each latency is counted from the
 //! due time. A member has one request under way.
 //!
-//! [`member`] is what one member does, told the time; [`census`] is what becomes of groups;
-//! [`hub`] is the loop over the sockets; [`report`] is what comes out.
+//! [`member`] is what one member does, told the time, and [`phase`] when; [`census`] is what becomes
+//! of groups; [`hub`] is the loop over the sockets; [`report`] and [`history`] are what comes out.
 
 mod census;
+mod history;
 mod hub;
 mod member;
+mod phase;
 mod report;
 mod wire;
 
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+pub use self::history::{Due, GroupHistory};
 pub use self::report::{GroupProgress, GroupReport};
 use crate::BenchError;
 use crate::admin::Asker;
@@ -46,6 +49,8 @@ pub struct GroupSpec {
     pub members: usize,
     /// What the groups' names begin with.
     pub prefix: String,
+    /// Their names, where they are to have others; then there are as many as groups.
+    pub names: Vec<String>,
     /// What they speak.
     pub protocol: GroupProtocol,
     /// Between two heartbeats of a member of the classic protocol.
@@ -64,6 +69,8 @@ pub struct GroupSpec {
     pub patience: Duration,
     /// Sent to brokers.
     pub client_id: String,
+    /// Whether the report has each heartbeat and commit with its time.
+    pub history: bool,
 }
 
 impl Default for GroupSpec {
@@ -75,6 +82,7 @@ impl Default for GroupSpec {
             groups: 10,
             members: 4,
             prefix: "aplomb-bench".to_owned(),
+            names: Vec::new(),
             protocol: GroupProtocol::Classic,
             heartbeat_interval: Duration::from_secs(3),
             session_timeout: Duration::from_secs(45),
@@ -84,6 +92,18 @@ impl Default for GroupSpec {
             duration: Duration::from_secs(30),
             patience: Duration::from_secs(120),
             client_id: "aplomb-bench".to_owned(),
+            history: false,
+        }
+    }
+}
+
+impl GroupSpec {
+    /// All groups' names.
+    fn all_names(&self) -> Vec<String> {
+        if self.names.is_empty() {
+            (0..self.groups).map(|n| format!("{}-{n}", self.prefix)).collect()
+        } else {
+            self.names.clone()
         }
     }
 }
@@ -99,6 +119,9 @@ pub fn run_groups(
 ) -> Result<GroupReport, BenchError> {
     if spec.groups == 0 || spec.members == 0 || spec.bootstrap.is_empty() {
         return Err(BenchError::Spec("there must be a broker, a group and a member".to_owned()));
+    }
+    if !spec.names.is_empty() && spec.names.len() != spec.groups {
+        return Err(BenchError::Spec("there must be a name for each group".to_owned()));
     }
     let mut asker = Asker::first_of(&spec.bootstrap, &spec.client_id)?;
     let ground = wire::prepare(&mut asker, spec)?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::history::GroupHistory;
 use super::{GroupProtocol, GroupSpec};
 use crate::report::Latency;
 
@@ -51,6 +52,8 @@ pub struct GroupReport {
     pub unowned: Duration,
     /// What went wrong, by Kafka's name of it.
     pub errors: BTreeMap<String, u64>,
+    /// All of it one by one, if it was asked for.
+    pub history: Option<GroupHistory>,
 }
 
 impl GroupReport {

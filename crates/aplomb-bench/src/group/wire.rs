@@ -59,7 +59,7 @@ pub(super) fn prepare(asker: &mut Asker, spec: &GroupSpec) -> Result<Ground, Ben
             Described::Refused(code) => return Err(refused(format!("topic {}", spec.topic), code, None)),
         }
     };
-    let names: Vec<String> = (0..spec.groups).map(|n| format!("{}-{n}", spec.prefix)).collect();
+    let names = spec.all_names();
     let mut groups = Vec::with_capacity(names.len());
     for some in names.chunks(AT_ONCE) {
         let mut found = coordinators(asker, some, give_up)?;

@@ -102,7 +102,8 @@ pub(super) fn common(places: &Places, port: u16, controller: u16) -> Settings {
         ("controller.quorum.voters", format!("1@127.0.0.1:{controller}")),
         ("log.dirs", data.join(",")),
         ("metadata.log.dir", places.own.join("metadata").display().to_string()),
-        ("offsets.topic.num.partitions", "1".to_owned()),
+        // As many as the load's topic has, so that each of two log directories has some.
+        ("offsets.topic.num.partitions", "8".to_owned()),
         ("offsets.topic.replication.factor", "1".to_owned()),
     ]
     .map(|(key, value)| (key.to_owned(), value))

@@ -12,6 +12,7 @@
 //! Pages are made in `report`.
 
 mod device;
+mod groups;
 mod latency;
 mod phases;
 mod recovery;
@@ -22,6 +23,7 @@ mod waits;
 use serde::{Deserialize, Serialize};
 
 pub use device::{Bucket, Device, Disk, PhaseTimes};
+pub use groups::{GroupFigures, GroupPhase, Groups, GroupsOf};
 pub use latency::{Amplification, Latencies, Latency, Lateness, MachineStandstill, Percentiles};
 pub use phases::{Counted, Others, Phase, PhaseName, Second};
 pub use recovery::Recovery;
@@ -139,6 +141,9 @@ pub struct BrokerRun {
     /// How it came back, for a broker that was killed in the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
+    /// What became of consumer groups; `null` for a run without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Groups>,
     /// How late the generator itself was. A run whose sender was late measures the machine.
     pub sender_lateness_us: Lateness,
     /// How long the machine itself stood still: a thread on each processor wanted to run every

@@ -26,6 +26,41 @@ fn stall() -> Stall {
     }
 }
 
+fn groups() -> Groups {
+    let commit = |p999_us| Some(Percentiles { p50_us: 1, p99_us: 2, p999_us, max_us: p999_us });
+    let phase = |rebalances, p999_us| GroupPhase {
+        rebalances,
+        longest_unowned_ms: 1.5 * rebalances as f64,
+        unowned_ms: 2.25,
+        heartbeats: 40,
+        failed_heartbeats: rebalances,
+        commits: 80,
+        commit: commit(p999_us),
+        ..GroupPhase::default()
+    };
+    let figures = GroupFigures { calm: phase(0, 2_000), during: phase(3, 9_000), after: phase(1, 1) };
+    let load = |protocol: &str, lacks: &str| GroupsOf {
+        protocol: protocol.to_owned(),
+        groups: 10,
+        members: 5,
+        session_timeout_ms: 6_000,
+        heartbeat_interval_ms: 1_000,
+        commit_interval_ms: 500,
+        lacks: lacks.to_owned(),
+        figures: lacks.is_empty().then_some(figures),
+    };
+    let loads = vec![load("classic", ""), load("consumer", "there is none")];
+    Groups { placed: "somewhere".to_owned(), loads, figures: Some(figures) }
+}
+
+#[test]
+fn groups_are_told_by_what_came_of_the_disturbance() {
+    let figures = groups().figures.expect("there are some");
+    assert_eq!((figures.caused(), figures.longest_unowned_ms()), (4, 4.5));
+    assert_eq!(figures.commits_rose(), Some(4.5));
+    assert_eq!(GroupFigures::default().commits_rose(), None);
+}
+
 fn run() -> Run {
     let latency = Latencies { calm: Some(latency(5_700)), during: Some(latency(848_000)), after: None };
     Run {
@@ -87,6 +122,7 @@ fn run() -> Run {
                 missing: 0,
                 repeated: 1,
             }),
+            groups: Some(groups()),
             sender_lateness_us: Lateness { p99: 80, max: 900 },
             machine_standstill: Some(MachineStandstill {
                 calm: Some(Percentiles { p50_us: 60, p99_us: 300, p999_us: 2_000, max_us: 9_000 }),
@@ -152,6 +188,8 @@ fn the_words_of_the_json_are_those_of_the_contract() {
     assert_eq!(broker["stalls"][0]["role"], "request");
     assert_eq!(broker["latency"]["during"]["curve"][2], serde_json::json!([99.9, 848_000]));
     assert_eq!(broker["device"]["read"]["during"][0]["up_to_us"], 20_500);
+    assert_eq!(broker["groups"]["loads"][0]["figures"]["during"]["rebalances"], 3);
+    assert_eq!(broker["groups"]["loads"][1]["lacks"], "there is none");
     assert_eq!(broker["ended"]["failed"], "the broker has died");
     assert_eq!(serde_json::to_value(Ended::Completed).expect("a word"), "completed");
 }
@@ -166,11 +204,11 @@ fn amplification_is_during_over_calm_and_absent_without_either() {
 }
 
 #[test]
-fn a_record_from_before_there_were_kills_is_read() {
+fn a_record_from_before_there_were_kills_and_groups_is_read() {
     let mut old = run();
-    (old.brokers[0].counted, old.brokers[0].recovery) = (None, None);
+    (old.brokers[0].counted, old.brokers[0].recovery, old.brokers[0].groups) = (None, None, None);
     let json = old.to_json().expect("finite numbers");
-    assert!(!json.contains("counted") && !json.contains("recovery"), "{json}");
+    assert!(!["counted", "recovery", "groups"].iter().any(|word| json.contains(word)), "{json}");
     assert_eq!(Run::from_json(json.as_bytes()).expect("our own"), old);
 }
 

@@ -6,6 +6,7 @@
 use super::axes::{Frame, Scale};
 use super::comparison::{Cell, Comparison, Entry, IncidentRow};
 use super::evidence;
+use super::groups;
 use super::headline::STAYED;
 use super::html::{Element, el};
 use super::page;
@@ -44,7 +45,7 @@ pub fn compare_page(entries: &[Entry<'_>]) -> String {
             el("section")
                 .child(heading(
                     "Figures",
-                    "p99.9 before and during, how many times larger it became, and the largest latency during the disturbance; of a broker that was killed, how long it was away.",
+                    "p99.9 before and during, how many times larger it became, and the largest latency during the disturbance; of consumer groups, rebalances from then on and p99.9 of their commits; of a broker that was killed, how long it was away.",
                 ))
                 .child(figures(&comparison)),
         );
@@ -172,6 +173,9 @@ fn cell(found: Option<&Cell<'_>>) -> Element {
     let mut cell = el("td").children(figures);
     let remarks = found.into_iter().flat_map(Cell::remarks);
     cell = cell.children(remarks.map(|remark| el("span").class("disturbance").text(remark)));
+    if let Some(told) = groups::in_a_cell(run) {
+        cell = cell.child(el("span").class("disturbance").text(format!("groups: {told}")));
+    }
     if let Some(counted) = &run.counted {
         cell = cell.child(el("span").class("disturbance").text(&counted.who));
     }

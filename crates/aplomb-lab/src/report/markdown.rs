@@ -3,6 +3,7 @@
 //! What always holds: no text of a record can end a cell or a row, or become markup.
 
 use super::comparison::{Cell, Comparison, Entry};
+use super::groups;
 use super::headline::STAYED;
 use super::special;
 use super::units;
@@ -12,10 +13,15 @@ use crate::record::Ended;
 #[must_use]
 pub fn compare_markdown(entries: &[Entry<'_>]) -> String {
     let comparison = Comparison::of(entries);
+    let told = |run: &Option<Cell<'_>>| run.as_ref().and_then(|cell| groups::in_a_cell(cell.run));
+    let with_groups = comparison.rows.iter().any(|row| row.cells.iter().any(|run| told(run).is_some()));
     let mut head = vec!["incident".to_owned(), "disturbance".to_owned()];
     for who in &comparison.names {
         head.push(format!("{}: p99.9 before → during", plain(&who.name)));
         head.push("max".to_owned());
+        if with_groups {
+            head.push("consumer groups".to_owned());
+        }
     }
     let rule =
         head.iter().enumerate().map(|(at, _)| if at < 2 { "---" } else { "---:" }.to_owned()).collect();
@@ -25,6 +31,9 @@ pub fn compare_markdown(entries: &[Entry<'_>]) -> String {
         let mut cells = vec![format!("**{}**", plain(&row.story.name)), plain(what)];
         for run in &row.cells {
             cells.extend(figures(run.as_ref()));
+            if with_groups {
+                cells.push(told(run).unwrap_or_else(|| "–".to_owned()));
+            }
         }
         rows.push(cells);
     }

@@ -8,6 +8,7 @@ use super::axes::Scale;
 use super::curve;
 use super::device;
 use super::evidence;
+use super::groups;
 use super::headline;
 use super::html::{Element, el};
 use super::series::{self, Scales};
@@ -27,6 +28,7 @@ pub fn page(run: &Run, record: Option<&str>) -> String {
         .child(evidence::verdicts(run, &names))
         .child(over_time(run, &names, &scales))
         .children(by_percentile(run, &names))
+        .children(part("Consumer groups", groups::CAPTION, pair(run, &names, groups::of)))
         .child(waiting(run, &names, scales.time))
         .children(part(
             "What it is known by",

@@ -5,6 +5,7 @@
 //! readable without colours.
 
 use super::axes::Scale;
+use super::groups;
 use super::headline;
 use super::special;
 use super::units;
@@ -120,6 +121,7 @@ fn told(run: &BrokerRun, who: &Who) -> Vec<String> {
             )
         });
     }
+    lines.extend(groups::lines(run).into_iter().map(|(word, text)| format!("  {word:12} {text}")));
     lines.extend(special::machine(run).map(|words| format!("  machine      {words}")));
     for signature in &run.signatures {
         let word = match (signature.expected, signature.seen) {

@@ -1,15 +1,12 @@
 //! From what was measured to the record.
 
-use std::ops::Range;
-use std::time::Duration;
-
 use aplomb_bench::{Kind as LatencyKind, Latency as Figures, Report, Row};
 use hdrhistogram::Histogram;
 
 use super::expectation::{Findings, expectation, may_show, shows};
 use super::scene::Scene;
 use super::timeline::Course;
-use super::{Choice, Plan};
+use super::{Bounds, Choice, Plan};
 use crate::brokers::Kind;
 use crate::evidence::signatures::Evidence;
 use crate::evidence::witness::witness;
@@ -17,7 +14,7 @@ use crate::evidence::{SAMPLING_MS, safepoints};
 use crate::incidents::Incident;
 use crate::record::{
     Broker, BrokerRun, Bucket, Device, Disk, Ended, Expectation, Latencies, Latency, Lateness,
-    MachineStandstill, Percentiles, Phase, PhaseName, PhaseTimes, Safepoint, Second, Sighting, Stall,
+    MachineStandstill, Percentiles, PhaseName, PhaseTimes, Safepoint, Second, Sighting, Stall,
 };
 use crate::slow_disk::{Operation, PerOperation, ServiceTimes};
 use crate::workload::lagging::Arrived;
@@ -33,6 +30,8 @@ pub(super) fn account(incident: &Incident, plan: Plan, scene: &Scene, course: Co
         report,
         counted,
         recovery,
+        groups,
+        begin,
         stalls,
         beats,
         arrived,
@@ -53,6 +52,7 @@ pub(super) fn account(incident: &Incident, plan: Plan, scene: &Scene, course: Co
     };
     // Of a broker that was away a factor says nothing.
     let amplification = if recovery.is_none() { latency.amplification() } else { None };
+    let groups = groups.map(|groups| groups.account(bounds, begin));
     let safepoints = safepoints::read(&pauses, zero_ns, SHORTEST_SAFEPOINT_MS);
     let signatures = signatures(incident, bounds, kind, &broker.version, &stalls, &safepoints, &log);
     let witness = (kind == Kind::Aplomb).then(|| witness(&stalls, numbers.end.guard_violations(), &log));
@@ -65,6 +65,7 @@ pub(super) fn account(incident: &Incident, plan: Plan, scene: &Scene, course: Co
         failed: during.map(|second| second.failed).sum(),
         counted: counted.as_ref(),
         recovery: recovery.as_ref(),
+        groups: groups.as_ref(),
     };
     let expectation = expectation(incident, kind, &broker.version, told);
     BrokerRun {
@@ -75,6 +76,7 @@ pub(super) fn account(incident: &Incident, plan: Plan, scene: &Scene, course: Co
         amplification,
         counted,
         recovery,
+        groups,
         sender_lateness_us: Lateness { p99: report.lateness.p99, max: report.lateness.max },
         machine_standstill: Some(MachineStandstill {
             calm: beats.between(&bounds.of(PhaseName::Calm)),
@@ -132,6 +134,7 @@ fn nothing(incident: &Incident, broker: Broker, why: &str) -> BrokerRun {
         amplification: None,
         counted: None,
         recovery: None,
+        groups: None,
         sender_lateness_us: Lateness { p99: 0, max: 0 },
         machine_standstill: None,
         sampling_ms: SAMPLING_MS,
@@ -149,50 +152,6 @@ fn nothing(incident: &Incident, broker: Broker, why: &str) -> BrokerRun {
         log_excerpt: String::new(),
         commands: Vec::new(),
         ended: Ended::Failed(why.to_owned()),
-    }
-}
-
-/// Where the parts of a run begin and end.
-#[derive(Clone, Copy, Debug)]
-struct Bounds {
-    disturbed: Duration,
-    calmed: Duration,
-    end: Duration,
-}
-
-impl Bounds {
-    fn new(plan: Plan) -> Self {
-        Self { disturbed: plan.calm, calmed: plan.calm + plan.during, end: plan.length() }
-    }
-
-    fn of(self, phase: PhaseName) -> Range<Duration> {
-        match phase {
-            PhaseName::Calm => Duration::ZERO..self.disturbed,
-            PhaseName::During => self.disturbed..self.calmed,
-            PhaseName::After => self.calmed..self.end,
-        }
-    }
-
-    /// Parts are whole seconds long.
-    fn seconds(self, phase: PhaseName) -> Range<usize> {
-        let Range { start, end } = self.of(phase);
-        start.as_secs() as usize..end.as_secs() as usize
-    }
-
-    fn phase_of(self, second: usize) -> PhaseName {
-        let all = [PhaseName::Calm, PhaseName::During];
-        all.into_iter().find(|phase| second < self.seconds(*phase).end).unwrap_or(PhaseName::After)
-    }
-
-    fn phases(self, disturbance: &str) -> Vec<Phase> {
-        [PhaseName::Calm, PhaseName::During, PhaseName::After]
-            .map(|name| {
-                let Range { start, end } = self.of(name);
-                let disturbance = if name == PhaseName::During { disturbance } else { "" };
-                let ms = |time: Duration| time.as_secs_f64() * 1e3;
-                Phase { name, from_ms: ms(start), to_ms: ms(end), disturbance: disturbance.to_owned() }
-            })
-            .into()
     }
 }
 
@@ -298,22 +257,6 @@ mod tests {
     use super::*;
     use crate::incidents;
     use crate::record::Role;
-
-    #[test]
-    fn seconds_belong_to_the_part_in_which_they_begin() {
-        let bounds = Bounds::new(Plan::SHORT);
-        let of = |second| bounds.phase_of(second);
-        assert_eq!(
-            (of(0), of(1), of(2), of(9)),
-            (PhaseName::Calm, PhaseName::Calm, PhaseName::During, PhaseName::During)
-        );
-        assert_eq!((of(10), of(99)), (PhaseName::After, PhaseName::After));
-        let phases = bounds.phases("slow");
-        assert_eq!(
-            (phases[1].from_ms, phases[1].to_ms, phases[1].disturbance.as_str()),
-            (2_000.0, 10_000.0, "slow")
-        );
-    }
 
     #[test]
     fn a_curve_ends_with_the_largest_and_rises() {

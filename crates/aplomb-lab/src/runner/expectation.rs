@@ -5,7 +5,7 @@
 
 use crate::brokers::Kind;
 use crate::incidents::{Aim, Incident, Whom};
-use crate::record::{Amplification, Counted, Expectation, Recovery, Sighting, Witness};
+use crate::record::{Amplification, Counted, Expectation, GroupFigures, Groups, Recovery, Sighting, Witness};
 
 /// p99.9 has to rise as many times where an incident hurts, and stays below that where it does not.
 const RISES: f64 = 10.0;
@@ -22,9 +22,10 @@ pub(super) struct Findings<'a> {
     pub(super) failed: u64,
     pub(super) counted: Option<&'a Counted>,
     pub(super) recovery: Option<&'a Recovery>,
+    pub(super) groups: Option<&'a Groups>,
 }
 
-impl Findings<'_> {
+impl<'a> Findings<'a> {
     fn rose(self) -> f64 {
         self.amplification.map_or(0.0, |times| times.p999)
     }
@@ -35,6 +36,11 @@ impl Findings<'_> {
 
     fn is_known_by_something(self) -> bool {
         self.signatures.iter().any(|signature| signature.seen)
+    }
+
+    /// What became of consumer groups, if there were any.
+    fn groups(self) -> Option<&'a GroupFigures> {
+        self.groups.and_then(|groups| groups.figures.as_ref())
     }
 
     fn is_silent(self) -> bool {
@@ -67,7 +73,25 @@ pub(super) fn expectation(incident: &Incident, kind: Kind, version: &str, seen: 
         (Aim::Recovery, _) => recovery(kind, seen),
     };
     let lacks = if kind == Kind::Aplomb { incident.aplomb_lacks } else { "" };
-    Expectation { text: text.to_owned(), met, lacks: lacks.to_owned() }
+    let (also, also_met) = match (kind, seen.groups()) {
+        (Kind::Aplomb, Some(groups)) => of_groups(incident.aim, groups),
+        // Others' groups have figures, and whoever has none is not judged by them.
+        _ => ("", true),
+    };
+    Expectation { text: format!("{text}{also}"), met: met && also_met, lacks: lacks.to_owned() }
+}
+
+/// What is expected of Aplomb's groups beside.
+fn of_groups(aim: Aim, groups: &GroupFigures) -> (&'static str, bool) {
+    let none = groups.caused() == 0;
+    match aim {
+        // Commits wait for a broker that is away.
+        Aim::Recovery => ("; no consumer group rebalances", none),
+        Aim::Latency | Aim::OneDirectory | Aim::Neighbours => (
+            "; no consumer group rebalances, and p99.9 of commits stays below 1.5 times as well",
+            none && groups.commits_rose().is_some_and(|times| times < PROMISED),
+        ),
+    }
 }
 
 fn latency(incident: &Incident, kind: Kind, version: &str, seen: Findings<'_>) -> (&'static str, bool) {
@@ -126,7 +150,7 @@ fn recovery(kind: Kind, seen: Findings<'_>) -> (&'static str, bool) {
 mod tests {
     use super::*;
     use crate::incidents;
-    use crate::record::Others;
+    use crate::record::{GroupPhase, Others, Percentiles};
 
     fn signature(seen: bool) -> Sighting {
         Sighting { name: "s".to_owned(), expected: true, seen, count: 1, example: Vec::new() }
@@ -175,6 +199,30 @@ mod tests {
         assert!([2.0, 30.0].iter().all(|times| met(&munmap, Kind::Kafka, "4.4.0", *times, false, None)));
         let control = incidents::named("freeze-xfs").expect("it is there");
         assert!(!met(&control, Kind::Kafka, "4.4.0", 2.0, true, None), "somebody waits");
+    }
+
+    #[test]
+    fn aplombs_groups_are_to_stay_as_they_are_and_others_are_not_judged() {
+        let (lock, silent) = (incidents::named("inode-lock").expect("it is there"), silent());
+        let commits = |p999_us| Some(Percentiles { p50_us: 1, p99_us: 1, p999_us, max_us: p999_us });
+        let with = |kind, rebalances, p999_us| {
+            let during = GroupPhase { rebalances, commit: commits(p999_us), ..GroupPhase::default() };
+            let calm = GroupPhase { commit: commits(1_000), ..GroupPhase::default() };
+            let figures = Some(GroupFigures { calm, during, ..GroupFigures::default() });
+            let groups = Groups { placed: String::new(), loads: Vec::new(), figures };
+            let signatures = [signature(kind == Kind::Kafka)];
+            let seen = Findings {
+                amplification: times(if kind == Kind::Kafka { 30.0 } else { 1.0 }),
+                signatures: &signatures,
+                witness: Some(&silent),
+                groups: Some(&groups),
+                ..Findings::default()
+            };
+            expectation(&lock, kind, "4.4.0", seen)
+        };
+        assert!(with(Kind::Aplomb, 0, 1_400).met && with(Kind::Aplomb, 0, 1_400).text.contains("commits"));
+        assert!(!with(Kind::Aplomb, 1, 1_400).met && !with(Kind::Aplomb, 0, 1_600).met);
+        assert!(with(Kind::Kafka, 9, 9_000).met && !with(Kind::Kafka, 9, 9_000).text.contains("group"));
     }
 
     #[test]

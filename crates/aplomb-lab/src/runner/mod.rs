@@ -3,10 +3,12 @@
 //! What always holds: a run ends with everything taken away, whether it completes, fails or is told
 //! to stop. The disturbance happens at the times at which it is due; who carries it out is never
 //! the one who measures. [`timeline`] is the course of one broker's run with its
-//! [`loads`] and, where the broker is killed, its [`interruption`]; [`account`] makes the record of it, with what was expected ([`expectation`]).
+//! [`loads`], its [`groups`] and, where the broker is killed, its [`interruption`]; [`account`] makes the record of it, with what was expected ([`expectation`]).
 
 mod account;
+mod bounds;
 mod expectation;
+mod groups;
 mod interruption;
 mod loads;
 mod scene;
@@ -16,6 +18,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use bounds::Bounds;
 use scene::{Folders, Scene, SceneError};
 
 use crate::brokers::{
@@ -57,6 +60,8 @@ pub struct Options {
     pub plan: Plan,
     /// What chance there is follows from this.
     pub seed: u64,
+    /// How many consumer groups of each protocol there are beside the load; `None`: none.
+    pub groups: Option<usize>,
     /// How often a broker's run is made, at most, until the machine itself was steady in one.
     pub attempts: u32,
     /// The command that was given.
@@ -78,6 +83,10 @@ pub struct Plan {
     pub rate: u64,
     /// Old records, the limit of dirty pages, and the room for clean ones are divided by this.
     pub history_divisor: u64,
+    /// After so long without a heartbeat a member of a group is given up.
+    pub session: Duration,
+    /// Between two heartbeats of a member.
+    pub heartbeats: Duration,
 }
 
 impl Plan {
@@ -89,6 +98,8 @@ impl Plan {
         after: Duration::from_secs(10),
         rate: 4_000,
         history_divisor: 1,
+        session: Duration::from_secs(6),
+        heartbeats: Duration::from_secs(1),
     };
 
     /// A quarter of that, for tests: enough to see who waits where, and too little to compare
@@ -101,6 +112,8 @@ impl Plan {
         after: Duration::from_secs(2),
         rate: 1_000,
         history_divisor: 4,
+        session: Duration::from_secs(2),
+        heartbeats: Duration::from_millis(500),
     };
 
     /// An action with its sizes as this plan has them: with less load, less is dirty.
@@ -292,7 +305,24 @@ fn settings(incident: &Incident, plan: Plan) -> Settings {
         // disk.
         settings.push(("aplomb.tail.bytes".to_owned(), (64 << 20).to_string()));
     }
+    settings.extend(group_settings(plan));
     settings
+}
+
+/// Groups of either protocol are to notice a member that is away after the same time, which is less
+/// than a broker grants by itself; and not to wait for members that are all there.
+fn group_settings(plan: Plan) -> Settings {
+    let (session, heartbeats) = (plan.session.as_millis(), plan.heartbeats.as_millis());
+    [
+        ("group.initial.rebalance.delay.ms", 0),
+        ("group.min.session.timeout.ms", session),
+        ("group.consumer.min.session.timeout.ms", session),
+        ("group.consumer.session.timeout.ms", session),
+        ("group.consumer.min.heartbeat.interval.ms", heartbeats),
+        ("group.consumer.heartbeat.interval.ms", heartbeats),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_string()))
+    .into()
 }
 
 fn own(pairs: &[(&str, &str)]) -> Settings {
@@ -331,5 +361,18 @@ mod tests {
         assert!(
             settings(&incident, Plan::FULL).iter().any(|(key, _)| key == "log.retention.check.interval.ms")
         );
+    }
+
+    #[test]
+    fn a_session_outlives_several_heartbeats_and_ends_within_a_long_freeze() {
+        let long = |plan: Plan| plan.during.mul_f64(2.0 / 3.0);
+        for plan in [Plan::FULL, Plan::SHORT] {
+            assert!(plan.session >= 4 * plan.heartbeats && 2 * plan.session < long(plan));
+        }
+        let value = |key: &str| {
+            let settings = group_settings(Plan::FULL);
+            settings.into_iter().find(|(name, _)| name == key).map(|(_, value)| value)
+        };
+        assert_eq!(value("group.consumer.session.timeout.ms").as_deref(), Some("6000"));
     }
 }

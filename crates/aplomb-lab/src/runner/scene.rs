@@ -167,6 +167,11 @@ impl Scene {
         }
     }
 
+    /// How long loads beside the main one last at most.
+    pub(super) fn longest(&self) -> Duration {
+        self.longest
+    }
+
     /// Does something.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use aplomb_bench::Report;
 use rustix::time::{ClockId, clock_gettime};
 
+use super::groups::{AllGroups, GroupLoads};
 use super::interruption::Interruption;
 use super::loads::{Loads, Outcome};
 use super::scene::Scene;
@@ -38,6 +39,10 @@ pub(super) struct Course {
     pub(super) counted: Option<Counted>,
     /// How the broker came back, if it was killed.
     pub(super) recovery: Option<Recovery>,
+    /// What consumer groups saw, if there were to be any.
+    pub(super) groups: Option<AllGroups>,
+    /// When measuring began.
+    pub(super) begin: Instant,
     pub(super) stalls: Vec<Stall>,
     /// How late the machine was, from the beginning of measuring on.
     pub(super) beats: Beats,
@@ -71,13 +76,17 @@ pub(super) fn run(
     // A broker whose numbers cannot be had is measured without.
     let numbers = scene.broker.numbers().and_then(|at| Numbers::open(&at).ok());
     write_history(incident, plan, scene, stop, tell)?;
+    let groups = options.groups.map(|count| {
+        tell("consumer groups join");
+        GroupLoads::start(incident, plan, count, scene, stop)
+    });
     for action in &incident.before {
         scene.act(action)?;
     }
     let loads = Loads::start(incident, plan, scene)?;
     let Some(begin) = loads.measured_from() else { return Err(loads.why_not()) };
     wait_until(begin, stop)?;
-    measure(incident, plan, scene, UnderLoad { loads, begin, names, numbers }, stop, tell)
+    measure(incident, plan, scene, UnderLoad { loads, groups, begin, names, numbers }, stop, tell)
 }
 
 fn write_history(
@@ -109,6 +118,7 @@ fn write_history(
 /// Loads that run, and what is to be measured by.
 struct UnderLoad {
     loads: Loads,
+    groups: Option<GroupLoads>,
     begin: Instant,
     /// Of the broker's threads.
     names: HashMap<u32, String>,
@@ -125,7 +135,7 @@ fn measure(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Course, Trouble> {
-    let UnderLoad { loads, begin, names, mut numbers } = started;
+    let UnderLoad { loads, groups, begin, names, mut numbers } = started;
     let zero_ns = monotonic_ns() - i128::try_from(begin.elapsed().as_nanos()).unwrap_or_default();
     let sampler = Sampler::start(scene.broker.pid(), names, begin).map_err(Trouble::Sampler)?;
     let metronome = Metronome::start(begin).map_err(Trouble::Sampler)?;
@@ -160,6 +170,8 @@ fn measure(
     }
 
     let Outcome { report, counted } = loads.finish(plan)?;
+    // After the load, whose last answers are waited for: theirs may come as late.
+    let groups = groups.map(GroupLoads::finish);
     let recovery = interruption.account(&report, scene, begin)?;
     let arrived = scene.gather();
     let stalls = sampler.finish();
@@ -179,6 +191,8 @@ fn measure(
         report,
         counted,
         recovery,
+        groups,
+        begin,
         stalls,
         beats,
         arrived,

@@ -14,7 +14,7 @@ use super::{Background, WorkloadError, go_on, new_topic};
 /// How long answers are waited for at the end, as a rule.
 pub(crate) const DRAIN: Duration = Duration::from_secs(10);
 /// Their priority, as `nice` counts: behind the metronome, before the slow disk's own threads.
-const GOES_FIRST: i32 = -15;
+pub(crate) const GOES_FIRST: i32 = -15;
 /// How long clients have to connect, and the generator to say that it has begun.
 const BEGINNING: Duration = Duration::from_secs(60);
 

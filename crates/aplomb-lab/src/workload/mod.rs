@@ -4,11 +4,14 @@
 //! What always holds: every load is a thread that ends when it is told to and at the latest when
 //! its time is over; dropping it ends it. The main load is open loop ([`load`]); beside it there
 //! are those who read from the beginning ([`lagging`]), ask for offsets by time ([`lookups`]), and
-//! have a JVM allocate ([`allocation`]). [`history`] writes what is old before the run begins,
+//! have a JVM allocate ([`allocation`]), and consumer groups ([`groups`], with the names that
+//! [`coordinators`] finds). [`history`] writes what is old before the run begins,
 //! [`neighbour`] keeps a filesystem's journal busy,
 //! [`placement`] finds the partitions that are on the slow disk.
 
 pub(crate) mod allocation;
+pub(crate) mod coordinators;
+pub(crate) mod groups;
 pub(crate) mod history;
 pub(crate) mod lagging;
 pub(crate) mod load;
@@ -54,6 +57,12 @@ pub enum WorkloadError {
         acknowledged: u64,
         /// What went wrong, by Kafka's names.
         errors: String,
+    },
+    /// Groups that did not get their partitions.
+    #[error("not all were stable within {seconds} s")]
+    NotStable {
+        /// How long was waited.
+        seconds: u64,
     },
     /// A comparison of log directories that has one of them.
     #[error(

@@ -15,6 +15,9 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 /// Between two questions.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
 
+/// What is done here, where it fails.
+const WHAT: &str = "asking for log directories";
+
 /// Where the partitions of a topic are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Placement {
@@ -35,11 +38,28 @@ pub(crate) fn place(
     new: &NewTopic,
     mount: &Path,
 ) -> Result<Placement, WorkloadError> {
-    let what = "asking for log directories";
-    let failed = |error| WorkloadError::Bench { what, error };
+    let failed = |error| WorkloadError::Bench { what: WHAT, error };
     let mut broker = Asker::connect(address, "aplomb-lab").map_err(failed)?;
     broker.make(topic, new).map_err(failed)?;
-    let wanted: Vec<i32> = (0..new.partitions).collect();
+    let found = placed_of(&mut broker, topic, new.partitions, mount)?;
+    if found.slow.is_empty() || found.elsewhere.is_empty() {
+        return Err(WorkloadError::OneSide { topic: topic.to_owned() });
+    }
+    Ok(found)
+}
+
+/// Where so many partitions of a topic are that is there.
+///
+/// # Errors
+/// When the broker does not say.
+pub(crate) fn placed_of(
+    broker: &mut Asker,
+    topic: &str,
+    partitions: i32,
+    mount: &Path,
+) -> Result<Placement, WorkloadError> {
+    let failed = |error| WorkloadError::Bench { what: WHAT, error };
+    let wanted: Vec<i32> = (0..partitions).collect();
     let request = DescribeLogDirsRequest {
         topics: Some(vec![DescribableLogDirTopic { topic: topic.to_owned(), partitions: wanted.clone() }]),
     };
@@ -48,11 +68,7 @@ pub(crate) fn place(
         let answer: DescribeLogDirsResponse = broker.ask(&request).map_err(failed)?;
         let found = placed(topic, &answer.results, mount);
         if found.slow.len() + found.elsewhere.len() == wanted.len() {
-            return if found.slow.is_empty() || found.elsewhere.is_empty() {
-                Err(WorkloadError::OneSide { topic: topic.to_owned() })
-            } else {
-                Ok(found)
-            };
+            return Ok(found);
         }
         if began.elapsed() > PATIENCE {
             let why = format!("topic {topic} is in them in parts only after {} s", PATIENCE.as_secs());

@@ -1,6 +1,8 @@
 //! Records of runs that never were, for looking at pages: of the shape and size of real ones, the
 //! same each time. The figures are near those of real runs; none of them is a result.
 
+pub(crate) mod groups;
+
 use aplomb_lab::record::{
     Broker, BrokerRun, Bucket, Counted, Device, Disk, Ended, Expectation, FORMAT, Latencies, Latency,
     Lateness, Machine, Others, Percentiles, Phase, PhaseName, PhaseTimes, Recovery, Role, Run, Safepoint,
@@ -291,6 +293,7 @@ fn measured(sketch: &Sketch, broker: Broker, hurt: Hurt, dice: &mut Dice) -> Bro
         latency,
         counted: None,
         recovery: None,
+        groups: None,
         sender_lateness_us: Lateness { p99: 120, max: 2_400 },
         machine_standstill: None,
         sampling_ms: 50,
@@ -470,6 +473,7 @@ pub(crate) fn hostile() -> Run {
     kafka.disk.device = evil.to_owned();
     kafka.expectation.text = evil.to_owned();
     kafka.phases[1].disturbance = evil.to_owned();
+    kafka.groups = groups::hostile(evil);
     kafka.seconds[30].produce =
         Some(Percentiles { p50_us: 0, p99_us: u64::MAX, p999_us: 0, max_us: u64::MAX });
     kafka.seconds[31].second = u64::MAX;

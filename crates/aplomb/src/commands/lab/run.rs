@@ -45,6 +45,9 @@ pub(crate) struct RunArgs {
     /// than 10 ms at p99.9 in one.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     attempts: u32,
+    /// How many consumer groups of each protocol hold partitions beside the load, or `none`.
+    #[arg(long, value_name = "N|none", default_value = "10", value_parser = parse_groups)]
+    groups: GroupCount,
     /// What chance there is follows from it; drawn from the clock if it is not given.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -61,6 +64,22 @@ pub(crate) struct RunArgs {
     /// With `--broker external`: its process; without it nobody's stack is looked at.
     #[arg(long, value_name = "PID")]
     pid: Option<u32>,
+}
+
+/// How many groups; `None`: none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct GroupCount(Option<usize>);
+
+/// More of them, with the members that each has, would be a load to be reckoned with.
+const MOST_GROUPS: usize = 200;
+
+fn parse_groups(text: &str) -> Result<GroupCount, String> {
+    match text.parse() {
+        _ if text == "none" => Ok(GroupCount(None)),
+        Ok(0) => Ok(GroupCount(None)),
+        Ok(count) if count <= MOST_GROUPS => Ok(GroupCount(Some(count))),
+        Ok(_) | Err(_) => Err(format!("a number up to {MOST_GROUPS}, or none")),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -131,6 +150,7 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
         overrides: args.overrides.clone(),
         plan: if args.short { Plan::SHORT } else { Plan::FULL },
         seed: args.seed.unwrap_or_else(seed_of_the_clock),
+        groups: args.groups.0,
         attempts: args.attempts,
         command: std::env::args().collect(),
     };
@@ -225,6 +245,17 @@ mod tests {
         assert_eq!(names(both.expect("well formed")), ["aplomb", "3.6.2", "4.4.0"]);
         let external = ["--broker", "external", "--address", "h:1", "--directory", "/d", "--disk", "slow"];
         assert_eq!(names(parse(&external).expect("well formed")), ["slow"]);
+    }
+
+    #[test]
+    fn there_are_groups_unless_nobody_wants_any() {
+        let groups = |words: &[&str]| parse(words).map(|args| args.groups.0);
+        assert_eq!(groups(&[]).expect("a default"), Some(10));
+        for none in ["none", "0"] {
+            assert_eq!(groups(&["--groups", none]).expect("well formed"), None);
+        }
+        assert!(groups(&["--groups", "3"]).expect("well formed") == Some(3));
+        assert!(groups(&["--groups", "201"]).is_err() && groups(&["--groups", "-1"]).is_err());
     }
 
     #[test]
