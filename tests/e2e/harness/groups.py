@@ -3,6 +3,7 @@ of them say."""
 
 import itertools
 import time
+from pathlib import Path
 
 from harness.clients import MEMBERS
 
@@ -32,6 +33,7 @@ class Member:
         self.session = session
         self.name = session.client.name
         self.owned = set()
+        self.paused = set()
         # (topic, partition) for each record, in order, and the lines.
         self.records = []
         self.committed = {}
@@ -58,6 +60,10 @@ class Member:
                 self.records.append(line)
             elif "committed" in line:
                 self.committed.update({(topic, partition): offset for topic, partition, offset in line["committed"]})
+            elif "paused" in line:
+                self.paused = {tuple(pair) for pair in line["paused"]}
+            elif "resumed" in line:
+                self.paused -= {tuple(pair) for pair in line["resumed"]}
             else:
                 self._change(line)
 
@@ -69,6 +75,10 @@ class Member:
     def leaves(self):
         """Asks it to leave, and does not wait."""
         self._until.touch()
+
+    def resumes(self):
+        """Asks it to go on with what it has paused."""
+        Path(f"{self._until}.resume").touch()
 
     def left(self):
         return self.end is not None

@@ -56,6 +56,10 @@ class LineProcess:
             lines.append(self.receive(max(0.1, deadline - time.monotonic())))
         return lines
 
+    def end_input(self):
+        """No more will be said to it."""
+        self._process.stdin.close()
+
     def alive(self):
         return self._process.poll() is None
 
