@@ -1,11 +1,13 @@
 """Members of groups, by way of the clients' verb `group`: what each has said it owns, read and committed, and waiting for what several
 of them say."""
 
+import contextlib
 import itertools
 import time
 from pathlib import Path
 
 from harness.clients import MEMBERS
+from harness.lines import NoAnswer
 
 # Every client with every protocol that it speaks, by name.
 KINDS = {
@@ -88,8 +90,10 @@ class Member:
         return None if self.end is None else self.end.get("error")
 
     def kill(self):
-        """kill -9."""
+        """kill -9; what it had said is heard."""
         self.session.close()
+        with contextlib.suppress(NoAnswer):
+            self.hear()
         self.end = {"end": True, "error": "killed"}
 
     def __repr__(self):
