@@ -19,6 +19,7 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -164,7 +165,7 @@ final class Group implements ConsumerRebalanceListener {
         }
         try {
             consumer.commitSync(offsets);
-        } catch (CommitFailedException | RetriableException failure) {
+        } catch (CommitFailedException | RebalanceInProgressException | RetriableException failure) {
             error(failure);
             return;
         }
