@@ -32,8 +32,9 @@ class Worker:
             **{f"{kind}.storage.topic": f"{group}-{kind}" for kind in ("config", "offset", "status")},
             **{f"{kind}.storage.replication.factor": 1 for kind in ("config", "offset", "status")},
             "offset.flush.interval.ms": 500,
-            "session.timeout.ms": 3000,
-            "heartbeat.interval.ms": 300,
+            # Of workers, and of the group of a sink's tasks.
+            **{f"{prefix}session.timeout.ms": 3000 for prefix in ("", "consumer.")},
+            **{f"{prefix}heartbeat.interval.ms": 300 for prefix in ("", "consumer.")},
             "scheduled.rebalance.max.delay.ms": 1000,
             "metadata.max.age.ms": 1000,
             "reconnect.backoff.max.ms": 500,
