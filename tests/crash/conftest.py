@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from e2e.conftest import (  # noqa: F401  fixtures and hooks are used by being here
     _clients,
+    _idle_members,
     _something_to_test,
     _tools,
     java,
+    party_on,
     topic,
 )
 from e2e.conftest import pytest_collection_modifyitems as skip_what_is_only_promised_by_aplomb

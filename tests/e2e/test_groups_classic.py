@@ -1,6 +1,8 @@
 """Groups of the classic protocol: static members, all clients in one group, what assignors say, and what is committed and read
 with the consumers' settings. What the consumer protocol shares with it is tried here, too."""
 
+import time
+
 import pytest
 from harness import groups
 from harness.clients import MEMBERS
@@ -173,6 +175,25 @@ def test_a_member_goes_back_to_what_is_committed(party, admin, fill, topic, kind
     party.leave(member)
     assert [line["offset"] for line in member.records] == [*range(10, 20), *range(10, 20)]
     assert committed(admin, topic) == {f"{topic}-0": 20}
+
+
+@pytest.mark.parametrize(("kind", "short"), (("java", {"session": 1500}), ("java-consumer", {})))
+def test_a_member_that_pauses_stays_and_reads_on_when_it_resumes(party, admin, fill, topic, kind, short):
+    admin.create(topic, partitions=2)
+    fill(topic, 2)
+    member = party(kind, topic, topic, pause=20, **short)
+    party.until(lambda: member.paused == {(topic, 1)}, "it has paused")
+    fill(topic, 2)
+    # For longer than its session lasts.
+    began = time.monotonic()
+    party.until(lambda: len(member.records) >= 30 and time.monotonic() > began + 4, "it has read what it did not pause")
+    assert places(member) == span(topic, 1, 0, 20) + [(topic, 1, offset) for offset in range(10)]
+    assert committed(admin, topic) == {f"{topic}-0": 20, f"{topic}-1": 10}
+    member.resumes()
+    party.until_read(40, member)
+    assert places(member) == span(topic, 2, 0, 20)
+    assert member.owned == set(partitions(topic, 2))
+    assert len(member.changes) == 1
 
 
 @pytest.mark.parametrize("kind", ("java", "java-consumer", "python", "python-consumer", "franz-go", "sarama", "kafkajs", "aiokafka"))

@@ -50,6 +50,36 @@ def test_members_stay_and_go_on(broker, java, admin, party, fill, topic, how):
     assert {name: admin.call("describe-group", group=name) for name in staying} == staying
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("how", STOPS)
+def test_nothing_is_missed_when_the_broker_is_away_while_members_read(broker, party, admin, clients, topic, how):
+    """Each kind of client has a group; a client that ends without a broker is started again, as kafka-python does now and then."""
+    admin.create(topic, partitions=2)
+    members = {kind: [party(kind, f"{topic}-{kind}", topic)] for kind in KINDS}
+    for kind, [member] in members.items():
+        member.may_fail = kind not in GOING_ON or kind == "kafka-python"
+        party.until_shared(partitions(topic, 2), member)
+    producer = clients.open("python")
+    producer.begin("produce", bootstrap=broker.bootstrap, topic=topic, count=1500, rate=200, size=40, key_prefix="k", idempotent=True)
+    party.until(lambda: all(len(member.records) > 100 for [member] in members.values()), "all read")
+    STOPS[how](broker)
+    broker.start()
+    assert len(producer.end()) == 1500
+    ends = {f"{topic}-{partition}": admin.offset(topic, "latest", partition) for partition in range(2)}
+    everything = {(topic, partition, offset) for partition in range(2) for offset in range(ends[f"{topic}-{partition}"])}
+    assert len(everything) == 1500
+
+    def at_the_end(kind):
+        if members[kind][-1].left():
+            members[kind].append(party(kind, f"{topic}-{kind}", topic))
+            members[kind][-1].may_fail = True
+        return len(set(places(*members[kind]))) >= 1500 and committed(admin, f"{topic}-{kind}") == ends
+
+    for kind, them in members.items():
+        party.until(lambda kind=kind: at_the_end(kind), f"{kind} reads and commits all")
+        assert set(places(*them)) == everything, kind
+
+
 @pytest.mark.parametrize(("kind", "how"), (("python", "kill -9"), ("python-consumer", "a clean stop")))
 def test_a_member_that_is_gone_when_the_broker_is_back_is_missed(broker, party, admin, fill, topic, kind, how):
     """A session does not end while the broker is away, and it does end after."""

@@ -46,7 +46,7 @@ class Member:
         say({"committed": sorted([*partition, offset] for partition, offset in offsets.items())})
 
     def assigned(self, partitions, **more):
-        say({"assigned": sorted(map(list, partitions)), **more})
+        say({"assigned": sorted(map(list, partitions)), "at": now(), **more})
 
     def revoked(self, partitions):
         self._gone("revoked", partitions)
@@ -58,7 +58,12 @@ class Member:
         partitions = list(partitions)
         for partition in partitions:
             self._uncommitted.pop(partition, None)
-        say({how: sorted(map(list, partitions))})
+        say({how: sorted(map(list, partitions)), "at": now()})
+
+
+def now():
+    """Milliseconds, so that what several members say can be put in order."""
+    return int(time.time() * 1000)
 
 
 def say(line):

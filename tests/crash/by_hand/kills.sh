@@ -9,6 +9,6 @@ for run in $(seq "$times"); do
   seed=$RANDOM$RANDOM
   began=$SECONDS
   log=$here/../../../.work/crash/kills-$seed.log
-  APLOMB_CRASH_KILLS=$kills APLOMB_CRASH_SEED=$seed "$here/../run.sh" "$here/../test_kill9.py" "$here/../test_kill9_topics.py" >"$log" 2>&1
+  APLOMB_CRASH_KILLS=$kills APLOMB_CRASH_GROUP_KILLS=$kills APLOMB_CRASH_SEED=$seed "$here/../run.sh" "$here"/../test_kill9*.py >"$log" 2>&1
   printf '%-6s %-12s %-8s %s\n' "$run" "$seed" "$((SECONDS - began))" "$(tail -n 1 "$log" | tr -d =) $log"
 done

@@ -1,10 +1,13 @@
 """Members of groups, by way of the clients' verb `group`: what each has said it owns, read and committed, and waiting for what several
 of them say."""
 
+import contextlib
 import itertools
 import time
+from pathlib import Path
 
 from harness.clients import MEMBERS
+from harness.lines import NoAnswer
 
 # Every client with every protocol that it speaks, by name.
 KINDS = {
@@ -32,6 +35,7 @@ class Member:
         self.session = session
         self.name = session.client.name
         self.owned = set()
+        self.paused = set()
         # (topic, partition) for each record, in order, and the lines.
         self.records = []
         self.committed = {}
@@ -58,6 +62,10 @@ class Member:
                 self.records.append(line)
             elif "committed" in line:
                 self.committed.update({(topic, partition): offset for topic, partition, offset in line["committed"]})
+            elif "paused" in line:
+                self.paused = {tuple(pair) for pair in line["paused"]}
+            elif "resumed" in line:
+                self.paused -= {tuple(pair) for pair in line["resumed"]}
             else:
                 self._change(line)
 
@@ -70,6 +78,10 @@ class Member:
         """Asks it to leave, and does not wait."""
         self._until.touch()
 
+    def resumes(self):
+        """Asks it to go on with what it has paused."""
+        Path(f"{self._until}.resume").touch()
+
     def left(self):
         return self.end is not None
 
@@ -78,8 +90,10 @@ class Member:
         return None if self.end is None else self.end.get("error")
 
     def kill(self):
-        """kill -9."""
+        """kill -9; what it had said is heard."""
         self.session.close()
+        with contextlib.suppress(NoAnswer):
+            self.hear()
         self.end = {"end": True, "error": "killed"}
 
     def __repr__(self):

@@ -19,11 +19,14 @@ class LineProcess:
         with open(stderr_file, "ab") as stderr:
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
         self._lines = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self):
         for line in self._process.stdout:
-            self._lines.put(line)
+            # What a killed process did not say to the end, it did not say.
+            if line.endswith(b"\n"):
+                self._lines.put(line)
         self._lines.put(None)
 
     def send(self, value):
@@ -56,6 +59,10 @@ class LineProcess:
             lines.append(self.receive(max(0.1, deadline - time.monotonic())))
         return lines
 
+    def end_input(self):
+        """No more will be said to it."""
+        self._process.stdin.close()
+
     def alive(self):
         return self._process.poll() is None
 
@@ -63,6 +70,7 @@ class LineProcess:
         if self.alive():
             self._process.kill()
         self._process.wait()
+        self._reader.join(5)
 
     def _obituary(self, what):
         with open(self._stderr_file, "rb") as stderr:

@@ -89,13 +89,13 @@ func (m *Member) Committed(offsets map[Partition]int64) {
 	say(map[string]any{"committed": rows})
 }
 
-// Assigned tells what came, and in which generation.
+// Assigned tells what came, when, and in which generation.
 func (m *Member) Assigned(partitions map[string][]int32, generation int32) {
 	rows, _ := list(partitions)
-	say(map[string]any{"assigned": rows, "generation": generation})
+	say(map[string]any{"assigned": rows, "generation": generation, "at": now()})
 }
 
-// Gone tells what went, and how: "revoked" or "lost".
+// Gone tells what went, when, and how: "revoked" or "lost".
 func (m *Member) Gone(how string, partitions map[string][]int32) {
 	rows, keys := list(partitions)
 	m.lock.Lock()
@@ -103,8 +103,11 @@ func (m *Member) Gone(how string, partitions map[string][]int32) {
 		delete(m.uncommitted, partition)
 	}
 	m.lock.Unlock()
-	say(map[string]any{how: rows})
+	say(map[string]any{how: rows, "at": now()})
 }
+
+// now is the time in milliseconds, so that what several members say can be put in order.
+func now() int64 { return time.Now().UnixMilli() }
 
 // Error tells of a failure after which the member goes on.
 func (m *Member) Error(err error) { say(map[string]any{"error": err.Error()}) }

@@ -4,6 +4,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,6 +19,7 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -71,7 +73,9 @@ final class Group implements ConsumerRebalanceListener {
     static void run(Options options) throws Exception {
         var until = Path.of(options.get("--until"));
         long deadline = System.nanoTime() + Duration.ofSeconds(options.number("--timeout", 120)).toNanos();
+        var resume = Path.of(until + ".resume");
         int again = options.number("--reread", 0);
+        int pause = options.number("--pause", 0);
         int seen = 0;
         var member = new Group(options);
         try (var consumer = member.consumer) {
@@ -87,6 +91,14 @@ final class Group implements ConsumerRebalanceListener {
                 if (again > 0 && seen >= again) {
                     member.goBack();
                     again = 0;
+                }
+                if (pause > 0 && seen >= pause) {
+                    member.pause();
+                    pause = 0;
+                }
+                if (!consumer.paused().isEmpty() && Files.exists(resume)) {
+                    say(Map.of("resumed", pairs(consumer.paused())));
+                    consumer.resume(consumer.paused());
                 }
                 // Whoever is to read again has committed nothing before.
                 if (again == 0) {
@@ -128,6 +140,13 @@ final class Group implements ConsumerRebalanceListener {
         uncommitted.clear();
     }
 
+    /** All but the first partition. */
+    private void pause() {
+        var all = consumer.assignment().stream().sorted(Comparator.comparing(TopicPartition::toString)).toList();
+        consumer.pause(all.subList(1, all.size()));
+        say(Map.of("paused", pairs(consumer.paused())));
+    }
+
     private void commit(boolean waits) {
         if (commits.equals("auto") || uncommitted.isEmpty()) {
             return;
@@ -146,7 +165,7 @@ final class Group implements ConsumerRebalanceListener {
         }
         try {
             consumer.commitSync(offsets);
-        } catch (CommitFailedException | RetriableException failure) {
+        } catch (CommitFailedException | RebalanceInProgressException | RetriableException failure) {
             error(failure);
             return;
         }
@@ -162,8 +181,7 @@ final class Group implements ConsumerRebalanceListener {
 
     @Override
     public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
-        var line = new TreeMap<String, Object>();
-        line.put("assigned", pairs(partitions));
+        var line = change("assigned", partitions);
         line.put("generation", consumer.groupMetadata().generationId());
         line.put("member", consumer.groupMetadata().memberId());
         say(line);
@@ -182,7 +200,15 @@ final class Group implements ConsumerRebalanceListener {
 
     private void gone(String how, Collection<TopicPartition> partitions) {
         uncommitted.keySet().removeAll(partitions);
-        say(Map.of(how, pairs(partitions)));
+        say(change(how, partitions));
+    }
+
+    /** With the time, so that what several members say can be put in order. */
+    private static Map<String, Object> change(String how, Collection<TopicPartition> partitions) {
+        var line = new TreeMap<String, Object>();
+        line.put(how, pairs(partitions));
+        line.put("at", System.currentTimeMillis());
+        return line;
     }
 
     private static List<List<Object>> pairs(Collection<TopicPartition> partitions) {
