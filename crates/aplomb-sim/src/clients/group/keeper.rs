@@ -48,6 +48,10 @@ impl Keeper {
         let mut places = all_places(ctx.oracle);
         places.retain(Place::stays);
         if places.is_empty() {
+            // There is nothing that could be committed.
+            if ctx.oracle.groups.resting.is_some() {
+                ctx.oracle.groups.looked_at = Some(ctx.now);
+            }
             return;
         }
         if !self.is_found {
