@@ -7,10 +7,7 @@ use aplomb_protocol::messages::offset_commit_request::{
 };
 use aplomb_protocol::messages::offset_fetch_request::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
 
-use aplomb_protocol::messages::RequestHeader;
-use aplomb_protocol::{ApiKey, Message as _, Writer};
-
-use crate::support::{Alter, AsIs, Ask, Broker, CreateTopic, DeleteRecords, MS, Produce, SECOND, Setup};
+use crate::support::{Alter, AsIs, Broker, CreateTopic, DeleteRecords, MS, SECOND, Setup};
 
 const OFFSETS: &str = "__consumer_offsets";
 /// Bytes of a committed text, so that few commits make a long log.
@@ -124,38 +121,6 @@ fn let_records_go(broker: &Broker) {
     let altered = broker.client().ask(Alter::topic(OFFSETS, "cleanup.policy", "delete"));
     assert_eq!(altered.error, ErrorCode::None);
     broker.advance(SECOND);
-}
-
-/// Writes a batch as Apache Kafka's administration client, which may write to internal topics.
-fn write_as_administrator(broker: &Broker) {
-    let (produce, version) = (Produce::to(OFFSETS, "not a group's"), <Produce as Ask>::VERSION);
-    let header = RequestHeader {
-        request_api_key: ApiKey::Produce.key(),
-        request_api_version: version,
-        correlation_id: 7,
-        client_id: Some("__admin_client".to_owned()),
-    };
-    let mut writer = Writer::new();
-    header.encode(&mut writer, ApiKey::Produce.request_header_version(version)).expect("a header");
-    produce.request().encode(&mut writer, version).expect("a request");
-    broker.client().send_raw(&writer.freeze()).wait_for_bytes();
-}
-
-#[test]
-fn a_coordinator_whose_log_does_not_begin_at_zero_is_loaded_anew_when_a_client_has_written_to_it() {
-    let broker = of(Vec::new());
-    let_records_go(&broker);
-    for offset in 1..4 {
-        assert_eq!(commit(&broker, "g", 0, offset), ErrorCode::None);
-    }
-    assert_eq!(broker.client().ask(DeleteRecords::before(OFFSETS, 2)).error, ErrorCode::None);
-    write_as_administrator(&broker);
-    // The coordinator learns by its next commit that its log is not as it left it.
-    let _ = commit(&broker, "g", 1, 4);
-    broker.advance(SECOND);
-    assert_eq!(committed(&broker, "g", 0), Ok(3));
-    assert_eq!(commit(&broker, "g", 0, 5), ErrorCode::None);
-    assert_eq!(committed(&broker, "g", 0), Ok(5));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Runs one scenario (`--seed 17 --millis 2500 --without-faults 1,2`, with `--trace` for what
 //! happened and `--shrink` to make it smaller), or many by their seeds (`--from 0 --count 1000
-//! --threads 2 --keep-going`, with `--stride 4` every fourth of them: seeds that can be divided by 4
-//! have groups), with a corpus of those that failed (`--corpus DIR`).
+//! --threads 2 --keep-going`, with `--stride 4` every fourth of them: seeds that can be divided by
+//! 4 have groups), with a corpus of those that failed (`--corpus DIR`).
 //!
 //! `aplomb lab simulate` does the same; this program is built in a fraction of the time, with every
 //! check that the tests have. `--forget-syncs` plants a fault: disks that lose what they were told

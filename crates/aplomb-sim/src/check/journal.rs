@@ -297,6 +297,10 @@ impl Journal {
     pub(crate) fn power_cut(&mut self, contract: Contract, calm: &Calm, now: Instant) {
         let in_doubt = self.batches.iter().filter(|sent| sent.status == Status::Doubt);
         let in_doubt: BTreeSet<PartitionId> = in_doubt.map(|sent| sent.partition).collect();
+        // Also of logs of which no client was told anything yet.
+        for partition in &in_doubt {
+            self.logs.entry(*partition).or_default();
+        }
         for (partition, log) in &mut self.logs {
             let durable = |known: &&Known| {
                 let sent = &self.batches[known.batch];
@@ -313,10 +317,6 @@ impl Journal {
 
     /// The process is killed, and what was in its memory alone is gone, or part of it.
     pub(crate) fn memory_lost(&mut self, contract: Contract, calm: &Calm, now: Instant) {
-        // Also of logs of which no client was told anything yet.
-        for sent in self.batches.iter().filter(|sent| sent.status == Status::Doubt) {
-            self.logs.entry(sent.partition).or_default();
-        }
         self.power_cut(contract, calm, now);
         self.logs.values_mut().for_each(|log| log.may_have_gaps = true);
     }

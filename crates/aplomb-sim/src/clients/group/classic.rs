@@ -1,5 +1,5 @@
-//! A member of the classic protocol: joins, assigns if it leads, syncs, heartbeats, commits, leaves,
-//! vanishes and comes back.
+//! A member of the classic protocol: joins, assigns if it leads, syncs, heartbeats, commits,
+//! leaves, vanishes and comes back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

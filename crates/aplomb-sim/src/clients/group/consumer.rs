@@ -116,12 +116,15 @@ impl Consumer {
     fn come(&mut self, ctx: &mut Context<'_>) {
         let now = ctx.now;
         self.session = ctx.plan.groups.as_ref().map_or(Duration::ZERO, |groups| groups.session);
-        self.by_expression = ctx.dice.percent(20);
-        self.topics = if self.by_expression {
-            ctx.plan.topics.iter().map(|topic| topic.name.clone()).collect()
-        } else {
-            draw_topics(ctx)
-        };
+        // An instance that comes back has what it was subscribed to before, and what it says now.
+        if self.topics.is_empty() || !self.plan.is_static {
+            self.by_expression = ctx.dice.percent(20);
+            self.topics = if self.by_expression {
+                ctx.plan.topics.iter().map(|topic| topic.name.clone()).collect()
+            } else {
+                draw_topics(ctx)
+            };
+        }
         self.name.id = format!("{:032x}", u128::from_be_bytes(ctx.dice.bytes()));
         self.name.epoch = 0;
         ctx.oracle.groups.owners.joins(self.plan.number, joining(&self.plan, &self.topics), now);
