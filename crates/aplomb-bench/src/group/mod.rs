@@ -6,8 +6,9 @@
 //! interval that a coordinator of the consumer protocol asks for; each latency is counted from the
 //! due time. A member has one request under way.
 //!
-//! [`member`] is what one member does, told the time, and [`phase`] when; [`census`] is what becomes
-//! of groups; [`hub`] is the loop over the sockets; [`report`] and [`history`] are what comes out.
+//! [`member`] is what one member does, told the time, and [`phase`] when; [`census`] is what
+//! becomes of groups; [`hub`] is the loop over the sockets; [`report`] and [`history`] are what
+//! comes out.
 
 mod census;
 mod history;

@@ -1,5 +1,5 @@
-//! When members do what they do at intervals: spread over the interval, so that however many of them
-//! there are, they never come all at once because they joined at once.
+//! When members do what they do at intervals: spread over the interval, so that however many there
+//! are, they never come all at once because they joined at once.
 //!
 //! What always holds: a member keeps its phase, whatever happens to it in between.
 

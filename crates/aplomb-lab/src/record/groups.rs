@@ -1,8 +1,8 @@
 //! What a run has done to consumer groups beside the producers.
 //!
-//! What always holds: a rebalance, and a time without owners, belong to the part of the run in which
-//! they began; a heartbeat and a commit to that in which they were due. Only groups that were stable
-//! before the run are in the figures.
+//! What always holds: a rebalance, and a time without owners, belong to the part of the run in
+//! which they began; a heartbeat and a commit to that in which they were due. Only groups that were
+//! stable before the run are in the figures.
 
 use serde::{Deserialize, Serialize};
 
@@ -46,26 +46,26 @@ pub struct GroupsOf {
 pub struct GroupFigures {
     /// Before the disturbance.
     pub calm: GroupPhase,
-    /// While the disk was disturbed.
+    /// From its beginning to its end.
     pub during: GroupPhase,
-    /// After it.
+    /// From its end to the end of the run.
     pub after: GroupPhase,
 }
 
 /// What became of groups in one phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupPhase {
-    /// Rebalances.
+    /// Of groups that had been stable, by when each began.
     pub rebalances: u64,
     /// The longest time for which partitions of a group had no owner, as its members know it.
     pub longest_unowned_ms: f64,
     /// The sum of those times over all groups.
     pub unowned_ms: f64,
-    /// Heartbeats.
+    /// How many were due.
     pub heartbeats: u64,
     /// Of these, answered with an error or not at all.
     pub failed_heartbeats: u64,
-    /// Commits.
+    /// How many were due, each of all partitions of a member.
     pub commits: u64,
     /// Of these, answered with an error or not at all.
     pub failed_commits: u64,

@@ -1,6 +1,7 @@
 //! What became of consumer groups, in words and as a table.
 //!
-//! What always holds: a run without groups says nothing of them; one whose broker had none says why.
+//! What always holds: a run without groups says nothing of them; one whose broker had none says
+//! why.
 
 use super::evidence::{figure, table};
 use super::headline::STAYED;

@@ -7,11 +7,11 @@
 //! without scripts. Pictures are SVG, drawn here. Texts of a record are foreign and are escaped by
 //! the builder of elements (`html`), the only way to write one.
 //!
-//! Start at `page`, which puts a run's page together from one room a part: `headline`, `series`,
-//! `curve`, `groups`, `timeline` (over `waits`), `evidence`, `device`; `special` has the words for a broker
-//! that was killed, and for records that are not everybody's. `compare`, `picture` and `markdown`
-//! stand on `comparison`; `terminal` alone has nothing of HTML; `files` reads and writes what the
-//! others make. `axes`, `units` and `who` are what all share.
+//! Start at `page`, which puts a run's page together from one room a part: `headline`,
+//! `series`, `curve`, `groups`, `timeline` (over `waits`), `evidence`, `device`; `special` has
+//! the words for a broker that was killed, and for records that are not everybody's. `compare`,
+//! `picture` and `markdown` stand on `comparison`; `terminal` alone has nothing of HTML;
+//! `files` reads and writes what the others make. `axes`, `units` and `who` are what all share.
 
 mod axes;
 mod compare;

@@ -3,10 +3,11 @@
 use aplomb_bench::{Kind as LatencyKind, Latency as Figures, Report, Row};
 use hdrhistogram::Histogram;
 
+use super::bounds::Bounds;
 use super::expectation::{Findings, expectation, may_show, shows};
 use super::scene::Scene;
 use super::timeline::Course;
-use super::{Bounds, Choice, Plan};
+use super::{Choice, Plan};
 use crate::brokers::Kind;
 use crate::evidence::signatures::Evidence;
 use crate::evidence::witness::witness;

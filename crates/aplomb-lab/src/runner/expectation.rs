@@ -75,7 +75,7 @@ pub(super) fn expectation(incident: &Incident, kind: Kind, version: &str, seen: 
     let lacks = if kind == Kind::Aplomb { incident.aplomb_lacks } else { "" };
     let (also, also_met) = match (kind, seen.groups()) {
         (Kind::Aplomb, Some(groups)) => of_groups(incident.aim, groups),
-        // Others' groups have figures, and whoever has none is not judged by them.
+        // Other brokers are not judged by their groups, nor is a run without any.
         _ => ("", true),
     };
     Expectation { text: format!("{text}{also}"), met: met && also_met, lacks: lacks.to_owned() }

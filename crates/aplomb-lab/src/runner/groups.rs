@@ -1,7 +1,7 @@
 //! Consumer groups of a run: which, and what became of them.
 //!
-//! What always holds: no run fails for want of groups; why there are none is in its record. They are
-//! stable before the load begins, or left out.
+//! What always holds: no run fails for want of groups; why there are none is in its record. They
+//! are stable before the load begins, or left out.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use aplomb_bench::{Due, GroupHistory, GroupProtocol, GroupReport, Latency};
 use hdrhistogram::Histogram;
 
+use super::Plan;
+use super::bounds::Bounds;
 use super::scene::Scene;
-use super::{Bounds, Plan};
 use crate::brokers::Kind;
 use crate::incidents::{Aim, Incident, OnDisk};
 use crate::record::{GroupFigures, GroupPhase, Groups, GroupsOf, Percentiles, PhaseName};
@@ -56,7 +57,7 @@ impl GroupLoads {
         stop: &AtomicBool,
     ) -> Self {
         let address = scene.broker.address().to_owned();
-        // Somebody else's broker has limits that nobody here has set.
+        // An external broker has limits that the lab has not set.
         let plan = if scene.broker.kind() == Kind::External { Plan::FULL } else { plan };
         let Plan { session, heartbeats, .. } = plan;
         let joining = PROTOCOLS.map(|(protocol, word)| {

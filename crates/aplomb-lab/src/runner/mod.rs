@@ -18,7 +18,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use bounds::Bounds;
 use scene::{Folders, Scene, SceneError};
 
 use crate::brokers::{

@@ -50,7 +50,7 @@ fn placement(address: &str, mount: &Path) -> Result<Placement, WorkloadError> {
     let what = "asking for coordinators";
     let failed = |error| WorkloadError::Bench { what, error };
     let mut broker = Asker::connect(address, "aplomb-lab").map_err(failed)?;
-    // Whoever asks for a coordinator first has the topic made.
+    // The first question for a coordinator has the topic made.
     let question = FindCoordinatorRequest { coordinator_keys: vec!["lab".to_owned()], ..Default::default() };
     let give_up = Instant::now() + PATIENCE;
     loop {

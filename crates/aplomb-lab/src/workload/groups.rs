@@ -21,7 +21,7 @@ pub(crate) const MEMBERS: usize = 5;
 pub(crate) const COMMITS: Duration = Duration::from_millis(500);
 /// How long groups may take to become stable.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often somebody who waits for that looks whether to stop.
+/// How often a wait for that looks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Groups of one protocol.
@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(crate) struct GroupLoad {
     /// What they speak.
     pub protocol: GroupProtocol,
-    /// Their names.
+    /// What they are called; there are as many as names.
     pub names: Vec<String>,
     /// The session timeout of the classic protocol; the other's is the broker's.
     pub session: Duration,

@@ -2,7 +2,7 @@
 
 use aplomb_lab::record::{GroupFigures, GroupPhase, Groups, GroupsOf, Percentiles, Run};
 
-/// A run with groups: one broker's rebalance, and of the other there are those of one protocol only.
+/// A run with groups: one broker's rebalance, and the other has those of one protocol only.
 pub(crate) fn run() -> Run {
     let mut run = super::runs().remove(2);
     "long-freeze".clone_into(&mut run.incident.name);
