@@ -58,6 +58,9 @@ impl Scenario {
         }
         plan.faults.retain(|(number, at, _)| *at < plan.length && !self.without_faults.contains(number));
         plan.clients.retain(|(number, _)| !self.without_clients.contains(number));
+        // Without the one who reads what is committed nobody can say whether groups come to rest.
+        plan.groups =
+            plan.groups.filter(|_| plan.clients.iter().any(|(_, role)| matches!(role, Role::Keeper)));
         plan
     }
 

@@ -90,7 +90,7 @@ pub struct NetworkConfig {
     pub max_response_partitions: i32,
     /// `aplomb.metrics.listener`
     pub metrics_listener: Option<String>,
-    /// `aplomb.metrics.groups.max`; 0 without a listener.
+    /// `aplomb.metrics.groups.max`, if there is a listener.
     pub shown_groups: u32,
 }
 
@@ -280,8 +280,6 @@ impl NetworkConfig {
             });
         }
         let threads = reading.optional_number("num.network.threads").map(few);
-        let metrics_listener = reading.optional_text("aplomb.metrics.listener");
-        let shown_groups = reading.count("aplomb.metrics.groups.max");
         Ok(Self {
             listeners: listeners.broker,
             controller_listeners: listeners.controller,
@@ -308,8 +306,8 @@ impl NetworkConfig {
             fetch_sessions: reading.count("max.incremental.fetch.session.cache.slots"),
             fetch_partitions: reading.count("aplomb.fetch.partitions.max"),
             max_response_partitions: reading.number("max.request.partition.size.limit"),
-            shown_groups: if metrics_listener.is_some() { shown_groups } else { 0 },
-            metrics_listener,
+            shown_groups: reading.count("aplomb.metrics.groups.max"),
+            metrics_listener: reading.optional_text("aplomb.metrics.listener"),
         })
     }
 }

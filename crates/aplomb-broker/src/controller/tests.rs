@@ -158,8 +158,9 @@ fn a_new_cluster_has_its_broker_and_its_features() {
     let image = lab.replayed();
     let broker = image.brokers.get(NODE).expect("registered");
     assert!(image.is_live(NODE));
-    // LeaderChange is 0, the feature 1: the broker's epoch is the offset of its record.
-    assert_eq!(broker.epoch, 2);
+    // LeaderChange is 0, two features and a setting follow: the broker's epoch is the offset of
+    // its record.
+    assert_eq!(broker.epoch, 4);
     assert_eq!(image.features.metadata_version().0, 33);
     assert_eq!(image.features.kraft_version(), 0);
     assert_log_says_the_same(&lab);
@@ -219,7 +220,7 @@ fn topics_that_cannot_be_are_refused_with_kafkas_code() {
 fn the_largest_topic_that_a_request_may_ask_for_is_one_batch() {
     let mut lab = Lab::new();
     assert_eq!(lab.create("t", 9_999, &[]).expect("created").partitions, 9_999);
-    assert_eq!(Batches::new(&lab.log).count(), 4);
+    assert_eq!(Batches::new(&lab.log).count(), 5);
     assert_log_says_the_same(&lab);
 }
 

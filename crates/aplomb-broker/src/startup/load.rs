@@ -285,7 +285,9 @@ fn deal(
 ) -> Vec<ShardStart> {
     let Found { plans, new, doomed, controller } = found;
     let move_rate = Arc::new(MoveRate::default());
-    let shown_groups = Arc::new(ShownBound::new(config.network.shown_groups as usize));
+    let is_looked_at = config.network.metrics_listener.is_some();
+    let shown_groups = if is_looked_at { config.network.shown_groups as usize } else { 0 };
+    let shown_groups = Arc::new(ShownBound::new(shown_groups));
     // What the checkpoint files say of logs that are not loaded yet stays in them.
     let mut checkpoints: Vec<Vec<(PartitionKey, CheckpointEntry)>> = vec![Vec::new(); directories.len()];
     for seed in new.iter().filter(|seed| seed.key != PartitionKey::METADATA) {
