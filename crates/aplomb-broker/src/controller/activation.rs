@@ -3,8 +3,8 @@
 //! 1. A control batch: the new leader's epoch begins; in an empty log of a cluster with dynamic
 //!    voters, who votes ([`Activation::control`]).
 //! 2. The features, if the log has never been led, and what they want said
-//!    ([`super::Controller::say_min_in_sync`]); the end of a transaction that an earlier leader left
-//!    open.
+//!    ([`super::Controller::say_min_in_sync`]); the end of a transaction that an earlier leader
+//!    left open.
 //! 3. This process's registration, that it may lead, and that it leads what has no leader
 //!    ([`super::Controller::register`]).
 //! 4. After an unclean stop, a new leader epoch for every partition that it leads: what was

@@ -47,7 +47,8 @@ pub struct FeatureUpdate {
 
 impl Draft {
     /// Drafts new levels of features. One that is named twice gets the last of its levels. What
-    /// eligible leaders want said is said as `config` has it. With level 1 of `kraft.version` the log is to say who votes, which is `voters`.
+    /// eligible leaders want said is said as `config` has it. With level 1 of `kraft.version` the
+    /// log is to say who votes, which is `voters`.
     ///
     /// # Errors
     /// For the first of them that cannot be; the draft is as before then.

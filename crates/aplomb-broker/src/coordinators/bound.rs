@@ -73,7 +73,7 @@ impl ShownBound {
         (self.groups.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
     }
 
-    /// An offset is.
+    /// An offset is shown no more.
     pub(super) fn give_offset(&self, group: &str, topic: &str) {
         self.bytes.fetch_add(offset_bytes(group, topic), Ordering::Relaxed);
     }

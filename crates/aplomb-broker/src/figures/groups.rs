@@ -1,14 +1,13 @@
 //! Groups, as others see them: how many there are in each state and what has happened to them, and
 //! how far those have come that are shown one by one.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use aplomb_coordinator::group::{GroupCounts, GroupEvent, GroupEvents, GroupState};
 
-use super::notes::try_lock;
-use super::{FEW, ShardFigures};
+use super::FEW;
 
 /// A group that is shown.
 #[derive(Debug)]
@@ -66,7 +65,7 @@ impl OffsetFigures {
         Self { group, topic, partition, committed, gone: AtomicBool::new(false) }
     }
 
-    /// Whose it is.
+    /// The group that has committed it.
     #[must_use]
     pub const fn group(&self) -> &Arc<GroupFigures> {
         &self.group
@@ -108,7 +107,7 @@ impl OffsetFigures {
 /// Groups and offsets that are shown, and have not been taken out yet.
 #[derive(Debug, Default)]
 pub struct NewGroups {
-    /// Groups.
+    /// Groups that were not shown before.
     pub groups: Vec<Arc<GroupFigures>>,
     /// Offsets, each after its group.
     pub offsets: Vec<Arc<OffsetFigures>>,
@@ -129,16 +128,15 @@ impl GroupNotes {
         self.0.offsets.push(offset.clone());
     }
 
-    /// Hands over the new ones, unless a page takes some out just now.
-    pub(crate) fn hand_over(&mut self, figures: &ShardFigures) {
-        let Self(NewGroups { groups, offsets }) = self;
-        if groups.is_empty() && offsets.is_empty() {
-            return;
-        }
-        if let Some(mut unseen) = try_lock(&figures.new_groups) {
-            extend(&mut unseen.groups, groups, GroupFigures::is_gone);
-            extend(&mut unseen.offsets, offsets, OffsetFigures::is_gone);
-        }
+    /// Whether all has been handed over.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.groups.is_empty() && self.0.offsets.is_empty()
+    }
+
+    /// Adds the new ones to those that no page has taken out yet.
+    pub(super) fn add_to(&mut self, unseen: &mut NewGroups) {
+        extend(&mut unseen.groups, &mut self.0.groups, GroupFigures::is_gone);
+        extend(&mut unseen.offsets, &mut self.0.offsets, OffsetFigures::is_gone);
     }
 }
 
@@ -197,97 +195,12 @@ pub struct GroupTotals {
 /// The same, for others to read at any time.
 #[derive(Debug, Default)]
 pub(super) struct ShownTotals {
-    counts: [AtomicU64; GroupState::ALL.len()],
-    events: [AtomicU64; GroupEvent::ALL.len()],
-    offsets: AtomicU64,
-    coordinators: [AtomicU64; 3],
-    left_out: [AtomicU64; 2],
-    loads: [AtomicU64; 2],
-    longest_load: AtomicU64,
-    bytes: AtomicU64,
-}
-
-impl ShardFigures {
-    /// Groups and offsets that are shown since this was asked last, to be kept by the one who asks
-    /// until they are gone.
-    #[must_use]
-    pub fn take_new_groups(&self) -> NewGroups {
-        std::mem::take(&mut self.new_groups.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Groups in this state.
-    #[must_use]
-    pub fn groups(&self, state: GroupState) -> u64 {
-        self.groups.counts[state as usize].load(Ordering::Relaxed)
-    }
-
-    /// How often this has happened since the start.
-    #[must_use]
-    pub fn group_events(&self, event: GroupEvent) -> u64 {
-        self.groups.events[event as usize].load(Ordering::Relaxed)
-    }
-
-    /// Committed offsets.
-    #[must_use]
-    pub fn committed_offsets(&self) -> u64 {
-        self.groups.offsets.load(Ordering::Relaxed)
-    }
-
-    /// Coordinators that load, answer, or have failed.
-    #[must_use]
-    pub fn coordinators(&self) -> [u64; 3] {
-        std::array::from_fn(|n| self.groups.coordinators[n].load(Ordering::Relaxed))
-    }
-
-    /// Groups, and offsets, that are not shown one by one, because there are too many.
-    #[must_use]
-    pub fn groups_left_out(&self) -> [u64; 2] {
-        std::array::from_fn(|n| self.groups.left_out[n].load(Ordering::Relaxed))
-    }
-
-    /// How many coordinators were loaded since the start, and how long that took.
-    #[must_use]
-    pub fn loads(&self) -> LoadTimes {
-        let [count, nanos] = std::array::from_fn(|n| self.groups.loads[n].load(Ordering::Relaxed));
-        LoadTimes { count, total: Duration::from_nanos(nanos) }
-    }
-
-    /// The longest that one took to load since this was asked last.
-    #[must_use]
-    pub fn take_longest_load(&self) -> Duration {
-        Duration::from_nanos(self.groups.longest_load.swap(0, Ordering::Relaxed))
-    }
-
-    /// What groups and offsets take in memory, in bytes.
-    #[must_use]
-    pub fn group_bytes(&self) -> u64 {
-        self.groups.bytes.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_groups(&self, totals: &GroupTotals) {
-        let shown = &self.groups;
-        let set = |place: &AtomicU64, value: usize| place.store(value as u64, Ordering::Relaxed);
-        for state in GroupState::ALL {
-            set(&shown.counts[state as usize], totals.counts.of(state));
-        }
-        for event in GroupEvent::ALL {
-            shown.events[event as usize].store(totals.events.of(event), Ordering::Relaxed);
-        }
-        set(&shown.offsets, totals.offsets);
-        set(&shown.bytes, totals.bytes);
-        let CoordinatorCounts { loading, active, failed } = totals.coordinators;
-        for (place, count) in shown.coordinators.iter().zip([loading, active, failed]) {
-            set(place, count);
-        }
-        set(&shown.left_out[0], totals.groups_left_out);
-        set(&shown.left_out[1], totals.offsets_left_out);
-        let nanos = u64::try_from(totals.loads.total.as_nanos()).unwrap_or(u64::MAX);
-        shown.loads[0].store(totals.loads.count, Ordering::Relaxed);
-        shown.loads[1].store(nanos, Ordering::Relaxed);
-    }
-
-    pub(crate) fn note_load(&self, took: Duration) {
-        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        self.groups.longest_load.fetch_max(nanos, Ordering::Relaxed);
-    }
+    pub(super) counts: [AtomicU64; GroupState::ALL.len()],
+    pub(super) events: [AtomicU64; GroupEvent::ALL.len()],
+    pub(super) offsets: AtomicU64,
+    pub(super) coordinators: [AtomicU64; 3],
+    pub(super) left_out: [AtomicU64; 2],
+    pub(super) loads: [AtomicU64; 2],
+    pub(super) longest_load: AtomicU64,
+    pub(super) bytes: AtomicU64,
 }

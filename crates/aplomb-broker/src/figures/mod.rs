@@ -10,6 +10,7 @@
 //! `Log`, `GroupCoordinatorMetrics`).
 
 mod clients;
+mod group_totals;
 mod groups;
 mod notes;
 mod partition;

@@ -1,5 +1,5 @@
-//! Which seeds the simulations of groups run: always the same ones, unless somebody asks by hand.
-//! `GROUP_SEED=N` runs one, `GROUP_SEEDS=N` so many that nobody has seen, from `GROUP_SEEDS_FROM`
+//! Which seeds the simulations of groups run: always the same ones, unless the environment says
+//! otherwise. `GROUP_SEED=N` runs one, `GROUP_SEEDS=N` so many fresh ones, from `GROUP_SEEDS_FROM`
 //! on.
 
 use std::ops::Range;

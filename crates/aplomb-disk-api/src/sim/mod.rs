@@ -70,7 +70,8 @@ impl SimDisk {
         Self { index, state: Arc::clone(&self.state) }
     }
 
-    /// Another disk with all the files that this one has now, what was taken away back in its place.
+    /// Another disk with all the files that this one has now, and what was taken away back in its
+    /// place.
     /// Nothing is going to go wrong with it, and it draws from `seed`.
     #[must_use]
     pub fn copy(&self, seed: u64) -> Self {

@@ -47,7 +47,7 @@ pub struct TailShare {
     producing: Arc<MemoryBudget>,
     waiting: AtomicU64,
     batches: AtomicU64,
-    /// How many free chunks a batch needed that did not get its own, with those that it had to leave.
+    /// How many free chunks a batch needed that did not get its own, and what it had to leave.
     missed: AtomicUsize,
     /// Free chunks that are not on the list: their memory is not there yet.
     reserved: AtomicUsize,

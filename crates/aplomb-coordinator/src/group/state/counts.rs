@@ -24,7 +24,7 @@ pub enum GroupState {
 }
 
 impl GroupState {
-    /// All of them.
+    /// In the order of their numbers.
     pub const ALL: [Self; 8] = [
         Self::ClassicEmpty,
         Self::ClassicPreparing,
@@ -119,7 +119,7 @@ pub enum GroupEvent {
 }
 
 impl GroupEvent {
-    /// All of them.
+    /// In the order of their numbers.
     pub const ALL: [Self; 5] = [
         Self::OffsetCommitted,
         Self::OffsetExpired,
