@@ -10,6 +10,7 @@ IN_PLACE = "names are read in place there, and a frame whose names are not UTF-8
 BEFORE_TIME = "a decision is durable before it is answered, which takes longer than some milliseconds"
 SOUND = "a batch that is not sound is INVALID_RECORD, which no producer sends again; UNKNOWN_SERVER_ERROR and CORRUPT_MESSAGE say less"
 LEVELS = "APIs and features of what this broker has not got are not advertised"
+OVER_AND_OVER = "a short request cannot ask for the same long list over and over"
 NEGATIVE_ID = "an id that no session can have is no session's; Apache Kafka looks for it in a shard of its cache that does not exist"
 
 
@@ -53,7 +54,7 @@ KNOWN = [
     Known("CreateTopics", "timeoutMs (1|5)$", ".*", BEFORE_TIME, at_times=True),
     Known("DeleteTopics", "TimeoutMs (1|5)$", ".*", BEFORE_TIME, at_times=True),
     Known("DeleteTopics", "32 KB", ".*", TOO_LONG, at_times=True),
-    Known("DescribeConfigs", "Resources twice", ".*", "a short request cannot ask for the same long list over and over"),
+    Known("DescribeConfigs", "Resources twice", ".*", OVER_AND_OVER),
     Known("DescribeConfigs", "32 KB", ".*", TOO_LONG),
     Known("DescribeConfigs", "ResourceName missing|ResourceType 2$", r"Results\[\]\.ErrorMessage", SENTENCE),
     Known("DescribeConfigs", "of a (broker|listener and a plug-in): .*ConfigurationKeys (empty|null)", r"Results\[\]\.Configs", "a broker has settings of its own"),
@@ -74,6 +75,10 @@ KNOWN = [
     Known("AlterReplicaLogDirs", "Partitions empty", "Results", "a topic of which no partition is named is named in the answer"),
     Known("UpdateFeatures", "timeoutMs", ".*", "a request without time is refused before it is looked at"),
     Known("UpdateFeatures", "32 KB", ".*", TOO_LONG),
+    Known("UpdateFeatures", "eligible leaders", r"Results\[\]\.ErrorMessage", "a success has no sentence; Apache Kafka says NONE there"),
+    Known("OffsetFetch", "all: Groups twice", ".*", OVER_AND_OVER),
+    Known("DescribeGroups", "Groups twice", ".*", OVER_AND_OVER),
+    Known("ConsumerGroupDescribe", "GroupIds twice", ".*", OVER_AND_OVER),
     Known("DescribeProducers", "twice", ".*", "a partition is answered once, however often it is named: its producers may be many"),
     Known("DescribeProducers", "32 KB", ".*", TOO_LONG),
     Known("FindCoordinator", "KeyType", ".*", NO_TRANSACTIONS),
