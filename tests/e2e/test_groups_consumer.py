@@ -78,6 +78,8 @@ def test_a_pattern_finds_a_topic_that_is_made_later(party, admin, topic):
 @pytest.mark.parametrize("kind", ("java-consumer", "python-consumer"))
 def test_a_static_member_comes_back_without_a_rebalance(party, admin, fill, topic, kind):
     admin.create(topic, partitions=4)
+    # On a busy machine a client takes seconds to come back.
+    admin.call("alter-configs", type="GROUP", name=topic, changes=[["consumer.session.timeout.ms", "SET", "30000"]])
     stays = party(kind, topic, topic, instance="stays")
     goes = party(kind, topic, topic, instance="goes")
     party.until_shared(partitions(topic, 4), stays, goes)
