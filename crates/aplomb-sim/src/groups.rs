@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use super::random::Dice;
-use super::scenario::Role;
 
 /// Of every so many seeds one has groups: those that can be divided by it.
 const EVERY: u64 = 4;
@@ -85,11 +84,6 @@ impl GroupsPlan {
     /// What the broker is told of groups.
     pub(crate) fn settings(&self) -> impl Iterator<Item = (&'static str, String)> {
         self.settings.iter().cloned()
-    }
-
-    /// Who comes.
-    pub(crate) fn roles(&self) -> impl Iterator<Item = Role> {
-        self.members.iter().map(|member| Role::Member(*member)).chain([Role::Keeper])
     }
 }
 

@@ -53,6 +53,19 @@ impl Life {
         self.over.store(true, Ordering::Relaxed);
         Step::Last
     }
+
+    /// Does all of it, or what is done of it when the process dies in the middle.
+    fn step<T>(
+        &self,
+        whole: impl FnOnce() -> Result<T, DiskError>,
+        part: impl FnOnce() -> Result<(), DiskError>,
+    ) -> Result<T, DiskError> {
+        match self.spend() {
+            Step::Whole => whole(),
+            Step::Last => part().and(Err(dead())),
+            Step::Dead => Err(dead()),
+        }
+    }
 }
 
 enum Step {
@@ -72,44 +85,30 @@ pub(crate) struct MortalDisk {
     pub(crate) life: Arc<Life>,
 }
 
-impl MortalDisk {
-    /// Does all of it, or what is done of it when the process dies in the middle.
-    fn step<T>(
-        &self,
-        whole: impl FnOnce() -> Result<T, DiskError>,
-        part: impl FnOnce() -> Result<(), DiskError>,
-    ) -> Result<T, DiskError> {
-        match self.life.spend() {
-            Step::Whole => whole(),
-            Step::Last => part().and(Err(dead())),
-            Step::Dead => Err(dead()),
-        }
-    }
-}
-
 impl PatientDisk for MortalDisk {
     fn list(&self, directory: Option<&FileName>) -> Result<Vec<Entry>, DiskError> {
-        self.step(|| self.disk.list(directory), || Ok(()))
+        self.life.step(|| self.disk.list(directory), || Ok(()))
     }
 
     fn read(&self, file: &FileName, at: u64, len: usize) -> Result<Bytes, DiskError> {
-        self.step(|| self.disk.read(file, at, len), || Ok(()))
+        self.life.step(|| self.disk.read(file, at, len), || Ok(()))
     }
 
     fn write(&self, file: &FileName, at: u64, data: &[u8]) -> Result<(), DiskError> {
-        self.step(|| self.disk.write(file, at, data), || self.disk.write(file, at, &data[..data.len() / 2]))
+        self.life
+            .step(|| self.disk.write(file, at, data), || self.disk.write(file, at, &data[..data.len() / 2]))
     }
 
     fn truncate(&self, file: &FileName, len: u64) -> Result<(), DiskError> {
-        self.step(|| self.disk.truncate(file, len), || Ok(()))
+        self.life.step(|| self.disk.truncate(file, len), || Ok(()))
     }
 
     fn remove(&self, name: &FileName) -> Result<(), DiskError> {
-        self.step(|| self.disk.remove(name), || Ok(()))
+        self.life.step(|| self.disk.remove(name), || Ok(()))
     }
 
     fn rename(&self, from: &FileName, to: &FileName) -> Result<(), DiskError> {
-        self.step(|| self.disk.rename(from, to), || Ok(()))
+        self.life.step(|| self.disk.rename(from, to), || Ok(()))
     }
 
     fn publish(&self, files: &[SmallFile]) -> Result<(), DiskError> {
@@ -124,11 +123,11 @@ impl PatientDisk for MortalDisk {
                 other => other,
             }
         };
-        self.step(|| self.disk.publish(files), part)
+        self.life.step(|| self.disk.publish(files), part)
     }
 
     fn sync(&self, files: &[FileName]) -> Result<(), DiskError> {
-        self.step(|| self.disk.sync(files), || self.disk.sync(&files[..files.len() / 2]))
+        self.life.step(|| self.disk.sync(files), || self.disk.sync(&files[..files.len() / 2]))
     }
 }
 

@@ -89,7 +89,7 @@ pub(crate) struct Network {
     /// Every client is the same user, at home.
     session: Arc<Session>,
     next_connection: u64,
-    /// In the end clients of groups come, and nobody else.
+    /// In the end clients of groups come, and no others.
     members_only: bool,
 }
 
@@ -108,7 +108,7 @@ impl Network {
         let clients = plan.clients.iter().map(|(number, role)| {
             let mut dice = Dice::of(seed, "client", *number as u64);
             let client = Scripted::Client(of_role(*role, &mut dice));
-            slot(client, matches!(role, Role::Member(_) | Role::Keeper), dice)
+            slot(client, matches!(role, Role::Member(_) | Role::GroupsAdmin), dice)
         });
         let slots = std::iter::once(auditor).chain(clients).collect();
         let home = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -127,7 +127,7 @@ impl Network {
             .min()
     }
 
-    /// From now on clients of groups come, and nobody else but the auditor.
+    /// From now on clients of groups come, and no others but the auditor.
     pub(crate) fn let_members_in(&mut self) {
         self.members_only = true;
     }

@@ -58,9 +58,9 @@ impl Scenario {
         }
         plan.faults.retain(|(number, at, _)| *at < plan.length && !self.without_faults.contains(number));
         plan.clients.retain(|(number, _)| !self.without_clients.contains(number));
-        // Without the one who reads what is committed nobody can say whether groups come to rest.
+        // Only the administrator, who reads what is committed, can say whether groups come to rest.
         plan.groups =
-            plan.groups.filter(|_| plan.clients.iter().any(|(_, role)| matches!(role, Role::Keeper)));
+            plan.groups.filter(|_| plan.clients.iter().any(|(_, role)| matches!(role, Role::GroupsAdmin)));
         plan
     }
 
@@ -141,8 +141,15 @@ pub(crate) enum Role {
     Admin,
     /// Is a member of a group, on and off.
     Member(MemberPlan),
-    /// Looks after what groups have committed.
-    Keeper,
+    /// Reads what groups have committed, and deletes offsets and groups.
+    GroupsAdmin,
+}
+
+impl Role {
+    /// The clients of groups: all members, and the administrator.
+    fn of_groups(groups: &GroupsPlan) -> impl Iterator<Item = Self> {
+        groups.members.iter().map(|member| Self::Member(*member)).chain([Self::GroupsAdmin])
+    }
 }
 
 /// How a topic is made.
@@ -219,7 +226,7 @@ impl Plan {
         faults.extend(draw_copies(&mut Dice::of(seed, "copies", 0), length, faults.len()));
         let hostile = Dice::of(seed, "hostile", 0).place(3);
         clients.extend(std::iter::repeat_n(Role::Hostile, hostile));
-        clients.extend(groups.iter().flat_map(GroupsPlan::roles));
+        clients.extend(groups.iter().flat_map(Role::of_groups));
         let of_groups = groups.iter().flat_map(GroupsPlan::settings);
         let properties = properties.into_iter().chain(of_groups);
         Self {

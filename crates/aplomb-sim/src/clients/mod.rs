@@ -115,7 +115,7 @@ pub(crate) fn of_role(role: Role, dice: &mut Dice) -> Box<dyn Client> {
         Role::Hostile => Box::new(hostile::Hostile::default()),
         Role::Admin => Box::new(admin::Admin::default()),
         Role::Member(plan) => group::member(plan, dice),
-        Role::Keeper => Box::new(group::Keeper::default()),
+        Role::GroupsAdmin => Box::new(group::GroupsAdmin::default()),
     }
 }
 

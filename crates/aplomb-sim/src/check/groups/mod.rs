@@ -39,7 +39,7 @@ impl Commit {
     }
 }
 
-/// All groups.
+/// What is known of all groups, from the answers to their clients.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     /// The topic for offsets, once it was seen.
@@ -59,7 +59,7 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// A process begins.
+    /// A process begins, whose coordinators have their logs to read.
     pub(crate) fn process_begins(&mut self) {
         (self.begun, self.is_stopping) = (None, false);
     }

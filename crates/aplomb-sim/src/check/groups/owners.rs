@@ -1,10 +1,10 @@
 //! Who owns which partitions, as members believe it.
 //!
 //! A member of the consumer protocol owns what it was assigned until it gives it up or its session
-//! is over, and meanwhile nobody else does. A member of the classic protocol owns what it was
-//! assigned in its generation, and in that generation nobody else does. A power cut may take what
-//! the coordinator knew of it: what is believed from before is no contradiction to what is said
-//! afterwards.
+//! is over, and meanwhile no other member does. A member of the classic protocol owns what it was
+//! assigned in its generation, and in that generation no other member does. A power cut may take
+//! what the coordinator knew of it: what is believed from before is no contradiction to what is
+//! said afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -115,7 +115,7 @@ impl Owners {
         self.check_sole(number, now)
     }
 
-    /// Nobody else owns what a member does.
+    /// No other member of its group owns what a member does.
     fn check_sole(&self, number: usize, now: Instant) -> Checked {
         let Some(Member { joining, hold: Some(hold), life, .. }) = self.members.get(&number) else {
             return Ok(());

@@ -12,10 +12,11 @@ use aplomb_protocol::messages::leave_group_request::MemberIdentity;
 use aplomb_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
 use bytes::Bytes;
 
+use super::common::{Came, Common};
 use super::subscription::{assigned, assignment, deal, subscription, topics};
 use super::{
-    Asked, Came, Client, Common, Context, Expect, Name, OTHERS, absent, answer, by_name, draw_topics, error,
-    find, joining, millis, offsets, on_common,
+    Client, Context, Expect, Name, OTHERS, Unanswered, absent, answer, by_name, draw_topics, error, joining,
+    millis,
 };
 use crate::check::groups::Hold;
 use crate::check::{Checked, PartitionId};
@@ -28,7 +29,7 @@ const PROTOCOL: &str = "range";
 const TYPE: &str = "consumer";
 
 #[derive(Debug)]
-enum What {
+enum ClassicRequest {
     Common(Common),
     Join,
     Sync,
@@ -37,7 +38,7 @@ enum What {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
+enum ClassicStage {
     /// It is no member until then.
     Away(Instant),
     /// It is to join.
@@ -49,7 +50,7 @@ enum Doing {
 }
 
 #[derive(Debug)]
-pub(super) struct Classic {
+pub(super) struct ClassicScript {
     plan: MemberPlan,
     name: Name,
     /// In which version what it says of itself is written.
@@ -57,9 +58,9 @@ pub(super) struct Classic {
     session: Duration,
     rebalance: Duration,
     topics: Vec<String>,
-    doing: Doing,
+    doing: ClassicStage,
     is_found: bool,
-    asked: Option<Asked<What>>,
+    asked: Option<Unanswered<ClassicRequest>>,
     /// When it asked what was answered last.
     heard: Instant,
     owned: Vec<Place>,
@@ -72,7 +73,7 @@ pub(super) struct Classic {
     next: Instant,
 }
 
-impl Classic {
+impl ClassicScript {
     pub(super) fn new(plan: MemberPlan, dice: &mut Dice) -> Self {
         let instance = plan.is_static.then(|| format!("i{}", plan.number));
         Self {
@@ -82,7 +83,7 @@ impl Classic {
             session: dice.time(millis(300)..millis(1500)),
             rebalance: dice.time(millis(500)..millis(3000)),
             topics: Vec::new(),
-            doing: Doing::Away(Instant::START),
+            doing: ClassicStage::Away(Instant::START),
             is_found: false,
             asked: None,
             heard: Instant::START,
@@ -104,39 +105,39 @@ impl Classic {
             return;
         }
         let now = ctx.now;
-        if self.doing == Doing::Works && now >= self.heard + self.session {
+        if self.doing == ClassicStage::Works && now >= self.heard + self.session {
             self.rejoin(ctx); // it takes itself for thrown out
         }
         self.next = now + ctx.dice.time(millis(10)..self.session / 5);
         match self.doing {
-            Doing::Away(until) if now < until => self.next = until,
-            Doing::Away(_) if ctx.oracle.groups.resting.is_some() => self.next = now + millis(5000),
-            Doing::Away(_) => {
+            ClassicStage::Away(until) if now < until => self.next = until,
+            ClassicStage::Away(_) if ctx.oracle.groups.resting.is_some() => self.next = now + millis(5000),
+            ClassicStage::Away(_) => {
                 // An instance that comes back to what it had is not asked whether it wants that.
                 if self.topics.is_empty() || !self.plan.is_static {
                     self.topics = draw_topics(ctx);
                 }
                 self.name.id.clear();
                 ctx.oracle.groups.owners.joins(self.plan.number, joining(&self.plan, &self.topics), now);
-                self.doing = Doing::Joins;
+                self.doing = ClassicStage::Joins;
                 self.next = now;
             }
             _ if !self.is_found => {
-                let found = find(&self.name.group, ctx);
+                let found = Common::find(&self.name.group, ctx);
                 self.asked_common(found, ctx);
             }
-            Doing::Joins => self.join(ctx),
-            Doing::Syncs => self.sync(ctx),
-            Doing::Works => self.work(ctx),
+            ClassicStage::Joins => self.join(ctx),
+            ClassicStage::Syncs => self.sync(ctx),
+            ClassicStage::Works => self.work(ctx),
         }
     }
 
     fn asked_common(&mut self, (correlation, version, what): (i32, i16, Common), ctx: &Context<'_>) {
-        self.asked(correlation, version, What::Common(what), ctx);
+        self.asked(correlation, version, ClassicRequest::Common(what), ctx);
     }
 
-    fn asked(&mut self, correlation: i32, version: i16, what: What, ctx: &Context<'_>) {
-        self.asked = Some(Asked { correlation, version, what, at: ctx.now });
+    fn asked(&mut self, correlation: i32, version: i16, what: ClassicRequest, ctx: &Context<'_>) {
+        self.asked = Some(Unanswered { correlation, version, what, at: ctx.now });
     }
 
     fn join(&mut self, ctx: &mut Context<'_>) {
@@ -161,7 +162,7 @@ impl Classic {
             ..Default::default()
         };
         let correlation = ctx.send(version, &body, OTHERS);
-        self.asked(correlation, version, What::Join, ctx);
+        self.asked(correlation, version, ClassicRequest::Join, ctx);
     }
 
     fn sync(&mut self, ctx: &mut Context<'_>) {
@@ -183,7 +184,7 @@ impl Classic {
             assignments: self.dealt.iter().map(of_member).collect(),
         };
         let correlation = ctx.send(version, &body, OTHERS);
-        self.asked(correlation, version, What::Sync, ctx);
+        self.asked(correlation, version, ClassicRequest::Sync, ctx);
     }
 
     fn work(&mut self, ctx: &mut Context<'_>) {
@@ -214,11 +215,11 @@ impl Classic {
                     return self.beat(ctx);
                 }
                 let least = self.least(7, 2);
-                let committing = offsets::commit(&self.name, &places, least, ctx);
+                let committing = Common::commit(&self.name, &places, least, ctx);
                 self.asked_common(committing, ctx);
             }
             41..=50 if !self.owned.is_empty() => {
-                let fetching = offsets::fetch(&self.name.group, self.owned.clone(), ctx);
+                let fetching = Common::fetch(&self.name.group, self.owned.clone(), ctx);
                 self.asked_common(fetching, ctx);
             }
             _ => self.beat(ctx),
@@ -237,7 +238,7 @@ impl Classic {
             group_instance_id: self.name.instance.clone(),
         };
         let correlation = ctx.send(version, &body, Expect::Group);
-        self.asked(correlation, version, What::Beat, ctx);
+        self.asked(correlation, version, ClassicRequest::Beat, ctx);
     }
 
     fn leave(&mut self, ctx: &mut Context<'_>) {
@@ -257,14 +258,14 @@ impl Classic {
         }
         self.go_away(ctx);
         let correlation = ctx.send(version, &body, Expect::Group);
-        self.asked(correlation, version, What::Leave, ctx);
+        self.asked(correlation, version, ClassicRequest::Leave, ctx);
     }
 
     /// It is no member for a while, whether the coordinator knows it or not.
     fn go_away(&mut self, ctx: &mut Context<'_>) {
         self.give_up();
         ctx.oracle.groups.owners.goes(self.plan.number);
-        self.doing = Doing::Away(ctx.now + ctx.dice.time(millis(10)..millis(2500)));
+        self.doing = ClassicStage::Away(ctx.now + ctx.dice.time(millis(10)..millis(2500)));
     }
 
     fn give_up(&mut self) {
@@ -278,7 +279,7 @@ impl Classic {
         self.give_up();
         let now = ctx.now;
         ctx.oracle.groups.owners.gives_up(self.plan.number, now);
-        self.doing = Doing::Joins;
+        self.doing = ClassicStage::Joins;
     }
 
     /// How many partitions topics have that exist.
@@ -296,7 +297,7 @@ impl Classic {
             ErrorCode::None => {
                 self.name.id = response.member_id;
                 self.name.epoch = response.generation_id;
-                self.doing = Doing::Syncs;
+                self.doing = ClassicStage::Syncs;
                 if response.leader == self.name.id && !response.members.is_empty() {
                     let members: Result<BTreeMap<String, Vec<String>>, String> = response
                         .members
@@ -337,7 +338,7 @@ impl Classic {
                     ids.into_iter().map(move |id| Place { topic: topic.clone(), id }).collect::<Vec<_>>()
                 };
                 self.owned = got.into_iter().flat_map(of_topic).filter(Place::stays).collect();
-                self.doing = Doing::Works;
+                self.doing = ClassicStage::Works;
                 self.heard = at;
                 return self.tell(partitions, ctx);
             }
@@ -390,7 +391,7 @@ impl Classic {
     }
 }
 
-impl Client for Classic {
+impl Client for ClassicScript {
     fn on_connected(&mut self, ctx: &mut Context<'_>) {
         self.is_found = false;
         self.go_on(ctx);
@@ -398,30 +399,34 @@ impl Client for Classic {
 
     fn on_disconnected(&mut self, _: &mut Context<'_>) {
         self.asked = None;
-        if self.doing == Doing::Syncs {
-            self.doing = Doing::Joins;
+        if self.doing == ClassicStage::Syncs {
+            self.doing = ClassicStage::Joins;
         }
     }
 
     fn on_answer(&mut self, correlation: i32, frame: Bytes, ctx: &mut Context<'_>) {
-        let Some(Asked { version, what, at, .. }) =
+        let Some(Unanswered { version, what, at, .. }) =
             self.asked.take().filter(|asked| asked.correlation == correlation)
         else {
             return ctx.oracle.violated("an answer to no question");
         };
         let checked = match what {
-            What::Common(what) => on_common(what, (version, at), frame, ctx).map(|came| {
+            ClassicRequest::Common(what) => what.on_answer((version, at), frame, ctx).map(|came| {
                 if came == Came::Found(true) {
                     (self.is_found, self.next) = (true, ctx.now);
                 }
             }),
-            What::Join => answer::<m::JoinGroupRequest>(version, frame).and_then(|r| self.on_joined(r, ctx)),
-            What::Sync => {
+            ClassicRequest::Join => {
+                answer::<m::JoinGroupRequest>(version, frame).and_then(|r| self.on_joined(r, ctx))
+            }
+            ClassicRequest::Sync => {
                 answer::<m::SyncGroupRequest>(version, frame).and_then(|r| self.on_synced(r, at, ctx))
             }
-            What::Beat => answer::<m::HeartbeatRequest>(version, frame)
+            ClassicRequest::Beat => answer::<m::HeartbeatRequest>(version, frame)
                 .and_then(|r| self.on_beat(r.error_code, at, ctx)),
-            What::Leave => answer::<m::LeaveGroupRequest>(version, frame).and_then(|r| self.on_left(&r, ctx)),
+            ClassicRequest::Leave => {
+                answer::<m::LeaveGroupRequest>(version, frame).and_then(|r| self.on_left(&r, ctx))
+            }
         };
         ctx.oracle.expect(checked);
         if self.next <= ctx.now {

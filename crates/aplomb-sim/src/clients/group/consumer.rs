@@ -10,10 +10,8 @@ use aplomb_protocol::messages as m;
 use aplomb_protocol::messages::consumer_group_heartbeat_request::TopicPartitions;
 use bytes::Bytes;
 
-use super::{
-    Asked, Came, Client, Common, Context, Expect, Name, absent, answer, draw_topics, error, find, joining,
-    millis, offsets, on_common,
-};
+use super::common::{Came, Common};
+use super::{Client, Context, Expect, Name, Unanswered, absent, answer, draw_topics, error, joining, millis};
 use crate::check::groups::Hold;
 use crate::check::{Checked, PartitionId};
 use crate::clients::{Place, of};
@@ -29,14 +27,14 @@ const LEAVES: i32 = -1;
 const LEAVES_FOR_A_WHILE: i32 = -2;
 
 #[derive(Debug)]
-enum What {
+enum ConsumerRequest {
     Common(Common),
     Beat,
     Leave,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
+enum ConsumerStage {
     /// It is no member until then.
     Away(Instant),
     /// It is to join.
@@ -46,16 +44,16 @@ enum Doing {
 }
 
 #[derive(Debug)]
-pub(super) struct Consumer {
+pub(super) struct ConsumerScript {
     plan: MemberPlan,
     name: Name,
     topics: Vec<String>,
     /// It is subscribed to all topics that stay, by an expression.
     by_expression: bool,
     assignor: Option<&'static str>,
-    doing: Doing,
+    doing: ConsumerStage,
     is_found: bool,
-    asked: Option<Asked<What>>,
+    asked: Option<Unanswered<ConsumerRequest>>,
     /// When it asked what was answered last.
     heard: Instant,
     session: Duration,
@@ -67,7 +65,7 @@ pub(super) struct Consumer {
     next: Instant,
 }
 
-impl Consumer {
+impl ConsumerScript {
     pub(super) fn new(plan: MemberPlan, dice: &mut Dice) -> Self {
         let instance = plan.is_static.then(|| format!("i{}", plan.number));
         Self {
@@ -76,7 +74,7 @@ impl Consumer {
             topics: Vec::new(),
             by_expression: false,
             assignor: *dice.pick(&[None, Some("uniform"), Some("range")]),
-            doing: Doing::Away(Instant::START),
+            doing: ConsumerStage::Away(Instant::START),
             is_found: false,
             asked: None,
             heard: Instant::START,
@@ -93,23 +91,23 @@ impl Consumer {
             return;
         }
         let now = ctx.now;
-        if self.doing == Doing::Works && now >= self.heard + self.session {
+        if self.doing == ConsumerStage::Works && now >= self.heard + self.session {
             self.rejoin(ctx); // it takes itself for fenced
         }
         self.next = now + ctx.dice.time(millis(10)..self.session.max(millis(400)) / 6);
         match self.doing {
-            Doing::Away(until) if now < until => self.next = until,
-            Doing::Away(_) if ctx.oracle.groups.resting.is_some() => self.next = now + millis(5000),
-            Doing::Away(_) => {
+            ConsumerStage::Away(until) if now < until => self.next = until,
+            ConsumerStage::Away(_) if ctx.oracle.groups.resting.is_some() => self.next = now + millis(5000),
+            ConsumerStage::Away(_) => {
                 self.come(ctx);
                 self.next = now;
             }
             _ if !self.is_found => {
-                let found = find(&self.name.group, ctx);
+                let found = Common::find(&self.name.group, ctx);
                 self.asked_common(found, ctx);
             }
-            Doing::Joins => self.beat(ctx),
-            Doing::Works => self.work(ctx),
+            ConsumerStage::Joins => self.beat(ctx),
+            ConsumerStage::Works => self.work(ctx),
         }
     }
 
@@ -129,15 +127,15 @@ impl Consumer {
         self.name.epoch = 0;
         ctx.oracle.groups.owners.joins(self.plan.number, joining(&self.plan, &self.topics), now);
         self.is_full = true;
-        self.doing = Doing::Joins;
+        self.doing = ConsumerStage::Joins;
     }
 
     fn asked_common(&mut self, (correlation, version, what): (i32, i16, Common), ctx: &Context<'_>) {
-        self.asked(correlation, version, What::Common(what), ctx);
+        self.asked(correlation, version, ConsumerRequest::Common(what), ctx);
     }
 
-    fn asked(&mut self, correlation: i32, version: i16, what: What, ctx: &Context<'_>) {
-        self.asked = Some(Asked { correlation, version, what, at: ctx.now });
+    fn asked(&mut self, correlation: i32, version: i16, what: ConsumerRequest, ctx: &Context<'_>) {
+        self.asked = Some(Unanswered { correlation, version, what, at: ctx.now });
     }
 
     fn work(&mut self, ctx: &mut Context<'_>) {
@@ -169,7 +167,7 @@ impl Consumer {
                 if places.is_empty() {
                     return self.beat(ctx);
                 }
-                let committing = offsets::commit(&self.name, &places, 9, ctx);
+                let committing = Common::commit(&self.name, &places, 9, ctx);
                 self.asked_common(committing, ctx);
             }
             36..=45 => {
@@ -177,7 +175,7 @@ impl Consumer {
                 if places.is_empty() {
                     return self.beat(ctx);
                 }
-                let fetching = offsets::fetch(&self.name.group, places, ctx);
+                let fetching = Common::fetch(&self.name.group, places, ctx);
                 self.asked_common(fetching, ctx);
             }
             _ => self.beat(ctx),
@@ -212,7 +210,7 @@ impl Consumer {
             body.topic_partitions = Some(list(&self.owned));
         }
         let correlation = ctx.send(version, &body, Expect::Group);
-        self.asked(correlation, version, What::Beat, ctx);
+        self.asked(correlation, version, ConsumerRequest::Beat, ctx);
     }
 
     fn request(&self) -> m::ConsumerGroupHeartbeatRequest {
@@ -232,14 +230,14 @@ impl Consumer {
         body.member_epoch = if comes_back { LEAVES_FOR_A_WHILE } else { LEAVES };
         self.go_away(ctx);
         let correlation = ctx.send(version, &body, Expect::Group);
-        self.asked(correlation, version, What::Leave, ctx);
+        self.asked(correlation, version, ConsumerRequest::Leave, ctx);
     }
 
     /// It is no member for a while, whether the coordinator knows it or not.
     fn go_away(&mut self, ctx: &mut Context<'_>) {
         self.give_up();
         ctx.oracle.groups.owners.goes(self.plan.number);
-        self.doing = Doing::Away(ctx.now + ctx.dice.time(millis(10)..millis(2500)));
+        self.doing = ConsumerStage::Away(ctx.now + ctx.dice.time(millis(10)..millis(2500)));
     }
 
     fn give_up(&mut self) {
@@ -253,7 +251,7 @@ impl Consumer {
         self.name.epoch = 0;
         let now = ctx.now;
         ctx.oracle.groups.owners.gives_up(self.plan.number, now);
-        self.doing = Doing::Joins;
+        self.doing = ConsumerStage::Joins;
     }
 
     /// It gives up what it has to, and takes over the rest.
@@ -285,7 +283,7 @@ impl Consumer {
                     self.name.id = id;
                 }
                 self.name.epoch = response.member_epoch;
-                self.doing = Doing::Works;
+                self.doing = ConsumerStage::Works;
                 (self.heard, self.is_full) = (at, false);
                 if let Some(assignment) = response.assignment {
                     let topics = assignment.topic_partitions.into_iter();
@@ -338,7 +336,7 @@ fn list(partitions: &BTreeSet<PartitionId>) -> Vec<TopicPartitions> {
     topics
 }
 
-impl Client for Consumer {
+impl Client for ConsumerScript {
     fn on_connected(&mut self, ctx: &mut Context<'_>) {
         self.is_found = false;
         self.go_on(ctx);
@@ -350,20 +348,20 @@ impl Client for Consumer {
     }
 
     fn on_answer(&mut self, correlation: i32, frame: Bytes, ctx: &mut Context<'_>) {
-        let Some(Asked { version, what, at, .. }) =
+        let Some(Unanswered { version, what, at, .. }) =
             self.asked.take().filter(|asked| asked.correlation == correlation)
         else {
             return ctx.oracle.violated("an answer to no question");
         };
         let checked = match what {
-            What::Common(what) => on_common(what, (version, at), frame, ctx).map(|came| {
+            ConsumerRequest::Common(what) => what.on_answer((version, at), frame, ctx).map(|came| {
                 if came == Came::Found(true) {
                     (self.is_found, self.next) = (true, ctx.now);
                 }
             }),
-            What::Beat => answer::<m::ConsumerGroupHeartbeatRequest>(version, frame)
+            ConsumerRequest::Beat => answer::<m::ConsumerGroupHeartbeatRequest>(version, frame)
                 .and_then(|r| self.on_beat(r, at, ctx)),
-            What::Leave => {
+            ConsumerRequest::Leave => {
                 answer::<m::ConsumerGroupHeartbeatRequest>(version, frame).and_then(|r| self.on_left(&r, ctx))
             }
         };

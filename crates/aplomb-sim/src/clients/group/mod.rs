@@ -1,35 +1,32 @@
-//! Clients of groups: members of both protocols, and one who looks after what is committed.
+//! Clients of groups: members of both protocols, and the administrator of groups.
 //!
 //! Each asks for one thing at a time, finds its coordinator anew with each connection, and tells
 //! the oracle what it owns, commits and reads.
 
+mod admin;
 mod classic;
+mod common;
 mod consumer;
-mod keeper;
 mod offsets;
 mod subscription;
 
 use std::collections::BTreeSet;
 
 use aplomb_model::{ErrorCode, Instant};
-use aplomb_protocol::ApiKey;
-use aplomb_protocol::messages as m;
-use bytes::Bytes;
 
-use self::offsets::{Committing, Fetching};
 use super::{Client, Context, Expect, answer, millis};
 use crate::check::PartitionId;
 use crate::check::groups::Joining;
 use crate::groups::{MemberPlan, Protocol};
 use crate::random::Dice;
 
-pub(super) use self::keeper::Keeper;
+pub(super) use self::admin::GroupsAdmin;
 
 /// The client of a member.
 pub(super) fn member(plan: MemberPlan, dice: &mut Dice) -> Box<dyn Client> {
     match plan.protocol {
-        Protocol::Classic => Box::new(classic::Classic::new(plan, dice)),
-        Protocol::Consumer => Box::new(consumer::Consumer::new(plan, dice)),
+        Protocol::Classic => Box::new(classic::ClassicScript::new(plan, dice)),
+        Protocol::Consumer => Box::new(consumer::ConsumerScript::new(plan, dice)),
     }
 }
 
@@ -38,19 +35,11 @@ const OTHERS: Expect = Expect::Within(millis(100_000));
 
 /// A question that is not answered yet.
 #[derive(Debug)]
-struct Asked<W> {
+struct Unanswered<W> {
     correlation: i32,
     version: i16,
     what: W,
     at: Instant,
-}
-
-/// What all clients of a group ask.
-#[derive(Debug)]
-enum Common {
-    Find,
-    Commit(Committing),
-    Fetch(Fetching),
 }
 
 /// A member's name in its group.
@@ -61,33 +50,6 @@ struct Name {
     instance: Option<String>,
     /// Its generation or epoch; -1 for none.
     epoch: i32,
-}
-
-/// Asks who coordinates a group.
-fn find(group: &str, ctx: &mut Context<'_>) -> (i32, i16, Common) {
-    let now = ctx.now;
-    ctx.oracle.groups.asked_for_coordinator(now);
-    let version = ctx.version(ApiKey::FindCoordinator, 0);
-    let body = if version < 4 {
-        m::FindCoordinatorRequest { key: group.to_owned(), ..Default::default() }
-    } else {
-        m::FindCoordinatorRequest { coordinator_keys: vec![group.to_owned()], ..Default::default() }
-    };
-    (ctx.send(version, &body, Expect::Memory), version, Common::Find)
-}
-
-/// Whether there is a coordinator.
-fn is_found(version: i16, frame: Bytes, ctx: &Context<'_>) -> Result<bool, String> {
-    let response = answer::<m::FindCoordinatorRequest>(version, frame)?;
-    let code = match &response.coordinators[..] {
-        [] if version < 4 => response.error_code,
-        [coordinator] => coordinator.error_code,
-        others => return Err(format!("a coordinator is asked for, and the answer is {others:?}")),
-    };
-    if code == 0 {
-        return Ok(true);
-    }
-    absent(code, ctx).map(|_| false)
 }
 
 /// The error of an answer, if it has one.
@@ -148,32 +110,4 @@ fn by_name(topic: &str, partitions: &[i32], ctx: &Context<'_>) -> Vec<PartitionI
     let facts = ctx.oracle.cluster.facts(topic);
     let id = facts.map(|facts| facts.id);
     id.into_iter().flat_map(|id| partitions.iter().map(move |index| super::of(id, *index))).collect()
-}
-
-/// What came of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Came {
-    /// The coordinator is found, or not yet.
-    Found(bool),
-    Committed,
-    /// What is committed was read, or could not be.
-    Read(bool),
-}
-
-/// Takes the answer to what all clients of groups ask.
-fn on_common(
-    what: Common,
-    (version, at): (i16, Instant),
-    frame: Bytes,
-    ctx: &mut Context<'_>,
-) -> Result<Came, String> {
-    match what {
-        Common::Find => is_found(version, frame, ctx).map(Came::Found),
-        Common::Commit(committing) => answer::<m::OffsetCommitRequest>(version, frame)
-            .and_then(|r| committing.on_answer(&r, ctx))
-            .map(|()| Came::Committed),
-        Common::Fetch(fetching) => answer::<m::OffsetFetchRequest>(version, frame)
-            .and_then(|r| fetching.on_answer(&r, at, ctx))
-            .map(Came::Read),
-    }
 }

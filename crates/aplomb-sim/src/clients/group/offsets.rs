@@ -10,7 +10,7 @@ use aplomb_protocol::messages::offset_fetch_request::{
     OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics,
 };
 
-use super::{Common, Context, Expect, Name, absent, error};
+use super::{Context, Expect, Name, absent, error};
 use crate::check::Checked;
 use crate::check::groups::Commit;
 use crate::clients::Place;
@@ -47,7 +47,12 @@ fn by_topic(places: &[Place]) -> Vec<(&Place, Vec<&Place>)> {
 }
 
 /// Commits something new for each of the partitions. `least`: the first version that will do.
-pub(super) fn commit(name: &Name, places: &[Place], least: i16, ctx: &mut Context<'_>) -> (i32, i16, Common) {
+pub(super) fn commit(
+    name: &Name,
+    places: &[Place],
+    least: i16,
+    ctx: &mut Context<'_>,
+) -> (i32, i16, Committing) {
     let version = ctx.version(ApiKey::OffsetCommit, least);
     let now = ctx.now;
     let commits: Vec<(Place, Commit)> = places
@@ -78,7 +83,7 @@ pub(super) fn commit(name: &Name, places: &[Place], least: i16, ctx: &mut Contex
     };
     ctx.note(|| format!("{name:?} commits {commits:?}"));
     let committing = Committing { group: name.group.clone(), commits };
-    (ctx.send(version, &body, Expect::Group), version, Common::Commit(committing))
+    (ctx.send(version, &body, Expect::Group), version, committing)
 }
 
 impl Committing {
@@ -113,7 +118,7 @@ impl Committing {
 }
 
 /// Asks what is committed for partitions of topics that stay.
-pub(super) fn fetch(group: &str, places: Vec<Place>, ctx: &mut Context<'_>) -> (i32, i16, Common) {
+pub(super) fn fetch(group: &str, places: Vec<Place>, ctx: &mut Context<'_>) -> (i32, i16, Fetching) {
     let version = ctx.version(ApiKey::OffsetFetch, 1);
     let indexes = |places: &[&Place]| places.iter().map(|place| place.id.index).collect();
     let topics = by_topic(&places);
@@ -138,11 +143,11 @@ pub(super) fn fetch(group: &str, places: Vec<Place>, ctx: &mut Context<'_>) -> (
         body.groups = vec![OffsetFetchRequestGroup { group_id, topics, ..Default::default() }];
     }
     let correlation = ctx.send(version, &body, Expect::Group);
-    (correlation, version, Common::Fetch(Fetching { group: group.to_owned(), places }))
+    (correlation, version, Fetching { group: group.to_owned(), places })
 }
 
 /// What an answer says of a partition: its topic by name or id, its index, the offset, the error.
-type Said<'a> = (&'a str, aplomb_model::Uuid, i32, i64, i16);
+type FetchedOffset<'a> = (&'a str, aplomb_model::Uuid, i32, i64, i16);
 
 impl Fetching {
     /// Gives whether all could be read.
@@ -161,7 +166,7 @@ impl Fetching {
         }
         let mut are_all = true;
         let old = response.topics.iter().flat_map(|topic| {
-            topic.partitions.iter().map(|part| -> Said<'_> {
+            topic.partitions.iter().map(|part| -> FetchedOffset<'_> {
                 (
                     &topic.name,
                     Default::default(),
@@ -172,13 +177,13 @@ impl Fetching {
             })
         });
         let new = response.groups.iter().flat_map(|group| &group.topics).flat_map(|topic| {
-            topic.partitions.iter().map(|part| -> Said<'_> {
+            topic.partitions.iter().map(|part| -> FetchedOffset<'_> {
                 (&topic.name, topic.topic_id, part.partition_index, part.committed_offset, part.error_code)
             })
         });
-        let said: Vec<Said<'_>> = old.chain(new).collect();
+        let said: Vec<FetchedOffset<'_>> = old.chain(new).collect();
         for place in &self.places {
-            let is_its = |(name, id, index, ..): &&Said<'_>| {
+            let is_its = |(name, id, index, ..): &&FetchedOffset<'_>| {
                 (*name == place.topic || *id == place.id.topic) && *index == place.id.index
             };
             // Who asks about all is not told of partitions for which there is nothing.

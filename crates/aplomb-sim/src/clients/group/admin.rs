@@ -1,5 +1,5 @@
-//! One who looks after what groups have committed: reads it, commits for a group without members,
-//! and has single offsets or whole groups forgotten.
+//! The administrator of groups: reads what they have committed, commits for a group without
+//! members, and has single offsets or whole groups forgotten.
 
 use aplomb_model::{ErrorCode, Instant};
 use aplomb_protocol::ApiKey;
@@ -9,10 +9,8 @@ use aplomb_protocol::messages::offset_delete_request::{
 };
 use bytes::Bytes;
 
-use super::{
-    Asked, Came, Client, Common, Context, Expect, Name, absent, answer, error, find, millis, offsets,
-    on_common,
-};
+use super::common::{Came, Common};
+use super::{Client, Context, Expect, Name, Unanswered, absent, answer, error, millis};
 use crate::check::Checked;
 use crate::check::groups::Commit;
 use crate::clients::{Place, all_places};
@@ -21,7 +19,7 @@ use crate::clients::{Place, all_places};
 const OWN: &str = "kept";
 
 #[derive(Debug)]
-enum What {
+enum GroupsAdminRequest {
     Common(Common),
     /// An offset of the own group.
     DeleteOffset(Place, Commit),
@@ -29,9 +27,9 @@ enum What {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Keeper {
+pub(crate) struct GroupsAdmin {
     is_found: bool,
-    asked: Option<Asked<What>>,
+    asked: Option<Unanswered<GroupsAdminRequest>>,
     next: Instant,
     /// Groups that are to be read before it says that it has read all.
     unread: Option<Vec<String>>,
@@ -39,7 +37,7 @@ pub(crate) struct Keeper {
     reads: Option<String>,
 }
 
-impl Keeper {
+impl GroupsAdmin {
     fn go_on(&mut self, ctx: &mut Context<'_>) {
         if self.asked.is_some() {
             return;
@@ -55,8 +53,8 @@ impl Keeper {
             return;
         }
         if !self.is_found {
-            let (correlation, version, what) = find(OWN, ctx);
-            return self.asked(correlation, version, What::Common(what), ctx);
+            let (correlation, version, what) = Common::find(OWN, ctx);
+            return self.asked(correlation, version, GroupsAdminRequest::Common(what), ctx);
         }
         if ctx.oracle.groups.resting.is_some() {
             return self.read_all(places, ctx);
@@ -80,19 +78,19 @@ impl Keeper {
                 if places.is_empty() {
                     places.push(place);
                 }
-                let (correlation, version, what) = offsets::commit(&name, &places, 2, ctx);
-                self.asked(correlation, version, What::Common(what), ctx);
+                let (correlation, version, what) = Common::commit(&name, &places, 2, ctx);
+                self.asked(correlation, version, GroupsAdminRequest::Common(what), ctx);
             }
         }
     }
 
-    fn asked(&mut self, correlation: i32, version: i16, what: What, ctx: &Context<'_>) {
-        self.asked = Some(Asked { correlation, version, what, at: ctx.now });
+    fn asked(&mut self, correlation: i32, version: i16, what: GroupsAdminRequest, ctx: &Context<'_>) {
+        self.asked = Some(Unanswered { correlation, version, what, at: ctx.now });
     }
 
     fn read(&mut self, group: &str, places: Vec<Place>, ctx: &mut Context<'_>) {
-        let (correlation, version, what) = offsets::fetch(group, places, ctx);
-        self.asked(correlation, version, What::Common(what), ctx);
+        let (correlation, version, what) = Common::fetch(group, places, ctx);
+        self.asked(correlation, version, GroupsAdminRequest::Common(what), ctx);
     }
 
     /// Reads one group after the other.
@@ -117,7 +115,7 @@ impl Keeper {
         let body = m::OffsetDeleteRequest { group_id: OWN.to_owned(), topics: vec![topic] };
         ctx.note(|| format!("deletes the offset of {place:?}: {commit:?}"));
         let correlation = ctx.send(version, &body, Expect::Group);
-        self.asked(correlation, version, What::DeleteOffset(place, commit), ctx);
+        self.asked(correlation, version, GroupsAdminRequest::DeleteOffset(place, commit), ctx);
     }
 
     fn delete_group(&mut self, group: String, places: Vec<Place>, ctx: &mut Context<'_>) {
@@ -133,11 +131,11 @@ impl Keeper {
         ctx.note(|| format!("deletes {group}: {commits:?}"));
         let body = m::DeleteGroupsRequest { groups_names: vec![group.clone()] };
         let correlation = ctx.send(version, &body, Expect::Group);
-        self.asked(correlation, version, What::DeleteGroup(group, commits), ctx);
+        self.asked(correlation, version, GroupsAdminRequest::DeleteGroup(group, commits), ctx);
     }
 }
 
-/// All groups.
+/// Those with members, and the own one.
 fn groups(ctx: &Context<'_>) -> Vec<String> {
     let members = ctx.plan.groups.iter().flat_map(|groups| &groups.members);
     let mut groups: Vec<String> = members.map(crate::groups::MemberPlan::group_id).collect();
@@ -167,7 +165,7 @@ fn forgotten(group: &str, commits: &[(Place, Commit)], code: i16, ctx: &mut Cont
     Ok(())
 }
 
-impl Client for Keeper {
+impl Client for GroupsAdmin {
     fn on_connected(&mut self, ctx: &mut Context<'_>) {
         self.is_found = false;
         self.go_on(ctx);
@@ -178,36 +176,37 @@ impl Client for Keeper {
     }
 
     fn on_answer(&mut self, correlation: i32, frame: Bytes, ctx: &mut Context<'_>) {
-        let Some(Asked { version, what, at, .. }) =
+        let Some(Unanswered { version, what, at, .. }) =
             self.asked.take().filter(|asked| asked.correlation == correlation)
         else {
             return ctx.oracle.violated("an answer to no question");
         };
-        let checked =
-            match what {
-                What::Common(what) => {
-                    let reads = self.reads.take();
-                    on_common(what, (version, at), frame, ctx).map(|came| match came {
-                        Came::Found(is_found) => self.is_found = is_found,
-                        Came::Read(false) => self.unread.iter_mut().for_each(|all| all.extend(reads.clone())),
-                        Came::Read(true) | Came::Committed => {}
-                    })
-                }
-                What::DeleteOffset(place, commit) => answer::<m::OffsetDeleteRequest>(version, frame)
-                    .and_then(|response| {
-                        let parts = response.topics.iter().flat_map(|topic| &topic.partitions);
-                        let of_part = parts.map(|part| part.error_code).next().unwrap_or(0);
-                        let code = if response.error_code == 0 { of_part } else { response.error_code };
-                        forgotten(OWN, &[(place, commit)], code, ctx)
-                    }),
-                What::DeleteGroup(group, commits) => answer::<m::DeleteGroupsRequest>(version, frame)
-                    .and_then(|response| {
-                        let [result] = &response.results[..] else {
-                            return Err(format!("{group} is deleted, and the answer is {response:?}"));
-                        };
-                        forgotten(&group, &commits, result.error_code, ctx)
-                    }),
-            };
+        let checked = match what {
+            GroupsAdminRequest::Common(what) => {
+                let reads = self.reads.take();
+                what.on_answer((version, at), frame, ctx).map(|came| match came {
+                    Came::Found(is_found) => self.is_found = is_found,
+                    Came::Read(false) => self.unread.iter_mut().for_each(|all| all.extend(reads.clone())),
+                    Came::Read(true) | Came::Committed => {}
+                })
+            }
+            GroupsAdminRequest::DeleteOffset(place, commit) => {
+                answer::<m::OffsetDeleteRequest>(version, frame).and_then(|response| {
+                    let parts = response.topics.iter().flat_map(|topic| &topic.partitions);
+                    let of_part = parts.map(|part| part.error_code).next().unwrap_or(0);
+                    let code = if response.error_code == 0 { of_part } else { response.error_code };
+                    forgotten(OWN, &[(place, commit)], code, ctx)
+                })
+            }
+            GroupsAdminRequest::DeleteGroup(group, commits) => {
+                answer::<m::DeleteGroupsRequest>(version, frame).and_then(|response| {
+                    let [result] = &response.results[..] else {
+                        return Err(format!("{group} is deleted, and the answer is {response:?}"));
+                    };
+                    forgotten(&group, &commits, result.error_code, ctx)
+                })
+            }
+        };
         ctx.oracle.expect(checked);
     }
 
