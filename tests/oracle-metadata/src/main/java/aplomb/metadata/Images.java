@@ -1,7 +1,11 @@
 package aplomb.metadata;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 
 import org.apache.kafka.common.metadata.MetadataJsonConverters;
 import org.apache.kafka.common.metadata.MetadataRecordType;
@@ -58,9 +62,20 @@ final class Images {
     static List<String> lines(List<ApiMessageAndVersion> records) {
         return records.stream()
             .map(record -> MetadataRecordType.fromId(record.message().apiKey()) + " v" + record.version() + " "
-                + MetadataJsonConverters.writeJson(record.message(), record.version()))
+                + ordered(MetadataJsonConverters.writeJson(record.message(), record.version())))
             .sorted()
             .toList();
+    }
+
+    /** Features are a map in Apache Kafka, and come in any order. */
+    private static JsonNode ordered(JsonNode record) {
+        if (record.get("features") instanceof ArrayNode features) {
+            List<JsonNode> sorted = new ArrayList<>();
+            features.forEach(sorted::add);
+            sorted.sort(Comparator.comparing(JsonNode::toString));
+            features.removeAll().addAll(sorted);
+        }
+        return record;
     }
 
     private Images() { }
