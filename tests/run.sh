@@ -121,8 +121,8 @@ else
   set -m
   trap 'kill -INT -- $(jobs -p | sed "s/^/-/"); wait; exit 130' INT TERM
   lane e2e oracles &
-  lane crash adoption observation &
-  lane tools &
+  lane crash observation &
+  lane tools adoption &
   wait
   set +m
   lane "${also[@]}" lab fuzz
