@@ -1,5 +1,5 @@
 """Requests of every API whose lists are as long as they may be: of each list in a right request (differential/questions.py) the same item
-over and over, and items with names and numbers of their own."""
+over and over, and items with names and numbers of their own; and those again as long as what may be changed by one request."""
 
 import struct
 import uuid
@@ -8,7 +8,7 @@ from differential import questions, schemas
 from differential.schemas import Id, Raw
 from harness import wire
 
-MANY = 100_000
+MANY, FEWER = 100_000, (10_000, 1_000)
 # In the place of a name's end, or of a number, where each item has its own.
 MARK, MARKED = "00000000", 0x5EED5EED
 # What would change something, or remember it.
@@ -34,7 +34,8 @@ def payloads(api, version, topic, name):
             if not schemas.in_versions(field["versions"], version):
                 continue
             item = questions._at(value, path)[0]
-            for made in (_over_and_over(schema, field, item, version), _each_its_own(schema, field, item, version)):
+            own = [_each_its_own(schema, field, item, version, count) for count in (MANY, *FEWER)]
+            for made in (_over_and_over(schema, field, item, version), *own):
                 found.append(head + schema.encode(questions._with(value, path, made), version))
     return found
 
@@ -56,14 +57,14 @@ def _of_topic(value, topic, name):
 
 
 def _over_and_over(schema, field, item, version):
-    return _list(schema, field, _item(schema, field, item, version) * MANY, version)
+    return _list(schema, field, _item(schema, field, item, version) * MANY, version, MANY)
 
 
-def _each_its_own(schema, field, item, version):
+def _each_its_own(schema, field, item, version, count):
     one = _item(schema, field, _marked(item), version)
     text, number = MARK.encode(), struct.pack(">i", MARKED)
-    items = (one.replace(text, b"%08d" % n).replace(number, struct.pack(">i", n)) for n in range(MANY))
-    return _list(schema, field, b"".join(items), version)
+    items = (one.replace(text, b"%08d" % n).replace(number, struct.pack(">i", n)) for n in range(count))
+    return _list(schema, field, b"".join(items), version, count)
 
 
 def _marked(item):
@@ -95,6 +96,6 @@ def _within(schema, field, item):
     return {name: 1 if each == MARKED and kinds[name] != "int32" else each for name, each in item.items()}
 
 
-def _list(schema, field, items, version):
-    count = wire.unsigned_varint(MANY + 1) if _is_flexible(schema, field, version) else struct.pack(">i", MANY)
-    return Raw(count + items)
+def _list(schema, field, items, version, count):
+    head = wire.unsigned_varint(count + 1) if _is_flexible(schema, field, version) else struct.pack(">i", count)
+    return Raw(head + items)

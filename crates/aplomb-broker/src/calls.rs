@@ -83,7 +83,7 @@ pub enum CoordinatorPart {
 
 /// What must have happened before an append is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Promise {
+pub(crate) enum Promise {
     /// The batch is in the memory tail: it survives the process.
     InMemory,
     /// The batch is synced: it survives a power cut.
@@ -92,17 +92,34 @@ pub enum Promise {
 
 /// A batch on its way to its partition.
 #[derive(Debug)]
-pub enum AppendCall {
+pub(crate) enum AppendCall {
     /// A client's. The topic's settings say what is promised.
     Produced(Produced),
-    /// A whole batch that this broker made for a log of its own, with what is promised for it;
-    /// `None`: as the topic's settings say.
-    Own(Bytes, Option<Promise>),
+    /// This broker's.
+    Own(OwnBatch),
+}
+
+/// A whole batch that this broker made for a log of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnBatch {
+    pub(crate) batch: Bytes,
+    /// What is promised for it; `None`: as the topic's settings say.
+    pub(crate) promise: Option<Promise>,
+    /// Up to where the one who made it had read the log, and all behind that is its own: it is void
+    /// where a client has written there since.
+    pub(crate) known_end: Offset,
+}
+
+impl OwnBatch {
+    /// One for the metadata log, where no client may write.
+    pub(crate) fn of_controller(batch: Bytes) -> Self {
+        Self { batch, promise: Some(Promise::Durable), known_end: Offset::ZERO }
+    }
 }
 
 /// A batch of a produce request.
 #[derive(Clone, Debug)]
-pub struct Produced {
+pub(crate) struct Produced {
     /// The records field: one batch, as the client sent it.
     pub(crate) records: Bytes,
     /// Batches of one connection keep their order, whatever it takes to validate them.
@@ -215,12 +232,14 @@ pub struct AppendRefusal {
     pub records: Vec<(i32, Option<String>)>,
     /// Where the log starts, if there is one.
     pub log_start: Option<Offset>,
+    /// It is this broker's own, and clients wrote to the log before it that its maker has not read.
+    pub is_overtaken: bool,
 }
 
 impl AppendRefusal {
     /// A refusal that says nothing but its code.
     pub(crate) fn new(error: ErrorCode) -> Self {
-        Self { error, message: None, records: Vec::new(), log_start: None }
+        Self { error, message: None, records: Vec::new(), log_start: None, is_overtaken: false }
     }
 }
 

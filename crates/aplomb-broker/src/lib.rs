@@ -29,7 +29,7 @@ mod storage;
 pub mod tail_watch;
 mod view;
 
-pub use calls::{Answer, AppendCall, Asker, OpId, PartitionKey, Slot};
+pub use calls::{Answer, Asker, OpId, PartitionKey, Slot};
 pub use head::HeadMessage;
 pub use operation::PartitionCall;
 pub use shard::{Output, Shard, ShardMessage};

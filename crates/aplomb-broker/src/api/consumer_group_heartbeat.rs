@@ -7,7 +7,7 @@ use aplomb_protocol::messages::consumer_group_heartbeat_request::ConsumerGroupHe
 use aplomb_protocol::messages::consumer_group_heartbeat_response::ConsumerGroupHeartbeatResponse;
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::groups::{MOST_NAMED, ask_one, caller};
+use super::groups::{MOST_CHANGED, MOST_NAMED, ask_one, caller};
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE};
 
 pub(super) const API: Api = Api::new(ApiKey::ConsumerGroupHeartbeat, begin);
@@ -16,7 +16,8 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: ConsumerGroupHeartbeatRequest = asked.decode()?;
     let names = request.subscribed_topic_names.as_ref().map_or(0, Vec::len);
     let owned = request.topic_partitions.iter().flatten();
-    if names + owned.map(|topic| 1 + topic.partitions.len()).sum::<usize>() > MOST_NAMED {
+    let owned = owned.map(|topic| 1 + topic.partitions.len()).sum::<usize>();
+    if names > MOST_CHANGED || owned > MOST_NAMED {
         return asked.answer(&refused(ErrorCode::InvalidRequest));
     }
     let group = request.group_id.clone();

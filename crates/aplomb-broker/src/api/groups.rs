@@ -24,6 +24,13 @@ pub(super) const ALL_GROUP_OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 
 /// to answer must not grow with a frame. INVALID_REQUEST says so.
 pub(super) const MOST_NAMED: usize = 100_000;
 
+/// Topics that one member may be subscribed to by their names, and members that may leave by one
+/// request: each of them is looked up and written, which costs a hundred times what naming it does.
+pub(super) const MOST_CHANGED: usize = 10_000;
+
+/// Protocols that a member of a classic group may offer.
+pub(super) const MOST_PROTOCOLS: usize = 1_000;
+
 /// Groups in the order in which they are named, each once: the answer about a large one is long,
 /// and its name is short.
 pub(super) fn once(groups: Vec<String>) -> Vec<String> {

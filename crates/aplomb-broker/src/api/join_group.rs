@@ -8,7 +8,7 @@ use aplomb_protocol::messages::join_group_request::JoinGroupRequest;
 use aplomb_protocol::messages::join_group_response::JoinGroupResponse;
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::groups::{LONGEST, MOST_NAMED, ask_one, caller};
+use super::groups::{LONGEST, MOST_PROTOCOLS, ask_one, caller};
 use crate::operation::{Api, Asked, Begun, Cell};
 
 pub(super) const API: Api = Api::new(ApiKey::JoinGroup, begin);
@@ -18,7 +18,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     if request.group_id.is_empty() {
         return asked.answer(&refused(asked.to.version, request.member_id, ErrorCode::InvalidGroupId));
     }
-    if request.protocols.len() > MOST_NAMED {
+    if request.protocols.len() > MOST_PROTOCOLS {
         return asked.answer(&refused(asked.to.version, request.member_id, ErrorCode::InvalidRequest));
     }
     let waits =

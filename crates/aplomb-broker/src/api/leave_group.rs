@@ -6,7 +6,7 @@ use aplomb_protocol::messages::leave_group_request::LeaveGroupRequest;
 use aplomb_protocol::messages::leave_group_response::LeaveGroupResponse;
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::groups::{MOST_NAMED, ask_one, caller};
+use super::groups::{MOST_CHANGED, ask_one, caller};
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE};
 
 pub(super) const API: Api = Api::new(ApiKey::LeaveGroup, begin);
@@ -16,7 +16,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     if request.group_id.is_empty() {
         return asked.answer(&refused(ErrorCode::InvalidGroupId));
     }
-    if request.members.len() > MOST_NAMED {
+    if request.members.len() > MOST_CHANGED {
         return asked.answer(&refused(ErrorCode::InvalidRequest));
     }
     let group = request.group_id.clone();

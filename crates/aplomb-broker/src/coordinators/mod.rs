@@ -25,14 +25,14 @@ use std::sync::Arc;
 use aplomb_coordinator::group::{GroupAsk, GroupReply, Groups, World};
 use aplomb_coordinator::runtime::{self, Effect, Runtime, Stage, Ticket, WriteSettings};
 use aplomb_model::{Instant, LeaderEpoch, Offset, TopicId};
-use bytes::Bytes;
 
 pub(crate) use self::bound::ShownBound;
 use self::loading::{Loaded, Loading};
 use self::observation::{Observation, Observed};
 use self::world::GroupWorld;
 use crate::calls::{
-    Answer, AppendRefusal, Appended, Asker, CoordinatorPart, PartitionKey, ReadCall, ReadRecords, ReadRefusal,
+    Answer, AppendRefusal, Appended, Asker, CoordinatorPart, OwnBatch, PartitionKey, ReadCall, ReadRecords,
+    ReadRefusal,
 };
 use crate::figures::ShardFigures;
 use crate::metadata::Delta;
@@ -49,7 +49,7 @@ const PENDING_BYTES: usize = 8 << 20;
 #[derive(Debug)]
 pub(crate) enum CoordinatorEffect {
     /// Append a batch to its partition.
-    Append(Asker, PartitionKey, Bytes),
+    Append(Asker, PartitionKey, OwnBatch),
     /// Wait for a batch no longer.
     Cancel(Asker, PartitionKey),
     /// Read a piece of its partition.
@@ -66,6 +66,8 @@ struct Coordinator {
     number: u64,
     epoch: LeaderEpoch,
     runtime: Runtime<Groups>,
+    /// Where its log ended when it was loaded: what lies behind that is its own.
+    loaded_end: Offset,
     /// While its log is read.
     loading: Option<Loading>,
     /// Topics that are gone, and that it has not been told of.
@@ -167,6 +169,7 @@ impl Coordinators {
             number,
             epoch,
             runtime: Runtime::new(groups, epoch, settings),
+            loaded_end: Offset::ZERO,
             loading: Some(Loading::new(log_start)),
             deleted_topics: Vec::new(),
             observed,
@@ -272,8 +275,18 @@ impl Coordinators {
         view: &View,
         now: Now,
     ) {
-        if self.coordinators.get(&key).is_none_or(|coordinator| coordinator.number != of_number) {
+        let coordinator = self.coordinators.get(&key);
+        let Some(coordinator) = coordinator.filter(|coordinator| coordinator.number == of_number) else {
             return; // it has resigned
+        };
+        if answer.as_ref().is_err_and(|refusal| refusal.is_overtaken) {
+            let text = format!(
+                "{OFFSETS_TOPIC}-{} was written to by a client: its groups are loaded again",
+                key.partition
+            );
+            let event = Event { severity: Severity::Warn, room: "broker/groups", text };
+            self.effects.push(CoordinatorEffect::Event(event));
+            return self.begin(key, coordinator.epoch, Offset::ZERO, view, now);
         }
         let answer = answer.map(|appended| appended.base).map_err(|refusal| refusal.error);
         self.run(key, view, now, |runtime, now, world, random| {
@@ -299,6 +312,7 @@ impl Coordinators {
             Loaded::Part => self.observe(key, now),
             Loaded::Whole(end) => {
                 coordinator.loading = None;
+                coordinator.loaded_end = end;
                 self.run(key, view, now, |runtime, now, world, random| {
                     runtime.on_loaded(end, now, world, random);
                 });
@@ -423,29 +437,19 @@ impl Coordinators {
         let clocks = runtime::Now { instant: now.instant, wall: now.wall };
         does(&mut coordinator.runtime, clocks, &world, &mut self.random);
         let effects = coordinator.runtime.take_effects();
-        let is_reload = effects.iter().any(|effect| matches!(effect, Effect::Reload));
-        let epoch = coordinator.epoch;
         self.observe(key, now);
         self.take_over(key, effects);
-        if is_reload {
-            let severity = Severity::Warn;
-            let text = format!(
-                "{OFFSETS_TOPIC}-{} was written to by a client: its groups are loaded again",
-                key.partition
-            );
-            self.effects.push(CoordinatorEffect::Event(Event { severity, room: "broker/groups", text }));
-            self.begin(key, epoch, Offset::ZERO, view, now);
-        }
     }
 
     fn take_over(&mut self, key: PartitionKey, effects: Vec<Effect<GroupReply>>) {
         for effect in effects {
             let effect = match effect {
                 Effect::Append { number, batch } => {
-                    let of_number = self.coordinators[&key].number;
-                    let asker = Asker::Coordinator(key, CoordinatorPart::Write(of_number, number));
+                    let coordinator = &self.coordinators[&key];
+                    let asker = Asker::Coordinator(key, CoordinatorPart::Write(coordinator.number, number));
                     self.writes.insert((key, asker));
-                    CoordinatorEffect::Append(asker, key, batch)
+                    let own = OwnBatch { batch, promise: None, known_end: coordinator.loaded_end };
+                    CoordinatorEffect::Append(asker, key, own)
                 }
                 Effect::Answer(ticket, reply) => {
                     // Asked by the broker itself, which waits for nothing.
@@ -457,7 +461,6 @@ impl Coordinators {
                     let severity = if event.is_warning { Severity::Warn } else { Severity::Info };
                     CoordinatorEffect::Event(Event { severity, room: "broker/groups", text: event.text })
                 }
-                Effect::Reload => continue, // see `run`
             };
             self.effects.push(effect);
         }

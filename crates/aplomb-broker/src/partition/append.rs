@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::waiting::{Appending, WaitingForMemory, WaitingForSync};
 use super::{Effects, Partition};
-use crate::calls::{Answer, AppendRefusal, Appended, Asker, PartitionKey, Promise};
+use crate::calls::{Answer, AppendRefusal, Appended, Asker, OwnBatch, PartitionKey, Promise};
 use crate::figures::Count;
 use crate::limits::LimitHit;
 use crate::ports::Now;
@@ -88,7 +88,7 @@ impl Partition {
     fn attempt(&mut self, asker: Asker, batch: &Appending, now: Now, fx: &mut Effects) -> Attempt {
         let appended = match batch {
             Appending::Produced(validated) => self.append_produced(validated, now),
-            Appending::Own(batch, _) => self.append_own(batch, now),
+            Appending::Own(own) => self.append_own(own, now),
         };
         let admitted = match appended {
             Ok(admitted) => admitted,
@@ -116,7 +116,7 @@ impl Partition {
             Appending::Produced(_) => {
                 (self.promise(), self.settings.rules.timestamp_type == TimestampType::LogAppendTime)
             }
-            Appending::Own(_, promise) => (promise.unwrap_or_else(|| self.promise()), false),
+            Appending::Own(own) => (own.promise.unwrap_or_else(|| self.promise()), false),
         };
         let answer = Appended {
             base: admitted.base,
@@ -157,6 +157,7 @@ impl Partition {
         match self.log.append(batch.append.clone(), self.leader_epoch(), now.wall) {
             Ok(appended) => {
                 self.advance_high_watermark();
+                self.clients_end = self.log.end();
                 Ok(Admitted {
                     base: appended.base,
                     last: appended.last,
@@ -178,10 +179,18 @@ impl Partition {
     }
 
     /// Appends a batch of this broker's own. `Err(None)`: there is no memory.
-    fn append_own(&mut self, batch: &[u8], now: Now) -> Result<Admitted, Option<Box<AppendRefusal>>> {
+    fn append_own(&mut self, own: &OwnBatch, now: Now) -> Result<Admitted, Option<Box<AppendRefusal>>> {
+        let batch = &own.batch;
         let header = BatchHeader::parse(batch).expect("a batch of ours is one");
+        if own.known_end < self.clients_end {
+            return Err(Some(Box::new(AppendRefusal {
+                is_overtaken: true,
+                ..AppendRefusal::new(ErrorCode::NotLeaderOrFollower)
+            })));
+        }
         if header.base_offset() != self.log.end() {
             // One before it was refused, and this one was decided on its ground.
+            assert!(header.base_offset() > self.log.end(), "whoever wrote behind its base is known");
             return Err(Some(Box::new(AppendRefusal {
                 message: Some(format!(
                     "a batch for offset {} is not for the log end offset {}",
@@ -255,6 +264,7 @@ impl Partition {
             message: Some(rejection.to_string()),
             records,
             log_start: Some(self.log.start()),
+            is_overtaken: false,
         }
     }
 }

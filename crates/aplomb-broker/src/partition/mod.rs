@@ -68,6 +68,8 @@ pub(crate) struct Partition {
     dirty: bool,
     /// Up to where a sync was asked for because acknowledgements wait for it.
     hurried_end: Offset,
+    /// Behind the last batch that a client has written since the log was opened.
+    clients_end: Offset,
     checks: Checks,
     memory_line: Line<WaitingForMemory>,
     sync_line: Line<WaitingForSync>,
@@ -111,6 +113,7 @@ impl Partition {
             held: false,
             dirty: false,
             hurried_end,
+            clients_end: Offset::ZERO,
             checks: Checks::default(),
             memory_line: Line::default(),
             sync_line: Line::default(),

@@ -28,7 +28,7 @@ impl Partition {
         }
         match call {
             AppendCall::Produced(produced) => self.check(asker, produced, now, fx),
-            AppendCall::Own(batch, promise) => self.admit(asker, Appending::Own(batch, promise), now, fx),
+            AppendCall::Own(own) => self.admit(asker, Appending::Own(own), now, fx),
         }
     }
 

@@ -3,17 +3,16 @@
 use aplomb_log::Loan;
 use aplomb_model::Offset;
 use aplomb_model::batch::Validated;
-use bytes::Bytes;
 
-use crate::calls::{Appended, Promise};
+use crate::calls::{Appended, OwnBatch};
 
 /// A batch that may be appended.
 #[derive(Debug)]
 pub(super) enum Appending {
     /// A client's.
     Produced(Box<Validated>),
-    /// This broker's own, with what is promised for it.
-    Own(Bytes, Option<Promise>),
+    /// This broker's own.
+    Own(OwnBatch),
 }
 
 /// An append that found no memory.

@@ -32,7 +32,7 @@ use self::patient::Patient;
 use self::post::{Local, Post};
 pub(crate) use self::seed::{DiskSeed, PartitionSeed, ShardSeed};
 use self::stop::{Rooms, Stop};
-use crate::calls::{Answer, AppendCall, Asker, PartitionKey, Promise};
+use crate::calls::{Answer, AppendCall, Asker, OwnBatch, PartitionKey};
 use crate::coordinators::Coordinators;
 use crate::desk::{Desk, DeskEffect, Surroundings};
 use crate::figures::{Notes, ShardFigures};
@@ -375,7 +375,7 @@ impl Shard {
         for effect in head.take_effects() {
             match effect {
                 HeadEffect::Append { number, batch } => {
-                    let call = PartitionCall::append(AppendCall::Own(batch, Some(Promise::Durable)));
+                    let call = PartitionCall::append(AppendCall::Own(OwnBatch::of_controller(batch)));
                     self.call(Asker::Head(number), PartitionKey::METADATA, call, now);
                 }
                 HeadEffect::Publish { image, delta, generation } => {

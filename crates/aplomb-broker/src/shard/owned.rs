@@ -82,8 +82,8 @@ impl Owned<'_> {
     pub(super) fn carry_out_coordinators(&mut self, post: &mut Post) {
         for effect in self.coordinators.take_effects() {
             match effect {
-                CoordinatorEffect::Append(asker, key, batch) => {
-                    self.call(asker, key, PartitionCall::append(AppendCall::Own(batch, None)));
+                CoordinatorEffect::Append(asker, key, own) => {
+                    self.call(asker, key, PartitionCall::append(AppendCall::Own(own)));
                 }
                 CoordinatorEffect::Cancel(asker, key) => self.call(asker, key, PartitionCall::cancel()),
                 CoordinatorEffect::Read(asker, key, call) => {

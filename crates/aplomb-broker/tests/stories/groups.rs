@@ -1,13 +1,14 @@
 //! Coordinators of groups: what they have committed is there when they are loaded again.
 
-use aplomb_model::ErrorCode;
+use aplomb_model::batch::BatchBuilder;
+use aplomb_model::{ErrorCode, Offset, Timestamp};
 use aplomb_protocol::messages as m;
 use aplomb_protocol::messages::offset_commit_request::{
     OffsetCommitRequestPartition, OffsetCommitRequestTopic,
 };
 use aplomb_protocol::messages::offset_fetch_request::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
 
-use crate::support::{Alter, AsIs, Broker, CreateTopic, DeleteRecords, MS, SECOND, Setup};
+use crate::support::{Alter, AsIs, Batch, Broker, CreateTopic, DeleteRecords, MS, Produce, SECOND, Setup};
 
 const OFFSETS: &str = "__consumer_offsets";
 /// Bytes of a committed text, so that few commits make a long log.
@@ -143,4 +144,75 @@ fn a_coordinator_whose_log_begins_later_while_it_is_loaded_goes_on_from_there() 
     broker.advance(SECOND);
     assert_eq!(committed(&broker, "g", 0), Ok(116));
     assert_eq!(commit(&broker, "g", 0, 5), ErrorCode::None);
+}
+
+/// Commits offset 7 of "orders"-0 for a group, as one who writes to the coordinator's log itself.
+fn write_behind_its_back(broker: &Broker, groups: &[&str]) {
+    let text = |text: &str| [&(text.len() as u16).to_be_bytes(), text.as_bytes()].concat();
+    let mut batch = BatchBuilder::new(Offset::ZERO);
+    for group in groups {
+        // Version 1: group, topic, partition. Version 3: offset, epoch, text, time.
+        let key = [&[0, 1], &text(group)[..], &text("orders"), &[0; 4]].concat();
+        let value = [&[0, 3, 0, 0, 0, 0, 0, 0, 0, 7], &[0xff; 4][..], &text("by hand"), &[0; 8]].concat();
+        batch.append(Timestamp(1), Some(&key), Some(&value), &[]);
+    }
+    let produced = broker
+        .client()
+        .named("__admin_client")
+        .ask(Produce::to((OFFSETS, 0), Batch::as_it_is(batch.build())));
+    assert_eq!(produced.error, ErrorCode::None);
+}
+
+#[test]
+fn a_coordinator_whose_log_a_client_writes_to_reads_it_again_and_goes_on() {
+    let broker = of(Vec::new());
+    assert_eq!(commit(&broker, "g", 0, 1), ErrorCode::None);
+    for (n, foreign) in [&["h"][..], &["i", "j"]].into_iter().enumerate() {
+        write_behind_its_back(&broker, foreign);
+        let n = n as i64 + 2;
+        assert_eq!(
+            commit(&broker, "g", 0, n),
+            ErrorCode::NotCoordinator,
+            "it is found out, and nothing is kept"
+        );
+        broker.advance(SECOND);
+        assert_eq!(committed(&broker, "g", 0), Ok(n - 1));
+        assert_eq!(commit(&broker, "g", 0, n), ErrorCode::None);
+        for group in foreign {
+            assert_eq!(committed(&broker, group, 0), Ok(7));
+        }
+    }
+    broker.stop();
+    broker.restart_at_once();
+    broker.advance(SECOND);
+    assert_eq!((committed(&broker, "g", 0), committed(&broker, "j", 0)), (Ok(3), Ok(7)));
+}
+
+#[test]
+fn nothing_that_comes_behind_a_write_that_was_overtaken_is_kept() {
+    let broker = of(Vec::new());
+    let asked: Vec<_> = {
+        write_behind_its_back(&broker, &["h"]);
+        let part = |offset| OffsetCommitRequestPartition { committed_offset: offset, ..Default::default() };
+        let topic = |offset| OffsetCommitRequestTopic {
+            name: "orders".to_owned(),
+            partitions: vec![part(offset)],
+            ..Default::default()
+        };
+        let body = |offset| m::OffsetCommitRequest {
+            group_id: format!("g{offset}"),
+            topics: vec![topic(offset)],
+            ..Default::default()
+        };
+        (0..3).map(|offset| broker.client().send_along(AsIs::<_, 8>(body(offset)))).collect()
+    };
+    broker.advance(SECOND);
+    for asked in asked {
+        let code = asked.answer().topics[0].partitions[0].error_code;
+        let told = ErrorCode::from_wire(code).expect("a code");
+        assert!(matches!(told, ErrorCode::NotCoordinator | ErrorCode::CoordinatorLoadInProgress), "{told:?}");
+    }
+    for offset in 0..3 {
+        assert_eq!(committed(&broker, &format!("g{offset}"), 0), Ok(-1));
+    }
 }

@@ -69,7 +69,7 @@ impl Broker {
 
     pub(crate) fn client_of_shard(&self, shard: u16) -> Client {
         let connection = self.world.borrow_mut().connect(shard);
-        Client { world: self.world.clone(), connection }
+        Client { world: self.world.clone(), connection, name: "story" }
     }
 
     /// Makes a topic of one partition, and waits until it is there.

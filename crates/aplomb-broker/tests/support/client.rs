@@ -54,9 +54,15 @@ impl<Q: Request, const V: i16> Ask for AsIs<Q, V> {
 pub(crate) struct Client {
     pub(super) world: Rc<RefCell<World>>,
     pub(super) connection: ConnectionId,
+    /// Its client id.
+    pub(super) name: &'static str,
 }
 
 impl Client {
+    pub(crate) fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+
     /// Sends a request, whatever becomes of it.
     pub(crate) fn send<A: Ask>(&self, ask: A) -> Asked<A> {
         let asked = self.send_along(ask);
@@ -73,7 +79,7 @@ impl Client {
             request_api_key: api.key(),
             request_api_version: A::VERSION,
             correlation_id: 7,
-            client_id: Some("story".to_owned()),
+            client_id: Some(self.name.to_owned()),
         };
         header.encode(&mut writer, api.request_header_version(A::VERSION)).expect("a header can be written");
         ask.request().encode(&mut writer, A::VERSION).expect("a request can be written");

@@ -60,9 +60,6 @@ pub enum Effect<R> {
     Answer(Ticket, Result<R, ErrorCode>),
     /// Write a line to the broker's log.
     Event(Event),
-    /// The log has taken a batch elsewhere than it was written for: a client writes there, too, and
-    /// what is in memory is not what is in the log. Make a new coordinator, and load it.
-    Reload,
 }
 
 /// How far a coordinator's life has come.
@@ -291,10 +288,7 @@ impl<M: Machine> Runtime<M> {
             Ok(base) => {
                 // Given up before: one that it was written behind was refused.
                 let Some(kept) = self.writes.on_kept(number) else { return };
-                if kept.base != base {
-                    self.fail();
-                    return self.effects.push(Effect::Reload);
-                }
+                assert_eq!(kept.base, base, "a log keeps a batch where it was written for, or not at all");
                 for unit in kept.units {
                     for (ticket, reply) in unit.answers {
                         self.answer(ticket, Ok(reply));

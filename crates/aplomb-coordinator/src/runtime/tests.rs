@@ -304,16 +304,6 @@ fn what_follows_from_a_log_may_take_several_wakes_in_which_nothing_is_answered()
     assert_eq!(host.answered(), [(ticket, Ok(0))]);
 }
 
-#[test]
-fn a_batch_that_lies_elsewhere_has_the_log_read_anew() {
-    let mut host = Host::new(settings());
-    let ticket = host.turn(Ask::Add("a", 1));
-    let (number, _) = host.asked.remove(0);
-    host.answer(number, Ok(Offset::new(1)));
-    assert_eq!((host.reloads, host.runtime.stage()), (1, Stage::Failed));
-    assert_eq!(host.answered(), [(ticket, Err(ErrorCode::NotCoordinator))]);
-}
-
 fn number(builder: &mut BatchBuilder, name: &str, value: Option<&[u8]>) {
     builder.append(Timestamp(1), Some(name.as_bytes()), value, &[]);
 }

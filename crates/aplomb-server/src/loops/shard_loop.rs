@@ -137,16 +137,12 @@ impl<C: Core> ShardLoop<C> {
                     self.unsettled = true;
                 }
                 Mail::Reply { id, reply } => self.clients.deliver(id, reply, self.clock),
-                Mail::Connection(accepted) => {
-                    let taken = self.clients.take_over(*accepted, &self.poll, now.instant);
-                    if let Err(Unwatched { peer, errno }) = taken {
-                        let text =
-                            format!("closed a new connection of {peer}: it cannot be watched: {errno}");
-                        let event = Event { severity: Severity::Warn, room: "server/net", text };
-                        self.log.event(now.wall, event);
-                    }
-                }
+                Mail::Connection(accepted) => self.clients.arrive(*accepted),
             }
+        }
+        for Unwatched { peer, errno } in self.clients.take_over(&self.poll, now.instant) {
+            let text = format!("closed a new connection of {peer}: it cannot be watched: {errno}");
+            self.log.event(now.wall, Event { severity: Severity::Warn, room: "server/net", text });
         }
         if self.inbox.was_full() {
             self.outbox.wake_all();
@@ -222,8 +218,10 @@ impl<C: Core> ShardLoop<C> {
 
     /// Waits for something to happen.
     fn wait(&mut self, events: &mut Events, now: Instant) {
-        let has_work =
-            self.unsettled || self.clients.are_touched() || self.clients.are_ready() && self.may_read();
+        let has_work = self.unsettled
+            || self.clients.are_touched()
+            || self.clients.are_coming_or_going()
+            || self.clients.are_ready() && self.may_read();
         let patience = if has_work { Duration::ZERO } else { self.patience(now) };
         self.poll.wait(events, Some(patience), || self.inbox.has_some());
     }

@@ -177,7 +177,6 @@ pub(super) struct Host {
     /// Batches that the log has kept.
     pub(super) log: Vec<Bytes>,
     pub(super) answers: Vec<(Ticket, Result<i64, ErrorCode>)>,
-    pub(super) reloads: usize,
 }
 
 pub(super) fn settings() -> WriteSettings {
@@ -203,7 +202,7 @@ impl Host {
         let runtime = Runtime::new(Counters::default(), LeaderEpoch::new(3), settings);
         let now = Now { instant: Instant::START, wall: Timestamp(1_700_000_000_000) };
         let (asked, log, answers) = (Vec::new(), Vec::new(), Vec::new());
-        Self { runtime, now, next: 0, asked, log, answers, reloads: 0 }
+        Self { runtime, now, next: 0, asked, log, answers }
     }
 
     /// One that has so much to do when its log is replayed.
@@ -273,7 +272,6 @@ impl Host {
                 Effect::Append { number, batch } => self.asked.push((number, batch)),
                 Effect::Answer(ticket, answer) => self.answers.push((ticket, answer)),
                 Effect::Event(event) => assert!(!event.is_warning),
-                Effect::Reload => self.reloads += 1,
             }
         }
     }

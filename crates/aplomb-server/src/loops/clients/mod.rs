@@ -2,7 +2,8 @@
 //! which wait, and which are at their end.
 //!
 //! What always holds: a connection is on a list at most once. Each gets a share of every turn and
-//! no more, whatever it sends. A connection that was closed is told of once
+//! no more, whatever it sends; of those that come, go, or wait for memory at once by the thousand,
+//! each turn sees to a few. A connection that was closed is told of once
 //! ([`Clients::take_closed`]).
 //!
 //! Next: [`sweep`] for those that keep memory from others.
@@ -33,6 +34,13 @@ const REQUESTS_A_TURN: usize = 32;
 /// Connections that may begin a frame again in a turn, when there is memory for it.
 const CROWD_A_TURN: usize = 64;
 
+/// Connections that may go on with a frame in a turn, when there is memory for it.
+const HUNGRY_A_TURN: usize = 256;
+
+/// New connections, and late ones that are closed, in a turn.
+const COME_A_TURN: usize = 64;
+const GO_A_TURN: usize = 64;
+
 /// Reads that one connection gets before the others have their turn.
 const READS_A_TURN: usize = 8;
 
@@ -49,13 +57,17 @@ pub(super) struct Clients {
     replies: Arc<ReplyBudget>,
     figures: Arc<LoopFigures>,
     table: ConnectionTable,
+    /// Have been accepted, and are served from their turn on.
+    arriving: VecDeque<Accepted>,
+    /// Are to be closed, for these reasons.
+    late: VecDeque<(u64, End)>,
     /// May have requests for us.
     ready: VecDeque<u64>,
     /// Were given replies or room to write, or requests were taken from them: to be written to, and
     /// to be looked at for their end.
     touched: VecDeque<u64>,
     /// Could not be read because memory for frames was used up.
-    hungry: Vec<u64>,
+    hungry: VecDeque<u64>,
     /// Have sent the beginning of a frame, and may not begin one: until more of it has come, or
     /// others have finished theirs.
     crowded: BTreeSet<u64>,
@@ -98,9 +110,11 @@ impl Clients {
             replies,
             figures,
             table: ConnectionTable::new(shard),
+            arriving: VecDeque::new(),
+            late: VecDeque::new(),
             ready: VecDeque::new(),
             touched: VecDeque::new(),
-            hungry: Vec::new(),
+            hungry: VecDeque::new(),
             crowded: BTreeSet::new(),
             muted: BTreeSet::new(),
             closed: Vec::new(),
@@ -110,13 +124,19 @@ impl Clients {
         }
     }
 
-    /// Serves a connection from now on.
-    pub(super) fn take_over(
-        &mut self,
-        accepted: Accepted,
-        poll: &Poll,
-        now: Instant,
-    ) -> Result<(), Unwatched> {
+    /// A connection that was accepted, to be served when it has its turn.
+    pub(super) fn arrive(&mut self, accepted: Accepted) {
+        self.arriving.push_back(accepted);
+    }
+
+    /// Serves those that have arrived, as many as have their turn. Gives those that cannot be.
+    pub(super) fn take_over(&mut self, poll: &Poll, now: Instant) -> Vec<Unwatched> {
+        let few = self.arriving.len().min(COME_A_TURN);
+        let come: Vec<Accepted> = self.arriving.drain(..few).collect();
+        come.into_iter().filter_map(|accepted| self.take_over_one(accepted, poll, now).err()).collect()
+    }
+
+    fn take_over_one(&mut self, accepted: Accepted, poll: &Poll, now: Instant) -> Result<(), Unwatched> {
         let (max_frame, figures) = (self.max_frame, Arc::clone(&self.figures));
         let debt = self.replies.debt();
         let connection = self.table.insert(|id| Connection::new(id, accepted, max_frame, debt, figures, now));
@@ -148,12 +168,14 @@ impl Clients {
 
     /// Puts connections back in line that have waited long enough: for memory, or for their quota.
     pub(super) fn resume(&mut self, now: Instant) {
-        if !self.hungry.is_empty() && self.budget.may_admit() {
-            for number in std::mem::take(&mut self.hungry) {
-                if let Some(connection) = self.table.get(number) {
-                    connection.lists.hungry = false;
-                    self.list(number);
-                }
+        for _ in 0..self.hungry.len().min(HUNGRY_A_TURN) {
+            if !self.budget.may_admit() {
+                break;
+            }
+            let Some(number) = self.hungry.pop_front() else { break };
+            if let Some(connection) = self.table.get(number) {
+                connection.lists.hungry = false;
+                self.list(number);
             }
         }
         for _ in 0..CROWD_A_TURN {
@@ -215,7 +237,7 @@ impl Clients {
                 ReadOutcome::Nothing => break,
                 ReadOutcome::NoMemory => {
                     connection.lists.hungry = true;
-                    self.hungry.push(number);
+                    self.hungry.push_back(number);
                     break;
                 }
                 ReadOutcome::Crowded => {
@@ -282,6 +304,11 @@ impl Clients {
     /// Whether connections are in line to be read from.
     pub(super) fn are_ready(&self) -> bool {
         !self.ready.is_empty()
+    }
+
+    /// Whether connections have arrived, or are to be closed, that have not had their turn.
+    pub(super) fn are_coming_or_going(&self) -> bool {
+        !self.arriving.is_empty() || !self.late.is_empty()
     }
 
     /// Whether connections are in line to be written to.

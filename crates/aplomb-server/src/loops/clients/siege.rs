@@ -153,7 +153,8 @@ impl Guest {
         let session = Session::anonymous(HOME, "HERE".into(), SecurityProtocol::Plaintext);
         let accepted =
             Accepted { transport: Transport::Plain(here.into()), session: Arc::new(session), permit };
-        assert!(siege.clients.take_over(accepted, &siege.poll, siege.now).is_ok(), "it can be watched");
+        siege.clients.arrive(accepted);
+        assert!(siege.clients.take_over(&siege.poll, siege.now).is_empty(), "it can be watched");
         let next = siege.now + siege.dice.duration(Duration::ZERO..MS * 500);
         let (may_send, may_take) = (habit.at_once as f64, 0.0);
         Self { habit, there, sent: 0, missing: 0, asked: None, next, may_send, may_take }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aplomb_model::Instant;
 
-use super::Clients;
+use super::{Clients, GO_A_TURN};
 use crate::net::connection::{Connection, End, Slowness};
 
 /// How often idle connections are looked for.
@@ -28,9 +28,16 @@ impl Clients {
     /// have held some for a while without doing anything with it.
     pub(in crate::loops) fn sweep(&mut self, now: Instant, core_is_short: impl FnOnce() -> bool) {
         self.relieve(now);
-        if now < self.next_sweep {
-            return;
+        if now >= self.next_sweep && self.late.is_empty() {
+            self.look_for_late(now, core_is_short);
         }
+        for _ in 0..GO_A_TURN {
+            let Some((number, end)) = self.late.pop_front() else { break };
+            self.close(number, end);
+        }
+    }
+
+    fn look_for_late(&mut self, now: Instant, core_is_short: impl FnOnce() -> bool) {
         self.next_sweep = now + SWEEP;
         let unwritten: usize = self.table.iter().map(Connection::unwritten).sum();
         self.figures.unwritten.set(unwritten as u64);
@@ -45,11 +52,8 @@ impl Clients {
                 || sending.is_some_and(|at| connection.sends_nothing_since(at))
                 || taking.is_some_and(|at| connection.takes_nothing_since(at))
         };
-        let late: Vec<u64> =
-            self.table.iter().filter(is_late).map(|connection| connection.id().number).collect();
-        for number in late {
-            self.close(number, End::Idle);
-        }
+        let late = self.table.iter().filter(is_late);
+        self.late.extend(late.map(|connection| (connection.id().number, End::Idle)));
         self.close_slow_frames(now);
         self.table.iter_mut().for_each(Connection::mark_taken);
     }
@@ -93,7 +97,7 @@ impl Clients {
             && let Some((held, number)) = slow.pop()
         {
             self.budget.count_closed();
-            self.close(number, End::SlowFrame(held));
+            self.late.push_back((number, End::SlowFrame(held)));
             wanted = wanted.saturating_sub(held);
         }
     }
@@ -116,6 +120,7 @@ mod tests {
     use aplomb_broker::ports::{Session, ShardId};
     use rustix::event::epoll::EventFlags;
 
+    use super::super::COME_A_TURN;
     use super::*;
     use crate::figures::LoopFigures;
     use crate::loops::poll::Poll;
@@ -159,16 +164,22 @@ mod tests {
             }
         }
 
-        /// A client that has sent the first `bytes` of a large frame.
-        fn client(&mut self, bytes: usize, now: Instant) -> UnixStream {
-            let (mut there, here) = UnixStream::pair().expect("a pair of sockets");
+        /// A client that has said nothing, and has not had its turn.
+        fn arrives(&mut self) -> UnixStream {
+            let (there, here) = UnixStream::pair().expect("a pair of sockets");
             here.set_nonblocking(true).expect("a socket");
             let (permit, _) = self.connections.admit(HOME).ok().expect("there is no limit");
             let session = Session::anonymous(HOME, "HERE".into(), SecurityProtocol::Plaintext);
             let transport = Transport::Plain(here.into());
             let accepted = Accepted { transport, session: Arc::new(session), permit };
-            let taken = self.clients.take_over(accepted, &self.poll, now);
-            assert!(taken.is_ok(), "it can be watched");
+            self.clients.arrive(accepted);
+            there
+        }
+
+        /// A client that has sent the first `bytes` of a large frame.
+        fn client(&mut self, bytes: usize, now: Instant) -> UnixStream {
+            let mut there = self.arrives();
+            assert!(self.clients.take_over(&self.poll, now).is_empty(), "it can be watched");
             there.write_all(&LARGE.to_be_bytes()).expect("the pair's buffer holds that");
             there.write_all(&vec![0; bytes]).expect("the pair's buffer holds that");
             there
@@ -248,6 +259,28 @@ mod tests {
             steady.write_all(&[0; 11_000]).expect("the pair's buffer holds that");
             room.clients.on_event(0, EventFlags::IN);
             assert!(room.turn(at(second)).is_empty());
+        }
+    }
+
+    #[test]
+    fn of_many_that_come_or_go_at_once_each_turn_sees_to_a_few() {
+        let mut room = Room::new(1 << 30, 0);
+        room.clients.max_idle = Some(STUCK);
+        let now = Instant::START + Duration::from_secs(1);
+        let mut theirs = Vec::new();
+        for _ in 0..3 * COME_A_TURN {
+            theirs.push(room.arrives());
+        }
+        for turn in 1..=3 {
+            assert!(room.clients.are_coming_or_going());
+            assert!(room.clients.take_over(&room.poll, now).is_empty(), "all can be watched");
+            assert_eq!(room.clients.table.iter().count(), turn * COME_A_TURN);
+            assert!(room.turn(now).is_empty());
+        }
+        assert!(!room.clients.are_coming_or_going());
+        for turn in 1..=3 {
+            assert_eq!(room.turn(now + 2 * STUCK).len(), GO_A_TURN);
+            assert_eq!(room.clients.are_coming_or_going(), turn < 3);
         }
     }
 }
