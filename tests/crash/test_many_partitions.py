@@ -1,11 +1,11 @@
-"""A thousand partitions: made, written to, killed, started, stopped, started; every record is there each time. Times and memory are
-printed and not judged."""
+"""A thousand partitions: made, written to, killed, told to stop while they are loaded, started, stopped, started; every record is
+there each time. Times and memory are printed and not judged."""
 
 import os
 from pathlib import Path
 
 import pytest
-from rig.kills import timed_start
+from rig.kills import stop_while_it_starts, timed_start
 from rig.load import existing_topics, read
 
 PARTITIONS = int(os.environ.get("APLOMB_CRASH_PARTITIONS", "1000"))
@@ -55,6 +55,9 @@ def test_a_kill_a_start_a_stop_and_a_start(prepare, admin_of, load, capsys):
     write()
     figures.append(("written to", 0.0, memory_of(broker)))
     broker.kill()
+    if broker.kind == "aplomb":
+        code, said = stop_while_it_starts(broker)
+        assert (code, "told to stop before all partitions were loaded" in said) == (0, True), said
     figures.append(("after a kill", timed_start(broker), memory_of(broker)))
     check("after a kill")
     write()

@@ -7,6 +7,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use aplomb_coordinator::group::GroupReply;
+use aplomb_log::Reader;
 use aplomb_log::cold::TimeWanted;
 use aplomb_model::batch::{BatchHeader, ProducerStamp};
 use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset, PartitionIndex, ProducerId, Timestamp, TopicId};
@@ -146,7 +147,7 @@ pub(crate) struct Allowance {
     pub(crate) in_all: usize,
 }
 
-/// A read for a consumer.
+/// Whole batches that are wanted of one partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadCall {
     /// The first wanted offset, as the wire has it.
@@ -162,6 +163,8 @@ pub(crate) struct ReadCall {
     pub(crate) committed_only: bool,
     /// When the client stops waiting.
     pub(crate) deadline: Instant,
+    /// Whether it waits for memory that clients have.
+    pub(crate) reader: Reader,
 }
 
 /// Which offset is looked for.

@@ -10,3 +10,5 @@
 
 pub mod group;
 pub mod runtime;
+#[cfg(test)]
+mod seeds;

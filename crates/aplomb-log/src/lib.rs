@@ -25,4 +25,4 @@ pub use log::{
     AppendError, Appended, CheckpointPart, Fetched, Log, LogParts, Owed, RecoveryDebt, Retention, SyncPart,
     TimeFound,
 };
-pub use memory_budget::{Loan, MemoryBudget};
+pub use memory_budget::{Loan, MemoryBudget, Reader};

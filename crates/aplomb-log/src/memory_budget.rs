@@ -2,9 +2,9 @@
 //! slow one takes nothing from the others: what a disk read, and copies of what readers would
 //! otherwise pin in the tail; and batches that wait for room in it.
 //!
-//! What always holds: loans do not exceed the limit, with two exceptions: a loan is granted
-//! whatever its size if it is the only one (a batch may be larger than the limit), and a read that
-//! has begun gets what it needs to end.
+//! What always holds: loans do not exceed the limit, with three exceptions: a loan is granted
+//! whatever its size if it is the only one (a batch may be larger than the limit), a read that has
+//! begun gets what it needs to end, and the broker's own reads do not wait ([`Reader`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,6 +13,15 @@ use bytes::Bytes;
 
 /// A read gets this part of the budget at most, so that no reader takes all of it at once.
 const PART: usize = 8;
+
+/// Whether a reader shares memory with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// Consumers and followers, who share what memory there is for them, and wait for each other.
+    Others,
+    /// This broker itself, a piece at a time: it does not wait.
+    Own,
+}
 
 /// One disk's memory for one purpose.
 #[derive(Debug)]
@@ -67,6 +76,13 @@ impl MemoryBudget {
         };
         let granted = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok();
         granted.then(|| Loan { memory: Arc::clone(self), bytes })
+    }
+
+    /// Takes `bytes`, whatever the limit says: for reads of the broker's own, which are few.
+    #[must_use]
+    pub fn take_anyway(self: &Arc<Self>, bytes: usize) -> Loan {
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+        Loan { memory: Arc::clone(self), bytes }
     }
 }
 

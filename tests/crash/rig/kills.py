@@ -20,6 +20,24 @@ def kill_while_it_starts(broker, after):
             starting.result()
 
 
+def stop_while_it_starts(broker, timeout=60):
+    """Starts the broker and tells it to stop as soon as it has said a word. Its exit code, and what it said."""
+    before = broker.log_file.stat().st_size
+    with ThreadPoolExecutor(1) as pool:
+        process = broker.process
+        starting = pool.submit(broker.start)
+        while broker.process is process or broker.log_file.stat().st_size == before:
+            assert not starting.done(), "it says something before clients are served"
+            time.sleep(0.001)
+        broker.process.terminate()
+        code = broker.process.wait(timeout)
+        with contextlib.suppress(BrokerDied):
+            starting.result()
+    with open(broker.log_file) as log:
+        log.seek(before)
+        return code, log.read()
+
+
 def timed_start(broker):
     """Starts the broker; how many seconds it took until clients were served."""
     began = time.monotonic()

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use aplomb_coordinator::group::Groups;
 use aplomb_coordinator::runtime::Runtime;
+use aplomb_log::Reader;
 use aplomb_model::{ErrorCode, Instant, Offset};
 
 use crate::calls::{ReadCall, ReadRecords, ReadRefusal};
@@ -12,7 +13,8 @@ use crate::calls::{ReadCall, ReadRecords, ReadRefusal};
 /// Bytes of a piece: what they stand for is replayed in a millisecond or less.
 const PIECE: u32 = 64 << 10;
 
-/// A coordinator waits for its log for as long as that takes: nothing of it can be had before.
+/// A coordinator waits for its log for as long as that takes: nothing of it can be had before. It
+/// waits for the disk alone, and not for memory that clients have.
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// How far a log has been read.
@@ -54,6 +56,7 @@ impl Loading {
             max_bytes: PIECE,
             committed_only: false,
             deadline: Instant::START + FOR_EVER,
+            reader: Reader::Own,
         }
     }
 

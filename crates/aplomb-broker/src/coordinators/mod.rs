@@ -15,11 +15,11 @@ mod bound;
 mod loading;
 mod observation;
 mod shown;
+mod table;
 mod totals;
 mod world;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::Bound;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use aplomb_coordinator::group::{GroupAsk, GroupReply, Groups, World};
@@ -29,6 +29,7 @@ use aplomb_model::{Instant, LeaderEpoch, Offset, TopicId};
 pub(crate) use self::bound::ShownBound;
 use self::loading::{Loaded, Loading};
 use self::observation::{Observation, Observed};
+use self::table::Table;
 use self::world::GroupWorld;
 use crate::calls::{
     Answer, AppendRefusal, Appended, Asker, CoordinatorPart, OwnBatch, PartitionKey, ReadCall, ReadRecords,
@@ -85,11 +86,25 @@ impl Coordinator {
     fn is_behind(&self) -> bool {
         Observation::is_behind(&self.observed, &self.runtime)
     }
+
+    /// Whether others do not see all of its groups.
+    fn has_unshown(&self) -> bool {
+        Observation::has_unshown(&self.observed, &self.runtime)
+    }
+
+    /// When it has something to do, if it has not to show groups.
+    fn wake_at(&self) -> Option<Instant> {
+        match &self.loading {
+            Some(loading) => loading.wants_more().then_some(Instant::START),
+            None if self.is_to_be_told() => Some(Instant::START),
+            None => self.runtime.wake_at(),
+        }
+    }
 }
 
 /// The coordinators of a shard.
 pub(crate) struct Coordinators {
-    coordinators: BTreeMap<PartitionKey, Coordinator>,
+    table: Table,
     /// Who has asked, and where.
     tickets: HashMap<Ticket, (Asker, PartitionKey)>,
     by_asker: HashMap<Asker, Ticket>,
@@ -98,8 +113,6 @@ pub(crate) struct Coordinators {
     /// Batches that its partition has not answered yet.
     writes: HashSet<(PartitionKey, Asker)>,
     observation: Observation,
-    /// Whose turn it was last to show groups.
-    last_shown: Option<PartitionKey>,
     is_stopping: bool,
     random: Chance,
     effects: Vec<CoordinatorEffect>,
@@ -108,14 +121,13 @@ pub(crate) struct Coordinators {
 impl Coordinators {
     pub(crate) fn new(random: Chance, bound: Arc<ShownBound>) -> Self {
         Self {
-            coordinators: BTreeMap::new(),
+            table: Table::default(),
             tickets: HashMap::new(),
             by_asker: HashMap::new(),
             next_ticket: 0,
             next_number: 0,
             writes: HashSet::new(),
             observation: Observation::new(bound),
-            last_shown: None,
             is_stopping: false,
             random,
             effects: Vec::new(),
@@ -144,7 +156,7 @@ impl Coordinators {
     ) {
         let is_offsets =
             view.image().topics.by_id(key.topic).is_some_and(|topic| &*topic.name == OFFSETS_TOPIC);
-        let is_newer = self.coordinators.get(&key).is_none_or(|old| old.epoch < epoch);
+        let is_newer = self.table.get(key).is_none_or(|old| old.epoch < epoch);
         if is_offsets && is_newer && !self.is_stopping {
             self.begin(key, epoch, log_start, view, now);
         }
@@ -174,16 +186,16 @@ impl Coordinators {
             deleted_topics: Vec::new(),
             observed,
         };
-        self.coordinators.insert(key, coordinator);
+        self.table.insert(key, coordinator);
         self.observe(key, now);
     }
 
     /// A partition is led no longer, or is gone.
     pub(crate) fn resign(&mut self, key: PartitionKey) {
-        let Some(mut coordinator) = self.coordinators.remove(&key) else { return }; // it has none
+        let Some(mut coordinator) = self.table.remove(key) else { return }; // it has none
         coordinator.runtime.resign();
         self.observation.resign(coordinator.observed);
-        self.take_over(key, coordinator.runtime.take_effects());
+        self.take_over(key, coordinator.number, coordinator.loaded_end, coordinator.runtime.take_effects());
         for (_, asker) in self.writes.extract_if(|(of, _)| *of == key) {
             self.effects.push(CoordinatorEffect::Cancel(asker, key));
         }
@@ -192,8 +204,7 @@ impl Coordinators {
     /// The broker stops: clients that wait are told to look elsewhere.
     pub(crate) fn begin_stop(&mut self) {
         self.is_stopping = true;
-        let keys: Vec<_> = self.coordinators.keys().copied().collect();
-        keys.into_iter().for_each(|key| self.resign(key));
+        self.table.keys().into_iter().for_each(|key| self.resign(key));
         assert!(self.tickets.is_empty(), "all are answered");
         assert!(self.writes.is_empty(), "nothing of theirs waits at a partition");
     }
@@ -208,7 +219,7 @@ impl Coordinators {
         view: &View,
         now: Now,
     ) -> bool {
-        if !self.coordinators.contains_key(&key) {
+        if self.table.get(key).is_none() {
             return false;
         }
         let ticket = Ticket(self.next_ticket);
@@ -226,7 +237,7 @@ impl Coordinators {
     pub(crate) fn cancel(&mut self, asker: Asker) {
         let Some(ticket) = self.by_asker.remove(&asker) else { return }; // asked no coordinator
         let (_, key) = self.tickets.remove(&ticket).expect("both tables agree");
-        if let Some(coordinator) = self.coordinators.get_mut(&key) {
+        if let Some(coordinator) = self.table.get_mut(key) {
             coordinator.runtime.cancel(ticket);
         }
     }
@@ -234,11 +245,16 @@ impl Coordinators {
     /// Metadata has changed: offsets of topics that were deleted are forgotten, by a coordinator
     /// that is loading as soon as it has them all.
     pub(crate) fn on_metadata(&mut self, delta: &Delta) {
+        if delta.deleted.is_empty() {
+            return;
+        }
         let deleted = delta.deleted.values();
         let deleted: Vec<_> = deleted.map(|topic| (topic.name.clone(), topic.id)).collect();
-        let has_failed = |coordinator: &Coordinator| coordinator.runtime.stage() == Stage::Failed;
-        for coordinator in self.coordinators.values_mut().filter(|coordinator| !has_failed(coordinator)) {
-            coordinator.deleted_topics.extend_from_slice(&deleted);
+        for key in self.table.keys() {
+            let coordinator = self.table.change(key);
+            if coordinator.runtime.stage() != Stage::Failed {
+                coordinator.deleted_topics.extend_from_slice(&deleted);
+            }
         }
     }
 
@@ -275,7 +291,7 @@ impl Coordinators {
         view: &View,
         now: Now,
     ) {
-        let coordinator = self.coordinators.get(&key);
+        let coordinator = self.table.get(key);
         let Some(coordinator) = coordinator.filter(|coordinator| coordinator.number == of_number) else {
             return; // it has resigned
         };
@@ -303,7 +319,7 @@ impl Coordinators {
         view: &View,
         now: Now,
     ) {
-        let coordinator = self.coordinators.get_mut(&key);
+        let coordinator = self.table.get_mut(key);
         let Some(coordinator) = coordinator.filter(|coordinator| coordinator.number == of_number) else {
             return; // it has resigned
         };
@@ -320,100 +336,81 @@ impl Coordinators {
             Loaded::Failed(why) => {
                 coordinator.loading = None;
                 coordinator.runtime.fail();
+                let (number, loaded_end) = (coordinator.number, coordinator.loaded_end);
                 let effects = coordinator.runtime.take_effects();
                 let text = format!("groups of {OFFSETS_TOPIC}-{} cannot be loaded: {why}", key.partition);
                 let event = Event { severity: Severity::Error, room: "broker/groups", text };
                 self.effects.push(CoordinatorEffect::Event(event));
                 self.observe(key, now);
-                self.take_over(key, effects);
-            }
-        }
-    }
-
-    /// Asks for the next piece of each log.
-    fn go_on_loading(&mut self) {
-        for (key, coordinator) in &mut self.coordinators {
-            if let Some(loading) = coordinator.loading.as_mut().filter(|loading| loading.wants_more()) {
-                let asker = Asker::Coordinator(*key, CoordinatorPart::Load(coordinator.number));
-                self.effects.push(CoordinatorEffect::Read(asker, *key, loading.ask()));
+                self.take_over(key, number, loaded_end, effects);
             }
         }
     }
 
     /// When [`Self::on_wake`] has something to do.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
-        let wakes = self.coordinators.values().filter_map(|coordinator| match &coordinator.loading {
-            Some(loading) => loading.wants_more().then_some(Instant::START),
-            None if coordinator.is_to_be_told() || coordinator.is_behind() => Some(Instant::START),
-            None => coordinator.runtime.wake_at(),
-        });
-        wakes.min()
+        self.table.wake_at()
     }
 
     /// That time has come.
     pub(crate) fn on_wake(&mut self, view: &View, now: Now) {
-        self.go_on_loading();
-        let is_due =
-            |coordinator: &Coordinator| coordinator.runtime.wake_at().is_some_and(|at| at <= now.instant);
-        let due = self.coordinators.iter().filter(|(_, coordinator)| is_due(coordinator));
-        let due: Vec<_> = due.map(|(key, _)| *key).collect();
-        for key in due {
-            self.run(key, view, now, |runtime, now, world, random| runtime.on_wake(now, world, random));
+        for key in self.table.due(now.instant) {
+            let coordinator = self.table.change(key);
+            if let Some(loading) = coordinator.loading.as_mut().filter(|loading| loading.wants_more()) {
+                let asker = Asker::Coordinator(key, CoordinatorPart::Load(coordinator.number));
+                self.effects.push(CoordinatorEffect::Read(asker, key, loading.ask()));
+                continue;
+            }
+            if coordinator.runtime.wake_at().is_some_and(|at| at <= now.instant) {
+                self.run(key, view, now, |runtime, now, world, random| runtime.on_wake(now, world, random));
+            }
+            self.tell_of_deleted_topics(key, view, now);
         }
-        self.tell_of_deleted_topics(view, now);
         self.go_on_showing();
     }
 
-    fn tell_of_deleted_topics(&mut self, view: &View, now: Now) {
-        let to_be_told = self.coordinators.iter_mut().filter(|(_, coordinator)| coordinator.is_to_be_told());
-        let to_be_told: Vec<_> = to_be_told
-            .map(|(key, coordinator)| (*key, std::mem::take(&mut coordinator.deleted_topics)))
-            .collect();
-        for (key, deleted) in to_be_told {
-            let ticket = Ticket(self.next_ticket);
-            self.next_ticket += 1;
-            let ask = GroupAsk::TopicsDeleted(deleted);
-            self.run(key, view, now, |runtime, now, world, random| {
-                runtime.on_ask(ticket, ask, now, world, random);
-            });
+    fn tell_of_deleted_topics(&mut self, key: PartitionKey, view: &View, now: Now) {
+        let coordinator = self.table.change(key);
+        if !coordinator.is_to_be_told() {
+            return;
         }
+        let ask = GroupAsk::TopicsDeleted(std::mem::take(&mut coordinator.deleted_topics));
+        let ticket = Ticket(self.next_ticket);
+        self.next_ticket += 1;
+        self.run(key, view, now, |runtime, now, world, random| {
+            runtime.on_ask(ticket, ask, now, world, random);
+        });
     }
 
     /// Shows groups that others do not see yet: a piece of those of one coordinator, each in its
     /// turn.
     fn go_on_showing(&mut self) {
-        let after = self.last_shown.map_or(Bound::Unbounded, Bound::Excluded);
-        let is_next = |(_, coordinator): &(&PartitionKey, &Coordinator)| coordinator.is_behind();
-        let next = self.coordinators.range((after, Bound::Unbounded)).find(is_next);
-        let Some((&key, _)) = next.or_else(|| self.coordinators.iter().find(is_next)) else { return };
-        self.last_shown = Some(key);
-        let coordinator = self.coordinators.get_mut(&key).expect("it is there");
-        self.observation.catch_up(&mut coordinator.observed, &coordinator.runtime);
+        if let Some(key) = self.table.next_behind() {
+            let coordinator = self.table.change(key);
+            self.observation.catch_up(&mut coordinator.observed, &coordinator.runtime);
+        }
     }
 
     /// A coordinator may be another than it was.
     fn observe(&mut self, key: PartitionKey, now: Now) {
-        let coordinator = self.coordinators.get_mut(&key).expect("the coordinator is there");
+        let coordinator = self.table.change(key);
         self.observation.update(&mut coordinator.observed, &mut coordinator.runtime, now.instant);
     }
 
-    /// Lets others see what they have.
-    pub(crate) fn show(&mut self, figures: &ShardFigures) {
+    /// The shard's turn is over: lets others see what they have.
+    pub(crate) fn settle(&mut self, figures: &ShardFigures) {
+        self.table.settle();
         self.observation.show(figures);
     }
 
-    /// The turn is over: what was written goes to the logs.
+    /// No more is asked in this turn: what was written goes to the logs.
     pub(crate) fn end_turn(&mut self) {
-        let mut all = Vec::new();
-        for (key, coordinator) in &mut self.coordinators {
+        for key in self.table.touched() {
+            let coordinator = self.table.change(key);
             coordinator.runtime.end_turn();
+            let (number, loaded_end) = (coordinator.number, coordinator.loaded_end);
             let effects = coordinator.runtime.take_effects();
-            if !effects.is_empty() {
-                all.push((*key, effects));
-            }
-        }
-        for (key, effects) in all {
-            self.take_over(key, effects);
+            self.take_over(key, number, loaded_end, effects);
         }
     }
 
@@ -433,22 +430,29 @@ impl Coordinators {
         let room = usize::try_from(view.config().groups.memory.0).unwrap_or(usize::MAX);
         let has_room = self.observation.bytes() < room / usize::from(view.shards() - 1);
         let world = GroupWorld { view: view.clone(), has_room };
-        let coordinator = self.coordinators.get_mut(&key).expect("the coordinator is there");
+        let coordinator = self.table.change(key);
         let clocks = runtime::Now { instant: now.instant, wall: now.wall };
         does(&mut coordinator.runtime, clocks, &world, &mut self.random);
+        let (number, loaded_end) = (coordinator.number, coordinator.loaded_end);
         let effects = coordinator.runtime.take_effects();
         self.observe(key, now);
-        self.take_over(key, effects);
+        self.take_over(key, number, loaded_end, effects);
     }
 
-    fn take_over(&mut self, key: PartitionKey, effects: Vec<Effect<GroupReply>>) {
+    /// Takes over what the coordinator of this number wants done.
+    fn take_over(
+        &mut self,
+        key: PartitionKey,
+        of_number: u64,
+        loaded_end: Offset,
+        effects: Vec<Effect<GroupReply>>,
+    ) {
         for effect in effects {
             let effect = match effect {
                 Effect::Append { number, batch } => {
-                    let coordinator = &self.coordinators[&key];
-                    let asker = Asker::Coordinator(key, CoordinatorPart::Write(coordinator.number, number));
+                    let asker = Asker::Coordinator(key, CoordinatorPart::Write(of_number, number));
                     self.writes.insert((key, asker));
-                    let own = OwnBatch { batch, promise: None, known_end: coordinator.loaded_end };
+                    let own = OwnBatch { batch, promise: None, known_end: loaded_end };
                     CoordinatorEffect::Append(asker, key, own)
                 }
                 Effect::Answer(ticket, reply) => {

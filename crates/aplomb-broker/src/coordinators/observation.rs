@@ -85,6 +85,11 @@ impl Observation {
         runtime.stage() == Stage::Active && of.shown.has_work(runtime.machine())
     }
 
+    /// Whether there are groups of this coordinator that are not shown.
+    pub(super) fn has_unshown(of: &Observed, runtime: &Runtime<Groups>) -> bool {
+        runtime.stage() == Stage::Active && of.shown.is_incomplete(runtime.machine())
+    }
+
     /// Shows some of them.
     pub(super) fn catch_up(&mut self, of: &mut Observed, runtime: &Runtime<Groups>) {
         of.shown.go_on(runtime.machine(), &mut self.notes);

@@ -135,6 +135,11 @@ impl ShownGroups {
         has_offsets || (self.bound.has_group() && self.left_out(groups).0 > 0)
     }
 
+    /// Whether there is something that is not shown.
+    pub(super) fn is_incomplete(&self, groups: &Groups) -> bool {
+        !self.partial.is_empty() || self.left_out(groups).0 > 0
+    }
+
     /// Looks for what is not shown, and shows it: one piece of that.
     pub(super) fn go_on(&mut self, groups: &Groups, notes: &mut GroupNotes) {
         let mut left = PIECE;

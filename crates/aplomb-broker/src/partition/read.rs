@@ -32,7 +32,7 @@ impl Partition {
             return fx.answer(asker, Answer::Read(Ok(nothing)));
         }
         let upper = self.visible_end(call.committed_only);
-        let answer = match self.log.fetch(from, call.max_bytes, upper) {
+        let answer = match self.log.fetch(from, call.max_bytes, upper, call.reader) {
             Fetched::Hot { slices, next } => self.records(slices, from, next, &call),
             Fetched::CaughtUp => self.records(Vec::new(), from, from, &call),
             Fetched::Cold(plan) => {

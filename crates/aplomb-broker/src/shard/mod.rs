@@ -210,7 +210,7 @@ impl Shard {
         self.desk.show(&self.figures);
         self.figures.set_checking(self.partitions.checking());
         self.notes.hand_over(&self.figures);
-        self.coordinators.show(&self.figures);
+        self.coordinators.settle(&self.figures);
     }
 
     /// Carries out what the rooms want, until they want nothing.

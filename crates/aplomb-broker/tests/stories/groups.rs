@@ -8,7 +8,9 @@ use aplomb_protocol::messages::offset_commit_request::{
 };
 use aplomb_protocol::messages::offset_fetch_request::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
 
-use crate::support::{Alter, AsIs, Batch, Broker, CreateTopic, DeleteRecords, MS, Produce, SECOND, Setup};
+use crate::support::{
+    Alter, AsIs, Batch, Broker, CreateTopic, DeleteRecords, Fetch, MS, Produce, SECOND, Setup,
+};
 
 const OFFSETS: &str = "__consumer_offsets";
 /// Bytes of a committed text, so that few commits make a long log.
@@ -215,4 +217,26 @@ fn nothing_that_comes_behind_a_write_that_was_overtaken_is_kept() {
     for offset in 0..3 {
         assert_eq!(committed(&broker, &format!("g{offset}"), 0), Ok(-1));
     }
+}
+
+#[test]
+fn a_coordinator_is_loaded_while_clients_that_take_nothing_have_all_memory_for_readers() {
+    let broker = of(vec![("aplomb.fetch.memory.bytes", "100"), ("log.roll.ms", "1000")]);
+    for n in 0..120 {
+        assert_eq!(commit(&broker, &format!("g{n}"), 0, n), ErrorCode::None);
+        broker.advance(SECOND / 10);
+    }
+    assert_eq!(broker.client().ask(Produce::to("orders", "old")).error, ErrorCode::None);
+    broker.stop();
+    broker.restart_at_once();
+    broker.advance(5 * SECOND);
+    // What it had was of the disk, and is on its way to a client that does not read.
+    let unread = broker.client().send(Fetch::from("orders", 0));
+    broker.advance(SECOND);
+    assert!(!unread.is_waiting());
+    write_behind_its_back(&broker, &["h"]);
+    assert_eq!(commit(&broker, "g0", 0, 1), ErrorCode::NotCoordinator);
+    broker.advance(5 * SECOND);
+    assert_eq!((committed(&broker, "g0", 0), committed(&broker, "g119", 0)), (Ok(0), Ok(119)));
+    assert_eq!(unread.answer().values(), ["old"]);
 }

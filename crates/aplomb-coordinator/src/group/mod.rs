@@ -24,8 +24,6 @@ mod list;
 mod long;
 mod offsets;
 mod record;
-#[cfg(test)]
-mod seeds;
 mod settings;
 mod state;
 mod world;

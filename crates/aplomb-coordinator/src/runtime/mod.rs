@@ -142,7 +142,9 @@ impl<M: Machine> Runtime<M> {
         if self.stage == Stage::Loading {
             return self.is_loaded.then_some(Instant::START); // at once
         }
-        let linger = self.settings.linger.and_then(|linger| Some(self.open.since()? + linger));
+        // Without a linger time what is written goes to the log when the host's turn is over.
+        let linger = self.settings.linger.unwrap_or_default();
+        let linger = self.open.since().map(|since| since + linger);
         let impatient = self.patience.front().map(|(at, _)| *at);
         [self.timers.wake_at(), impatient, linger].into_iter().flatten().min()
     }

@@ -157,9 +157,10 @@ fn a_batch_lingers_as_long_as_it_is_told_to() {
     host.ask(Ask::Add("a", 1));
     host.ask(Ask::Add("a", 1));
     assert!(host.asked.is_empty());
-    assert_eq!(host.runtime.wake_at(), Some(host.now() + 5 * SECOND), "when patience ends");
+    assert_eq!(host.runtime.wake_at(), Some(host.now()), "at once, should the turn be over already");
     host.end_turn();
     assert_eq!(host.asked.len(), 1);
+    assert_eq!(host.runtime.wake_at(), Some(host.now() + 5 * SECOND), "when patience ends");
 }
 
 #[test]

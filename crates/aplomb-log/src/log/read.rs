@@ -13,6 +13,7 @@ use super::Log;
 use crate::cold::{ColdPlan, ColdRecords, SegmentTimes, TimeAnswer, TimeLookup, TimePlan, TimeWanted};
 use crate::index::collect_aborted;
 use crate::layout::SegmentFile;
+use crate::memory_budget::Reader;
 use crate::tail::{BatchAt, Unread};
 
 /// What a fetch costs.
@@ -44,16 +45,19 @@ pub enum TimeFound {
 
 impl Log {
     /// Reads from `from`, which lies in the log, up to `upper`.
-    pub fn fetch(&mut self, from: Offset, max_bytes: u32, upper: Offset) -> Fetched {
+    pub fn fetch(&mut self, from: Offset, max_bytes: u32, upper: Offset, reader: Reader) -> Fetched {
         if from >= upper {
             return Fetched::CaughtUp;
         }
-        match self.tail.read(from, max_bytes.into(), true, upper) {
+        match self.tail.read_as(reader, from, max_bytes.into(), true, upper) {
             Ok(read) if read.bytes > 0 => Fetched::Hot { slices: read.slices, next: read.end },
             Ok(_) => Fetched::CaughtUp,
             Err(Unread::Evicted) => {
-                let most = self.tail.share().reading().portion();
-                Fetched::Cold(self.cold_plan(from, max_bytes.min(most), upper))
+                let most = match reader {
+                    Reader::Others => max_bytes.min(self.tail.share().reading().portion()),
+                    Reader::Own => max_bytes,
+                };
+                Fetched::Cold(self.cold_plan(from, most, upper))
             }
             Err(Unread::NoMemory) => Fetched::NoMemory,
         }

@@ -9,6 +9,7 @@ use bytes::{Bytes, BytesMut};
 use super::chunk::Holder;
 use super::facts::BatchAt;
 use super::log_tail::LogTail;
+use crate::memory_budget::Reader;
 
 /// Why there is nothing to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +79,25 @@ impl LogTail {
         at_least_one: bool,
         upper: Offset,
     ) -> Result<TailRead, Unread> {
+        self.read_as(Reader::Others, from, max_bytes, at_least_one, upper)
+    }
+
+    /// The same, by this reader. What this broker reads itself it looks at within the turn.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn read_as(
+        &self,
+        reader: Reader,
+        from: Offset,
+        max_bytes: u64,
+        at_least_one: bool,
+        upper: Offset,
+    ) -> Result<TailRead, Unread> {
+        let holder = match reader {
+            Reader::Others => Holder::Reader,
+            Reader::Own => Holder::Unbounded,
+        };
         if from < self.start_offset() {
             return Err(Unread::Evicted);
         }
@@ -86,7 +106,7 @@ impl LogTail {
             let Some(extent) = self.extent(from, limit, at_least_one, upper) else {
                 return Ok(self.nothing_at(from));
             };
-            if let Some(slices) = self.slices(&extent, Holder::Reader) {
+            if let Some(slices) = self.slices(&extent, holder) {
                 return Ok(TailRead {
                     first: extent.first,
                     end: extent.end,

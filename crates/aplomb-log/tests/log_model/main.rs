@@ -20,7 +20,7 @@ use aplomb_log::cold::{ColdRead, ColdStep, TimeAnswer, TimeStep, TimeWanted};
 use aplomb_log::index::IndexLimits;
 use aplomb_log::recovery::{LoadReport, LoadRequest, load};
 use aplomb_log::tail::{ArenaMemory, TailShare, open_shares};
-use aplomb_log::{Fetched, Log, LogConfig, TimeFound};
+use aplomb_log::{Fetched, Log, LogConfig, Reader, TimeFound};
 use aplomb_model::batch::{AppendBytes, BatchBuilder, BatchHeader, Batches, HEADER_SIZE, ProducerStamp};
 use aplomb_model::{
     Instant, LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, SplitMix64, Timestamp, Uuid,
@@ -197,7 +197,7 @@ impl Lab {
         let from = Offset::new(start.get() + self.rng.below(end.distance_from(start) + 1));
         let max_bytes = self.rng.below(6_000) as u32;
         let place = self.model.partition_point(|(base, ..)| *base <= from).saturating_sub(1);
-        let bytes = match self.log.fetch(from, max_bytes, end) {
+        let bytes = match self.log.fetch(from, max_bytes, end, Reader::Others) {
             Fetched::CaughtUp => {
                 assert_eq!(from, end);
                 return;
@@ -458,7 +458,7 @@ fn who_reads_behind_memory_gets_more_than_it_has_given_up() {
     lab.log.evict(1);
     let (memory, end) = (lab.log.tail().start_offset(), lab.log.end());
     assert!(Offset::ZERO < memory && memory < end);
-    let Fetched::Cold(plan) = lab.log.fetch(Offset::ZERO, 20_000, end) else {
+    let Fetched::Cold(plan) = lab.log.fetch(Offset::ZERO, 20_000, end, Reader::Others) else {
         panic!("memory has given it up")
     };
     let mut read = ColdRead::new(plan);

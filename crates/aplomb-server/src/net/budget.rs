@@ -392,7 +392,9 @@ mod tests {
         assert!(!budget.admits(HERE, small(101), &mut other), "for what is begun there is no more");
         other.add(100);
         other.begin();
+        drop(overdrawn);
         assert!(budget.is_crowded_for(HERE));
+        assert!(budget.is_short(), "so who does not get on is closed");
         assert!(budget.waiting[0].0.load(Ordering::SeqCst));
         assert!(budget.admits(HERE, Want::Beginning, &mut charge(&budget)), "what is whole passes");
         begun.finish();

@@ -228,6 +228,7 @@ impl FetchOp {
             max_bytes: u32::try_from(max).unwrap_or(u32::MAX),
             committed_only: self.committed_only,
             deadline: self.deadline,
+            reader: aplomb_log::Reader::Others,
         };
         calls.push((slot, key, PartitionCall::read(call)));
     }

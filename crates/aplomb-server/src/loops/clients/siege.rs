@@ -78,6 +78,12 @@ struct Guest {
     may_take: f64,
 }
 
+/// What guests send from and take into, one after the other.
+struct Scratch {
+    frame: Vec<u8>,
+    taken: Vec<u8>,
+}
+
 struct Siege {
     dice: SplitMix64,
     clients: Clients,
@@ -93,6 +99,7 @@ struct Siege {
     /// Answers of the last moments.
     made: VecDeque<(Instant, usize)>,
     zeros: Bytes,
+    scratch: Scratch,
 }
 
 impl Habit {
@@ -161,14 +168,13 @@ impl Guest {
     }
 
     /// Does what it does in a moment. False if its connection is closed.
-    fn act(&mut self, now: Instant) -> bool {
+    fn act(&mut self, now: Instant, scratch: &mut Scratch) -> bool {
         self.may_take = (self.may_take + self.habit.take_rate as f64 * TURN.as_secs_f64()).min(1e7);
         self.may_send += self.habit.send_rate as f64 * TURN.as_secs_f64();
-        self.takes(now) && self.sends(now)
+        self.takes(now, &mut scratch.taken) && self.sends(now, &mut scratch.frame)
     }
 
-    fn takes(&mut self, now: Instant) -> bool {
-        let mut buffer = [0; 65_536];
+    fn takes(&mut self, now: Instant, buffer: &mut [u8]) -> bool {
         while self.may_take >= 1.0 {
             let most = (self.may_take as usize).min(buffer.len());
             match self.there.read(&mut buffer[..most]) {
@@ -187,13 +193,12 @@ impl Guest {
         true
     }
 
-    fn sends(&mut self, now: Instant) -> bool {
+    fn sends(&mut self, now: Instant, frame: &mut [u8]) -> bool {
         let whole = 4 + self.habit.frame;
         while now >= self.next && (self.sent > 0 || self.asked.is_none() || self.habit.pause.is_none()) {
             if self.may_send < 1.0 {
                 break;
             }
-            let mut frame = vec![0; whole];
             frame[..4].copy_from_slice(&(self.habit.frame as u32).to_be_bytes());
             frame[4..8].copy_from_slice(&[0, 3, 0, 12]);
             frame[8..12].copy_from_slice(&(self.habit.reply as u32).to_be_bytes());
@@ -253,6 +258,7 @@ impl Siege {
             at_work: VecDeque::new(),
             made: VecDeque::new(),
             zeros: Bytes::from(vec![0; 200_000]),
+            scratch: Scratch { frame: vec![0; 4 + LARGEST], taken: vec![0; 65_536] },
         }
     }
 
@@ -285,7 +291,7 @@ impl Siege {
     fn guests_act(&mut self) -> Result<(), String> {
         for n in 0..self.guests.len() {
             let guest = &mut self.guests[n];
-            if !guest.act(self.now) {
+            if !guest.act(self.now, &mut self.scratch) {
                 if guest.habit.is_good {
                     return Err(format!("a good client is closed: {:?}", guest.habit));
                 }

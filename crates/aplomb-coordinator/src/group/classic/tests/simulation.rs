@@ -8,8 +8,8 @@ use aplomb_model::{ErrorCode as E, SplitMix64};
 
 use super::lab::{JoinSpec, Lab, Log, REBALANCE, SESSION, SyncSpec, code};
 use crate::group::GroupReply;
-use crate::group::seeds::seeds;
 use crate::runtime::Ticket;
+use crate::seeds::seeds;
 
 const SEEDS: u64 = 200;
 const STEPS: usize = 250;

@@ -11,9 +11,9 @@ use m::consumer_group_heartbeat_request::TopicPartitions;
 
 use super::classic_client::ClassicClient;
 use super::lab::{Lab, Request, Response, beat};
-use crate::group::seeds::seeds;
 use crate::group::state::follower::Follower;
 use crate::group::{GroupAsk, GroupReply, GroupState};
+use crate::seeds::seeds;
 use aplomb_protocol::messages as m;
 
 pub(super) type Owned = BTreeSet<(TopicId, i32)>;

@@ -1,4 +1,4 @@
-//! Which seeds the simulations of groups run: always the same ones, unless the environment says
+//! Which seeds simulations of coordinators run: always the same, unless the environment says
 //! otherwise. `GROUP_SEED=N` runs one, `GROUP_SEEDS=N` so many fresh ones, from `GROUP_SEEDS_FROM`
 //! on.
 
@@ -13,7 +13,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 /// What is asked for by hand, or the first `always`.
-pub(super) fn seeds(always: u64) -> Range<u64> {
+pub(crate) fn seeds(always: u64) -> Range<u64> {
     if let Some(seed) = number("GROUP_SEED") {
         return seed..seed + 1;
     }
