@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use aplomb_log::Reader;
 use aplomb_log::tail::{ArenaMemory, BatchAt, LogEnd, LogTail, TailBatch, TailShare, Unread, open_shares};
 use aplomb_model::{LeaderEpoch, Offset, PartitionIndex, Timestamp, Uuid};
 use bytes::Bytes;
@@ -125,7 +126,9 @@ fn check(tail: &LogTail, model: &Model) {
     let mut from = start;
     let mut seen = Vec::new();
     loop {
-        let read = tail.read(from, u64::MAX, false, Offset::new(i64::MAX as u64)).expect("all of it is here");
+        let read = tail
+            .read(from, u64::MAX, false, Offset::new(i64::MAX as u64), Reader::Others)
+            .expect("all of it is here");
         if read.bytes == 0 {
             break;
         }
@@ -178,7 +181,7 @@ fn push(tail: &mut LogTail, model: &mut Model, size: usize, records: u64, gap: u
 }
 
 fn read(tail: &LogTail, model: &Model, from: Offset, max: u64, at_least_one: bool, upper: Offset) {
-    let read = match tail.read(from, max, at_least_one, upper) {
+    let read = match tail.read(from, max, at_least_one, upper, Reader::Others) {
         Ok(read) => read,
         Err(unread) => {
             assert_eq!(unread, Unread::Evicted);

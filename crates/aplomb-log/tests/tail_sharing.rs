@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
+use aplomb_log::Reader;
 use aplomb_log::tail::{
     ArenaMemory, CrashSwitch, DEFAULT_CHUNK_SIZE, LogEnd, LogTail, OldTail, Reserve, TailBatch, TailRead,
     TailShare, open_shares, renew_shares,
@@ -94,7 +95,7 @@ fn readers_on_other_threads_see_whole_batches_while_the_log_goes_on() {
         if n % 3 == 0 {
             let from =
                 Offset::new(tail.end().offset.get().saturating_sub(n % 5 + 1)).max(tail.start_offset());
-            let read = tail.read(from, 8000, true, tail.end().offset).expect("it is here");
+            let read = tail.read(from, 8000, true, tail.end().offset, Reader::Others).expect("it is here");
             readers[n as usize / 3 % 2].0.send(read).expect("the reader lives");
         }
         if n % 7 == 0 {
@@ -121,7 +122,10 @@ fn a_consumer_that_holds_on_to_everything_holds_up_no_producer() {
             disk_takes_all(&mut tail);
             assert!(push_next(&mut tail), "the disk has everything, so there is room: {:?}", share.stats());
         }
-        hoard.push(tail.read(Offset::new(n), 1, true, tail.end().offset).expect("the newest batch is here"));
+        hoard.push(
+            tail.read(Offset::new(n), 1, true, tail.end().offset, Reader::Others)
+                .expect("the newest batch is here"),
+        );
         assert!(share.stats().reader_pinned <= share.stats().chunks / 4);
     }
     hoard.iter().for_each(assert_content);
@@ -134,7 +138,7 @@ fn a_slice_outlives_the_log_and_then_gives_the_memory_back() {
     let share = share(8);
     let mut tail = tail(&share, 0);
     assert!(push_next(&mut tail));
-    let read = tail.read(Offset::ZERO, 1, true, Offset::new(1)).expect("it is here");
+    let read = tail.read(Offset::ZERO, 1, true, Offset::new(1), Reader::Others).expect("it is here");
     tail.clear(FROM_THE_START);
     drop(tail);
     assert_eq!((share.stats().held, share.stats().free), (0, 7), "released, and lingering");
@@ -152,13 +156,14 @@ fn a_batch_of_many_chunks_is_copied_as_one_when_readers_hold_all_they_may() {
     while share.stats().reader_pinned < 4 {
         let end = tail.end().offset;
         assert!(push_next(&mut tail));
-        held.push(tail.read(end, 1, true, tail.end().offset).expect("it is here"));
+        held.push(tail.read(end, 1, true, tail.end().offset, Reader::Others).expect("it is here"));
     }
     let (end, bytes) = (tail.end(), [7; 10_000]);
     let large = TailBatch { size: 10_000, ..batch(end.offset.get()) };
     tail.push(end.at, &[&bytes], large).expect("there is room");
-    let read =
-        tail.read(end.offset, 1, true, tail.end().offset).expect("more than the limit, but the only copy");
+    let read = tail
+        .read(end.offset, 1, true, tail.end().offset, Reader::Others)
+        .expect("more than the limit, but the only copy");
     assert_eq!(read.slices.concat(), bytes);
     assert_eq!(share.reading().used(), 10_000);
     drop(read);
@@ -193,8 +198,9 @@ fn a_disk_that_is_behind_fills_its_own_share_and_no_other() {
     assert!(push_next(&mut stalled));
     let mut from = stalled.start_offset();
     while from < stalled.end().offset {
-        let read =
-            stalled.read(from, 10_000, true, stalled.end().offset).expect("everything else is still here");
+        let read = stalled
+            .read(from, 10_000, true, stalled.end().offset, Reader::Others)
+            .expect("everything else is still here");
         assert_content(&read);
         from = read.end;
     }
@@ -305,7 +311,7 @@ fn ten_thousand_idle_partitions_fit_into_a_gibibyte() {
     assert_eq!(share.stats().free, share.stats().chunks);
     for tail in &mut tails {
         assert!(push_next(tail), "a log goes on in the middle of a chunk");
-        let read = tail.read(Offset::new(2), 1, true, Offset::new(3)).expect("it is here");
+        let read = tail.read(Offset::new(2), 1, true, Offset::new(3), Reader::Others).expect("it is here");
         assert_eq!(read.slices[0].as_ptr().addr() as u64 % 4096, read.at % 4096);
         assert_content(&read);
     }

@@ -25,7 +25,7 @@ pub(super) const ALL_GROUP_OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 
 pub(super) const MOST_NAMED: usize = 100_000;
 
 /// Topics that one member may be subscribed to by their names, and members that may leave by one
-/// request: each of them is looked up and written, which costs a hundred times what naming it does.
+/// request: each of them is looked up and written, which costs far more than naming it does.
 pub(super) const MOST_CHANGED: usize = 10_000;
 
 /// Protocols that a member of a classic group may offer.

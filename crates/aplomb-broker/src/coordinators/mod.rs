@@ -37,7 +37,7 @@ use crate::calls::{
 };
 use crate::figures::ShardFigures;
 use crate::metadata::Delta;
-use crate::ports::{Chance, Event, Now, Severity};
+use crate::ports::{Chance, Event, Now, Severity, Throttle};
 use crate::view::View;
 
 /// The topic whose partitions are coordinators.
@@ -113,6 +113,8 @@ pub(crate) struct Coordinators {
     /// Batches that its partition has not answered yet.
     writes: HashSet<(PartitionKey, Asker)>,
     observation: Observation,
+    /// Lines about clients that write to the coordinators' logs.
+    overtaken: Throttle,
     is_stopping: bool,
     random: Chance,
     effects: Vec<CoordinatorEffect>,
@@ -128,6 +130,7 @@ impl Coordinators {
             next_number: 0,
             writes: HashSet::new(),
             observation: Observation::new(bound),
+            overtaken: Throttle::default(),
             is_stopping: false,
             random,
             effects: Vec::new(),
@@ -195,7 +198,7 @@ impl Coordinators {
         let Some(mut coordinator) = self.table.remove(key) else { return }; // it has none
         coordinator.runtime.resign();
         self.observation.resign(coordinator.observed);
-        self.take_over(key, coordinator.number, coordinator.loaded_end, coordinator.runtime.take_effects());
+        self.take_over(key, coordinator.runtime.take_effects());
         for (_, asker) in self.writes.extract_if(|(of, _)| *of == key) {
             self.effects.push(CoordinatorEffect::Cancel(asker, key));
         }
@@ -300,9 +303,12 @@ impl Coordinators {
                 "{OFFSETS_TOPIC}-{} was written to by a client: its groups are loaded again",
                 key.partition
             );
-            let event = Event { severity: Severity::Warn, room: "broker/groups", text };
-            self.effects.push(CoordinatorEffect::Event(event));
-            return self.begin(key, coordinator.epoch, Offset::ZERO, view, now);
+            let epoch = coordinator.epoch;
+            if let Some(text) = self.overtaken.admit(now.instant, text) {
+                let event = Event { severity: Severity::Warn, room: "broker/groups", text };
+                self.effects.push(CoordinatorEffect::Event(event));
+            }
+            return self.begin(key, epoch, Offset::ZERO, view, now);
         }
         let answer = answer.map(|appended| appended.base).map_err(|refusal| refusal.error);
         self.run(key, view, now, |runtime, now, world, random| {
@@ -336,13 +342,12 @@ impl Coordinators {
             Loaded::Failed(why) => {
                 coordinator.loading = None;
                 coordinator.runtime.fail();
-                let (number, loaded_end) = (coordinator.number, coordinator.loaded_end);
                 let effects = coordinator.runtime.take_effects();
                 let text = format!("groups of {OFFSETS_TOPIC}-{} cannot be loaded: {why}", key.partition);
                 let event = Event { severity: Severity::Error, room: "broker/groups", text };
                 self.effects.push(CoordinatorEffect::Event(event));
                 self.observe(key, now);
-                self.take_over(key, number, loaded_end, effects);
+                self.take_over(key, effects);
             }
         }
     }
@@ -408,9 +413,8 @@ impl Coordinators {
         for key in self.table.touched() {
             let coordinator = self.table.change(key);
             coordinator.runtime.end_turn();
-            let (number, loaded_end) = (coordinator.number, coordinator.loaded_end);
             let effects = coordinator.runtime.take_effects();
-            self.take_over(key, number, loaded_end, effects);
+            self.take_over(key, effects);
         }
     }
 
@@ -433,26 +437,19 @@ impl Coordinators {
         let coordinator = self.table.change(key);
         let clocks = runtime::Now { instant: now.instant, wall: now.wall };
         does(&mut coordinator.runtime, clocks, &world, &mut self.random);
-        let (number, loaded_end) = (coordinator.number, coordinator.loaded_end);
         let effects = coordinator.runtime.take_effects();
         self.observe(key, now);
-        self.take_over(key, number, loaded_end, effects);
+        self.take_over(key, effects);
     }
 
-    /// Takes over what the coordinator of this number wants done.
-    fn take_over(
-        &mut self,
-        key: PartitionKey,
-        of_number: u64,
-        loaded_end: Offset,
-        effects: Vec<Effect<GroupReply>>,
-    ) {
+    fn take_over(&mut self, key: PartitionKey, effects: Vec<Effect<GroupReply>>) {
         for effect in effects {
             let effect = match effect {
                 Effect::Append { number, batch } => {
-                    let asker = Asker::Coordinator(key, CoordinatorPart::Write(of_number, number));
+                    let coordinator = self.table.get(key).expect("who has resigned writes nothing");
+                    let asker = Asker::Coordinator(key, CoordinatorPart::Write(coordinator.number, number));
                     self.writes.insert((key, asker));
-                    let own = OwnBatch { batch, promise: None, known_end: loaded_end };
+                    let own = OwnBatch { batch, promise: None, known_end: coordinator.loaded_end };
                     CoordinatorEffect::Append(asker, key, own)
                 }
                 Effect::Answer(ticket, reply) => {

@@ -49,7 +49,7 @@ impl Log {
         if from >= upper {
             return Fetched::CaughtUp;
         }
-        match self.tail.read_as(reader, from, max_bytes.into(), true, upper) {
+        match self.tail.read(from, max_bytes.into(), true, upper, reader) {
             Ok(read) if read.bytes > 0 => Fetched::Hot { slices: read.slices, next: read.end },
             Ok(_) => Fetched::CaughtUp,
             Err(Unread::Evicted) => {

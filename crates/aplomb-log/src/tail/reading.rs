@@ -68,7 +68,7 @@ impl LogTail {
     /// Whole batches, from the one that holds `from` on, whose last offsets are below `upper`. Not
     /// more than `max_bytes`, except for a first batch that is larger, if `at_least_one` asks for
     /// it. Ends with the segment. May be less than asked for when memory is short. Nothing to read
-    /// is an empty answer.
+    /// is an empty answer. What this broker reads itself it looks at within the turn.
     ///
     /// # Errors
     /// [`Unread`]: the files have it, or memory is short.
@@ -78,21 +78,7 @@ impl LogTail {
         max_bytes: u64,
         at_least_one: bool,
         upper: Offset,
-    ) -> Result<TailRead, Unread> {
-        self.read_as(Reader::Others, from, max_bytes, at_least_one, upper)
-    }
-
-    /// The same, by this reader. What this broker reads itself it looks at within the turn.
-    ///
-    /// # Errors
-    /// The same.
-    pub fn read_as(
-        &self,
         reader: Reader,
-        from: Offset,
-        max_bytes: u64,
-        at_least_one: bool,
-        upper: Offset,
     ) -> Result<TailRead, Unread> {
         let holder = match reader {
             Reader::Others => Holder::Reader,
