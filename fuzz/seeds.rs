@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     messages(corpus)?;
     groups(corpus)?;
+    transactions(corpus)?;
     files(corpus)
 }
 
@@ -110,6 +111,21 @@ fn groups(corpus: &Path) -> Result<(), Box<dyn Error>> {
     ];
     for (number, pattern) in patterns.iter().enumerate() {
         put(corpus, "group_expressions", &format!("{number}"), pattern.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Records of transactions, in each state, without partitions and with some.
+fn transactions(corpus: &Path) -> Result<(), Box<dyn Error>> {
+    let key = [6, 0, 0, 0, 2, b't', b'x'];
+    put(corpus, "txn_records", "tombstone", &key)?;
+    for status in 0..8u8 {
+        let fixed = [&[0; 7][..], &[9, 0, 3, 0, 0, 200, 0, status]].concat();
+        let none = [&key[..], &[0, 0], &fixed, &[0xff; 4], &[1; 16]].concat();
+        put(corpus, "txn_records", &format!("{status}-0"), &none)?;
+        let some = [2, 3, b'o', b'r', 2, 0, 0, 0, 1, 0];
+        let some = [&key[..], &[0, 1], &fixed, &some, &[1; 16], &[0]].concat();
+        put(corpus, "txn_records", &format!("{status}-1"), &some)?;
     }
     Ok(())
 }

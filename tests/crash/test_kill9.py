@@ -10,7 +10,7 @@ from rig.book import Book
 from rig.kills import kill_while_it_starts, timed_start
 from rig.load import CLIENTS
 
-KILLS = int(os.environ.get("APLOMB_CRASH_KILLS", "50"))
+KILLS = int(os.environ.get("APLOMB_CRASH_KILLS", "15"))
 PARTITIONS = range(6)
 
 

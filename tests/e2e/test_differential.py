@@ -2,13 +2,14 @@
 answer alike, field by field, or differential/differences.py says why not."""
 
 import pytest
-from differential import answers, batches, groups, questions, schemas
+from differential import answers, batches, groups, questions, schemas, transactions
 from differential.differences import KNOWN
 from harness import wire
 
 PROPERTIES = {
     "auto.create.topics.enable": "false",
     **groups.PROPERTIES,
+    **transactions.PROPERTIES,
     # A busy machine may keep Apache Kafka from its own controller for seconds; fenced, it has another leader epoch afterwards.
     "broker.session.timeout.ms": "60000",
 }
@@ -33,7 +34,7 @@ def asked(broker, start_broker):
             answers.once(lambda: each.ask(produce), lambda written: written["Responses"][0]["PartitionResponses"][0]["ErrorCode"] == 0)
         changed = each.ask(questions.set_before())
         assert {resource["ErrorCode"] for resource in changed["Responses"]} == {0}, changed
-        for question, is_so, learned in groups.made():
+        for question, is_so, learned in [*groups.made(), *transactions.made()]:
             asked = questions.Question(*question)
             each.ids.update(learned(answers.once(lambda: each.ask(asked), is_so)))
         who = questions.Question("InitProducerId", 4, "before", {"TransactionalId": None, "TransactionTimeoutMs": 60_000})

@@ -231,6 +231,26 @@ class Attack:
                     each.close()
                     del slow[each]
 
+    def a_thousand_that_ask_without_waiting(self):
+        """Small requests on as many connections, as fast as they are taken; answers are taken too."""
+        many = wire.frame(wire.metadata(["read"])) * 300
+        opened = [self.connect() for _ in range(1_000)]
+        owed = dict.fromkeys(opened, b"")
+        poll = select.epoll()
+        by_number = {one.fileno(): one for one in opened}
+        for one in opened:
+            one.setblocking(False)
+            poll.register(one, select.EPOLLIN | select.EPOLLOUT)
+        self.begin()
+        while True:
+            for number, events in poll.poll():
+                one = by_number[number]
+                if events & select.EPOLLIN:
+                    one.recv(1 << 16)
+                if events & select.EPOLLOUT:
+                    owed[one] = owed[one] or many
+                    owed[one] = owed[one][one.send(owed[one]) :]
+
     def connections_that_do_nothing(self):
         """All that this process may open; the broker has as many descriptors."""
         most = all_descriptors()

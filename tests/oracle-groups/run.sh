@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Has Apache Kafka's group coordinator and ours do the same, many times over: assignments of random groups that change step by step,
-# hashes of random topics, random patterns. APLOMB_ORACLE_SEED: other ones.
+# hashes of random topics, random patterns, the records of transactional ids. APLOMB_ORACLE_SEED: other ones.
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
@@ -8,4 +8,4 @@ theirs=$root/.work/oracle-groups/theirs
 mkdir -p "$theirs"
 $(./build.sh) "$theirs" "${APLOMB_ORACLE_SEED:-$(date +%s)}" 5000 20000
 cd "$root"
-APLOMB_GROUPS_ORACLE=$theirs cargo test -q --profile sim -p aplomb-coordinator --test oracle
+APLOMB_GROUPS_ORACLE=$theirs cargo test -q --profile sim -p aplomb-coordinator --test oracle --test oracle_transactions

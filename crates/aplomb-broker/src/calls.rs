@@ -6,9 +6,12 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use aplomb_coordinator::group::GroupReply;
+use aplomb_coordinator::group::{GroupAsk, GroupReply};
+use aplomb_coordinator::runtime::MarkerWish;
+use aplomb_coordinator::txn::{TxnAsk, TxnReply};
 use aplomb_log::Reader;
 use aplomb_log::cold::TimeWanted;
+use aplomb_log::producers::MarkerEpochRule;
 use aplomb_model::batch::{BatchHeader, ProducerStamp};
 use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset, PartitionIndex, ProducerId, Timestamp, TopicId};
 use bytes::Bytes;
@@ -80,6 +83,42 @@ pub enum CoordinatorPart {
     Load(u64),
     /// To keep a batch: this one's, with this number.
     Write(u64, u64),
+    /// The controller, and not its partition, for a producer id.
+    ProducerId(u64),
+    /// A partition of a transaction for the marker with this number.
+    Marker(u64),
+}
+
+/// What a partition's coordinator is asked.
+#[derive(Debug)]
+pub(crate) enum CoordinatorAsk {
+    /// The group coordinator.
+    Group(GroupAsk),
+    /// The same, for a producer in a transaction that may write to its log.
+    InTransaction(InTransaction, GroupAsk),
+    /// The transaction coordinator.
+    Txn(TxnAsk),
+}
+
+/// A producer that writes in a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InTransaction {
+    /// As it says it is.
+    pub(crate) stamp: ProducerStamp,
+    /// What its partition gave ([`AppendRefusal::unverified`]) before the transaction's coordinator
+    /// said that it is in the transaction; `None`: it was not asked.
+    pub(crate) guard: Option<Offset>,
+    /// Each transaction has an epoch of its own, so that the first batch of each begins at
+    /// sequence 0 (KIP-890).
+    pub(crate) has_epoch_each: bool,
+}
+
+/// The end of a transaction, for one of its partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MarkerCall {
+    pub(crate) marker: MarkerWish,
+    /// What its epoch has to be beside those of the producer's batches.
+    pub(crate) rule: MarkerEpochRule,
 }
 
 /// What must have happened before an append is answered.
@@ -98,6 +137,8 @@ pub(crate) enum AppendCall {
     Produced(Produced),
     /// This broker's.
     Own(OwnBatch),
+    /// The end of a transaction.
+    Marker(MarkerCall),
 }
 
 /// A whole batch that this broker made for a log of its own.
@@ -127,6 +168,8 @@ pub(crate) struct Produced {
     pub(crate) from: ConnectionId,
     /// What validating it may cost.
     pub(crate) allowance: Allowance,
+    /// It is part of a transaction, and is to be looked at as such.
+    pub(crate) transaction: Option<InTransaction>,
 }
 
 impl Produced {
@@ -207,10 +250,25 @@ pub enum Answer {
     /// To a question to a group coordinator; a code alone where there is none, or what it had
     /// answered was not kept.
     Coordinated(Result<Box<GroupReply>, ErrorCode>),
+    /// The same of a transaction coordinator.
+    Transacted(Result<Box<TxnReply>, ErrorCode>),
+    /// Whether a coordinator's log has the end of a transaction.
+    Marked(Result<(), ErrorCode>),
     /// To a decision of the controller: it is durable, and every shard has applied it.
     Decided(Result<(), ErrorCode>),
     /// To a request for producer ids: there are some, or it has to be asked again.
     Ids(Result<ProducerId, ErrorCode>),
+}
+
+impl Answer {
+    /// Whether a partition has the end of a transaction.
+    pub(crate) fn into_marked(self) -> Result<(), ErrorCode> {
+        match self {
+            Self::Append(appended) => appended.map(drop).map_err(|refusal| refusal.error),
+            Self::Marked(marked) => marked,
+            other => panic!("a marker is kept or refused, not {other:?}"),
+        }
+    }
 }
 
 /// A batch that is in the log.
@@ -237,12 +295,22 @@ pub struct AppendRefusal {
     pub log_start: Option<Offset>,
     /// It is this broker's own, and clients wrote to the log before it that its maker has not read.
     pub is_overtaken: bool,
+    /// It is part of a transaction that has nothing here yet: its coordinator is to be asked, and
+    /// the batch may come again with this.
+    pub unverified: Option<Offset>,
 }
 
 impl AppendRefusal {
     /// A refusal that says nothing but its code.
     pub(crate) fn new(error: ErrorCode) -> Self {
-        Self { error, message: None, records: Vec::new(), log_start: None, is_overtaken: false }
+        Self {
+            error,
+            message: None,
+            records: Vec::new(),
+            log_start: None,
+            is_overtaken: false,
+            unverified: None,
+        }
     }
 }
 

@@ -6,9 +6,11 @@
 //!
 //! - [`runtime`]: what all coordinators have in common: loading, writing, answering when what was
 //!   written is kept, going back when it is not, timers.
-//! - [`group`]: the group coordinator, of one partition of `__consumer_offsets`.
+//! - [`group`]: the group coordinator, of one partition of `__consumer_offsets`;
+//! - [`txn`]: the transaction coordinator, of one partition of `__transaction_state`.
 
 pub mod group;
 pub mod runtime;
 #[cfg(test)]
 mod seeds;
+pub mod txn;

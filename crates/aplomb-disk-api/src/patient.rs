@@ -62,11 +62,20 @@ pub trait PatientDisk: Send + Sync {
     /// See [`DiskError`].
     fn remove(&self, name: &FileName) -> Result<(), DiskError>;
 
+    /// Renames files or directories, one after the other, then makes the new names durable. A crash
+    /// in between leaves any of them renamed.
+    ///
+    /// # Errors
+    /// [`DiskError::NotFound`] if a name does not exist; those before it are renamed.
+    fn rename_all(&self, renames: &[(FileName, FileName)]) -> Result<(), DiskError>;
+
     /// Renames a file or a directory.
     ///
     /// # Errors
-    /// See [`DiskError`].
-    fn rename(&self, from: &FileName, to: &FileName) -> Result<(), DiskError>;
+    /// See [`Self::rename_all`].
+    fn rename(&self, from: &FileName, to: &FileName) -> Result<(), DiskError> {
+        self.rename_all(&[(from.clone(), to.clone())])
+    }
 
     /// Replaces files by new content, each atomically, all durable on return; makes missing
     /// directories.

@@ -113,13 +113,21 @@ impl Housekeeper {
 
 /// Renames a file or a directory, and makes both names durable.
 pub(crate) fn rename(files: &Files, from: &FileName, to: &FileName) -> Result<(), DiskError> {
-    let leaving = [files.leave(from.as_str()), files.leave(to.as_str())];
-    let renamed = files.call(|| rustix::fs::renameat(files.root(), from.as_str(), files.root(), to.as_str()));
-    drop(leaving);
-    renamed.map_err(|error| files.error("rename", from.as_str(), &error))?;
-    files.unsettle(from.parent());
-    files.unsettle(to.parent());
-    sync_names(files, [from, to].into_iter())
+    rename_all(files, &[(from.clone(), to.clone())])
+}
+
+/// Renames files or directories, and then makes all names durable.
+pub(crate) fn rename_all(files: &Files, renames: &[(FileName, FileName)]) -> Result<(), DiskError> {
+    for (from, to) in renames {
+        let leaving = [files.leave(from.as_str()), files.leave(to.as_str())];
+        let renamed =
+            files.call(|| rustix::fs::renameat(files.root(), from.as_str(), files.root(), to.as_str()));
+        drop(leaving);
+        renamed.map_err(|error| files.error("rename", from.as_str(), &error))?;
+        files.unsettle(from.parent());
+        files.unsettle(to.parent());
+    }
+    sync_names(files, renames.iter().flat_map(|(from, to)| [from, to]))
 }
 
 /// Deletes a file; one that does not exist is passed over.

@@ -133,10 +133,11 @@ impl PatientDisk for JobDisk {
         removed
     }
 
-    fn rename(&self, from: &FileName, to: &FileName) -> Result<(), DiskError> {
-        let renamed = self.call(|disk| disk.rename(from, to));
-        self.windows.forget(from.as_str());
-        self.windows.forget(to.as_str());
+    fn rename_all(&self, renames: &[(FileName, FileName)]) -> Result<(), DiskError> {
+        let renamed = self.call(|disk| disk.rename_all(renames));
+        for name in renames.iter().flat_map(|(from, to)| [from, to]) {
+            self.windows.forget(name.as_str());
+        }
         renamed
     }
 

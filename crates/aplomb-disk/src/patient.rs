@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, FileType};
 
 use crate::errors::{EngineError, is_absent};
 use crate::files::{self, Files, FilesOptions};
-use crate::housekeeping::{Slices, delete_directory, delete_file, list, rename};
+use crate::housekeeping::{Slices, delete_directory, delete_file, list, rename_all};
 use crate::io::plain_syncs;
 use crate::publish::{Publisher, write_at};
 use crate::readers::read;
@@ -115,8 +115,8 @@ impl PatientDisk for RealPatientDisk {
         removed.map_err(|error| self.files.error("delete", name.as_str(), &error))
     }
 
-    fn rename(&self, from: &FileName, to: &FileName) -> Result<(), DiskError> {
-        rename(&self.files, from, to)
+    fn rename_all(&self, renames: &[(FileName, FileName)]) -> Result<(), DiskError> {
+        rename_all(&self.files, renames)
     }
 
     fn publish(&self, files: &[SmallFile]) -> Result<(), DiskError> {

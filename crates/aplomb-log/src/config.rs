@@ -5,7 +5,7 @@ use aplomb_model::Timestamp;
 use crate::index::IndexLimits;
 
 /// The settings of one log. Times are milliseconds of the wall clock, as records carry them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LogConfig {
     /// Whether the topic is the broker's own: a part of the tail's memory is kept for it.
     pub is_internal: bool,
@@ -20,6 +20,8 @@ pub struct LogConfig {
     pub deletes: bool,
     /// Whether it contains `compact`: offsets may then be missing between batches.
     pub compacts: bool,
+    /// How it does so.
+    pub compaction: CompactionConfig,
     /// `retention.ms`; `None`: for ever.
     pub retention_ms: Option<u64>,
     /// `retention.bytes`; `None`: without limit.
@@ -29,6 +31,25 @@ pub struct LogConfig {
     pub flush_messages: Option<u64>,
     /// `producer.id.expiration.ms`.
     pub producer_expiration_ms: u64,
+}
+
+/// The settings of a log's compaction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CompactionConfig {
+    /// `min.cleanable.dirty.ratio`: a pass is worth it when more of the log is dirty, of 1.
+    pub min_dirty_ratio: f64,
+    /// `delete.retention.ms`: how long tombstones stay.
+    pub delete_retention_ms: u64,
+    /// `min.compaction.lag.ms`: a record is not compacted before that.
+    pub min_lag_ms: u64,
+    /// `max.compaction.lag.ms`; `None`: a record may wait for ever.
+    pub max_lag_ms: Option<u64>,
+}
+
+impl CompactionConfig {
+    /// The settings of a topic that sets nothing, as in Apache Kafka.
+    pub const KAFKA_DEFAULTS: Self =
+        Self { min_dirty_ratio: 0.5, delete_retention_ms: 24 * 3_600_000, min_lag_ms: 0, max_lag_ms: None };
 }
 
 impl LogConfig {
@@ -42,6 +63,7 @@ impl LogConfig {
             indexes: IndexLimits { interval_bytes: 4096, max_bytes: 10 << 20 },
             deletes: true,
             compacts: false,
+            compaction: CompactionConfig::KAFKA_DEFAULTS,
             retention_ms: Some(7 * 24 * 3_600_000),
             retention_bytes: None,
             flush_messages: None,

@@ -8,7 +8,7 @@ use aplomb_model::{Offset, Timestamp};
 use bytes::Bytes;
 
 use crate::index::{AbortedIndexBuilder, AbortedTransaction, SegmentIndexes};
-use crate::layout::SegmentFile;
+use crate::layout::{FileSuffix, SegmentFile, with_suffix};
 
 /// A segment that is not written to any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,10 +23,14 @@ pub struct Segment {
     pub time_index_len: u64,
     /// The greatest timestamp in it; `None` until its time index was looked at.
     pub greatest: Option<Timestamp>,
+    /// The timestamp of its first batch; `None` until that was looked at.
+    pub first_timestamp: Option<Timestamp>,
     /// When its `.log` was last written, for segments without timestamps.
     pub modified: Timestamp,
     /// The aborted transactions whose markers are in it.
     pub aborted: Vec<AbortedTransaction>,
+    /// Compaction has made it, and its files have `.swap` names still.
+    pub in_swap: bool,
 }
 
 /// The segment that is written to.
@@ -70,7 +74,17 @@ impl Segments {
     /// A file of the segment that begins at `base`.
     #[must_use]
     pub fn file(&self, file: SegmentFile, base: Offset) -> FileName {
-        file.within(&self.directory, base)
+        let name = file.within(&self.directory, base);
+        if file != SegmentFile::Snapshot && self.closed_at(base).is_some_and(|segment| segment.in_swap) {
+            return FileName::new(with_suffix(name.as_str(), FileSuffix::Swap));
+        }
+        name
+    }
+
+    /// The closed segment that begins at `base`.
+    fn closed_at(&self, base: Offset) -> Option<&Segment> {
+        let place = self.closed.binary_search_by_key(&base, |segment| segment.base).ok()?;
+        self.closed.get(place)
     }
 
     /// The name of the partition's directory in its log directory.
@@ -149,6 +163,20 @@ impl Segments {
         self.closed.push_back(old.close(now));
     }
 
+    /// One closed segment takes the place of those that begin at `sources`.
+    ///
+    /// # Panics
+    /// If these are not closed segments in a row, the first of which has the new one's base.
+    pub fn replace(&mut self, sources: &[Offset], by: Segment) {
+        assert_eq!(sources.first(), Some(&by.base), "a segment keeps the name of the first that it replaces");
+        let place = self.closed.binary_search_by_key(&by.base, |segment| segment.base);
+        let place = place.expect("what is replaced is in the log");
+        let replaced: Vec<Offset> =
+            self.closed.drain(place..place + sources.len()).map(|segment| segment.base).collect();
+        assert_eq!(replaced, sources, "what is replaced are neighbours");
+        self.closed.insert(place, by);
+    }
+
     /// Removes the oldest `count` closed segments.
     pub fn remove_oldest(&mut self, count: usize) -> Vec<Segment> {
         self.closed.drain(..count).collect()
@@ -188,8 +216,10 @@ impl ActiveSegment {
             index_len: self.indexes.offsets.file_len(),
             time_index_len: self.indexes.times.file_len(),
             greatest: self.indexes.greatest_timestamp().map(|greatest| greatest.timestamp),
+            first_timestamp: self.first_timestamp,
             modified,
             aborted: self.aborted.into_entries(),
+            in_swap: false,
         }
     }
 }

@@ -78,6 +78,7 @@ fn found(disk: &SimDisk, share: &Arc<TailShare>, recovery_point: Offset) -> Log 
         clean: false,
         recovery_point,
         log_start: Offset::ZERO,
+        cleaned: None,
         high_watermark: None,
         share: Arc::clone(share),
         now: NOW,

@@ -118,6 +118,7 @@ impl Story {
             clean: false,
             recovery_point: Offset::ZERO,
             log_start,
+            cleaned: None,
             high_watermark: None,
             share: Arc::clone(&self.shares[disk]),
             now: Timestamp(6000),

@@ -129,6 +129,7 @@ impl Story {
             clean: false,
             recovery_point,
             log_start: Offset::ZERO,
+            cleaned: None,
             high_watermark: None,
             share: Arc::clone(&self.share),
             now: NOW,

@@ -58,6 +58,14 @@ pub enum DecodeError {
     /// A record of the metadata log in a frame other than version 1.
     #[error("metadata record frame version {0} is unknown")]
     UnknownFrameVersion(u32),
+    /// A number that stands for one of a few things, and for none of those.
+    #[error("{name} is not {value}")]
+    UnknownValue {
+        /// The field's name.
+        name: &'static str,
+        /// The number in its place.
+        value: i64,
+    },
     /// A record type of the metadata log that this build does not know.
     #[error("metadata record type {0} is unknown")]
     UnknownRecordType(u32),

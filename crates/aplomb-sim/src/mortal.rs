@@ -107,8 +107,9 @@ impl PatientDisk for MortalDisk {
         self.life.step(|| self.disk.remove(name), || Ok(()))
     }
 
-    fn rename(&self, from: &FileName, to: &FileName) -> Result<(), DiskError> {
-        self.life.step(|| self.disk.rename(from, to), || Ok(()))
+    fn rename_all(&self, renames: &[(FileName, FileName)]) -> Result<(), DiskError> {
+        let part = || self.disk.rename_all(&renames[..renames.len() / 2]);
+        self.life.step(|| self.disk.rename_all(renames), part)
     }
 
     fn publish(&self, files: &[SmallFile]) -> Result<(), DiskError> {

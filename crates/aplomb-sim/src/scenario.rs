@@ -20,6 +20,8 @@ use super::random::Dice;
 const METADATA_SNAPSHOTS: [&str; 3] = ["300", "3000", "20971520"];
 /// Memory for readers: one batch at a time, a few, plenty.
 const FETCH_MEMORY: [&str; 3] = ["0", "5000", "67108864"];
+/// How often compacted topics are looked at, in milliseconds: all the time, now and then, hardly.
+const CLEANER_BACKOFF: [&str; 3] = ["1", "300", "15000"];
 /// Topics whose names begin so come and go.
 const PASSING: &str = "x";
 const MS: Duration = Duration::from_millis(1);
@@ -201,6 +203,7 @@ impl Plan {
             ),
             ("aplomb.fetch.memory.bytes", FETCH_MEMORY[seed as usize / 3 % 3].to_owned()),
             ("log.retention.check.interval.ms", dice.pick(&["300", "2000", "300000"]).to_string()),
+            ("log.cleaner.backoff.ms", CLEANER_BACKOFF[seed as usize / 9 % 3].to_owned()),
         ];
         let mut service = ServiceTimes::default();
         if dice.percent(25) {
@@ -290,6 +293,11 @@ impl TopicPlan {
         }
         if dice.percent(12) {
             configs.push(("retention.bytes", dice.within(2_000..40_000).to_string()));
+        }
+        if dice.percent(20) {
+            // Each record has a key of its own: all of them stay, in segments that are others.
+            configs.push(("cleanup.policy", "compact,delete".to_owned()));
+            configs.push(("min.cleanable.dirty.ratio", dice.pick(&["0.0", "0.3"]).to_string()));
         }
         configs.push(("file.delete.delay.ms", dice.pick(&["0", "50", "1000"]).to_string()));
         Self { name, partitions: 1 + dice.place(3) as i32, configs }

@@ -13,7 +13,7 @@ PATIENCE = 3
 # Fields whose values are a broker's own; of what is known and unknown, or null and not, more is compared.
 OWN = {
     "ClusterId", "Host", "Port", "LogDir", "TotalBytes", "UsableBytes", "LogAppendTimeMs", "LastTimestamp", "HighWatermark.quorum",
-    "LogEndOffset.quorum", "LastFetchTimestamp", "LastCaughtUpTimestamp", "ProducerId", "FinalizedFeaturesEpoch", "LeaderEpoch.quorum",
+    "LogEndOffset.quorum", "LastFetchTimestamp", "LastCaughtUpTimestamp", "ProducerId", "FinalizedFeaturesEpoch", "LeaderEpoch.quorum", "TransactionStartTimeMs",
 }  # fmt: skip
 # APIs whose answers list what there is, and topics that earlier questions may have made on one broker alone: those whose time was short.
 LISTING = {"Metadata", "DescribeLogDirs", "ElectLeaders", "ListConfigResources", "DescribeTopicPartitions", "ListGroups"}

@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 
-NO_TRANSACTIONS = "there is no transaction coordinator yet: what is transactional is refused"
 SENTENCE = "a sentence says what is wrong, where Apache Kafka only gives the code"
 TOO_LONG = "a text of 32 KB is refused for what it is; Apache Kafka cannot write an answer that quotes it, and says UNKNOWN_SERVER_ERROR"
 IN_PLACE = "names are read in place there, and a frame whose names are not UTF-8 is malformed"
@@ -33,8 +32,6 @@ class Known:
 PARTS = r"Responses\[\]\.PartitionResponses\[\]\."
 
 KNOWN = [
-    Known("Produce", "TransactionalId (?!no UTF-8)|Records transactional", ".*", NO_TRANSACTIONS),
-    Known("Produce", "TransactionalId no UTF-8", ".*", NO_TRANSACTIONS),
     Known("Produce", "Name no UTF-8", "", IN_PLACE),
     Known("Produce", "Records null", "", "a partition without records is refused; Apache Kafka's answer never comes"),
     Known("Produce", "Records (a byte|eleven bytes|half a batch) behind", ".*", "what is behind the batch is refused, and not dropped in silence"),
@@ -69,6 +66,7 @@ KNOWN = [
     Known("CreatePartitions", r"Count 2\^31-1", r"Results\[\]\.ErrorCode", "that the assignments are too few is found before that the partitions are too many"),
     Known("CreatePartitions", "32 KB", ".*", TOO_LONG, at_times=True),
     Known("ElectLeaders", "32 KB", ".*", TOO_LONG),
+    Known("ElectLeaders", "TimeoutMs (1|5)$", ".*", BEFORE_TIME, at_times=True),
     Known("AlterPartitionReassignments", "32 KB", ".*", TOO_LONG),
     Known("AlterPartitionReassignments", "TimeoutMs (1|5)$", ".*", BEFORE_TIME, at_times=True),
     Known("AlterPartitionReassignments", "", r"Responses\[\]\.Partitions\[\]\.ErrorMessage", SENTENCE),
@@ -81,7 +79,13 @@ KNOWN = [
     Known("ConsumerGroupDescribe", "GroupIds twice", ".*", OVER_AND_OVER),
     Known("DescribeProducers", "twice", ".*", "a partition is answered once, however often it is named: its producers may be many"),
     Known("DescribeProducers", "32 KB", ".*", TOO_LONG),
-    Known("FindCoordinator", "KeyType", ".*", NO_TRANSACTIONS),
+    Known("FindCoordinator", "KeyType 2", r"Coordinators\[\]\.ErrorMessage", SENTENCE),
+    Known("AddPartitionsToTxn", "Transactions empty", "", "a request about no transaction is answered; Apache Kafka's answer never comes"),
+    Known("WriteTxnMarkers", r"ProducerId -", ".*", "no producer has a negative id: INVALID_PRODUCER_ID_MAPPING, and nothing is written"),
+    Known("WriteTxnMarkers", r"ProducerEpoch -1", ".*", "no producer has a negative epoch: INVALID_PRODUCER_EPOCH"),
+    Known("WriteTxnMarkers", "Markers twice", "Markers", "each marker is answered; Apache Kafka answers for each producer once"),
+    Known("WriteTxnMarkers", "(Topics|PartitionIndexes) twice", "", "a partition that is named twice is answered twice; Apache Kafka's answer never comes"),
+    Known("DescribeTransactions", "TransactionalIds twice", ".*", OVER_AND_OVER),
     Known("OffsetFetch", "MemberId null", r"Groups\[\]\.ErrorCode", "a member without an id is unknown; Apache Kafka's error is UNKNOWN_SERVER_ERROR"),
     Known("JoinGroup", "32 KB", ".*", TOO_LONG),
     Known("JoinGroup", "Protocols twice", ".*", "a protocol that is named twice counts once; Apache Kafka's answer never comes"),

@@ -9,7 +9,7 @@ import struct
 import uuid
 from dataclasses import dataclass, field
 
-from differential import batches, groups, schemas
+from differential import batches, groups, schemas, transactions
 from differential.schemas import Id, Raw
 from harness import wire
 
@@ -171,7 +171,10 @@ RIGHT = {
     "DeleteRecords": {
         "": {"Topics": [{"Name": "shortened", "Partitions": [{"PartitionIndex": 0, "Offset": 0}]}], "TimeoutMs": 5_000},
     },
-    "InitProducerId": {"": {"TransactionalId": None, "TransactionTimeoutMs": 60_000}},
+    "InitProducerId": {
+        "": {"TransactionalId": None, "TransactionTimeoutMs": 60_000},
+        "of a transaction": {"TransactionalId": "begun-{n}", "TransactionTimeoutMs": 60_000, "ProducerId": -1, "ProducerEpoch": -1},
+    },
     "OffsetForLeaderEpoch": {
         "": {"ReplicaId": -1, "Topics": [{"Topic": "read", "Partitions": [{"Partition": 0, "CurrentLeaderEpoch": -1, "LeaderEpoch": 0}]}]},
     },
@@ -240,6 +243,7 @@ RIGHT = {
     "DescribeProducers": {"": {"Topics": [{"Name": "read", "PartitionIndexes": [0]}]}},
     "ListConfigResources": {"": {"ResourceTypes": [2]}, "all": {"ResourceTypes": []}},
     **groups.RIGHT,
+    **transactions.RIGHT,
     "DescribeTopicPartitions": {
         "": {"Topics": [{"Name": "read"}], "ResponsePartitionLimit": 2_000, "Cursor": None},
         "from a cursor": {

@@ -26,7 +26,7 @@ def check(tools, broker, compacted=()):
         if indexes:
             files = ",".join(map(str, indexes))
             _sound(tools.ok("kafka-dump-log", "--index-sanity-check", "--files", files))
-            _sound(tools.ok("kafka-dump-log", "--verify-index-only", "--files", files))
+            _sound(tools.ok("kafka-dump-log", "--verify-index-only", "--files", files), _NO_TIMES if holes else None)
         others = [*directory.glob("*.snapshot"), *directory.glob("*.txnindex")]
         if others:
             _sound(tools.ok("kafka-dump-log", "--files", ",".join(sorted(map(str, others)))))
@@ -46,7 +46,7 @@ def _check_logs(tools, directory, metadata, holes):
     if not logs:
         # Nothing was ever written here. Apache Kafka makes the first segment when it opens such a directory.
         return 0
-    decoder = ("--cluster-metadata-decoder",) if metadata else ("--print-data-log",)
+    decoder = ("--cluster-metadata-decoder",) if metadata else ()
     dumped = tools.ok("kafka-dump-log", "--deep-iteration", *decoder, "--files", logs)
     _sound(dumped, _HOLE if holes else _SEGMENT_START)
     return sum(line.startswith("baseOffset:") for line in dumped.lines())
@@ -57,8 +57,12 @@ _SEGMENT_START = re.compile(r"Non-consecutive offsets in \S*/0*(\d+)\.log\n  -1 
 _HOLE = re.compile(r"Non-consecutive offsets in \S*\.log\n(  -?\d+ is followed by \d+\n)+")
 
 
-def _sound(ran, usual=_SEGMENT_START):
-    said = usual.sub("", ran.output)
+# Compaction leaves batches without records, whose times the tool does not see; those of Apache Kafka's own cleaner neither.
+_NO_TIMES = re.compile(r"Found timestamp mismatch in :\S*\.timeindex\n(  Index timestamp: \d+, log timestamp: -1\n)+")
+
+
+def _sound(ran, usual=None):
+    said = (usual or _SEGMENT_START).sub("", ran.output)
     faults = [line for line in said.splitlines() if FAULTS.search(line.split(" payload: ")[0])]
     assert faults == [], "\n".join(faults)
 

@@ -11,7 +11,7 @@ PATIENCE = 60
 class Instance:
     """One running process."""
 
-    def __init__(self, broker, group, source, result, directory):
+    def __init__(self, broker, group, source, result, directory, guarantee="at_least_once"):
         self.state = None
         # The tasks that are active in it.
         self.tasks = set()
@@ -19,7 +19,7 @@ class Instance:
         self.errors = []
         self.ended = False
         directory.mkdir(parents=True, exist_ok=True)
-        options = {"bootstrap": broker.bootstrap, "group": group, "from": source, "to": result, "state": directory / "state"}
+        options = {"bootstrap": broker.bootstrap, "group": group, "from": source, "to": result, "state": directory / "state", "guarantee": guarantee}
         command = [*places.java("streams"), "aplomb.streams.Main"]
         command += [text for name, value in options.items() for text in (f"--{name}", str(value))]
         self._process = LineProcess(command, directory / "streams.err")

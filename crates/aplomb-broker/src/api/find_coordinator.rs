@@ -1,5 +1,5 @@
-//! FindCoordinator: which broker answers for a group. The topic that says so is created when it is
-//! asked for the first time.
+//! FindCoordinator: which broker answers for a group or a transactional id. The topic that says so
+//! is created when it is asked for the first time.
 
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages::find_coordinator_request::FindCoordinatorRequest;
@@ -7,8 +7,8 @@ use aplomb_protocol::messages::find_coordinator_response::{Coordinator, FindCoor
 use aplomb_protocol::{ApiKey, DecodeError};
 
 use super::context::Context;
-use super::groups::coordinator_of;
-use crate::coordinators::OFFSETS_TOPIC;
+use super::coordinators::partition_for;
+use crate::coordinators::{OFFSETS_TOPIC, TRANSACTIONS_TOPIC};
 use crate::head::HeadMessage;
 use crate::operation::{Api, Asked, Begun};
 
@@ -17,19 +17,29 @@ pub(super) const API: Api = Api::new(ApiKey::FindCoordinator, begin);
 /// The first version that asks for several at once.
 const SEVERAL: i16 = 4;
 
-/// Of a group (`CoordinatorType`); 1 is of a transactional id, 2 of a share group.
+/// Of a group (`CoordinatorType`).
 const GROUP: i8 = 0;
+/// Of a transactional id. 2 is of a share group.
+const TRANSACTION: i8 = 1;
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: FindCoordinatorRequest = asked.decode()?;
-    let is_group = request.key_type == GROUP;
+    let topic = match request.key_type {
+        GROUP => Some(OFFSETS_TOPIC),
+        TRANSACTION => Some(TRANSACTIONS_TOPIC),
+        _ => None,
+    };
     let names_any = asked.to.version < SEVERAL || !request.coordinator_keys.is_empty();
-    if is_group && names_any && asked.view.image().topics.by_name(OFFSETS_TOPIC).is_none() {
-        asked.to_head.push(HeadMessage::CreateTopics(vec![OFFSETS_TOPIC.to_owned()]));
+    if let Some(topic) = topic
+        && names_any
+        && asked.view.image().topics.by_name(topic).is_none()
+    {
+        asked.to_head.push(HeadMessage::CreateTopics(vec![topic.to_owned()]));
     }
     let ctx = Context::of(asked);
     let find = |key: String| {
-        let found = if is_group { find(&key, &ctx) } else { Err(no_others(request.key_type)) };
+        let found =
+            topic.ok_or_else(|| no_others(request.key_type)).and_then(|topic| find(topic, &key, &ctx));
         match found {
             Ok((node_id, host, port)) => {
                 let error_message = Some(String::new());
@@ -59,10 +69,10 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
 
 type NotFound = (ErrorCode, Option<String>);
 
-/// The broker that leads the group's partition, as the client reaches it.
-fn find(group: &str, ctx: &Context<'_>) -> Result<(i32, String, i32), NotFound> {
+/// The broker that leads the partition of the topic, as the client reaches it.
+fn find(topic: &str, name: &str, ctx: &Context<'_>) -> Result<(i32, String, i32), NotFound> {
     let none = (ErrorCode::CoordinatorNotAvailable, None);
-    let key = coordinator_of(group, ctx.image).ok_or(none.clone())?;
+    let key = partition_for(topic, name, ctx.image).ok_or(none.clone())?;
     let partition = ctx.image.topics.partition(key.topic, key.partition).ok_or(none.clone())?;
     let leader = partition.leader.and_then(|leader| ctx.image.brokers.get(leader));
     let leader = leader.filter(|leader| !leader.fenced).ok_or(none.clone())?;
@@ -70,10 +80,9 @@ fn find(group: &str, ctx: &Context<'_>) -> Result<(i32, String, i32), NotFound> 
     Ok((leader.id.0, endpoint.host.clone(), i32::from(endpoint.port)))
 }
 
-/// Transactions and share groups have no coordinators here. Clients give up at this code.
+/// Share groups have no coordinators here. Clients give up at this code.
 fn no_others(kind: i8) -> NotFound {
     let what = match kind {
-        1 => "there is no transaction coordinator yet",
         2 => "there are no share groups yet",
         _ => "unknown type of coordinator",
     };

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use aplomb_coordinator::group::{Caller, GroupAsk};
-use aplomb_model::{ErrorCode, PartitionIndex};
 use aplomb_protocol::{DecodeError, Message};
 
+use super::coordinators;
 use crate::calls::PartitionKey;
 use crate::coordinators::OFFSETS_TOPIC;
 use crate::metadata::MetadataImage;
-use crate::operation::{Asked, Begun, Fill, Scatter};
+use crate::operation::{Asked, Begun, Fill};
 
 /// A coordinator answers who waits for other members as their timeouts say, which are 32-bit
 /// numbers of milliseconds. Nothing waits longer.
@@ -38,19 +38,9 @@ pub(super) fn once(groups: Vec<String>) -> Vec<String> {
     groups.into_iter().filter(|group| seen.insert(group.clone())).collect()
 }
 
-/// The partition whose leader coordinates a group (`GroupCoordinatorService#partitionFor`). `None`:
-/// there is no topic for offsets yet.
+/// The partition whose leader coordinates a group.
 pub(super) fn coordinator_of(group: &str, image: &MetadataImage) -> Option<PartitionKey> {
-    let topic = image.topics.by_name(OFFSETS_TOPIC)?;
-    let partitions = i32::try_from(topic.partitions.len()).expect("partitions are numbered by 32 bits");
-    Some(PartitionKey { topic: topic.id, partition: PartitionIndex(partition_of(group, partitions)) })
-}
-
-/// `Math.abs(group.hashCode()) % partitions` in Java, where the one number without a positive twin
-/// is 0.
-fn partition_of(group: &str, partitions: i32) -> i32 {
-    let hash = group.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(unit.into()));
-    hash.checked_abs().unwrap_or(0) % partitions
+    coordinators::partition_for(OFFSETS_TOPIC, group, image)
 }
 
 /// Who asks.
@@ -71,12 +61,8 @@ pub(super) fn ask_one<R: Message + Send + 'static>(
     fill: Fill<R, GroupAsk>,
     patience: Duration,
 ) -> Result<Begun, DecodeError> {
-    let mut scatter = Scatter::new(asked.to, response, fill);
-    match coordinator_of(group, asked.view.image()) {
-        Some(key) => scatter.ask((0, 0), key, ask, asked.calls),
-        None => scatter.fill((0, 0), ErrorCode::NotCoordinator),
-    }
-    asked.wait(scatter, patience)
+    let coordinator = coordinator_of(group, asked.view.image());
+    coordinators::ask_one(asked, coordinator, ask, response, fill, patience)
 }
 
 #[cfg(test)]
@@ -87,14 +73,5 @@ mod tests {
     fn a_group_that_is_named_twice_is_asked_about_once() {
         let named = ["b", "a", "b", "", "a"].map(str::to_owned).to_vec();
         assert_eq!(once(named), ["b", "a", ""]);
-    }
-
-    #[test]
-    fn a_groups_partition_is_apache_kafkas() {
-        // `Math.abs("…".hashCode()) % 50` in Java.
-        for (group, partition) in [("", 0), ("a", 47), ("console-consumer-12345", 6), ("große Gruppe", 9)] {
-            assert_eq!(partition_of(group, 50), partition, "{group}");
-        }
-        assert_eq!(partition_of("polygenelubricants", 50), 0, "its hash is the least number");
     }
 }

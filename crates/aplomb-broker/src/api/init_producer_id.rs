@@ -1,16 +1,20 @@
-//! InitProducerId: an identity for an idempotent producer. Transactional producers need a
-//! coordinator, which this broker is not.
+//! InitProducerId: an identity for an idempotent producer, from the controller, or for a
+//! transactional one, from its coordinator.
 
 use std::time::Duration;
 
+use aplomb_coordinator::txn::{Init, TxnAsk, TxnReply};
 use aplomb_model::{ErrorCode, Instant, ProducerId};
 use aplomb_protocol::messages::init_producer_id_request::InitProducerIdRequest;
 use aplomb_protocol::messages::init_producer_id_response::InitProducerIdResponse;
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::context::Context;
+use super::coordinators::ask_one;
+use super::transactions::{coordinator_of, known_since};
 use crate::calls::{Answer, Asker, Slot};
-use crate::operation::{Api, Asked, Begun, Calls, Operation, Progress, Replied, ReplyContext, WaitsAt};
+use crate::operation::{
+    Api, Asked, Begun, Calls, Cell, Operation, PATIENCE as LONGEST, Progress, Replied, ReplyContext, WaitsAt,
+};
 use crate::reply::ReplyTo;
 
 pub(super) const API: Api = Api::of_controller(ApiKey::InitProducerId, begin);
@@ -18,6 +22,9 @@ pub(super) const API: Api = Api::of_controller(ApiKey::InitProducerId, begin);
 /// How long a producer waits for the next block of ids. Then it is told to ask again: Apache Kafka
 /// says so at once.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The first version of clients that know `PRODUCER_FENCED`.
+const KNOWS_FENCED: i16 = 4;
 
 /// A producer that waits for an id.
 #[derive(Debug)]
@@ -28,13 +35,23 @@ struct InitProducerIdOp {
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: InitProducerIdRequest = asked.decode()?;
-    if let Err(error) = check(&request, &Context::of(asked)) {
+    if let Err(error) = check(&request) {
         return asked.answer(&response(Err(error)));
+    }
+    if let Some(id) = &request.transactional_id {
+        let init = Init {
+            id: id.as_str().into(),
+            timeout: request.transaction_timeout_ms,
+            expected: (request.producer_id != -1).then_some((request.producer_id, request.producer_epoch)),
+        };
+        let coordinator = coordinator_of(id, asked.view.image());
+        let late = response(Err(ErrorCode::CoordinatorNotAvailable));
+        return ask_one(asked, coordinator, TxnAsk::Init(init), late, fill, LONGEST);
     }
     let (asker, view, now) = (Asker::Client(asked.op, 0), asked.view, asked.now);
     match asked.head().producer_id(asker, view, now) {
         // Whoever asks without a transactional id gets a new one, whatever it had.
-        Some(id) => asked.answer(&response(Ok(id))),
+        Some(id) => asked.answer(&response(Ok((id, 0)))),
         None => asked.wait(InitProducerIdOp { to: asked.to, ended: None }, PATIENCE),
     }
 }
@@ -59,7 +76,7 @@ impl Operation for InitProducerIdOp {
 
     fn reply(self: Box<Self>, _: &mut ReplyContext<'_>) -> Replied {
         let ended = self.ended.expect("it is replied to when it has ended");
-        self.to.with(&response(ended))
+        self.to.with(&response(ended.map(|id| (id, 0))))
     }
 }
 
@@ -67,34 +84,30 @@ impl Operation for InitProducerIdOp {
 ///
 /// # Errors
 /// The code that says why not.
-pub(super) fn check(request: &InitProducerIdRequest, ctx: &Context<'_>) -> Result<(), ErrorCode> {
+pub(super) fn check(request: &InitProducerIdRequest) -> Result<(), ErrorCode> {
     // A producer that has an id has its epoch, too.
     if (request.producer_id == -1) != (request.producer_epoch == -1) {
         return Err(ErrorCode::InvalidRequest);
     }
-    match &request.transactional_id {
-        Some(transactional_id) => Err(transactional(transactional_id, request, ctx)),
-        None => Ok(()),
+    if request.transactional_id.as_ref().is_some_and(String::is_empty) {
+        return Err(ErrorCode::InvalidRequest);
     }
+    Ok(())
 }
 
-/// What is wrong with the request, or, if nothing is, that it came to the wrong broker: the client
-/// looks for the coordinator again.
-fn transactional(id: &str, request: &InitProducerIdRequest, ctx: &Context<'_>) -> ErrorCode {
-    let timeout = u128::try_from(request.transaction_timeout_ms).unwrap_or(0);
-    if id.is_empty() {
-        ErrorCode::InvalidRequest
-    } else if timeout == 0 || timeout > ctx.config.max_transaction_timeout.as_millis() {
-        ErrorCode::InvalidTransactionTimeout
-    } else {
-        ErrorCode::NotCoordinator
-    }
+fn fill(place: &mut InitProducerIdResponse, _: Cell, reply: Result<TxnReply, ErrorCode>, version: i16) {
+    let begun = match reply {
+        Ok(TxnReply::Producer(begun)) => begun,
+        Ok(other) => unreachable!("a beginning is answered {other:?}"),
+        Err(error) => Err(error),
+    };
+    *place = response(begun.map_err(|error| known_since(KNOWS_FENCED, version, error)));
 }
 
-pub(super) fn response(ended: Result<ProducerId, ErrorCode>) -> InitProducerIdResponse {
-    match ended {
-        Ok(id) => {
-            InitProducerIdResponse { producer_id: id.to_wire(), producer_epoch: 0, ..Default::default() }
+pub(super) fn response(begun: Result<(ProducerId, i16), ErrorCode>) -> InitProducerIdResponse {
+    match begun {
+        Ok((id, producer_epoch)) => {
+            InitProducerIdResponse { producer_id: id.to_wire(), producer_epoch, ..Default::default() }
         }
         Err(error) => InitProducerIdResponse {
             error_code: error.to_wire(),

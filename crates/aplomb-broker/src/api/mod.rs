@@ -4,6 +4,8 @@
 //! served (`table.rs`). Those that the controller decides have a `plan`; those that are answered
 //! from metadata a `handle`.
 
+mod add_offsets_to_txn;
+mod add_partitions_to_txn;
 pub mod alter_configs;
 pub mod alter_partition_reassignments;
 mod alter_replica_log_dirs;
@@ -12,6 +14,7 @@ mod config_changes;
 mod consumer_group_describe;
 mod consumer_group_heartbeat;
 mod context;
+mod coordinators;
 pub mod create_partitions;
 pub mod create_topics;
 mod delete_groups;
@@ -24,7 +27,9 @@ mod describe_log_dirs;
 mod describe_producers;
 pub mod describe_quorum;
 pub mod describe_topic_partitions;
+mod describe_transactions;
 pub mod elect_leaders;
+mod end_txn;
 mod fetch;
 mod find_coordinator;
 mod groups;
@@ -37,6 +42,7 @@ pub mod list_config_resources;
 mod list_groups;
 mod list_offsets;
 pub mod list_partition_reassignments;
+mod list_transactions;
 pub mod metadata;
 mod offset_commit;
 mod offset_delete;
@@ -45,8 +51,12 @@ mod offset_for_leader_epoch;
 mod produce;
 mod sync_group;
 mod table;
+mod transactions;
+mod txn_offset_commit;
 pub mod update_features;
+mod verification;
 mod whole_batches;
+mod write_txn_markers;
 
 #[cfg(test)]
 mod tests;

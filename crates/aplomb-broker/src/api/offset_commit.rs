@@ -26,7 +26,7 @@ const RECORD_BYTES: usize = 40;
 
 /// The coordinator answers within `offsets.commit.timeout.ms`; so much longer than that a broken
 /// one is waited for.
-const BEYOND: Duration = Duration::from_secs(5);
+pub(super) const BEYOND: Duration = Duration::from_secs(5);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let mut request: OffsetCommitRequest = asked.decode()?;
@@ -59,7 +59,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
 
 /// Whether no batch of the offsets topic can hold what is committed. It would be refused in the
 /// end; all that lies before would keep other clients waiting.
-fn is_too_large(request: &OffsetCommitRequest, view: &View) -> bool {
+pub(super) fn is_too_large(request: &OffsetCommitRequest, view: &View) -> bool {
     let records = request.topics.iter().flat_map(|topic| {
         let key = request.group_id.len() + topic.name.len();
         let partitions = topic.partitions.iter();
@@ -71,7 +71,7 @@ fn is_too_large(request: &OffsetCommitRequest, view: &View) -> bool {
 }
 
 /// Parts a topic into what is there, with its name and id, and the answer to what is not.
-fn part(
+pub(super) fn part(
     mut topic: OffsetCommitRequestTopic,
     by_id: bool,
     image: &MetadataImage,

@@ -3,11 +3,17 @@
 //!
 //! With acks 0 nobody waits for the response, but the batches still take this way, since an error
 //! has to close the connection.
+//!
+//! A batch of a transaction that has nothing in its partition yet comes back. When all others are
+//! answered the transaction's coordinator is asked about all that did, and they are sent again.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 use std::time::Duration;
 
+use aplomb_coordinator::txn::{Incarnation, TxnPartitions};
+use aplomb_model::batch::{BatchHeader, ProducerStamp};
 use aplomb_model::{ErrorCode, Instant};
 use aplomb_protocol::hot::TopicKey;
 use aplomb_protocol::hot::produce_request::{ProduceBody, ProducePartition};
@@ -16,7 +22,11 @@ use aplomb_protocol::messages::produce_response::BatchIndexAndErrorMessage;
 use aplomb_protocol::{ApiKey, DecodeError, EncodeError};
 use bytes::Bytes;
 
-use crate::calls::{Allowance, Answer, AppendCall, AppendRefusal, Appended, PartitionKey, Produced, Slot};
+use super::transactions::incarnation;
+use super::verification::{self, TxnPlace, Verification};
+use crate::calls::{
+    Allowance, Answer, AppendCall, AppendRefusal, Appended, InTransaction, PartitionKey, Produced, Slot,
+};
 use crate::controller::is_internal_topic;
 use crate::metadata::MetadataImage;
 use crate::operation::{
@@ -43,6 +53,12 @@ const AT_ONCE: usize = 1 << 20;
 const RATIO: usize = 256;
 /// What the batches of a request may cost besides.
 const FEW: usize = 64 << 10;
+/// The bit of the low byte of its attributes that says that a batch is part of a transaction.
+const TRANSACTIONAL: u8 = 1 << 4;
+/// From this version on clients know `TRANSACTION_ABORTABLE`.
+const KNOWS_ABORTABLE: i16 = 11;
+/// From this version on partitions are in a transaction by being written to.
+const ADDS_PARTITIONS: i16 = 12;
 
 /// A produce request that waits for its partitions.
 #[derive(Debug)]
@@ -52,6 +68,12 @@ struct ProduceOp {
     acks: i16,
     parts: Vec<Part>,
     outstanding: usize,
+    /// When the client stops waiting.
+    deadline: Instant,
+    /// Of a request that writes in a transaction.
+    verification: Option<Box<Verification>>,
+    /// How long its coordinator may take.
+    longest_wait: Duration,
 }
 
 /// A partition's part.
@@ -61,12 +83,16 @@ struct Part {
     first_of_topic: bool,
     index: i32,
     state: State,
+    /// The batch and its place, as it may have to be sent again.
+    again: Option<Box<(TxnPlace, Produced)>>,
 }
 
 #[derive(Debug)]
 enum State {
     /// The partition has the batch.
     Asked(PartitionKey),
+    /// The batch has come back: its coordinator is to be asked.
+    Unverified(PartitionKey),
     Answered(Result<Appended, AppendRefusal>),
 }
 
@@ -75,18 +101,43 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let (image, limit) = (asked.view.image(), asked.view.config().network.decompressed.0);
     let all = asked.request.frame.len();
     let budget = Budget { limit: usize::try_from(limit).unwrap_or(usize::MAX), all };
+    let patience = patience(body.timeout_ms).max(SHORTEST_PATIENCE);
+    let partitions = each_once(&body);
+    let transaction = transaction(&body, &partitions);
     let mut op = ProduceOp {
         version: body.version,
         correlation_id: asked.to.correlation_id,
         acks: body.acks,
         parts: Vec::new(),
         outstanding: 0,
+        deadline: asked.now.instant + patience,
+        verification: None,
+        longest_wait: asked.view.config().transactions.longest_wait,
     };
-    for (topic, partition) in each_once(&body) {
-        let state = match check(&body, asked.client_id, image, &partition) {
-            Ok((key, records)) => {
+    if let Ok(Some(of)) = &transaction
+        && asked.view.config().transactions.verifies
+    {
+        let adds = body.version >= ADDS_PARTITIONS;
+        op.verification = Some(Box::new(Verification::new(of.clone(), adds, image)));
+    }
+    for (topic, partition) in partitions {
+        let checked = check(&body, asked.client_id, image, &partition);
+        let checked = transaction.as_ref().map_err(|error| *error).and(checked);
+        let mut again = None;
+        let state = match checked {
+            Ok((topic, key, records)) => {
+                let stamp = stamp_in_transaction(&records).filter(|_| op.verification.is_some());
+                let transaction = stamp.map(|stamp| InTransaction {
+                    stamp,
+                    guard: None,
+                    has_epoch_each: body.version >= ADDS_PARTITIONS,
+                });
                 let (from, allowance) = (asked.request.id.connection, budget.of(records.len()));
-                let call = AppendCall::Produced(Produced { records, from, allowance });
+                let produced = Produced { records, from, allowance, transaction };
+                if transaction.is_some() {
+                    again = Some(Box::new(((topic.clone(), partition.index), produced.clone())));
+                }
+                let call = AppendCall::Produced(produced);
                 let slot = Slot::try_from(op.parts.len()).expect("a frame has fewer partitions than that");
                 asked.calls.push((slot, key, PartitionCall::append(call)));
                 op.outstanding += 1;
@@ -95,9 +146,42 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
             Err(error) => State::Answered(Err(AppendRefusal::new(error))),
         };
         let first_of_topic = op.parts.last().is_none_or(|last| last.topic != topic);
-        op.parts.push(Part { topic, first_of_topic, index: partition.index, state });
+        op.parts.push(Part { topic, first_of_topic, index: partition.index, state, again });
     }
-    asked.wait(op, patience(body.timeout_ms).max(SHORTEST_PATIENCE))
+    asked.wait(op, patience)
+}
+
+/// Whose transaction a request writes in. `Ok(None)`: in none, whatever id it names.
+///
+/// # Errors
+/// When its batches are of a transaction, and not of one of this client.
+fn transaction(
+    body: &ProduceBody,
+    partitions: &[(TopicKey, ProducePartition<'_>)],
+) -> Result<Option<Incarnation>, ErrorCode> {
+    let records = partitions.iter().filter_map(|(_, partition)| partition.records.as_ref());
+    let mut headers = records.filter_map(|records| transactional(records)).peekable();
+    if headers.peek().is_none() {
+        return Ok(None);
+    }
+    let Some(id) = &body.transactional_id else { return Err(ErrorCode::TransactionalIdAuthorizationFailed) };
+    let mut stamps = headers.filter_map(|header| header.producer());
+    let Some(first) = stamps.next() else { return Ok(None) }; // they are refused for what they are
+    if stamps.any(|stamp| (stamp.id, stamp.epoch) != (first.id, first.epoch)) {
+        return Err(ErrorCode::InvalidProducerIdMapping);
+    }
+    Ok(Some(incarnation(id, first.id.to_wire(), first.epoch.0)))
+}
+
+/// Who has produced a batch, if it says that it is part of a transaction.
+fn stamp_in_transaction(records: &Bytes) -> Option<ProducerStamp> {
+    transactional(records)?.producer()
+}
+
+/// The header of a batch, if it has a sound one that says that it is part of a transaction.
+fn transactional(records: &[u8]) -> Option<BatchHeader> {
+    records.get(ATTRIBUTES_LOW).filter(|attributes| **attributes & TRANSACTIONAL != 0)?;
+    BatchHeader::parse(records).ok().filter(BatchHeader::is_transactional)
 }
 
 /// Each partition once, where it is named first, with the batch that is named last: Apache Kafka
@@ -123,7 +207,7 @@ fn check(
     client_id: Option<&str>,
     image: &MetadataImage,
     partition: &ProducePartition<'_>,
-) -> Result<(PartitionKey, Bytes), ErrorCode> {
+) -> Result<(Arc<str>, PartitionKey, Bytes), ErrorCode> {
     if !matches!(body.acks, -1..=1) {
         return Err(ErrorCode::InvalidRequiredAcks);
     }
@@ -131,37 +215,68 @@ fn check(
     if is_internal_topic(&topic.name) && client_id != Some(ADMIN_CLIENT) {
         return Err(ErrorCode::InvalidTopicException);
     }
-    if body.transactional_id.is_some() {
-        // Transactions need a coordinator, which is not advertised because it does not exist yet.
-        return Err(ErrorCode::InvalidTxnState);
-    }
     let records = partition.records.clone().ok_or(ErrorCode::InvalidRecord)?;
     if is_zstd(&records) && body.version < ZSTD_FROM {
         return Err(ErrorCode::UnsupportedCompressionType);
     }
-    Ok((key, records))
+    Ok((topic.name.clone(), key, records))
 }
 
 impl Operation for ProduceOp {
     fn on_answer(&mut self, slot: Slot, answer: Answer) {
+        if slot == verification::SLOT {
+            let verification = self.verification.as_mut().expect("it has asked a coordinator");
+            return verification.on_answer(answer);
+        }
         let Answer::Append(answer) = answer else { panic!("an append is answered, not {answer:?}") };
         let part = &mut self.parts[slot as usize];
-        assert!(matches!(part.state, State::Asked(_)), "a partition answers once");
-        part.state = State::Answered(answer);
+        let State::Asked(key) = part.state else { panic!("a partition answers once") };
         self.outstanding -= 1;
+        part.state = State::Answered(answer);
+        if let State::Answered(Err(AppendRefusal { unverified: Some(guard), .. })) = &part.state {
+            let (_, produced) = &mut **part.again.as_mut().expect("it is part of a transaction");
+            let transaction = produced.transaction.as_mut().expect("it is part of a transaction");
+            transaction.guard = Some(*guard);
+            part.state = State::Unverified(key);
+        }
     }
 
     /// What has not answered is late. A batch that is in the log already stays there; its producer
     /// asks again, and is told.
     fn on_deadline(&mut self) {
-        self.outstanding = 0;
+        match self.verification.as_mut().filter(|verification| verification.is_asked()) {
+            Some(verification) => verification.give_up(),
+            None => self.outstanding = 0,
+        }
     }
 
-    fn progress(&mut self, _: Instant, _: &mut Calls) -> Progress {
-        if self.outstanding == 0 { Progress::Reply } else { Progress::Wait }
+    fn progress(&mut self, now: Instant, calls: &mut Calls) -> Progress {
+        let told = self.verification.as_mut().and_then(|verification| verification.take());
+        if let Some(told) = told {
+            self.send_again(told, calls);
+            return if self.outstanding == 0 { Progress::Reply } else { Progress::WaitUntil(self.deadline) };
+        }
+        if self.outstanding > 0 {
+            return Progress::Wait;
+        }
+        let unverified = self.unverified();
+        let Some(verification) = self.verification.as_mut().filter(|_| !unverified.is_empty()) else {
+            return Progress::Reply;
+        };
+        if verification.is_asked() {
+            return Progress::Wait;
+        }
+        verification.ask(unverified, calls);
+        match verification.is_asked() {
+            true => Progress::WaitUntil(self.deadline.min(now + self.longest_wait)),
+            false => self.progress(now, calls),
+        }
     }
 
     fn waits_at(&self, waits: &mut dyn FnMut(Slot, WaitsAt)) {
+        if let Some(verification) = &self.verification {
+            verification.waits_at(waits);
+        }
         for (slot, part) in self.parts.iter().enumerate() {
             if let State::Asked(key) = part.state {
                 waits(slot as Slot, WaitsAt::Partition(key));
@@ -195,6 +310,41 @@ impl Operation for ProduceOp {
 }
 
 impl ProduceOp {
+    /// The partitions whose batches have come back.
+    fn unverified(&self) -> TxnPartitions {
+        let unverified = self.parts.iter().filter(|part| matches!(part.state, State::Unverified(_)));
+        let mut partitions = TxnPartitions::new();
+        for part in unverified {
+            let ((topic, index), _) = &**part.again.as_ref().expect("it is part of a transaction");
+            partitions.entry(topic.clone()).or_default().insert(*index);
+        }
+        partitions
+    }
+
+    /// Sends batches again whose partitions are in the transaction.
+    fn send_again(&mut self, told: Result<TxnPartitions, ErrorCode>, calls: &mut Calls) {
+        let verification = self.verification.as_ref().expect("its coordinator was asked");
+        let knows = self.version >= KNOWS_ABORTABLE;
+        for (slot, part) in (0..).zip(&mut self.parts) {
+            let State::Unverified(key) = part.state else { continue };
+            let ((topic, index), produced) = *part.again.take().expect("it is part of a transaction");
+            let error = match &told {
+                Ok(missing) if missing.get(&topic).is_some_and(|missing| missing.contains(&index)) => {
+                    ErrorCode::TransactionAbortable
+                }
+                Ok(_) => {
+                    calls.push((slot, key, PartitionCall::append(AppendCall::Produced(produced))));
+                    self.outstanding += 1;
+                    part.state = State::Asked(key);
+                    continue;
+                }
+                Err(error) => *error,
+            };
+            let error = verification.client_error(error, knows);
+            part.state = State::Answered(Err(AppendRefusal::new(error)));
+        }
+    }
+
     fn respond(self) -> Result<Reply, EncodeError> {
         let mut response = ProduceResponseWriter::new(self.version, self.correlation_id)?;
         for part in self.parts {
@@ -209,7 +359,7 @@ impl ProduceOp {
                     ..ProducedPartition::refused(part.index, 0)
                 })?,
                 State::Answered(Err(refusal)) => refuse(&mut response, part.index, refusal)?,
-                State::Asked(_) => refuse(&mut response, part.index, late())?,
+                State::Asked(_) | State::Unverified(_) => refuse(&mut response, part.index, late())?,
             }
         }
         let errors = response.take_errors();

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use aplomb_model::{BrokerId, ByteCount};
 
+use super::cleaner::CleanerConfig;
 use super::error::{ConfigError, Warning};
 use super::groups::GroupsConfig;
 use super::key::{ConfigKey, Meaning, Update};
@@ -16,6 +17,7 @@ use super::keys::{broker_key, is_of_the_file_alone};
 use super::layers::{Layers, Properties};
 use super::listeners::Listener;
 use super::reading::{Reading, accept_or_suggest};
+use super::transactions::TransactionsConfig;
 
 /// What happens when a request thread makes a system call that could wait for a disk
 /// (`aplomb.guard`).
@@ -95,7 +97,7 @@ pub struct NetworkConfig {
 }
 
 /// Settings of data directories and of what is written into them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StorageConfig {
     /// `log.dirs`, or `log.dir`.
     pub log_dirs: Vec<String>,
@@ -130,6 +132,8 @@ pub struct StorageConfig {
     pub waiting: ByteCount,
     /// `replica.alter.log.dirs.io.max.bytes.per.second`; `None` is as fast as can be.
     pub move_rate: Option<u64>,
+    /// Compaction.
+    pub cleaner: CleanerConfig,
 }
 
 /// Settings of the metadata log and of topics to be created.
@@ -158,7 +162,7 @@ pub struct MetadataConfig {
 }
 
 /// All settings of this broker.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BrokerConfig {
     /// `node.id`
     pub node_id: BrokerId,
@@ -174,8 +178,8 @@ pub struct BrokerConfig {
     pub groups: GroupsConfig,
     /// `aplomb.guard`
     pub guard: Guard,
-    /// `transaction.max.timeout.ms`
-    pub max_transaction_timeout: Duration,
+    /// Transactional ids, and partitions that are written to in transactions.
+    pub transactions: TransactionsConfig,
     /// What was written, under the names of the tables.
     pub properties: Properties,
 }
@@ -201,7 +205,7 @@ impl BrokerConfig {
                 "enforce" => Guard::Enforce,
                 _ => Guard::Log,
             },
-            max_transaction_timeout: reading.millis("transaction.max.timeout.ms"),
+            transactions: TransactionsConfig::read(&reading),
             properties: reading.into_properties(),
         };
         Ok((config, warnings))
@@ -342,6 +346,7 @@ impl StorageConfig {
             move_rate: reading
                 .limit("replica.alter.log.dirs.io.max.bytes.per.second")
                 .filter(|rate| *rate < i64::MAX as u64),
+            cleaner: CleanerConfig::read(reading),
         })
     }
 }

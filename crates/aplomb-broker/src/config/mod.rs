@@ -5,6 +5,7 @@
 //! Code outside of this folder meets no sentinel.
 
 mod broker;
+mod cleaner;
 mod error;
 mod groups;
 mod key;
@@ -13,9 +14,11 @@ mod layers;
 mod listeners;
 mod reading;
 mod topic;
+mod transactions;
 mod value;
 
 pub use broker::{BrokerConfig, DiskEngineChoice, Guard, MetadataConfig, NetworkConfig, StorageConfig};
+pub use cleaner::CleanerConfig;
 pub use error::{ConfigError, Warning};
 pub use groups::GroupsConfig;
 pub use key::{ConfigKey, ConfigType, GroupKey, Importance, Meaning, TopicKey, Update, Valid};
@@ -25,7 +28,8 @@ pub use keys::{
 };
 pub use layers::{Layers, Properties, Setting, Source};
 pub use listeners::{Listener, ListenerError, SecurityProtocol};
-pub use topic::{CleanupPolicy, TopicConfig, TopicConfigError, effective_values};
+pub use topic::{CleanupPolicy, TopicCompaction, TopicConfig, TopicConfigError, effective_values};
+pub use transactions::TransactionsConfig;
 pub use value::{Value, ValueError};
 
 #[cfg(test)]

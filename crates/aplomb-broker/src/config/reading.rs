@@ -99,6 +99,14 @@ impl Reading {
         Duration::from_millis(self.limit(name).unwrap_or(0))
     }
 
+    /// A fraction of a key that has a default.
+    pub(super) fn double(&self, name: &str) -> f64 {
+        match self.value(name) {
+            Some(Value::Double(number)) => number,
+            other => unreachable!("{name} is a fraction, not {other:?}"),
+        }
+    }
+
     pub(super) fn flag(&self, name: &str) -> bool {
         self.value(name) == Some(Value::Boolean(true))
     }

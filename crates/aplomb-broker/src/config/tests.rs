@@ -196,6 +196,7 @@ fn another_value(key: &ConfigKey) -> (String, Vec<(&'static str, &'static str)>)
         _ if !value.is_empty() => value.to_owned(),
         (Valid::OneOf(texts) | Valid::OneOfIgnoringCase(texts) | Valid::ListOf(texts), _) => other(texts),
         (_, ConfigType::Boolean) => other(&["true", "false"]),
+        (_, ConfigType::Double) => "0.25".to_owned(),
         // Below the greatest, and above most others.
         _ => match default.parse::<i64>() {
             Ok(number) if number > 1_000_000_000 => (number - 1).to_string(),

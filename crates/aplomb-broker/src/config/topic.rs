@@ -22,6 +22,19 @@ pub struct CleanupPolicy {
     pub compact: bool,
 }
 
+/// How a topic is compacted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TopicCompaction {
+    /// `min.cleanable.dirty.ratio`, of 1.
+    pub min_dirty_ratio: f64,
+    /// `delete.retention.ms`
+    pub delete_retention: Duration,
+    /// `min.compaction.lag.ms`
+    pub min_lag: Duration,
+    /// `max.compaction.lag.ms`; `None` is for ever.
+    pub max_lag: Option<Duration>,
+}
+
 /// The settings of a topic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopicConfig {
@@ -56,6 +69,8 @@ pub struct TopicConfig {
     pub flush_age: Option<Duration>,
     /// `cleanup.policy`
     pub cleanup: CleanupPolicy,
+    /// How it is compacted, if it is.
+    pub compaction: TopicCompaction,
     /// `compression.type` with its level.
     pub compression: CompressionRule,
     /// `file.delete.delay.ms`
@@ -171,6 +186,12 @@ impl TopicConfig {
             flush_messages: bounded(values.number("flush.messages")),
             flush_age: bounded(values.number("flush.ms")).map(Duration::from_millis),
             cleanup: CleanupPolicy { delete: has("delete"), compact: has("compact") },
+            compaction: TopicCompaction {
+                min_dirty_ratio: values.double("min.cleanable.dirty.ratio"),
+                delete_retention: values.duration("delete.retention.ms"),
+                min_lag: values.duration("min.compaction.lag.ms"),
+                max_lag: bounded(values.number("max.compaction.lag.ms")).map(Duration::from_millis),
+            },
             compression: values.compression(),
             file_delete_delay: values.duration("file.delete.delay.ms"),
         }
@@ -243,6 +264,13 @@ impl Values<'_> {
         match self.value(name) {
             Value::Number(number) => number,
             other => unreachable!("{name} is a number, not {other:?}"),
+        }
+    }
+
+    fn double(&self, name: &str) -> f64 {
+        match self.value(name) {
+            Value::Double(number) => number,
+            other => unreachable!("{name} is a fraction, not {other:?}"),
         }
     }
 

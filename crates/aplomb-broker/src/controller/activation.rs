@@ -21,7 +21,7 @@ use super::Controller;
 use super::elections::elections;
 use crate::metadata::{
     Broker, ELIGIBLE_LEADERS, Endpoint, Entry, FeatureRange, Features, KRAFT_VERSION, METADATA_VERSION,
-    MetadataVersion,
+    MetadataVersion, TRANSACTION_VERSION,
 };
 
 /// This node, as it wants to be known.
@@ -57,13 +57,16 @@ pub struct UnsupportedFeature {
     pub max: i16,
 }
 
+/// The level of `transaction.version` in which each transaction has an epoch of its own (KIP-890).
+const LATEST_TRANSACTIONS: i16 = 2;
+
 /// The levels up to which Apache Kafka 4.4 knows its features
 /// (`org.apache.kafka.server.common.Feature`). What a higher one says may have been written into
 /// any file.
 const KNOWN_LEVELS: [(&str, i16); 7] = [
     (METADATA_VERSION, MetadataVersion::LATEST.0),
     (KRAFT_VERSION, 1),
-    ("transaction.version", 2),
+    (TRANSACTION_VERSION, LATEST_TRANSACTIONS),
     ("group.version", 1),
     (ELIGIBLE_LEADERS, 1),
     ("share.version", 2),
@@ -79,6 +82,7 @@ pub fn supported_features() -> BTreeMap<String, FeatureRange> {
         (METADATA_VERSION.to_owned(), metadata),
         (KRAFT_VERSION.to_owned(), FeatureRange { min: 0, max: 1 }),
         (ELIGIBLE_LEADERS.to_owned(), FeatureRange { min: 0, max: 1 }),
+        (TRANSACTION_VERSION.to_owned(), FeatureRange { min: 0, max: LATEST_TRANSACTIONS }),
     ])
 }
 
@@ -166,14 +170,20 @@ impl Controller {
     }
 
     /// The levels that a formatted directory asks for, else those of a new cluster: the latest
-    /// metadata version, eligible leaders, and every other feature off.
+    /// metadata version, eligible leaders, transactions with an epoch each, and every other feature
+    /// off.
     fn first_features(&self) -> Vec<MetadataRecord> {
         let level = |(name, feature_level): (&str, i16)| {
             MetadataRecord::from(m::FeatureLevelRecord { name: name.to_owned(), feature_level })
         };
         let features = &self.image().features;
         if !features.is_finalized() {
-            return [(METADATA_VERSION, MetadataVersion::LATEST.0), (ELIGIBLE_LEADERS, 1)].map(level).into();
+            let first = [
+                (METADATA_VERSION, MetadataVersion::LATEST.0),
+                (ELIGIBLE_LEADERS, 1),
+                (TRANSACTION_VERSION, LATEST_TRANSACTIONS),
+            ];
+            return first.map(level).into();
         }
         let others = features.iter().filter(|(name, _)| *name != METADATA_VERSION);
         [(METADATA_VERSION, features.metadata_version().0)].into_iter().chain(others).map(level).collect()

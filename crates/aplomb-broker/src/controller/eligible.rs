@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
     use crate::controller::{ConfigChange, ConfigOperation, FeatureUpdate, Node, UpgradeType};
-    use crate::metadata::{METADATA_VERSION, MetadataImage};
+    use crate::metadata::{METADATA_VERSION, MetadataImage, TRANSACTION_VERSION};
 
     const BROKER: BrokerId = BrokerId(1);
 
@@ -142,7 +142,7 @@ mod tests {
     fn a_new_cluster_has_eligible_leaders_and_says_how_many_replicas_are_enough() {
         let controller = new_cluster(&config("3"));
         let features: Vec<_> = controller.image().features.iter().collect();
-        assert_eq!(features, [(ELIGIBLE_LEADERS, 1), (METADATA_VERSION, 33)]);
+        assert_eq!(features, [(ELIGIBLE_LEADERS, 1), (METADATA_VERSION, 33), (TRANSACTION_VERSION, 2)]);
         assert_eq!(of_cluster(&controller), Some("3"), "as the file has it");
         let mut again = Controller::new(controller.image().clone());
         assert_eq!(again.say_min_in_sync(&config("2")), [], "it is said already");

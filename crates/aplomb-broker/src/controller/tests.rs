@@ -158,9 +158,9 @@ fn a_new_cluster_has_its_broker_and_its_features() {
     let image = lab.replayed();
     let broker = image.brokers.get(NODE).expect("registered");
     assert!(image.is_live(NODE));
-    // LeaderChange is 0, two features and a setting follow: the broker's epoch is the offset of
+    // LeaderChange is 0, three features and a setting follow: the broker's epoch is the offset of
     // its record.
-    assert_eq!(broker.epoch, 4);
+    assert_eq!(broker.epoch, 5);
     assert_eq!(image.features.metadata_version().0, 33);
     assert_eq!(image.features.kraft_version(), 0);
     assert_log_says_the_same(&lab);

@@ -10,7 +10,7 @@ use super::draft::Draft;
 use super::error::AdminError;
 use super::{Controller, MAX_RECORDS, Random};
 use crate::config::{BrokerConfig, Properties, TopicConfig};
-use crate::coordinators::OFFSETS_TOPIC;
+use crate::coordinators::{OFFSETS_TOPIC, TRANSACTIONS_TOPIC};
 use crate::metadata::{MetadataVersion, Partition, Resource};
 
 /// The metadata log's own name, which no topic gets.
@@ -94,6 +94,7 @@ pub fn create_with_defaults(
 ) -> Vec<MetadataRecord> {
     let topic = |name: &String| match name.as_str() {
         OFFSETS_TOPIC => offsets_topic(controller, config),
+        TRANSACTIONS_TOPIC => transactions_topic(controller, config),
         _ => NewTopic {
             name: name.clone(),
             placement: Placement::Counts { partitions: -1, replicas: -1 },
@@ -129,6 +130,27 @@ fn offsets_topic(controller: &Controller, config: &BrokerConfig) -> NewTopic {
             set("cleanup.policy", "compact".to_owned()),
             set("compression.type", "producer".to_owned()),
             set("segment.bytes", groups.topic_segment.to_string()),
+        ],
+    }
+}
+
+/// The topic of transactional ids, likewise.
+fn transactions_topic(controller: &Controller, config: &BrokerConfig) -> NewTopic {
+    let brokers = i16::try_from(controller.image().brokers.iter().count()).unwrap_or(i16::MAX);
+    let transactions = &config.transactions;
+    let set = |name: &str, value: String| (name.to_owned(), Some(value));
+    NewTopic {
+        name: TRANSACTIONS_TOPIC.to_owned(),
+        placement: Placement::Counts {
+            partitions: transactions.topic_partitions,
+            replicas: transactions.topic_replication_factor.min(brokers),
+        },
+        configs: vec![
+            set("cleanup.policy", "compact".to_owned()),
+            set("compression.type", "uncompressed".to_owned()),
+            set("min.insync.replicas", transactions.topic_min_in_sync.to_string()),
+            set("segment.bytes", transactions.topic_segment.to_string()),
+            set("unclean.leader.election.enable", "false".to_owned()),
         ],
     }
 }

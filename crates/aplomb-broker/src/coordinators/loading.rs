@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-use aplomb_coordinator::group::Groups;
-use aplomb_coordinator::runtime::Runtime;
+use aplomb_coordinator::runtime::{Machine, Runtime};
 use aplomb_log::Reader;
 use aplomb_model::{ErrorCode, Instant, Offset};
 
@@ -61,10 +60,10 @@ impl Loading {
     }
 
     /// Replays the piece that was asked for.
-    pub(super) fn take(
+    pub(super) fn take<M: Machine>(
         &mut self,
         piece: Result<ReadRecords, ReadRefusal>,
-        runtime: &mut Runtime<Groups>,
+        runtime: &mut Runtime<M>,
     ) -> Loaded {
         assert!(self.is_asked, "a piece is asked for");
         self.is_asked = false;

@@ -10,6 +10,7 @@
 //! `Log`, `GroupCoordinatorMetrics`).
 
 mod clients;
+mod compaction;
 mod group_totals;
 mod groups;
 mod notes;
@@ -22,6 +23,7 @@ pub use aplomb_coordinator::group::{GroupEvent, GroupState};
 use clients::ClientKind;
 pub use clients::ClientSoftware;
 pub(crate) use clients::Clients;
+pub use compaction::{CompactionCounts, CompactionFigures};
 pub(crate) use groups::GroupNotes;
 use groups::ShownTotals;
 pub use groups::{CoordinatorCounts, GroupFigures, GroupTotals, LoadTimes, NewGroups, OffsetFigures};
@@ -39,6 +41,7 @@ pub struct ShardFigures {
     new_groups: Mutex<NewGroups>,
     groups: ShownTotals,
     disks: Vec<DiskFigures>,
+    compaction: Arc<CompactionFigures>,
     topics: AtomicU64,
     partitions: AtomicU64,
     parked_fetches: AtomicU64,
@@ -82,6 +85,7 @@ impl ShardFigures {
             new_groups: Mutex::default(),
             groups: ShownTotals::default(),
             disks: (0..disks).map(|_| DiskFigures::default()).collect(),
+            compaction: Arc::new(CompactionFigures::new(disks)),
             topics: AtomicU64::new(0),
             partitions: AtomicU64::new(0),
             parked_fetches: AtomicU64::new(0),
@@ -111,6 +115,12 @@ impl ShardFigures {
     pub fn software(&self) -> Vec<(ClientSoftware, u64)> {
         let kinds = self.clients.lock().unwrap_or_else(PoisonError::into_inner).clone();
         kinds.iter().map(|kind| kind.counted()).filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// What compaction has done, and what it leaves out.
+    #[must_use]
+    pub fn compaction(&self) -> &Arc<CompactionFigures> {
+        &self.compaction
     }
 
     /// Whether the log directory with this index is lost.

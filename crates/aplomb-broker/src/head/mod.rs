@@ -71,6 +71,8 @@ pub enum HeadMessage {
     },
     /// A log directory failed.
     DirectoryLost(DirectoryId),
+    /// A coordinator needs a producer id.
+    ProducerId(Asker),
 }
 
 /// What the head wants done.
@@ -394,6 +396,11 @@ impl Head {
             HeadMessage::Prefer { name, disk } => {
                 if self.preferred.len() < PREFERENCES || self.preferred.contains_key(&name) {
                     self.preferred.insert(name, disk);
+                }
+            }
+            HeadMessage::ProducerId(asker) => {
+                if let Some(id) = self.producer_id(asker, view, now) {
+                    self.effects.push(HeadEffect::Answer(asker, Answer::Ids(Ok(id))));
                 }
             }
             HeadMessage::DirectoryLost(directory) => {

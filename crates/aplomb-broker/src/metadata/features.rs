@@ -13,6 +13,9 @@ pub const KRAFT_VERSION: &str = "kraft.version";
 /// The name of the feature that keeps out-of-sync replicas known that may lead without loss.
 pub const ELIGIBLE_LEADERS: &str = "eligible.leader.replicas.version";
 
+/// The name of the feature that says in which version transactions are written.
+pub const TRANSACTION_VERSION: &str = "transaction.version";
+
 /// A level of `metadata.version`: which versions of records all of the cluster can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MetadataVersion(pub i16);

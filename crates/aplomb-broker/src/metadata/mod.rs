@@ -24,7 +24,9 @@ pub use apply::ApplyError;
 pub use brokers::{Broker, Brokers, Endpoint, FeatureRange};
 pub use configs::{Configs, Resource};
 pub use delta::{Delta, PartitionDelta, TopicDelta};
-pub use features::{ELIGIBLE_LEADERS, Features, KRAFT_VERSION, METADATA_VERSION, MetadataVersion};
+pub use features::{
+    ELIGIBLE_LEADERS, Features, KRAFT_VERSION, METADATA_VERSION, MetadataVersion, TRANSACTION_VERSION,
+};
 pub use image::{MetadataImage, Provenance};
 pub use log::{
     Entry, MetadataLogError, decode_batch, encode_batch, encode_control_batch, parse_snapshot_name,

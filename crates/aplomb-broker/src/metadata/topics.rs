@@ -204,6 +204,13 @@ impl Topics {
         self.by_name.values()
     }
 
+    /// How many topics there are, and partitions in all.
+    #[must_use]
+    pub fn totals(&self) -> (u64, u64) {
+        let partitions = self.iter().map(|topic| topic.partitions.len() as u64);
+        (self.by_name.len() as u64, partitions.sum())
+    }
+
     /// Names of topics, in their order.
     pub fn names_from(&self, from: Bound<&str>) -> impl Iterator<Item = &Arc<str>> {
         self.by_name.range::<str, _>((from, Bound::Unbounded)).map(|(name, _)| name)

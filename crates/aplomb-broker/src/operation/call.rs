@@ -4,12 +4,13 @@ use std::any::Any;
 use std::fmt::Debug;
 
 use aplomb_coordinator::group::{GroupAsk, GroupReply};
+use aplomb_coordinator::txn::{TxnAsk, TxnReply};
 use aplomb_model::ErrorCode;
 use aplomb_model::batch::ProducerStamp;
 
 use crate::calls::{
-    Answer, AppendCall, AppendRefusal, Asker, FindOffset, FoundOffset, PartitionKey, ReadCall, ReadRefusal,
-    Slot, Watch,
+    Answer, AppendCall, AppendRefusal, Asker, CoordinatorAsk, FindOffset, FoundOffset, MarkerCall,
+    PartitionKey, ReadCall, ReadRefusal, Slot, Watch,
 };
 use crate::partition::{Effects, Partition};
 use crate::ports::Now;
@@ -30,7 +31,7 @@ enum What {
     Watch(Watch),
     Cancel,
     Question(Box<dyn Erased>),
-    Coordinate(Box<GroupAsk>),
+    Coordinate(Box<CoordinatorAsk>),
 }
 
 /// Where a question is asked.
@@ -114,8 +115,26 @@ impl PartitionCall {
         Self(What::Cancel)
     }
 
-    /// What the partition's group coordinator is asked, if it is for that.
-    pub(crate) fn for_coordinator(self) -> Result<Box<GroupAsk>, Self> {
+    /// The end of a transaction.
+    pub(crate) fn marker(marker: MarkerCall) -> Self {
+        Self(What::Append(AppendCall::Marker(marker)))
+    }
+
+    /// Something for the partition's coordinator.
+    pub(crate) fn coordinate(ask: CoordinatorAsk) -> Self {
+        Self(What::Coordinate(Box::new(ask)))
+    }
+
+    /// The end of a transaction, if it is one.
+    pub(crate) fn as_marker(&self) -> Option<MarkerCall> {
+        match self.0 {
+            What::Append(AppendCall::Marker(marker)) => Some(marker),
+            _ => None,
+        }
+    }
+
+    /// What the partition's coordinator is asked, if it is for that.
+    pub(crate) fn for_coordinator(self) -> Result<Box<CoordinatorAsk>, Self> {
         match self.0 {
             What::Coordinate(ask) => Ok(ask),
             other => Err(Self(other)),
@@ -158,7 +177,7 @@ impl PartitionCall {
             What::Find(_) => Answer::Offset(Err(error)),
             What::Watch(_) | What::Cancel => return None,
             What::Question(question) => Answer::Told(question.refuse(error)),
-            What::Coordinate(_) => Answer::Coordinated(Err(error)),
+            What::Coordinate(ask) => ask.refusal()(error),
         })
     }
 }
@@ -167,12 +186,47 @@ impl Ask for GroupAsk {
     type Answer = GroupReply;
 
     fn call(self) -> PartitionCall {
-        PartitionCall(What::Coordinate(Box::new(self)))
+        PartitionCall::coordinate(CoordinatorAsk::Group(self))
     }
 
     fn take(answer: Answer) -> Result<GroupReply, ErrorCode> {
         let Answer::Coordinated(reply) = answer else { panic!("a coordinator replies, not {answer:?}") };
         reply.map(|reply| *reply)
+    }
+}
+
+impl Ask for TxnAsk {
+    type Answer = TxnReply;
+
+    fn call(self) -> PartitionCall {
+        PartitionCall::coordinate(CoordinatorAsk::Txn(self))
+    }
+
+    fn take(answer: Answer) -> Result<TxnReply, ErrorCode> {
+        let Answer::Transacted(reply) = answer else { panic!("a coordinator replies, not {answer:?}") };
+        reply.map(|reply| *reply)
+    }
+}
+
+impl Ask for MarkerCall {
+    type Answer = ();
+
+    fn call(self) -> PartitionCall {
+        PartitionCall::marker(self)
+    }
+
+    fn take(answer: Answer) -> Result<(), ErrorCode> {
+        answer.into_marked()
+    }
+}
+
+impl CoordinatorAsk {
+    /// How it is answered where there is no such coordinator.
+    pub(crate) fn refusal(&self) -> fn(ErrorCode) -> Answer {
+        match self {
+            Self::Group(_) | Self::InTransaction(..) => |error| Answer::Coordinated(Err(error)),
+            Self::Txn(_) => |error| Answer::Transacted(Err(error)),
+        }
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct Scatter<R, Q: Ask> {
     parts: Vec<(Cell, Option<PartitionKey>)>,
     outstanding: usize,
     fill: Fill<R, Q>,
+    /// What is done with the response when it is complete.
+    shape: Option<fn(&mut R)>,
 }
 
 impl<R, Q: Ask> std::fmt::Debug for Scatter<R, Q> {
@@ -33,7 +35,7 @@ impl<R, Q: Ask> std::fmt::Debug for Scatter<R, Q> {
 
 impl<R: Message, Q: Ask> Scatter<R, Q> {
     pub(crate) fn new(to: ReplyTo, response: R, fill: Fill<R, Q>) -> Self {
-        Self { to, response, parts: Vec::new(), outstanding: 0, fill }
+        Self { to, response, parts: Vec::new(), outstanding: 0, fill, shape: None }
     }
 
     /// Asks a partition; the answer goes to `cell`.
@@ -47,6 +49,11 @@ impl<R: Message, Q: Ask> Scatter<R, Q> {
     /// Fills in what is known without asking.
     pub(crate) fn fill(&mut self, cell: Cell, error: ErrorCode) {
         (self.fill)(&mut self.response, cell, Err(error), self.to.version);
+    }
+
+    /// Has the response, when it is complete, put into another shape.
+    pub(crate) fn shape(&mut self, shape: fn(&mut R)) {
+        self.shape = Some(shape);
     }
 
     /// The response as it is so far.
@@ -83,7 +90,10 @@ impl<R: Message + Send + 'static, Q: Ask + 'static> Operation for Scatter<R, Q> 
         self.parts.len()
     }
 
-    fn reply(self: Box<Self>, _: &mut ReplyContext<'_>) -> Replied {
+    fn reply(mut self: Box<Self>, _: &mut ReplyContext<'_>) -> Replied {
+        if let Some(shape) = self.shape {
+            shape(&mut self.response);
+        }
         self.to.with(&self.response)
     }
 }

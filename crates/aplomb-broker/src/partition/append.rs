@@ -7,7 +7,9 @@ use bytes::Bytes;
 
 use super::waiting::{Appending, WaitingForMemory, WaitingForSync};
 use super::{Effects, Partition};
-use crate::calls::{Answer, AppendRefusal, Appended, Asker, OwnBatch, PartitionKey, Promise};
+use crate::calls::{
+    Answer, AppendRefusal, Appended, Asker, InTransaction, MarkerCall, OwnBatch, PartitionKey, Promise,
+};
 use crate::figures::Count;
 use crate::limits::LimitHit;
 use crate::ports::Now;
@@ -15,6 +17,17 @@ use crate::ports::Now;
 /// What a batch that waits is charged at least, in bytes: what waits beside its records, on the
 /// desk and here, is not much less for the smallest.
 const LEAST_TO_WAIT: usize = 1024;
+
+/// What came of trying again what waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Retried {
+    /// Nothing waits any more.
+    All,
+    /// There is no memory for the next.
+    NoRoom,
+    /// The next is for another turn.
+    Paused,
+}
 
 /// What came of one attempt.
 enum Attempt {
@@ -52,7 +65,7 @@ impl Partition {
     /// other disks, goes. If too much waits for this disk already it is refused, as not appended,
     /// which all clients try again: REQUEST_TIMED_OUT would tell some that it may have been.
     fn wait_for_memory(&mut self, asker: Asker, batch: Appending, fx: &mut Effects) {
-        let Appending::Produced(mut validated) = batch else {
+        let Appending::Produced(mut validated, transaction) = batch else {
             return self.memory_line.push(asker, WaitingForMemory { batch, _loan: None });
         };
         let bytes = validated.append.size().max(LEAST_TO_WAIT);
@@ -71,24 +84,31 @@ impl Partition {
         if !validated.rebuilt {
             validated.append.records = Bytes::copy_from_slice(&validated.append.records);
         }
-        self.memory_line.push(asker, WaitingForMemory { batch: Appending::Produced(validated), _loan: loan });
+        let batch = Appending::Produced(validated, transaction);
+        self.memory_line.push(asker, WaitingForMemory { batch, _loan: loan });
     }
 
-    /// Tries again what waits for memory. Whether some still does.
-    pub(crate) fn retry_waiting(&mut self, now: Now, fx: &mut Effects) -> bool {
-        while let Some((asker, waiting)) = self.memory_line.pop() {
+    /// Tries again what waits for memory, as many bytes of it as `slice` has, from which they are
+    /// taken, and the rest of the last batch.
+    pub(super) fn retry_waiting(&mut self, slice: &mut usize, now: Now, fx: &mut Effects) -> Retried {
+        while *slice > 0 {
+            let Some((asker, waiting)) = self.memory_line.pop() else { return Retried::All };
             if let Attempt::NoRoom = self.attempt(asker, &waiting.batch, now, fx) {
                 self.memory_line.push_front(asker, waiting);
-                return true;
+                return Retried::NoRoom;
             }
+            *slice = slice.saturating_sub(waiting.batch.size().max(LEAST_TO_WAIT));
         }
-        false
+        if self.memory_line.is_empty() { Retried::All } else { Retried::Paused }
     }
 
     fn attempt(&mut self, asker: Asker, batch: &Appending, now: Now, fx: &mut Effects) -> Attempt {
         let appended = match batch {
-            Appending::Produced(validated) => self.append_produced(validated, now),
+            Appending::Produced(validated, transaction) => {
+                self.append_produced(validated, transaction.as_ref(), now)
+            }
             Appending::Own(own) => self.append_own(own, now),
+            Appending::Marker(marker) => self.append_marker(marker, now),
         };
         let admitted = match appended {
             Ok(admitted) => admitted,
@@ -111,12 +131,17 @@ impl Partition {
             while let Some(reader) = self.readers.pop_due() {
                 fx.woken.push(reader);
             }
+            if matches!(batch, Appending::Marker(_)) {
+                // Those that see what is committed alone see more than its bytes.
+                self.wake_all(fx);
+            }
         }
         let (promise, by_the_clock) = match batch {
-            Appending::Produced(_) => {
+            Appending::Produced(..) => {
                 (self.promise(), self.settings.rules.timestamp_type == TimestampType::LogAppendTime)
             }
             Appending::Own(own) => (own.promise.unwrap_or_else(|| self.promise()), false),
+            Appending::Marker(_) => (self.promise(), false),
         };
         let answer = Appended {
             base: admitted.base,
@@ -141,9 +166,17 @@ impl Partition {
     fn append_produced(
         &mut self,
         batch: &Validated,
+        transaction: Option<&InTransaction>,
         now: Now,
     ) -> Result<Admitted, Option<Box<AppendRefusal>>> {
         let size = batch.append.size();
+        if let Some(Err(error)) = transaction.map(|producer| self.check_in_transaction(producer)) {
+            self.count_refusal(error, size);
+            return Err(Some(Box::new(AppendRefusal {
+                message: Some("the batch is in no transaction of its producer's".to_owned()),
+                ..AppendRefusal::new(error)
+            })));
+        }
         if let Some(stamp) = batch.producer
             && self.late.is_ahead(stamp)
         {
@@ -219,6 +252,30 @@ impl Partition {
         }
     }
 
+    /// Appends the end of a transaction. `Err(None)`: there is no memory.
+    fn append_marker(&mut self, call: &MarkerCall, now: Now) -> Result<Admitted, Option<Box<AppendRefusal>>> {
+        let MarkerCall { marker, rule } = *call;
+        let (before, producer) = (self.log.size(), (marker.producer, marker.epoch));
+        match self.log.append_marker(producer, marker.end, rule, self.leader_epoch(), now.wall) {
+            Ok(appended) => {
+                self.advance_high_watermark();
+                self.clients_end = self.log.end();
+                Ok(Admitted {
+                    base: appended.base,
+                    last: appended.last,
+                    bytes: self.log.size() - before,
+                    records: 1,
+                    duplicate: false,
+                })
+            }
+            Err(AppendError::TailFull { .. }) => Err(None),
+            Err(error) => Err(Some(Box::new(AppendRefusal {
+                message: Some(error.to_string()),
+                ..AppendRefusal::new((&error).into())
+            }))),
+        }
+    }
+
     /// The only replica has it: the high watermark is the log end offset.
     fn advance_high_watermark(&mut self) {
         self.log.advance_high_watermark(self.log.end());
@@ -260,11 +317,10 @@ impl Partition {
             _ => Vec::new(),
         };
         AppendRefusal {
-            error: rejection.into(),
             message: Some(rejection.to_string()),
             records,
             log_start: Some(self.log.start()),
-            is_overtaken: false,
+            ..AppendRefusal::new(rejection.into())
         }
     }
 }

@@ -17,12 +17,14 @@ mod read;
 mod readers;
 mod settings;
 mod table;
+mod transactions;
 mod waiting;
 
 use std::sync::Arc;
 
 use aplomb_disk_api::{DiskCommand, DiskIndex, FileName, SmallFile};
 use aplomb_log::Retention;
+use aplomb_log::compaction::{ActiveProducers, CompactionPlan, CompactionRules, Replacement};
 use aplomb_log::future::FutureLog;
 use aplomb_log::tail::TailShare;
 use aplomb_log::{CheckpointPart, Log};
@@ -229,7 +231,7 @@ impl Partition {
             // A batch that is none would have been refused when its turn had come.
             self.note_late(produced.producer());
         }
-        if let Some(WaitingForMemory { batch: Appending::Produced(batch), .. }) =
+        if let Some(WaitingForMemory { batch: Appending::Produced(batch, _), .. }) =
             self.memory_line.cancel(asker)
         {
             self.note_late(batch.producer);
@@ -414,6 +416,38 @@ impl Partition {
     /// The last entry of a segment's time index, as the disk has it.
     pub(crate) fn on_time_entry(&mut self, base: Offset, bytes: &Bytes) {
         self.log.on_time_entry(base, bytes);
+    }
+
+    /// The time of a segment's first batch, as the disk has it.
+    pub(crate) fn on_first_time(&mut self, base: Offset, first: Option<Timestamp>) {
+        self.log.on_first_time(base, first);
+    }
+
+    /// A pass of compaction begins.
+    pub(crate) fn begin_compaction(
+        &mut self,
+        upto: Offset,
+        producers: ActiveProducers,
+        rules: CompactionRules,
+        now: Timestamp,
+    ) -> Option<CompactionPlan> {
+        self.log.begin_compaction(upto, producers, rules, now)
+    }
+
+    /// A pass has made a segment that takes the place of others.
+    pub(crate) fn replace_segments(&mut self, replacement: Replacement) {
+        self.log.replace_segments(replacement);
+        self.show();
+    }
+
+    /// The files of the segment at `base` have their own names.
+    pub(crate) fn on_swapped(&mut self, base: Offset) {
+        self.log.on_swapped(base);
+    }
+
+    /// A pass is over: below `end` the log is clean.
+    pub(crate) fn on_compacted(&mut self, end: Offset) {
+        self.log.on_compacted(end);
     }
 
     /// Everything below is in a snapshot elsewhere: it need not be in the log.

@@ -27,8 +27,13 @@ impl Partition {
             return fx.answer(asker, Answer::Append(Err(AppendRefusal::new(ErrorCode::KafkaStorageError))));
         }
         match call {
-            AppendCall::Produced(produced) => self.check(asker, produced, now, fx),
+            AppendCall::Produced(produced) => {
+                if !self.send_to_coordinator(asker, &produced, fx) {
+                    self.check(asker, produced, now, fx);
+                }
+            }
             AppendCall::Own(own) => self.admit(asker, Appending::Own(own), now, fx),
+            AppendCall::Marker(marker) => self.admit(asker, Appending::Marker(marker), now, fx),
         }
     }
 
@@ -43,7 +48,7 @@ impl Partition {
             validated
         });
         match validated {
-            Ok(Some(validated)) => self.admit_validated(asker, validated, now, fx),
+            Ok(Some(validated)) => self.admit_validated(asker, validated, &produced, now, fx),
             Ok(None) => self.check_later(asker, produced, fx),
             Err(rejection) => self.refuse_produced(asker, &produced, &rejection, fx),
         }
@@ -114,7 +119,7 @@ impl Partition {
     ) -> Sliced {
         let produced = self.checks.remove(asker).expect("it stands here");
         match checked {
-            Ok(validated) => self.admit_validated(asker, validated, now, fx),
+            Ok(validated) => self.admit_validated(asker, validated, &produced, now, fx),
             Err(rejection) => self.refuse_produced(asker, &produced, &rejection, fx),
         }
         Sliced::Over
@@ -126,8 +131,15 @@ impl Partition {
         Validation::new(&produced.records, &rules, now.wall)
     }
 
-    fn admit_validated(&mut self, asker: Asker, validated: Validated, now: Now, fx: &mut Effects) {
-        self.admit(asker, Appending::Produced(Box::new(validated)), now, fx);
+    fn admit_validated(
+        &mut self,
+        asker: Asker,
+        validated: Validated,
+        produced: &Produced,
+        now: Now,
+        fx: &mut Effects,
+    ) {
+        self.admit(asker, Appending::Produced(Box::new(validated), produced.transaction), now, fx);
     }
 
     fn refuse_produced(

@@ -66,16 +66,20 @@ impl Partition {
         self.records(vec![found.records.clone()], from, found.next, call)
     }
 
-    /// The segment that was read has nothing (any more) at that offset: goes on with the next one,
-    /// or says how the log looks now.
-    pub(crate) fn read_on(&mut self, from: Offset, asker: Asker, call: ReadCall, fx: &mut Effects) {
-        match self.log.segment_after(from) {
-            Some(next) => self.read_from(next, asker, call, fx),
-            None => {
-                let nothing = self.no_records_yet(&call);
-                fx.answer(asker, Answer::Read(Ok(nothing)));
-            }
+    /// The segment at `segment` has nothing (any more) at the offset that was read: goes on at its
+    /// end as it was then, or says how the log looks now.
+    pub(crate) fn read_on(
+        &mut self,
+        (segment, end): (Offset, Offset),
+        asker: Asker,
+        call: ReadCall,
+        fx: &mut Effects,
+    ) {
+        if self.log.is_active(segment) {
+            let nothing = self.no_records_yet(&call);
+            return fx.answer(asker, Answer::Read(Ok(nothing)));
         }
+        self.read_from(end, asker, call, fx);
     }
 
     fn records(&self, records: Vec<Bytes>, from: Offset, next: Offset, call: &ReadCall) -> ReadRecords {

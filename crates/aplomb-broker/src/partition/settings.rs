@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use aplomb_log::LogConfig;
 use aplomb_log::index::IndexLimits;
+use aplomb_log::{CompactionConfig, LogConfig};
 use aplomb_model::batch::ProduceRules;
 
 use crate::calls::PartitionKey;
@@ -28,7 +28,6 @@ impl PartitionSettings {
         key: PartitionKey,
         producer_expiration: Duration,
     ) -> Self {
-        let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let size = |bytes: aplomb_model::ByteCount| u32::try_from(bytes.0).unwrap_or(i32::MAX as u32);
         Self {
             rules: topic.produce_rules(),
@@ -38,13 +37,19 @@ impl PartitionSettings {
             log: LogConfig {
                 is_internal: is_internal_topic(name),
                 segment_bytes: size(topic.segment_bytes),
-                segment_age_ms: millis(topic.segment_age) - jitter(topic, key),
+                segment_age_ms: segment_age(topic, key),
                 indexes: IndexLimits {
                     interval_bytes: size(topic.index_interval),
                     max_bytes: size(topic.index_bytes),
                 },
                 deletes: topic.cleanup.delete,
                 compacts: topic.cleanup.compact,
+                compaction: CompactionConfig {
+                    min_dirty_ratio: topic.compaction.min_dirty_ratio,
+                    delete_retention_ms: millis(topic.compaction.delete_retention),
+                    min_lag_ms: millis(topic.compaction.min_lag),
+                    max_lag_ms: topic.compaction.max_lag.map(millis),
+                },
                 retention_ms: topic.retention_age.map(millis),
                 retention_bytes: topic.retention_bytes.map(|bytes| bytes.0),
                 flush_messages: topic.flush_messages,
@@ -64,6 +69,20 @@ impl PartitionSettings {
             flush_within: None,
             log,
         }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// How old a segment may get, in milliseconds (`LogConfig.maxSegmentMs`): what is to be compacted
+/// by a time has to be in a closed segment by then.
+fn segment_age(topic: &TopicConfig, key: PartitionKey) -> u64 {
+    let age = millis(topic.segment_age) - jitter(topic, key);
+    match topic.compaction.max_lag {
+        Some(lag) if topic.cleanup.compact => age.min(millis(lag)),
+        Some(_) | None => age,
     }
 }
 

@@ -1,11 +1,13 @@
 //! The partitions of a shard.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::ops::Bound;
 use std::time::Duration;
 
 use aplomb_disk_api::DiskIndex;
 use aplomb_model::Instant;
 
+use super::append::Retried;
 use super::checks::{Lane, SLICE, Sliced};
 use super::{Effects, Partition};
 use crate::calls::{Asker, PartitionKey};
@@ -14,12 +16,18 @@ use crate::ports::Now;
 /// How soon appends that wait for memory are tried again.
 const RETRY: Duration = Duration::from_millis(2);
 
+/// Bytes that are tried again in a turn, and what the last batch has beyond: a disk that answers
+/// again makes room for much at once, and clients of other disks are served in between.
+const RETRIED_A_TURN: usize = 256 << 10;
+
 /// All partitions of a shard, and which of them have appends that wait for memory, or are validated
 /// in turns.
 #[derive(Debug, Default)]
 pub(crate) struct Partitions {
     by_key: HashMap<PartitionKey, Partition>,
     starved: BTreeSet<PartitionKey>,
+    /// The one whose turn it was last.
+    retried: Option<PartitionKey>,
     retry_at: Option<Instant>,
     /// Batches that are validated in turns. Some may wait no longer.
     near: VecDeque<(PartitionKey, Asker)>,
@@ -120,20 +128,34 @@ impl Partitions {
         }
     }
 
-    /// Tries again what waits for memory, if its time has come. Whether some of it waits for memory
-    /// that the disk has and that others hold.
+    /// Tries again what waits for memory, if its time has come: so much, the partitions in turn.
+    /// Whether some of it waits for memory that the disk has and that others hold.
     pub(crate) fn retry_starved(&mut self, now: Now, fx: &mut Effects) -> bool {
         if self.retry_at.take_if(|at| *at <= now.instant).is_none() {
             return false;
         }
-        let mut short = false;
-        for key in std::mem::take(&mut self.starved) {
+        let (mut short, mut slice) = (false, RETRIED_A_TURN);
+        for _ in 0..self.starved.len() {
+            let Some(key) = self.next_starved().filter(|_| slice > 0) else { break };
+            self.retried = Some(key);
             let partition = self.by_key.get_mut(&key).expect("a partition that goes is not starved");
-            if partition.retry_waiting(now, fx) {
-                short |= partition.log().tail().share().shortage() > 0;
-                self.on_starved(key, now.instant);
+            match partition.retry_waiting(&mut slice, now, fx) {
+                Retried::All => {
+                    self.starved.remove(&key);
+                }
+                Retried::NoRoom => short |= partition.log().tail().share().shortage() > 0,
+                Retried::Paused => {}
             }
         }
+        if !self.starved.is_empty() {
+            self.retry_at = Some(if slice == 0 { now.instant } else { now.instant + RETRY });
+        }
         short
+    }
+
+    /// The one that comes after the last, of those that wait for memory.
+    fn next_starved(&self) -> Option<PartitionKey> {
+        let from = self.retried.map_or(Bound::Unbounded, Bound::Excluded);
+        self.starved.range((from, Bound::Unbounded)).next().or_else(|| self.starved.first()).copied()
     }
 }

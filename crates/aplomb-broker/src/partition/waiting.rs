@@ -4,15 +4,28 @@ use aplomb_log::Loan;
 use aplomb_model::Offset;
 use aplomb_model::batch::Validated;
 
-use crate::calls::{Appended, OwnBatch};
+use crate::calls::{Appended, InTransaction, MarkerCall, OwnBatch};
 
 /// A batch that may be appended.
 #[derive(Debug)]
 pub(super) enum Appending {
-    /// A client's.
-    Produced(Box<Validated>),
+    /// A client's, and its transaction if it is to be looked at as part of one.
+    Produced(Box<Validated>, Option<InTransaction>),
     /// This broker's own.
     Own(OwnBatch),
+    /// The end of a transaction.
+    Marker(MarkerCall),
+}
+
+impl Appending {
+    /// In bytes, as they lie in the log.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Produced(validated, _) => validated.append.size(),
+            Self::Own(own) => own.batch.len(),
+            Self::Marker(_) => 0,
+        }
+    }
 }
 
 /// An append that found no memory.

@@ -301,6 +301,7 @@ impl Replicas {
             let partition = partitions.get_mut(key).expect("it is in the table");
             if key != PartitionKey::METADATA && concerns(&partition.name().topic) {
                 partition.configure(settings_of(partition.name(), key, view));
+                hosting.storage.consider(partition);
             }
         }
         self.loads.configure(concerns, |key, name| settings_of(name, key, view));

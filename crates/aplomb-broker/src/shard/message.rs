@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aplomb_model::TopicPartition;
 
-use crate::calls::{Answer, OpId, PartitionKey, Slot};
+use crate::calls::{Answer, Asker, OpId, PartitionKey, Slot};
 use crate::config::NetworkConfig;
 use crate::head::HeadMessage;
 use crate::metadata::{Delta, MetadataImage};
@@ -27,6 +27,10 @@ pub enum ShardMessage {
         /// The parts, in order.
         calls: Vec<(Slot, PartitionKey, PartitionCall)>,
     },
+    /// Coordinators of mine ask partitions that you own.
+    Asks(Vec<(Asker, PartitionKey, PartitionCall)>),
+    /// Answers to coordinators of yours.
+    Told(Vec<(Asker, Answer)>),
     /// Answers to calls of yours.
     Answers {
         /// The operation.

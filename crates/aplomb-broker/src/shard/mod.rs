@@ -96,11 +96,13 @@ impl Shard {
                 self.desk.on_connection_closed(connection);
             }
             ShardMessage::Calls { op, calls } if from == HEAD => self.patient.extend(op, calls),
-            ShardMessage::Calls { op, calls } => {
-                for (slot, key, call) in calls {
-                    self.call(Asker::Client(op, slot), key, call, now);
-                }
+            ShardMessage::Calls { op, calls } => calls
+                .into_iter()
+                .for_each(|(slot, key, call)| self.call(Asker::Client(op, slot), key, call, now)),
+            ShardMessage::Asks(all) => {
+                all.into_iter().for_each(|(by, key, ask)| self.call(by, key, ask, now))
             }
+            ShardMessage::Told(all) => all.into_iter().for_each(|(to, answer)| self.answer(to, answer, now)),
             ShardMessage::Answers { op, answers } => {
                 for (slot, answer) in answers {
                     self.desk.on_answer(op.number, slot, answer, &self.storage, now);
@@ -111,7 +113,7 @@ impl Shard {
                 self.apply(image, &delta, now);
                 self.post.send(from, ShardMessage::ImageApplied { generation });
             }
-            ShardMessage::ImageApplied { generation } => self.on_applied(from, generation, now),
+            ShardMessage::ImageApplied { generation } => self.on_applied(from, generation),
             ShardMessage::Drained => self.stop.on_drained(from),
             message @ (ShardMessage::Head(_)
             | ShardMessage::Storage(_)
@@ -195,9 +197,9 @@ impl Shard {
     pub fn settle(&mut self, now: Now, out: &mut Vec<Output>) {
         loop {
             let Self { view, partitions, storage, fx, .. } = self;
-            storage.poll_future(view, partitions, now, fx);
+            storage.poll(view, partitions, now, fx);
             self.carry_out(now);
-            self.coordinators.end_turn();
+            self.coordinators.end_turn(&self.view, now);
             self.carry_out(now);
             self.storage.end_turn(&mut self.partitions, now);
             let (stop, rooms) = self.stopping(now);
@@ -341,10 +343,8 @@ impl Shard {
             self.answer(asker, answer, now);
         }
         for asker in fx.woken.drain(..) {
-            match asker {
-                Asker::Client(op, slot) => self.post.wake(op, slot),
-                Asker::Head(_) | Asker::Coordinator(..) => unreachable!("{asker:?} watches nothing"),
-            }
+            let Asker::Client(op, slot) = asker else { unreachable!("{asker:?} watches nothing") };
+            self.post.wake(op, slot);
         }
         let cold = std::mem::take(&mut fx.cold);
         self.fx = fx; // its empty vectors keep their room
@@ -362,8 +362,11 @@ impl Shard {
                 let head = self.head.as_mut().expect("the controller asked, so it is here");
                 head.on_answer(number, answer);
             }
-            (Asker::Coordinator(key, part), answer) => {
+            (Asker::Coordinator(key, part), answer) if self.view.owns(key) => {
                 self.coordinators.on_answer(key, part, answer, &self.view, now);
+            }
+            (Asker::Coordinator(key, _), answer) => {
+                self.post.tell(key.owner(self.view.shards()), asker, answer);
             }
             (Asker::Head(_), other) => unreachable!("the controller appends, and is answered {other:?}"),
         }
@@ -384,7 +387,7 @@ impl Shard {
                         self.post.send(to, ShardMessage::Image { image, delta, generation });
                     }
                     self.apply(image, &delta, now);
-                    self.on_applied(self.view.me(), generation, now);
+                    self.on_applied(self.view.me(), generation);
                     if let (Some(head), Some(metadata)) =
                         (&mut self.head, self.partitions.get(PartitionKey::METADATA))
                     {
@@ -402,7 +405,7 @@ impl Shard {
         }
     }
 
-    fn on_applied(&mut self, from: ShardId, generation: u64, _: Now) {
+    fn on_applied(&mut self, from: ShardId, generation: u64) {
         let head = self.head.as_mut().expect("images come from the controller");
         head.on_applied(from, generation);
     }
@@ -447,14 +450,15 @@ impl Shard {
         let hosting = Hosting { view, partitions, storage, notes, now, fx };
         match replicas.on_load(key, place, result, hosting) {
             Ok(remarks) => {
-                let room = "broker/load";
-                for text in remarks {
-                    self.post.push(Output::Event(Event { severity: Severity::Warn, room, text }));
-                }
+                remarks.into_iter().for_each(|text| self.warn("broker/load", text));
                 self.figures.set_loading(self.replicas.loading());
             }
             Err(error) => self.figures.fail(error.to_string()),
         }
+    }
+
+    fn warn(&mut self, room: &'static str, text: String) {
+        self.post.push(Output::Event(Event { severity: Severity::Warn, room, text }));
     }
 
     /// Takes a new image, and makes the partitions of this shard what it says.
@@ -471,11 +475,9 @@ impl Shard {
 
     /// Shows how large the cluster is, where the controller is.
     fn show_cluster(&self) {
-        if self.head.is_some() {
-            let partitions = self.view.image().topics.iter().map(|topic| topic.partitions.len() as u64);
-            let (topics, partitions) = partitions.fold((0, 0), |(topics, all), n| (topics + 1, all + n));
-            self.figures.set_cluster(topics, partitions);
-        }
+        let Some(_) = self.head else { return };
+        let (topics, partitions) = self.view.image().topics.totals();
+        self.figures.set_cluster(topics, partitions);
     }
 
     /// The broker's own settings, with what the image says of them.
@@ -483,11 +485,10 @@ impl Shard {
         let old = self.view.config().clone();
         let changed = match old.in_force(&self.view.image().layers(&old)) {
             Ok(changed) => Arc::new(changed),
+            // The controller checks before it writes: another has written.
             Err(error) => {
-                // The controller checks before it writes: somebody else has.
                 let text = format!("settings changed at run time are not in force: {error}");
-                let event = Event { severity: Severity::Warn, room: "broker/config", text };
-                return self.post.push(Output::Event(event));
+                return self.warn("broker/config", text);
             }
         };
         if self.view.me() == HEAD {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{Output, ShardMessage};
-use crate::calls::{Answer, OpId, PartitionKey, Slot};
+use crate::calls::{Answer, Asker, OpId, PartitionKey, Slot};
 use crate::operation::{Calls, PartitionCall};
 use crate::ports::ShardId;
 
@@ -25,6 +25,10 @@ pub(super) struct Post {
     /// Calls by their operation: the order of operations is that of their requests.
     calls: BTreeMap<(ShardId, OpId), Calls>,
     answers: BTreeMap<OpId, Vec<(Slot, Answer)>>,
+    /// What coordinators ask partitions of other shards.
+    asks: BTreeMap<ShardId, Vec<(Asker, PartitionKey, PartitionCall)>>,
+    /// Answers to coordinators of other shards.
+    told: BTreeMap<ShardId, Vec<(Asker, Answer)>>,
     /// What goes behind all this.
     last: Vec<Output>,
 }
@@ -32,7 +36,16 @@ pub(super) struct Post {
 impl Post {
     pub(super) fn new(me: ShardId) -> Self {
         let (local, out) = (VecDeque::new(), Vec::new());
-        Self { me, local, out, calls: BTreeMap::new(), answers: BTreeMap::new(), last: Vec::new() }
+        Self {
+            me,
+            local,
+            out,
+            calls: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            asks: BTreeMap::new(),
+            told: BTreeMap::new(),
+            last: Vec::new(),
+        }
     }
 
     pub(super) fn push(&mut self, output: Output) {
@@ -58,6 +71,18 @@ impl Post {
     pub(super) fn call(&mut self, to: ShardId, op: OpId, slot: Slot, key: PartitionKey, call: PartitionCall) {
         assert_ne!(to, self.me, "what is asked here is asked at once");
         self.calls.entry((to, op)).or_default().push((slot, key, call));
+    }
+
+    /// Asks a partition of another shard for a coordinator of this one.
+    pub(super) fn ask(&mut self, to: ShardId, asker: Asker, key: PartitionKey, call: PartitionCall) {
+        assert_ne!(to, self.me, "what is asked here is asked at once");
+        self.asks.entry(to).or_default().push((asker, key, call));
+    }
+
+    /// Answers a coordinator of another shard.
+    pub(super) fn tell(&mut self, to: ShardId, asker: Asker, answer: Answer) {
+        assert_ne!(to, self.me, "who asked here is told at once");
+        self.told.entry(to).or_default().push((asker, answer));
     }
 
     /// Answers an operation, wherever it is.
@@ -92,6 +117,12 @@ impl Post {
         }
         for (op, answers) in std::mem::take(&mut self.answers) {
             out.push(Output::Send { to: op.shard, message: ShardMessage::Answers { op, answers } });
+        }
+        for (to, asks) in std::mem::take(&mut self.asks) {
+            out.push(Output::Send { to, message: ShardMessage::Asks(asks) });
+        }
+        for (to, told) in std::mem::take(&mut self.told) {
+            out.push(Output::Send { to, message: ShardMessage::Told(told) });
         }
         out.append(&mut self.last);
     }

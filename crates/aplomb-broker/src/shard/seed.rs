@@ -24,7 +24,7 @@ use crate::partition::{Effects, Partition, PartitionSettings, Partitions};
 use crate::ports::{Chance, Now, ShardId};
 use crate::replicas::{LoadPlan, Replicas};
 use crate::storage::checkpoints::{CheckpointEntry, Checkpoints};
-use crate::storage::{Disks, FlushIntervals, MoveRate, ShardDisk, Storage};
+use crate::storage::{Background, Disks, FlushIntervals, ShardDisk, Storage};
 use crate::view::{HEAD, View};
 
 /// A partition as it was loaded.
@@ -79,8 +79,8 @@ pub(crate) struct ShardSeed {
     pub(crate) checkpoints: Option<Vec<Vec<(PartitionKey, CheckpointEntry)>>>,
     /// Directories that wait to be deleted; for shard 0 alone.
     pub(crate) doomed: Vec<(DiskIndex, FileName)>,
-    /// The rate at which all shards together move partitions.
-    pub(crate) move_rate: Arc<MoveRate>,
+    /// What bounds all shards together in moves and compaction.
+    pub(crate) background: Arc<Background>,
     /// How many groups all shards together show one by one.
     pub(crate) shown_groups: Arc<ShownBound>,
     /// Random bytes, for ids of members.
@@ -117,7 +117,7 @@ impl Shard {
             files
         });
         let mut storage =
-            Storage::new(disks, checkpoints, storage.retention_check, seed.move_rate, now.instant);
+            Storage::new(disks, checkpoints, storage.retention_check, seed.background, &figures, now.instant);
         for (disk, name) in seed.doomed {
             storage.delete_now(disk, name, now);
         }

@@ -90,7 +90,8 @@ impl Stop {
 
     /// Another shard speaks.
     pub(super) fn check(&self, from: ShardId, message: &ShardMessage) {
-        let asks = matches!(message, ShardMessage::Request(_) | ShardMessage::Calls { .. });
+        let asks =
+            matches!(message, ShardMessage::Request(_) | ShardMessage::Calls { .. } | ShardMessage::Asks(_));
         assert!(!(asks && self.drained.contains(&from)), "a shard that has drained asks nothing of others");
     }
 

@@ -29,7 +29,7 @@ use crate::ports::{Chance, Now, ShardId};
 use crate::replicas::{LoadPlan, LoadSource};
 use crate::shard::{DiskSeed, PartitionSeed, Shard, ShardSeed};
 use crate::storage::checkpoints::CheckpointEntry;
-use crate::storage::{MoveRate, partition_metadata};
+use crate::storage::{Background, partition_metadata};
 
 /// What the metadata says of a replica whose log directory it does not know.
 const RESERVED: [DirectoryId; 3] = [Uuid::ZERO, Uuid::ONE, Uuid::TWO];
@@ -212,6 +212,7 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
                             clean: surveyed.clean.is_some(),
                             recovery_point: offsets.recovery_points.remove(&name).unwrap_or(Offset::ZERO),
                             log_start: offsets.log_starts.remove(&name).unwrap_or(Offset::ZERO),
+                            cleaned: offsets.cleaned.remove(&name),
                             high_watermark: None,
                             share: shares[place.disk].clone(),
                             now,
@@ -284,7 +285,7 @@ fn deal(
     sources: &mut dyn FnMut() -> Chance,
 ) -> Vec<ShardStart> {
     let Found { plans, new, doomed, controller } = found;
-    let move_rate = Arc::new(MoveRate::default());
+    let background = Arc::new(Background::default());
     let is_looked_at = config.network.metrics_listener.is_some();
     let shown_groups = if is_looked_at { config.network.shown_groups as usize } else { 0 };
     let shown_groups = Arc::new(ShownBound::new(shown_groups));
@@ -301,6 +302,7 @@ fn deal(
                 recovery_point: request.recovery_point,
                 high_watermark: request.recovery_point,
                 log_start: (request.log_start > Offset::ZERO).then_some(request.log_start),
+                cleaned: request.cleaned,
             };
             checkpoints[usize::from(disk.0)].push((plan.key, entry));
         }
@@ -331,7 +333,7 @@ fn deal(
             controller,
             checkpoints,
             doomed,
-            move_rate: move_rate.clone(),
+            background: background.clone(),
             shown_groups: shown_groups.clone(),
             seed: image.provenance.end.get().rotate_left(32) ^ n as u64,
             random: sources(),
@@ -380,6 +382,7 @@ fn load_metadata_log(input: &StartInput) -> Result<(Log, Vec<String>), StartErro
         // It keeps no recovery point: it is read wholly anyway.
         recovery_point: Offset::ZERO,
         log_start: Offset::ZERO,
+        cleaned: None,
         high_watermark: None,
         share,
         now: input.now,

@@ -41,6 +41,7 @@ pub struct Surveyed {
 pub(super) struct Offsets {
     pub(super) recovery_points: BTreeMap<TopicPartition, Offset>,
     pub(super) log_starts: BTreeMap<TopicPartition, Offset>,
+    pub(super) cleaned: BTreeMap<TopicPartition, Offset>,
 }
 
 /// Reads a log directory's marker. It is deleted at once, so that a crash from here on counts as
@@ -84,6 +85,7 @@ pub(super) fn offsets(directory: &Directory) -> Result<Offsets, StartError> {
     Ok(Offsets {
         recovery_points: offsets(top_level::RECOVERY_POINT_CHECKPOINT)?,
         log_starts: offsets(top_level::LOG_START_CHECKPOINT)?,
+        cleaned: offsets(top_level::CLEANER_CHECKPOINT)?,
     })
 }
 

@@ -1,6 +1,6 @@
-//! Keeps the checkpoint files of the log directories: `recovery-point-offset-checkpoint`,
-//! `log-start-offset-checkpoint` and `replication-offset-checkpoint`. One shard does so for all,
-//! since a file has the partitions of all shards.
+//! Keeps the checkpoint files of the log directories: of recovery points, log starts, high
+//! watermarks and compaction (`aplomb_log::layout::top_level`). One shard does so for all, since a
+//! file has the partitions of all shards.
 //!
 //! What always holds: of each directory one set of files at most is being written.
 
@@ -28,6 +28,8 @@ pub struct CheckpointEntry {
     /// The log start offset, unless it is 0. Also where the first segment says the same: until the
     /// segments below it have other names, a kill brings them back.
     pub log_start: Option<Offset>,
+    /// Below, compaction has been; `None` if it never was.
+    pub cleaned: Option<Offset>,
 }
 
 impl CheckpointEntry {
@@ -43,6 +45,7 @@ impl CheckpointEntry {
             recovery_point: log.recovery_point(),
             high_watermark: log.high_watermark(),
             log_start: (log.start() > Offset::ZERO).then_some(log.start()),
+            cleaned: log.cleaned(),
         }
     }
 }
@@ -54,6 +57,8 @@ pub(crate) type CheckpointChange = (PartitionKey, Option<CheckpointEntry>);
 #[derive(Debug, Default)]
 struct DirectoryOffsets {
     entries: BTreeMap<PartitionKey, CheckpointEntry>,
+    /// Compaction has been here: until then its file is left as it is.
+    compacted: bool,
     due: Option<Instant>,
     writing: bool,
     /// Partitions that the next files do not have any more, and those that the files under way do
@@ -89,7 +94,9 @@ impl Checkpoints {
 
     /// What the files say already.
     pub(crate) fn begin(&mut self, disk: usize, entries: Vec<(PartitionKey, CheckpointEntry)>) {
-        self.disks[disk].entries.extend(entries);
+        let offsets = &mut self.disks[disk];
+        offsets.compacted |= entries.iter().any(|(_, entry)| entry.cleaned.is_some());
+        offsets.entries.extend(entries);
     }
 
     /// Takes changes; they are written within the interval.
@@ -97,8 +104,13 @@ impl Checkpoints {
         let offsets = &mut self.disks[usize::from(disk.0)];
         for (key, entry) in changes {
             match entry {
-                Some(entry) => drop(offsets.entries.insert(key, entry)),
-                None => drop(offsets.entries.remove(&key)),
+                Some(entry) => {
+                    offsets.compacted |= entry.cleaned.is_some();
+                    offsets.entries.insert(key, entry);
+                }
+                None => {
+                    offsets.entries.remove(&key);
+                }
             }
         }
         offsets.due.get_or_insert(now + self.interval);
@@ -150,7 +162,7 @@ impl Checkpoints {
                 offsets.writing = true;
                 offsets.being_forgotten = std::mem::take(&mut offsets.forgotten);
                 offsets.being_recorded = std::mem::take(&mut offsets.to_record);
-                due.push((DiskIndex(n as u16), files(&offsets.entries)));
+                due.push((DiskIndex(n as u16), files(offsets)));
             }
         }
         due
@@ -168,18 +180,22 @@ impl Checkpoints {
 
     /// The files as they are now, for the end.
     pub(crate) fn files(&self, disk: DiskIndex) -> Vec<SmallFile> {
-        files(&self.disks[usize::from(disk.0)].entries)
+        files(&self.disks[usize::from(disk.0)])
     }
 }
 
-fn files(entries: &BTreeMap<PartitionKey, CheckpointEntry>) -> Vec<SmallFile> {
+fn files(offsets: &DirectoryOffsets) -> Vec<SmallFile> {
     let file = |name: &'static str, offset: fn(&CheckpointEntry) -> Option<Offset>| {
-        let offsets = entries.values().filter_map(|entry| Some((&entry.name, offset(entry)?)));
-        SmallFile { name: FileName::new(name), content: encode_offsets(offsets).into() }
+        let lines = offsets.entries.values().filter_map(|entry| Some((&entry.name, offset(entry)?)));
+        SmallFile { name: FileName::new(name), content: encode_offsets(lines).into() }
     };
-    vec![
+    let mut files = vec![
         file(top_level::RECOVERY_POINT_CHECKPOINT, |entry| Some(entry.recovery_point)),
         file(top_level::LOG_START_CHECKPOINT, |entry| entry.log_start),
         file(top_level::REPLICATION_CHECKPOINT, |entry| Some(entry.high_watermark)),
-    ]
+    ];
+    if offsets.compacted {
+        files.push(file(top_level::CLEANER_CHECKPOINT, |entry| entry.cleaned));
+    }
+    files
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use aplomb_disk_api::{DiskCommand, DiskError, DiskIndex, Done};
 use aplomb_log::cold::{ColdRead, ColdRecords, ColdStep, TimeLookup, TimeStep};
-use aplomb_log::layout::SegmentFile;
+use aplomb_log::layout::{FileSuffix, SegmentFile};
 use aplomb_log::{Loan, Log, Reader, TimeFound};
 use aplomb_model::{ErrorCode, Instant, Offset};
 
@@ -41,14 +41,27 @@ struct ColdOp {
     key: PartitionKey,
     disk: DiskIndex,
     residence: u32,
+    /// How often the log had replaced segments when the read was planned.
+    layout: u32,
     work: Work,
     waiters: Vec<Asker>,
 }
 
 #[derive(Debug)]
 enum Work {
-    Read { read: Box<ColdRead>, segment: Offset, call: ReadCall, loan: Loan },
-    Time { lookup: Box<TimeLookup>, find: FindOffset, tail_start: Offset, times: u32 },
+    /// `segment`: where it begins, and where it ended.
+    Read {
+        read: Box<ColdRead>,
+        segment: (Offset, Offset),
+        call: ReadCall,
+        loan: Loan,
+    },
+    Time {
+        lookup: Box<TimeLookup>,
+        find: FindOffset,
+        tail_start: Offset,
+        times: u32,
+    },
 }
 
 /// Records that arrived and that nobody may have been waiting for any more.
@@ -116,7 +129,7 @@ impl ColdReads {
                     joined.waiters.push(asker);
                     return None;
                 }
-                let segment = plan.base;
+                let segment = (plan.base, plan.end);
                 let read = Box::new(ColdRead::new(*plan));
                 let Some(loan) = self.borrow(read.bytes(), partition, call.reader) else {
                     self.wait(partition.disk(), Waiting { key, asker, call }, now);
@@ -133,7 +146,8 @@ impl ColdReads {
         self.next += 1;
         let command = work.command();
         let (disk, residence) = (partition.disk(), partition.residence());
-        self.ops.insert(number, ColdOp { key, disk, residence, work, waiters: vec![asker] });
+        let layout = partition.log().replacements();
+        self.ops.insert(number, ColdOp { key, disk, residence, layout, work, waiters: vec![asker] });
         Some((disk, command, number))
     }
 
@@ -153,6 +167,20 @@ impl ColdReads {
         };
         if op.residence != partition.residence() {
             // It has moved: the old files are gone, or lack what only memory had.
+            self.forget(&op);
+            for waiter in op.waiters {
+                match &op.work {
+                    Work::Read { call, .. } => partition.read_anew(waiter, *call, fx),
+                    Work::Time { find, .. } => partition.find_offset(waiter, *find, fx),
+                }
+            }
+            return None;
+        }
+        if let Err(DiskError::NotFound { .. }) = &result
+            && let Some(base) = swapped(&op.work.command())
+        {
+            // Compaction has given the file its own name: what is in it is what was planned for.
+            partition.on_swapped(base);
             self.forget(&op);
             for waiter in op.waiters {
                 match &op.work {
@@ -197,7 +225,7 @@ impl ColdReads {
                     }
                     ColdStep::Found(found) => {
                         let of = (op.key, call.from, call.committed_only);
-                        let kept = Kept { of, segment: *segment, found };
+                        let kept = Kept { of, segment: segment.0, found };
                         let records = kept.answer(loan.take(), partition, call);
                         for waiter in &op.waiters {
                             fx.answer(*waiter, Answer::Read(Ok(records.clone())));
@@ -219,7 +247,7 @@ impl ColdReads {
                         return None;
                     }
                     ColdStep::Damaged { position } => {
-                        fx.damaged.push((op.key, *segment, position));
+                        fx.damaged.push((op.key, segment.0, position));
                         self.end(op, ErrorCode::CorruptMessage, fx);
                         return None;
                     }
@@ -264,6 +292,18 @@ impl ColdReads {
         }
         self.forget(&op);
         None
+    }
+
+    /// Whether reads of a partition are under way that were planned before its log had replaced
+    /// segments so often.
+    pub(crate) fn reads_before(&self, key: PartitionKey, layout: u32) -> bool {
+        self.ops.values().any(|op| op.key == key && op.layout != layout)
+    }
+
+    /// A partition's records were compacted: those from before are not given any more.
+    pub(crate) fn forget_kept(&mut self, key: PartitionKey) {
+        self.kept.retain(|kept| kept.of.0 != key);
+        self.kept_bytes = self.kept.iter().map(|kept| kept.found.records.len()).sum();
     }
 
     /// When [`Self::take_waiting`] has something to give.
@@ -359,6 +399,16 @@ fn is_missed(command: &DiskCommand, log: &Log) -> bool {
             log.segments().base_holding(base) == Some(base) && base < log.tail().durable_end()
         }
         _ => false,
+    }
+}
+
+/// The segment that a read was to find under its `.swap` name.
+fn swapped(command: &DiskCommand) -> Option<Offset> {
+    let DiskCommand::Read { file, .. } = command else { return None };
+    let (_, name) = file.as_str().rsplit_once('/')?;
+    match SegmentFile::parse(name) {
+        Some((_, base, Some(FileSuffix::Swap))) => Some(base),
+        _ => None,
     }
 }
 

@@ -17,6 +17,8 @@ pub(super) struct Ground<'a> {
     pub(super) partitions: &'a mut Partitions,
     pub(super) disks: &'a mut Disks,
     pub(super) deletions: &'a mut Deletions,
+    /// The partition whose segments compaction has in its hands.
+    pub(super) compacted: Option<PartitionKey>,
     pub(super) now: Now,
     pub(super) fx: &'a mut Effects,
     pub(super) effects: &'a mut Vec<StorageEffect>,

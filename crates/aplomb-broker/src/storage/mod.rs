@@ -1,5 +1,5 @@
 //! A shard's side of its disks: rounds of syncs, cold reads, checkpoint files, retention,
-//! deletions, future replicas.
+//! compaction, deletions, future replicas.
 //!
 //! What always holds: nothing here waits for a disk. Commands go out with a [`Purpose`], and who
 //! goes on when one ends is the room that the purpose names.
@@ -7,9 +7,11 @@
 //! Next: [`disk`] for rounds and checkpoints, [`cold`] for reads of old records, [`checkpoints`]
 //! for the files with the recovery points, [`future`] for replicas that move to another disk.
 
+mod background;
 pub(crate) mod checkpoints;
 mod closing;
 mod cold;
+mod compaction;
 mod deletions;
 mod disk;
 mod disks;
@@ -30,13 +32,14 @@ use aplomb_disk_api::{Completion, DiskCommand, DiskError, DiskIndex, Done, Lane}
 use aplomb_log::layout::top_level::CLEAN_SHUTDOWN;
 use aplomb_model::{DirectoryId, ErrorCode, Instant, TopicPartition};
 
+pub(crate) use self::background::Background;
 use self::checkpoints::{CheckpointChange, Checkpoints, Written};
 use self::cold::ColdReads;
+use self::compaction::{Compactions, OtherRooms};
 use self::deletions::Deletions;
 pub(crate) use self::disk::ShardDisk;
 pub(crate) use self::disks::{Disks, LogDirFacts};
 use self::future::FutureReplicas;
-pub(crate) use self::future::MoveRate;
 pub(crate) use self::future::PartitionSize;
 use self::ground::Ground;
 use self::message::CHECKPOINTS_SHARD;
@@ -64,6 +67,7 @@ pub(crate) struct Storage {
     retention: Retention,
     deletions: Deletions,
     future: FutureReplicas,
+    compaction: Compactions,
     space_due: Instant,
     /// The broker stops: future replicas stay as they are.
     stops: bool,
@@ -80,9 +84,22 @@ macro_rules! on_ground {
             partitions: $partitions,
             disks: &mut $storage.disks,
             deletions: &mut $storage.deletions,
+            compacted: $storage.compaction.under_way(),
             now: $now,
             fx: $fx,
             effects: &mut $storage.effects,
+        }
+    };
+}
+
+/// The rooms of storage that compaction looks at.
+macro_rules! other_rooms {
+    ($storage:ident) => {
+        &mut OtherRooms {
+            cold: &mut $storage.cold,
+            moves: &$storage.future,
+            retention: &mut $storage.retention,
+            stops: $storage.stops,
         }
     };
 }
@@ -92,7 +109,8 @@ impl Storage {
         disks: Disks,
         checkpoints: Option<Checkpoints>,
         retention_interval: Duration,
-        rate: Arc<MoveRate>,
+        background: Arc<Background>,
+        figures: &ShardFigures,
         now: Instant,
     ) -> Self {
         let retention = Retention::new(retention_interval, disks.len(), now);
@@ -102,7 +120,8 @@ impl Storage {
             checkpoints,
             retention,
             deletions: Deletions::default(),
-            future: FutureReplicas::new(rate),
+            future: FutureReplicas::new(background.clone()),
+            compaction: Compactions::new(background, figures.compaction().clone(), now),
             space_due: now,
             stops: false,
             closes: false,
@@ -139,6 +158,7 @@ impl Storage {
             Some(self.retention.wake_at()),
             self.deletions.wake_at(),
             self.future.wake_at(self.stops),
+            self.compaction.wake_at(self.stops),
             Some(self.space_due),
         ]
         .into_iter()
@@ -170,15 +190,11 @@ impl Storage {
         }
     }
 
-    /// Partitions have been called: moves go on where that changed something.
-    pub(crate) fn poll_future(
-        &mut self,
-        view: &View,
-        partitions: &mut Partitions,
-        now: Now,
-        fx: &mut Effects,
-    ) {
+    /// Partitions have been called: moves and compaction go on where that changed something.
+    pub(crate) fn poll(&mut self, view: &View, partitions: &mut Partitions, now: Now, fx: &mut Effects) {
         self.future.poll(self.stops, on_ground!(self, view, partitions, now, fx));
+        let ground = on_ground!(self, view, partitions, now, fx);
+        self.compaction.poll(other_rooms!(self), ground);
     }
 
     /// The turn is over: begins the rounds and writes the checkpoint files that are due.
@@ -303,6 +319,18 @@ impl Storage {
                 let ground = on_ground!(self, view, partitions, now, fx);
                 self.retention.on_time_entry((key, residence), base, result, ground);
             }
+            Purpose::FirstBatch { key, base, residence } => {
+                if let (Some(partition), Ok(Done::Read(bytes))) = (partitions.get_on(key, residence), &result)
+                {
+                    partition.on_first_time(base, compaction::first_time(bytes));
+                }
+            }
+            Purpose::Compaction { number } => {
+                let ground = on_ground!(self, view, partitions, now, fx);
+                if let Some(key) = self.compaction.on_job(number, result, other_rooms!(self), ground) {
+                    self.on_last_sync(key, index, failed, view, now);
+                }
+            }
             Purpose::Future { key, number, .. } => self.future.on_step(key, number, result),
             Purpose::DeleteLater { name, directory, after, of } => {
                 if !directory {
@@ -315,19 +343,24 @@ impl Storage {
                     self.on_directory_renamed(index, key, partition);
                 }
             }
-            Purpose::LastSync { key } if failed => {
-                let name = self.deletions.give_up(key);
-                self.on_directory_renamed(index, key, name);
-            }
-            Purpose::LastSync { key } => {
-                self.deletions.on_last_sync(key, view.me(), &mut self.disks, now);
-            }
+            Purpose::LastSync { key } if self.compaction.holds_back(key) => {}
+            Purpose::LastSync { key } => self.on_last_sync(key, index, failed, view, now),
             Purpose::CleanShutdownMarker => {
                 if failed || result.is_err() {
                     self.warn_of_marker(index);
                 }
                 self.effects.push(StorageEffect::MarkerEnded);
             }
+        }
+    }
+
+    /// Nothing is written to a deleted partition's directory any more.
+    fn on_last_sync(&mut self, key: PartitionKey, disk: DiskIndex, failed: bool, view: &View, now: Now) {
+        if failed {
+            let name = self.deletions.give_up(key);
+            self.on_directory_renamed(disk, key, name);
+        } else {
+            self.deletions.on_last_sync(key, view.me(), &mut self.disks, now);
         }
     }
 

@@ -22,6 +22,10 @@ pub(crate) enum Purpose {
     Cold(u64),
     /// The last entry of a time index, for retention.
     TimeEntry { key: PartitionKey, base: Offset, residence: u32 },
+    /// The header of a segment's first batch, for compaction.
+    FirstBatch { key: PartitionKey, base: Offset, residence: u32 },
+    /// A job of a pass of compaction.
+    Compaction { number: u64 },
     /// A rename that takes something out of its log, or a log out of its directory. It is deleted
     /// by its new name after the delay. `of`: the partition whose directory it was.
     DeleteLater {

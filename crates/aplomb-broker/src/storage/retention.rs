@@ -136,8 +136,8 @@ impl Retention {
         if line.renames > 0 {
             return line.push(key); // it has moved to this disk
         }
-        if ground.disks.is_lost(disk) {
-            return;
+        if ground.disks.is_lost(disk) || ground.compacted == Some(key) {
+            return; // it is looked at again when its compaction is over
         }
         let retention = partition.retain(ground.now.wall, 1, ground.fx);
         let (after, residence) = (partition.settings().file_delete_delay, partition.residence());

@@ -21,6 +21,14 @@ impl Storage {
     pub(crate) fn on_dirty(&mut self, partition: &Partition, now: Now) {
         let within = partition.settings().flush_within;
         self.disks.get_mut(partition.disk()).on_dirty(partition.key(), within, now.instant);
+        self.consider(partition);
+    }
+
+    /// A partition may have something to compact.
+    pub(crate) fn consider(&mut self, partition: &Partition) {
+        if partition.log().config().compacts {
+            self.compaction.watch(partition.key());
+        }
     }
 
     pub(crate) fn on_appended(&mut self, disk: DiskIndex, bytes: u64) {
@@ -101,6 +109,7 @@ impl Storage {
     pub(crate) fn on_loaded(&mut self, partition: &Partition) {
         let change = (partition.key(), Some(CheckpointEntry::of(partition)));
         self.tell_changes(partition.disk(), vec![change]);
+        self.consider(partition);
     }
 
     /// A directory of a partition's name is not its log: another one reaches further.

@@ -289,6 +289,28 @@ fn batches_of_several_producers_keep_their_order_through_a_full_share() {
 }
 
 #[test]
+fn of_what_waits_for_room_a_turn_appends_so_much_and_no_more() {
+    let setup = Setup { disks: 2, chunks: 2048, shards: 1, ..Setup::default() };
+    let broker = Broker::of(setup);
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    broker.has_on_disk(1, CreateTopic::named("payments"));
+    broker.disk(1).freeze();
+    let producer = broker.client();
+    let large = |topic| producer.send(Produce::to(topic, Batch::of_size(100_000)).within(100 * SECOND));
+    let mut waiting = Vec::new();
+    while waiting.len() < 80 {
+        waiting.extend([large("orders"), large("payments")].into_iter().filter(Asked::is_waiting));
+    }
+    assert_eq!(broker.most_replies_of_a_turn(), 1);
+
+    broker.disk(1).thaw();
+    let bases: Vec<i64> = waiting.into_iter().map(|asked| asked.wait().base).collect();
+    assert!(bases.iter().all(|base| *base > 0), "{bases:?}");
+    let most = broker.most_replies_of_a_turn();
+    assert!((2..=3).contains(&most), "{most} batches of 100,000 bytes in a turn of 262,144");
+}
+
+#[test]
 fn flush_ms_of_a_topic_makes_records_durable_sooner() {
     let broker = Broker::start();
     broker.has(CreateTopic::named("orders").with("flush.ms", "100"));

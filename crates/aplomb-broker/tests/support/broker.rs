@@ -137,6 +137,11 @@ impl Broker {
         newcomers.find(|figures| &*figures.name().topic == topic).expect("it has come")
     }
 
+    /// How many requests a turn of a shard has answered at the most.
+    pub(crate) fn most_replies_of_a_turn(&self) -> usize {
+        self.world.borrow().most_replies()
+    }
+
     /// kill -9.
     pub(crate) fn kill(&self) {
         self.world.borrow_mut().end(true);

@@ -82,6 +82,7 @@ pub(super) struct Process {
     messages: VecDeque<Mail>,
     mail_takes: Duration,
     said: Vec<Said>,
+    most_replies: usize,
 }
 
 /// The path of a log directory.
@@ -148,7 +149,7 @@ impl Process {
             shards.push(start.begin(ground.disks.iter().map(queue).collect(), ground.now));
         }
         let (messages, mail_takes) = (VecDeque::new(), ground.mail_takes);
-        Ok(Self { shards, shares, inbox, messages, mail_takes, said: Vec::new() })
+        Ok(Self { shards, shares, inbox, messages, mail_takes, said: Vec::new(), most_replies: 0 })
     }
 
     /// A client's frame arrives.
@@ -180,6 +181,11 @@ impl Process {
     /// What can be seen of the shards.
     pub(super) fn figures(&self) -> Vec<Arc<ShardFigures>> {
         self.shards.iter().map(Shard::figures).collect()
+    }
+
+    /// How many requests a turn has answered at the most.
+    pub(super) fn most_replies(&self) -> usize {
+        self.most_replies
     }
 
     /// Whether all partitions are loaded, or are offline.
@@ -233,6 +239,8 @@ impl Process {
         let shard = &mut self.shards[usize::from(id.0)];
         turn(shard);
         shard.settle(now, &mut out);
+        let replies = out.iter().filter(|output| matches!(output, Output::Reply { .. })).count();
+        self.most_replies = self.most_replies.max(replies);
         for output in out {
             match output {
                 Output::Reply { id, reply } => self.said.push(Said::Reply(id, reply)),

@@ -119,6 +119,10 @@ impl World {
         self.process.as_ref().expect("the broker is up").take_newcomers()
     }
 
+    pub(super) fn most_replies(&self) -> usize {
+        self.process.as_ref().expect("the broker is up").most_replies()
+    }
+
     /// The process ends here; what it held in the tail is kept if it has to be.
     pub(super) fn end(&mut self, killed: bool) {
         let process = self.process.take().expect("a broker that ends was up");

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use aplomb_model::TopicId;
+use aplomb_model::{ProducerEpoch, ProducerId, TopicId};
 use aplomb_protocol::messages as m;
 
 use super::filter::GroupFilter;
@@ -42,6 +42,8 @@ pub enum GroupAsk {
     Delete(String),
     /// `OffsetCommit`, without what the caller may not write or what is not there.
     Commit(Caller, m::OffsetCommitRequest),
+    /// `TxnOffsetCommit`, likewise.
+    TxnCommit(Caller, TxnCommit),
     /// `OffsetFetch`, of one group; whether only offsets that no open transaction may change.
     Fetch {
         /// The group and its partitions; topics `None`: all.
@@ -53,6 +55,17 @@ pub enum GroupAsk {
     DeleteOffsets(m::OffsetDeleteRequest),
     /// Topics are gone: so are their offsets. No client is answered.
     TopicsDeleted(Vec<(Arc<str>, TopicId)>),
+}
+
+/// Offsets that are committed when a transaction is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TxnCommit {
+    /// Whose transaction it is.
+    pub producer: ProducerId,
+    /// The epoch that it says it is in.
+    pub epoch: ProducerEpoch,
+    /// What is committed, by whom.
+    pub request: m::OffsetCommitRequest,
 }
 
 /// What is answered.
@@ -76,7 +89,7 @@ pub enum GroupReply {
     List(Vec<m::list_groups_response::ListedGroup>),
     /// To [`GroupAsk::Delete`].
     Delete(m::delete_groups_response::DeletableGroupResult),
-    /// To [`GroupAsk::Commit`].
+    /// To [`GroupAsk::Commit`] and [`GroupAsk::TxnCommit`].
     Commit(m::OffsetCommitResponse),
     /// To [`GroupAsk::Fetch`].
     Fetch(m::offset_fetch_response::OffsetFetchResponseGroup),

@@ -34,7 +34,7 @@ use aplomb_model::{ErrorCode, ProducerId};
 use aplomb_protocol::{DecodeError, EncodeError};
 use bytes::Bytes;
 
-pub use self::ask::{Caller, GroupAsk, GroupReply};
+pub use self::ask::{Caller, GroupAsk, GroupReply, TxnCommit};
 use self::delete::DeleteQuestion;
 pub use self::filter::GroupFilter;
 use self::list::ListQuestion;
@@ -152,6 +152,7 @@ impl Machine for Groups {
             GroupAsk::List(filter) => self.begin_long(ticket, ListQuestion::new(filter), turn),
             GroupAsk::Delete(group) => self.begin_long(ticket, DeleteQuestion::new(group), turn),
             GroupAsk::Commit(caller, request) => self.commit(ticket, &caller, request, turn),
+            GroupAsk::TxnCommit(caller, commit) => self.commit_in_transaction(ticket, &caller, commit, turn),
             GroupAsk::Fetch { group, require_stable } => {
                 self.begin_long(ticket, FetchQuestion::new(group, require_stable), turn);
             }

@@ -4,9 +4,24 @@
 //! begins with its version (int16). Types 0 and 1 are both committed offsets; 0 has not been
 //! written since Kafka 0.9 (`CoordinatorRecordSerde`, `GroupCoordinatorRecordSerde`).
 
+use aplomb_model::ProducerId;
 use aplomb_protocol::messages as m;
 use aplomb_protocol::{DecodeError, EncodeError, Message, Reader, Writer};
 use bytes::Bytes;
+
+/// What an open transaction has written of an offset. `None`: it was written outside of any
+/// transaction since, which holds whatever becomes of this.
+pub(super) type Written = Option<m::OffsetCommitValue>;
+
+/// What an offset was, where open transactions have to do with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OffsetBefore {
+    pub(super) key: m::OffsetCommitKey,
+    /// What was committed; `None`: what still is.
+    pub(super) stored: Option<Option<m::OffsetCommitValue>>,
+    /// What open transactions had written; `None`: nothing.
+    pub(super) open: Vec<(ProducerId, Option<Written>)>,
+}
 
 /// A key and its value, or a tombstone.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +60,8 @@ pub enum GroupRecord {
         /// Whether it has a value.
         is_there: bool,
     },
+    /// Takes a committed offset back with which open transactions have to do. Never written.
+    TakesBack(Box<OffsetBefore>),
 }
 
 /// Versions in which values are written (`GroupCoordinatorRecordHelpers` of 4.4.0).
@@ -71,6 +88,7 @@ impl GroupRecord {
             Self::Current(key, _) => &key.group_id,
             Self::Expression(key, _) => &key.group_id,
             Self::Foreign { group, .. } => group,
+            Self::TakesBack(before) => &before.key.group,
         }
     }
 
@@ -88,6 +106,7 @@ impl GroupRecord {
             Self::Current(_, value) => value.is_none(),
             Self::Expression(_, value) => value.is_none(),
             Self::Foreign { is_there, .. } => !is_there,
+            Self::TakesBack(_) => false,
         }
     }
 
@@ -97,7 +116,7 @@ impl GroupRecord {
     /// When a field is too large for its format.
     ///
     /// # Panics
-    /// For [`Self::Foreign`]: what is not understood is not written.
+    /// For [`Self::Foreign`], which is not understood, and [`Self::TakesBack`]: neither is written.
     pub fn encode(&self) -> Result<(Bytes, Option<Bytes>), EncodeError> {
         match self {
             Self::Offset(key, value) => {
@@ -113,6 +132,7 @@ impl GroupRecord {
             Self::Current(key, value) => pair(key, value, 0),
             Self::Expression(key, value) => pair(key, value, 0),
             Self::Foreign { kind, .. } => panic!("a record of type {kind} is read and not written"),
+            Self::TakesBack(_) => panic!("what takes an offset back is not written"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The batch in the making: the records of several turns.
 
-use aplomb_model::batch::{BatchBuilder, Compression, HEADER_SIZE};
-use aplomb_model::{Instant, LeaderEpoch, Offset, Timestamp};
+use aplomb_model::batch::{BatchBuilder, Compression, HEADER_SIZE, ProducerStamp};
+use aplomb_model::{Instant, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timestamp};
 use bytes::Bytes;
 
 use super::machine::{Machine, Now};
@@ -31,11 +31,13 @@ pub(super) struct OpenBatch<M: Machine + ?Sized> {
     pub(super) units: Vec<Unit<M>>,
     size: usize,
     since: Option<Instant>,
+    /// In whose transaction they are. Such a batch has one unit.
+    producer: Option<(ProducerId, ProducerEpoch)>,
 }
 
 impl<M: Machine + ?Sized> OpenBatch<M> {
     pub(super) fn new() -> Self {
-        Self { records: Vec::new(), units: Vec::new(), size: 0, since: None }
+        Self { records: Vec::new(), units: Vec::new(), size: 0, since: None, producer: None }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -68,6 +70,12 @@ impl<M: Machine + ?Sized> OpenBatch<M> {
         self.units.push(unit);
     }
 
+    /// The one unit that is in it is part of this producer's transaction.
+    pub(super) fn assign(&mut self, producer: (ProducerId, ProducerEpoch)) {
+        assert_eq!(self.units.len(), 1, "what is in a transaction is in a batch of its own");
+        self.producer = Some(producer);
+    }
+
     /// Takes all that is in it; an empty one stays.
     pub(super) fn take(&mut self) -> Self {
         std::mem::replace(self, Self::new())
@@ -75,7 +83,14 @@ impl<M: Machine + ?Sized> OpenBatch<M> {
 
     /// The batch in bytes, to be appended at `base` by the leader of `epoch`.
     pub(super) fn build(&self, base: Offset, epoch: LeaderEpoch, compression: Compression) -> Bytes {
-        let mut builder = BatchBuilder::new(base).leader_epoch(epoch).compression(compression).numbered();
+        let mut builder = BatchBuilder::new(base).leader_epoch(epoch).compression(compression);
+        builder = match self.producer {
+            // Coordinators of Apache Kafka number none of theirs.
+            Some((id, epoch)) => {
+                builder.producer(ProducerStamp { id, epoch, base_sequence: 0 }).transactional()
+            }
+            None => builder.numbered(),
+        };
         for (timestamp, (key, value)) in &self.records {
             builder.append(*timestamp, Some(key), value.as_deref(), &[]);
         }

@@ -1,11 +1,12 @@
 //! What a coordinator is to the runtime: records that change its state, and questions that it
 //! answers by writing some.
 
+use std::collections::HashSet;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::time::Duration;
 
-use aplomb_model::{ErrorCode, Instant, ProducerId, Timers, Timestamp, Uuid};
+use aplomb_model::{ErrorCode, Instant, ProducerEpoch, ProducerId, Timers, Timestamp, Uuid};
 use aplomb_protocol::{DecodeError, EncodeError};
 use bytes::Bytes;
 
@@ -72,7 +73,7 @@ pub trait Machine: Debug {
     /// the whole. `producer`: whose transaction it is in.
     fn replay(&mut self, record: Self::Record, producer: Option<ProducerId>) -> Self::Record;
 
-    /// A transaction of this producer has ended.
+    /// A transaction of this producer has ended: the log says so, or has just kept that.
     fn replay_marker(&mut self, producer: ProducerId, is_committed: bool);
 
     /// All of the log has been replayed: what follows from it is done, or a part of that. Gives
@@ -110,6 +111,8 @@ pub struct Turn<'a, M: Machine + ?Sized> {
     pub world: &'a M::World,
     random: Random<'a>,
     timers: &'a mut Timers<M::Timer>,
+    /// Producers whose markers are on their way to the log.
+    ending: &'a HashSet<ProducerId>,
     pub(super) out: Outcome<M>,
 }
 
@@ -127,6 +130,8 @@ impl Debug for Random<'_> {
 pub(super) struct Outcome<M: Machine + ?Sized> {
     /// Records, with those that take them back where they are applied already.
     pub(super) records: Vec<(M::Record, Option<M::Record>)>,
+    /// In whose transaction they are.
+    pub(super) producer: Option<(ProducerId, ProducerEpoch)>,
     /// How many records there were at the end of each unit but the last.
     pub(super) parted: Vec<usize>,
     /// Answers that hold when all that has been written until now is kept.
@@ -141,6 +146,7 @@ impl<M: Machine + ?Sized> Outcome<M> {
     fn new() -> Self {
         Self {
             records: Vec::new(),
+            producer: None,
             parted: Vec::new(),
             answers: Vec::new(),
             at_once: Vec::new(),
@@ -156,8 +162,21 @@ impl<'a, M: Machine + ?Sized> Turn<'a, M> {
         world: &'a M::World,
         random: &'a mut dyn FnMut() -> [u8; 16],
         timers: &'a mut Timers<M::Timer>,
+        ending: &'a HashSet<ProducerId>,
     ) -> Self {
-        Self { now, world, random: Random(random), timers, out: Outcome::new() }
+        Self { now, world, random: Random(random), timers, ending, out: Outcome::new() }
+    }
+
+    /// What this turn writes is part of this producer's transaction: a batch of its own.
+    pub fn in_transaction(&mut self, producer: ProducerId, epoch: ProducerEpoch) {
+        self.out.producer = Some((producer, epoch));
+    }
+
+    /// Whether the end of this producer's transaction is on its way to the log: what is written in
+    /// its name now would lie behind it.
+    #[must_use]
+    pub fn is_ending(&self, producer: ProducerId) -> bool {
+        self.ending.contains(&producer)
     }
 
     /// Writes a record that is applied already, with the one that takes it back

@@ -9,6 +9,7 @@
 //! answered once; an answer that depends on a write is not given before the write is kept.
 
 mod batch;
+mod host;
 mod load;
 mod machine;
 mod writes;
@@ -16,64 +17,18 @@ mod writes;
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
-use aplomb_model::batch::Compression;
-use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset, Timers};
-use bytes::Bytes;
+use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timers};
 
 use self::batch::OpenBatch;
+pub use self::host::{Effect, MarkerWish, Stage, WriteSettings};
 pub use self::load::LoadError;
 use self::machine::Outcome;
 pub use self::machine::{Event, Machine, Now, Ticket, Turn};
-use self::writes::{Unit, Writes};
+use self::writes::{Marker, Unit, Writes};
 
 /// So many deadlines are seen to in a wake: when those of a million members come at once, other
 /// clients are served in between.
 const TIMERS_A_WAKE: usize = 256;
-
-/// How a coordinator writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WriteSettings {
-    /// How long a batch waits for more; `None`: until the host's turn is over
-    /// (`group.coordinator.append.linger.ms`, where -1 is that).
-    pub linger: Option<Duration>,
-    /// How long an answer waits for its write (`offsets.commit.timeout.ms`).
-    pub patience: Duration,
-    /// The largest batch, in bytes (`max.message.bytes` of its topic).
-    pub batch_bytes: usize,
-    /// Bytes that may be on their way to the log. Beyond them writes are refused at once.
-    pub pending_bytes: usize,
-    /// `offsets.topic.compression.codec`.
-    pub compression: Compression,
-}
-
-/// What a coordinator wants done.
-#[derive(Debug)]
-pub enum Effect<R> {
-    /// Append this batch to its log. The answer names the number.
-    Append {
-        /// By which its answer names it.
-        number: u64,
-        /// A whole batch.
-        batch: Bytes,
-    },
-    /// Answer the one with this ticket: with a reply, or by a code alone.
-    Answer(Ticket, Result<R, ErrorCode>),
-    /// Write a line to the broker's log.
-    Event(Event),
-}
-
-/// How far a coordinator's life has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// Its log is being read.
-    Loading,
-    /// It answers.
-    Active,
-    /// Its log cannot be read. It answers again in a later epoch, or after a restart.
-    Failed,
-    /// It has resigned.
-    Over,
-}
 
 /// A coordinator and what it waits for.
 #[derive(Debug)]
@@ -91,6 +46,8 @@ pub struct Runtime<M: Machine> {
     asked: HashSet<Ticket>,
     /// Who waits for a write, and until when. The first is in `asked`.
     patience: VecDeque<(Instant, Ticket)>,
+    /// Producers whose markers are on their way to the log.
+    ending: HashSet<ProducerId>,
     effects: Vec<Effect<M::Reply>>,
 }
 
@@ -108,6 +65,7 @@ impl<M: Machine> Runtime<M> {
             writes: Writes::new(Offset::ZERO),
             asked: HashSet::new(),
             patience: VecDeque::new(),
+            ending: HashSet::new(),
             effects: Vec::new(),
         }
     }
@@ -204,6 +162,7 @@ impl<M: Machine> Runtime<M> {
         self.timers.clear();
         self.open.take();
         self.writes.clear();
+        self.ending.clear();
         self.patience.clear();
         let mut waiting: Vec<Ticket> = self.asked.drain().collect();
         waiting.sort_unstable();
@@ -241,6 +200,25 @@ impl<M: Machine> Runtime<M> {
         }
         assert!(self.asked.insert(ticket), "a ticket is given once");
         self.turn(now, world, random, |machine, turn| machine.on_ask(ticket, ask, turn));
+    }
+
+    /// The end of a transaction is to be written behind all that was written before it. It is told
+    /// whether it is kept.
+    pub fn on_marker(&mut self, ticket: Ticket, marker: MarkerWish, now: Now) {
+        let is_under_way = self.ending.contains(&marker.producer);
+        let refused = if is_under_way { Err(ErrorCode::CoordinatorNotAvailable) } else { self.check_ask() };
+        if let Err(error) = refused {
+            return self.effects.push(Effect::Marked(ticket, Err(error)));
+        }
+        assert!(self.asked.insert(ticket), "a ticket is given once");
+        self.flush();
+        self.ending.insert(marker.producer);
+        let (producer, is_committed) = ((marker.producer, marker.epoch), marker.end.committed);
+        let batch = marker.end.to_batch(self.writes.end(), self.epoch, producer, now.wall);
+        let marker = Some(Marker { ticket, producer: marker.producer, is_committed });
+        let unit = Unit { undo: Vec::new(), answers: Vec::new(), after: Vec::new(), marker };
+        let number = self.writes.push(1, batch.len(), vec![unit]);
+        self.effects.push(Effect::Append { number, batch });
     }
 
     /// The ticket is not waited for any longer. What was asked may be done all the same.
@@ -292,6 +270,10 @@ impl<M: Machine> Runtime<M> {
                 let Some(kept) = self.writes.on_kept(number) else { return };
                 assert_eq!(kept.base, base, "a log keeps a batch where it was written for, or not at all");
                 for unit in kept.units {
+                    if let Some(marker) = unit.marker {
+                        self.machine.replay_marker(marker.producer, marker.is_committed);
+                        self.end_marker(marker, Ok(()));
+                    }
                     for (ticket, reply) in unit.answers {
                         self.answer(ticket, Ok(reply));
                     }
@@ -333,12 +315,24 @@ impl<M: Machine> Runtime<M> {
             self.turn(now, world, random, |machine, turn| machine.on_taken_back(&taken, turn));
         }
         for unit in units {
+            if let Some(marker) = unit.marker {
+                self.end_marker(marker, Err(error));
+            }
             for (ticket, _) in unit.answers {
                 self.answer(ticket, Err(client_error(error)));
             }
             for after in unit.after {
                 self.turn(now, world, random, |machine, turn| machine.on_written(after, Err(error), turn));
             }
+        }
+    }
+
+    fn end_marker(&mut self, marker: Marker, kept: Result<(), ErrorCode>) {
+        assert!(self.ending.remove(&marker.producer), "a producer has one marker on its way");
+        // One that was cancelled is not told.
+        if self.asked.remove(&marker.ticket) {
+            self.effects.push(Effect::Marked(marker.ticket, kept));
+            self.forget_answered();
         }
     }
 
@@ -350,28 +344,29 @@ impl<M: Machine> Runtime<M> {
         random: &mut dyn FnMut() -> [u8; 16],
         does: impl FnOnce(&mut M, &mut Turn<'_, M>),
     ) {
-        let mut turn = Turn::new(now, world, random, &mut self.timers);
+        let mut turn = Turn::new(now, world, random, &mut self.timers, &self.ending);
         does(&mut self.machine, &mut turn);
-        let Outcome { records, parted, answers, at_once, after, events } = turn.out;
+        let Outcome { records, producer, parted, answers, at_once, after, events } = turn.out;
         self.effects.extend(events.into_iter().map(Effect::Event));
         for (ticket, answer) in at_once {
             self.answer(ticket, answer);
         }
+        assert!(producer.is_none() || parted.is_empty(), "what is in a transaction is one unit");
         let mut records = records.into_iter();
         let mut begin = 0;
         for end in parted {
             let unit = records.by_ref().take(end - begin).collect();
             begin = end;
-            if let Err(refused) = self.write(unit, Vec::new(), Vec::new(), now) {
+            if let Err(refused) = self.write(unit, None, Vec::new(), Vec::new(), now) {
                 // What the turn did behind it was done on the ground of it.
                 let undo = records.filter_map(|(_, undo)| undo).collect();
-                let units = vec![refused, Unit { undo, answers, after }];
+                let units = vec![refused, Unit { undo, answers, after, marker: None }];
                 return self.take_back(units, ErrorCode::MessageTooLarge, now, world, random);
             }
         }
         if records.len() == 0 {
             self.answer_behind(answers, after, now, world, random);
-        } else if let Err(refused) = self.write(records.collect(), answers, after, now) {
+        } else if let Err(refused) = self.write(records.collect(), producer, answers, after, now) {
             self.take_back(vec![refused], ErrorCode::MessageTooLarge, now, world, random);
         }
     }
@@ -381,23 +376,27 @@ impl<M: Machine> Runtime<M> {
     fn write(
         &mut self,
         records: Vec<(M::Record, Option<M::Record>)>,
+        producer: Option<(ProducerId, ProducerEpoch)>,
         answers: Vec<(Ticket, M::Reply)>,
         after: Vec<M::After>,
         now: Now,
     ) -> Result<(), Unit<M>> {
         let encoded: Result<Vec<_>, _> = records.iter().map(|(record, _)| M::encode(record)).collect();
         let undo = records.into_iter().filter_map(|(_, undo)| undo).collect();
-        let unit = Unit { undo, answers, after };
+        let unit = Unit { undo, answers, after, marker: None };
         let encoded = match encoded {
             Ok(encoded) if batch::can_hold(self.settings.batch_bytes, &encoded) => encoded,
             _ => return Err(unit),
         };
-        if !self.open.has_room(self.settings.batch_bytes, &encoded) {
+        if producer.is_some() || !self.open.has_room(self.settings.batch_bytes, &encoded) {
             self.flush();
         }
         self.wait(&unit.answers, now);
         self.open.push(&encoded, unit, now);
-        if self.settings.linger == Some(Duration::ZERO) {
+        if let Some(producer) = producer {
+            self.open.assign(producer);
+        }
+        if producer.is_some() || self.settings.linger == Some(Duration::ZERO) {
             self.flush();
         }
         Ok(())

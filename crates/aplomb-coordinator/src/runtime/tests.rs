@@ -1,6 +1,7 @@
 //! The runtime with a machine that counts.
 
 mod counters;
+mod markers;
 
 use aplomb_model::batch::{BatchBuilder, Batches, Codec, ControlKind, ProducerStamp};
 use aplomb_model::{ProducerEpoch, ProducerId, Timestamp};

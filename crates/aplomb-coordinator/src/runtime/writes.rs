@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use aplomb_model::Offset;
+use aplomb_model::{Offset, ProducerId};
 
 use super::machine::{Machine, Ticket};
 
@@ -16,6 +16,16 @@ pub(super) struct Unit<M: Machine + ?Sized> {
     pub(super) undo: Vec<M::Record>,
     pub(super) answers: Vec<(Ticket, M::Reply)>,
     pub(super) after: Vec<M::After>,
+    /// It is the end of a transaction.
+    pub(super) marker: Option<Marker>,
+}
+
+/// The end of a producer's transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Marker {
+    pub(super) ticket: Ticket,
+    pub(super) producer: ProducerId,
+    pub(super) is_committed: bool,
 }
 
 /// A batch that the log has not answered for.

@@ -363,8 +363,8 @@ impl PatientDisk for SimDisk {
         Ok(())
     }
 
-    fn rename(&self, from: &FileName, to: &FileName) -> Result<(), DiskError> {
-        self.steps(|_| World::rename_steps(from, to))
+    fn rename_all(&self, renames: &[(FileName, FileName)]) -> Result<(), DiskError> {
+        self.steps(|_| World::rename_all_steps(renames))
     }
 
     fn publish(&self, files: &[SmallFile]) -> Result<(), DiskError> {

@@ -270,8 +270,16 @@ impl World {
     }
 
     pub(super) fn rename_steps(from: &FileName, to: &FileName) -> Vec<Step> {
-        let renamed = Step::Rename { from: text(from), to: text(to) };
-        vec![renamed, Step::SyncNames(parent(to)), Step::SyncNames(parent(from))]
+        Self::rename_all_steps(&[(from.clone(), to.clone())])
+    }
+
+    /// All renames, then the syncs of their directories.
+    pub(super) fn rename_all_steps(renames: &[(FileName, FileName)]) -> Vec<Step> {
+        let renamed = renames.iter().map(|(from, to)| Step::Rename { from: text(from), to: text(to) });
+        let mut directories: Vec<_> =
+            renames.iter().flat_map(|(from, to)| [parent(to), parent(from)]).collect();
+        directories.dedup();
+        renamed.chain(directories.into_iter().map(Step::SyncNames)).collect()
     }
 
     /// Deletes a file, or a directory from the inside out; nothing if it is not there.

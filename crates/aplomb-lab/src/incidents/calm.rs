@@ -23,7 +23,6 @@ pub(super) fn incident() -> Incident {
         disturbance: "",
         signatures: Vec::new(),
         hurts: Whom::Nobody,
-        aplomb_lacks: "",
     }
 }
 

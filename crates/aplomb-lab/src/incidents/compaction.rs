@@ -40,7 +40,6 @@ pub(super) fn incident() -> Incident {
         disturbance: "writes and syncs take 300 ms",
         signatures: vec![DIRECTORY],
         hurts: Whom::Kafka,
-        aplomb_lacks: "a cleaner",
         ..nothing()
     }
 }

@@ -73,9 +73,6 @@ pub struct Incident {
     pub signatures: Vec<Signature>,
     /// Whose latency suffers.
     pub hurts: Whom,
-    /// What part of it Aplomb has not got, so that its run says nothing of that; empty where there
-    /// is none.
-    pub aplomb_lacks: &'static str,
 }
 
 /// What an incident asks of a broker.

@@ -72,13 +72,12 @@ pub(super) fn expectation(incident: &Incident, kind: Kind, version: &str, seen: 
         (Aim::OneDirectory, _) => one_directory(kind, seen),
         (Aim::Recovery, _) => recovery(kind, seen),
     };
-    let lacks = if kind == Kind::Aplomb { incident.aplomb_lacks } else { "" };
     let (also, also_met) = match (kind, seen.groups()) {
         (Kind::Aplomb, Some(groups)) => of_groups(incident.aim, groups),
         // Other brokers are not judged by their groups, nor is a run without any.
         _ => ("", true),
     };
-    Expectation { text: format!("{text}{also}"), met: met && also_met, lacks: lacks.to_owned() }
+    Expectation { text: format!("{text}{also}"), met: met && also_met, lacks: String::new() }
 }
 
 /// What is expected of Aplomb's groups beside.
@@ -183,11 +182,6 @@ mod tests {
         assert!(!met(&lock, Kind::Kafka, "4.4.0", 9.0, true, None));
         assert!(met(&lock, Kind::Aplomb, "0.1.0", 1.4, false, Some(&silent)));
         assert!(!met(&lock, Kind::Aplomb, "0.1.0", 1.6, false, Some(&silent)));
-        let cleaned = incidents::named("compaction").expect("it is there");
-        let lacks =
-            |incident: &Incident, kind| expectation(incident, kind, "1.0.0", Findings::default()).lacks;
-        assert_eq!(lacks(&cleaned, Kind::Aplomb), "a cleaner");
-        assert_eq!(lacks(&cleaned, Kind::Kafka) + &lacks(&lock, Kind::Aplomb), "");
         let loud = Witness { silent: false, ..silent };
         assert!(!met(&lock, Kind::Aplomb, "0.1.0", 1.0, false, Some(&loud)));
         let roll = incidents::named("roll").expect("it is there");

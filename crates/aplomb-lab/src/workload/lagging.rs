@@ -22,8 +22,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 const FETCH_BYTES: i32 = 4 << 20;
 /// How often it asks in a second.
 const FETCHES: u64 = 25;
-/// Its priority, as `nice` counts.
-const GIVES_WAY: i32 = 10;
+/// The priority of clients that are there to disturb, as `nice` counts.
+pub(crate) const GIVES_WAY: i32 = 10;
 
 /// Bytes that arrived about a moment of the wall clock, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

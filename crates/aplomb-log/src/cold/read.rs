@@ -33,6 +33,8 @@ pub struct ColdPlan {
     pub max_bytes: u32,
     /// ... except that the first batch is read whatever its size.
     pub at_least_one: bool,
+    /// Which files the log had then ([`crate::Log::replacements`]).
+    pub layout: u32,
 }
 
 /// Records from a file.
@@ -44,6 +46,8 @@ pub struct ColdRecords {
     pub next: Offset,
     /// Where in the same file the batch of that offset begins, if the file has it.
     pub next_position: u64,
+    /// The plan's [`ColdPlan::layout`].
+    pub layout: u32,
 }
 
 /// What the bytes led to.
@@ -212,6 +216,7 @@ impl ColdRead {
                 records: bytes.slice(start..end),
                 next,
                 next_position: at + end as u64,
+                layout: self.plan.layout,
             }),
             _ => ColdStep::Nothing,
         }
@@ -285,6 +290,7 @@ mod tests {
             upper: Offset::new(1_000_000),
             max_bytes,
             at_least_one: true,
+            layout: 0,
         }
     }
 

@@ -27,6 +27,11 @@ impl ReaderPositions {
         self.0.remove(place).map(|reader| reader.position)
     }
 
+    /// The segments between two offsets are other files now.
+    pub fn forget(&mut self, from: Offset, to: Offset) {
+        self.0.retain(|reader| reader.segment < from || reader.segment >= to);
+    }
+
     /// A reader got as far as `offset`, which begins at `position`.
     pub fn remember(&mut self, offset: Offset, segment: Offset, position: u64) {
         if self.0.len() == READERS {

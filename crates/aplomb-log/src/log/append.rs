@@ -55,9 +55,6 @@ pub enum AppendError {
     /// A transaction marker that came too late.
     #[error(transparent)]
     Marker(#[from] MarkerError),
-    /// A batch of a transaction, which no coordinator could end.
-    #[error("transactional batches need a transaction coordinator, which this broker does not have")]
-    Transactional,
 }
 
 impl From<&AppendError> for ErrorCode {
@@ -68,7 +65,6 @@ impl From<&AppendError> for ErrorCode {
             AppendError::TailFull { .. } => Self::RequestTimedOut, // the client retries here
             AppendError::TooLarge { what: TAIL, .. } => Self::MessageTooLarge,
             AppendError::TooLarge { .. } => Self::RecordListTooLarge,
-            AppendError::Transactional => Self::InvalidTxnState,
         }
     }
 }
@@ -85,9 +81,6 @@ impl Log {
         now: Timestamp,
     ) -> Result<Appended, AppendError> {
         let AppendBytes { mut header, records } = batch;
-        if header.is_transactional() {
-            return Err(AppendError::Transactional);
-        }
         let producer = ProducerBatch::of(&header);
         if let Some(batch) = &producer
             && let Admission::Duplicate { base_offset, last_offset, .. } =
@@ -98,6 +91,21 @@ impl Log {
         header.stamp_base_offset(self.end());
         header.stamp_leader_epoch(epoch);
         self.append_stamped(&header, &records, now)
+    }
+
+    /// Whether the marker that ends a producer's transaction may be appended.
+    ///
+    /// # Errors
+    /// [`MarkerError`] if the producer or its coordinator has gone on since.
+    pub fn check_marker(
+        &self,
+        producer: (ProducerId, ProducerEpoch),
+        end: EndTxnMarker,
+        rule: MarkerEpochRule,
+    ) -> Result<(), MarkerError> {
+        let (offset, timestamp) = (self.end(), Timestamp::NONE);
+        let marker = TransactionMarker { producer: producer.0, epoch: producer.1, end, offset, timestamp };
+        self.producers.check_marker(&marker, rule)
     }
 
     /// Admits the marker that ends a producer's transaction, as its coordinator decided.
@@ -113,10 +121,8 @@ impl Log {
         epoch: LeaderEpoch,
         now: Timestamp,
     ) -> Result<Appended, AppendError> {
-        let (offset, timestamp) = (self.end(), now);
-        let marker = TransactionMarker { producer: producer.0, epoch: producer.1, end, offset, timestamp };
-        self.producers.check_marker(&marker, rule)?;
-        let batch = end.to_batch(offset, epoch, producer, now);
+        self.check_marker(producer, end, rule)?;
+        let batch = end.to_batch(self.end(), epoch, producer, now);
         let header = BatchHeader::parse(&batch).expect("a marker's batch is one");
         self.append_stamped(&header, &batch[HEADER_SIZE..], now)
     }

@@ -10,10 +10,11 @@
 //! only.
 //!
 //! Here: what a log is and its three offsets. One file each for what is done to it: `append`,
-//! `read`, `rounds` (what goes to the disk, kept in `owed`), `retention` (deleting), `future`
-//! (the way to another disk). [`crate::recovery`] finds a log again.
+//! `read`, `rounds` (what goes to the disk, kept in `owed`), `retention` (deleting), `compaction`,
+//! `future` (the way to another disk). [`crate::recovery`] finds a log again.
 
 mod append;
+mod compaction;
 pub mod future;
 mod owed;
 mod read;
@@ -21,6 +22,7 @@ mod retention;
 mod rounds;
 
 pub use append::{AppendError, Appended};
+pub use compaction::{Dirtiness, UnknownTime};
 pub use owed::{Owed, RecoveryDebt};
 pub use read::{Fetched, TimeFound};
 pub use retention::Retention;
@@ -53,6 +55,14 @@ pub struct Log {
     /// Consumers do not see records from here on.
     high_watermark: Offset,
     readers: ReaderPositions,
+    /// The last stable offset when the round of syncs that is under way began, and when the last
+    /// one that is over began: below, what became of transactions is durable.
+    stable_at_sync: Offset,
+    durable_stable: Offset,
+    /// What the cleaner's checkpoint says.
+    cleaned: Option<Offset>,
+    /// Counts the times that segments were replaced.
+    replacements: u32,
     owed: Owed,
 }
 
@@ -76,6 +86,8 @@ pub struct LogParts {
     pub high_watermark: Option<Offset>,
     /// Everything below is durable, with its indexes and producer state.
     pub recovery_point: Offset,
+    /// What the cleaner's checkpoint says: below, compaction has been.
+    pub cleaned: Option<Offset>,
     /// What the disk still has to be asked for.
     pub owed: Owed,
 }
@@ -97,7 +109,8 @@ impl Log {
         let high_watermark = parts.high_watermark.unwrap_or(end.offset).clamp(start, end.offset);
         // Transactions are decided whose markers were read again and lie below the high watermark.
         producers.on_high_watermark(high_watermark);
-        Self {
+        let is_durable = owed.is_found_durable();
+        let mut log = Self {
             config,
             segments,
             tail,
@@ -106,8 +119,16 @@ impl Log {
             start,
             high_watermark,
             readers: ReaderPositions::default(),
+            stable_at_sync: start,
+            durable_stable: start,
+            cleaned: parts.cleaned,
+            replacements: 0,
             owed,
+        };
+        if is_durable {
+            log.durable_stable = log.last_stable_offset();
         }
+        log
     }
 
     /// The log of a new partition. `metadata` is written before anything else.
@@ -132,6 +153,7 @@ impl Log {
             start: base,
             high_watermark: None,
             recovery_point: base,
+            cleaned: None,
             owed: Owed::by_new_partition(metadata),
             config,
         })

@@ -148,6 +148,21 @@ impl Owed {
         self.closing.contains(&base)
     }
 
+    /// Whether a file of a closed segment may not be durable, or may still be written to.
+    pub(super) fn owes(&self, base: Offset) -> bool {
+        self.is_closing(base)
+            || self.unsynced_logs.contains(&base)
+            || self.unsynced_indexes.iter().any(|(of, _)| *of == base)
+    }
+
+    /// Segments at these bases, in order, are there no more: their snapshots go when no recovery
+    /// needs them.
+    pub(super) fn on_vanished(&mut self, bases: &[Offset]) {
+        self.loose_snapshots.extend(bases);
+        self.loose_snapshots.sort_unstable();
+        self.loose_snapshots.dedup();
+    }
+
     /// Whether a round of syncs would do anything.
     pub(super) fn needs_sync(&self) -> bool {
         self.appended || self.metadata.is_some() || !self.unsynced_logs.is_empty()

@@ -88,6 +88,7 @@ impl Log {
             upper,
             max_bytes,
             at_least_one: true,
+            layout: self.replacements,
         }
     }
 
@@ -105,16 +106,17 @@ impl Log {
         }
     }
 
-    /// A plan was carried out: its reader will go on where it ended.
+    /// A plan was carried out: its reader will go on where it ended, if that is in the same file.
     pub fn on_cold_read(&mut self, segment: Offset, found: &ColdRecords) {
-        self.readers.remember(found.next, segment, found.next_position);
+        if found.layout == self.replacements {
+            self.readers.remember(found.next, segment, found.next_position);
+        }
     }
 
-    /// Where to read on if the segment that holds `from` has no record at or above it: compaction
-    /// leaves such gaps. `None` if it is the last segment.
+    /// Whether the segment at `base` is written to.
     #[must_use]
-    pub fn segment_after(&self, from: Offset) -> Option<Offset> {
-        self.segments.closed_holding(from).map(|place| self.segments.end_of_closed(place))
+    pub fn is_active(&self, base: Offset) -> bool {
+        base == self.segments.active().base
     }
 
     /// Finds a record by its timestamp, below `upper`.

@@ -99,6 +99,9 @@ impl Log {
         let Some(segment) = self.segments.closed_mut().iter_mut().find(|segment| segment.base == base) else {
             return; // it was deleted in the meantime
         };
+        if segment.greatest.is_some() {
+            return; // compaction has made another one of it, and this is the old one's
+        }
         let last = TimeIndex::new(bytes, base, IndexTail::Trimmed).and_then(|index| index.last());
         // Without a readable entry the time of the last write stands for the records' own.
         segment.greatest = Some(last.ok().flatten().map_or(segment.modified, |entry| entry.timestamp));

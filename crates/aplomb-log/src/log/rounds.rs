@@ -74,6 +74,7 @@ impl Log {
     /// Takes the files that a round of syncs has to cover. [`Self::take_writes`] comes before, and
     /// its commands go before the sync.
     pub fn begin_sync(&mut self) -> SyncPart {
+        self.stable_at_sync = self.last_stable_offset();
         let logs = self.owed.begin_sync();
         let files = logs.into_iter().map(|base| self.segments.file(SegmentFile::Log, base)).collect();
         SyncPart { files, covers: self.end() }
@@ -101,6 +102,7 @@ impl Log {
     /// The round that began with [`Self::begin_sync`] is durable.
     pub fn on_synced(&mut self, covers: Offset) {
         self.tail.on_durable(covers);
+        self.durable_stable = self.stable_at_sync;
         self.owed.on_synced();
     }
 

@@ -1,5 +1,7 @@
 //! Transactions as one partition sees them: open, ended by a marker, decided.
 
+use std::collections::BTreeMap;
+
 use aplomb_model::batch::{BatchHeader, EndTxnMarker, RecordIter};
 use aplomb_model::{Offset, ProducerEpoch, ProducerId, Timestamp};
 
@@ -46,6 +48,30 @@ impl CompletedTransaction {
             last_offset: self.last_offset,
             last_stable_offset: self.last_stable_offset,
         })
+    }
+}
+
+/// Where each producer's last marker lies. Without memory until there is one: most partitions never
+/// see any.
+#[derive(Debug, Default)]
+pub(super) struct LastMarkers(Option<Box<Markers>>);
+
+#[derive(Debug, Default)]
+struct Markers(BTreeMap<ProducerId, Offset>);
+
+impl LastMarkers {
+    pub(super) fn note(&mut self, producer: ProducerId, at: Offset) {
+        self.0.get_or_insert_default().0.insert(producer, at);
+    }
+
+    pub(super) fn of(&self, producer: ProducerId) -> Option<Offset> {
+        self.0.as_ref()?.0.get(&producer).copied()
+    }
+
+    pub(super) fn forget(&mut self, is_gone: impl Fn(ProducerId) -> bool) {
+        if let Some(markers) = &mut self.0 {
+            markers.0.retain(|producer, _| !is_gone(*producer));
+        }
     }
 }
 

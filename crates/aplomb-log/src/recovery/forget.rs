@@ -8,7 +8,9 @@ use aplomb_disk_api::{DiskError, FileName, PatientDisk, SmallFile};
 use aplomb_model::TopicPartition;
 
 use crate::checkpoint::{CheckpointError, encode_offsets, parse_offsets};
-use crate::layout::top_level::{LOG_START_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, REPLICATION_CHECKPOINT};
+use crate::layout::top_level::{
+    CLEANER_CHECKPOINT, LOG_START_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, REPLICATION_CHECKPOINT,
+};
 
 /// The most that a checkpoint file may hold: a million partitions with long names.
 pub(super) const LARGEST: usize = 512 << 20;
@@ -39,7 +41,8 @@ pub fn without(
     deleted: &dyn Fn(&TopicPartition) -> bool,
 ) -> Result<Vec<SmallFile>, ForgetError> {
     let mut changed = Vec::new();
-    for name in [RECOVERY_POINT_CHECKPOINT, LOG_START_CHECKPOINT, REPLICATION_CHECKPOINT] {
+    for name in [RECOVERY_POINT_CHECKPOINT, LOG_START_CHECKPOINT, REPLICATION_CHECKPOINT, CLEANER_CHECKPOINT]
+    {
         let file = FileName::new(name);
         let bytes = match disk.read(&file, 0, LARGEST) {
             Ok(bytes) => bytes,

@@ -93,7 +93,9 @@ impl Loader<'_> {
             let read = self.read_segment(base, next, &found, from, &mut producers)?;
             (cut, end) = (read.cut, read.end);
             let known = end.max(self.request.log_start); // what lies before is deleted anyway
-            if let Some(next) = next.filter(|next| !cut && known < *next && self.may_not_have_gaps()) {
+            if let Some(next) =
+                next.filter(|next| !cut && known < *next && self.may_not_have_gap_before(*next))
+            {
                 // The power was cut after the next segment was written, and before the end of this
                 // one was synced.
                 self.report.remarks.push(format!(
@@ -143,10 +145,16 @@ impl Loader<'_> {
         holding.map_or_else(|| *self.found.segments.keys().next().expect("there is one"), |(base, _)| *base)
     }
 
-    /// Whether a gap between segments is damage: compaction leaves gaps, and so may have what was
-    /// there before a clean stop.
-    fn may_not_have_gaps(&self) -> bool {
-        !self.request.clean && !self.request.config.compacts
+    /// Whether a gap before the segment at `base` is damage: compaction leaves gaps, also where it
+    /// was turned off since, and so may have what was there before a clean stop. But it leaves the
+    /// last batch of a log where that is: none before an empty last segment.
+    fn may_not_have_gap_before(&self, base: Offset) -> bool {
+        let segments = &self.found.segments;
+        let is_empty_end =
+            segments.last_key_value().is_some_and(|(last, found)| *last == base && found.log == 0);
+        !self.request.clean
+            && (!self.request.config.compacts || is_empty_end)
+            && self.request.recovery_point < base
     }
 
     fn finish_empty(&mut self, start: Offset) -> Result<LoadOutcome, LoadError> {
@@ -199,6 +207,7 @@ impl Loader<'_> {
             start,
             high_watermark: self.request.high_watermark,
             recovery_point,
+            cleaned: self.request.cleaned,
             owed,
         });
         Ok(LoadOutcome::Log(Box::new(log)))

@@ -32,6 +32,8 @@ pub struct LoadRequest {
     pub recovery_point: Offset,
     /// What the checkpoint file says; zero if it does not name the partition.
     pub log_start: Offset,
+    /// What the cleaner's checkpoint file says, if it names the partition.
+    pub cleaned: Option<Offset>,
     /// `None`: the leader is the only replica, and has all of the log.
     pub high_watermark: Option<Offset>,
     /// Where the log's tail takes its memory.

@@ -37,8 +37,10 @@ impl Loader<'_> {
             index_len: found.index.unwrap_or(0),
             time_index_len: found.time_index.unwrap_or(0),
             greatest: None,
+            first_timestamp: None,
             modified: found.modified,
             aborted,
+            in_swap: false,
         });
         Ok(())
     }
@@ -84,9 +86,10 @@ impl Loader<'_> {
         let resume_offset = from.last_offset.map_or(base, |entry| entry.offset);
         let mut aborted = self.aborted(base, found)?;
         if !self.request.clean {
-            aborted.truncate(
-                (aborted_len_below(&aborted, resume_offset) / AbortedTransaction::ENTRY_LEN as u64) as usize,
-            );
+            // Markers below the producers' snapshot end no transaction again: their entries are as
+            // durable as that.
+            let known = aborted_len_below(&aborted, resume_offset.max(producers.end()));
+            aborted.truncate((known / AbortedTransaction::ENTRY_LEN as u64) as usize);
         }
         let aborted_len = (aborted.len() * AbortedTransaction::ENTRY_LEN) as u64;
         let mut aborted = AbortedIndexBuilder::resume(aborted);

@@ -45,7 +45,7 @@ impl Log {
         let end = self.end();
         assert!(to < end, "a log is truncated below its end: {to} < {end}");
         assert!(self.is_settled(), "the disk has all of a log that is truncated");
-        let (start, recovery_point) = (self.start(), self.recovery_point());
+        let (start, recovery_point, cleaned) = (self.start(), self.recovery_point(), self.cleaned());
         let (directory, high_watermark) = (self.segments().directory().to_owned(), self.high_watermark());
         let base = self.segments().base_holding(to);
         let (config, mut tail) = self.into_tail();
@@ -64,6 +64,7 @@ impl Log {
             clean: false,
             recovery_point: recovery_point.min(surely_stays),
             log_start: start.min(to),
+            cleaned,
             high_watermark: Some(high_watermark),
             share: tail.share().clone(),
             now,

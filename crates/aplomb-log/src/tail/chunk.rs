@@ -73,6 +73,11 @@ impl Chunk {
         self.slot().set(LiveWord::Durable, u64::from(upto));
     }
 
+    /// The segment before was compacted: what the header of this opening says of it counts no more.
+    pub(super) fn forget_previous(&self, sequence: u64) {
+        self.slot().set(LiveWord::PreviousGone, sequence);
+    }
+
     /// The log ends there now; nothing is appended to this chunk any more. What was durable below
     /// stays so.
     pub(super) fn cut(&self, upto: u32) {

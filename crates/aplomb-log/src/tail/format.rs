@@ -27,6 +27,7 @@
 //! | 10 | begin: the first byte in use |
 //! | 11, 12 | base offset and size of the segment before, or all ones where that is not known |
 //! | 13 | CRC-32C of words 4 to 12 |
+//! | 14 | the sequence number of word 4, once words 11 and 12 count no more; anything else before |
 //!
 //! Chunks follow the headers, aligned to 4096 bytes.
 
@@ -49,7 +50,7 @@ const FIRST_DIRECTORY_WORD: usize = 16;
 const MAX_SHARES: usize = (BLOCK / WORD - FIRST_DIRECTORY_WORD) / 2;
 /// Bytes of a chunk header: two cache lines, so that neighbours do not share one.
 const HEADER_BYTES: usize = 128;
-/// Words of a chunk header that mean something.
+/// Words of a chunk header that are stored when it is opened.
 const HEADER_WORDS: usize = 14;
 /// Words that stay as they are while the chunk is in use.
 const FIXED_WORDS: usize = 9;
@@ -65,6 +66,8 @@ pub(super) enum LiveWord {
     Published = 1,
     FirstBatch = 2,
     Durable = 3,
+    /// The sequence number of the chunk whose segment before is not what it was.
+    PreviousGone = 14,
 }
 
 /// Where everything lies in an arena.
@@ -303,12 +306,14 @@ impl FoundChunk {
             NONE => None,
             at => Some(within(at)?),
         };
+        let is_gone = word(LiveWord::PreviousGone as usize) == header.sequence;
         let sound = state == header.sequence
             && checksum(&header.fixed()) == word(HEADER_WORDS - 1)
             && header.share < geometry.shares
             && geometry.chunks_of(header.share).contains(&chunk)
             && header.file_start.is_multiple_of(size)
             && header.file_start.checked_add(size).is_some();
+        let header = ChunkHeader { previous: header.previous.filter(|_| !is_gone), ..header };
         sound.then_some(OwnedChunk { header, published, first_batch, durable })
     }
 }

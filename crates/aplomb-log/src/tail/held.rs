@@ -13,6 +13,8 @@ use super::format::SegmentEnd;
 #[derive(Debug)]
 pub(super) struct HeldChunk {
     pub(super) chunk: Arc<Chunk>,
+    /// The number of its allocation.
+    pub(super) sequence: u64,
     /// Base offset of the segment that the bytes belong to.
     pub(super) segment_base: Offset,
     /// How the segment before ended, if the tail saw it.
@@ -76,6 +78,13 @@ impl HeldChunk {
             batch: entry.batch(),
             segment_base: self.segment_base,
             at: self.file_start + u64::from(entry.at()),
+        }
+    }
+
+    /// Whatever was known of a segment before that begins below `offset` counts no more.
+    pub(super) fn forget_previous(&mut self, offset: Offset) {
+        if self.previous.take_if(|previous| previous.segment_base < offset).is_some() {
+            self.chunk.forget_previous(self.sequence);
         }
     }
 

@@ -249,6 +249,19 @@ impl LogTail {
         self.evict(gone);
     }
 
+    /// The durable segments below `offset` are compacted from here on: their files will not be what
+    /// the tail knows of them. What it holds of them goes, and the next process is not told how
+    /// long they were.
+    ///
+    /// # Panics
+    /// If something below `offset` is not durable.
+    pub fn forget_segments_below(&mut self, offset: Offset) {
+        assert!(offset <= self.durable, "what is compacted is durable: {offset} <= {}", self.durable);
+        self.release_below(offset);
+        self.previous.take_if(|previous| previous.segment_base < offset);
+        self.chunks.iter_mut().for_each(|held| held.forget_previous(offset));
+    }
+
     /// Releases everything, durable or not, and goes on at `end`.
     pub fn clear(&mut self, end: LogEnd) {
         // A crash in here must not look like another log end: the next start cuts the files to what
@@ -334,6 +347,7 @@ impl LogTail {
         let (chunk, end) = Chunk::open(slot, &self.share, &header);
         self.chunks.push_back(HeldChunk {
             chunk,
+            sequence: header.sequence,
             segment_base,
             previous: self.previous,
             file_start,

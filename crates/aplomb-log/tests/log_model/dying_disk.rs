@@ -44,8 +44,8 @@ impl PatientDisk for DyingDisk {
         self.alive()?.remove(name)
     }
 
-    fn rename(&self, from: &FileName, to: &FileName) -> Result<(), DiskError> {
-        self.alive()?.rename(from, to)
+    fn rename_all(&self, renames: &[(FileName, FileName)]) -> Result<(), DiskError> {
+        renames.iter().try_for_each(|(from, to)| self.alive()?.rename(from, to))
     }
 
     fn publish(&self, files: &[SmallFile]) -> Result<(), DiskError> {

@@ -333,6 +333,7 @@ impl Lab {
             clean,
             recovery_point: self.recovery_point,
             log_start: self.log_start,
+            cleaned: None,
             high_watermark: None,
             share: self.share.clone(),
             now: Timestamp(self.clock),

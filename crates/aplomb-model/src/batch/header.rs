@@ -298,6 +298,21 @@ impl BatchHeader {
         true
     }
 
+    /// The header of this batch once compaction has taken all records out: it keeps their offsets,
+    /// and the producer's last sequence number (`DefaultRecordBatch.writeEmptyHeader`).
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        let mut emptied = *self;
+        let attributes = self.attributes() & KNOWN_BITS & !CODEC_BITS & !DELETE_HORIZON_BIT;
+        let mut put = |at: usize, value: &[u8]| emptied.bytes[at..][..value.len()].copy_from_slice(value);
+        put(LENGTH, &((HEADER_SIZE - LOG_OVERHEAD) as i32).to_be_bytes());
+        put(ATTRIBUTES, &attributes.to_be_bytes());
+        put(BASE_TIMESTAMP, &Timestamp::NONE.0.to_be_bytes());
+        put(COUNT, &0_i32.to_be_bytes());
+        emptied.stamp_crc(&[]);
+        emptied
+    }
+
     /// Compares the stored checksum with that of the bytes. `records` are all bytes behind the
     /// header.
     ///

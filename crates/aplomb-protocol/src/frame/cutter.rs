@@ -110,6 +110,13 @@ impl FrameCutter {
         Some((whole.bytes, beyond))
     }
 
+    /// How many bytes of the frame at hand have yet to arrive. Zero between frames, and while its
+    /// length is not known.
+    #[must_use]
+    pub fn missing(&self) -> usize {
+        self.partial.as_ref().map_or(0, PartialFrame::missing)
+    }
+
     /// Bytes of a frame that has not arrived in full, its length included.
     #[must_use]
     pub fn held(&self) -> usize {

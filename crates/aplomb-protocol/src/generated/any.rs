@@ -45,6 +45,16 @@ pub enum AnyRequest {
     InitProducerId(super::InitProducerIdRequest),
     /// `OffsetForLeaderEpochRequest`.
     OffsetForLeaderEpoch(super::OffsetForLeaderEpochRequest),
+    /// `AddPartitionsToTxnRequest`.
+    AddPartitionsToTxn(super::AddPartitionsToTxnRequest),
+    /// `AddOffsetsToTxnRequest`.
+    AddOffsetsToTxn(super::AddOffsetsToTxnRequest),
+    /// `EndTxnRequest`.
+    EndTxn(super::EndTxnRequest),
+    /// `WriteTxnMarkersRequest`.
+    WriteTxnMarkers(super::WriteTxnMarkersRequest),
+    /// `TxnOffsetCommitRequest`.
+    TxnOffsetCommit(super::TxnOffsetCommitRequest),
     /// `DescribeConfigsRequest`.
     DescribeConfigs(super::DescribeConfigsRequest),
     /// `AlterConfigsRequest`.
@@ -75,6 +85,10 @@ pub enum AnyRequest {
     DescribeCluster(super::DescribeClusterRequest),
     /// `DescribeProducersRequest`.
     DescribeProducers(super::DescribeProducersRequest),
+    /// `DescribeTransactionsRequest`.
+    DescribeTransactions(super::DescribeTransactionsRequest),
+    /// `ListTransactionsRequest`.
+    ListTransactions(super::ListTransactionsRequest),
     /// `ConsumerGroupHeartbeatRequest`.
     ConsumerGroupHeartbeat(super::ConsumerGroupHeartbeatRequest),
     /// `ConsumerGroupDescribeRequest`.
@@ -109,6 +123,11 @@ impl AnyRequest {
             Self::DeleteRecords(_) => ApiKey::DeleteRecords,
             Self::InitProducerId(_) => ApiKey::InitProducerId,
             Self::OffsetForLeaderEpoch(_) => ApiKey::OffsetForLeaderEpoch,
+            Self::AddPartitionsToTxn(_) => ApiKey::AddPartitionsToTxn,
+            Self::AddOffsetsToTxn(_) => ApiKey::AddOffsetsToTxn,
+            Self::EndTxn(_) => ApiKey::EndTxn,
+            Self::WriteTxnMarkers(_) => ApiKey::WriteTxnMarkers,
+            Self::TxnOffsetCommit(_) => ApiKey::TxnOffsetCommit,
             Self::DescribeConfigs(_) => ApiKey::DescribeConfigs,
             Self::AlterConfigs(_) => ApiKey::AlterConfigs,
             Self::AlterReplicaLogDirs(_) => ApiKey::AlterReplicaLogDirs,
@@ -124,6 +143,8 @@ impl AnyRequest {
             Self::UpdateFeatures(_) => ApiKey::UpdateFeatures,
             Self::DescribeCluster(_) => ApiKey::DescribeCluster,
             Self::DescribeProducers(_) => ApiKey::DescribeProducers,
+            Self::DescribeTransactions(_) => ApiKey::DescribeTransactions,
+            Self::ListTransactions(_) => ApiKey::ListTransactions,
             Self::ConsumerGroupHeartbeat(_) => ApiKey::ConsumerGroupHeartbeat,
             Self::ConsumerGroupDescribe(_) => ApiKey::ConsumerGroupDescribe,
             Self::ListConfigResources(_) => ApiKey::ListConfigResources,
@@ -158,6 +179,13 @@ impl AnyRequest {
             ApiKey::OffsetForLeaderEpoch => {
                 Self::OffsetForLeaderEpoch(super::OffsetForLeaderEpochRequest::decode(r, v)?)
             }
+            ApiKey::AddPartitionsToTxn => {
+                Self::AddPartitionsToTxn(super::AddPartitionsToTxnRequest::decode(r, v)?)
+            }
+            ApiKey::AddOffsetsToTxn => Self::AddOffsetsToTxn(super::AddOffsetsToTxnRequest::decode(r, v)?),
+            ApiKey::EndTxn => Self::EndTxn(super::EndTxnRequest::decode(r, v)?),
+            ApiKey::WriteTxnMarkers => Self::WriteTxnMarkers(super::WriteTxnMarkersRequest::decode(r, v)?),
+            ApiKey::TxnOffsetCommit => Self::TxnOffsetCommit(super::TxnOffsetCommitRequest::decode(r, v)?),
             ApiKey::DescribeConfigs => Self::DescribeConfigs(super::DescribeConfigsRequest::decode(r, v)?),
             ApiKey::AlterConfigs => Self::AlterConfigs(super::AlterConfigsRequest::decode(r, v)?),
             ApiKey::AlterReplicaLogDirs => {
@@ -183,6 +211,10 @@ impl AnyRequest {
             ApiKey::DescribeProducers => {
                 Self::DescribeProducers(super::DescribeProducersRequest::decode(r, v)?)
             }
+            ApiKey::DescribeTransactions => {
+                Self::DescribeTransactions(super::DescribeTransactionsRequest::decode(r, v)?)
+            }
+            ApiKey::ListTransactions => Self::ListTransactions(super::ListTransactionsRequest::decode(r, v)?),
             ApiKey::ConsumerGroupHeartbeat => {
                 Self::ConsumerGroupHeartbeat(super::ConsumerGroupHeartbeatRequest::decode(r, v)?)
             }
@@ -224,6 +256,11 @@ impl AnyRequest {
             Self::DeleteRecords(message) => message.encode(w, v),
             Self::InitProducerId(message) => message.encode(w, v),
             Self::OffsetForLeaderEpoch(message) => message.encode(w, v),
+            Self::AddPartitionsToTxn(message) => message.encode(w, v),
+            Self::AddOffsetsToTxn(message) => message.encode(w, v),
+            Self::EndTxn(message) => message.encode(w, v),
+            Self::WriteTxnMarkers(message) => message.encode(w, v),
+            Self::TxnOffsetCommit(message) => message.encode(w, v),
             Self::DescribeConfigs(message) => message.encode(w, v),
             Self::AlterConfigs(message) => message.encode(w, v),
             Self::AlterReplicaLogDirs(message) => message.encode(w, v),
@@ -239,6 +276,8 @@ impl AnyRequest {
             Self::UpdateFeatures(message) => message.encode(w, v),
             Self::DescribeCluster(message) => message.encode(w, v),
             Self::DescribeProducers(message) => message.encode(w, v),
+            Self::DescribeTransactions(message) => message.encode(w, v),
+            Self::ListTransactions(message) => message.encode(w, v),
             Self::ConsumerGroupHeartbeat(message) => message.encode(w, v),
             Self::ConsumerGroupDescribe(message) => message.encode(w, v),
             Self::ListConfigResources(message) => message.encode(w, v),
@@ -288,6 +327,16 @@ pub enum AnyResponse {
     InitProducerId(super::InitProducerIdResponse),
     /// `OffsetForLeaderEpochResponse`.
     OffsetForLeaderEpoch(super::OffsetForLeaderEpochResponse),
+    /// `AddPartitionsToTxnResponse`.
+    AddPartitionsToTxn(super::AddPartitionsToTxnResponse),
+    /// `AddOffsetsToTxnResponse`.
+    AddOffsetsToTxn(super::AddOffsetsToTxnResponse),
+    /// `EndTxnResponse`.
+    EndTxn(super::EndTxnResponse),
+    /// `WriteTxnMarkersResponse`.
+    WriteTxnMarkers(super::WriteTxnMarkersResponse),
+    /// `TxnOffsetCommitResponse`.
+    TxnOffsetCommit(super::TxnOffsetCommitResponse),
     /// `DescribeConfigsResponse`.
     DescribeConfigs(super::DescribeConfigsResponse),
     /// `AlterConfigsResponse`.
@@ -318,6 +367,10 @@ pub enum AnyResponse {
     DescribeCluster(super::DescribeClusterResponse),
     /// `DescribeProducersResponse`.
     DescribeProducers(super::DescribeProducersResponse),
+    /// `DescribeTransactionsResponse`.
+    DescribeTransactions(super::DescribeTransactionsResponse),
+    /// `ListTransactionsResponse`.
+    ListTransactions(super::ListTransactionsResponse),
     /// `ConsumerGroupHeartbeatResponse`.
     ConsumerGroupHeartbeat(super::ConsumerGroupHeartbeatResponse),
     /// `ConsumerGroupDescribeResponse`.
@@ -352,6 +405,11 @@ impl AnyResponse {
             Self::DeleteRecords(_) => ApiKey::DeleteRecords,
             Self::InitProducerId(_) => ApiKey::InitProducerId,
             Self::OffsetForLeaderEpoch(_) => ApiKey::OffsetForLeaderEpoch,
+            Self::AddPartitionsToTxn(_) => ApiKey::AddPartitionsToTxn,
+            Self::AddOffsetsToTxn(_) => ApiKey::AddOffsetsToTxn,
+            Self::EndTxn(_) => ApiKey::EndTxn,
+            Self::WriteTxnMarkers(_) => ApiKey::WriteTxnMarkers,
+            Self::TxnOffsetCommit(_) => ApiKey::TxnOffsetCommit,
             Self::DescribeConfigs(_) => ApiKey::DescribeConfigs,
             Self::AlterConfigs(_) => ApiKey::AlterConfigs,
             Self::AlterReplicaLogDirs(_) => ApiKey::AlterReplicaLogDirs,
@@ -367,6 +425,8 @@ impl AnyResponse {
             Self::UpdateFeatures(_) => ApiKey::UpdateFeatures,
             Self::DescribeCluster(_) => ApiKey::DescribeCluster,
             Self::DescribeProducers(_) => ApiKey::DescribeProducers,
+            Self::DescribeTransactions(_) => ApiKey::DescribeTransactions,
+            Self::ListTransactions(_) => ApiKey::ListTransactions,
             Self::ConsumerGroupHeartbeat(_) => ApiKey::ConsumerGroupHeartbeat,
             Self::ConsumerGroupDescribe(_) => ApiKey::ConsumerGroupDescribe,
             Self::ListConfigResources(_) => ApiKey::ListConfigResources,
@@ -401,6 +461,13 @@ impl AnyResponse {
             ApiKey::OffsetForLeaderEpoch => {
                 Self::OffsetForLeaderEpoch(super::OffsetForLeaderEpochResponse::decode(r, v)?)
             }
+            ApiKey::AddPartitionsToTxn => {
+                Self::AddPartitionsToTxn(super::AddPartitionsToTxnResponse::decode(r, v)?)
+            }
+            ApiKey::AddOffsetsToTxn => Self::AddOffsetsToTxn(super::AddOffsetsToTxnResponse::decode(r, v)?),
+            ApiKey::EndTxn => Self::EndTxn(super::EndTxnResponse::decode(r, v)?),
+            ApiKey::WriteTxnMarkers => Self::WriteTxnMarkers(super::WriteTxnMarkersResponse::decode(r, v)?),
+            ApiKey::TxnOffsetCommit => Self::TxnOffsetCommit(super::TxnOffsetCommitResponse::decode(r, v)?),
             ApiKey::DescribeConfigs => Self::DescribeConfigs(super::DescribeConfigsResponse::decode(r, v)?),
             ApiKey::AlterConfigs => Self::AlterConfigs(super::AlterConfigsResponse::decode(r, v)?),
             ApiKey::AlterReplicaLogDirs => {
@@ -427,6 +494,12 @@ impl AnyResponse {
             ApiKey::DescribeCluster => Self::DescribeCluster(super::DescribeClusterResponse::decode(r, v)?),
             ApiKey::DescribeProducers => {
                 Self::DescribeProducers(super::DescribeProducersResponse::decode(r, v)?)
+            }
+            ApiKey::DescribeTransactions => {
+                Self::DescribeTransactions(super::DescribeTransactionsResponse::decode(r, v)?)
+            }
+            ApiKey::ListTransactions => {
+                Self::ListTransactions(super::ListTransactionsResponse::decode(r, v)?)
             }
             ApiKey::ConsumerGroupHeartbeat => {
                 Self::ConsumerGroupHeartbeat(super::ConsumerGroupHeartbeatResponse::decode(r, v)?)
@@ -469,6 +542,11 @@ impl AnyResponse {
             Self::DeleteRecords(message) => message.encode(w, v),
             Self::InitProducerId(message) => message.encode(w, v),
             Self::OffsetForLeaderEpoch(message) => message.encode(w, v),
+            Self::AddPartitionsToTxn(message) => message.encode(w, v),
+            Self::AddOffsetsToTxn(message) => message.encode(w, v),
+            Self::EndTxn(message) => message.encode(w, v),
+            Self::WriteTxnMarkers(message) => message.encode(w, v),
+            Self::TxnOffsetCommit(message) => message.encode(w, v),
             Self::DescribeConfigs(message) => message.encode(w, v),
             Self::AlterConfigs(message) => message.encode(w, v),
             Self::AlterReplicaLogDirs(message) => message.encode(w, v),
@@ -484,6 +562,8 @@ impl AnyResponse {
             Self::UpdateFeatures(message) => message.encode(w, v),
             Self::DescribeCluster(message) => message.encode(w, v),
             Self::DescribeProducers(message) => message.encode(w, v),
+            Self::DescribeTransactions(message) => message.encode(w, v),
+            Self::ListTransactions(message) => message.encode(w, v),
             Self::ConsumerGroupHeartbeat(message) => message.encode(w, v),
             Self::ConsumerGroupDescribe(message) => message.encode(w, v),
             Self::ListConfigResources(message) => message.encode(w, v),

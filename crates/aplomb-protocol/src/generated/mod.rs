@@ -3,6 +3,10 @@
 pub mod abort_transaction_record;
 pub mod aborted_txn;
 pub mod access_control_entry_record;
+pub mod add_offsets_to_txn_request;
+pub mod add_offsets_to_txn_response;
+pub mod add_partitions_to_txn_request;
+pub mod add_partitions_to_txn_response;
 pub mod alter_configs_request;
 pub mod alter_configs_response;
 pub mod alter_partition_reassignments_request;
@@ -62,10 +66,14 @@ pub mod describe_quorum_request;
 pub mod describe_quorum_response;
 pub mod describe_topic_partitions_request;
 pub mod describe_topic_partitions_response;
+pub mod describe_transactions_request;
+pub mod describe_transactions_response;
 pub mod elect_leaders_request;
 pub mod elect_leaders_response;
 pub mod end_transaction_record;
 pub mod end_txn_marker;
+pub mod end_txn_request;
+pub mod end_txn_response;
 pub mod feature_level_record;
 pub mod fence_broker_record;
 pub mod fetch_request;
@@ -94,6 +102,8 @@ pub mod list_offsets_request;
 pub mod list_offsets_response;
 pub mod list_partition_reassignments_request;
 pub mod list_partition_reassignments_response;
+pub mod list_transactions_request;
+pub mod list_transactions_response;
 pub(crate) mod metadata_record;
 pub mod metadata_request;
 pub mod metadata_response;
@@ -128,6 +138,10 @@ pub mod snapshot_header_record;
 pub mod sync_group_request;
 pub mod sync_group_response;
 pub mod topic_record;
+pub mod transaction_log_key;
+pub mod transaction_log_value;
+pub mod txn_offset_commit_request;
+pub mod txn_offset_commit_response;
 pub mod unfence_broker_record;
 pub mod unregister_broker_record;
 pub mod unregister_controller_record;
@@ -135,11 +149,17 @@ pub mod update_features_request;
 pub mod update_features_response;
 pub mod user_scram_credential_record;
 pub mod voters_record;
+pub mod write_txn_markers_request;
+pub mod write_txn_markers_response;
 pub mod zk_migration_state_record;
 
 pub use abort_transaction_record::AbortTransactionRecord;
 pub use aborted_txn::AbortedTxn;
 pub use access_control_entry_record::AccessControlEntryRecord;
+pub use add_offsets_to_txn_request::AddOffsetsToTxnRequest;
+pub use add_offsets_to_txn_response::AddOffsetsToTxnResponse;
+pub use add_partitions_to_txn_request::AddPartitionsToTxnRequest;
+pub use add_partitions_to_txn_response::AddPartitionsToTxnResponse;
 pub use alter_configs_request::AlterConfigsRequest;
 pub use alter_configs_response::AlterConfigsResponse;
 pub use alter_partition_reassignments_request::AlterPartitionReassignmentsRequest;
@@ -198,10 +218,14 @@ pub use describe_quorum_request::DescribeQuorumRequest;
 pub use describe_quorum_response::DescribeQuorumResponse;
 pub use describe_topic_partitions_request::DescribeTopicPartitionsRequest;
 pub use describe_topic_partitions_response::DescribeTopicPartitionsResponse;
+pub use describe_transactions_request::DescribeTransactionsRequest;
+pub use describe_transactions_response::DescribeTransactionsResponse;
 pub use elect_leaders_request::ElectLeadersRequest;
 pub use elect_leaders_response::ElectLeadersResponse;
 pub use end_transaction_record::EndTransactionRecord;
 pub use end_txn_marker::EndTxnMarker;
+pub use end_txn_request::EndTxnRequest;
+pub use end_txn_response::EndTxnResponse;
 pub use feature_level_record::FeatureLevelRecord;
 pub use fence_broker_record::FenceBrokerRecord;
 pub use fetch_request::FetchRequest;
@@ -230,6 +254,8 @@ pub use list_offsets_request::ListOffsetsRequest;
 pub use list_offsets_response::ListOffsetsResponse;
 pub use list_partition_reassignments_request::ListPartitionReassignmentsRequest;
 pub use list_partition_reassignments_response::ListPartitionReassignmentsResponse;
+pub use list_transactions_request::ListTransactionsRequest;
+pub use list_transactions_response::ListTransactionsResponse;
 pub use metadata_request::MetadataRequest;
 pub use metadata_response::MetadataResponse;
 pub use no_op_record::NoOpRecord;
@@ -263,6 +289,10 @@ pub use snapshot_header_record::SnapshotHeaderRecord;
 pub use sync_group_request::SyncGroupRequest;
 pub use sync_group_response::SyncGroupResponse;
 pub use topic_record::TopicRecord;
+pub use transaction_log_key::TransactionLogKey;
+pub use transaction_log_value::TransactionLogValue;
+pub use txn_offset_commit_request::TxnOffsetCommitRequest;
+pub use txn_offset_commit_response::TxnOffsetCommitResponse;
 pub use unfence_broker_record::UnfenceBrokerRecord;
 pub use unregister_broker_record::UnregisterBrokerRecord;
 pub use unregister_controller_record::UnregisterControllerRecord;
@@ -270,6 +300,8 @@ pub use update_features_request::UpdateFeaturesRequest;
 pub use update_features_response::UpdateFeaturesResponse;
 pub use user_scram_credential_record::UserScramCredentialRecord;
 pub use voters_record::VotersRecord;
+pub use write_txn_markers_request::WriteTxnMarkersRequest;
+pub use write_txn_markers_response::WriteTxnMarkersResponse;
 pub use zk_migration_state_record::ZkMigrationStateRecord;
 
 use crate::Codec;
@@ -279,6 +311,10 @@ pub const ALL: &[Codec] = &[
     Codec::of::<AbortTransactionRecord>(),
     Codec::of::<AbortedTxn>(),
     Codec::of::<AccessControlEntryRecord>(),
+    Codec::of::<AddOffsetsToTxnRequest>(),
+    Codec::of::<AddOffsetsToTxnResponse>(),
+    Codec::of::<AddPartitionsToTxnRequest>(),
+    Codec::of::<AddPartitionsToTxnResponse>(),
     Codec::of::<AlterConfigsRequest>(),
     Codec::of::<AlterConfigsResponse>(),
     Codec::of::<AlterPartitionReassignmentsRequest>(),
@@ -337,10 +373,14 @@ pub const ALL: &[Codec] = &[
     Codec::of::<DescribeQuorumResponse>(),
     Codec::of::<DescribeTopicPartitionsRequest>(),
     Codec::of::<DescribeTopicPartitionsResponse>(),
+    Codec::of::<DescribeTransactionsRequest>(),
+    Codec::of::<DescribeTransactionsResponse>(),
     Codec::of::<ElectLeadersRequest>(),
     Codec::of::<ElectLeadersResponse>(),
     Codec::of::<EndTransactionRecord>(),
     Codec::of::<EndTxnMarker>(),
+    Codec::of::<EndTxnRequest>(),
+    Codec::of::<EndTxnResponse>(),
     Codec::of::<FeatureLevelRecord>(),
     Codec::of::<FenceBrokerRecord>(),
     Codec::of::<FetchRequest>(),
@@ -369,6 +409,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<ListOffsetsResponse>(),
     Codec::of::<ListPartitionReassignmentsRequest>(),
     Codec::of::<ListPartitionReassignmentsResponse>(),
+    Codec::of::<ListTransactionsRequest>(),
+    Codec::of::<ListTransactionsResponse>(),
     Codec::of::<MetadataRequest>(),
     Codec::of::<MetadataResponse>(),
     Codec::of::<NoOpRecord>(),
@@ -402,6 +444,10 @@ pub const ALL: &[Codec] = &[
     Codec::of::<SyncGroupRequest>(),
     Codec::of::<SyncGroupResponse>(),
     Codec::of::<TopicRecord>(),
+    Codec::of::<TransactionLogKey>(),
+    Codec::of::<TransactionLogValue>(),
+    Codec::of::<TxnOffsetCommitRequest>(),
+    Codec::of::<TxnOffsetCommitResponse>(),
     Codec::of::<UnfenceBrokerRecord>(),
     Codec::of::<UnregisterBrokerRecord>(),
     Codec::of::<UnregisterControllerRecord>(),
@@ -409,5 +455,7 @@ pub const ALL: &[Codec] = &[
     Codec::of::<UpdateFeaturesResponse>(),
     Codec::of::<UserScramCredentialRecord>(),
     Codec::of::<VotersRecord>(),
+    Codec::of::<WriteTxnMarkersRequest>(),
+    Codec::of::<WriteTxnMarkersResponse>(),
     Codec::of::<ZkMigrationStateRecord>(),
 ];

@@ -83,6 +83,7 @@ pub(crate) struct Slowness {
 /// Which of its loop's lists a connection is on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lists {
+    /// In one of the lines of those that may be read from.
     pub(crate) ready: bool,
     pub(crate) touched: bool,
     pub(crate) hungry: bool,
@@ -308,6 +309,16 @@ impl Connection {
         self.has_capacity()
             && self.replies.close_reason().is_none()
             && (!self.frames.is_empty() || (self.readable && self.end.is_none()))
+    }
+
+    /// Whether what it gives next is a piece of a large frame.
+    pub(crate) fn is_within_large_frame(&self) -> bool {
+        self.frames.is_empty() && self.reader.is_within_large_frame()
+    }
+
+    /// Bytes that were ever read from it.
+    pub(crate) fn received(&self) -> u64 {
+        self.reader.received()
     }
 
     /// Why the connection is to be closed now, if it is.

@@ -100,6 +100,11 @@ impl FrameReader {
         self.cutter.held() > 0
     }
 
+    /// Whether the stream stands within a frame of which much has yet to come.
+    pub(crate) fn is_within_large_frame(&self) -> bool {
+        self.cutter.missing() >= DIRECT
+    }
+
     /// The memory of the frame at hand, in bytes.
     pub(crate) fn held(&self) -> usize {
         self.charge.as_ref().map_or(0, Charge::bytes)
@@ -117,7 +122,7 @@ impl FrameReader {
         context: &mut ReadContext<'_>,
         frames: &mut VecDeque<Bytes>,
     ) -> Progress {
-        if self.cutter.partial().is_some_and(|partial| partial.missing() >= DIRECT) {
+        if self.is_within_large_frame() {
             self.read_directly(transport, context, frames)
         } else {
             self.read_through_scratch(transport, context, frames)

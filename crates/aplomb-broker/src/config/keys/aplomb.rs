@@ -41,4 +41,6 @@ config_keys! {
         "Where numbers for Prometheus are served, as host:port, at /metrics. Unset: nowhere.";
     "aplomb.metrics.groups.max": Int = "1000", AtLeast(0), Low, ReadOnly, Used("network.shown_groups");
         "How many consumer groups have their members, committed offsets and lag at /metrics, with 8 KiB for each, in which names and offsets count. Those beyond are left out and counted. 0: none has.";
+    "aplomb.transactions.memory.bytes": Long = "67108864", AtLeast(1048576), Medium, ReadOnly, Used("transactions.memory");
+        "Memory for transactional ids and the partitions in their transactions. Beyond it new ids are refused, and partitions that are to be added (COORDINATOR_NOT_AVAILABLE).";
 }

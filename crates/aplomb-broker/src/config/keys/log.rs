@@ -2,7 +2,7 @@
 //! `ServerLogConfigs`, `CleanerConfig`).
 
 use super::super::key::{ConfigKey, config_keys};
-use super::reasons::{ALONE, NO_CLEANER, NO_COMPACTION, NO_QUORUM, WITH_RECOVERY_POINTS};
+use super::reasons::{ALONE, NO_QUORUM, WITH_RECOVERY_POINTS};
 
 config_keys! {
     "compression.gzip.level": Int = "-1", GzipLevel, Medium, ClusterWide, Used("topic.compression");
@@ -15,27 +15,27 @@ config_keys! {
         "The level of zstd.";
     "cordoned.log.dirs": List = "", Any, Medium, PerBroker, Used("storage.cordoned_log_dirs");
         "Data directories that get no new partitions; * means all.";
-    "log.cleaner.backoff.ms": Long = "15000", AtLeast(0), Medium, ClusterWide, Unused(NO_CLEANER);
+    "log.cleaner.backoff.ms": Long = "15000", AtLeast(0), Medium, ClusterWide, Used("storage.cleaner.backoff");
         "How long compaction sleeps when there is nothing to do, in milliseconds.";
-    "log.cleaner.dedupe.buffer.size": Long = "134217728", Any, Medium, ClusterWide, Unused(NO_CLEANER);
+    "log.cleaner.dedupe.buffer.size": Long = "134217728", Any, Medium, ClusterWide, Used("storage.cleaner.map_bytes");
         "Memory for the keys that compaction looks at.";
-    "log.cleaner.delete.retention.ms": Long = "86400000", AtLeast(0), Medium, ClusterWide, Unused(NO_COMPACTION);
+    "log.cleaner.delete.retention.ms": Long = "86400000", AtLeast(0), Medium, ClusterWide, Used("topic.compaction.delete_retention");
         "How long compaction keeps tombstones, in milliseconds.";
-    "log.cleaner.enable": Boolean = "true", Any, Medium, ReadOnly, Unused(NO_CLEANER);
+    "log.cleaner.enable": Boolean = "true", Any, Medium, ReadOnly, Used("storage.cleaner.threads");
         "Whether compaction runs.";
-    "log.cleaner.io.buffer.load.factor": Double = "0.9", Any, Medium, ClusterWide, Unused(NO_CLEANER);
+    "log.cleaner.io.buffer.load.factor": Double = "0.9", Any, Medium, ClusterWide, Used("storage.cleaner.map_load");
         "How full the table of keys may get.";
-    "log.cleaner.io.buffer.size": Int = "524288", AtLeast(0), Medium, ClusterWide, Unused(NO_CLEANER);
+    "log.cleaner.io.buffer.size": Int = "524288", AtLeast(0), Medium, ClusterWide, Used("storage.cleaner.buffer_bytes");
         "Memory for what compaction reads and writes.";
-    "log.cleaner.io.max.bytes.per.second": Double = "1.7976931348623157E308", Any, Medium, ClusterWide, Unused(NO_CLEANER);
+    "log.cleaner.io.max.bytes.per.second": Double = "1.7976931348623157E308", Any, Medium, ClusterWide, Used("storage.cleaner.rate");
         "The most bytes in a second that compaction reads and writes.";
-    "log.cleaner.max.compaction.lag.ms": Long = "9223372036854775807", AtLeast(1), Medium, ClusterWide, Unused(NO_COMPACTION);
+    "log.cleaner.max.compaction.lag.ms": Long = "9223372036854775807", AtLeast(1), Medium, ClusterWide, Used("topic.compaction.max_lag");
         "How long a record may wait for compaction, in milliseconds.";
-    "log.cleaner.min.cleanable.ratio": Double = "0.5", BetweenDouble(0.0, 1.0), Medium, ClusterWide, Unused(NO_COMPACTION);
+    "log.cleaner.min.cleanable.ratio": Double = "0.5", BetweenDouble(0.0, 1.0), Medium, ClusterWide, Used("topic.compaction.min_dirty_ratio");
         "The share of a log that must be uncompacted before compaction looks at it.";
-    "log.cleaner.min.compaction.lag.ms": Long = "0", AtLeast(0), Medium, ClusterWide, Unused(NO_COMPACTION);
+    "log.cleaner.min.compaction.lag.ms": Long = "0", AtLeast(0), Medium, ClusterWide, Used("topic.compaction.min_lag");
         "How long a record is safe from compaction, in milliseconds.";
-    "log.cleaner.threads": Int = "1", AtLeast(0), Medium, ClusterWide, Unused(NO_CLEANER);
+    "log.cleaner.threads": Int = "1", AtLeast(0), Medium, ClusterWide, Used("storage.cleaner.threads");
         "The number of compaction threads.";
     "log.cleanup.policy": List = "delete", ListOf(&["compact", "delete"]), Medium, ClusterWide, Used("topic.cleanup");
         "What becomes of old segments: delete, compact, both, or neither when empty.";

@@ -7,11 +7,12 @@ pub(super) const NO_AUTHORIZER: &str =
     "there is no access control yet, and ignoring it would leave everything open";
 pub(super) const NO_CLASSES: &str =
     "Java classes cannot be loaded, and ignoring this one would change what is allowed";
-pub(super) const NO_CLEANER: &str = "compaction needs no such setting here";
-pub(super) const NO_COMPACTION: &str = "there is no compaction yet";
 pub(super) const NO_JVM: &str = "there is no JVM whose classes it could name";
 pub(super) const NO_PEERS: &str = "this broker calls no other node yet";
 pub(super) const NO_PURGATORY: &str = "waiting requests need no tidying here";
+pub(super) const NO_LOOKS: &str = "each transaction ends when its time is up, and is not looked for";
+pub(super) const NO_POLLS: &str = "who waits for a transaction goes on when it can, and does not ask again";
+pub(super) const IN_PIECES: &str = "a log is loaded in pieces of 64 KiB, one a turn";
 pub(super) const NO_QUORUM: &str = "the metadata quorum is this process alone";
 pub(super) const NO_QUOTAS: &str = "there are no quotas yet";
 pub(super) const NO_RATE: &str = "the rate of new connections is not limited";
@@ -24,7 +25,7 @@ pub(super) const NO_SHARE_GROUPS: &str = "there are no share groups yet";
 pub(super) const NO_STREAMS_GROUPS: &str = "the streams protocol of groups is not spoken yet";
 pub(super) const NO_TELEMETRY: &str = "clients are not asked for their metrics yet";
 pub(super) const NO_TIERS: &str = "there is no tiered storage yet";
-pub(super) const NO_TRANSACTIONS: &str = "there is no transaction coordinator yet";
+pub(super) const NO_TWO_PHASES: &str = "no producer takes part in a commit that somebody else decides yet";
 pub(super) const SHARDS: &str = "coordinators run on the event loops of their partitions";
 pub(super) const WITH_RECOVERY_POINTS: &str =
     "all files of offsets are written together; see aplomb.recovery.point.interval.ms";

@@ -2,7 +2,7 @@
 //! it falls back to, the strongest first (`ServerTopicConfigSynonyms`).
 
 use super::super::key::{ConfigKey, TopicKey, topic_keys};
-use super::reasons::{ALONE, NO_COMPACTION, NO_SHARE_GROUPS, NO_TIERS};
+use super::reasons::{ALONE, NO_SHARE_GROUPS, NO_TIERS};
 
 topic_keys! {
     "cleanup.policy": List = "delete", ListOf(&["compact", "delete"]), Used("topic.cleanup"), ["log.cleanup.policy"];
@@ -15,7 +15,7 @@ topic_keys! {
         "The codec of stored batches; producer keeps what the producer chose.";
     "compression.zstd.level": Int = "3", Between(-131072, 22), Used("topic.compression"), ["compression.zstd.level"];
         "The level of zstd.";
-    "delete.retention.ms": Long = "86400000", AtLeast(0), Unused(NO_COMPACTION), ["log.cleaner.delete.retention.ms"];
+    "delete.retention.ms": Long = "86400000", AtLeast(0), Used("topic.compaction.delete_retention"), ["log.cleaner.delete.retention.ms"];
         "How long compaction keeps tombstones, in milliseconds.";
     "errors.deadletterqueue.group.enable": Boolean = "false", Any, Unused(NO_SHARE_GROUPS), [];
         "Whether share groups may put records that cannot be processed into this topic.";
@@ -37,7 +37,7 @@ topic_keys! {
         "Bytes that a partition of a tiered topic keeps locally; -2: retention.bytes.";
     "local.retention.ms": Long = "-2", AtLeast(-2), Unused(NO_TIERS), ["log.local.retention.ms"];
         "Milliseconds that a tiered topic keeps records locally; -2: retention.ms.";
-    "max.compaction.lag.ms": Long = "9223372036854775807", AtLeast(1), Unused(NO_COMPACTION), ["log.cleaner.max.compaction.lag.ms"];
+    "max.compaction.lag.ms": Long = "9223372036854775807", AtLeast(1), Used("topic.compaction.max_lag"), ["log.cleaner.max.compaction.lag.ms"];
         "How long a record may wait for compaction, in milliseconds.";
     "max.decompressed.message.bytes": Int = "2147483639", Between(1, 2147483639), Used("topic.max_decompressed_bytes"), ["max.decompressed.message.bytes"];
         "The largest record of a compressed batch in bytes, once decompressed.";
@@ -49,9 +49,9 @@ topic_keys! {
         "How old a record's timestamp may be, in milliseconds.";
     "message.timestamp.type": Text = "CreateTime", OneOf(&["CreateTime", "LogAppendTime"]), Used("topic.timestamp_type"), ["log.message.timestamp.type"];
         "Whose clock stamps records: the producer (CreateTime) or the broker (LogAppendTime).";
-    "min.cleanable.dirty.ratio": Double = "0.5", BetweenDouble(0.0, 1.0), Unused(NO_COMPACTION), ["log.cleaner.min.cleanable.ratio"];
+    "min.cleanable.dirty.ratio": Double = "0.5", BetweenDouble(0.0, 1.0), Used("topic.compaction.min_dirty_ratio"), ["log.cleaner.min.cleanable.ratio"];
         "The share of a log that must be uncompacted before compaction looks at it.";
-    "min.compaction.lag.ms": Long = "0", AtLeast(0), Unused(NO_COMPACTION), ["log.cleaner.min.compaction.lag.ms"];
+    "min.compaction.lag.ms": Long = "0", AtLeast(0), Used("topic.compaction.min_lag"), ["log.cleaner.min.compaction.lag.ms"];
         "How long a record is safe from compaction, in milliseconds.";
     "min.insync.replicas": Int = "1", AtLeast(1), Unused(ALONE), ["min.insync.replicas"];
         "How many replicas must have a record before acks=all is answered.";

@@ -42,13 +42,13 @@ mod steps;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aplomb_disk_api::{DiskError, DiskIndex, Done};
 use aplomb_model::{DirectoryId, ErrorCode, Instant, Offset};
 
 use self::stages::{CopyStage, Ending, Move, Stage};
+use super::background::{Background, ByteRate};
 use super::{Disks, Ground, StorageEffect};
 use crate::calls::PartitionKey;
 use crate::partition::Partition;
@@ -59,38 +59,12 @@ const AT_ONCE: usize = 4;
 /// How soon something is tried again that found no memory, or no end.
 const RETRY: Duration = Duration::from_millis(5);
 
-/// The rate at which all shards together copy.
-#[derive(Debug, Default)]
-pub(crate) struct MoveRate {
-    /// When the next step may begin, in nanoseconds of the monotonic clock.
-    free_at: AtomicU64,
-}
-
-impl MoveRate {
-    /// Whether a step may begin; otherwise when to ask again.
-    fn check(&self, now: Instant) -> Result<(), Instant> {
-        let free_at = Duration::from_nanos(self.free_at.load(Ordering::Relaxed));
-        let free_at = Instant::START + free_at;
-        if free_at <= now { Ok(()) } else { Err(free_at) }
-    }
-
-    /// So many bytes were copied, of so many that may be in a second.
-    fn spend(&self, bytes: u64, per_second: u64, now: Instant) {
-        let cost = u128::from(bytes) * 1_000_000_000 / u128::from(per_second.max(1));
-        let cost = u64::try_from(cost).unwrap_or(u64::MAX);
-        let now = now.as_nanos();
-        let later = |free_at: u64| Some(free_at.max(now).saturating_add(cost));
-        // The update is never refused.
-        let _ = self.free_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later);
-    }
-}
-
 /// The future replicas of one shard.
 #[derive(Debug)]
 pub(crate) struct FutureReplicas {
     under_way: BTreeMap<PartitionKey, Move>,
     next: u64,
-    rate: Arc<MoveRate>,
+    background: Arc<Background>,
     /// Partitions that were found elsewhere than the metadata says.
     unassigned: Vec<(PartitionKey, DirectoryId)>,
 }
@@ -118,8 +92,13 @@ pub(crate) struct FutureSize {
 }
 
 impl FutureReplicas {
-    pub(super) fn new(rate: Arc<MoveRate>) -> Self {
-        Self { under_way: BTreeMap::new(), next: 0, rate, unassigned: Vec::new() }
+    pub(super) fn new(background: Arc<Background>) -> Self {
+        Self { under_way: BTreeMap::new(), next: 0, background, unassigned: Vec::new() }
+    }
+
+    /// Whether a partition moves, or is about to.
+    pub(super) fn has(&self, key: PartitionKey) -> bool {
+        self.under_way.contains_key(&key)
     }
 
     /// A partition was found on a disk that the metadata does not name.
@@ -253,7 +232,7 @@ impl FutureReplicas {
             let Some(mut m) = self.under_way.remove(&key) else { continue };
             m.rest = None;
             let copying = self.under_way.values().filter(|m| matches!(m.stage, Stage::Copying(_))).count();
-            let others = Others { copying, rate: &self.rate };
+            let others = Others { copying, rate: self.background.moves() };
             while m.pending == 0 && m.rest.is_none() && !matches!(m.stage, Stage::Over) {
                 if !m.step(key, &others, ground) {
                     break;
@@ -285,22 +264,5 @@ impl FutureReplicas {
 struct Others<'a> {
     /// How many of them copy.
     copying: usize,
-    rate: &'a MoveRate,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_that_is_copied_takes_the_time_that_its_bytes_may() {
-        let rate = MoveRate::default();
-        let start = Instant::START + Duration::from_secs(5);
-        assert_eq!(rate.check(start), Ok(()));
-        rate.spend(1_000_000, 500_000, start);
-        assert_eq!(rate.check(start), Err(start + Duration::from_secs(2)));
-        rate.spend(500_000, 500_000, start);
-        assert_eq!(rate.check(start + Duration::from_secs(2)), Err(start + Duration::from_secs(3)));
-        assert_eq!(rate.check(start + Duration::from_secs(3)), Ok(()));
-    }
+    rate: &'a ByteRate,
 }

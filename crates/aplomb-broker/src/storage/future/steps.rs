@@ -73,6 +73,10 @@ impl Move {
 
     fn claim(&mut self, key: PartitionKey, ground: &mut Ground<'_>) -> Onward {
         let partition = ground.partitions.get_mut(key).expect("a partition that is gone gives its move up");
+        if ground.compacted == Some(key) {
+            self.rest = Some(ground.now.instant + RETRY);
+            return Onward::Later(Stage::Claim);
+        }
         if partition.is_held() || !partition.log().has_files() {
             // A directory of its own comes first: a copy of nothing would be all that a crash
             // leaves.

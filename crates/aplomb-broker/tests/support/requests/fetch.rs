@@ -29,6 +29,9 @@ pub(crate) struct FetchedPartition {
     /// Where the client's log and ours part, or -1.
     pub(crate) diverges_at: i64,
     pub(crate) records: Vec<FetchedRecord>,
+    pub(crate) last_stable: i64,
+    /// Aborted transactions among the records: producer id, first offset.
+    pub(crate) aborted: Vec<(i64, i64)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +73,7 @@ pub(crate) struct Fetch {
     session: (i32, i32),
     /// The epoch that the client believes the leader to be in, and that of its last record.
     epochs: (i32, i32),
+    committed_only: bool,
 }
 
 impl Fetch {
@@ -88,6 +92,7 @@ impl Fetch {
             max_wait: Duration::ZERO,
             session: (id, epoch),
             epochs: (-1, -1),
+            committed_only: false,
         }
     }
 
@@ -104,6 +109,11 @@ impl Fetch {
     /// Waits for so many bytes, so long.
     pub(crate) fn waiting_for(self, min_bytes: i32, max_wait: Duration) -> Self {
         Self { min_bytes, max_wait, ..self }
+    }
+
+    /// What is committed alone.
+    pub(crate) fn committed(self) -> Self {
+        Self { committed_only: true, ..self }
     }
 
     /// At most so many bytes in all.
@@ -150,6 +160,7 @@ impl Ask for Fetch {
             max_bytes: self.max_bytes,
             session_id: self.session.0,
             session_epoch: self.session.1,
+            isolation_level: self.committed_only.into(),
             topics: self.places.iter().map(topic).collect(),
             forgotten_topics_data: self.forgotten.iter().map(forgotten).collect(),
             ..Default::default()
@@ -159,14 +170,23 @@ impl Ask for Fetch {
     fn answer(response: m::FetchResponse) -> Fetched {
         let mut partitions = Vec::new();
         for topic in &response.responses {
-            partitions.extend(topic.partitions.iter().map(|part| FetchedPartition {
-                topic: topic.topic.clone(),
-                index: part.partition_index,
-                error: code(part.error_code),
-                high_watermark: part.high_watermark,
-                log_start: part.log_start_offset,
-                diverges_at: part.diverging_epoch.end_offset,
-                records: records(part.records.as_deref().unwrap_or_default()),
+            partitions.extend(topic.partitions.iter().map(|part| {
+                FetchedPartition {
+                    topic: topic.topic.clone(),
+                    index: part.partition_index,
+                    error: code(part.error_code),
+                    high_watermark: part.high_watermark,
+                    log_start: part.log_start_offset,
+                    diverges_at: part.diverging_epoch.end_offset,
+                    records: records(part.records.as_deref().unwrap_or_default()),
+                    last_stable: part.last_stable_offset,
+                    aborted: part
+                        .aborted_transactions
+                        .iter()
+                        .flatten()
+                        .map(|aborted| (aborted.producer_id, aborted.first_offset))
+                        .collect(),
+                }
             }));
         }
         Fetched { error: code(response.error_code), session: response.session_id, partitions }

@@ -10,7 +10,9 @@ pub(crate) use admin::{
 };
 pub(crate) use directories::{DescribeLogDirs, MoveReplica};
 pub(crate) use fetch::{EndOfEpoch, Fetch, ListOffsets};
-pub(crate) use produce::{Batch, DescribeProducers, Identity, InitProducerId, NEW_YEAR, Produce, ProduceAll};
+pub(crate) use produce::{
+    Batch, DescribeProducers, Identity, InitProducerId, NEW_YEAR, Produce, ProduceAll, Produced,
+};
 
 use std::time::Duration;
 

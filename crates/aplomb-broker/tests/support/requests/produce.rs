@@ -17,15 +17,17 @@ pub(crate) const NEW_YEAR: i64 = 1_767_225_600_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Batch {
     values: Vec<String>,
+    key: Option<String>,
     time: i64,
     producer: Option<ProducerStamp>,
+    is_transactional: bool,
     as_it_is: Option<Bytes>,
 }
 
 impl Batch {
     pub(crate) fn of(values: &[&str]) -> Self {
         let values = values.iter().map(|value| (*value).to_owned()).collect();
-        Self { values, time: NEW_YEAR, producer: None, as_it_is: None }
+        Self { values, key: None, time: NEW_YEAR, producer: None, is_transactional: false, as_it_is: None }
     }
 
     /// A batch of one record of so many bytes.
@@ -36,6 +38,11 @@ impl Batch {
     /// What a client of its own kind has made.
     pub(crate) fn as_it_is(bytes: Bytes) -> Self {
         Self { as_it_is: Some(bytes), ..Self::of(&[]) }
+    }
+
+    /// Gives all records a key.
+    pub(crate) fn under_key(self, key: &str) -> Self {
+        Self { key: Some(key.to_owned()), ..self }
     }
 
     /// Sets the time of all records.
@@ -53,7 +60,12 @@ impl Batch {
         Self { producer: Some(stamp), ..self }
     }
 
-    fn bytes(&self) -> Bytes {
+    /// Makes it part of its producer's transaction.
+    pub(crate) fn in_transaction(self) -> Self {
+        Self { is_transactional: true, ..self }
+    }
+
+    pub(crate) fn bytes(&self) -> Bytes {
         if let Some(bytes) = &self.as_it_is {
             return bytes.clone();
         }
@@ -61,8 +73,12 @@ impl Batch {
         if let Some(stamp) = self.producer {
             builder = builder.producer(stamp);
         }
+        if self.is_transactional {
+            builder = builder.transactional();
+        }
         for value in &self.values {
-            builder.append(Timestamp(self.time), None, Some(value.as_bytes()), &[]);
+            let key = self.key.as_deref().map(str::as_bytes);
+            builder.append(Timestamp(self.time), key, Some(value.as_bytes()), &[]);
         }
         builder.build()
     }
@@ -89,11 +105,17 @@ pub(crate) struct ProduceAll {
     parts: Vec<(Place, Batch)>,
     acks: i16,
     timeout: Duration,
+    transactional_id: Option<String>,
 }
 
 impl ProduceAll {
     pub(crate) fn to(parts: impl Into<Vec<(Place, Batch)>>) -> Self {
-        Self { parts: parts.into(), acks: 1, timeout: Duration::from_secs(30) }
+        Self { parts: parts.into(), acks: 1, timeout: Duration::from_secs(30), transactional_id: None }
+    }
+
+    /// In a transaction of this id.
+    pub(crate) fn under(self, id: &str) -> Self {
+        Self { transactional_id: Some(id.to_owned()), ..self }
     }
 }
 
@@ -110,10 +132,10 @@ impl Ask for ProduceAll {
             ..Default::default()
         };
         m::ProduceRequest {
+            transactional_id: self.transactional_id.clone(),
             acks: self.acks,
             timeout_ms: millis(self.timeout),
             topic_data: self.parts.iter().map(topic).collect(),
-            ..Default::default()
         }
     }
 

@@ -1,6 +1,6 @@
-//! OffsetCommit.
+//! OffsetCommit and TxnOffsetCommit.
 
-use aplomb_model::ErrorCode;
+use aplomb_model::{ErrorCode, ProducerId};
 use aplomb_protocol::messages as m;
 use aplomb_protocol::messages::offset_commit_request::OffsetCommitRequestPartition;
 use aplomb_protocol::messages::offset_commit_response::{
@@ -9,11 +9,13 @@ use aplomb_protocol::messages::offset_commit_response::{
 
 use crate::group::state::table::Group;
 use crate::group::state::{GroupTurn, Groups};
-use crate::group::{Caller, GroupEvent, GroupRecord, GroupReply, classic};
+use crate::group::{Caller, GroupEvent, GroupRecord, GroupReply, TxnCommit, classic};
 use crate::runtime::Ticket;
 
 /// From this version on a group that is not there is called so.
 const KNOWS_GROUP_ID_NOT_FOUND: i16 = 9;
+/// The same of TxnOffsetCommit.
+const TXN_KNOWS_GROUP_ID_NOT_FOUND: i16 = 6;
 
 impl Groups {
     pub(in crate::group) fn commit(
@@ -30,9 +32,44 @@ impl Groups {
         if self.table.classic(&request.group_id).is_some() {
             classic::touch(self, &request.group_id, &request.member_id, turn);
         }
+        let response = self.set_all(&request, None, turn);
+        turn.answer(ticket, GroupReply::Commit(response));
+    }
+
+    /// What is committed holds when the producer's transaction is committed.
+    pub(in crate::group) fn commit_in_transaction(
+        &mut self,
+        ticket: Ticket,
+        caller: &Caller,
+        commit: TxnCommit,
+        turn: &mut GroupTurn<'_>,
+    ) {
+        let TxnCommit { producer, epoch, request } = commit;
+        let mut checked = self.check_txn_commit(caller, &request, turn);
+        if turn.is_ending(producer) {
+            // It would lie behind the end of its transaction. A client that is alive asks again.
+            checked = Err(ErrorCode::CoordinatorLoadInProgress);
+        }
+        let response = match checked {
+            Ok(()) => {
+                turn.in_transaction(producer, epoch);
+                self.set_all(&request, Some(producer), turn)
+            }
+            Err(error) => respond(&request, |_, _| error),
+        };
+        turn.answer(ticket, GroupReply::Commit(response));
+    }
+
+    /// Writes all offsets of a request that can be.
+    fn set_all(
+        &mut self,
+        request: &m::OffsetCommitRequest,
+        producer: Option<ProducerId>,
+        turn: &mut GroupTurn<'_>,
+    ) -> m::OffsetCommitResponse {
         let world = turn.world;
         let (most, has_room) = (world.settings().offsets.metadata_max, world.has_room());
-        let response = respond(&request, |topic, partition| {
+        respond(request, |topic, partition| {
             let metadata = partition.committed_metadata.as_deref().unwrap_or_default();
             if metadata.encode_utf16().count() > most {
                 return ErrorCode::OffsetMetadataTooLarge;
@@ -59,11 +96,38 @@ impl Groups {
                 expire_timestamp: expires.unwrap_or(-1),
                 topic_id: topic.topic_id,
             };
-            self.apply(GroupRecord::Offset(key, Some(value)), turn);
+            self.apply_in(GroupRecord::Offset(key, Some(value)), producer, turn);
             self.count(GroupEvent::OffsetCommitted, 1);
             ErrorCode::None
-        });
-        turn.answer(ticket, GroupReply::Commit(response));
+        })
+    }
+
+    /// Whether the group lets this caller commit in a transaction. Clients before 2.5 name no
+    /// member.
+    fn check_txn_commit(
+        &self,
+        caller: &Caller,
+        request: &m::OffsetCommitRequest,
+        turn: &GroupTurn<'_>,
+    ) -> Result<(), ErrorCode> {
+        let (member, instance) = (request.member_id.as_str(), request.group_instance_id.as_deref());
+        let epoch = request.generation_id_or_member_epoch;
+        let names_member = epoch >= 0 || !member.is_empty() || instance.is_some();
+        let is_new = caller.version >= TXN_KNOWS_GROUP_ID_NOT_FOUND;
+        match self.table.get(&request.group_id) {
+            Some(Group::Classic(group)) if names_member => group.check_txn_commit(member, instance, epoch),
+            Some(Group::Consumer(group)) if names_member => {
+                let checked = group.check_commit(member, epoch, i16::MAX, &request.topics, turn.world);
+                checked.map_err(|error| match error {
+                    ErrorCode::StaleMemberEpoch if !is_new => ErrorCode::IllegalGeneration,
+                    other => other,
+                })
+            }
+            Some(Group::Classic(_) | Group::Consumer(_)) => Ok(()),
+            None if epoch < 0 => Ok(()),
+            None | Some(Group::Foreign(_)) if is_new => Err(ErrorCode::GroupIdNotFound),
+            None | Some(Group::Foreign(_)) => Err(ErrorCode::IllegalGeneration),
+        }
     }
 
     /// Whether the group lets this caller commit.

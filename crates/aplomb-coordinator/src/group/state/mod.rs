@@ -155,7 +155,17 @@ impl Groups {
 
     /// Applies a record and writes it.
     pub(super) fn apply(&mut self, record: GroupRecord, turn: &mut GroupTurn<'_>) {
-        let undo = self.change(record.clone(), None);
+        self.apply_in(record, None, turn);
+    }
+
+    /// The same in a producer's transaction, if one is named.
+    pub(super) fn apply_in(
+        &mut self,
+        record: GroupRecord,
+        producer: Option<ProducerId>,
+        turn: &mut GroupTurn<'_>,
+    ) {
+        let undo = self.change(record.clone(), producer);
         turn.write(record, undo);
     }
 
@@ -169,6 +179,10 @@ impl Groups {
                     self.add_simple(&key.group);
                 }
                 self.offsets.replay(key, value, producer)
+            }
+            GroupRecord::TakesBack(before) => {
+                self.offsets.take_back((*before).clone());
+                GroupRecord::TakesBack(before) // it is not taken back in turn
             }
             of_a_group => self.table.replay(of_a_group),
         }

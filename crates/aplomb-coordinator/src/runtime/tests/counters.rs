@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::super::*;
-use aplomb_model::batch::Batches;
+use aplomb_model::batch::{Batches, Compression};
 use aplomb_model::{ProducerId, Timestamp};
 use aplomb_protocol::{DecodeError, EncodeError};
+use bytes::Bytes;
 
 /// A name and its number, or none.
 pub(super) type Number = (String, Option<i64>);
@@ -24,6 +25,8 @@ pub(super) enum Ask {
     SetAtOnce(&'static str, i64),
     /// Writes down a number that is not in the state, and has itself told what became of it.
     Note(&'static str, i64),
+    /// Sets a number in a producer's transaction.
+    SetIn(i64, &'static str, i64),
     /// Answers when the timer comes.
     Wait(Duration),
     /// Never answers.
@@ -43,6 +46,8 @@ pub(super) struct Counters {
     pub(super) cancelled: Vec<Ticket>,
     /// What was taken back, in that order.
     pub(super) taken_back: Vec<Number>,
+    /// Transactions that have ended.
+    pub(super) ended: Vec<(ProducerId, bool)>,
 }
 
 impl Counters {
@@ -96,6 +101,7 @@ impl Machine for Counters {
     }
 
     fn replay_marker(&mut self, producer: ProducerId, is_committed: bool) {
+        self.ended.push((producer, is_committed));
         for record in self.pending.remove(&producer).unwrap_or_default() {
             if is_committed {
                 self.put(record);
@@ -137,6 +143,12 @@ impl Machine for Counters {
                 self.write((name.into(), Some(number)), turn);
                 turn.answer_at_once(ticket, number);
             }
+            Ask::SetIn(producer, name, number) => {
+                let producer = ProducerId::from_wire(producer).expect("not negative");
+                turn.in_transaction(producer, ProducerEpoch(0));
+                turn.note((name.into(), Some(number)));
+                turn.answer(ticket, number);
+            }
             Ask::Note(name, number) => {
                 turn.note((name.into(), Some(number)));
                 turn.then(number);
@@ -177,6 +189,7 @@ pub(super) struct Host {
     /// Batches that the log has kept.
     pub(super) log: Vec<Bytes>,
     pub(super) answers: Vec<(Ticket, Result<i64, ErrorCode>)>,
+    pub(super) marked: Vec<(Ticket, Result<(), ErrorCode>)>,
 }
 
 pub(super) fn settings() -> WriteSettings {
@@ -202,7 +215,7 @@ impl Host {
         let runtime = Runtime::new(Counters::default(), LeaderEpoch::new(3), settings);
         let now = Now { instant: Instant::START, wall: Timestamp(1_700_000_000_000) };
         let (asked, log, answers) = (Vec::new(), Vec::new(), Vec::new());
-        Self { runtime, now, next: 0, asked, log, answers }
+        Self { runtime, now, next: 0, asked, log, answers, marked: Vec::new() }
     }
 
     /// One that has so much to do when its log is replayed.
@@ -223,6 +236,15 @@ impl Host {
         let ticket = Ticket(self.next);
         self.next += 1;
         self.runtime.on_ask(ticket, ask, self.now, &(), &mut || [0; 16]);
+        self.take();
+        ticket
+    }
+
+    /// The end of a producer's transaction is to be written.
+    pub(super) fn mark(&mut self, marker: MarkerWish) -> Ticket {
+        let ticket = Ticket(self.next);
+        self.next += 1;
+        self.runtime.on_marker(ticket, marker, self.now);
         self.take();
         ticket
     }
@@ -271,6 +293,7 @@ impl Host {
             match effect {
                 Effect::Append { number, batch } => self.asked.push((number, batch)),
                 Effect::Answer(ticket, answer) => self.answers.push((ticket, answer)),
+                Effect::Marked(ticket, marked) => self.marked.push((ticket, marked)),
                 Effect::Event(event) => assert!(!event.is_warning),
             }
         }

@@ -60,6 +60,7 @@ impl Story {
             clean: false,
             recovery_point,
             log_start: Offset::ZERO,
+            cleaned: None,
             high_watermark: None,
             share: Arc::clone(&self.share),
             now: Timestamp(7),

@@ -3,8 +3,9 @@
 //!
 //! What always holds: a connection is on a list at most once. Each gets a share of every turn and
 //! no more, whatever it sends; of those that come, go, or wait for memory at once by the thousand,
-//! each turn sees to a few. A connection that was closed is told of once
-//! ([`Clients::take_closed`]).
+//! each turn sees to a few. Large frames, however many are on their way, get so many bytes of a
+//! turn and no more: who sends small ones does not wait behind them. A connection that was closed
+//! is told of once ([`Clients::take_closed`]).
 //!
 //! Next: [`sweep`] for those that keep memory from others.
 
@@ -28,8 +29,10 @@ use crate::figures::LoopFigures;
 use crate::net::connection::{Connection, End, ReadOutcome};
 use crate::net::{Accepted, FrameBudget, NetConfig, ReadContext, ReplyBudget, SCRATCH};
 
-/// Requests that one connection may have handed out before the others have their turn.
+/// Requests that one connection may have handed out before the others have their turn, and all of a
+/// line together: where many are in it, each has its part, and those behind them the next turn.
 const REQUESTS_A_TURN: usize = 32;
+const REQUESTS_OF_ALL_A_TURN: usize = 256;
 
 /// Connections that may begin a frame again in a turn, when there is memory for it.
 const CROWD_A_TURN: usize = 64;
@@ -43,6 +46,10 @@ const GO_A_TURN: usize = 64;
 
 /// Reads that one connection gets before the others have their turn.
 const READS_A_TURN: usize = 8;
+
+/// Bytes of large frames that are read in a turn, and what the last read brings beyond: some tenths
+/// of a millisecond, with what is done to them then.
+const LARGE_A_TURN: u64 = 256 << 10;
 
 /// One shard's connections.
 #[derive(Debug)]
@@ -63,6 +70,10 @@ pub(super) struct Clients {
     late: VecDeque<(u64, End)>,
     /// May have requests for us.
     ready: VecDeque<u64>,
+    /// Have had their share of a turn, and have more.
+    eager: VecDeque<u64>,
+    /// May have more of a large frame for us.
+    large: VecDeque<u64>,
     /// Were given replies or room to write, or requests were taken from them: to be written to, and
     /// to be looked at for their end.
     touched: VecDeque<u64>,
@@ -77,6 +88,23 @@ pub(super) struct Clients {
     scratch: Vec<u8>,
     next_relief: Instant,
     next_sweep: Instant,
+}
+
+/// Where a connection waits to be read from. Who asks now and then is not behind those that ask
+/// without waiting for answers.
+#[derive(Clone, Copy, Debug)]
+enum Line {
+    Ready,
+    Eager,
+    Large,
+}
+
+/// What a connection has of a turn.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    requests: usize,
+    /// Bytes of large frames, and what the last read brings beyond; without it, none.
+    large: Option<u64>,
 }
 
 /// A connection that is gone.
@@ -113,6 +141,8 @@ impl Clients {
             arriving: VecDeque::new(),
             late: VecDeque::new(),
             ready: VecDeque::new(),
+            eager: VecDeque::new(),
+            large: VecDeque::new(),
             touched: VecDeque::new(),
             hungry: VecDeque::new(),
             crowded: BTreeSet::new(),
@@ -146,7 +176,7 @@ impl Clients {
             self.table.remove(number);
             return Err(Unwatched { peer, errno });
         }
-        self.list(number);
+        self.list(number, Line::Ready);
         Ok(())
     }
 
@@ -163,7 +193,7 @@ impl Clients {
             self.touch(number);
         }
         self.leave_crowd(number);
-        self.list(number);
+        self.list(number, Line::Ready);
     }
 
     /// Puts connections back in line that have waited long enough: for memory, or for their quota.
@@ -175,7 +205,7 @@ impl Clients {
             let Some(number) = self.hungry.pop_front() else { break };
             if let Some(connection) = self.table.get(number) {
                 connection.lists.hungry = false;
-                self.list(number);
+                self.list(number, Line::Ready);
             }
         }
         for _ in 0..CROWD_A_TURN {
@@ -184,7 +214,7 @@ impl Clients {
             }
             let Some(&number) = self.crowded.first() else { break };
             self.leave_crowd(number);
-            self.list(number);
+            self.list(number, Line::Ready);
         }
         while let Some(&(at, number)) = self.muted.first()
             && at <= now
@@ -192,43 +222,64 @@ impl Clients {
             self.muted.pop_first();
             if let Some(connection) = self.table.get(number) {
                 connection.unmute(now);
-                self.list(number);
+                self.list(number, Line::Ready);
             }
         }
     }
 
-    /// Reads from all that are in line, and hands their requests to `take`, which may change
-    /// `clock`: the time at which the next one is taken up.
+    /// Reads from all that are in line, but from those within large frames only as much as a turn
+    /// has for them, and hands their requests to `take`, which may change `clock`: the time at
+    /// which the next one is taken up.
     pub(super) fn serve(
         &mut self,
         now: Instant,
         clock: &mut Instant,
         mut take: impl FnMut(Request, &mut Instant),
     ) {
-        for _ in 0..self.ready.len() {
-            let Some(number) = self.ready.pop_front() else { break };
-            self.serve_one(number, now, clock, &mut take);
+        for line in [Line::Ready, Line::Eager] {
+            let in_line = self.line(line).len().clamp(1, REQUESTS_OF_ALL_A_TURN);
+            let share =
+                Share { requests: REQUESTS_A_TURN.min(REQUESTS_OF_ALL_A_TURN / in_line), large: None };
+            for _ in 0..in_line {
+                let Some(number) = self.line(line).pop_front() else { break };
+                self.serve_one(number, share, now, clock, &mut take);
+                if self.table.get(number).is_some_and(|connection| connection.is_within_large_frame()) {
+                    self.list(number, Line::Large);
+                }
+            }
+        }
+        let mut left = LARGE_A_TURN;
+        while left > 0 {
+            let Some(number) = self.large.pop_front() else { break };
+            let share = Share { requests: REQUESTS_A_TURN, large: Some(left) };
+            left = left.saturating_sub(self.serve_one(number, share, now, clock, &mut take));
         }
     }
 
+    /// Gives how many bytes were read.
     fn serve_one(
         &mut self,
         number: u64,
+        share: Share,
         now: Instant,
         clock: &mut Instant,
         take: &mut impl FnMut(Request, &mut Instant),
-    ) {
-        let Some(connection) = self.table.get(number) else { return };
+    ) -> u64 {
+        let Some(connection) = self.table.get(number) else { return 0 };
         connection.lists.ready = false;
+        let before = connection.received();
         let mut context = ReadContext { shard: self.shard, budget: &self.budget, scratch: &mut self.scratch };
         let (mut requests, mut reads) = (0, 0);
-        while requests < REQUESTS_A_TURN {
+        while requests < share.requests {
             if let Some(request) = connection.next_request(*clock) {
                 requests += 1;
                 take(request, clock);
                 continue;
             }
-            if reads == READS_A_TURN {
+            let read = connection.received() - before;
+            let has_read_enough =
+                connection.is_within_large_frame() && share.large.is_none_or(|large| read >= large);
+            if reads == READS_A_TURN || has_read_enough {
                 break;
             }
             reads += 1;
@@ -247,8 +298,10 @@ impl Clients {
                 }
             }
         }
+        let read = connection.received() - before;
         self.figures.requests.add(requests as u64);
         self.touch(number);
+        read
     }
 
     /// The core has done by `at` what it could do at once for all that was handed out.
@@ -288,7 +341,7 @@ impl Clients {
                 continue;
             }
             if connection.is_ready() {
-                self.list(number);
+                self.list(number, Line::Eager);
             }
             if has_more {
                 self.touch(number);
@@ -303,7 +356,7 @@ impl Clients {
 
     /// Whether connections are in line to be read from.
     pub(super) fn are_ready(&self) -> bool {
-        !self.ready.is_empty()
+        !self.ready.is_empty() || !self.eager.is_empty() || !self.large.is_empty()
     }
 
     /// Whether connections have arrived, or are to be closed, that have not had their turn.
@@ -347,11 +400,22 @@ impl Clients {
         }
     }
 
-    fn list(&mut self, number: u64) {
+    fn line(&mut self, line: Line) -> &mut VecDeque<u64> {
+        match line {
+            Line::Ready => &mut self.ready,
+            Line::Eager => &mut self.eager,
+            Line::Large => &mut self.large,
+        }
+    }
+
+    /// Puts a connection in line that may be read from, if it is in none; within a large frame, in
+    /// the line of those.
+    fn list(&mut self, number: u64, line: Line) {
         let Some(connection) = self.table.get(number) else { return };
+        let line = if connection.is_within_large_frame() { Line::Large } else { line };
         let waits = connection.lists.hungry || connection.lists.crowded;
         if !waits && !std::mem::replace(&mut connection.lists.ready, true) {
-            self.ready.push_back(number);
+            self.line(line).push_back(number);
         }
     }
 

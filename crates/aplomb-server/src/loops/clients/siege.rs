@@ -18,11 +18,12 @@ use aplomb_broker::ports::{ErrorTally, Reply, RequestId, Session, ShardId};
 use aplomb_model::{Instant, SplitMix64};
 use bytes::Bytes;
 
-use super::Clients;
 use super::sweep::RELIEF;
+use super::{Clients, LARGE_A_TURN, REQUESTS_OF_ALL_A_TURN};
 use crate::figures::LoopFigures;
 use crate::loops::poll::{Events, Poll};
 use crate::mail::Waker;
+use crate::net::connection::Connection;
 use crate::net::{
     Accepted, ConnectionLimits, Connections, FrameBudget, NetConfig, ReplyBudget, SCRATCH, Transport,
 };
@@ -30,7 +31,7 @@ use crate::net::{
 const HERE: ShardId = ShardId(0);
 const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Seeds of an ordinary run.
-const SEEDS: u64 = 40;
+const SEEDS: u64 = 16;
 const MS: Duration = Duration::from_millis(1);
 /// How long a seed lasts, and how far a turn brings it.
 const LENGTH: Duration = Duration::from_secs(12);
@@ -98,6 +99,8 @@ struct Siege {
     at_work: VecDeque<(Instant, RequestId, usize)>,
     /// Answers of the last moments.
     made: VecDeque<(Instant, usize)>,
+    /// Whose requests were taken up in the last turn.
+    taken: Vec<u64>,
     zeros: Bytes,
     scratch: Scratch,
 }
@@ -257,6 +260,7 @@ impl Siege {
             guests: Vec::new(),
             at_work: VecDeque::new(),
             made: VecDeque::new(),
+            taken: Vec::new(),
             zeros: Bytes::from(vec![0; 200_000]),
             scratch: Scratch { frame: vec![0; 4 + LARGEST], taken: vec![0; 65_536] },
         }
@@ -315,10 +319,12 @@ impl Siege {
         }
         let (now, mut clock) = (self.now, self.now);
         self.clients.resume(now);
-        let Self { clients, at_work, dice, .. } = self;
+        let Self { clients, at_work, taken, dice, .. } = self;
+        taken.clear();
         clients.serve(now, &mut clock, |request, _| {
             let size = u32::from_be_bytes(request.frame[4..8].try_into().expect("four bytes")) as usize;
             at_work.push_back((now + dice.duration(WORK), request.id, size));
+            taken.push(request.id.connection.number);
         });
         let (ready, rest) = at_work.drain(..).partition(|(at, ..)| *at <= now);
         *at_work = rest;
@@ -368,4 +374,54 @@ fn good_clients_do_not_notice_hostile_ones() {
             panic!("{wrong}\nto see it again: SIEGE_FROM={seed} SIEGE_SEEDS=1");
         }
     }
+}
+
+/// Lets a good client ask beside many that send such frames without waiting for answers: each of
+/// its requests is taken up in the turn that it comes in. Gives the bytes that were read in each
+/// turn, and the requests that were taken up.
+fn beside(floods: usize, frame: usize) -> Vec<(u64, usize)> {
+    let mut siege = Siege::new(0);
+    let (reply, take_rate) = (10, u64::MAX);
+    let flood =
+        Habit { is_good: false, frame, reply, at_once: frame + 4, send_rate: 0, take_rate, pause: None };
+    let good = Habit { is_good: true, frame: 100, reply: 77, at_once: 104, pause: Some(MS), ..flood };
+    for habit in std::iter::repeat_n(flood, floods).chain([good]) {
+        let guest = Guest::comes(habit, &mut siege);
+        siege.guests.push(guest);
+    }
+    let received = |siege: &Siege| siege.clients.table.iter().map(Connection::received).sum::<u64>();
+    let (mut asked, mut turns) = (0, Vec::new());
+    for _ in 0..200 {
+        siege.guests_act().expect("the good client is served");
+        let asks = siege.guests[floods].asked == Some(siege.now);
+        let before = received(&siege);
+        siege.turn();
+        turns.push((received(&siege) - before, siege.taken.len()));
+        if asks {
+            let last = siege.clients.table.iter().map(|connection| connection.id().number).max();
+            assert!(
+                last.is_some_and(|last| siege.taken.contains(&last)),
+                "a request of the good client's waits for another turn"
+            );
+            asked += 1;
+        }
+        siege.now = siege.now + TURN;
+    }
+    assert!(asked > 20, "{asked} requests of the good client's");
+    turns
+}
+
+#[test]
+fn a_small_frame_is_taken_up_at_once_however_many_large_ones_are_on_their_way() {
+    let turns = beside(50, LARGEST);
+    assert!(turns.iter().all(|(read, _)| *read <= LARGE_A_TURN + 2 * LARGEST as u64), "{turns:?}");
+    assert!(turns.iter().filter(|(read, _)| *read > LARGE_A_TURN / 2).count() > 100, "{turns:?}");
+}
+
+#[test]
+fn who_asks_now_and_then_is_not_behind_those_that_do_not_wait_for_answers() {
+    let turns = beside(400, 100);
+    let most = 2 * REQUESTS_OF_ALL_A_TURN;
+    assert!(turns[1..].iter().all(|(_, taken)| *taken <= most), "{turns:?}");
+    assert!(turns.iter().filter(|(_, taken)| *taken >= most / 2).count() > 100, "{turns:?}");
 }

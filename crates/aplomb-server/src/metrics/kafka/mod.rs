@@ -9,6 +9,7 @@
 //! Next: [`topics`] for what partitions count, [`groups`], [`requests`] for times, [`network`] for
 //! connections and loops.
 
+mod compaction;
 mod groups;
 mod network;
 mod requests;
@@ -77,6 +78,7 @@ impl Kafka {
 
     pub(crate) fn put_on(&mut self, page: &mut Page, now: Instant) {
         self.topics.put_on(page, &self.broker);
+        compaction::put_on(page, &self.broker, now);
         self.groups.put_on(page, &self.broker.shards, &self.topics, now);
         self.requests.put_on(page, &self.loops, now);
         self.network.put_on(page, &self.loops, &self.broker.shards, &self.connections, now);

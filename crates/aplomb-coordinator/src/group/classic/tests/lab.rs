@@ -181,6 +181,7 @@ impl Lab {
                     assert!(self.waiting.remove(&ticket), "{ticket:?} waits, and is answered once");
                     self.answers.insert(ticket, answer);
                 }
+                Effect::Marked(ticket, _) => panic!("{ticket:?} marks nothing"),
                 Effect::Event(_) => {}
             }
         }

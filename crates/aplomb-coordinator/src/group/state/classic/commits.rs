@@ -43,6 +43,20 @@ impl ClassicGroup {
         Ok(())
     }
 
+    /// Whether a member of this id, in this generation, may commit in a transaction.
+    pub(crate) fn check_txn_commit(
+        &self,
+        member: &str,
+        instance: Option<&str>,
+        generation: i32,
+    ) -> Result<(), ErrorCode> {
+        if generation < 0 && self.state() == State::Empty {
+            return Ok(());
+        }
+        self.check_member(member, instance)?;
+        if generation == self.generation() { Ok(()) } else { Err(ErrorCode::IllegalGeneration) }
+    }
+
     /// When offsets of this topic expire (`offsetExpirationCondition`).
     pub(crate) fn expiry(&self, topic: &str) -> Expiry {
         if self.is_subscribed_to(topic) {

@@ -41,9 +41,10 @@ impl ConsumerGroup {
                 let before = self.set_expression(&key.regular_expression, value);
                 records::expression(&key.group_id, &key.regular_expression, before)
             }
-            other @ (GroupRecord::Offset(..) | GroupRecord::Classic(..) | GroupRecord::Foreign { .. }) => {
-                panic!("a record of a consumer group: {other:?}")
-            }
+            other @ (GroupRecord::Offset(..)
+            | GroupRecord::TakesBack(_)
+            | GroupRecord::Classic(..)
+            | GroupRecord::Foreign { .. }) => panic!("a record of a consumer group: {other:?}"),
         }
     }
 

@@ -15,7 +15,7 @@ pub(crate) use self::store::Committed;
 use self::store::Store;
 use self::sweep::Sweep;
 use super::news::OffsetPlace;
-use crate::group::GroupRecord;
+use crate::group::record::{GroupRecord, OffsetBefore};
 
 /// The offsets of a coordinator's groups.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ impl Offsets {
 
     /// What they take in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.store.bytes()
+        self.store.bytes() + self.open.bytes()
     }
 
     /// From here on it is noted which are set or taken out.
@@ -69,8 +69,7 @@ impl Offsets {
         self.open.has(group, topic, partition)
     }
 
-    /// Applies a record, and gives the one that takes it back. What is written in a transaction is
-    /// replayed when the log is loaded, and not taken back.
+    /// Applies a record, and gives the one that takes it back.
     pub(crate) fn replay(
         &mut self,
         key: m::OffsetCommitKey,
@@ -78,15 +77,37 @@ impl Offsets {
         producer: Option<ProducerId>,
     ) -> GroupRecord {
         if let (Some(producer), Some(value)) = (producer, &value) {
-            self.open.set(producer, key.clone(), value.clone());
-            return GroupRecord::Offset(key, None);
+            let before = self.open.set(producer, &key, value.clone());
+            let open = vec![(producer, before)];
+            return GroupRecord::TakesBack(Box::new(OffsetBefore { key, stored: None, open }));
         }
-        self.open.supersede(&key, value.is_none());
+        let open = self.open.supersede(&key, value.is_none());
         let before = match value {
             Some(value) => self.store.set(&key.group, &key.topic, key.partition, value.into()),
             None => self.store.remove(&key.group, &key.topic, key.partition),
         };
-        GroupRecord::Offset(key, before.map(Into::into))
+        let before = before.map(Into::into);
+        if open.is_empty() {
+            return GroupRecord::Offset(key, before);
+        }
+        GroupRecord::TakesBack(Box::new(OffsetBefore { key, stored: Some(before), open }))
+    }
+
+    /// An offset is as it was before a record that open transactions have to do with.
+    pub(crate) fn take_back(&mut self, before: OffsetBefore) {
+        let OffsetBefore { key, stored, open } = before;
+        for (producer, written) in open {
+            self.open.put(producer, &key, written);
+        }
+        match stored {
+            Some(Some(value)) => {
+                self.store.set(&key.group, &key.topic, key.partition, value.into());
+            }
+            Some(None) => {
+                self.store.remove(&key.group, &key.topic, key.partition);
+            }
+            None => {}
+        }
     }
 
     /// A producer's transaction has ended.

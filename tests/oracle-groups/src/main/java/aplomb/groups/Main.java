@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Random;
 
-/** Writes what Apache Kafka's group coordinator makes of random input: {@code Main FOLDER SEED GROUPS PATTERNS}. */
+/** Writes what Apache Kafka's coordinators make of random input: {@code Main FOLDER SEED GROUPS PATTERNS}. */
 public final class Main {
     public static void main(String[] args) throws Exception {
         Path folder = Path.of(args[0]);
@@ -18,6 +18,10 @@ public final class Main {
         }
         try (PrintWriter out = open(folder, "hashes.tsv")) {
             new Hashes(new Random(seed), out).write(Integer.parseInt(args[2]));
+        }
+        try (PrintWriter out = open(folder, "transactions.tsv")) {
+            // One that is used in most of its epochs writes tens of thousands of records.
+            new Transactions(new Random(seed), out).write(Math.max(60, Integer.parseInt(args[2]) / 20));
         }
         try (PrintWriter out = open(folder, "expressions.tsv")) {
             new Expressions(new Random(seed), out).write(Integer.parseInt(args[3]));

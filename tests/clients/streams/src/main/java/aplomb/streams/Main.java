@@ -90,6 +90,7 @@ public final class Main {
         properties.put("application.id", options.get("group"));
         properties.put("bootstrap.servers", options.get("bootstrap"));
         properties.put("state.dir", options.get("state"));
+        properties.put("processing.guarantee", options.getOrDefault("guarantee", "at_least_once"));
         properties.put("num.standby.replicas", "1");
         properties.put("commit.interval.ms", "200");
         properties.put("repartition.purge.interval.ms", "500");

@@ -11,7 +11,7 @@ use crate::metadata::Resource;
 use crate::view::View;
 
 /// What a coordinator may look at.
-pub(super) struct GroupWorld {
+pub(in crate::coordinators) struct GroupWorld {
     /// Two pointers, shared.
     pub(super) view: View,
     pub(super) has_room: bool,

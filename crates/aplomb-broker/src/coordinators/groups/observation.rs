@@ -28,7 +28,7 @@ pub(super) struct Observation {
 
 /// What is seen of one of them.
 #[derive(Debug)]
-pub(super) struct Observed {
+pub(in crate::coordinators) struct Observed {
     /// When it began to load; `None`: it has done so.
     loads_since: Option<Instant>,
     shown: ShownGroups,

@@ -1,0 +1,60 @@
+//! `EndTxnRequest` as Apache Kafka 4.4.0 speaks it.
+//!
+//! Written by `cargo xtask codegen` from `schema/EndTxnRequest.schema`; not edited by hand.
+
+use crate::{ApiKey, DecodeError, EncodeError, Message, Reader, Request, VersionRange, Writer};
+
+/// `EndTxnRequest`: request, key 26, versions 0-5, flexible 3+.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct EndTxnRequest {
+    /// `TransactionalId`: string, versions 0+.
+    pub transactional_id: String,
+    /// `ProducerId`: int64, versions 0+.
+    pub producer_id: i64,
+    /// `ProducerEpoch`: int16, versions 0+.
+    pub producer_epoch: i16,
+    /// `Committed`: bool, versions 0+.
+    pub committed: bool,
+}
+
+impl Message for EndTxnRequest {
+    const NAME: &'static str = "EndTxnRequest";
+    const API_KEY: Option<i16> = Some(26);
+    const VERSIONS: VersionRange = VersionRange::new(0, 5);
+    const FLEXIBLE_FROM: Option<i16> = Some(3);
+
+    fn decode(r: &mut Reader, v: i16) -> Result<Self, DecodeError> {
+        if !Self::VERSIONS.contains(v) {
+            return Err(DecodeError::UnsupportedVersion { message: Self::NAME, version: v });
+        }
+        let flexible = v >= 3;
+        let transactional_id = r.string(flexible)?;
+        let producer_id = r.i64()?;
+        let producer_epoch = r.i16()?;
+        let committed = r.bool()?;
+        if flexible {
+            r.skip_tags()?;
+        }
+        Ok(Self { transactional_id, producer_id, producer_epoch, committed })
+    }
+
+    fn encode(&self, w: &mut Writer, v: i16) -> Result<(), EncodeError> {
+        if !Self::VERSIONS.contains(v) {
+            return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
+        }
+        let flexible = v >= 3;
+        w.string(&self.transactional_id, flexible)?;
+        w.i64(self.producer_id);
+        w.i16(self.producer_epoch);
+        w.bool(self.committed);
+        if flexible {
+            w.no_tags();
+        }
+        Ok(())
+    }
+}
+
+impl Request for EndTxnRequest {
+    const KEY: ApiKey = ApiKey::EndTxn;
+    type Response = super::EndTxnResponse;
+}
