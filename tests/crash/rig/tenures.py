@@ -3,7 +3,12 @@
 Always holds, or a test fails: of two members that held a partition at the same time one had been given up by the group, and does
 not know it yet: it ends by losing the partition or by being killed, and its generation (or member epoch) is the older one. Within
 one generation no partition is given to two members. What the group has committed never goes back behind what a member was told is
-committed, and never forgets it."""
+committed, and never forgets it.
+
+Left out is what the Java client of the consumer protocol cannot know. After a lost connection its next heartbeat names the partitions
+that it has acknowledged (ConsumerHeartbeatRequestManager.HeartbeatState after reset), not those whose callback it is just about to
+call; so a coordinator, Apache Kafka's too, may give such a partition to another member at once. The callback comes all the same, with
+the epoch of that moment, and the partition is revoked at the next reconciliation."""
 
 import itertools
 import time
@@ -42,8 +47,15 @@ def tenures(name, member, killed_at, until):
     return all_held
 
 
-def check_tenures(members):
-    """`members` are (name, Member, when it was killed or None); what they have said up to now is checked."""
+def _was_never_acknowledged(tenure, starts):
+    """Whether this is a hold of the Java client that its group knew nothing of; see above. `starts` are when the broker was started."""
+    brief = tenure.how == "revoked" and tenure.end - tenure.start < 1000
+    return brief and tenure.member.startswith("java-consumer ") and any(0 <= tenure.start - start < 3000 for start in starts)
+
+
+def check_tenures(members, starts):
+    """`members` are (name, Member, when it was killed or None); what they have said up to now is checked. `starts` are when the broker
+    was started, in milliseconds."""
     until = int(time.time() * 1000)
     # What was printed until now is heard then.
     time.sleep(0.3)
@@ -51,7 +63,7 @@ def check_tenures(members):
     for name, member, killed_at in members:
         member.hear()
         for pair, held in tenures(name, member, killed_at, until).items():
-            by_partition.setdefault(pair, []).extend(held)
+            by_partition.setdefault(pair, []).extend(tenure for tenure in held if not _was_never_acknowledged(tenure, starts))
     for pair, held in by_partition.items():
         for older, newer in itertools.combinations(sorted(held, key=lambda tenure: tenure.start), 2):
             _check_two(pair, older, newer)

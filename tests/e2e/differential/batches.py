@@ -54,9 +54,9 @@ def batch(
     return struct.pack(">qiibI", base, len(tail) + 9 if length is None else length, epoch, magic, check) + tail
 
 
-def old(magic, value=b"value"):
+def old(magic, value=b"value", timestamp=CREATED):
     """A message of the formats before batches, with a wrong checksum of nothing else."""
-    body = bytes([magic, 0]) + (struct.pack(">q", CREATED) if magic == 1 else b"") + struct.pack(">ii", -1, len(value)) + value
+    body = bytes([magic, 0]) + (struct.pack(">q", timestamp) if magic == 1 else b"") + struct.pack(">ii", -1, len(value)) + value
     return struct.pack(">qiI", 0, len(body) + 4, 0) + body
 
 
@@ -87,6 +87,8 @@ ODD = {
     "magic -1": batch(magic=-1),
     "message of version 0": old(0),
     "message of version 1": old(1),
+    # A batch has its codec there.
+    "message of version 1, with a 4 in its timestamp": old(1, timestamp=CREATED & ~(0xFF << 24) | 4 << 24),
     "length of 0": batch(length=0),
     "length negative": batch(length=-1),
     "length one too large": batch(length=len(batch()) - 11),

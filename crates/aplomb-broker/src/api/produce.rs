@@ -44,6 +44,8 @@ const SHORTEST_PATIENCE: Duration = Duration::from_secs(1);
 const ADMIN_CLIENT: &str = "__admin_client";
 /// Versions below this cannot say zstd.
 const ZSTD_FROM: i16 = 7;
+/// Where a batch, and a message of the older formats, has the number of its format.
+const MAGIC: usize = 16;
 /// Where a batch has the low byte of its attributes, whose low bits are the codec; 4 is zstd.
 const ATTRIBUTES_LOW: usize = 22;
 /// What all batches of a request together may cost when they come, in decompressed bytes.
@@ -397,8 +399,10 @@ fn late() -> AppendRefusal {
     }
 }
 
+/// Whether the first batch says that it is compressed with zstd. What older formats have in that place is a byte of a timestamp.
 fn is_zstd(records: &[u8]) -> bool {
-    records.get(ATTRIBUTES_LOW).is_some_and(|attributes| attributes & 7 == 4)
+    records.get(MAGIC) == Some(&2)
+        && records.get(ATTRIBUTES_LOW).is_some_and(|attributes| attributes & 7 == 4)
 }
 
 /// What validating the batches of one request may cost, dealt out by their sizes.
