@@ -399,7 +399,8 @@ fn late() -> AppendRefusal {
     }
 }
 
-/// Whether the first batch says that it is compressed with zstd. What older formats have in that place is a byte of a timestamp.
+/// Whether the first batch says that it is compressed with zstd. What older formats have in that
+/// place is a byte of a timestamp.
 fn is_zstd(records: &[u8]) -> bool {
     records.get(MAGIC) == Some(&2)
         && records.get(ATTRIBUTES_LOW).is_some_and(|attributes| attributes & 7 == 4)
