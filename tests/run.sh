@@ -101,6 +101,9 @@ lane() { # lane STEP...
   for step in "$@"; do run "$step"; done
 }
 
+# This process and its children have a tenth of a processor where others want it.
+after_others() { renice -n 10 -p "$BASHPID" >/dev/null; }
+
 # This process and its children run only when nothing else wants a processor, or nearly so where there is no such class.
 behind_all() { chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID" >/dev/null; }
 
@@ -124,19 +127,24 @@ else
   # With job control a lane has a process group, and Ctrl-C reaches it: without, it would be ignored there.
   set -m
   trap 'kill -INT -- $(jobs -p | sed "s/^/-/"); wait; exit 130' INT TERM
-  # What clients come from waits for the network most of its time.
+  # What the suites need comes first; checks and unit tests, which take processors and nothing else, have what is left of them until
+  # the suites begin and then beside them: these wait for brokers much of their time. The oracles come late: they share cargo's folder.
   lane setup &
-  lane ci simulate &
+  first=$!
   lane release &
-  wait
-  # Fuzzing takes what the others leave of the processors. They wait for brokers much of their time; the lab measures, and has what it wants.
-  { behind_all && lane fuzz; } &
-  lane e2e &
+  first+=" $!"
+  { after_others && lane ci simulate; } &
   others=$!
+  wait $first
+  # Fuzzing takes what all of them leave. The lab measures, and has what it wants.
+  { behind_all && lane fuzz; } &
+  lane e2e observation &
+  others+=" $!"
   lane crash &
   others+=" $!"
-  lane oracles tools adoption observation &
-  wait $others $!
+  lane tools adoption oracles &
+  others+=" $!"
+  wait $others
   lane "${also[@]}" lab &
   wait
 fi

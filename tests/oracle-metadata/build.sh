@@ -5,6 +5,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$here/../../.work/oracle-metadata
 mkdir -p "$work"
 goals=(compile)
-[ -e "$work/classpath" ] || goals+=(dependency:build-classpath "-Dmdep.outputFile=$work/classpath")
+[ "$work/classpath" -nt "$here/pom.xml" ] || goals+=(dependency:build-classpath "-Dmdep.outputFile=$work/classpath")
 mvn -q -B -f "$here/pom.xml" "${goals[@]}" >&2
 echo java -Dorg.slf4j.simpleLogger.defaultLogLevel=error -cp "$work/classes:$(cat "$work/classpath")" aplomb.metadata.Main

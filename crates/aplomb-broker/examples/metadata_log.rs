@@ -12,6 +12,7 @@ use aplomb_broker::controller::{
 use aplomb_broker::metadata::{
     Endpoint, MetadataImage, Resource, encode_batch, encode_control_batch, snapshot_bytes, snapshot_name,
 };
+use aplomb_broker::quotas::Permits;
 use aplomb_model::{BrokerId, LeaderEpoch, Offset, Timestamp, Uuid};
 use aplomb_protocol::MetadataRecord;
 
@@ -96,6 +97,7 @@ fn decide(controller: &mut Controller, log: &mut Log, config: &BrokerConfig) -> 
         (count << 64 | count).to_be_bytes()
     };
     let mut draft = controller.draft();
+    let mut permits = Permits::unlimited();
     for nth in 0..20 {
         let topic = NewTopic {
             name: format!("topic-{nth}"),
@@ -106,20 +108,24 @@ fn decide(controller: &mut Controller, log: &mut Log, config: &BrokerConfig) -> 
             },
             configs: vec![("retention.ms".to_owned(), Some((nth * 1000).to_string()))],
         };
-        draft.create_topic(&topic, config, &mut random)?;
+        draft.create_topic(&topic, config, &mut random, &mut permits)?;
     }
     let large = Placement::Counts { partitions: 2000, replicas: 1 };
     draft.create_topic(
         &NewTopic { name: "large".to_owned(), placement: large, configs: vec![] },
         config,
         &mut random,
+        &mut permits,
     )?;
     log.write_draft(controller, draft)?;
 
     let mut draft = controller.draft();
-    draft.create_partitions(&NewPartitions { topic: "topic-1".to_owned(), total: 7, assigned: None })?;
+    draft.create_partitions(
+        &NewPartitions { topic: "topic-1".to_owned(), total: 7, assigned: None },
+        &mut permits,
+    )?;
     let doomed = draft.image().topics.by_name("topic-4").ok_or("topic-4 is there")?.id;
-    draft.delete_topic(doomed)?;
+    draft.delete_topic(doomed, &mut permits)?;
     let change = |name: &str, operation, value: &str| ConfigChange {
         name: name.to_owned(),
         operation,

@@ -59,7 +59,7 @@ pub(crate) struct PartitionResult {
 
 impl PartitionResult {
     /// Whether it is part of a response whatever was sent before.
-    fn is_news(&self) -> bool {
+    pub(crate) fn is_news(&self) -> bool {
         self.has_records || self.error || self.diverging
     }
 }

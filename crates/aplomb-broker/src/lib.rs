@@ -21,6 +21,7 @@ pub mod metadata;
 mod operation;
 mod partition;
 pub mod ports;
+pub mod quotas;
 mod replicas;
 mod reply;
 mod shard;

@@ -14,7 +14,7 @@ use std::time::Duration;
 use aplomb_model::{Instant, Timestamp};
 pub use aplomb_protocol::ErrorTally;
 pub use aplomb_protocol::frame::{FrameCutter, FrameError, peek};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use crate::config::SecurityProtocol;
 
@@ -57,6 +57,12 @@ pub struct Principal(Cow<'static, str>);
 impl Principal {
     /// A client that did not say, or could not: every client of a PLAINTEXT listener.
     pub const ANONYMOUS: Self = Self(Cow::Borrowed("ANONYMOUS"));
+
+    /// The user's name, without the type.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0
+    }
 }
 
 impl fmt::Display for Principal {
@@ -96,6 +102,8 @@ pub struct Request {
     pub frame: Bytes,
     /// Who asks.
     pub session: Arc<Session>,
+    /// How long the loop was busy with its connection since the request before this one.
+    pub spent: Duration,
 }
 
 /// What becomes of a request.
@@ -114,6 +122,8 @@ pub enum Reply {
         /// For how long, from when the reply is made, no further request of the connection is taken
         /// up: the client has exceeded a quota, and is told the same time in the reply.
         throttle: Duration,
+        /// Where in the first piece it is told: four bytes, milliseconds.
+        throttle_at: Option<usize>,
     },
     /// Nothing is answered (produce with acks=0).
     Nothing {
@@ -128,6 +138,26 @@ pub enum Reply {
 }
 
 impl Reply {
+    /// Throttles the client, and tells it.
+    pub(crate) fn set_throttle(&mut self, time: Duration) {
+        match self {
+            Self::Frame { parts, throttle, throttle_at, .. } => {
+                *throttle = time;
+                if let (Some(at), Some(part)) = (*throttle_at, parts.first_mut()) {
+                    let millis = i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
+                    // The pieces of a response can be of one allocation.
+                    let mut bytes = std::mem::take(part)
+                        .try_into_mut()
+                        .unwrap_or_else(|shared| BytesMut::from(&shared[..]));
+                    bytes[at..at + 4].copy_from_slice(&millis.to_be_bytes());
+                    *part = bytes.freeze();
+                }
+            }
+            Self::Nothing { throttle } => *throttle = time,
+            Self::Close { .. } => {}
+        }
+    }
+
     /// For how long no further request of the connection is taken up.
     #[must_use]
     pub fn throttle(&self) -> Duration {

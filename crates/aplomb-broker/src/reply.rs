@@ -20,7 +20,8 @@ impl ReplyTo {
     pub(crate) fn with(self, body: &impl Message) -> Result<Reply, EncodeError> {
         let mut frame = ResponseFrame::open(self.api, self.version, self.correlation_id)?;
         body.encode(frame.writer(), self.version)?;
-        let errors = frame.writer().take_errors();
-        Ok(Reply::Frame { parts: vec![frame.close(0)?], lent: 0, errors, throttle: Duration::ZERO })
+        let (errors, throttle_at) = (frame.writer().take_errors(), frame.writer().throttle_at());
+        let parts = vec![frame.close(0)?];
+        Ok(Reply::Frame { parts, lent: 0, errors, throttle: Duration::ZERO, throttle_at })
     }
 }

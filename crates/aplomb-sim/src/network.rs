@@ -277,7 +277,7 @@ impl Network {
         if connection.is_some() {
             world.promptness.arrives(request, expect, world.agenda.now());
         }
-        Some(Request { id: request, frame, session: self.session.clone() })
+        Some(Request { id: request, frame, session: self.session.clone(), spent: Duration::ZERO })
     }
 
     /// A shard answers.

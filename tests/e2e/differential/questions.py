@@ -230,6 +230,23 @@ RIGHT = {
         "": {"TimeoutMs": 5_000, "Topics": None},
         "of one": {"TimeoutMs": 5_000, "Topics": [{"Name": "read", "PartitionIndexes": [0]}]},
     },
+    # Nobody is throttled: these quotas are as good as none.
+    "AlterClientQuotas": {
+        "": {"ValidateOnly": True, "Entries": [{
+            "Entity": [{"EntityType": "user", "EntityName": "nobody"}], "Ops": [{"Key": "producer_byte_rate", "Value": 1e12, "Remove": False}],
+        }]},
+        "of an address": {"ValidateOnly": True, "Entries": [{
+            "Entity": [{"EntityType": "ip", "EntityName": "10.0.0.1"}], "Ops": [{"Key": "connection_creation_rate", "Value": 1e6, "Remove": False}],
+        }]},
+        "of a client id": {"ValidateOnly": True, "Entries": [{
+            "Entity": [{"EntityType": "client-id", "EntityName": None}], "Ops": [{"Key": "request_percentage", "Value": 0.5, "Remove": False}],
+        }]},
+    },
+    "DescribeClientQuotas": {
+        "": {"Strict": False, "Components": [{"EntityType": "user", "MatchType": 0, "Match": "nobody"}]},
+        "default": {"Strict": True, "Components": [{"EntityType": "client-id", "MatchType": 1, "Match": None}]},
+        "of any": {"Strict": True, "Components": [{"EntityType": "ip", "MatchType": 2, "Match": None}]},
+    },
     "DescribeQuorum": {"": {"Topics": [{"TopicName": "__cluster_metadata", "Partitions": [{"PartitionIndex": 0}]}]}},
     "UpdateFeatures": {
         "": {"timeoutMs": 5_000, "ValidateOnly": True,

@@ -12,15 +12,21 @@ use super::context::{code_and_message, duplicate, repeated};
 use crate::controller::Planned;
 use crate::controller::{Controller, NewPartitions};
 use crate::operation::{Api, Asked, Begun, patience};
+use crate::quotas::Permits;
 use aplomb_protocol::{ApiKey, DecodeError};
+
+/// From this version on, clients know `THROTTLING_QUOTA_EXCEEDED`.
+const STRICT_FROM: i16 = 3;
 
 pub(super) const API: Api = Api::of_controller(ApiKey::CreatePartitions, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: CreatePartitionsRequest = asked.decode()?;
     let (view, disks) = (asked.view, asked.storage.disks());
+    let mut planned = asked.with_permits(STRICT_FROM, |asked, permits| {
+        asked.head().plan(|controller, _| plan(&request, controller, permits))
+    });
     let head = asked.head();
-    let mut planned = head.plan(|controller, _| plan(&request, controller));
     planned.records.extend(head.place_as_preferred(&planned.records, view, disks));
     let patience = patience(request.timeout_ms);
     asked.decide(Vec::new(), planned, patience, move |error| {
@@ -39,6 +45,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
 pub fn plan(
     request: &CreatePartitionsRequest,
     controller: &mut Controller,
+    permits: &mut Permits,
 ) -> Planned<CreatePartitionsResponse> {
     let mut draft = controller.draft();
     let mut results = Vec::with_capacity(request.topics.len());
@@ -52,7 +59,7 @@ pub fn plan(
         let result = if is_twice {
             Err(duplicate("topic name"))
         } else {
-            draft.create_partitions(&new_partitions(topic))
+            draft.create_partitions(&new_partitions(topic), permits)
         };
         let (error_code, error_message) = code_and_message(&result);
         results.push(CreatePartitionsTopicResult { name: topic.name.clone(), error_code, error_message });

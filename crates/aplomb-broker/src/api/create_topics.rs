@@ -17,15 +17,21 @@ use crate::controller::{
 };
 use crate::metadata::MetadataImage;
 use crate::operation::{Api, Asked, Begun, patience};
+use crate::quotas::Permits;
 use aplomb_protocol::{ApiKey, DecodeError};
+
+/// From this version on, clients know `THROTTLING_QUOTA_EXCEEDED`.
+const STRICT_FROM: i16 = 6;
 
 pub(super) const API: Api = Api::of_controller(ApiKey::CreateTopics, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: CreateTopicsRequest = asked.decode()?;
     let (view, disks) = (asked.view, asked.storage.disks());
+    let mut planned = asked.with_permits(STRICT_FROM, |asked, permits| {
+        asked.head().plan(|controller, random| plan(&request, controller, view.config(), random, permits))
+    });
     let head = asked.head();
-    let mut planned = head.plan(|controller, random| plan(&request, controller, view.config(), random));
     planned.records.extend(head.place_as_preferred(&planned.records, view, disks));
     let patience = patience(request.timeout_ms);
     asked.decide(Vec::new(), planned, patience, move |error| {
@@ -47,6 +53,7 @@ pub fn plan(
     controller: &mut Controller,
     config: &BrokerConfig,
     random: Random<'_>,
+    permits: &mut Permits,
 ) -> Planned<CreateTopicsResponse> {
     let wanted: Vec<NewTopic> = request.topics.iter().map(new_topic).collect();
     let mut draft = controller.draft();
@@ -63,7 +70,7 @@ pub fn plan(
         let created = match &too_many {
             Err(error) => Err(error.clone()),
             Ok(()) if is_twice => Err(duplicate("topic name")),
-            Ok(()) => create(asked, topic, &mut draft, config, random),
+            Ok(()) => create(asked, topic, &mut draft, config, random, permits),
         };
         topics.push(match created {
             Ok(created) => success(&topic.name, created, draft.image(), config),
@@ -80,6 +87,7 @@ fn create(
     draft: &mut Draft,
     config: &BrokerConfig,
     random: Random<'_>,
+    permits: &mut Permits,
 ) -> Result<CreatedTopic, AdminError> {
     if topic.name == METADATA_TOPIC {
         return Err(AdminError::Request(format!(
@@ -92,7 +100,7 @@ fn create(
     if !asked.assignments.is_empty() && asked.num_partitions != -1 {
         return Err(AdminError::CountAndAssignment("numPartitions"));
     }
-    draft.create_topic(topic, config, random)
+    draft.create_topic(topic, config, random, permits)
 }
 
 fn new_topic(topic: &CreatableTopic) -> NewTopic {

@@ -12,17 +12,23 @@ use crate::controller::Planned;
 use crate::controller::{AdminError, Controller, Draft};
 use crate::metadata::MetadataImage;
 use crate::operation::{Api, Asked, Begun, UNKNOWN_PARTITION, patience};
+use crate::quotas::Permits;
 use aplomb_protocol::{ApiKey, DecodeError};
 
 /// The first version whose clients know that deletion can be disabled.
 const WITH_DISABLED: i16 = 3;
+
+/// From this version on, clients know `THROTTLING_QUOTA_EXCEEDED`.
+const STRICT_FROM: i16 = 5;
 
 pub(super) const API: Api = Api::of_controller(ApiKey::DeleteTopics, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: DeleteTopicsRequest = asked.decode()?;
     let (view, version) = (asked.view, asked.to.version);
-    let planned = asked.head().plan(|controller, _| plan(&request, version, controller, view.config()));
+    let planned = asked.with_permits(STRICT_FROM, |asked, permits| {
+        asked.head().plan(|controller, _| plan(&request, version, controller, view.config(), permits))
+    });
     let patience = patience(request.timeout_ms);
     asked.decide(Vec::new(), planned, patience, move |error| {
         let refused = |name: Option<String>, topic_id: Uuid| DeletableTopicResult {
@@ -44,6 +50,7 @@ pub fn plan(
     version: i16,
     controller: &mut Controller,
     config: &BrokerConfig,
+    permits: &mut Permits,
 ) -> Planned<DeleteTopicsResponse> {
     let named = |name: &String| DeleteTopicState { name: Some(name.clone()), topic_id: Uuid::ZERO };
     let wanted: Vec<DeleteTopicState> =
@@ -65,7 +72,7 @@ pub fn plan(
         } else if is_twice && is_well_named(topic) {
             Err(duplicate(if topic.name.is_some() { "topic name" } else { "topic id" }))
         } else {
-            delete(topic, &both_ways, &mut draft)
+            delete(topic, &both_ways, &mut draft, permits)
         };
         responses.push(answer(topic, &result));
     }
@@ -100,6 +107,7 @@ fn delete(
     wanted: &DeleteTopicState,
     both_ways: &HashSet<TopicId>,
     draft: &mut Draft,
+    permits: &mut Permits,
 ) -> Result<(String, TopicId), AdminError> {
     let topics = &draft.image().topics;
     let request = |text: &str| Err(AdminError::Request(text.to_owned()));
@@ -118,7 +126,7 @@ fn delete(
     if both_ways.contains(&id) {
         return request("The provided topic name maps to an ID that was already supplied.");
     }
-    draft.delete_topic(id)?;
+    draft.delete_topic(id, permits)?;
     Ok((name, id))
 }
 

@@ -6,6 +6,7 @@
 
 mod add_offsets_to_txn;
 mod add_partitions_to_txn;
+mod alter_client_quotas;
 pub mod alter_configs;
 pub mod alter_partition_reassignments;
 mod alter_replica_log_dirs;
@@ -20,6 +21,7 @@ pub mod create_topics;
 mod delete_groups;
 mod delete_records;
 pub mod delete_topics;
+mod describe_client_quotas;
 pub mod describe_cluster;
 pub mod describe_configs;
 mod describe_groups;

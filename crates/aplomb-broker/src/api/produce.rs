@@ -298,16 +298,17 @@ impl Operation for ProduceOp {
         self.parts.len()
     }
 
-    fn reply(self: Box<Self>, _: &mut ReplyContext<'_>) -> Replied {
+    fn reply(self: Box<Self>, context: &mut ReplyContext<'_>) -> Replied {
+        let throttle = context.till.produced(self.acks != 0);
         if self.acks == 0 {
             let failed = self.parts.iter().any(|part| !matches!(part.state, State::Answered(Ok(_))));
             return Ok(if failed {
                 Reply::Close { reason: CloseReason::ProduceFailed }
             } else {
-                Reply::Nothing { throttle: Duration::ZERO }
+                Reply::Nothing { throttle }
             });
         }
-        self.respond()
+        self.respond(throttle)
     }
 }
 
@@ -347,7 +348,7 @@ impl ProduceOp {
         }
     }
 
-    fn respond(self) -> Result<Reply, EncodeError> {
+    fn respond(self, throttle: Duration) -> Result<Reply, EncodeError> {
         let mut response = ProduceResponseWriter::new(self.version, self.correlation_id)?;
         for part in self.parts {
             if part.first_of_topic {
@@ -365,8 +366,9 @@ impl ProduceOp {
             }
         }
         let errors = response.take_errors();
-        let parts = vec![response.finish(0, &[])?];
-        Ok(Reply::Frame { parts, lent: 0, errors, throttle: Duration::ZERO })
+        let throttle_time_ms = i32::try_from(throttle.as_millis()).unwrap_or(i32::MAX);
+        let parts = vec![response.finish(throttle_time_ms, &[])?];
+        Ok(Reply::Frame { parts, lent: 0, errors, throttle, throttle_at: None })
     }
 }
 

@@ -42,6 +42,8 @@ pub const APIS: &[Api] = &[
     super::alter_partition_reassignments::API,
     super::list_partition_reassignments::API,
     super::offset_delete::API,
+    super::describe_client_quotas::API,
+    super::alter_client_quotas::API,
     super::describe_quorum::API,
     super::update_features::API,
     super::describe_cluster::API,

@@ -3,6 +3,7 @@
 mod configs;
 mod describe;
 mod features;
+mod quotas;
 
 use aplomb_model::{BrokerId, ErrorCode, Offset, ProducerId, Uuid};
 use aplomb_protocol::messages as m;
@@ -12,6 +13,7 @@ use super::*;
 use crate::config::{BrokerConfig, Properties};
 use crate::controller::{Controller, Node, Planned, create_with_defaults};
 use crate::metadata::{Endpoint, MetadataImage};
+use crate::quotas::Permits;
 
 const NODE: BrokerId = BrokerId(1);
 
@@ -68,7 +70,13 @@ impl Broker {
             *ids += 1;
             (*ids << 64 | 7).to_be_bytes()
         };
-        create_topics::plan(request, &mut self.controller, &self.config, &mut random)
+        create_topics::plan(
+            request,
+            &mut self.controller,
+            &self.config,
+            &mut random,
+            &mut Permits::unlimited(),
+        )
     }
 
     fn topic(&mut self, name: &str, partitions: i32) -> Uuid {
@@ -377,7 +385,8 @@ fn deletion_is_planned_by_name_or_id() {
         ],
         ..Default::default()
     };
-    let planned = delete_topics::plan(&request, 6, &mut broker.controller, &broker.config);
+    let planned =
+        delete_topics::plan(&request, 6, &mut broker.controller, &broker.config, &mut Permits::unlimited());
     let unknown = planned.response.responses[2].error_message.as_deref();
     assert_eq!(unknown, Some("This server does not host this topic-partition."));
     let invalid = ErrorCode::InvalidRequest;
@@ -399,14 +408,21 @@ fn deletion_is_planned_by_name_or_id() {
     assert_eq!(planned.records.len(), 1);
 
     let names = m::DeleteTopicsRequest { topic_names: vec!["b".to_owned()], ..Default::default() };
-    let planned = delete_topics::plan(&names, 5, &mut broker.controller, &broker.config);
+    let planned =
+        delete_topics::plan(&names, 5, &mut broker.controller, &broker.config, &mut Permits::unlimited());
     encodes_in_all_versions::<m::DeleteTopicsRequest, _>(|_| planned.response.clone());
     assert_eq!(planned.records.len(), 1);
 
-    let mut keeper = Broker::with(&[("delete.topic.enable", "false")]);
-    keeper.topic("b", 1);
+    let mut refusing = Broker::with(&[("delete.topic.enable", "false")]);
+    refusing.topic("b", 1);
     let mut refused = |version| {
-        let planned = delete_topics::plan(&names, version, &mut keeper.controller, &keeper.config);
+        let planned = delete_topics::plan(
+            &names,
+            version,
+            &mut refusing.controller,
+            &refusing.config,
+            &mut Permits::unlimited(),
+        );
         assert_eq!(planned.records, []);
         code(planned.response.responses[0].error_code)
     };
@@ -426,7 +442,7 @@ fn partitions_are_planned_topic_by_topic() {
         topics: vec![more("t", 3), more("none", 3), more("u", 1), more("u", 2)],
         ..Default::default()
     };
-    let planned = create_partitions::plan(&request, &mut broker.controller);
+    let planned = create_partitions::plan(&request, &mut broker.controller, &mut Permits::unlimited());
     encodes_in_all_versions::<m::CreatePartitionsRequest, _>(|_| planned.response.clone());
     let outcome: Vec<_> = planned.response.results.iter().map(|result| code(result.error_code)).collect();
     assert_eq!(outcome, [ErrorCode::None, ErrorCode::UnknownTopicOrPartition, ErrorCode::InvalidRequest]);

@@ -16,6 +16,7 @@ use super::key::{ConfigKey, Meaning, Update};
 use super::keys::{broker_key, is_of_the_file_alone};
 use super::layers::{Layers, Properties};
 use super::listeners::Listener;
+use super::quotas::QuotasConfig;
 use super::reading::{Reading, accept_or_suggest};
 use super::transactions::TransactionsConfig;
 
@@ -71,6 +72,8 @@ pub struct NetworkConfig {
     pub decompressed: ByteCount,
     /// `max.connections`
     pub max_connections: u32,
+    /// `max.connection.creation.rate`, in a second; `None` is as many as come.
+    pub connection_rate: Option<u32>,
     /// `max.connections.per.ip`
     pub max_connections_per_ip: u32,
     /// `max.connections.per.ip.overrides`: address and limit.
@@ -180,6 +183,8 @@ pub struct BrokerConfig {
     pub guard: Guard,
     /// Transactional ids, and partitions that are written to in transactions.
     pub transactions: TransactionsConfig,
+    /// What clients may use.
+    pub quotas: QuotasConfig,
     /// What was written, under the names of the tables.
     pub properties: Properties,
 }
@@ -206,6 +211,7 @@ impl BrokerConfig {
                 _ => Guard::Log,
             },
             transactions: TransactionsConfig::read(&reading),
+            quotas: QuotasConfig::read(&reading),
             properties: reading.into_properties(),
         };
         Ok((config, warnings))
@@ -301,6 +307,8 @@ impl NetworkConfig {
             min_frame_rate: reading.bytes("aplomb.frames.min.rate"),
             replies: reading.bytes("aplomb.replies.max.bytes"),
             max_connections: reading.count("max.connections"),
+            connection_rate: Some(reading.count("max.connection.creation.rate"))
+                .filter(|rate| *rate < i32::MAX.unsigned_abs()),
             max_connections_per_ip: reading.count("max.connections.per.ip"),
             per_ip_overrides,
             max_idle: reading.limit("connections.max.idle.ms").map(Duration::from_millis),

@@ -12,6 +12,7 @@ mod key;
 mod keys;
 mod layers;
 mod listeners;
+mod quotas;
 mod reading;
 mod topic;
 mod transactions;
@@ -28,6 +29,7 @@ pub use keys::{
 };
 pub use layers::{Layers, Properties, Setting, Source};
 pub use listeners::{Listener, ListenerError, SecurityProtocol};
+pub use quotas::{QuotaWindows, QuotasConfig};
 pub use topic::{CleanupPolicy, TopicCompaction, TopicConfig, TopicConfigError, effective_values};
 pub use transactions::TransactionsConfig;
 pub use value::{Value, ValueError};

@@ -4,6 +4,7 @@
 use aplomb_model::{BrokerId, ErrorCode, TopicId};
 
 use crate::config::{TopicConfigError, ValueError};
+use crate::quotas::Throttled;
 
 /// A refusal.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -121,6 +122,15 @@ pub enum AdminError {
     /// More than one request may ask for.
     #[error("Excessively large number of partitions per request.")]
     TooManyPartitions,
+    /// The client has used up what it may create and delete.
+    #[error("The throttling quota has been exceeded.")]
+    Throttled,
+}
+
+impl From<Throttled> for AdminError {
+    fn from(_: Throttled) -> Self {
+        Self::Throttled
+    }
 }
 
 impl From<&AdminError> for ErrorCode {
@@ -149,6 +159,7 @@ impl From<&AdminError> for ErrorCode {
             AdminError::UnknownBroker(_) => Self::BrokerIdNotRegistered,
             AdminError::DeletionDisabled => Self::TopicDeletionDisabled,
             AdminError::TooManyRecords | AdminError::TooManyPartitions => Self::PolicyViolation,
+            AdminError::Throttled => Self::ThrottlingQuotaExceeded,
         }
     }
 }

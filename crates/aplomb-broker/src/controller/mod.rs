@@ -19,6 +19,7 @@ mod features;
 mod partitions;
 mod placement;
 mod producer_ids;
+mod quotas;
 mod topics;
 
 #[cfg(test)]

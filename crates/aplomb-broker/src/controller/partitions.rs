@@ -5,6 +5,7 @@ use aplomb_model::{BrokerId, PartitionIndex};
 use super::draft::Draft;
 use super::error::AdminError;
 use super::topics::{check_same_replication, partition_record};
+use crate::quotas::Permits;
 
 /// More partitions for a topic, as a request asks for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +32,11 @@ impl Draft {
     ///
     /// # Errors
     /// When they cannot be; the draft is as before then.
-    pub fn create_partitions(&mut self, new: &NewPartitions) -> Result<(), AdminError> {
+    pub fn create_partitions(
+        &mut self,
+        new: &NewPartitions,
+        permits: &mut Permits,
+    ) -> Result<(), AdminError> {
         let topic = self.image().topics.by_name(&new.topic).cloned();
         let topic = topic.ok_or_else(|| AdminError::UnknownTopic(new.topic.clone()))?;
         let current = topic.partitions.len();
@@ -50,6 +55,7 @@ impl Draft {
             )));
         }
         self.check_room(additional)?;
+        permits.take(additional)?;
 
         let replicas = topic.partitions.values().next().map_or(1, |first| first.replicas.len());
         let version = self.image().features.metadata_version();

@@ -12,6 +12,7 @@ use crate::metadata::{
     Endpoint, MetadataImage, Replay, Resource, decode_batch, encode_batch, encode_control_batch,
     snapshot_bytes,
 };
+use crate::quotas::Permits;
 
 const NODE: BrokerId = BrokerId(1);
 
@@ -116,7 +117,9 @@ impl Lab {
         configs: &[(&str, &str)],
     ) -> Result<CreatedTopic, AdminError> {
         let topic = topic(name, Placement::Counts { partitions, replicas: -1 }, configs);
-        self.decide(|draft, config, random| draft.create_topic(&topic, config, random))
+        self.decide(|draft, config, random| {
+            draft.create_topic(&topic, config, random, &mut Permits::unlimited())
+        })
     }
 
     /// What a reader of the log sees.
@@ -186,7 +189,9 @@ fn topics_that_cannot_be_are_refused_with_kafkas_code() {
     lab.create("a.b", 1, &[]).expect("created");
     let mut refusal = |name: &str, placement: Placement, configs: &[(&str, &str)]| {
         let topic = topic(name, placement, configs);
-        let error = lab.decide(|draft, config, random| draft.create_topic(&topic, config, random));
+        let error = lab.decide(|draft, config, random| {
+            draft.create_topic(&topic, config, random, &mut Permits::unlimited())
+        });
         ErrorCode::from(&error.expect_err("refused"))
     };
     let counts = |partitions, replicas| Placement::Counts { partitions, replicas };
@@ -230,7 +235,7 @@ fn partitions_are_only_ever_added() {
     lab.create("t", 2, &[]).expect("created");
     let mut grow = |topic: &str, total: i32, assigned: Option<Vec<Vec<BrokerId>>>| {
         let new = NewPartitions { topic: topic.to_owned(), total, assigned };
-        lab.decide(|draft, _, _| draft.create_partitions(&new))
+        lab.decide(|draft, _, _| draft.create_partitions(&new, &mut Permits::unlimited()))
             .map_err(|error| (ErrorCode::from(&error), error.to_string()))
     };
     let refused = |result: Result<(), (ErrorCode, String)>| result.expect_err("refused");

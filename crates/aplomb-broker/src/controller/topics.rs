@@ -12,6 +12,7 @@ use super::{Controller, MAX_RECORDS, Random};
 use crate::config::{BrokerConfig, Properties, TopicConfig};
 use crate::coordinators::{OFFSETS_TOPIC, TRANSACTIONS_TOPIC};
 use crate::metadata::{MetadataVersion, Partition, Resource};
+use crate::quotas::Permits;
 
 /// The metadata log's own name, which no topic gets.
 pub const METADATA_TOPIC: &str = "__cluster_metadata";
@@ -107,7 +108,8 @@ pub fn create_with_defaults(
         return Vec::new();
     }
     for topic in wanted.iter().filter(|topic| topic.name != METADATA_TOPIC) {
-        let _ = draft.create_topic(topic, config, random);
+        // Topics that come into being by themselves count for no quota.
+        let _ = draft.create_topic(topic, config, random, &mut Permits::unlimited());
     }
     controller.take(draft)
 }
@@ -188,6 +190,7 @@ impl Draft {
         topic: &NewTopic,
         config: &BrokerConfig,
         random: Random<'_>,
+        permits: &mut Permits,
     ) -> Result<CreatedTopic, AdminError> {
         check_topic_name(&topic.name)?;
         self.check_name_is_free(&topic.name)?;
@@ -195,6 +198,7 @@ impl Draft {
         TopicConfig::from_overrides(&settings, &self.image().layers(config))?;
         let partitions = self.place(&topic.placement, config)?;
         self.check_room(1 + settings.len() + partitions.len())?;
+        permits.take(partitions.len())?;
 
         let id = self.free_id(random);
         let created = CreatedTopic {
@@ -219,11 +223,10 @@ impl Draft {
     ///
     /// # Errors
     /// When there is none.
-    pub fn delete_topic(&mut self, id: TopicId) -> Result<(), AdminError> {
-        if self.image().topics.by_id(id).is_none() {
-            return Err(AdminError::UnknownTopicId(id));
-        }
+    pub fn delete_topic(&mut self, id: TopicId, permits: &mut Permits) -> Result<(), AdminError> {
+        let topic = self.image().topics.by_id(id).ok_or(AdminError::UnknownTopicId(id))?;
         self.check_room(1)?;
+        permits.take(topic.partitions.len())?;
         self.push(vec![m::RemoveTopicRecord { topic_id: id }.into()]);
         Ok(())
     }

@@ -52,6 +52,7 @@ impl Desk {
     fn begin(&mut self, request: Request, around: Surroundings<'_>) -> Result<(), Refused> {
         let mut body = Reader::new(request.frame.clone());
         let head = RequestHead::decode(&mut body)?;
+        self.quotas.set(&around.view.image().security);
         let to = ReplyTo { api: head.api, version: head.version, correlation_id: head.correlation_id };
         let Some(api) = served(head.api, head.version) else {
             // ApiVersions is answered in any version, so that a newer client can find out; anything
@@ -60,7 +61,7 @@ impl Desk {
                 return Err(Refused::Unsupported);
             }
             let replied = ReplyTo { version: 0, ..to }.with(&api_versions::unsupported_version());
-            self.reply(request.id, replied);
+            self.reply(request.id, replied, None, around.now.instant);
             return Ok(());
         };
         if around.head.is_none() && api.is_for_head(&request) {
@@ -69,6 +70,7 @@ impl Desk {
         }
         let (mut calls, mut to_head) = (Calls::new(), Vec::new());
         let Surroundings { view, storage, head: controller, now } = around;
+        let mut bill = self.quotas.bill(&request, head.api, head.client_id.as_deref());
         let begun = api.begin(&mut Asked {
             request: &request,
             to,
@@ -79,6 +81,8 @@ impl Desk {
             storage,
             sessions: &mut self.sessions,
             clients: &mut self.clients,
+            quotas: &mut self.quotas,
+            bill: &mut bill,
             head: controller,
             to_head: &mut to_head,
             op: OpId { shard: self.me, number: self.next },
@@ -89,10 +93,10 @@ impl Desk {
         match begun {
             Begun::Reply(replied) => {
                 assert!(calls.is_empty(), "who is answered at once has asked nobody");
-                self.reply(request.id, replied);
+                self.reply(request.id, replied, bill, now.instant);
             }
             Begun::Wait(operation, deadline) => {
-                let number = self.park(request.id, operation, deadline);
+                let number = self.park(request.id, operation, bill, deadline);
                 self.make(number, calls);
                 self.go_on(number, storage, now);
             }

@@ -20,6 +20,7 @@ use crate::figures::{Clients, ShardFigures};
 use crate::head::HeadMessage;
 use crate::operation::{Calls, Kind, Operation, PartitionCall, Progress, Replied, ReplyContext, WaitsAt};
 use crate::ports::{CloseReason, ConnectionId, Event, Now, Reply, Request, RequestId, Severity, ShardId};
+use crate::quotas::{Bill, Quotas, Till};
 use crate::storage::Storage;
 
 /// What the desk wants done.
@@ -46,6 +47,7 @@ struct Parked {
     request: RequestId,
     partitions: usize,
     operation: Box<dyn Operation>,
+    bill: Option<Bill>,
 }
 
 /// The requests of a shard's connections, and of others' for the controller.
@@ -66,11 +68,12 @@ pub(crate) struct Desk {
     hurries: bool,
     sessions: FetchSessions,
     clients: Clients,
+    quotas: Quotas,
     effects: Vec<DeskEffect>,
 }
 
 impl Desk {
-    pub(crate) fn new(me: ShardId, sessions: FetchSessions, most_partitions: usize) -> Self {
+    pub(crate) fn new(me: ShardId, sessions: FetchSessions, most_partitions: usize, quotas: Quotas) -> Self {
         Self {
             me,
             parked: HashMap::new(),
@@ -85,6 +88,7 @@ impl Desk {
             hurries: false,
             sessions,
             clients: Clients::default(),
+            quotas,
             effects: Vec::new(),
         }
     }
@@ -177,7 +181,13 @@ impl Desk {
         of.map(|(_, number)| *number).collect()
     }
 
-    fn park(&mut self, request: RequestId, mut operation: Box<dyn Operation>, deadline: Instant) -> u64 {
+    fn park(
+        &mut self,
+        request: RequestId,
+        mut operation: Box<dyn Operation>,
+        bill: Option<Bill>,
+        deadline: Instant,
+    ) -> u64 {
         let number = self.next;
         self.next += 1;
         let partitions = operation.partitions();
@@ -190,7 +200,7 @@ impl Desk {
         }
         self.by_connection.insert((request.connection, number));
         self.deadlines.set(number, deadline);
-        self.parked.insert(number, Parked { request, partitions, operation });
+        self.parked.insert(number, Parked { request, partitions, operation, bill });
         number
     }
 
@@ -240,18 +250,21 @@ impl Desk {
             }
             Progress::WaitUntil(later) => self.deadlines.set(number, later),
             Progress::Reply => {
-                let Parked { request, operation, .. } = self.remove(number).expect("it was there just now");
-                let mut context = ReplyContext { sessions: &mut self.sessions, storage, now: now.instant };
+                let Parked { request, operation, mut bill, .. } =
+                    self.remove(number).expect("it was there just now");
+                let till = Till { quotas: &mut self.quotas, bill: bill.as_mut(), now: now.instant };
+                let mut context =
+                    ReplyContext { sessions: &mut self.sessions, storage, till, now: now.instant };
                 let replied = operation.reply(&mut context);
-                self.reply(request, replied);
+                self.reply(request, replied, bill, now.instant);
             }
         }
     }
 
     /// Sends a reply. One that cannot be written is a fault of ours: it costs the connection and a
     /// line in the log.
-    fn reply(&mut self, id: RequestId, replied: Replied) {
-        let reply = replied.unwrap_or_else(|error| {
+    fn reply(&mut self, id: RequestId, replied: Replied, mut bill: Option<Bill>, now: Instant) {
+        let mut reply = replied.unwrap_or_else(|error| {
             self.effects.push(DeskEffect::Event(Event {
                 severity: Severity::Error,
                 room: "broker/reply",
@@ -259,6 +272,7 @@ impl Desk {
             }));
             Reply::Close { reason: CloseReason::Malformed(error.to_string()) }
         });
+        Till { quotas: &mut self.quotas, bill: bill.as_mut(), now }.settle(&mut reply);
         self.effects.push(DeskEffect::Reply(id, reply));
     }
 }

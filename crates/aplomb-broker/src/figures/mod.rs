@@ -30,6 +30,8 @@ pub use groups::{CoordinatorCounts, GroupFigures, GroupTotals, LoadTimes, NewGro
 pub(crate) use notes::Notes;
 pub use partition::{Count, Counts, LogExtent, PartitionFigures};
 
+use crate::quotas::Ledger;
+
 /// So many newcomers gather before those that are gone again are dropped, if nobody takes them out.
 const FEW: usize = 64;
 
@@ -42,6 +44,7 @@ pub struct ShardFigures {
     groups: ShownTotals,
     disks: Vec<DiskFigures>,
     compaction: Arc<CompactionFigures>,
+    ledger: Arc<Ledger>,
     topics: AtomicU64,
     partitions: AtomicU64,
     parked_fetches: AtomicU64,
@@ -76,9 +79,9 @@ struct DiskFigures {
 }
 
 impl ShardFigures {
-    /// For a shard with so many log directories.
+    /// For a shard with so many log directories, and the book of what clients use that it shares.
     #[must_use]
-    pub fn new(disks: usize) -> Self {
+    pub fn new(disks: usize, ledger: Arc<Ledger>) -> Self {
         Self {
             newcomers: Mutex::default(),
             clients: Mutex::default(),
@@ -86,6 +89,7 @@ impl ShardFigures {
             groups: ShownTotals::default(),
             disks: (0..disks).map(|_| DiskFigures::default()).collect(),
             compaction: Arc::new(CompactionFigures::new(disks)),
+            ledger,
             topics: AtomicU64::new(0),
             partitions: AtomicU64::new(0),
             parked_fetches: AtomicU64::new(0),
@@ -121,6 +125,12 @@ impl ShardFigures {
     #[must_use]
     pub fn compaction(&self) -> &Arc<CompactionFigures> {
         &self.compaction
+    }
+
+    /// What clients with quotas have used, of all shards.
+    #[must_use]
+    pub fn ledger(&self) -> &Arc<Ledger> {
+        &self.ledger
     }
 
     /// Whether the log directory with this index is lost.

@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn partitions_that_come_and_go_unseen_take_no_room_and_keep_what_they_counted() {
-        let (figures, mut notes) = (ShardFigures::new(1), Notes::default());
+        let (figures, mut notes) = (ShardFigures::new(1, Arc::default()), Notes::default());
         for n in 0..10_000 {
             let partition = partition(n);
             notes.welcome(&partition);
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_shard_does_not_wait_for_somebody_who_looks() {
-        let (figures, mut notes) = (ShardFigures::new(1), Notes::default());
+        let (figures, mut notes) = (ShardFigures::new(1, Arc::default()), Notes::default());
         let mut clients = Clients::default();
         notes.welcome(&partition(0));
         clients.introduce(1, "java", "4.4.0", &Arc::from("PLAINTEXT"));

@@ -14,6 +14,7 @@ use crate::figures::Clients;
 use crate::head::{Head, HeadMessage};
 use crate::metadata::Entry;
 use crate::ports::{Now, Request};
+use crate::quotas::{Bill, Permits, Quotas};
 use crate::reply::ReplyTo;
 use crate::storage::Storage;
 use crate::view::View;
@@ -119,6 +120,9 @@ pub(crate) struct Asked<'a> {
     pub(crate) storage: &'a Storage,
     pub(crate) sessions: &'a mut FetchSessions,
     pub(crate) clients: &'a mut Clients,
+    pub(crate) quotas: &'a mut Quotas,
+    /// What it has to pay, if a quota counts for its client.
+    pub(crate) bill: &'a mut Option<Bill>,
     /// The controller, on its shard.
     pub(crate) head: Option<&'a mut Head>,
     /// What is to be said to the controller, wherever it is.
@@ -149,6 +153,20 @@ impl Asked<'_> {
         patience: Duration,
     ) -> Result<Begun, DecodeError> {
         Ok(Begun::Wait(Box::new(op), self.now.instant + patience))
+    }
+
+    /// Makes a plan with what the client may create and delete of partitions. From `strict_from` on
+    /// versions know that it can be refused.
+    pub(crate) fn with_permits<T>(
+        &mut self,
+        strict_from: i16,
+        plan: impl FnOnce(&mut Self, &mut Permits) -> T,
+    ) -> T {
+        let is_strict = self.to.version >= strict_from;
+        let mut permits = self.quotas.permits(self.bill.as_ref(), is_strict, self.now.instant);
+        let planned = plan(self, &mut permits);
+        self.quotas.give_back(self.bill.as_mut(), &permits);
+        planned
     }
 
     /// Whether this is the shard for what takes long.

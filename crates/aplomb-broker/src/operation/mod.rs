@@ -26,6 +26,7 @@ pub(crate) use self::scatter::{Cell, Fill, Scatter};
 use crate::calls::{Answer, PartitionKey, Slot};
 use crate::fetch_sessions::FetchSessions;
 use crate::ports::Reply;
+use crate::quotas::Till;
 use crate::storage::Storage;
 
 /// A reply that cannot be written is a fault of ours; the connection is closed and the fault
@@ -63,6 +64,8 @@ pub(crate) enum WaitsAt {
 pub(crate) struct ReplyContext<'a> {
     pub(crate) sessions: &'a mut FetchSessions,
     pub(crate) storage: &'a Storage,
+    /// Where the request is paid for.
+    pub(crate) till: Till<'a>,
     pub(crate) now: Instant,
 }
 

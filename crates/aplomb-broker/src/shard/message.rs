@@ -11,7 +11,9 @@ use crate::head::HeadMessage;
 use crate::metadata::{Delta, MetadataImage};
 use crate::operation::PartitionCall;
 use crate::ports::{ConnectionId, Event, Reply, Request, RequestId, ShardId};
+use crate::quotas::ConnectionRates;
 use crate::storage::StorageMessage;
+use crate::view::View;
 
 /// One message from shard to shard.
 #[derive(Debug)]
@@ -107,9 +109,17 @@ pub enum Output {
         /// From certain addresses; `None` leaves these as they are.
         overrides: Option<Vec<(std::net::IpAddr, u32)>>,
     },
+    /// As many new connections in a second from here on.
+    ConnectionRates(ConnectionRates),
 }
 
 impl Output {
+    /// How many new connections there may be in a second, as this shard sees it.
+    pub(super) fn connection_rates(view: &View) -> Self {
+        let all = view.config().network.connection_rate;
+        Self::ConnectionRates(ConnectionRates::of(&view.image().security, all))
+    }
+
     /// Other limits for connections, if they are others.
     pub(super) fn connection_limits(old: &NetworkConfig, new: &NetworkConfig) -> Option<Self> {
         let limits = |network: &NetworkConfig| {

@@ -79,9 +79,8 @@ impl Shard {
 
     /// A client asks.
     pub fn on_request(&mut self, request: Request, now: Now) {
-        let head = self.head.as_deref_mut();
-        let around = Surroundings { view: &self.view, storage: &self.storage, head, now };
-        self.desk.on_request(request, around);
+        let Self { view, storage, head, .. } = self;
+        self.desk.on_request(request, Surroundings { view, storage, head: head.as_deref_mut(), now });
         self.carry_out(now);
     }
 
@@ -219,13 +218,9 @@ impl Shard {
     fn carry_out(&mut self, now: Now) {
         loop {
             self.carry_out_effects(now);
-            for effect in self.desk.take_effects() {
-                self.carry_out_desks(effect, now);
-            }
+            self.desk.take_effects().into_iter().for_each(|effect| self.carry_out_desks(effect, now));
             self.carry_out_heads(now);
-            for effect in self.storage.take_effects() {
-                self.carry_out_storages(effect, now);
-            }
+            self.storage.take_effects().into_iter().for_each(|effect| self.carry_out_storages(effect, now));
             let (mut owned, post) = self.owned(now);
             owned.carry_out_coordinators(post);
             match self.post.take_local() {
@@ -467,6 +462,9 @@ impl Shard {
         if delta.broker_configs {
             self.reconfigure();
         }
+        if self.head.is_some() && (delta.security || delta.broker_configs) {
+            self.post.push(Output::connection_rates(&self.view));
+        }
         let Self { view, partitions, replicas, storage, notes, fx, .. } = self;
         replicas.apply(delta, Hosting { view, partitions, storage, notes, now, fx });
         self.coordinators.on_metadata(delta);
@@ -475,9 +473,10 @@ impl Shard {
 
     /// Shows how large the cluster is, where the controller is.
     fn show_cluster(&self) {
-        let Some(_) = self.head else { return };
-        let (topics, partitions) = self.view.image().topics.totals();
-        self.figures.set_cluster(topics, partitions);
+        if self.head.is_some() {
+            let (topics, partitions) = self.view.image().topics.totals();
+            self.figures.set_cluster(topics, partitions);
+        }
     }
 
     /// The broker's own settings, with what the image says of them.

@@ -68,6 +68,7 @@ mod tests {
         let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let session = Session::anonymous(peer, "PLAINTEXT".into(), SecurityProtocol::Plaintext);
         Request {
+            spent: std::time::Duration::ZERO,
             id: RequestId { connection, sequence: number },
             frame: Bytes::new(),
             session: Arc::new(session),

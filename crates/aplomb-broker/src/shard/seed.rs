@@ -7,10 +7,10 @@ use aplomb_log::Log;
 use aplomb_log::tail::TailShare;
 use aplomb_model::{ByteCount, DirectoryId, LeaderEpoch, Offset, TopicPartition};
 
-use super::Shard;
 use super::patient::Patient;
 use super::post::Post;
 use super::stop::Stop;
+use super::{Output, Shard};
 use crate::calls::PartitionKey;
 use crate::config::BrokerConfig;
 use crate::coordinators::{Coordinators, ShownBound};
@@ -22,6 +22,7 @@ use crate::limits::Limits;
 use crate::metadata::MetadataImage;
 use crate::partition::{Effects, Partition, PartitionSettings, Partitions};
 use crate::ports::{Chance, Now, ShardId};
+use crate::quotas::{Ledger, Quotas};
 use crate::replicas::{LoadPlan, Replicas};
 use crate::storage::checkpoints::{CheckpointEntry, Checkpoints};
 use crate::storage::{Background, Disks, FlushIntervals, ShardDisk, Storage};
@@ -81,6 +82,8 @@ pub(crate) struct ShardSeed {
     pub(crate) doomed: Vec<(DiskIndex, FileName)>,
     /// What bounds all shards together in moves and compaction.
     pub(crate) background: Arc<Background>,
+    /// What clients with quotas have used.
+    pub(crate) ledger: Arc<Ledger>,
     /// How many groups all shards together show one by one.
     pub(crate) shown_groups: Arc<ShownBound>,
     /// Random bytes, for ids of members.
@@ -108,7 +111,7 @@ impl Shard {
             ShardDisk::new(d.queue, d.share, d.directory, d.path, intervals)
         };
         let disks = Disks::new(seed.disks.into_iter().map(disk).collect(), seed.lost);
-        let figures = Arc::new(ShardFigures::new(disks.len()));
+        let figures = Arc::new(ShardFigures::new(disks.len(), Arc::clone(&seed.ledger)));
         let checkpoints = seed.checkpoints.map(|checkpoints| {
             let mut files = Checkpoints::new(disks.len(), storage.recovery_point_checkpoint);
             for (disk, entries) in checkpoints.into_iter().enumerate() {
@@ -121,6 +124,8 @@ impl Shard {
         for (disk, name) in seed.doomed {
             storage.delete_now(disk, name, now);
         }
+        let security = Arc::clone(&seed.image.security);
+        let quotas = Quotas::new(seed.ledger, config.quotas.mutations.into(), security);
         let view = View::new(seed.me, seed.shards, config, seed.image);
         let (mut partitions, mut notes, mut fx) =
             (Partitions::default(), Notes::default(), Effects::default());
@@ -143,7 +148,7 @@ impl Shard {
         figures.set_loading(replicas.loading());
         notes.hand_over(&figures);
         let mut shard = Self {
-            desk: Desk::new(seed.me, sessions, most),
+            desk: Desk::new(seed.me, sessions, most, quotas),
             partitions,
             replicas,
             storage,
@@ -158,6 +163,9 @@ impl Shard {
             coordinators: Coordinators::new(seed.random, seed.shown_groups),
             view,
         };
+        if shard.view.me() == HEAD {
+            shard.post.push(Output::connection_rates(&shard.view));
+        }
         shard.show_cluster();
         shard.carry_out(now);
         shard

@@ -26,6 +26,7 @@ use crate::head::ControllerSeed;
 use crate::metadata::MetadataImage;
 use crate::partition::PartitionSettings;
 use crate::ports::{Chance, Now, ShardId};
+use crate::quotas::Ledger;
 use crate::replicas::{LoadPlan, LoadSource};
 use crate::shard::{DiskSeed, PartitionSeed, Shard, ShardSeed};
 use crate::storage::checkpoints::CheckpointEntry;
@@ -289,6 +290,7 @@ fn deal(
     let is_looked_at = config.network.metrics_listener.is_some();
     let shown_groups = if is_looked_at { config.network.shown_groups as usize } else { 0 };
     let shown_groups = Arc::new(ShownBound::new(shown_groups));
+    let ledger = Arc::new(Ledger::new(config.quotas.clients.into()));
     // What the checkpoint files say of logs that are not loaded yet stays in them.
     let mut checkpoints: Vec<Vec<(PartitionKey, CheckpointEntry)>> = vec![Vec::new(); directories.len()];
     for seed in new.iter().filter(|seed| seed.key != PartitionKey::METADATA) {
@@ -335,6 +337,7 @@ fn deal(
             doomed,
             background: background.clone(),
             shown_groups: shown_groups.clone(),
+            ledger: ledger.clone(),
             seed: image.provenance.end.get().rotate_left(32) ^ n as u64,
             random: sources(),
         };

@@ -146,6 +146,8 @@ fn requests() -> Vec<Sends> {
         one::<m::AlterPartitionReassignmentsRequest>(),
         one::<m::ListPartitionReassignmentsRequest>(),
         one::<m::OffsetDeleteRequest>(),
+        one::<m::DescribeClientQuotasRequest>(),
+        one::<m::AlterClientQuotasRequest>(),
         one::<m::DescribeQuorumRequest>(),
         one::<m::UpdateFeaturesRequest>(),
         one::<m::DescribeClusterRequest>(),

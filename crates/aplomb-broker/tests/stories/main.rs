@@ -20,6 +20,7 @@ mod losses;
 mod memory;
 mod metadata_log;
 mod moves;
+mod quotas;
 mod starts;
 mod topics;
 mod transactions;

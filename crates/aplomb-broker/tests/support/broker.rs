@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aplomb_broker::figures::{PartitionFigures, ShardFigures};
+use aplomb_broker::quotas::ConnectionRates;
 use aplomb_disk_api::sim::SimDisk;
 use aplomb_model::ErrorCode;
 
@@ -119,6 +120,11 @@ impl Broker {
     /// How many connections there may be, in all and from one address, if that was changed.
     pub(crate) fn connection_limits(&self) -> Option<(u32, u32)> {
         self.world.borrow().limits
+    }
+
+    /// How many new connections there may be in a second.
+    pub(crate) fn connection_rates(&self) -> ConnectionRates {
+        self.world.borrow().rates.clone()
     }
 
     /// Whether a line of the log has these words.

@@ -172,6 +172,13 @@ impl<A> Asked<A> {
         !self.frame.is_unique()
     }
 
+    /// Lets time pass until there is an answer, and gives for how long the client is throttled.
+    pub(crate) fn wait_for_throttle(self) -> Duration {
+        self.let_time_pass();
+        let reply = self.world.borrow_mut().take_reply(self.id);
+        reply.expect("it was waited for").throttle()
+    }
+
     /// Lets time pass until the broker says that there will be no answer (acks=0).
     pub(crate) fn wait_for_nothing(self) {
         self.let_time_pass();

@@ -11,6 +11,7 @@ use aplomb_broker::controller::Node;
 use aplomb_broker::figures::{PartitionFigures, ShardFigures};
 use aplomb_broker::metadata::Endpoint;
 use aplomb_broker::ports::{ConnectionId, Event, Now, Reply, Request, RequestId, Session, ShardId};
+use aplomb_broker::quotas::ConnectionRates;
 use aplomb_broker::startup::{Directory, MetadataFound, StartInput, Surveyed, plan, survey};
 use aplomb_broker::{Output, ShardMessage};
 use aplomb_disk_api::sim::SimDisk;
@@ -64,6 +65,8 @@ pub(super) enum Said {
         total: u32,
         per_ip: u32,
     },
+    /// How many new connections there may be in a second.
+    Rates(ConnectionRates),
 }
 
 /// A message on its way. All take the same time, so that they arrive in their order.
@@ -156,7 +159,7 @@ impl Process {
     pub(super) fn on_frame(&mut self, id: RequestId, frame: Bytes, now: Now) {
         let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let session = Session::anonymous(peer, LISTENER.into(), SecurityProtocol::Plaintext);
-        let request = Request { id, frame, session: Arc::new(session) };
+        let request = Request { id, frame, session: Arc::new(session), spent: Duration::ZERO };
         self.turn(id.connection.shard, now, |shard| shard.on_request(request, now));
     }
 
@@ -249,6 +252,7 @@ impl Process {
                     self.messages.push_back(Mail { arrives, from: id, to, message });
                 }
                 Output::Event(event) => self.said.push(Said::Event(event)),
+                Output::ConnectionRates(rates) => self.said.push(Said::Rates(rates)),
                 Output::ConnectionLimits { total, per_ip, .. } => {
                     self.said.push(Said::Limits { total, per_ip });
                 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use aplomb_broker::config::Properties;
 use aplomb_broker::figures::{PartitionFigures, ShardFigures};
 use aplomb_broker::ports::{ConnectionId, Event, Now, Reply, RequestId, ShardId};
+use aplomb_broker::quotas::ConnectionRates;
 use aplomb_disk_api::DiskIndex;
 use aplomb_disk_api::sim::{SimDisk, SimOptions};
 use aplomb_log::tail::ArenaMemory;
@@ -31,6 +32,8 @@ pub(super) struct World {
     pub(super) events: Vec<Event>,
     /// How many connections there may be, in all and from one address, since that was changed.
     pub(super) limits: Option<(u32, u32)>,
+    /// How many new connections there may be in a second.
+    pub(super) rates: ConnectionRates,
     /// Answers that no client has read yet. Their bytes take the broker's memory until then.
     replies: BTreeMap<RequestId, Reply>,
     process: Option<Process>,
@@ -65,6 +68,7 @@ impl World {
             disks: (0..setup.disks).map(disk).collect(),
             events: Vec::new(),
             limits: None,
+            rates: ConnectionRates::default(),
             replies: BTreeMap::new(),
             process: None,
             memory: None,
@@ -199,6 +203,7 @@ impl World {
             for said in process.take_said() {
                 match said {
                     Said::Event(event) => self.events.push(event),
+                    Said::Rates(rates) => self.rates = rates,
                     Said::Limits { total, per_ip } => self.limits = Some((total, per_ip)),
                     Said::Reply(id, reply) => {
                         let before = self.replies.insert(id, reply);

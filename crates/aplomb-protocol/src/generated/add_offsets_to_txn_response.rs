@@ -37,7 +37,7 @@ impl Message for AddOffsetsToTxnResponse {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
         let flexible = v >= 3;
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         w.error_code(self.error_code);
         if flexible {
             w.no_tags();

@@ -48,7 +48,7 @@ impl Message for AddPartitionsToTxnResponse {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
         let flexible = v >= 3;
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         if v >= 4 {
             w.error_code(self.error_code);
         }

@@ -54,7 +54,7 @@ impl Message for AlterPartitionReassignmentsResponse {
         if !Self::VERSIONS.contains(v) {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         if v == 1 {
             w.bool(self.allow_replication_factor_change);
         }

@@ -77,6 +77,10 @@ pub enum AnyRequest {
     ListPartitionReassignments(super::ListPartitionReassignmentsRequest),
     /// `OffsetDeleteRequest`.
     OffsetDelete(super::OffsetDeleteRequest),
+    /// `DescribeClientQuotasRequest`.
+    DescribeClientQuotas(super::DescribeClientQuotasRequest),
+    /// `AlterClientQuotasRequest`.
+    AlterClientQuotas(super::AlterClientQuotasRequest),
     /// `DescribeQuorumRequest`.
     DescribeQuorum(super::DescribeQuorumRequest),
     /// `UpdateFeaturesRequest`.
@@ -139,6 +143,8 @@ impl AnyRequest {
             Self::AlterPartitionReassignments(_) => ApiKey::AlterPartitionReassignments,
             Self::ListPartitionReassignments(_) => ApiKey::ListPartitionReassignments,
             Self::OffsetDelete(_) => ApiKey::OffsetDelete,
+            Self::DescribeClientQuotas(_) => ApiKey::DescribeClientQuotas,
+            Self::AlterClientQuotas(_) => ApiKey::AlterClientQuotas,
             Self::DescribeQuorum(_) => ApiKey::DescribeQuorum,
             Self::UpdateFeatures(_) => ApiKey::UpdateFeatures,
             Self::DescribeCluster(_) => ApiKey::DescribeCluster,
@@ -205,6 +211,12 @@ impl AnyRequest {
                 Self::ListPartitionReassignments(super::ListPartitionReassignmentsRequest::decode(r, v)?)
             }
             ApiKey::OffsetDelete => Self::OffsetDelete(super::OffsetDeleteRequest::decode(r, v)?),
+            ApiKey::DescribeClientQuotas => {
+                Self::DescribeClientQuotas(super::DescribeClientQuotasRequest::decode(r, v)?)
+            }
+            ApiKey::AlterClientQuotas => {
+                Self::AlterClientQuotas(super::AlterClientQuotasRequest::decode(r, v)?)
+            }
             ApiKey::DescribeQuorum => Self::DescribeQuorum(super::DescribeQuorumRequest::decode(r, v)?),
             ApiKey::UpdateFeatures => Self::UpdateFeatures(super::UpdateFeaturesRequest::decode(r, v)?),
             ApiKey::DescribeCluster => Self::DescribeCluster(super::DescribeClusterRequest::decode(r, v)?),
@@ -272,6 +284,8 @@ impl AnyRequest {
             Self::AlterPartitionReassignments(message) => message.encode(w, v),
             Self::ListPartitionReassignments(message) => message.encode(w, v),
             Self::OffsetDelete(message) => message.encode(w, v),
+            Self::DescribeClientQuotas(message) => message.encode(w, v),
+            Self::AlterClientQuotas(message) => message.encode(w, v),
             Self::DescribeQuorum(message) => message.encode(w, v),
             Self::UpdateFeatures(message) => message.encode(w, v),
             Self::DescribeCluster(message) => message.encode(w, v),
@@ -359,6 +373,10 @@ pub enum AnyResponse {
     ListPartitionReassignments(super::ListPartitionReassignmentsResponse),
     /// `OffsetDeleteResponse`.
     OffsetDelete(super::OffsetDeleteResponse),
+    /// `DescribeClientQuotasResponse`.
+    DescribeClientQuotas(super::DescribeClientQuotasResponse),
+    /// `AlterClientQuotasResponse`.
+    AlterClientQuotas(super::AlterClientQuotasResponse),
     /// `DescribeQuorumResponse`.
     DescribeQuorum(super::DescribeQuorumResponse),
     /// `UpdateFeaturesResponse`.
@@ -421,6 +439,8 @@ impl AnyResponse {
             Self::AlterPartitionReassignments(_) => ApiKey::AlterPartitionReassignments,
             Self::ListPartitionReassignments(_) => ApiKey::ListPartitionReassignments,
             Self::OffsetDelete(_) => ApiKey::OffsetDelete,
+            Self::DescribeClientQuotas(_) => ApiKey::DescribeClientQuotas,
+            Self::AlterClientQuotas(_) => ApiKey::AlterClientQuotas,
             Self::DescribeQuorum(_) => ApiKey::DescribeQuorum,
             Self::UpdateFeatures(_) => ApiKey::UpdateFeatures,
             Self::DescribeCluster(_) => ApiKey::DescribeCluster,
@@ -489,6 +509,12 @@ impl AnyResponse {
                 Self::ListPartitionReassignments(super::ListPartitionReassignmentsResponse::decode(r, v)?)
             }
             ApiKey::OffsetDelete => Self::OffsetDelete(super::OffsetDeleteResponse::decode(r, v)?),
+            ApiKey::DescribeClientQuotas => {
+                Self::DescribeClientQuotas(super::DescribeClientQuotasResponse::decode(r, v)?)
+            }
+            ApiKey::AlterClientQuotas => {
+                Self::AlterClientQuotas(super::AlterClientQuotasResponse::decode(r, v)?)
+            }
             ApiKey::DescribeQuorum => Self::DescribeQuorum(super::DescribeQuorumResponse::decode(r, v)?),
             ApiKey::UpdateFeatures => Self::UpdateFeatures(super::UpdateFeaturesResponse::decode(r, v)?),
             ApiKey::DescribeCluster => Self::DescribeCluster(super::DescribeClusterResponse::decode(r, v)?),
@@ -558,6 +584,8 @@ impl AnyResponse {
             Self::AlterPartitionReassignments(message) => message.encode(w, v),
             Self::ListPartitionReassignments(message) => message.encode(w, v),
             Self::OffsetDelete(message) => message.encode(w, v),
+            Self::DescribeClientQuotas(message) => message.encode(w, v),
+            Self::AlterClientQuotas(message) => message.encode(w, v),
             Self::DescribeQuorum(message) => message.encode(w, v),
             Self::UpdateFeatures(message) => message.encode(w, v),
             Self::DescribeCluster(message) => message.encode(w, v),

@@ -87,7 +87,7 @@ impl Message for ApiVersionsResponse {
         w.error_code(self.error_code);
         w.array(&self.api_keys, flexible, |w, it| it.encode(w, v))?;
         if v >= 1 {
-            w.i32(self.throttle_time_ms);
+            w.throttle_time(self.throttle_time_ms);
         }
         if flexible {
             let mut tags = w.open_tags();

@@ -35,7 +35,7 @@ impl Message for ConsumerGroupDescribeResponse {
         if !Self::VERSIONS.contains(v) {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         w.array(&self.groups, true, |w, it| it.encode(w, v))?;
         w.no_tags();
         Ok(())

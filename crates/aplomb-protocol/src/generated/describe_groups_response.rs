@@ -40,7 +40,7 @@ impl Message for DescribeGroupsResponse {
         }
         let flexible = v >= 5;
         if v >= 1 {
-            w.i32(self.throttle_time_ms);
+            w.throttle_time(self.throttle_time_ms);
         }
         w.array(&self.groups, flexible, |w, it| it.encode(w, v))?;
         if flexible {

@@ -40,7 +40,7 @@ impl Message for DescribeLogDirsResponse {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
         let flexible = v >= 2;
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         if v >= 3 {
             w.error_code(self.error_code);
         }

@@ -33,7 +33,7 @@ impl Message for DescribeProducersResponse {
         if !Self::VERSIONS.contains(v) {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         w.array(&self.topics, true, |w, it| it.encode(w, v))?;
         w.no_tags();
         Ok(())

@@ -38,7 +38,7 @@ impl Message for DescribeTopicPartitionsResponse {
         if !Self::VERSIONS.contains(v) {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         w.array(&self.topics, true, |w, it| it.encode(w, v))?;
         w.nullable_struct(self.next_cursor.as_ref(), |w, it| it.encode(w, v))?;
         w.no_tags();

@@ -40,7 +40,7 @@ impl Message for ElectLeadersResponse {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
         let flexible = v == 2;
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         if v >= 1 {
             w.error_code(self.error_code);
         } else if self.error_code != 0 {

@@ -49,7 +49,7 @@ impl Message for EndTxnResponse {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
         let flexible = v >= 3;
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         w.error_code(self.error_code);
         if v == 5 {
             w.i64(self.producer_id);

@@ -56,7 +56,7 @@ impl Message for FetchResponse {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
         let flexible = v >= 12;
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         if v >= 7 {
             w.error_code(self.error_code);
         }

@@ -69,7 +69,7 @@ impl Message for FindCoordinatorResponse {
         }
         let flexible = v >= 3;
         if v >= 1 {
-            w.i32(self.throttle_time_ms);
+            w.throttle_time(self.throttle_time_ms);
         }
         if v <= 3 {
             w.error_code(self.error_code);

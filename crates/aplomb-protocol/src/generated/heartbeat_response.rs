@@ -38,7 +38,7 @@ impl Message for HeartbeatResponse {
         }
         let flexible = v == 4;
         if v >= 1 {
-            w.i32(self.throttle_time_ms);
+            w.throttle_time(self.throttle_time_ms);
         }
         w.error_code(self.error_code);
         if flexible {

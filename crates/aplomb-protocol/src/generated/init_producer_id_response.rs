@@ -69,7 +69,7 @@ impl Message for InitProducerIdResponse {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
         let flexible = v >= 2;
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         w.error_code(self.error_code);
         w.i64(self.producer_id);
         w.i16(self.producer_epoch);

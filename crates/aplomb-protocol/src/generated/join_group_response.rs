@@ -87,7 +87,7 @@ impl Message for JoinGroupResponse {
         }
         let flexible = v >= 6;
         if v >= 2 {
-            w.i32(self.throttle_time_ms);
+            w.throttle_time(self.throttle_time_ms);
         }
         w.error_code(self.error_code);
         w.i32(self.generation_id);

@@ -41,7 +41,7 @@ impl Message for LeaveGroupResponse {
         }
         let flexible = v >= 4;
         if v >= 1 {
-            w.i32(self.throttle_time_ms);
+            w.throttle_time(self.throttle_time_ms);
         }
         w.error_code(self.error_code);
         if v >= 3 {

@@ -36,7 +36,7 @@ impl Message for ListConfigResourcesResponse {
         if !Self::VERSIONS.contains(v) {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         w.error_code(self.error_code);
         w.array(&self.config_resources, true, |w, it| it.encode(w, v))?;
         w.no_tags();

@@ -41,7 +41,7 @@ impl Message for ListGroupsResponse {
         }
         let flexible = v >= 3;
         if v >= 1 {
-            w.i32(self.throttle_time_ms);
+            w.throttle_time(self.throttle_time_ms);
         }
         w.error_code(self.error_code);
         w.array(&self.groups, flexible, |w, it| it.encode(w, v))?;

@@ -38,7 +38,7 @@ impl Message for ListOffsetsResponse {
         }
         let flexible = v >= 6;
         if v >= 2 {
-            w.i32(self.throttle_time_ms);
+            w.throttle_time(self.throttle_time_ms);
         }
         w.array(&self.topics, flexible, |w, it| it.encode(w, v))?;
         if flexible {

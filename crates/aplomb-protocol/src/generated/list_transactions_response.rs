@@ -39,7 +39,7 @@ impl Message for ListTransactionsResponse {
         if !Self::VERSIONS.contains(v) {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         w.error_code(self.error_code);
         w.array(&self.unknown_state_filters, true, |w, it| w.string(it, true))?;
         w.array(&self.transaction_states, true, |w, it| it.encode(w, v))?;

@@ -77,7 +77,7 @@ impl Message for MetadataResponse {
         }
         let flexible = v >= 9;
         if v >= 3 {
-            w.i32(self.throttle_time_ms);
+            w.throttle_time(self.throttle_time_ms);
         }
         w.array(&self.brokers, flexible, |w, it| it.encode(w, v))?;
         if v >= 2 {

@@ -7,6 +7,8 @@ pub mod add_offsets_to_txn_request;
 pub mod add_offsets_to_txn_response;
 pub mod add_partitions_to_txn_request;
 pub mod add_partitions_to_txn_response;
+pub mod alter_client_quotas_request;
+pub mod alter_client_quotas_response;
 pub mod alter_configs_request;
 pub mod alter_configs_response;
 pub mod alter_partition_reassignments_request;
@@ -52,6 +54,8 @@ pub mod delete_records_request;
 pub mod delete_records_response;
 pub mod delete_topics_request;
 pub mod delete_topics_response;
+pub mod describe_client_quotas_request;
+pub mod describe_client_quotas_response;
 pub mod describe_cluster_request;
 pub mod describe_cluster_response;
 pub mod describe_configs_request;
@@ -160,6 +164,8 @@ pub use add_offsets_to_txn_request::AddOffsetsToTxnRequest;
 pub use add_offsets_to_txn_response::AddOffsetsToTxnResponse;
 pub use add_partitions_to_txn_request::AddPartitionsToTxnRequest;
 pub use add_partitions_to_txn_response::AddPartitionsToTxnResponse;
+pub use alter_client_quotas_request::AlterClientQuotasRequest;
+pub use alter_client_quotas_response::AlterClientQuotasResponse;
 pub use alter_configs_request::AlterConfigsRequest;
 pub use alter_configs_response::AlterConfigsResponse;
 pub use alter_partition_reassignments_request::AlterPartitionReassignmentsRequest;
@@ -204,6 +210,8 @@ pub use delete_records_request::DeleteRecordsRequest;
 pub use delete_records_response::DeleteRecordsResponse;
 pub use delete_topics_request::DeleteTopicsRequest;
 pub use delete_topics_response::DeleteTopicsResponse;
+pub use describe_client_quotas_request::DescribeClientQuotasRequest;
+pub use describe_client_quotas_response::DescribeClientQuotasResponse;
 pub use describe_cluster_request::DescribeClusterRequest;
 pub use describe_cluster_response::DescribeClusterResponse;
 pub use describe_configs_request::DescribeConfigsRequest;
@@ -315,6 +323,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<AddOffsetsToTxnResponse>(),
     Codec::of::<AddPartitionsToTxnRequest>(),
     Codec::of::<AddPartitionsToTxnResponse>(),
+    Codec::of::<AlterClientQuotasRequest>(),
+    Codec::of::<AlterClientQuotasResponse>(),
     Codec::of::<AlterConfigsRequest>(),
     Codec::of::<AlterConfigsResponse>(),
     Codec::of::<AlterPartitionReassignmentsRequest>(),
@@ -359,6 +369,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<DeleteRecordsResponse>(),
     Codec::of::<DeleteTopicsRequest>(),
     Codec::of::<DeleteTopicsResponse>(),
+    Codec::of::<DescribeClientQuotasRequest>(),
+    Codec::of::<DescribeClientQuotasResponse>(),
     Codec::of::<DescribeClusterRequest>(),
     Codec::of::<DescribeClusterResponse>(),
     Codec::of::<DescribeConfigsRequest>(),

@@ -40,7 +40,7 @@ impl Message for OffsetCommitResponse {
         }
         let flexible = v >= 8;
         if v >= 3 {
-            w.i32(self.throttle_time_ms);
+            w.throttle_time(self.throttle_time_ms);
         }
         w.array(&self.topics, flexible, |w, it| it.encode(w, v))?;
         if flexible {

@@ -36,7 +36,7 @@ impl Message for OffsetDeleteResponse {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
         w.error_code(self.error_code);
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         w.array(&self.topics, false, |w, it| it.encode(w, v))?;
         Ok(())
     }

@@ -48,7 +48,7 @@ impl Message for OffsetFetchResponse {
         }
         let flexible = v >= 6;
         if v >= 3 {
-            w.i32(self.throttle_time_ms);
+            w.throttle_time(self.throttle_time_ms);
         }
         if v <= 7 {
             w.array(&self.topics, flexible, |w, it| it.encode(w, v))?;

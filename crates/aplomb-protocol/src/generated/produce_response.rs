@@ -50,7 +50,7 @@ impl Message for ProduceResponse {
         }
         let flexible = v >= 9;
         w.array(&self.responses, flexible, |w, it| it.encode(w, v))?;
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         if v < 10 && !self.node_endpoints.is_empty() {
             return Err(EncodeError::FieldNotInVersion {
                 message: "ProduceResponse",

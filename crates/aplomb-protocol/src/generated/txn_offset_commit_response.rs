@@ -39,7 +39,7 @@ impl Message for TxnOffsetCommitResponse {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
         let flexible = v >= 3;
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         w.array(&self.topics, flexible, |w, it| it.encode(w, v))?;
         if flexible {
             w.no_tags();

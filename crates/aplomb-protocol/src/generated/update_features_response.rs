@@ -46,7 +46,7 @@ impl Message for UpdateFeaturesResponse {
         if !Self::VERSIONS.contains(v) {
             return Err(EncodeError::UnsupportedVersion { message: Self::NAME, version: v });
         }
-        w.i32(self.throttle_time_ms);
+        w.throttle_time(self.throttle_time_ms);
         w.error_code(self.error_code);
         w.nullable_string(self.error_message.as_deref(), true)?;
         if v <= 1 {

@@ -131,7 +131,7 @@ impl FetchResponseWriter {
         let mut frame = ResponseFrame::open(ApiKey::Fetch, version, correlation_id)?;
         let flexible = ApiKey::Fetch.is_flexible(version);
         let w = frame.writer();
-        w.i32(head.throttle_time_ms);
+        w.throttle_time(head.throttle_time_ms);
         if version >= 7 {
             w.error_code(head.error_code);
             w.i32(head.session_id);
@@ -212,6 +212,12 @@ impl FetchResponseWriter {
     #[must_use]
     pub fn take_errors(&mut self) -> ErrorTally {
         self.frame.writer().take_errors()
+    }
+
+    /// Where in the first piece the throttle time stands, if it was written.
+    #[must_use]
+    pub fn throttle_at(&mut self) -> Option<usize> {
+        self.frame.writer().throttle_at()
     }
 
     /// Ends the response: the segments of its frame, length first, in the order in which they go to

@@ -11,6 +11,7 @@ use crate::EncodeError;
 pub struct Writer {
     pub(super) buffer: BytesMut,
     errors: ErrorTally,
+    throttle_at: Option<usize>,
 }
 
 impl Writer {
@@ -90,6 +91,19 @@ impl Writer {
     #[must_use]
     pub fn take_errors(&mut self) -> ErrorTally {
         std::mem::take(&mut self.errors)
+    }
+
+    /// For how long a client is throttled, in milliseconds. Its place is remembered, for often it
+    /// is known only when the whole response is ([`Self::throttle_at`]).
+    pub fn throttle_time(&mut self, millis: i32) {
+        self.throttle_at = Some(self.len());
+        self.i32(millis);
+    }
+
+    /// Where the throttle time was written, if it was.
+    #[must_use]
+    pub fn throttle_at(&self) -> Option<usize> {
+        self.throttle_at
     }
 
     /// A big-endian unsigned 16-bit integer.

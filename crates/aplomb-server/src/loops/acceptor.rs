@@ -4,7 +4,8 @@
 //! kernel's hash would put them unevenly. Each goes to the shard that has the fewest.
 //!
 //! What always holds: at `max.connections` the acceptor leaves new connections in the system's
-//! queue, and without descriptors it tries again a little later.
+//! queue, and without descriptors it tries again a little later. Connections that come too fast
+//! wait there too; those of an address that makes too many are held and closed.
 
 use std::collections::VecDeque;
 use std::net::{SocketAddr, TcpListener};
@@ -23,7 +24,7 @@ use super::poll::{Events, Poll};
 use crate::clock;
 use crate::log::Log;
 use crate::mail::{Outbox, Waker};
-use crate::net::{Accepted, Connections, Listener, NetConfig, TooMany, Transport};
+use crate::net::{AcceptRates, Accepted, Connections, Listener, NetConfig, TooMany, Transport};
 
 /// How soon the acceptor tries again when it has no descriptor left, or a shard's mailbox is full.
 const RETRY: Duration = Duration::from_millis(50);
@@ -45,6 +46,7 @@ pub(crate) struct Acceptor {
     poll: Poll,
     /// Listeners that may have a client for us.
     pending: VecDeque<usize>,
+    rates: AcceptRates,
     /// The last failure, so that it is logged once and not twenty times a second.
     failing: Option<Errno>,
 }
@@ -73,7 +75,8 @@ impl Acceptor {
             poll.watch(&listener.socket, index as u64, EventFlags::IN)?;
         }
         let pending = (0..parts.listeners.len()).collect();
-        Ok(Self { parts, poll, pending, failing: None })
+        let rates = AcceptRates::new(parts.net.rate_windows);
+        Ok(Self { parts, poll, pending, rates, failing: None })
     }
 
     /// Accepts until it is told to stop. The listeners close with it.
@@ -81,6 +84,8 @@ impl Acceptor {
         let mut events = Events::new(self.parts.listeners.len() + 1);
         while !self.parts.stop.load(Ordering::SeqCst) {
             self.parts.outbox.retry();
+            self.parts.connections.take_rates().into_iter().for_each(|rates| self.rates.set(rates));
+            self.rates.close_held(clock::instant());
             let failed = self.accept_all();
             self.parts.outbox.wake();
             self.wait(&mut events, failed);
@@ -90,7 +95,8 @@ impl Acceptor {
     /// Accepts as long as there is room. True if that failed.
     fn accept_all(&mut self) -> bool {
         while let Some(&index) = self.pending.front() {
-            if self.parts.outbox.is_congested() || !self.parts.connections.has_room() {
+            let may_accept = self.rates.may_accept(clock::instant());
+            if !may_accept || self.parts.outbox.is_congested() || !self.parts.connections.has_room() {
                 break;
             }
             match self.accept(index) {
@@ -107,8 +113,11 @@ impl Acceptor {
         let congested_since = self.parts.outbox.is_congested().then(clock::instant);
         let retry = (failed || congested_since.is_some()).then_some(RETRY);
         let (stop, connections) = (&self.parts.stop, &self.parts.connections);
-        let may_accept = !self.pending.is_empty() && retry.is_none();
-        self.poll.wait(events, retry, || stop.load(Ordering::SeqCst) || may_accept && connections.has_room());
+        let now = clock::instant();
+        let may_accept = !self.pending.is_empty() && retry.is_none() && self.rates.may_accept(now);
+        let patience = retry.into_iter().chain(self.rates.patience(now)).min();
+        self.poll
+            .wait(events, patience, || stop.load(Ordering::SeqCst) || may_accept && connections.has_room());
         if let Some(since) = congested_since {
             let waited = clock::instant().since(since).as_nanos();
             connections.on_congested(u64::try_from(waited).unwrap_or(u64::MAX));
@@ -146,6 +155,10 @@ impl Acceptor {
     fn deal_out(&mut self, socket: OwnedFd, peer: SocketAddr, index: usize) {
         let listener = &self.parts.listeners[index];
         let session = Session::anonymous(peer.ip(), Arc::clone(&listener.name), listener.protocol);
+        if let Err(until) = self.rates.admit(session.peer, clock::instant()) {
+            self.parts.connections.on_throttled();
+            return self.rates.hold(socket, until);
+        }
         let (permit, shard) = match self.parts.connections.admit(session.peer) {
             Ok(admitted) => admitted,
             Err(TooMany { limit }) => {

@@ -159,6 +159,8 @@ impl<C: Core> ShardLoop<C> {
 
     fn take_requests(&mut self, now: Now) {
         let Self { clients, core, outputs, unsettled, clock, .. } = self;
+        // What was done before is no part of what these take.
+        *clock = clock::instant();
         clients.serve(now.instant, clock, |request, clock| {
             core.on_request(request, now, outputs);
             *unsettled = true;
@@ -186,6 +188,7 @@ impl<C: Core> ShardLoop<C> {
                     self.outbox.send(to, Mail::Message { from: self.shard, message });
                 }
                 Output::Event(event) => self.log.event(now.wall, event),
+                Output::ConnectionRates(rates) => self.limits.set_rates(rates),
                 Output::ConnectionLimits { total, per_ip, overrides } => {
                     let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
                     let overrides = overrides.map(|pairs| {

@@ -36,6 +36,12 @@ impl ServerFigures {
             &[],
             self.connections.refused() as u64,
         );
+        page.counter(
+            "aplomb_connections_throttled_total",
+            "Connections refused because their address made too many in a second.",
+            &[],
+            self.connections.throttled() as u64,
+        );
         page.gauge("aplomb_frames_bytes", "Memory of requests in flight.", &[], self.budget.used() as f64);
         page.gauge("aplomb_frames_limit_bytes", "The bound on it.", &[], self.budget.limit() as f64);
         page.counter(

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use aplomb_broker::ports::{CloseReason, ConnectionId, FrameError, Reply, Request, RequestId, Session};
 use aplomb_model::Instant;
@@ -53,6 +54,8 @@ pub(crate) struct Connection {
     end: Option<End>,
     /// The client is over its quota: no request is taken up before then.
     muted_until: Option<Instant>,
+    /// How long the loop was busy with it since a request was handed out last.
+    spent: Duration,
     /// Last time that a byte moved.
     active: Instant,
     pub(crate) lists: Lists,
@@ -171,6 +174,7 @@ impl Connection {
             hung_up: false,
             end: None,
             muted_until: None,
+            spent: Duration::ZERO,
             active: now,
             lists: Lists::default(),
             figures,
@@ -209,7 +213,13 @@ impl Connection {
         let arrived = self.arrivals.pop_front().unwrap_or(at);
         let sequence = self.replies.admit(Exchange::new(&frame, arrived, at));
         let id = RequestId { connection: self.id, sequence };
-        Some(Request { id, frame, session: Arc::clone(&self.session) })
+        let spent = std::mem::take(&mut self.spent);
+        Some(Request { id, frame, session: Arc::clone(&self.session), spent })
+    }
+
+    /// The loop was busy with it for so long.
+    pub(crate) fn add_spent(&mut self, time: Duration) {
+        self.spent += time;
     }
 
     /// The shard has done by `at` what it could do at once for all requests that were handed out.
@@ -285,7 +295,8 @@ impl Connection {
         self.active = now;
         self.replies.begin_sending(*clock);
         let written = self.replies.write(&mut self.transport);
-        *clock = crate::clock::instant();
+        let before = std::mem::replace(clock, crate::clock::instant());
+        self.spent += clock.since(before);
         self.replies.count_sent(*clock, self.figures.exchanges());
         if self.replies.unwritten() == 0 {
             self.taking.owed_since = None;

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aplomb_broker::ports::ShardId;
+use aplomb_broker::quotas::ConnectionRates;
 
 use crate::mail::Waker;
 
@@ -45,6 +46,8 @@ pub(crate) struct Connections {
     total: AtomicUsize,
     accepted: AtomicUsize,
     refused: AtomicUsize,
+    throttled: AtomicUsize,
+    new_rates: Mutex<Option<ConnectionRates>>,
     congested_nanos: AtomicU64,
     acceptor_waits: AtomicBool,
     acceptor: Arc<Waker>,
@@ -87,6 +90,8 @@ impl Connections {
             total: AtomicUsize::new(0),
             accepted: AtomicUsize::new(0),
             refused: AtomicUsize::new(0),
+            throttled: AtomicUsize::new(0),
+            new_rates: Mutex::default(),
             congested_nanos: AtomicU64::new(0),
             acceptor_waits: AtomicBool::new(false),
             acceptor,
@@ -137,6 +142,27 @@ impl Connections {
         drop(by_ip);
         self.most.store(total.min(self.ceiling), Ordering::SeqCst);
         self.wake_acceptor();
+    }
+
+    /// Other rates of new connections from here on. The acceptor takes them when it wakes.
+    pub(crate) fn set_rates(&self, rates: ConnectionRates) {
+        *self.new_rates.lock().unwrap_or_else(PoisonError::into_inner) = Some(rates);
+        self.acceptor.wake();
+    }
+
+    /// Rates that were set since this was asked last.
+    pub(crate) fn take_rates(&self) -> Option<ConnectionRates> {
+        self.new_rates.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// A connection was not taken because its address makes too many in a second.
+    pub(crate) fn on_throttled(&self) {
+        self.throttled.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many such there were since the start.
+    pub(crate) fn throttled(&self) -> usize {
+        self.throttled.load(Ordering::Relaxed)
     }
 
     /// There may be room now: the acceptor looks again, if it waits for some.

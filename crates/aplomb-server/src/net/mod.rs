@@ -11,6 +11,7 @@ mod debt;
 mod frames;
 mod limits;
 mod pace;
+mod rates;
 mod replies;
 mod transport;
 
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 use aplomb_broker::config::SecurityProtocol;
 use aplomb_broker::ports::Session;
+use aplomb_broker::quotas::Windows;
 pub(crate) use budget::FrameBudget;
 #[cfg(test)]
 pub(crate) use budget::Want;
@@ -27,6 +29,7 @@ pub(crate) use debt::ReplyBudget;
 pub(crate) use frames::{ReadContext, SCRATCH};
 pub use limits::ConnectionLimits;
 pub(crate) use limits::{Connections, Permit, TooMany};
+pub(crate) use rates::AcceptRates;
 pub(crate) use transport::Transport;
 
 /// A socket that listens, bound already.
@@ -54,6 +57,8 @@ pub struct NetConfig {
     pub max_replies: usize,
     /// How many connections there may be.
     pub connections: ConnectionLimits,
+    /// What their rates are measured over.
+    pub rate_windows: Windows,
     /// A connection that has moved no byte for so long is closed (`connections.max.idle.ms`);
     /// `None`: never.
     pub max_idle: Option<Duration>,

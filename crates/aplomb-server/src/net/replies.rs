@@ -276,7 +276,13 @@ mod tests {
     }
 
     fn lending(parts: Vec<Bytes>, lent: usize) -> Reply {
-        Reply::Frame { parts, lent, errors: ErrorTally::default(), throttle: Duration::ZERO }
+        Reply::Frame {
+            parts,
+            lent,
+            errors: ErrorTally::default(),
+            throttle: Duration::ZERO,
+            throttle_at: None,
+        }
     }
 
     fn replies() -> Replies {

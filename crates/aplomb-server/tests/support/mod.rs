@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use aplomb_broker::config::SecurityProtocol;
 use aplomb_broker::ports::{CloseReason, ConnectionId, ErrorTally, Now, Reply, Request, RequestId, ShardId};
+use aplomb_broker::quotas::Windows;
 use aplomb_broker::{Output, ShardMessage};
 use aplomb_disk_api::Completion;
 use aplomb_model::Instant;
@@ -177,7 +178,7 @@ fn echo(frame: &Bytes) -> Reply {
 fn throttled(frame: &Bytes, throttle: Duration) -> Reply {
     let length = i32::try_from(frame.len()).expect("frames are small");
     let parts = vec![Bytes::copy_from_slice(&length.to_be_bytes()), frame.clone()];
-    Reply::Frame { parts, lent: 0, errors: ErrorTally::default(), throttle }
+    Reply::Frame { parts, lent: 0, errors: ErrorTally::default(), throttle, throttle_at: None }
 }
 
 /// What a test wants to be different.
@@ -195,6 +196,7 @@ impl Default for Wishes {
         Self {
             shards: 2,
             net: NetConfig {
+                rate_windows: Windows { count: 11, millis: 1000 },
                 max_frame: 8 << 20,
                 max_frames: 64 << 20,
                 min_frame_rate: 64 << 10,

@@ -152,7 +152,7 @@ impl Broker {
 
         let Planned { ready, tail, config, began, unclean } =
             plan(&config, &mut directories, examined, &bound, &health, log)?;
-        let net = network::net_config(&config.network, limits::most_connections(descriptors))?;
+        let net = network::net_config(&config, limits::most_connections(descriptors))?;
         for remark in &ready.remarks {
             log.warn("wiring/load", remark.clone());
         }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddr
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use aplomb_broker::config::{Listener, NetworkConfig, SecurityProtocol};
+use aplomb_broker::config::{BrokerConfig, Listener, SecurityProtocol};
 use aplomb_server::net::{ConnectionLimits, NetConfig};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with, sockopt};
@@ -90,7 +90,8 @@ pub(super) fn bind_metrics(text: &str) -> Result<TcpListener, NetworkError> {
 }
 
 /// How connections are treated, as the server wants to know it.
-pub(super) fn net_config(network: &NetworkConfig, ceiling: usize) -> Result<NetConfig, NetworkError> {
+pub(super) fn net_config(config: &BrokerConfig, ceiling: usize) -> Result<NetConfig, NetworkError> {
+    let network = &config.network;
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
     let mut limits = ConnectionLimits {
@@ -110,6 +111,7 @@ pub(super) fn net_config(network: &NetworkConfig, ceiling: usize) -> Result<NetC
         min_frame_rate: network.min_frame_rate.0,
         max_replies: size(network.replies.0),
         connections: limits,
+        rate_windows: config.quotas.clients.into(),
         max_idle: network.max_idle,
         send_buffer: network.send_buffer.map(count),
         receive_buffer: network.receive_buffer.map(count),

@@ -50,8 +50,9 @@ fn missing(one: &Struct, slot: &Slot) -> String {
     )
 }
 
-/// The name that all responses have for the field.
+/// The names that all responses have for these fields.
 const ERROR_CODE: &str = "ErrorCode";
+const THROTTLE_TIME: &str = "ThrottleTimeMs";
 
 /// Writes the field where it is present, as a statement.
 fn statement(one: &Struct, slot: &Slot, flexible: &str) -> String {
@@ -59,6 +60,9 @@ fn statement(one: &Struct, slot: &Slot, flexible: &str) -> String {
     let plain = |place: &Place| {
         if slot.field.name == ERROR_CODE && matches!(slot.field.ty, Type::Int16) {
             return format!("w.error_code({});\n", place.value);
+        }
+        if slot.field.name == THROTTLE_TIME && matches!(slot.field.ty, Type::Int32) {
+            return format!("w.throttle_time({});\n", place.value);
         }
         let written = plain(&slot.field.ty, place, flexible);
         if written.fallible { format!("{}?;\n", written.code) } else { format!("{};\n", written.code) }

@@ -16,6 +16,7 @@
 
 mod part;
 mod patience;
+mod refusals;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -24,11 +25,12 @@ use std::time::Duration;
 use aplomb_model::{ErrorCode, Instant, LeaderEpoch};
 use aplomb_protocol::hot::TopicKey;
 use aplomb_protocol::hot::fetch_request::FetchBody;
-use aplomb_protocol::hot::fetch_response::{FetchResponseHead, FetchResponseWriter, FetchedPartition};
+use aplomb_protocol::hot::fetch_response::{FetchResponseHead, FetchResponseWriter};
 use aplomb_protocol::{ApiKey, DecodeError, EncodeError};
 
 use self::part::{FetchPart, PartState};
 use self::patience::Patience;
+use self::refusals::{refuse, refuse_each};
 use super::whole_batches::whole_batches_within;
 use crate::calls::{Answer, ReadCall, ReadRecords, ReadRefusal, Slot, Watch};
 use crate::fetch_sessions::{FetchContext, FetchKey, FetchSessions, PartitionData, SessionRequest};
@@ -42,8 +44,10 @@ use crate::view::HEAD;
 
 pub(super) const API: Api = Api::new(ApiKey::Fetch, begin);
 
-/// From this version on, an error of the whole request is not said for each partition.
-const SAID_ONCE_FROM: i16 = 13;
+/// What a response has beside its partitions, and they beside their records, for quotas: most of
+/// what Apache Kafka counts, and no name.
+const HEAD_BYTES: u64 = 24;
+const PART_BYTES: u64 = 48;
 /// How long a fetch waits for the disk at least, when there is nothing else to answer with.
 const COLD_PATIENCE: Duration = Duration::from_millis(500);
 
@@ -90,6 +94,9 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let image = asked.view.image();
     match FetchOp::begin(body, to.correlation_id, image, asked.sessions, limit, asked.now.instant) {
         Ok(mut op) => {
+            // More would only have it wait longer afterwards.
+            let most = asked.quotas.most_fetched(asked.bill.as_ref()).unwrap_or(u64::MAX);
+            (op.max_bytes, op.min_bytes) = (op.max_bytes.min(most), op.min_bytes.min(most));
             op.read_on(asked.calls);
             let deadline = op.deadline;
             Ok(Begun::Wait(Box::new(op), deadline))
@@ -329,8 +336,14 @@ impl FetchOp {
         }
     }
 
-    fn respond(mut self, sessions: &mut FetchSessions, now: Instant) -> Result<Reply, EncodeError> {
+    fn respond(mut self, context: &mut ReplyContext<'_>) -> Result<Reply, EncodeError> {
+        let (sessions, now) = (&mut *context.sessions, context.now);
         self.keep_to_limit();
+        let throttle = context.till.fetched(|| self.size());
+        if !throttle.is_zero() {
+            // Who is throttled is told nothing else, and goes on from where it is.
+            self.parts.clear();
+        }
         let outcomes: Vec<_> =
             self.parts.iter().map(|part| (part.key.clone(), part.wish, part.result())).collect();
         let (session_id, included) = match sessions.finish(self.context, &outcomes, now) {
@@ -349,8 +362,15 @@ impl FetchOp {
             part.count_sent();
             lent += usize::try_from(part.bytes()).unwrap_or(usize::MAX);
         }
-        let errors = response.take_errors();
-        Ok(Reply::Frame { parts: response.finish(&[])?, lent, errors, throttle: Duration::ZERO })
+        let (errors, throttle_at) = (response.take_errors(), response.throttle_at());
+        Ok(Reply::Frame { parts: response.finish(&[])?, lent, errors, throttle, throttle_at })
+    }
+
+    /// About how many bytes the response has. Partitions of a session that have nothing to say are
+    /// not part of it.
+    fn size(&self) -> u64 {
+        let parts = self.parts.iter().filter(|part| part.result().is_news());
+        parts.map(|part| PART_BYTES + part.bytes()).sum::<u64>() + HEAD_BYTES
     }
 
     /// Partitions are served in the order of the request until the response is full; the first that
@@ -463,37 +483,8 @@ impl Operation for FetchOp {
     }
 
     fn reply(self: Box<Self>, context: &mut ReplyContext<'_>) -> Replied {
-        self.respond(context.sessions, context.now)
+        self.respond(context)
     }
-}
-
-/// An error for all of a request that is not understood. From version 13 on it is only said once
-/// (`FetchRequest#getErrorResponse` in Apache Kafka).
-fn refuse_each(body: &FetchBody, correlation_id: i32, error: ErrorCode) -> Result<Reply, EncodeError> {
-    let head =
-        FetchResponseHead { throttle_time_ms: 0, error_code: error.to_wire(), session_id: body.session_id };
-    let mut response = FetchResponseWriter::new(body.version, correlation_id, head)?;
-    let mut topic = None;
-    for partition in body.partitions.iter().filter(|_| body.version < SAID_ONCE_FROM) {
-        if topic.replace(partition.topic) != Some(partition.topic) {
-            response.topic(body.topic_of(partition).as_ref())?;
-        }
-        response.partition(&FetchedPartition {
-            aborted_transactions: Some(&[]),
-            ..FetchedPartition::refused(partition.partition, error.to_wire())
-        })?;
-    }
-    let errors = response.take_errors();
-    Ok(Reply::Frame { parts: response.finish(&[])?, errors, throttle: Duration::ZERO, lent: 0 })
-}
-
-/// A response that is nothing but an error.
-fn refuse(version: i16, correlation_id: i32, error: ErrorCode) -> Result<Reply, EncodeError> {
-    // Sessions exist from version 7 on, and so does the field for their errors.
-    let head = FetchResponseHead { throttle_time_ms: 0, error_code: error.to_wire(), session_id: 0 };
-    let mut response = FetchResponseWriter::new(version, correlation_id, head)?;
-    let errors = response.take_errors();
-    Ok(Reply::Frame { parts: response.finish(&[])?, lent: 0, errors, throttle: Duration::ZERO })
 }
 
 #[cfg(test)]

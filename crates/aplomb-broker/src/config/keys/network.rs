@@ -3,7 +3,7 @@
 //! says so.
 
 use super::super::key::{ConfigKey, config_keys};
-use super::reasons::{NO_PEERS, NO_PURGATORY, NO_RATE, NO_REQUEST_QUEUE, NO_THREAD_POOLS};
+use super::reasons::{NO_PEERS, NO_PURGATORY, NO_REQUEST_QUEUE, NO_THREAD_POOLS};
 
 config_keys! {
     "advertised.listeners": List = null, Any, High, ReadOnly, Used("network.advertised");
@@ -26,7 +26,7 @@ config_keys! {
         "The security protocol of each listener name, as NAME:PROTOCOL, separated by commas.";
     "listeners": List = "PLAINTEXT://localhost:9092", Any, High, PerBroker, Used("network.listeners");
         "The addresses to listen on, as NAME://host:port, separated by commas. An empty host means every interface. The default is ours: only this machine can connect.";
-    "max.connection.creation.rate": Int = "2147483647", AtLeast(0), Medium, ClusterWide, Unused(NO_RATE);
+    "max.connection.creation.rate": Int = "2147483647", AtLeast(0), Medium, ClusterWide, Used("network.connection_rate");
         "The most new connections in a second.";
     "max.connections": Int = "2147483647", AtLeast(0), Medium, ClusterWide, Used("network.max_connections");
         "The most connections at one time.";

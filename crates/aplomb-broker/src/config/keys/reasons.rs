@@ -12,10 +12,10 @@ pub(super) const NO_PEERS: &str = "this broker calls no other node yet";
 pub(super) const NO_PURGATORY: &str = "waiting requests need no tidying here";
 pub(super) const NO_LOOKS: &str = "each transaction ends when its time is up, and is not looked for";
 pub(super) const NO_POLLS: &str = "who waits for a transaction goes on when it can, and does not ask again";
+pub(super) const EVEN_MOVES: &str =
+    "moves between log directories keep to their rate evenly, and not in windows";
 pub(super) const IN_PIECES: &str = "a log is loaded in pieces of 64 KiB, one a turn";
 pub(super) const NO_QUORUM: &str = "the metadata quorum is this process alone";
-pub(super) const NO_QUOTAS: &str = "there are no quotas yet";
-pub(super) const NO_RATE: &str = "the rate of new connections is not limited";
 pub(super) const NO_REQUEST_QUEUE: &str =
     "requests are handled by the loop that reads them, and wait in no queue; see queued.max.request.bytes";
 pub(super) const NO_SECURITY: &str = "there is neither TLS nor SASL yet";

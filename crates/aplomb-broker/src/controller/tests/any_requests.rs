@@ -39,13 +39,14 @@ fn serve(lab: &mut Lab, request: &Request) {
         }
         Request::Delete(which) => {
             if let Some(topic) = nth(lab, *which) {
-                lab.decide(|draft, _, _| draft.delete_topic(topic.id)).expect("it is there");
+                lab.decide(|draft, _, _| draft.delete_topic(topic.id, &mut Permits::unlimited()))
+                    .expect("it is there");
             }
         }
         Request::Grow(which, total) => {
             let topic = nth(lab, *which).map_or_else(|| "none".to_owned(), |topic| topic.name.to_string());
             let new = NewPartitions { topic, total: *total, assigned: None };
-            drop(lab.decide(|draft, _, _| draft.create_partitions(&new)));
+            drop(lab.decide(|draft, _, _| draft.create_partitions(&new, &mut Permits::unlimited())));
         }
         Request::Alter(which, value) => {
             let resource =

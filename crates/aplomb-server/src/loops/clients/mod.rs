@@ -273,7 +273,9 @@ impl Clients {
         while requests < share.requests {
             if let Some(request) = connection.next_request(*clock) {
                 requests += 1;
+                let before = *clock;
                 take(request, clock);
+                connection.add_spent(clock.since(before));
                 continue;
             }
             let read = connection.received() - before;

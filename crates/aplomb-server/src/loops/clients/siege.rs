@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use aplomb_broker::config::SecurityProtocol;
 use aplomb_broker::ports::{ErrorTally, Reply, RequestId, Session, ShardId};
+use aplomb_broker::quotas::Windows;
 use aplomb_model::{Instant, SplitMix64};
 use bytes::Bytes;
 
@@ -233,6 +234,7 @@ impl Siege {
         let limit = number(&mut dice, 3_000_000..8_000_000);
         let max_replies = number(&mut dice, 200_000..2_000_000);
         let net = NetConfig {
+            rate_windows: Windows { count: 11, millis: 1000 },
             max_frame: LARGEST,
             max_frames: limit,
             min_frame_rate: 64 * 1024,
@@ -330,8 +332,13 @@ impl Siege {
         *at_work = rest;
         for (_, id, size) in Vec::from(ready as VecDeque<_>) {
             let parts = vec![self.zeros.slice(..size)];
-            let reply =
-                Reply::Frame { parts, lent: 0, errors: ErrorTally::default(), throttle: Duration::ZERO };
+            let reply = Reply::Frame {
+                parts,
+                lent: 0,
+                errors: ErrorTally::default(),
+                throttle: Duration::ZERO,
+                throttle_at: None,
+            };
             self.clients.deliver(id, reply, now);
             self.made.push_back((now, size));
         }

@@ -111,6 +111,7 @@ fn before(now: Instant, ago: Duration) -> Option<Instant> {
 
 #[cfg(test)]
 mod tests {
+    use aplomb_broker::quotas::Windows;
     use std::io::Write;
     use std::net::{IpAddr, Ipv4Addr};
     use std::os::unix::net::UnixStream;
@@ -143,6 +144,7 @@ mod tests {
     impl Room {
         fn new(memory: usize, min_frame_rate: u64) -> Self {
             let net = NetConfig {
+                rate_windows: Windows { count: 11, millis: 1000 },
                 max_frame: 1 << 20,
                 max_frames: memory,
                 min_frame_rate,

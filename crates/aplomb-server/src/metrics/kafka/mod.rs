@@ -12,6 +12,7 @@
 mod compaction;
 mod groups;
 mod network;
+mod quotas;
 mod requests;
 mod topics;
 
@@ -79,6 +80,7 @@ impl Kafka {
     pub(crate) fn put_on(&mut self, page: &mut Page, now: Instant) {
         self.topics.put_on(page, &self.broker);
         compaction::put_on(page, &self.broker, now);
+        quotas::put_on(page, &self.broker, now);
         self.groups.put_on(page, &self.broker.shards, &self.topics, now);
         self.requests.put_on(page, &self.loops, now);
         self.network.put_on(page, &self.loops, &self.broker.shards, &self.connections, now);

@@ -174,7 +174,7 @@ fn totals_are_what_coordinators_have_and_events_stay_when_they_go() {
     let bytes = |lab: &Lab| lab.runtime.machine().bytes();
     assert_eq!(all.bytes(), bytes(&one) + bytes(&other));
 
-    let figures = ShardFigures::new(0);
+    let figures = ShardFigures::new(0, Arc::default());
     all.show(&figures);
     assert_eq!(figures.groups(GroupState::ClassicEmpty), all.totals.counts.all() as u64);
     assert_eq!((figures.committed_offsets(), figures.coordinators()), (2, [0, 2, 0]));
@@ -208,7 +208,7 @@ fn where_none_is_shown_groups_are_counted_all_the_same() {
     let mut lab = Lab::load(&mut all, Vec::new());
     lab.commit(&mut all, "a", 1);
     assert_eq!((all.totals.counts.all(), all.totals.groups_left_out, all.totals.offsets_left_out), (1, 1, 1));
-    let figures = ShardFigures::new(0);
+    let figures = ShardFigures::new(0, Arc::default());
     all.show(&figures);
     assert!(figures.take_new_groups().groups.is_empty());
 }

@@ -60,7 +60,7 @@ impl Lab {
             bound: bound.clone(),
             shown: ShownGroups::new(bound.clone()),
             notes: GroupNotes::default(),
-            figures: ShardFigures::new(0),
+            figures: ShardFigures::new(0, Arc::default()),
             visitor: Visitor::default(),
         }
     }

@@ -67,6 +67,7 @@ final class AdminOps {
             case "delete-records" -> deleteRecords(admin, op);
             case "describe-cluster" -> describeCluster(admin);
             case "describe-log-dirs" -> describeLogDirs(admin, op);
+            case "alter-quotas", "describe-quotas" -> QuotaOps.call(admin, op).orElseThrow();
             default -> GroupOps.call(admin, op).orElseThrow(() -> new IllegalArgumentException("unknown op " + op));
         };
     }
@@ -85,7 +86,9 @@ final class AdminOps {
         if (op.has("configs")) {
             topic.configs(strings(op.get("configs")));
         }
-        var options = new CreateTopicsOptions().validateOnly(op.path("validate").asBoolean());
+        var options = new CreateTopicsOptions()
+            .validateOnly(op.path("validate").asBoolean())
+            .retryOnQuotaViolation(op.path("retry").asBoolean(true));
         var result = admin.createTopics(List.of(topic), options);
         result.all().get();
         var line = new LinkedHashMap<String, Object>();
