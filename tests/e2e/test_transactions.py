@@ -2,11 +2,14 @@
 what kafka-transactions tells of them. Each with the broker under test, and killed in between where it says so."""
 
 import asyncio
+import struct
 import time
 
 import confluent_kafka as ck
 import pytest
 from aiokafka import AIOKafkaProducer
+from differential.batches import batch, record
+from harness import wire
 from kafka import KafkaProducer
 
 PROPERTIES = {
@@ -150,6 +153,26 @@ def test_offsets_hold_with_their_transaction(broker, admin, topic):
     until(lambda: committed(broker, f"{topic}-out") == [str(n) for n in range(20)], "each is there once")
 
 
+@pytest.mark.parametrize("client", ("java", "franz-go", "sarama", "kafkajs"))
+def test_other_clients_copy_with_offsets_in_their_transactions(broker, admin, clients, topic, client):
+    """Every third transaction is aborted, and done again."""
+    admin.create(topic)
+    admin.create(f"{topic}-out")
+    writer = ck.Producer({"bootstrap.servers": broker.bootstrap})
+    for n in range(30):
+        writer.produce(topic, str(n).encode())
+    writer.flush(30)
+    ends = clients[client].run(
+        "copy", bootstrap=broker.bootstrap, topic=topic, output=f"{topic}-out", group=topic, transactional_id=topic, count=30, batch=7,
+    )  # fmt: skip
+    assert sum(end["records"] for end in ends if end["committed"]) == 30
+    aborted = sum(end["records"] for end in ends if not end["committed"])
+    assert aborted > 0, ends
+    until(lambda: committed(broker, f"{topic}-out") == [str(n) for n in range(30)], "each is there once")
+    assert len(committed(broker, f"{topic}-out", isolation="read_uncommitted")) == 30 + aborted
+    assert offsets(broker, topic, topic) == 30
+
+
 def test_aiokafka_and_kafka_python_write_in_transactions(broker, admin, topic):
     admin.create(topic)
 
@@ -210,6 +233,48 @@ def test_kafka_transactions_aborts_what_is_open(broker, admin, tools, topic):
     other.flush(30)
     until(lambda: committed(broker, topic) == ["y"], "readers go on")
     assert "Ongoing" in tools.ok("kafka-transactions", *at, "describe", "--transactional-id", topic).output
+
+
+def test_a_transaction_that_hangs_is_found_and_ended(start_broker, tools):
+    """One that no coordinator knows, as older brokers could leave it behind."""
+    broker = start_broker(properties={**PROPERTIES, "transaction.partition.verification.enable": "false"})
+    an_hour_ago = int(time.time() * 1000) - 3_600_000
+    hanging = batch([record(0)], attributes=0x10, producer=(77_000, 3, 0), first=an_hour_ago, most=an_hour_ago)
+    other = ck.Producer({"bootstrap.servers": broker.bootstrap})
+    other.produce("hung", b"before", partition=0)
+    assert other.flush(30) == 0
+    body = wire.string("of-nobody") + struct.pack(">hii", -1, 10_000, 1) + wire.string("hung") + struct.pack(">iii", 1, 0, len(hanging)) + hanging
+    with wire.Connection(broker.port) as connection:
+        answer = connection.ask(wire.header(wire.PRODUCE, 7) + body)
+    assert struct.unpack(">h", answer[4 + 4 + 2 + len("hung") + 4 + 4 :][:2]) == (0,), answer
+    other.produce("hung", b"behind", partition=0)
+    assert other.flush(30) == 0
+    assert committed(broker, "hung") == ["before"]
+    at = ("--bootstrap-server", broker.bootstrap)
+    found = tools.ok("kafka-transactions", *at, "find-hanging", "--broker-id", 1, "--max-transaction-timeout", 1).lines()
+    assert len(found) == 2 and found[1].split()[:3] == ["hung", "0", "77000"], found
+    tools.ok("kafka-transactions", *at, "abort", "--topic", "hung", "--partition", 0, "--start-offset", 1)
+    until(lambda: committed(broker, "hung") == ["before", "behind"], "readers go on")
+    assert len(tools.ok("kafka-transactions", *at, "find-hanging", "--broker-id", 1, "--max-transaction-timeout", 1).lines()) == 1
+    broker.close()
+
+
+def test_the_message_copier_copies_each_once(broker, admin, tools, topic):
+    """The program that Apache Kafka's system tests use."""
+    admin.create(topic)
+    admin.create(f"{topic}-out")
+    writer = ck.Producer({"bootstrap.servers": broker.bootstrap})
+    for n in range(500):
+        writer.produce(topic, key=str(n), value=str(n))
+    assert writer.flush(30) == 0
+    copied = tools.ok(
+        "transactional-message-copier", "--broker-list", broker.bootstrap, "--input-topic", topic, "--input-partition", 0, "--output-topic",
+        f"{topic}-out", "--max-messages", 500, "--consumer-group", topic, "--transaction-size", 50, "--transactional-id", topic,
+        "--transaction-timeout", 30_000, "--enable-random-aborts", "--group-mode", "--use-group-metadata",
+    )  # fmt: skip
+    assert '"remaining":0' in copied.stdout.replace(" ", ""), copied.output
+    until(lambda: committed(broker, f"{topic}-out") == [str(n) for n in range(500)], "each is there once")
+    assert offsets(broker, topic, topic) == 500
 
 
 def test_the_producer_perf_test_and_the_console_consumer(broker, admin, tools, topic):

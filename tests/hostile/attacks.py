@@ -412,6 +412,74 @@ class Attack:
                    SubscribedTopicRegex=patterns[n % len(patterns)], **beats) for n in range(2_000)]
         )  # fmt: skip
 
+    def transactional_ids_without_end(self):
+        """Each of them new, and as long as a name may be."""
+        self.coordinators_of_transactions()
+        self.ask_over_and_over(
+            [asked("InitProducerId", 5, TransactionalId=f"{n}-".ljust(200 if n % 10 else 30_000, "x"), TransactionTimeoutMs=60_000, ProducerId=-1,
+                   ProducerEpoch=-1) for n in range(5_000)],
+            connections=30,
+        )  # fmt: skip
+
+    def transactions_over_many_partitions(self):
+        """Twenty thousand in each, aborted at once, so that each of them gets a marker."""
+        self.coordinators_of_transactions()
+        self.many_topics(count=200, partitions=100)
+        ids = []
+        with wire.Connection(self.port, timeout=120) as connection:
+            for n in range(3):
+                answer = connection.ask(asked("InitProducerId", 4, TransactionalId=f"wide-{n}", TransactionTimeoutMs=60_000, ProducerId=-1, ProducerEpoch=-1))
+                # Behind the header: the throttle time, the error code, the producer's id.
+                ids.append(struct.unpack(">q", answer[4 + 1 + 4 + 2 :][:8])[0])
+        topics = [{"Name": f"many-{n}", "Partitions": list(range(100))} for n in range(200)]
+        payloads = []
+        for n, producer in enumerate(ids):
+            payloads.append(asked("AddPartitionsToTxn", 3, V3AndBelowTransactionalId=f"wide-{n}", V3AndBelowProducerId=producer, V3AndBelowProducerEpoch=0,
+                                  V3AndBelowTopics=topics))  # fmt: skip
+            payloads.append(asked("EndTxn", 3, TransactionalId=f"wide-{n}", ProducerId=producer, ProducerEpoch=0, Committed=False))
+        self.ask_over_and_over(payloads)
+
+    def markers_for_one_partition_many_times(self):
+        marker = {"ProducerId": 9_000_000, "ProducerEpoch": 1, "TransactionResult": False, "CoordinatorEpoch": 0, "TransactionVersion": 0,
+                  "Topics": [{"Name": TOPIC, "PartitionIndexes": [2] * MANY}]}  # fmt: skip
+        self.ask_over_and_over([asked("WriteTxnMarkers", 1, Markers=[marker]), asked("WriteTxnMarkers", 1, Markers=[dict(marker, Topics=[])] * MANY)])
+
+    def questions_about_transactions_many_times(self):
+        self.coordinators_of_transactions()
+        ids = ["asked"] * MANY
+        verified = {"TransactionalId": "asked", "ProducerId": 1, "ProducerEpoch": 0, "VerifyOnly": True, "Topics": [{"Name": TOPIC, "Partitions": [0] * 50}]}
+        self.ask_over_and_over([
+            asked("DescribeTransactions", 0, TransactionalIds=ids),
+            asked("ListTransactions", 2, StateFilters=ids, ProducerIdFilters=list(range(MANY)), DurationFilter=0, TransactionalIdPattern="(a|b|.)*" * 50),
+            asked("FindCoordinator", 4, KeyType=1, CoordinatorKeys=ids),
+            asked("AddPartitionsToTxn", 5, Transactions=[verified] * 5_000),
+            asked("TxnOffsetCommit", 3, TransactionalId="asked", GroupId="asked", ProducerId=1, ProducerEpoch=0, GenerationIdOrMemberEpoch=-1,
+                  Topics=[{"Name": TOPIC, "Partitions": [{"PartitionIndex": 0, "CommittedOffset": 1, "CommittedLeaderEpoch": 0, "CommittedMetadata": ""}] * MANY}]),
+        ])  # fmt: skip
+
+    def coordinators_of_transactions(self):
+        """Their topic is there."""
+        with wire.Connection(self.port, timeout=120) as connection:
+            while struct.unpack(">h", connection.ask(asked("FindCoordinator", 3, Key="any", KeyType=1))[4 + 1 + 4 :][:2])[0]:
+                time.sleep(0.1)
+
+    def quotas_of_everything(self):
+        """Set and asked for, ten thousand at a time; none counts for the good client."""
+        entry = lambda n, value: {
+            "Entity": [{"EntityType": "user", "EntityName": f"user-{n}"}, {"EntityType": "client-id", "EntityName": None}],
+            "Ops": [{"Key": "producer_byte_rate", "Value": value, "Remove": False}],
+        }
+        alter = lambda value: asked("AlterClientQuotas", 1, Entries=[entry(n, value) for n in range(10_000)], ValidateOnly=False)
+        every = asked("DescribeClientQuotas", 1, Components=[{"EntityType": "user", "MatchType": 2, "Match": None}], Strict=False)
+        self.ask_over_and_over([alter(1e9), every, alter(2e9), every])
+
+    def clients_of_many_names(self):
+        """Each of a quota's own, so that the broker has a new account to keep for each request."""
+        quota = {"Entity": [{"EntityType": "client-id", "EntityName": None}], "Ops": [{"Key": "request_percentage", "Value": 1e6, "Remove": False}]}
+        self.ask(asked("AlterClientQuotas", 1, Entries=[quota], ValidateOnly=False))
+        name = lambda n: f"{n}-".ljust(32_000 if n % 50 == 0 else 20, "x")
+        self.ask_over_and_over([wire.header(3, 1, client_id=name(n)) + struct.pack(">i", 0) for n in range(MANY)], connections=30)
+
     def heartbeats_in_a_storm(self):
         beat = asked("Heartbeat", 4, GroupId="beaten", GenerationId=1, MemberId="nobody")
         newer = asked("ConsumerGroupHeartbeat", 1, GroupId="beaten", MemberId="nobody", MemberEpoch=5, RebalanceTimeoutMs=-1,
@@ -420,7 +488,7 @@ class Attack:
 
 
 # What is no attack: "appends" keeps the partitions busy that others ask for.
-HELP = ("connect", "ask_over_and_over", "begin", "ask", "many_topics", "appends", "lists_as_long_as_they_may_be")
+HELP = ("connect", "ask_over_and_over", "begin", "ask", "many_topics", "appends", "lists_as_long_as_they_may_be", "coordinators_of_transactions")
 KINDS = [name for name in vars(Attack) if not name.startswith("_") and name not in HELP]
 KINDS += [f"lists_as_long_as_they_may_be:{api}" for api in longest.apis()]
 

@@ -29,7 +29,7 @@ GROWTH = 704 * MIB
 # Lines come once in ten seconds for each kind and shard; a handful of kinds in two shards.
 LINES_A_SECOND = 3
 WARM = 3
-MAKE_SOMETHING = ("questions_about_many_topics", "patterns_over_many_topics", "members_that_change_their_minds")
+MAKE_SOMETHING = ("transactions_over_many_partitions", "questions_about_many_topics", "patterns_over_many_topics", "members_that_change_their_minds")
 LONGEST = 300
 
 

@@ -10,6 +10,7 @@
 //! goes wrong, `clients` who asks, `check` what must be true.
 
 mod agenda;
+mod bank;
 mod campaign;
 mod check;
 mod clients;

@@ -16,7 +16,7 @@ use super::check::promptness::Expect;
 use super::clients::{Action, Auditor, Client, Context, of_role};
 use super::process::LISTENER;
 use super::random::Dice;
-use super::scenario::{Plan, Role};
+use super::scenario::Plan;
 use super::world::World;
 
 const MS: Duration = Duration::from_millis(1);
@@ -59,8 +59,8 @@ impl Scripted {
 /// A client, and how it is connected.
 struct Slot {
     client: Scripted,
-    /// It is a client of groups.
-    is_of_groups: bool,
+    /// It is there until all has come to rest.
+    comes_to_rest: bool,
     dice: Dice,
     correlation: i32,
     connection: Option<ConnectionId>,
@@ -89,16 +89,16 @@ pub(crate) struct Network {
     /// Every client is the same user, at home.
     session: Arc<Session>,
     next_connection: u64,
-    /// In the end clients of groups come, and no others.
+    /// In the end those come that come to rest, and no others.
     members_only: bool,
 }
 
 impl Network {
     /// The clients of a plan, and the auditor; none is connected.
     pub(crate) fn new(plan: &Plan, seed: u64) -> Self {
-        let slot = |client, is_of_groups, dice| Slot {
+        let slot = |client, comes_to_rest, dice| Slot {
             client,
-            is_of_groups,
+            comes_to_rest,
             dice,
             correlation: 0,
             connection: None,
@@ -108,7 +108,7 @@ impl Network {
         let clients = plan.clients.iter().map(|(number, role)| {
             let mut dice = Dice::of(seed, "client", *number as u64);
             let client = Scripted::Client(of_role(*role, &mut dice));
-            slot(client, matches!(role, Role::Member(_) | Role::GroupsAdmin), dice)
+            slot(client, role.comes_to_rest(), dice)
         });
         let slots = std::iter::once(auditor).chain(clients).collect();
         let home = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -127,7 +127,7 @@ impl Network {
             .min()
     }
 
-    /// From now on clients of groups come, and no others but the auditor.
+    /// From now on those come that come to rest, and no others but the auditor.
     pub(crate) fn let_members_in(&mut self) {
         self.members_only = true;
     }
@@ -136,7 +136,7 @@ impl Network {
         match door {
             None => false,
             Some(_) if slot == AUDITOR => !self.is_auditor_done(),
-            Some(_) if self.members_only => self.slots[slot].is_of_groups,
+            Some(_) if self.members_only => self.slots[slot].comes_to_rest,
             Some(door) => !door.auditor_only,
         }
     }

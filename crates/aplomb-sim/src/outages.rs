@@ -459,8 +459,9 @@ impl Outages {
         self.troubles.heal(world);
         let mut dice = Dice::of(world.seed, "finish", 0);
         match dice.within(0..4) {
-            0 => self.cut_power(world, network),
-            1 | 2 => self.kill(world, network),
+            // Which would take transfers that were committed.
+            0 if world.plan.bank.is_none() => self.cut_power(world, network),
+            0..=2 => self.kill(world, network),
             _ => return self.stop(world),
         }
         Next::GoOn

@@ -12,6 +12,7 @@ use std::time::Duration;
 use aplomb_broker::config::Properties;
 use aplomb_disk_api::sim::ServiceTimes;
 
+use super::bank::{BankPlan, TellerPlan};
 use super::faults::{Fault, draw_accidents, draw_copies, draw_faults, draw_tail_faults};
 use super::groups::{GroupsPlan, MemberPlan};
 use super::random::Dice;
@@ -61,6 +62,7 @@ impl Scenario {
         plan.faults.retain(|(number, at, _)| *at < plan.length && !self.without_faults.contains(number));
         plan.clients.retain(|(number, _)| !self.without_clients.contains(number));
         // Only the administrator, who reads what is committed, can say whether groups come to rest.
+        plan.bank = plan.bank.filter(|_| plan.clients.iter().any(|(_, role)| *role == Role::Accountant));
         plan.groups =
             plan.groups.filter(|_| plan.clients.iter().any(|(_, role)| matches!(role, Role::GroupsAdmin)));
         plan
@@ -145,12 +147,26 @@ pub(crate) enum Role {
     Member(MemberPlan),
     /// Reads what groups have committed, and deletes offsets and groups.
     GroupsAdmin,
+    /// Transfers in transactions.
+    Teller(TellerPlan),
+    /// Reads the accounts.
+    Accountant,
 }
 
 impl Role {
     /// The clients of groups: all members, and the administrator.
     fn of_groups(groups: &GroupsPlan) -> impl Iterator<Item = Self> {
         groups.members.iter().map(|member| Self::Member(*member)).chain([Self::GroupsAdmin])
+    }
+
+    /// The tellers, and the accountant.
+    fn of_bank(bank: &BankPlan) -> impl Iterator<Item = Self> {
+        bank.tellers.iter().map(|teller| Self::Teller(*teller)).chain([Self::Accountant])
+    }
+
+    /// Whether it is there until all has come to rest.
+    pub(crate) fn comes_to_rest(self) -> bool {
+        matches!(self, Self::Member(_) | Self::GroupsAdmin | Self::Teller(_) | Self::Accountant)
     }
 }
 
@@ -176,6 +192,7 @@ pub(crate) struct Plan {
     pub(crate) clients: Vec<(usize, Role)>,
     pub(crate) faults: Vec<(usize, Duration, Fault)>,
     pub(crate) groups: Option<GroupsPlan>,
+    pub(crate) bank: Option<BankPlan>,
 }
 
 impl Plan {
@@ -190,7 +207,7 @@ impl Plan {
         let flush_interval = MS * *dice.pick(&[20, 100, 300, 1000]);
         let checkpoint_interval = MS * *dice.pick(&[100, 400, 1500, 5000]);
         let dirs: Vec<String> = (0..disks).map(path_of).collect();
-        let groups = GroupsPlan::draw(seed);
+        let (groups, bank) = (GroupsPlan::draw(seed), BankPlan::draw(seed));
         let properties = [
             ("node.id", "1".to_owned()),
             ("log.dirs", dirs.join(",")),
@@ -230,8 +247,13 @@ impl Plan {
         let hostile = Dice::of(seed, "hostile", 0).place(3);
         clients.extend(std::iter::repeat_n(Role::Hostile, hostile));
         clients.extend(groups.iter().flat_map(Role::of_groups));
+        clients.extend(bank.iter().flat_map(Role::of_bank));
+        if bank.is_some() {
+            faults.retain(|(_, _, fault)| BankPlan::bears(fault));
+        }
         let of_groups = groups.iter().flat_map(GroupsPlan::settings);
-        let properties = properties.into_iter().chain(of_groups);
+        let of_bank = bank.iter().flat_map(BankPlan::settings);
+        let properties = properties.into_iter().chain(of_groups).chain(of_bank);
         Self {
             length,
             disks,
@@ -244,6 +266,7 @@ impl Plan {
             clients: clients.into_iter().enumerate().collect(),
             faults,
             groups,
+            bank,
         }
     }
 }

@@ -68,21 +68,22 @@ impl Simulation {
         self.rest()
     }
 
-    /// Nothing goes wrong any more: members of groups come once more, and every group is stable in
-    /// the end.
+    /// Nothing goes wrong any more: members of groups and tellers come once more. In the end every
+    /// group is stable, and every transfer is whole.
     fn rest(&mut self) -> Result<(), String> {
-        if self.world.plan.groups.is_none() {
+        if self.world.plan.groups.is_none() && self.world.plan.bank.is_none() {
             return Ok(());
         }
-        self.world.say(|| "members come to rest".to_owned());
+        self.world.say(|| "members and tellers come to rest".to_owned());
         let now = self.world.now();
         self.world.oracle.groups.begin_rest(now);
+        self.world.oracle.bank.begin_rest();
         self.network.let_members_in();
         let limit = self.world.now() + REST;
         loop {
             let Err(why) = self.world.check_rest() else { return Ok(()) };
             if self.world.now() >= limit {
-                return Err(format!("groups do not come to rest: {why}"));
+                return Err(format!("it does not come to rest: {why}"));
             }
             self.step(limit)?;
         }

@@ -108,8 +108,14 @@ impl World {
     /// Whether groups are stable, and what they have committed was read since they were to be. The
     /// error is what is not so.
     pub(crate) fn check_rest(&self) -> Result<(), String> {
-        let Oracle { groups, cluster, .. } = &self.oracle;
-        groups.check_rest(cluster, self.agenda.now())
+        let Oracle { groups, cluster, bank, .. } = &self.oracle;
+        if self.plan.bank.is_some() {
+            bank.check_rest()?;
+        }
+        if self.plan.groups.is_some() {
+            groups.check_rest(cluster, self.agenda.now())?;
+        }
+        Ok(())
     }
 
     /// Whether a partition has a directory on the last disk and on another one: a move to there may

@@ -1,4 +1,4 @@
-// The KafkaJS client of the end-to-end suite: `produce`, `group`, and `offsets` (first and next offset of each partition). KafkaJS
+// The KafkaJS client of the end-to-end suite: `produce`, `group`, `copy`, and `offsets` (first and next offset of each partition). KafkaJS
 // reads only as a member of a group, so it has no `consume`. The command line is the same for every client: see ../README.md.
 'use strict'
 
@@ -9,6 +9,7 @@ const lz4 = require('lz4js')
 const lz4Hash = require('lz4js/xxh32.js')
 const zstd = require('@bokuweb/zstd-wasm')
 const { group } = require('./group')
+const { copy } = require('./copy')
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const FLAGS = new Set(['--idempotent', '--headers', '--tombstones'])
@@ -128,7 +129,12 @@ const offsets = async options => {
   }
 }
 
-const VERBS = { produce, offsets, group: options => group(connect(options), options, print) }
+const VERBS = {
+  produce,
+  offsets,
+  group: options => group(connect(options), options, print),
+  copy: options => copy(connect(options), options, print),
+}
 
 const run = async ([verb, ...args]) => {
   if (!(verb in VERBS)) throw new Error(`unknown verb ${verb}`)

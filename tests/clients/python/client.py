@@ -4,6 +4,7 @@ import time
 
 import member
 import suite
+import transfers
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaException, Producer, TopicPartition
 
 
@@ -201,4 +202,4 @@ def _commit(consumer, me, waits):
 
 
 if __name__ == "__main__":
-    suite.main({"produce": produce, "consume": consume, "group": group})
+    suite.main({"produce": produce, "consume": consume, "group": group, "transfer": transfers.transfer})

@@ -239,7 +239,7 @@ RIGHT = {
             "Entity": [{"EntityType": "ip", "EntityName": "10.0.0.1"}], "Ops": [{"Key": "connection_creation_rate", "Value": 1e6, "Remove": False}],
         }]},
         "of a client id": {"ValidateOnly": True, "Entries": [{
-            "Entity": [{"EntityType": "client-id", "EntityName": None}], "Ops": [{"Key": "request_percentage", "Value": 0.5, "Remove": False}],
+            "Entity": [{"EntityType": "client-id", "EntityName": None}], "Ops": [{"Key": "request_percentage", "Value": 1e6, "Remove": False}],
         }]},
     },
     "DescribeClientQuotas": {

@@ -24,6 +24,8 @@ _MAIN = {
     "kafka-client-metrics": "org.apache.kafka.tools.ClientMetricsCommand",
     "kafka-metadata-quorum": "org.apache.kafka.tools.MetadataQuorumCommand",
     "kafka-transactions": "org.apache.kafka.tools.TransactionsCommand",
+    "transactional-message-copier": "org.apache.kafka.tools.TransactionalMessageCopier",
+    "log-compaction-tester": "org.apache.kafka.tools.LogCompactionTester",
     "kafka-features": "org.apache.kafka.tools.FeatureCommand",
     "kafka-dump-log": "org.apache.kafka.tools.DumpLogSegments",
 }

@@ -116,10 +116,11 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         verification: None,
         longest_wait: asked.view.config().transactions.longest_wait,
     };
+    let adds = body.version >= ADDS_PARTITIONS;
+    // Who adds partitions by writing to them has them added, whatever the setting says.
     if let Ok(Some(of)) = &transaction
-        && asked.view.config().transactions.verifies
+        && (adds || asked.view.config().transactions.verifies)
     {
-        let adds = body.version >= ADDS_PARTITIONS;
         op.verification = Some(Box::new(Verification::new(of.clone(), adds, image)));
     }
     for (topic, partition) in partitions {
@@ -256,7 +257,9 @@ impl Operation for ProduceOp {
         let told = self.verification.as_mut().and_then(|verification| verification.take());
         if let Some(told) = told {
             self.send_again(told, calls);
-            return if self.outstanding == 0 { Progress::Reply } else { Progress::WaitUntil(self.deadline) };
+            // There may be no time left for it.
+            let is_over = self.outstanding == 0 || self.deadline <= now;
+            return if is_over { Progress::Reply } else { Progress::WaitUntil(self.deadline) };
         }
         if self.outstanding > 0 {
             return Progress::Wait;

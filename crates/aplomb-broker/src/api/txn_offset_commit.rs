@@ -151,7 +151,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         stage: CommitStage::Asking,
         group,
         producer: in_transaction,
-        verifies: config.transactions.verifies,
+        verifies: version >= ADDS_GROUP || config.transactions.verifies,
         verification: Verification::new(of, version >= ADDS_GROUP, image),
         pending: answered(&commit, ErrorCode::CoordinatorNotAvailable),
         commit: Some((caller(asked), TxnCommit { producer, epoch, request: commit })),

@@ -22,23 +22,31 @@ pub(super) struct Verification {
     of: Incarnation,
     /// Whether partitions are added, and not only looked for.
     adds: bool,
-    asked: bool,
-    told: Option<Result<TxnPartitions, ErrorCode>>,
+    stage: VerificationStage,
+}
+
+/// How far a question has come.
+#[derive(Debug)]
+enum VerificationStage {
+    NotAsked,
+    Asked,
+    Told(Result<TxnPartitions, ErrorCode>),
+    Taken,
 }
 
 impl Verification {
     pub(super) fn new(of: Incarnation, adds: bool, image: &MetadataImage) -> Self {
-        Self { coordinator: coordinator_of(&of.id, image), of, adds, asked: false, told: None }
+        Self { coordinator: coordinator_of(&of.id, image), of, adds, stage: VerificationStage::NotAsked }
     }
 
     /// Asks about these partitions. What is answered is [`Self::take`]n.
     pub(super) fn ask(&mut self, partitions: TxnPartitions, calls: &mut Calls) {
-        assert!(!self.asked, "a request asks once");
-        self.asked = true;
+        assert!(matches!(self.stage, VerificationStage::NotAsked), "a request asks once");
         let Some(key) = self.coordinator else {
-            self.told = Some(Err(ErrorCode::CoordinatorNotAvailable));
+            self.stage = VerificationStage::Told(Err(ErrorCode::CoordinatorNotAvailable));
             return;
         };
+        self.stage = VerificationStage::Asked;
         let ask = if self.adds {
             let version = ClientVersion::EPOCH_EACH;
             TxnAsk::Add(Add { of: self.of.clone(), partitions, version, waits: true })
@@ -49,7 +57,8 @@ impl Verification {
     }
 
     pub(super) fn on_answer(&mut self, answer: Answer) {
-        self.told = Some(match TxnAsk::take(answer) {
+        assert!(self.is_asked(), "a question is answered once");
+        self.stage = VerificationStage::Told(match TxnAsk::take(answer) {
             Ok(TxnReply::Done(ErrorCode::None)) => Ok(TxnPartitions::new()),
             Ok(TxnReply::Done(code)) | Err(code) => Err(code),
             Ok(TxnReply::Verified(verified)) => verified,
@@ -59,24 +68,31 @@ impl Verification {
 
     /// Whether the answer is still to come.
     pub(super) fn is_asked(&self) -> bool {
-        self.asked && self.told.is_none()
+        matches!(self.stage, VerificationStage::Asked)
     }
 
     /// It is not waited for any longer: something else of the transaction takes too long.
     pub(super) fn give_up(&mut self) {
         if self.is_asked() {
-            self.told = Some(Err(ErrorCode::ConcurrentTransactions));
+            self.stage = VerificationStage::Told(Err(ErrorCode::ConcurrentTransactions));
         }
     }
 
     /// Takes the answer: the partitions that are not in the transaction, or why none is.
     pub(super) fn take(&mut self) -> Option<Result<TxnPartitions, ErrorCode>> {
-        self.told.take()
+        if !matches!(self.stage, VerificationStage::Told(_)) {
+            return None;
+        }
+        match std::mem::replace(&mut self.stage, VerificationStage::Taken) {
+            VerificationStage::Told(told) => Some(told),
+            other => unreachable!("{other:?} was looked at"),
+        }
     }
 
     /// Where the question may still wait.
     pub(super) fn waits_at(&self, waits: &mut dyn FnMut(Slot, WaitsAt)) {
-        if let Some(key) = self.coordinator.filter(|_| self.asked) {
+        let was_asked = !matches!(self.stage, VerificationStage::NotAsked);
+        if let Some(key) = self.coordinator.filter(|_| was_asked) {
             waits(SLOT, WaitsAt::Partition(key));
         }
     }

@@ -138,9 +138,11 @@ impl Desk {
         self.go_on(number, storage, now);
     }
 
-    /// Operations whose deadline has come answer with what they have.
+    /// Operations whose deadline has come answer with what they have. Each is asked once in a turn,
+    /// whatever it says then.
     pub(crate) fn on_wake(&mut self, storage: &Storage, now: Now) {
-        while let Some(number) = self.deadlines.pop_due(now.instant) {
+        let due: Vec<u64> = std::iter::from_fn(|| self.deadlines.pop_due(now.instant)).collect();
+        for number in due {
             let parked = self.parked.get_mut(&number).expect("what has a deadline is parked");
             parked.operation.on_deadline();
             self.go_on(number, storage, now);

@@ -20,9 +20,13 @@ const SOON: Duration = Duration::from_millis(10);
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn of(settings: Vec<(&'static str, &'static str)>) -> Broker {
+    with(Setup { settings, ..Setup::default() })
+}
+
+fn with(setup: Setup) -> Broker {
     let mut all = vec![("offsets.topic.num.partitions", "2"), ("transaction.state.log.num.partitions", "2")];
-    all.extend(settings);
-    let broker = Broker::of(Setup { settings: all, ..Setup::default() });
+    all.extend(setup.settings.iter().copied());
+    let broker = Broker::of(Setup { settings: all, ..setup });
     broker.has(CreateTopic::named("orders").partitions(4));
     find(&broker, 0, "g");
     find(&broker, 1, "t");
@@ -380,4 +384,35 @@ fn a_transaction_over_many_partitions_ends_in_pieces() {
     // The next one begins at once.
     let next = begin_again(&broker, "t", None);
     assert_eq!(next.error, ErrorCode::None);
+}
+
+#[test]
+fn a_batch_that_finds_no_memory_when_its_coordinator_has_answered_is_answered_when_its_time_is_up() {
+    let broker = with(Setup { chunks: 24, ..Setup::default() });
+    let who = begin(&broker, "t");
+    broker.disk(0).freeze();
+    let fills_up = |_: &usize| {
+        let asked = broker.client().send(Produce::to(("orders", 1), Batch::of_size(3000)));
+        broker.advance(SOON);
+        asked.is_waiting()
+    };
+    assert!((0..1000).find(fills_up).is_some(), "memory is used up");
+    assert_eq!(write(&broker, "t", who, 0, 0, "late").error, ErrorCode::RequestTimedOut);
+    broker.disk(0).thaw();
+    broker.advance(60 * SECOND);
+    let who = begin(&broker, "t");
+    assert_eq!(write(&broker, "t", who, 0, 0, "in time").error, ErrorCode::None);
+    assert_eq!(end(&broker, "t", who, true).error, ErrorCode::None);
+}
+
+#[test]
+fn a_new_client_has_its_partitions_added_though_none_is_looked_for() {
+    let broker = of(vec![("transaction.partition.verification.enable", "false")]);
+    let who = begin(&broker, "t");
+    let batch = Batch::of(&["one"]).by(who, 0).in_transaction();
+    let asked = ProduceAll::to([(("orders", 0).into(), batch)]).under("t");
+    assert_eq!(broker.client().ask(asked)[0].error, ErrorCode::None);
+    assert_eq!(end(&broker, "t", who, true).error, ErrorCode::None);
+    broker.advance(SOON);
+    assert_eq!(committed(&broker, 0).0, ["one"]);
 }

@@ -89,6 +89,19 @@ pub fn parse_aborted(bytes: &[u8], base: Offset) -> Result<Vec<AbortedTransactio
     index.iter().collect()
 }
 
+/// The entries before the first that is none: what was synced of an index. Behind it a power cut may
+/// have left anything, zeros most of all.
+#[must_use]
+pub fn sound_aborted(bytes: &[u8], base: Offset) -> Vec<AbortedTransaction> {
+    let mut whole = bytes.len() / AbortedTransaction::ENTRY_LEN;
+    loop {
+        match parse_aborted(&bytes[..whole * AbortedTransaction::ENTRY_LEN], base) {
+            Ok(entries) => return entries,
+            Err(damage) => whole = damage.slot().expect("the entries are whole"),
+        }
+    }
+}
+
 /// How many bytes of a transaction index remain when markers from `end` on are cut off.
 #[must_use]
 pub fn aborted_len_below(entries: &[AbortedTransaction], end: Offset) -> u64 {
@@ -246,6 +259,17 @@ mod tests {
         let mut backwards = bytes;
         backwards[16] = 1;
         assert_eq!(parse(&backwards), Err(IndexDamaged::NoTransaction { slot: 0 }));
+    }
+
+    #[test]
+    fn what_is_behind_damage_is_not_sound() {
+        let bytes = built(&three());
+        let sound = |bytes: &[u8]| sound_aborted(bytes, Offset::new(10));
+        assert_eq!(sound(&bytes), three());
+        assert_eq!(sound(&bytes[..101]), three()[..2]);
+        assert_eq!(sound(&[&bytes[..68], &[0; 34][..]].concat()), three()[..2]);
+        assert_eq!(sound(&[&[0; 34][..], &bytes].concat()), []);
+        assert_eq!(sound(&[]), []);
     }
 
     proptest! {

@@ -15,7 +15,7 @@ mod time;
 
 pub use aborted::{
     AbortedIndexBuilder, AbortedTransaction, CollectedAborted, aborted_len_below, collect_aborted,
-    parse_aborted,
+    parse_aborted, sound_aborted,
 };
 pub use entries::{IndexBuilder, IndexEntry, IndexFile, LookupEntry};
 pub use offset::{OffsetIndex, OffsetIndexBuilder, OffsetPosition};
@@ -70,4 +70,18 @@ pub enum IndexDamaged {
         /// The version that the entry has.
         version: i16,
     },
+}
+
+impl IndexDamaged {
+    /// The entry that is damaged, counted from 0; `None` where the file ends inside one.
+    #[must_use]
+    pub const fn slot(&self) -> Option<usize> {
+        match self {
+            Self::CutEntry { .. } => None,
+            Self::NotRising { slot }
+            | Self::OffsetOutOfRange { slot }
+            | Self::NoTransaction { slot }
+            | Self::UnknownVersion { slot, .. } => Some(*slot),
+        }
+    }
 }

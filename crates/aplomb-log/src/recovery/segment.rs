@@ -3,6 +3,7 @@
 
 use aplomb_model::Offset;
 use aplomb_model::batch::{BatchHeader, HEADER_SIZE};
+use bytes::Bytes;
 
 use super::found::FoundSegment;
 use super::loader::{LoadError, Loader};
@@ -10,7 +11,7 @@ use super::producers::feed;
 use super::scan::{ScannedBatch, scan_segment};
 use crate::index::{
     AbortedIndexBuilder, AbortedTransaction, BatchPosition, ResumeFrom, SegmentIndexes, aborted_len_below,
-    parse_aborted,
+    parse_aborted, sound_aborted,
 };
 use crate::layout::SegmentFile;
 use crate::producers::ProducerState;
@@ -84,7 +85,12 @@ impl Loader<'_> {
         let position = from.last_offset.map_or(0, |entry| u64::from(entry.position));
         let mut indexes = SegmentIndexes::resume(base, self.request.config.indexes, from);
         let resume_offset = from.last_offset.map_or(base, |entry| entry.offset);
-        let mut aborted = self.aborted(base, found)?;
+        let mut aborted = if self.request.clean {
+            self.aborted(base, found)?
+        } else {
+            // Behind what was synced there may be anything; that is made anew.
+            sound_aborted(&self.aborted_bytes(base, found)?, base)
+        };
         if !self.request.clean {
             // Markers below the producers' snapshot end no transaction again: their entries are as
             // durable as that.
@@ -182,19 +188,20 @@ impl Loader<'_> {
         Ok(segment.close(found.modified))
     }
 
-    pub(super) fn aborted(
-        &self,
-        base: Offset,
-        found: &FoundSegment,
-    ) -> Result<Vec<AbortedTransaction>, LoadError> {
-        let Some(len) = found.txn_index.filter(|len| *len > 0) else { return Ok(Vec::new()) };
-        let file = self.file(SegmentFile::TxnIndex, base);
-        let bytes = self.disk.read(&file, 0, usize::try_from(len).unwrap_or(usize::MAX))?;
-        // An unclean stop may leave a torn end; entries behind the resume point are made anew
-        // anyway.
+    /// The transaction index of a segment of which no more is read.
+    fn aborted(&mut self, base: Offset, found: &FoundSegment) -> Result<Vec<AbortedTransaction>, LoadError> {
+        let bytes = self.aborted_bytes(base, found)?;
         let whole = bytes.len() - bytes.len() % AbortedTransaction::ENTRY_LEN;
-        parse_aborted(&bytes[..whole], base)
-            .map_err(|error| LoadError::Unreadable { file, reason: error.to_string() })
+        parse_aborted(&bytes[..whole], base).map_err(|error| {
+            let file = self.file(SegmentFile::TxnIndex, base);
+            LoadError::Unreadable { file, reason: error.to_string() }
+        })
+    }
+
+    fn aborted_bytes(&mut self, base: Offset, found: &FoundSegment) -> Result<Bytes, LoadError> {
+        let Some(len) = found.txn_index.filter(|len| *len > 0) else { return Ok(Bytes::new()) };
+        let file = self.file(SegmentFile::TxnIndex, base);
+        Ok(self.disk.read(&file, 0, usize::try_from(len).unwrap_or(usize::MAX))?)
     }
 
     /// Cuts an index file to the entries that are kept.
@@ -217,7 +224,7 @@ impl Loader<'_> {
         base: Offset,
         kind: SegmentFile,
         found: Option<u64>,
-        unwritten: Option<(u64, bytes::Bytes)>,
+        unwritten: Option<(u64, Bytes)>,
     ) -> Result<u64, LoadError> {
         let (at, bytes) = unwritten.unwrap_or_default();
         let file = self.file(kind, base);

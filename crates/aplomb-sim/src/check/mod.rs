@@ -4,11 +4,13 @@
 //!   when.
 //! - [`cluster`]: topics and their settings, as their administrators were told.
 //! - [`groups`]: who owns which partitions, and what is committed.
+//! - [`bank`]: transfers in transactions, as their tellers and a reader see them.
 //! - [`promptness`]: when each request has to be answered.
 //! - [`calm`]: since when nothing has kept the disks from their work.
 //!
 //! Clients tell what they do and see; the first contradiction ends the run.
 
+pub(crate) mod bank;
 pub(crate) mod calm;
 pub(crate) mod cluster;
 pub(crate) mod groups;
@@ -19,6 +21,7 @@ use std::time::Duration;
 
 use aplomb_model::{Instant, Uuid};
 
+use bank::Bank;
 use calm::Calm;
 use cluster::Cluster;
 use groups::Groups;
@@ -39,6 +42,7 @@ pub(crate) struct Oracle {
     pub(crate) journal: Journal,
     pub(crate) cluster: Cluster,
     pub(crate) groups: Groups,
+    pub(crate) bank: Bank,
     pub(crate) calm: Calm,
     /// Counts processes, from 1.
     pub(crate) process: u64,
@@ -62,6 +66,7 @@ impl Oracle {
             journal: Journal::default(),
             cluster: Cluster::default(),
             groups: Groups::default(),
+            bank: Bank::default(),
             calm: Calm::new(now),
             process: 0,
             ends: Vec::new(),

@@ -15,6 +15,7 @@ use aplomb_protocol::messages::incremental_alter_configs_request::{AlterConfigsR
 use bytes::Bytes;
 
 use super::{Client, Context, Expect, Place, all_places, answer, millis};
+use crate::bank::{ACCOUNTS, TRANSACTIONS_TOPIC};
 use crate::check::cluster::{Change, Seen};
 use crate::check::groups::OFFSETS_TOPIC;
 use crate::check::journal::Before;
@@ -334,6 +335,13 @@ pub(super) fn observe_topics(
         let name = topic.name.clone().unwrap_or_default();
         if name == OFFSETS_TOPIC {
             oracle.groups.offsets_topic = Some((topic.topic_id, topic.partitions.len() as i32));
+            continue;
+        }
+        if name == ACCOUNTS {
+            oracle.bank.topic = Some((topic.topic_id, topic.partitions.len() as i32));
+            continue;
+        }
+        if name == TRANSACTIONS_TOPIC {
             continue;
         }
         shown.insert(name, Seen { id: topic.topic_id, partitions: topic.partitions.len() as i32 });

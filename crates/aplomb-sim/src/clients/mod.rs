@@ -3,6 +3,7 @@
 //! The network connects a client whenever the broker is up, tells it of answers, of the end of its
 //! connection, and of the time that it asked for; a client answers with [`Action`]s.
 
+mod accountant;
 mod admin;
 mod auditor;
 mod consumer;
@@ -12,6 +13,7 @@ mod hostile;
 mod lookup;
 mod mover;
 mod producer;
+mod teller;
 
 use std::time::Duration;
 
@@ -115,6 +117,8 @@ pub(crate) fn of_role(role: Role, dice: &mut Dice) -> Box<dyn Client> {
         Role::Hostile => Box::new(hostile::Hostile::default()),
         Role::Admin => Box::new(admin::Admin::default()),
         Role::Member(plan) => group::member(plan, dice),
+        Role::Teller(plan) => Box::new(teller::Teller::new(plan, dice)),
+        Role::Accountant => Box::<accountant::Accountant>::default(),
         Role::GroupsAdmin => Box::new(group::GroupsAdmin::default()),
     }
 }

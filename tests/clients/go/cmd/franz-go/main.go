@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	suite.Run(suite.Verbs{Produce: produce, Consume: consume, Group: group})
+	suite.Run(suite.Verbs{Produce: produce, Consume: consume, Group: group, Copy: copyAll, Transfer: transfer})
 }
 
 func codec(name string) (kgo.CompressionCodec, error) {

@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	suite.Run(suite.Verbs{Produce: produce, Consume: consume, Group: group})
+	suite.Run(suite.Verbs{Produce: produce, Consume: consume, Group: group, Copy: copyAll})
 }
 
 var codecs = map[string]sarama.CompressionCodec{

@@ -19,6 +19,10 @@ type Verbs struct {
 	Produce func(Options) error
 	Consume func(Options) error
 	Group   func(Options) error
+	// Copy reads as a member of a group, and writes what it has read and the offsets in transactions.
+	Copy func(Options) error
+	// Transfer takes from one partition and gives to another in transactions, until it is told to end; nil for a client that does not.
+	Transfer func(Options) error
 }
 
 // Run takes one command from the arguments, or with the verb "session" many: JSON arrays on standard input, each answered by
@@ -69,6 +73,12 @@ func (verbs Verbs) run(arguments []string) error {
 		return verbs.Consume(options)
 	case "group":
 		return verbs.Group(options)
+	case "copy":
+		return verbs.Copy(options)
+	case "transfer":
+		if verbs.Transfer != nil {
+			return verbs.Transfer(options)
+		}
 	}
 	return fmt.Errorf("unknown verb %q", arguments[0])
 }
@@ -239,4 +249,18 @@ func flush() {
 	printing.Lock()
 	defer printing.Unlock()
 	out.Flush()
+}
+
+// IsCommitted says of a transaction, counted from 0, how it is to end: every third one is aborted, and what is in it done again.
+func IsCommitted(transaction int) bool { return transaction%3 != 1 }
+
+// PrintEnd tells of a transaction that has ended.
+func PrintEnd(committed bool, records int) {
+	PrintNow(map[string]any{"committed": committed, "records": records})
+}
+
+// PrintNow prints a line that somebody waits for.
+func PrintNow(line any) {
+	Print(line)
+	flush()
 }

@@ -7,7 +7,8 @@ import java.util.Arrays;
 import java.util.Map;
 
 /**
- * The Java client of the end-to-end suite: {@code produce}, {@code consume}, {@code group} and {@code admin}, one command line each, and
+ * The Java client of the end-to-end suite: {@code produce}, {@code consume}, {@code group}, {@code copy}, {@code transfer} and
+ * {@code admin}, one command line each, and
  * {@code session}, which takes such command lines as JSON arrays on standard input so that many cases share one JVM.
  * The command line is the same for every client of the suite: see tests/clients/README.md.
  */
@@ -43,6 +44,8 @@ public final class Main {
             case "produce" -> Produce.run(options);
             case "consume" -> Consume.run(options);
             case "group" -> Group.run(options);
+            case "copy" -> Copy.run(options);
+            case "transfer" -> Transfer.run(options);
             case "admin" -> AdminOps.run(options);
             default -> throw new IllegalArgumentException("unknown verb " + arguments[0]);
         }
