@@ -89,8 +89,8 @@ pub fn parse_aborted(bytes: &[u8], base: Offset) -> Result<Vec<AbortedTransactio
     index.iter().collect()
 }
 
-/// The entries before the first that is none: what was synced of an index. Behind it a power cut may
-/// have left anything, zeros most of all.
+/// The entries before the first that is none: what was synced of an index. Behind it a power cut
+/// may have left anything, zeros most of all.
 #[must_use]
 pub fn sound_aborted(bytes: &[u8], base: Offset) -> Vec<AbortedTransaction> {
     let mut whole = bytes.len() / AbortedTransaction::ENTRY_LEN;

@@ -19,7 +19,7 @@ pub(crate) struct TransferId {
 
 /// How a transfer has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum TransferFate {
     /// Its teller was told so.
     Committed,
     /// Its teller was told so, or it was never to be committed.
@@ -44,7 +44,7 @@ struct Account {
 pub(crate) struct Bank {
     /// The topic's id, and how many partitions it has.
     pub(crate) topic: Option<(Uuid, i32)>,
-    fates: BTreeMap<TransferId, Fate>,
+    fates: BTreeMap<TransferId, TransferFate>,
     /// The amounts of what was seen.
     seen: BTreeMap<TransferId, Vec<i64>>,
     accounts: BTreeMap<i32, Account>,
@@ -71,11 +71,11 @@ impl Bank {
     }
 
     /// A transfer has ended.
-    pub(crate) fn end(&mut self, id: TransferId, fate: Fate) -> Checked {
+    pub(crate) fn end(&mut self, id: TransferId, fate: TransferFate) -> Checked {
         self.open.remove(&id.teller);
         let before = self.fates.insert(id, fate);
         assert!(before.is_none(), "{id:?} ends as {before:?} and as {fate:?}");
-        if fate == Fate::Aborted && self.seen.contains_key(&id) {
+        if fate == TransferFate::Aborted && self.seen.contains_key(&id) {
             return Err(format!("{id:?} is aborted, and was seen"));
         }
         Ok(())
@@ -88,7 +88,7 @@ impl Bank {
 
     /// A reader of committed records sees one half of a transfer.
     pub(crate) fn see(&mut self, account: i32, offset: i64, id: TransferId, amount: i64) -> Checked {
-        if self.fates.get(&id) == Some(&Fate::Aborted) {
+        if self.fates.get(&id) == Some(&TransferFate::Aborted) {
             return Err(format!("{id:?} was aborted, and is seen at {offset} of account {account}"));
         }
         let of = self.accounts.entry(account).or_default();
@@ -115,7 +115,8 @@ impl Bank {
 
     /// Whether all has ended and was seen. The error is what is not so.
     pub(crate) fn check_rest(&self) -> Checked {
-        let Some((_, partitions)) = self.topic else { return Ok(()) }; // there was no time to make it
+        // There was no time to make it.
+        let Some((_, partitions)) = self.topic else { return Ok(()) };
         if let Some((teller, number)) = self.open.first_key_value() {
             return Err(format!("teller {teller} is still at transfer {number}"));
         }
@@ -132,7 +133,7 @@ impl Bank {
         let halves = |id: &TransferId| self.seen.get(id).map_or(&[][..], |amounts| amounts);
         for (id, fate) in &self.fates {
             let is_whole = matches!(halves(id), [one, other] if one + other == 0);
-            if *fate == Fate::Committed && !is_whole {
+            if *fate == TransferFate::Committed && !is_whole {
                 return Err(format!("{id:?} is committed, and seen as {:?}", halves(id)));
             }
         }
@@ -159,10 +160,10 @@ mod tests {
     #[test]
     fn what_was_aborted_is_never_seen() {
         let mut bank = bank();
-        assert!(bank.end(ONE, Fate::Aborted).is_ok());
+        assert!(bank.end(ONE, TransferFate::Aborted).is_ok());
         assert!(bank.see(0, 0, ONE, 5).is_err());
         assert!(bank.see(0, 1, TWO, 5).is_ok());
-        assert!(bank.end(TWO, Fate::Aborted).is_err());
+        assert!(bank.end(TWO, TransferFate::Aborted).is_err());
     }
 
     #[test]
@@ -179,7 +180,7 @@ mod tests {
         let mut bank = bank();
         bank.begin(ONE);
         assert!(bank.check_rest().is_err(), "it is under way");
-        assert!(bank.end(ONE, Fate::Committed).is_ok());
+        assert!(bank.end(ONE, TransferFate::Committed).is_ok());
         let look =
             |bank: &mut Bank| (0..2).for_each(|account| bank.look(account, 2, (2, 2)).expect("it is so"));
         look(&mut bank);

@@ -1,5 +1,5 @@
 //! The accountant: reads all accounts as a reader of committed records, and leaves out what was
-//! aborted as clients do (`CompletedFetch` in Apache Kafka's): by the answer's list, and by markers.
+//! aborted as clients do (`CompletedFetch` in Apache Kafka's): by the answer's list and by markers.
 
 use std::collections::BTreeSet;
 

@@ -15,7 +15,7 @@ use bytes::Bytes;
 
 use super::{Client, Context, Expect, answer, millis};
 use crate::bank::{ACCOUNTS, TellerPlan};
-use crate::check::bank::{Fate, TransferId};
+use crate::check::bank::{TransferFate, TransferId};
 use crate::random::Dice;
 
 /// How long a batch may wait.
@@ -51,7 +51,7 @@ struct Transfer {
 
 /// What it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum TellerAsks {
     Create,
     Find,
     Init,
@@ -63,7 +63,7 @@ enum Asked {
 #[derive(Debug)]
 pub(super) struct Teller {
     plan: TellerPlan,
-    asked: Option<(i32, i16, Asked)>,
+    asked: Option<(i32, i16, TellerAsks)>,
     found: bool,
     identity: Option<(i64, i16)>,
     /// The next sequence number of each account.
@@ -129,7 +129,7 @@ impl Teller {
             ..Default::default()
         };
         let body = m::CreateTopicsRequest { topics: vec![topic], timeout_ms: 10_000, validate_only: false };
-        self.ask(Asked::Create, 7, &body, Expect::Decision, ctx);
+        self.ask(TellerAsks::Create, 7, &body, Expect::Decision, ctx);
     }
 
     fn find(&mut self, ctx: &mut Context<'_>) {
@@ -139,7 +139,7 @@ impl Teller {
             coordinator_keys: vec![self.name()],
             ..Default::default()
         };
-        self.ask(Asked::Find, version, &body, Expect::Memory, ctx);
+        self.ask(TellerAsks::Find, version, &body, Expect::Memory, ctx);
     }
 
     fn init(&mut self, ctx: &mut Context<'_>) {
@@ -152,7 +152,7 @@ impl Teller {
             ..Default::default()
         };
         // New ids come from the metadata log.
-        self.ask(Asked::Init, version, &body, Expect::Within(PATIENCE), ctx);
+        self.ask(TellerAsks::Init, version, &body, Expect::Within(PATIENCE), ctx);
     }
 
     fn begin(&mut self, ctx: &mut Context<'_>) -> Transfer {
@@ -183,7 +183,7 @@ impl Teller {
             v3_and_below_topics: vec![AddPartitionsToTxnTopic { name: ACCOUNTS.to_owned(), partitions }],
             ..Default::default()
         };
-        self.ask(Asked::Add, 3, &body, Expect::Within(PATIENCE), ctx);
+        self.ask(TellerAsks::Add, 3, &body, Expect::Within(PATIENCE), ctx);
     }
 
     fn produce(&mut self, (id, epoch): (i64, i16), transfer: Transfer, ctx: &mut Context<'_>) {
@@ -209,7 +209,7 @@ impl Teller {
             topic_data: vec![topic],
         };
         let version = if self.plan.is_old { 11 } else { 12 };
-        self.ask(Asked::Produce, version, &body, Expect::Within(millis(TIMEOUT_MS as u64)), ctx);
+        self.ask(TellerAsks::Produce, version, &body, Expect::Within(millis(TIMEOUT_MS as u64)), ctx);
     }
 
     fn end(&mut self, (id, epoch): (i64, i16), commits: bool, ctx: &mut Context<'_>) {
@@ -222,12 +222,12 @@ impl Teller {
         let transfer = self.transfer.as_mut().expect("it has one");
         transfer.may_be_committed |= commits;
         let version = if self.plan.is_old { 4 } else { 5 };
-        self.ask(Asked::End, version, &body, Expect::Within(PATIENCE), ctx);
+        self.ask(TellerAsks::End, version, &body, Expect::Within(PATIENCE), ctx);
     }
 
     fn ask<Q: aplomb_protocol::Request>(
         &mut self,
-        asked: Asked,
+        asked: TellerAsks,
         version: i16,
         body: &Q,
         expect: Expect,
@@ -237,7 +237,7 @@ impl Teller {
     }
 
     /// What it was at has ended.
-    fn is_over(&mut self, fate: Fate, ctx: &mut Context<'_>) {
+    fn is_over(&mut self, fate: TransferFate, ctx: &mut Context<'_>) {
         let Some(transfer) = self.transfer.take() else { return };
         ctx.note(|| format!("{:?} is {fate:?}", transfer.id));
         let checked = ctx.oracle.bank.end(transfer.id, fate);
@@ -252,18 +252,18 @@ impl Teller {
     /// aborted, unless it was committed before.
     fn is_fenced(&mut self, ctx: &mut Context<'_>) {
         let may_be_committed = self.transfer.is_some_and(|transfer| transfer.may_be_committed);
-        self.is_over(if may_be_committed { Fate::Unknown } else { Fate::Aborted }, ctx);
+        self.is_over(if may_be_committed { TransferFate::Unknown } else { TransferFate::Aborted }, ctx);
         self.identity = None;
         self.again(ctx);
     }
 
     /// A coordinator or a partition has said no.
-    fn on_error(&mut self, asked: Asked, error: ErrorCode, ctx: &mut Context<'_>) {
+    fn on_error(&mut self, asked: TellerAsks, error: ErrorCode, ctx: &mut Context<'_>) {
         ctx.note(|| format!("{asked:?} is answered by {error}"));
         match error {
             ErrorCode::InvalidProducerEpoch | ErrorCode::ProducerFenced => self.is_fenced(ctx),
             // Its transaction was ended for it, or had nothing in it.
-            ErrorCode::InvalidTxnState | ErrorCode::InvalidProducerIdMapping if asked != Asked::Init => {
+            ErrorCode::InvalidTxnState | ErrorCode::InvalidProducerIdMapping if asked != TellerAsks::Init => {
                 self.is_fenced(ctx);
             }
             ErrorCode::NotCoordinator | ErrorCode::CoordinatorNotAvailable => {
@@ -307,7 +307,7 @@ impl Teller {
             | ErrorCode::CoordinatorLoadInProgress
             | ErrorCode::TransactionAbortable => {}
             // What was refused is not in the transaction; without any of it there is none to end.
-            other => self.on_error(Asked::Produce, other, ctx),
+            other => self.on_error(TellerAsks::Produce, other, ctx),
         }
     }
 }
@@ -321,12 +321,12 @@ impl Client for Teller {
     fn on_disconnected(&mut self, ctx: &mut Context<'_>) {
         self.found = false;
         let Some((_, _, asked)) = self.asked.take() else { return };
-        if let (Asked::Produce, Some(transfer)) = (asked, &mut self.transfer) {
+        if let (TellerAsks::Produce, Some(transfer)) = (asked, &mut self.transfer) {
             transfer.is_unsure = true;
             transfer.stage = Stage::Ending { commits: false };
         }
         // Or it begins anew, and has what it was at ended.
-        if asked != Asked::Init && ctx.dice.percent(50) {
+        if asked != TellerAsks::Init && ctx.dice.percent(50) {
             self.identity = None;
         }
     }
@@ -338,20 +338,20 @@ impl Client for Teller {
         assert_eq!(number, correlation, "a teller asks for one thing at a time");
         self.next = ctx.now;
         let checked = match asked {
-            Asked::Create => answer::<m::CreateTopicsRequest>(version, frame).map(|response| {
+            TellerAsks::Create => answer::<m::CreateTopicsRequest>(version, frame).map(|response| {
                 let created = response.topics.first().filter(|topic| topic.error_code == 0);
                 if let Some(topic) = created {
                     ctx.oracle.bank.topic = Some((topic.topic_id, topic.num_partitions));
                 }
                 self.again(ctx);
             }),
-            Asked::Find => answer::<m::FindCoordinatorRequest>(version, frame).map(|response| {
+            TellerAsks::Find => answer::<m::FindCoordinatorRequest>(version, frame).map(|response| {
                 self.found = response.coordinators.first().is_some_and(|found| found.error_code == 0);
                 if !self.found {
                     self.again(ctx);
                 }
             }),
-            Asked::Init => answer::<m::InitProducerIdRequest>(version, frame).map(|response| {
+            TellerAsks::Init => answer::<m::InitProducerIdRequest>(version, frame).map(|response| {
                 match code(response.error_code) {
                     ErrorCode::None => {
                         self.identity = Some((response.producer_id, response.producer_epoch));
@@ -360,12 +360,12 @@ impl Client for Teller {
                         if let Some(transfer) = &mut self.transfer {
                             transfer.is_unsure = false; // it has another epoch
                         }
-                        self.is_over(if may_be { Fate::Unknown } else { Fate::Aborted }, ctx);
+                        self.is_over(if may_be { TransferFate::Unknown } else { TransferFate::Aborted }, ctx);
                     }
                     error => self.on_error(asked, error, ctx),
                 }
             }),
-            Asked::Add => answer::<m::AddPartitionsToTxnRequest>(version, frame).map(|response| {
+            TellerAsks::Add => answer::<m::AddPartitionsToTxnRequest>(version, frame).map(|response| {
                 let parts = response.results_by_topic_v3_and_below.iter();
                 let mut codes = parts.flat_map(|topic| &topic.results_by_partition);
                 let failed = codes.find(|part| part.partition_error_code != 0);
@@ -375,10 +375,10 @@ impl Client for Teller {
                     (None, None) => {}
                 }
             }),
-            Asked::Produce => {
+            TellerAsks::Produce => {
                 answer::<m::ProduceRequest>(version, frame).map(|response| self.on_produced(&response, ctx))
             }
-            Asked::End => {
+            TellerAsks::End => {
                 answer::<m::EndTxnRequest>(version, frame).map(|response| match code(response.error_code) {
                     ErrorCode::None => self.on_ended(&response, ctx),
                     error => self.on_error(asked, error, ctx),
@@ -412,7 +412,7 @@ impl Teller {
             }
         }
         let commits = transfer.stage == Stage::Ending { commits: true };
-        self.is_over(if commits { Fate::Committed } else { Fate::Aborted }, ctx);
+        self.is_over(if commits { TransferFate::Committed } else { TransferFate::Aborted }, ctx);
     }
 }
 
