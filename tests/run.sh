@@ -138,9 +138,9 @@ else
   wait $first
   # Fuzzing takes what all of them leave. The lab measures, and has what it wants.
   { behind_all && lane fuzz; } &
-  lane e2e observation &
+  lane e2e &
   others+=" $!"
-  lane crash &
+  lane crash observation &
   others+=" $!"
   lane tools adoption oracles &
   others+=" $!"

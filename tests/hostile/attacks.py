@@ -422,16 +422,16 @@ class Attack:
         )  # fmt: skip
 
     def transactions_over_many_partitions(self):
-        """Twenty thousand in each, aborted at once, so that each of them gets a marker."""
+        """Two thousand in each, aborted at once, so that each of them gets a marker."""
         self.coordinators_of_transactions()
-        self.many_topics(count=200, partitions=100)
+        self.many_topics(count=50, partitions=40)
         ids = []
         with wire.Connection(self.port, timeout=120) as connection:
             for n in range(3):
                 answer = connection.ask(asked("InitProducerId", 4, TransactionalId=f"wide-{n}", TransactionTimeoutMs=60_000, ProducerId=-1, ProducerEpoch=-1))
                 # Behind the header: the throttle time, the error code, the producer's id.
                 ids.append(struct.unpack(">q", answer[4 + 1 + 4 + 2 :][:8])[0])
-        topics = [{"Name": f"many-{n}", "Partitions": list(range(100))} for n in range(200)]
+        topics = [{"Name": f"many-{n}", "Partitions": list(range(40))} for n in range(50)]
         payloads = []
         for n, producer in enumerate(ids):
             payloads.append(asked("AddPartitionsToTxn", 3, V3AndBelowTransactionalId=f"wide-{n}", V3AndBelowProducerId=producer, V3AndBelowProducerEpoch=0,
