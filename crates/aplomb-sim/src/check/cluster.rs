@@ -75,6 +75,14 @@ impl Cluster {
         self.names.iter().find(named).map(|(name, _)| name.as_str())
     }
 
+    /// Whether a topic is compacted, or nothing is known of it.
+    pub(crate) fn may_compact(&self, id: Uuid) -> bool {
+        let facts = self.living().find(|(_, facts)| facts.id == id);
+        facts.is_none_or(|(_, facts)| {
+            facts.configs.get("cleanup.policy").is_some_and(|policy| policy.contains("compact"))
+        })
+    }
+
     /// Whether a topic may be refused because it is gone, or about to go.
     pub(crate) fn may_be_gone(&self, id: Uuid) -> bool {
         !self.living().any(|(_, facts)| facts.id == id)

@@ -318,7 +318,13 @@ impl Journal {
     /// The process is killed, and what was in its memory alone is gone, or part of it.
     pub(crate) fn memory_lost(&mut self, contract: Contract, calm: &Calm, now: Instant) {
         self.power_cut(contract, calm, now);
-        self.logs.values_mut().for_each(|log| log.may_have_gaps = true);
+        self.leave_gaps(|_| true);
+    }
+
+    /// From now on records may be missing between others in these partitions.
+    pub(crate) fn leave_gaps(&mut self, concerns: impl Fn(PartitionId) -> bool) {
+        let concerned = self.logs.iter_mut().filter(|(partition, _)| concerns(**partition));
+        concerned.for_each(|(_, log)| log.may_have_gaps = true);
     }
 
     /// Whether records may be missing between others.

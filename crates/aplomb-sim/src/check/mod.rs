@@ -95,6 +95,9 @@ impl Oracle {
     /// The power goes: what is not durable may be gone.
     pub(crate) fn power_cut(&mut self, contract: Contract, now: Instant) {
         self.journal.power_cut(contract, &self.calm, now);
+        // Where cleaning leaves gaps, one that the power has left is not told from them.
+        let cluster = &self.cluster;
+        self.journal.leave_gaps(|partition| cluster.may_compact(partition.topic));
         self.groups.memory_lost(contract.records, &self.calm, now);
     }
 
