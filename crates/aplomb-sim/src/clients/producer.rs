@@ -35,6 +35,8 @@ struct Batch {
     attempts: u32,
     /// When it was sent first.
     sent_at: Instant,
+    /// When it was sent last.
+    asked_at: Instant,
     not_before: Instant,
 }
 
@@ -156,7 +158,15 @@ impl Producer {
         let synced = is_synced(ctx, &lane.place);
         let bytes = builder.build();
         let id = ctx.oracle.journal.send(lane.place.id, bytes.clone(), synced, ctx.now);
-        Batch { id, bytes, sent: false, attempts: 0, sent_at: ctx.now, not_before: ctx.now }
+        Batch {
+            id,
+            bytes,
+            sent: false,
+            attempts: 0,
+            sent_at: ctx.now,
+            asked_at: ctx.now,
+            not_before: ctx.now,
+        }
     }
 
     /// Sends what may be sent: in each lane in order, and one that is sent again only at the head.
@@ -171,6 +181,7 @@ impl Producer {
                     if batch.attempts == 0 {
                         batch.sent_at = ctx.now;
                     }
+                    batch.asked_at = ctx.now;
                     (batch.sent, batch.attempts) = (true, batch.attempts + 1);
                     parts.push((number, batch.id, batch.bytes.clone()));
                 }
@@ -274,9 +285,12 @@ impl Producer {
         let unexplained = |ctx: &mut Context<'_>| {
             ctx.oracle.violated(format!("batch {id} for {place:?} is answered by {error}: {message:?}"));
         };
+        // Answers come in the order of the requests: this one may have been decided long ago.
+        let asked = self.lanes[lane].queue.iter().find(|batch| batch.id == id);
+        let asked_at = asked.map_or(ctx.now, |batch| batch.asked_at);
         match error {
             ErrorCode::KafkaStorageError if !ctx.oracle.disk_lost => unexplained(ctx),
-            ErrorCode::NotLeaderOrFollower if !ctx.oracle.may_be_loading(ctx.now) => unexplained(ctx),
+            ErrorCode::NotLeaderOrFollower if !ctx.oracle.may_be_loading(asked_at) => unexplained(ctx),
             ErrorCode::RequestTimedOut | ErrorCode::KafkaStorageError | ErrorCode::NotLeaderOrFollower => {
                 self.lanes[lane].again(id, self.idempotent, ctx);
             }
