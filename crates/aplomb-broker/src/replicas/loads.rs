@@ -333,12 +333,14 @@ fn is_of_topic(disk: &dyn PatientDisk, request: &LoadRequest) -> Result<bool, Lo
 /// Bytes of a `partition.metadata`; one that is larger is none.
 const LARGEST_METADATA: usize = 4096;
 
-/// Of the sources the one that reaches furthest.
+/// Of the sources the one that reaches furthest, and of two that reach as far the one with more in
+/// it: where a move was under way, the tail may have gone on behind a gap in the other.
 fn choose(pending: PendingLoad, results: Vec<Result<SourceFound, DiskError>>) -> LoadEnd {
     let PendingLoad { plan, deleted, reconfigured, late, .. } = pending;
     let mut remarks = Vec::new();
     let mut superseded = Vec::new();
     let mut best: Option<(usize, Log)> = None;
+    let extent = |log: &Log| (log.end(), log.size());
     let directory = |place: usize| {
         let source = &plan.sources[place];
         (source.disk, FileName::new(source.request.directory.as_str()))
@@ -355,7 +357,7 @@ fn choose(pending: PendingLoad, results: Vec<Result<SourceFound, DiskError>>) ->
         };
         remarks.extend(report.remarks);
         match &mut best {
-            Some((_, longest)) if longest.end() >= log.end() => superseded.push(directory(place)),
+            Some((_, fullest)) if extent(fullest) >= extent(&log) => superseded.push(directory(place)),
             best => {
                 let before = best.replace((place, log));
                 superseded.extend(before.map(|(place, _)| directory(place)));
