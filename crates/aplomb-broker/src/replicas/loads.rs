@@ -5,8 +5,10 @@
 //! is next. So a broker with very many logs serves before all of them are loaded.
 //!
 //! A partition may be in two log directories: a move that was interrupted between naming its copy
-//! and removing the original leaves both, and they are beginnings of one log. Both are loaded, and
-//! the one that reaches further is the log; of two that reach equally far it is the first.
+//! and removing the original leaves both, and they are beginnings of one log, but that one of them
+//! may have a gap where the tail was restored behind what is in the other alone. Both are loaded,
+//! and the one that reaches further is the log; of two that reach equally far it is the one with
+//! more bytes, and of two that have equally many the first.
 //!
 //! A partition of a topic that is deleted meanwhile is loaded all the same, and then deleted as any
 //! other: its name stays taken until then.
@@ -333,8 +335,7 @@ fn is_of_topic(disk: &dyn PatientDisk, request: &LoadRequest) -> Result<bool, Lo
 /// Bytes of a `partition.metadata`; one that is larger is none.
 const LARGEST_METADATA: usize = 4096;
 
-/// Of the sources the one that reaches furthest, and of two that reach as far the one with more in
-/// it: where a move was under way, the tail may have gone on behind a gap in the other.
+/// Of the sources the one that is the log, as the head of this file has it.
 fn choose(pending: PendingLoad, results: Vec<Result<SourceFound, DiskError>>) -> LoadEnd {
     let PendingLoad { plan, deleted, reconfigured, late, .. } = pending;
     let mut remarks = Vec::new();

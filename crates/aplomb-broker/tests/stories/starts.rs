@@ -85,6 +85,31 @@ fn a_move_that_was_interrupted_begins_anew() {
 }
 
 #[test]
+fn of_two_copies_that_reach_as_far_the_one_without_a_gap_is_taken() {
+    for fuller in [0, 1] {
+        let broker = Broker::on_two_disks();
+        broker.has_on_disk(0, CreateTopic::named("orders"));
+        let values = ["the first", "is before", "the third"];
+        for value in values {
+            broker.client().ask(Produce::to("orders", value));
+        }
+        broker.stop(); // what was closed cleanly may have gaps
+        let files = broker.disk(0).image();
+        for (name, content) in files.iter().filter(|(name, _)| name.starts_with("orders-0/")) {
+            broker.put(1, name, content.clone());
+        }
+        let log = &files["orders-0/00000000000000000000.log"];
+        let third = log.len() / values.len() * 2;
+        broker.put(1 - fuller, "orders-0/00000000000000000000.log", log.slice(..third / 2));
+        broker.put(1 - fuller, "orders-0/00000000000000000002.log", log.slice(third..));
+        broker.restart();
+        assert_eq!(broker.client().read("orders", 0), values, "disk {fuller} has all");
+        broker.advance(120 * SECOND);
+        assert_eq!(broker.disks_with("orders-0"), [fuller]);
+    }
+}
+
+#[test]
 fn a_log_whose_end_is_torn_goes_on_where_it_is_whole() {
     let broker = Broker::start();
     broker.has_topic("orders");

@@ -18,8 +18,8 @@ impl Broker {
     }
 
     /// Puts a file there, and its directory.
-    pub(crate) fn put(&self, disk: usize, file: &str, content: &'static str) {
-        let files = [SmallFile { name: FileName::new(file), content: Bytes::from(content) }];
+    pub(crate) fn put(&self, disk: usize, file: &str, content: impl Into<Bytes>) {
+        let files = [SmallFile { name: FileName::new(file), content: content.into() }];
         self.disk(disk).publish(&files).expect("the disk is well");
     }
 
