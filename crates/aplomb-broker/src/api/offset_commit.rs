@@ -66,7 +66,7 @@ pub(super) fn is_too_large(request: &OffsetCommitRequest, view: &View) -> bool {
         partitions
             .map(move |each| RECORD_BYTES + key + each.committed_metadata.as_ref().map_or(0, String::len))
     });
-    let most = view.image().topic_config(OFFSETS_TOPIC, view.config()).max_message_bytes.0;
+    let most = view.image().max_message_bytes(OFFSETS_TOPIC, view.config()).0;
     records.sum::<usize>() as u64 > most
 }
 

@@ -40,6 +40,9 @@ pub(super) const API: Api = Api::of_connection(ApiKey::Produce, begin);
 /// Batches that wait for memory do so at least this long, whatever little time their producer
 /// gives.
 const SHORTEST_PATIENCE: Duration = Duration::from_secs(1);
+/// Who was turned away because enough waits for a disk is told when there is room, or after this
+/// time, and long before the client takes the connection for dead.
+const LONGEST_HOLD: Duration = Duration::from_secs(10);
 /// The client id that may write to internal topics (`AdminUtils` in Apache Kafka).
 const ADMIN_CLIENT: &str = "__admin_client";
 /// Versions below this cannot say zstd.
@@ -72,6 +75,10 @@ struct ProduceOp {
     outstanding: usize,
     /// When the client stops waiting.
     deadline: Instant,
+    /// Until when it is not told that it was turned away, unless there is room before.
+    hold: Instant,
+    /// Whether it may be kept waiting for that.
+    holds: bool,
     /// Of a request that writes in a transaction.
     verification: Option<Box<Verification>>,
     /// How long its coordinator may take.
@@ -96,6 +103,8 @@ enum State {
     /// The batch has come back: its coordinator is to be asked.
     Unverified(PartitionKey),
     Answered(Result<Appended, AppendRefusal>),
+    /// Refused, and the partition wakes this operation when there is room.
+    TurnedAway(PartitionKey, AppendRefusal),
 }
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
@@ -113,6 +122,9 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         parts: Vec::new(),
         outstanding: 0,
         deadline: asked.now.instant + patience,
+        hold: asked.now.instant + LONGEST_HOLD.min(patience / 2),
+        // Who waits for no answer is told nothing, and goes on either way.
+        holds: body.acks != 0,
         verification: None,
         longest_wait: asked.view.config().transactions.longest_wait,
     };
@@ -235,7 +247,10 @@ impl Operation for ProduceOp {
         let part = &mut self.parts[slot as usize];
         let State::Asked(key) = part.state else { panic!("a partition answers once") };
         self.outstanding -= 1;
-        part.state = State::Answered(answer);
+        part.state = match answer {
+            Err(refusal) if refusal.is_turned_away => State::TurnedAway(key, refusal),
+            answer => State::Answered(answer),
+        };
         if let State::Answered(Err(AppendRefusal { unverified: Some(guard), .. })) = &part.state {
             let (_, produced) = &mut **part.again.as_mut().expect("it is part of a transaction");
             let transaction = produced.transaction.as_mut().expect("it is part of a transaction");
@@ -244,9 +259,15 @@ impl Operation for ProduceOp {
         }
     }
 
+    /// There is room where a batch was turned away: its producer is told, and sends it again.
+    fn on_woken(&mut self, _: Slot, _: &mut Calls) {
+        self.holds = false;
+    }
+
     /// What has not answered is late. A batch that is in the log already stays there; its producer
     /// asks again, and is told.
     fn on_deadline(&mut self) {
+        self.holds = false;
         match self.verification.as_mut().filter(|verification| verification.is_asked()) {
             Some(verification) => verification.give_up(),
             None => self.outstanding = 0,
@@ -266,7 +287,8 @@ impl Operation for ProduceOp {
         }
         let unverified = self.unverified();
         let Some(verification) = self.verification.as_mut().filter(|_| !unverified.is_empty()) else {
-            return Progress::Reply;
+            let is_held = self.holds && now < self.hold && self.has_turned_away();
+            return if is_held { Progress::WaitUntil(self.hold) } else { Progress::Reply };
         };
         if verification.is_asked() {
             return Progress::Wait;
@@ -283,10 +305,14 @@ impl Operation for ProduceOp {
             verification.waits_at(waits);
         }
         for (slot, part) in self.parts.iter().enumerate() {
-            if let State::Asked(key) = part.state {
+            if let State::Asked(key) | State::TurnedAway(key, _) = part.state {
                 waits(slot as Slot, WaitsAt::Partition(key));
             }
         }
+    }
+
+    fn hurry(&mut self) {
+        self.holds = false;
     }
 
     fn kind(&self) -> Kind {
@@ -316,6 +342,10 @@ impl Operation for ProduceOp {
 }
 
 impl ProduceOp {
+    fn has_turned_away(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part.state, State::TurnedAway(..)))
+    }
+
     /// The partitions whose batches have come back.
     fn unverified(&self) -> TxnPartitions {
         let unverified = self.parts.iter().filter(|part| matches!(part.state, State::Unverified(_)));
@@ -364,7 +394,9 @@ impl ProduceOp {
                     log_start_offset: appended.log_start.to_wire(),
                     ..ProducedPartition::refused(part.index, 0)
                 })?,
-                State::Answered(Err(refusal)) => refuse(&mut response, part.index, refusal)?,
+                State::Answered(Err(refusal)) | State::TurnedAway(_, refusal) => {
+                    refuse(&mut response, part.index, refusal)?
+                }
                 State::Asked(_) | State::Unverified(_) => refuse(&mut response, part.index, late())?,
             }
         }

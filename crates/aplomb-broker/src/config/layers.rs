@@ -80,8 +80,9 @@ impl<'a> Layers<'a> {
     pub fn topic_default(&self, topic: &TopicKey) -> Option<Value> {
         let names = topic.broker_keys;
         let set = names.iter().find_map(|name| {
-            let key = broker_key(name)?;
-            let value = key.parse(self.set(name)?).ok()?;
+            // Few are set, and the table of all keys is long.
+            let text = self.set(name)?;
+            let value = broker_key(name)?.parse(text).ok()?;
             Some(in_milliseconds(name, value))
         });
         set.or_else(|| topic.key.default.and_then(|text| topic.key.parse(text).ok()))

@@ -12,6 +12,8 @@ use super::keys::{topic_key, topic_keys};
 use super::layers::{Layers, Properties};
 use super::value::{Value, ValueError};
 
+const MAX_MESSAGE_BYTES: &str = "max.message.bytes";
+
 /// What becomes of old segments (`cleanup.policy`). Both may be off (since Apache Kafka 4.1): then
 /// everything is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,6 +162,12 @@ impl TopicConfig {
         Self::from_values(&Values { overrides, layers })
     }
 
+    /// One of them, [`Self::max_message_bytes`], for who needs it for each request.
+    #[must_use]
+    pub fn max_message_bytes_from_image(overrides: &Properties, layers: &Layers<'_>) -> ByteCount {
+        Values { overrides, layers }.bytes(MAX_MESSAGE_BYTES)
+    }
+
     fn from_values(values: &Values<'_>) -> Self {
         let policy = values.list("cleanup.policy");
         let has = |word: &str| policy.iter().any(|item| item == word);
@@ -173,7 +181,7 @@ impl TopicConfig {
             index_interval: values.bytes("index.interval.bytes"),
             retention_age: at_least_zero(values.number("retention.ms")).map(Duration::from_millis),
             retention_bytes: at_least_zero(values.number("retention.bytes")).map(ByteCount),
-            max_message_bytes: values.bytes("max.message.bytes"),
+            max_message_bytes: values.bytes(MAX_MESSAGE_BYTES),
             max_decompressed_bytes: values.bytes("max.decompressed.message.bytes"),
             timestamp_type: match values.text("message.timestamp.type").as_str() {
                 "LogAppendTime" => TimestampType::LogAppendTime,

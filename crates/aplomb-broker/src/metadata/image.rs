@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aplomb_model::{BrokerId, LeaderEpoch, Offset, ProducerId};
+use aplomb_model::{BrokerId, ByteCount, LeaderEpoch, Offset, ProducerId};
 
 use super::brokers::Brokers;
 use super::configs::{Configs, Resource};
@@ -78,6 +78,12 @@ impl MetadataImage {
     #[must_use]
     pub fn topic_config(&self, name: &str, config: &BrokerConfig) -> TopicConfig {
         TopicConfig::from_image(self.topic_overrides(name), &self.layers(config))
+    }
+
+    /// The largest batch of a topic on a broker with this file.
+    #[must_use]
+    pub fn max_message_bytes(&self, name: &str, config: &BrokerConfig) -> ByteCount {
+        TopicConfig::max_message_bytes_from_image(self.topic_overrides(name), &self.layers(config))
     }
 
     /// Whether clients may be told of this broker.

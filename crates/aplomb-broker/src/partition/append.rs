@@ -63,7 +63,8 @@ impl Partition {
 
     /// Puts a batch in line, in memory of its own: the request that it came in, with what is for
     /// other disks, goes. If too much waits for this disk already it is refused, as not appended,
-    /// which all clients try again: REQUEST_TIMED_OUT would tell some that it may have been.
+    /// which all clients try again: REQUEST_TIMED_OUT would tell some that it may have been. They
+    /// are woken when there is room: megabytes that come again before cost all clients something.
     fn wait_for_memory(&mut self, asker: Asker, batch: Appending, fx: &mut Effects) {
         let Appending::Produced(mut validated, transaction) = batch else {
             return self.memory_line.push(asker, WaitingForMemory { batch, _loan: None });
@@ -73,10 +74,12 @@ impl Partition {
         if loan.is_none() {
             self.note_late(validated.producer);
             fx.limits.push(LimitHit::Waiting { partition: self.name.clone() });
+            self.turned_away.push(asker, bytes);
             return fx.answer(
                 asker,
                 Answer::Append(Err(AppendRefusal {
                     message: Some("the disk does not keep up, and enough waits for it already".to_owned()),
+                    is_turned_away: true,
                     ..AppendRefusal::new(ErrorCode::NotEnoughReplicas)
                 })),
             );
@@ -92,14 +95,29 @@ impl Partition {
     /// taken, and the rest of the last batch.
     pub(super) fn retry_waiting(&mut self, slice: &mut usize, now: Now, fx: &mut Effects) -> Retried {
         while *slice > 0 {
-            let Some((asker, waiting)) = self.memory_line.pop() else { return Retried::All };
+            let Some((asker, waiting)) = self.memory_line.pop() else { break };
             if let Attempt::NoRoom = self.attempt(asker, &waiting.batch, now, fx) {
                 self.memory_line.push_front(asker, waiting);
                 return Retried::NoRoom;
             }
             *slice = slice.saturating_sub(waiting.batch.size().max(LEAST_TO_WAIT));
         }
-        if self.memory_line.is_empty() { Retried::All } else { Retried::Paused }
+        if self.memory_line.is_empty() { self.let_in(slice, fx) } else { Retried::Paused }
+    }
+
+    /// Wakes those that were turned away, now that nothing of this partition waits: as many as
+    /// `slice` has bytes for, and while another batch would be let wait for the disk.
+    fn let_in(&mut self, slice: &mut usize, fx: &mut Effects) -> Retried {
+        while *slice > 0 {
+            let Some((asker, bytes)) = self.turned_away.pop() else { return Retried::All };
+            if self.log.tail().share().producing().take(bytes).is_none() {
+                self.turned_away.push_front(asker, bytes);
+                break;
+            }
+            *slice = slice.saturating_sub(bytes);
+            fx.woken.push(asker);
+        }
+        if self.turned_away.is_empty() { Retried::All } else { Retried::Paused }
     }
 
     fn attempt(&mut self, asker: Asker, batch: &Appending, now: Now, fx: &mut Effects) -> Attempt {

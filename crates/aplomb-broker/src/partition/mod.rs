@@ -4,8 +4,9 @@
 //! - batches are appended in the order in which they arrived, also when some had to wait for
 //!   memory; only those that take long to validate are passed, by those of other connections;
 //! - an append is answered once, and not before what was promised for it has happened;
-//! - who waits stands in one of four lists, by what is waited for (validation, memory, durability,
-//!   more to read), and is taken out of it by its [`Asker`] when it waits no longer;
+//! - who waits stands in one of five lists, by what is waited for (validation, memory, a place among
+//!   those that wait for memory, durability, more to read), and is taken out of it by its [`Asker`]
+//!   when it waits no longer;
 //! - a partition that is offline has nobody waiting.
 
 mod append;
@@ -74,6 +75,8 @@ pub(crate) struct Partition {
     clients_end: Offset,
     checks: Checks,
     memory_line: Line<WaitingForMemory>,
+    /// Were refused because enough waits already, and how many bytes they came with.
+    turned_away: Line<usize>,
     sync_line: Line<WaitingForSync>,
     late: LateProducers,
     readers: Readers,
@@ -118,6 +121,7 @@ impl Partition {
             clients_end: Offset::ZERO,
             checks: Checks::default(),
             memory_line: Line::default(),
+            turned_away: Line::default(),
             sync_line: Line::default(),
             late: LateProducers::default(),
             readers: Readers::default(),
@@ -236,6 +240,7 @@ impl Partition {
         {
             self.note_late(batch.producer);
         }
+        self.turned_away.cancel(asker);
         self.sync_line.cancel(asker);
         self.readers.cancel(asker);
     }
@@ -311,6 +316,9 @@ impl Partition {
         }
         while let Some((asker, _)) = self.sync_line.pop() {
             fx.answer(asker, Answer::Append(Err(AppendRefusal::new(error))));
+        }
+        while let Some((asker, _)) = self.turned_away.pop() {
+            fx.woken.push(asker);
         }
         self.wake_all(fx);
     }

@@ -116,29 +116,72 @@ fn a_frozen_disk() -> Broker {
     broker
 }
 
-/// Sends batches of 2,000 bytes, and gives those that wait when one is refused at once.
+/// Sends batches of 2,000 bytes until one is turned away, and gives those that wait.
 fn fill(broker: &Broker, producer: &Client) -> Vec<Asked<Produce>> {
     let mut waiting = Vec::new();
+    let before = broker.total(ShardFigures::too_much_waiting);
     for _ in 0..100 {
-        let asked = producer.send(Produce::to("orders", Batch::of_size(2000)).within(100 * SECOND));
+        let asked = large(producer);
         broker.advance(MS);
+        if broker.total(ShardFigures::too_much_waiting) > before {
+            return waiting;
+        }
         if asked.is_waiting() {
             waiting.push(asked);
             continue;
         }
-        match asked.answer().error {
-            ErrorCode::None => assert!(waiting.is_empty(), "the share has room again"),
-            refused => {
-                assert_eq!(refused, ErrorCode::NotEnoughReplicas);
-                return waiting;
-            }
-        }
+        assert_eq!(asked.answer().error, ErrorCode::None);
+        assert!(waiting.is_empty(), "the share has room again");
     }
-    panic!("nothing is refused, and {} batches wait", waiting.len());
+    panic!("none is turned away, and {} batches wait", waiting.len());
+}
+
+fn large(producer: &Client) -> Asked<Produce> {
+    producer.send(Produce::to("orders", Batch::of_size(2000)).within(100 * SECOND))
 }
 
 #[test]
-fn as_much_waits_for_a_frozen_disk_as_may_and_others_are_refused_at_once() {
+fn who_is_turned_away_is_told_when_there_is_room() {
+    let broker = a_frozen_disk();
+    let waiting = fill(&broker, &broker.client());
+    let producer = broker.client();
+    let turned_away: Vec<_> = (0..50).map(|_| large(&producer)).collect();
+    let gone = broker.client();
+    let _never_answered = large(&gone);
+    broker.advance(5 * SECOND);
+    assert!(turned_away.iter().all(Asked::is_waiting), "to come again would be for nothing");
+    assert!(!turned_away.iter().any(Asked::is_held), "they are nothing but names");
+    gone.close();
+
+    broker.disk(1).thaw();
+    broker.advance(200 * MS);
+    for asked in waiting {
+        assert_eq!(asked.answer().error, ErrorCode::None);
+    }
+    for asked in turned_away {
+        assert_eq!(asked.answer().error, ErrorCode::NotEnoughReplicas);
+    }
+}
+
+#[test]
+fn who_is_turned_away_is_told_long_before_its_time_is_up() {
+    let broker = a_frozen_disk();
+    let _waiting = fill(&broker, &broker.client());
+    let producer = broker.client();
+    let (patient, hasty) = (large(&producer), broker.client());
+    let hasty = hasty.send(Produce::to("orders", Batch::of_size(2000)).within(4 * SECOND));
+    broker.advance(1990 * MS);
+    assert!(hasty.is_waiting());
+    broker.advance(20 * MS);
+    assert_eq!(hasty.answer().error, ErrorCode::NotEnoughReplicas);
+    broker.advance(7980 * MS);
+    assert!(patient.is_waiting());
+    broker.advance(20 * MS);
+    assert_eq!(patient.answer().error, ErrorCode::NotEnoughReplicas);
+}
+
+#[test]
+fn as_much_waits_for_a_frozen_disk_as_may_and_others_are_turned_away() {
     let broker = a_frozen_disk();
     let producer = broker.client();
     let waiting = fill(&broker, &producer);
@@ -206,7 +249,7 @@ fn a_batch_that_is_refused_because_others_wait_comes_before_those_sent_behind_it
     let _waiting = fill(&broker, &filler);
     let batch = |value, sequence| Produce::to("orders", Batch::from(value).by(producer, sequence));
     let large = Batch::of_size(2000).by(producer, 0);
-    let refused = client.ask(Produce::to("orders", large.clone()));
+    let refused = client.send(Produce::to("orders", large.clone())).wait();
     assert_eq!(refused.error, ErrorCode::NotEnoughReplicas);
     filler.close();
     broker.disk(1).thaw();

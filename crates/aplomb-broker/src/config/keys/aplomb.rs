@@ -32,7 +32,7 @@ config_keys! {
     "aplomb.produce.decompressed.max.bytes": Long = "268435456", AtLeast(1048576), Low, ReadOnly, Used("network.decompressed");
         "What the compressed batches of one produce request may stand for, in bytes, each in proportion to its size; each may stand for 256 times its size, up to this much. A batch that stands for more is refused.";
     "aplomb.produce.waiting.max.bytes": Long = "67108864", AtLeast(0), Low, ReadOnly, Used("storage.waiting");
-        "Memory for batches that wait because a disk does not keep up and its share of the tail is full, for each disk. Beyond it batches are refused at once, and producers try again.";
+        "Memory for batches that wait because a disk does not keep up and its share of the tail is full, for each disk. Beyond it batches are refused: producers are told when there is room, or within ten seconds, and try again.";
     "aplomb.replies.max.bytes": Long = "134217728", AtLeast(1048576), Medium, ReadOnly, Used("network.replies");
         "Memory for replies that clients have not taken, records not counted. Beyond it no request is taken up from a client that owes any, and those that take theirs the slowest are closed.";
     "aplomb.fetch.partitions.max": Int = "500000", AtLeast(1000), Medium, ReadOnly, Used("network.fetch_partitions");
