@@ -298,8 +298,8 @@ pub struct AppendRefusal {
     /// It is part of a transaction that has nothing here yet: its coordinator is to be asked, and
     /// the batch may come again with this.
     pub unverified: Option<Offset>,
-    /// As much waits already as may: whoever asked is woken when there is room, and does well not
-    /// to try before.
+    /// As much waits already as may: the asker is woken when there is room, and does well not to
+    /// try before.
     pub is_turned_away: bool,
 }
 

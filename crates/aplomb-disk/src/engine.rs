@@ -139,7 +139,7 @@ impl DiskEngine {
             windows: Arc::clone(&windows),
             backend: backend(kind)?,
         };
-        engine.start("writer", Urgency::Normal, move || writer.run())?;
+        engine.start("writer", Urgency::Behind, move || writer.run())?;
         let slices = Slices { bytes: options.slice_bytes.max(1 << 20), pause: options.slice_pause, hurry };
         let housekeeper = Housekeeper {
             lanes: Arc::clone(&lanes),

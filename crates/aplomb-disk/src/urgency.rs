@@ -6,6 +6,9 @@
 //! consumer's megabytes do not: they wait until a processor is free, or until its tick. What they
 //! do then is in `steps`. They keep their priority: with a lower one two busy processors were
 //! enough to bring a reader of old records down to a fortieth of what it had.
+//!
+//! The writer has a lower one: what it carries was acknowledged, and when a disk that was away
+//! answers again it has the processors busy with as much as memory holds.
 #![expect(unsafe_code, reason = "a thread's scheduling policy has no safe wrapper")]
 
 /// How a thread stands to those that answer requests.
@@ -13,15 +16,22 @@
 pub(crate) enum Urgency {
     /// As they are: they wait for it when the tail is full.
     Normal,
+    /// It gets a third of what they get where there is not enough for all: nice(2), [`BEHIND`].
+    Behind,
     /// It interrupts no other thread when it wakes: `SCHED_BATCH` (sched(7)).
     Background,
 }
 
+/// How far behind those that answer requests.
+const BEHIND: i32 = 5;
+
 impl Urgency {
     /// Of the calling thread, for the rest of its life. A kernel that refuses has its reasons.
     pub(crate) fn apply(self) {
-        if self == Self::Normal {
-            return;
+        match self {
+            Self::Normal => return,
+            Self::Behind => return drop(rustix::process::nice(BEHIND)),
+            Self::Background => {}
         }
         // SAFETY: all zeros are a valid parameter, and the one that this policy wants.
         let none: libc::sched_param = unsafe { std::mem::zeroed() };
@@ -48,5 +58,17 @@ mod tests {
         let ours = unsafe { libc::sched_getscheduler(0) };
         assert_eq!(policy(Urgency::Background), libc::SCHED_BATCH);
         assert_eq!(policy(Urgency::Normal), ours);
+    }
+
+    #[test]
+    fn a_thread_that_stands_behind_is_the_only_one() {
+        let niceness = || rustix::process::getpriority_process(None).expect("a thread has one");
+        let ours = niceness();
+        let behind = std::thread::spawn(move || {
+            Urgency::Behind.apply();
+            niceness()
+        });
+        assert_eq!(behind.join().expect("it does not panic"), (ours + BEHIND).min(19));
+        assert_eq!(niceness(), ours);
     }
 }

@@ -77,6 +77,7 @@ KNOWN = [
     Known("UpdateFeatures", "32 KB", ".*", TOO_LONG),
     Known("UpdateFeatures", "eligible leaders", r"Results\[\]\.ErrorMessage", "a success has no sentence; Apache Kafka says NONE there"),
     Known("OffsetFetch", "all: Groups twice", ".*", OVER_AND_OVER),
+    Known("ConsumerGroupHeartbeat", "", "HeartbeatIntervalMs", "while a group changes its members are told to send heartbeats more often"),
     Known("DescribeGroups", "Groups twice", ".*", OVER_AND_OVER),
     Known("ConsumerGroupDescribe", "GroupIds twice", ".*", OVER_AND_OVER),
     Known("DescribeProducers", "twice", ".*", "a partition is answered once, however often it is named: its producers may be many"),

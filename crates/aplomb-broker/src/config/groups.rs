@@ -92,6 +92,8 @@ fn consumer(reading: &Reading) -> Result<ConsumerSettings, ConfigError> {
     Ok(ConsumerSettings {
         session_timeout: bounded(reading, "session.timeout")?,
         heartbeat_interval: bounded(reading, "heartbeat.interval")?,
+        hurried_interval: Some(reading.millis("aplomb.groups.rebalance.heartbeat.interval.ms"))
+            .filter(|interval| !interval.is_zero()),
         assignment_interval: bounded(reading, "assignment.interval")?,
         max_size: reading.count("group.consumer.max.size") as usize,
         assignors: assignors.into_iter().map(Arc::from).collect(),

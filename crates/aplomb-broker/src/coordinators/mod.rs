@@ -197,6 +197,7 @@ impl Coordinators {
         self.groups.settle();
         self.txns.settle();
         self.groups.kind.show(figures);
+        self.txns.kind.show(figures.transactions());
     }
 
     /// No more is asked in this turn: what was written goes to the logs, and what was decided to

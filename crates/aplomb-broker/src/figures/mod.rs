@@ -7,7 +7,7 @@
 //! one works on what it has taken out ([`ShardFigures::take_newcomers`]), however many there are.
 //!
 //! Names and meanings are those of Apache Kafka's MBeans (`ReplicaManager`, `BrokerTopicMetrics`,
-//! `Log`, `GroupCoordinatorMetrics`).
+//! `Log`, `GroupCoordinatorMetrics`, `TransactionStateManager`).
 
 mod clients;
 mod compaction;
@@ -15,11 +15,13 @@ mod group_totals;
 mod groups;
 mod notes;
 mod partition;
+mod transactions;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub use aplomb_coordinator::group::{GroupEvent, GroupState};
+pub use aplomb_coordinator::txn::TxnState;
 use clients::ClientKind;
 pub use clients::ClientSoftware;
 pub(crate) use clients::Clients;
@@ -29,6 +31,7 @@ use groups::ShownTotals;
 pub use groups::{CoordinatorCounts, GroupFigures, GroupTotals, LoadTimes, NewGroups, OffsetFigures};
 pub(crate) use notes::Notes;
 pub use partition::{Count, Counts, LogExtent, PartitionFigures};
+pub use transactions::{TxnFigures, TxnTotals};
 
 use crate::quotas::Ledger;
 
@@ -42,6 +45,7 @@ pub struct ShardFigures {
     clients: Mutex<Vec<Arc<ClientKind>>>,
     new_groups: Mutex<NewGroups>,
     groups: ShownTotals,
+    transactions: TxnFigures,
     disks: Vec<DiskFigures>,
     compaction: Arc<CompactionFigures>,
     ledger: Arc<Ledger>,
@@ -87,6 +91,7 @@ impl ShardFigures {
             clients: Mutex::default(),
             new_groups: Mutex::default(),
             groups: ShownTotals::default(),
+            transactions: TxnFigures::default(),
             disks: (0..disks).map(|_| DiskFigures::default()).collect(),
             compaction: Arc::new(CompactionFigures::new(disks)),
             ledger,
@@ -119,6 +124,12 @@ impl ShardFigures {
     pub fn software(&self) -> Vec<(ClientSoftware, u64)> {
         let kinds = self.clients.lock().unwrap_or_else(PoisonError::into_inner).clone();
         kinds.iter().map(|kind| kind.counted()).filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// The transactions that this shard coordinates.
+    #[must_use]
+    pub fn transactions(&self) -> &TxnFigures {
+        &self.transactions
     }
 
     /// What compaction has done, and what it leaves out.

@@ -5,6 +5,7 @@ use aplomb_model::batch::{BatchHeader, HEADER_SIZE, ProduceRejection, TimestampT
 use aplomb_model::{ErrorCode, Offset, Timestamp};
 use bytes::Bytes;
 
+use super::gate::Gate;
 use super::waiting::{Appending, WaitingForMemory, WaitingForSync};
 use super::{Effects, Partition};
 use crate::calls::{
@@ -102,22 +103,18 @@ impl Partition {
             }
             *slice = slice.saturating_sub(waiting.batch.size().max(LEAST_TO_WAIT));
         }
-        if self.memory_line.is_empty() { self.let_in(slice, fx) } else { Retried::Paused }
+        let is_all = self.memory_line.is_empty() && self.turned_away.is_empty();
+        if is_all { Retried::All } else { Retried::Paused }
     }
 
-    /// Wakes those that were turned away, now that nothing of this partition waits: as many as
-    /// `slice` has bytes for, and while another batch would be let wait for the disk.
-    fn let_in(&mut self, slice: &mut usize, fx: &mut Effects) -> Retried {
-        while *slice > 0 {
-            let Some((asker, bytes)) = self.turned_away.pop() else { return Retried::All };
-            if self.log.tail().share().producing().take(bytes).is_none() {
-                self.turned_away.push_front(asker, bytes);
-                break;
-            }
-            *slice = slice.saturating_sub(bytes);
+    /// Wakes those that were turned away, as many as the gate lets in, and while less than half of
+    /// what may wait for the disk does: others come as well.
+    pub(super) fn let_in(&mut self, gate: &mut Gate, now: Now, fx: &mut Effects) {
+        while gate.is_open(now.instant) && !self.log.tail().share().producing().is_short() {
+            let Some((asker, bytes)) = self.turned_away.pop() else { return };
+            gate.pass(bytes);
             fx.woken.push(asker);
         }
-        if self.turned_away.is_empty() { Retried::All } else { Retried::Paused }
     }
 
     fn attempt(&mut self, asker: Asker, batch: &Appending, now: Now, fx: &mut Effects) -> Attempt {

@@ -4,14 +4,15 @@
 //! - batches are appended in the order in which they arrived, also when some had to wait for
 //!   memory; only those that take long to validate are passed, by those of other connections;
 //! - an append is answered once, and not before what was promised for it has happened;
-//! - who waits stands in one of five lists, by what is waited for (validation, memory, a place among
-//!   those that wait for memory, durability, more to read), and is taken out of it by its [`Asker`]
-//!   when it waits no longer;
+//! - who waits stands in one of five lists, by what is waited for (validation, memory, a place
+//!   among those that wait for memory, durability, more to read), and is taken out of it by its
+//!   [`Asker`] when it waits no longer;
 //! - a partition that is offline has nobody waiting.
 
 mod append;
 mod checks;
 mod effects;
+mod gate;
 mod late;
 mod produce;
 mod read;

@@ -9,6 +9,7 @@ use aplomb_model::Instant;
 
 use super::append::Retried;
 use super::checks::{Lane, SLICE, Sliced};
+use super::gate::Gate;
 use super::{Effects, Partition};
 use crate::calls::{Asker, PartitionKey};
 use crate::ports::Now;
@@ -29,6 +30,8 @@ pub(crate) struct Partitions {
     /// The one whose turn it was last.
     retried: Option<PartitionKey>,
     retry_at: Option<Instant>,
+    /// For those that were turned away.
+    gate: Gate,
     /// Batches that are validated in turns. Some may wait no longer.
     near: VecDeque<(PartitionKey, Asker)>,
     far: VecDeque<(PartitionKey, Asker)>,
@@ -129,6 +132,7 @@ impl Partitions {
     }
 
     /// Tries again what waits for memory, if its time has come: so much, the partitions in turn.
+    /// Lets some in that were turned away.
     /// Whether some of it waits for memory that the disk has and that others hold.
     pub(crate) fn retry_starved(&mut self, now: Now, fx: &mut Effects) -> bool {
         if self.retry_at.take_if(|at| *at <= now.instant).is_none() {
@@ -139,6 +143,7 @@ impl Partitions {
             let Some(key) = self.next_starved().filter(|_| slice > 0) else { break };
             self.retried = Some(key);
             let partition = self.by_key.get_mut(&key).expect("a partition that goes is not starved");
+            partition.let_in(&mut self.gate, now, fx);
             match partition.retry_waiting(&mut slice, now, fx) {
                 Retried::All => {
                     self.starved.remove(&key);

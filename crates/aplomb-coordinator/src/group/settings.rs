@@ -33,6 +33,9 @@ pub struct ConsumerSettings {
     pub session_timeout: Bounded,
     /// `group.consumer.heartbeat.interval.ms`, with its bounds for groups.
     pub heartbeat_interval: Bounded,
+    /// The longest heartbeat interval while a group changes
+    /// (`aplomb.groups.rebalance.heartbeat.interval.ms`); `None`: it is the same as ever.
+    pub hurried_interval: Option<Duration>,
     /// `group.consumer.assignment.interval.ms`, with its bounds for groups.
     pub assignment_interval: Bounded,
     /// `group.consumer.max.size`.

@@ -46,7 +46,7 @@ pub use self::ask::{Add, Decided, Described, End, Init, Listed, TxnAsk, TxnFilte
 pub use self::record::TxnRecord;
 pub use self::state::{ClientVersion, Incarnation, TxnPartitions, TxnState};
 use self::table::{RETRY, TxnTurn};
-pub use self::table::{Transactions, TxnAfter, TxnTimer};
+pub use self::table::{Transactions, TxnAfter, TxnCounts, TxnTimer};
 pub use self::world::{TxnSettings, TxnWorld};
 use crate::runtime::{Machine, Ticket};
 

@@ -66,7 +66,8 @@ pub enum TxnState {
 }
 
 impl TxnState {
-    const ALL: [Self; 6] = [
+    /// All of them, in the order of the log's numbers.
+    pub const ALL: [Self; 6] = [
         Self::Empty,
         Self::Ongoing,
         Self::PrepareCommit,

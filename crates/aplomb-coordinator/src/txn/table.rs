@@ -57,9 +57,14 @@ pub struct Transactions {
     pub(super) long: Questions,
     /// What the ids take, in bytes.
     bytes: usize,
+    /// How many ids are in each state.
+    counts: TxnCounts,
     /// Up to this id deadlines are set after a load, or unused ids looked for.
     pub(super) looked: Option<Arc<str>>,
 }
+
+/// Transactional ids by state, in the order of [`TxnState::ALL`].
+pub type TxnCounts = [usize; TxnState::ALL.len()];
 
 #[derive(Debug, Default)]
 pub(super) struct Entry {
@@ -82,6 +87,12 @@ impl Transactions {
         self.table.len()
     }
 
+    /// How many of them are in each state.
+    #[must_use]
+    pub fn counts(&self) -> TxnCounts {
+        self.counts
+    }
+
     /// What they take in memory, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -92,9 +103,15 @@ impl Transactions {
     pub(super) fn set(&mut self, id: &Arc<str>, txn: Option<Txn>) -> Option<Txn> {
         let size = |txn: &Option<Txn>| txn.as_ref().map_or(0, |txn| ID_BYTES + id.len() + txn.bytes());
         let after = size(&txn);
+        if let Some(txn) = &txn {
+            self.counts[txn.state as usize] += 1;
+        }
         let entry = self.table.entry(id.clone()).or_default();
         let before = std::mem::replace(&mut entry.txn, txn);
         self.bytes = self.bytes + after - size(&before);
+        if let Some(before) = &before {
+            self.counts[before.state as usize] -= 1;
+        }
         before
     }
 

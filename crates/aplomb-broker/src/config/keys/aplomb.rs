@@ -25,6 +25,8 @@ config_keys! {
         "How often recovery points are written, in milliseconds: what lies behind them is not read at start.";
     "aplomb.groups.memory.bytes": Long = "268435456", AtLeast(1048576), Medium, ReadOnly, Used("groups.memory");
         "Memory for groups, their members and committed offsets. Beyond it new members are refused (COORDINATOR_NOT_AVAILABLE), and offsets of partitions that have none yet (INVALID_COMMIT_OFFSET_SIZE).";
+    "aplomb.groups.rebalance.heartbeat.interval.ms": Int = "1000", AtLeast(0), Low, ReadOnly, Used("groups.settings.consumer.hurried_interval");
+        "How often members of the consumer protocol are told to send heartbeats in the 15 seconds after their group has changed, if that is more often than usual: they learn by them what to give up and what they get. 0: as often as ever.";
     "aplomb.frames.max.bytes": Long = "268435456", AtLeast(1048576), Medium, ReadOnly, Used("network.frames");
         "Memory for requests that are being read or answered. Beyond it the broker reads no more from sockets. An eighth of it is for requests of up to 64 KiB, and no connection begins a request while it holds an eighth.";
     "aplomb.frames.min.rate": Long = "65536", AtLeast(0), Low, ReadOnly, Used("network.min_frame_rate");

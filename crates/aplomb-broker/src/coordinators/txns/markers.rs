@@ -165,6 +165,11 @@ impl Markers {
         }
     }
 
+    /// How many decisions are under way, and how many markers partitions have not answered for.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.decisions.len(), self.asked.len())
+    }
+
     /// Takes decisions all of whose partitions have the marker.
     pub(super) fn take_complete(&mut self) -> Vec<(PartitionKey, Incarnation)> {
         std::mem::take(&mut self.complete)

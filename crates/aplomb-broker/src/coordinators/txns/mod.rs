@@ -8,8 +8,8 @@ mod world;
 
 use std::time::Duration;
 
-use aplomb_coordinator::runtime::WriteSettings;
-use aplomb_coordinator::txn::{Transactions, TxnAsk, TxnReply, TxnWorld};
+use aplomb_coordinator::runtime::{Stage, WriteSettings};
+use aplomb_coordinator::txn::{Transactions, TxnAsk, TxnCounts, TxnReply, TxnWorld};
 use aplomb_model::batch::Compression;
 use aplomb_model::{ErrorCode, Instant, ProducerId};
 
@@ -19,6 +19,7 @@ use super::effect::CoordinatorEffect;
 use super::kind::{Coordinator, CoordinatorKind};
 use super::table::Table;
 use crate::calls::{Answer, Asker, CoordinatorPart, PartitionKey};
+use crate::figures::{TxnFigures, TxnTotals};
 use crate::ports::Now;
 use crate::view::View;
 
@@ -36,16 +37,23 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) struct Beside {
     /// The controller was asked for a producer id, and has not answered.
     is_id_asked: bool,
-    /// What its ids took when it was looked at last, in bytes.
+    /// When it began to load; `None`: it has done so.
+    loads_since: Option<Instant>,
+    /// What its ids took when it was looked at last, in bytes, and how many were in each state.
     bytes: usize,
+    ids: TxnCounts,
 }
 
 /// What all transaction coordinators of a shard have in common.
 #[derive(Debug, Default)]
 pub(super) struct TxnCoordinators {
     pub(super) markers: Markers,
-    /// What the ids of all of them take, in bytes.
-    bytes: usize,
+    /// Of all of them together; of markers only when it is shown.
+    totals: TxnTotals,
+    /// As others have seen them.
+    seen: TxnTotals,
+    /// The longest that one took to load, which others have not seen.
+    longest_load: Duration,
 }
 
 impl TxnCoordinators {
@@ -54,6 +62,24 @@ impl TxnCoordinators {
         assert!(coordinator.beside.is_id_asked, "an id comes where one was asked for");
         coordinator.beside.is_id_asked = false;
         coordinator.tell(TxnAsk::FreshId(id));
+    }
+
+    /// A coordinator has other ids than it had.
+    fn change_share(&mut self, of: &mut Beside, bytes: usize, ids: TxnCounts) {
+        let before = std::mem::replace(&mut of.ids, ids);
+        for ((total, before), after) in self.totals.ids.iter_mut().zip(before).zip(ids) {
+            *total = *total + after - before;
+        }
+        self.totals.bytes = self.totals.bytes + bytes - std::mem::replace(&mut of.bytes, bytes);
+    }
+
+    /// Lets others see what the coordinators have.
+    pub(super) fn show(&mut self, figures: &TxnFigures) {
+        (self.totals.deciding, self.totals.unanswered_markers) = self.markers.counts();
+        if self.totals != self.seen {
+            figures.set(&self.totals, std::mem::take(&mut self.longest_load));
+            self.seen = self.totals;
+        }
     }
 
     /// Sends markers that are due, and tells coordinators whose transactions have them all.
@@ -92,8 +118,8 @@ impl CoordinatorKind for TxnCoordinators {
         }
     }
 
-    fn begin(&self, _: Instant) -> (Transactions, Beside) {
-        (Transactions::new(), Beside::default())
+    fn begin(&self, now: Instant) -> (Transactions, Beside) {
+        (Transactions::new(), Beside { loads_since: Some(now), ..Beside::default() })
     }
 
     fn random(&mut self) -> [u8; 16] {
@@ -102,7 +128,7 @@ impl CoordinatorKind for TxnCoordinators {
 
     fn see(&self, view: &View) -> Seen {
         let room = usize::try_from(view.config().transactions.memory.0).unwrap_or(usize::MAX);
-        let has_room = self.bytes < room / usize::from(view.shards() - 1);
+        let has_room = self.totals.bytes < room / usize::from(view.shards() - 1);
         Seen { view: view.clone(), has_room }
     }
 
@@ -117,8 +143,17 @@ impl CoordinatorKind for TxnCoordinators {
         now: Now,
         effects: &mut Vec<CoordinatorEffect>,
     ) {
-        let bytes = coordinator.runtime.machine().bytes();
-        self.bytes = self.bytes + bytes - std::mem::replace(&mut coordinator.beside.bytes, bytes);
+        let machine = coordinator.runtime.machine();
+        let (bytes, ids) = (machine.bytes(), machine.counts());
+        self.change_share(&mut coordinator.beside, bytes, ids);
+        if coordinator.runtime.stage() == Stage::Active
+            && let Some(since) = coordinator.beside.loads_since.take()
+        {
+            let took = now.instant.since(since);
+            self.totals.loads.count += 1;
+            self.totals.loads.total += took;
+            self.longest_load = self.longest_load.max(took);
+        }
         let news = coordinator.runtime.take_news();
         for decided in news.decided {
             self.markers.begin(key, coordinator.epoch, decided, now.instant);
@@ -131,8 +166,8 @@ impl CoordinatorKind for TxnCoordinators {
 
     fn on_settled(&mut self, _: PartitionKey, _: &Coordinator<Self>) {}
 
-    fn on_gone(&mut self, key: PartitionKey, beside: Beside, effects: &mut Vec<CoordinatorEffect>) {
-        self.bytes -= beside.bytes;
+    fn on_gone(&mut self, key: PartitionKey, mut beside: Beside, effects: &mut Vec<CoordinatorEffect>) {
+        self.change_share(&mut beside, 0, TxnCounts::default());
         self.markers.forget(key, effects);
     }
 

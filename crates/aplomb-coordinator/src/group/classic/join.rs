@@ -116,7 +116,7 @@ impl ClassicGroup {
     /// Takes a new member in.
     fn admit(&mut self, join: Join, id: Arc<str>, turn: &mut GroupTurn<'_>) {
         if let Some(first) = self.first_rebalance() {
-            first.has_new = true;
+            first.newest = Some(turn.now.instant);
         }
         let reason = join.reason(&format!("new member {id}"));
         let protocol_type = join.protocol_type.clone();

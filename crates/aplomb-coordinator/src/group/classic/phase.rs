@@ -12,6 +12,10 @@ use crate::group::GroupTimer;
 use crate::group::state::GroupTurn;
 use crate::group::state::classic::{ClassicAfter, ClassicGroup, ClassicMember, FirstRebalance, State};
 
+/// For such a part of `group.initial.rebalance.delay.ms` no member must have come before a new
+/// group's first generation begins.
+const CALM_PART: u32 = 3;
+
 impl ClassicGroup {
     /// Calls the members to join again; if they are called already, and were before this, looks
     /// whether all have come (`maybePrepareRebalanceOrCompleteJoin`).
@@ -48,11 +52,9 @@ impl ClassicGroup {
         ));
         if was_empty {
             let delay = turn.world.settings().classic.initial_rebalance_delay;
-            let rest = self.rebalance_timeout().saturating_sub(delay);
-            self.enter(
-                State::Preparing { first: Some(FirstRebalance { delay, rest, has_new: false }) },
-                turn.now.wall,
-            );
+            let until = turn.now.instant + self.rebalance_timeout().max(delay);
+            let first = Some(FirstRebalance { until, newest: None });
+            self.enter(State::Preparing { first }, turn.now.wall);
             self.set_join_timer(delay, turn);
         } else {
             self.enter(State::Preparing { first: None }, turn.now.wall);
@@ -84,17 +86,18 @@ impl ClassicGroup {
         }
     }
 
-    /// Members have been waited for long enough.
+    /// Members have been waited for long enough, unless one came just now: where one comes others
+    /// may follow. (Apache Kafka waits for another whole delay when any has come since the first.)
     pub(super) fn on_join_timer(&mut self, turn: &mut GroupTurn<'_>) {
-        let longest = turn.world.settings().classic.initial_rebalance_delay;
+        let calm = turn.world.settings().classic.initial_rebalance_delay / CALM_PART;
+        let now = turn.now.instant;
         if let Some(first) = self.first_rebalance()
-            && first.has_new
-            && !first.rest.is_zero()
+            && let Some(newest) = first.newest.take()
         {
-            let delay = longest.min(first.rest);
-            let rest = first.rest.saturating_sub(first.delay);
-            *first = FirstRebalance { delay, rest, has_new: false };
-            return self.set_join_timer(delay, turn);
+            let more = (newest + calm).min(first.until).since(now);
+            if !more.is_zero() {
+                return self.set_join_timer(more, turn);
+            }
         }
         if matches!(self.state(), State::Preparing { .. }) {
             self.complete_join(turn);
@@ -108,7 +111,7 @@ impl ClassicGroup {
         if !self.elect_joined() && self.size() > 0 {
             // Static members alone, of which none has come: their sessions are waited for.
             if let Some(first) = self.first_rebalance() {
-                first.rest = Duration::ZERO;
+                first.until = turn.now.instant;
             }
             return self.set_join_timer(self.rebalance_timeout(), turn);
         }

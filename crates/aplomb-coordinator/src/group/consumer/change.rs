@@ -88,6 +88,8 @@ impl<'a, 't> Change<'a, 't> {
             let epoch = self.group().epoch().saturating_add(1);
             self.apply(records::epoch(&id, Some((epoch, hash))));
             self.groups.count(GroupEvent::ConsumerRebalance, 1);
+            let now = self.turn.now.instant;
+            self.remember(|group| group.begin_changing(now));
         }
         self.remember(|group| group.on_compared(world));
         if self.group().has_topics_record() {

@@ -1,5 +1,8 @@
 //! ConsumerGroupHeartbeat of members that join or stay: what they say of themselves is written, the
 //! group's epoch and target follow, and they get one step nearer to their target.
+//!
+//! What a member is to give up or gets it learns from the answer to its next heartbeat. So while a
+//! group changes its members are told to send them more often.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -138,6 +141,10 @@ fn beat(
         && request.topic_partitions.is_some();
     let is_told = request.member_epoch == 0 || is_full || had != current.assigned;
     let interval = settings.heartbeat_interval.of(overrides.heartbeat_interval);
+    let interval = match settings.hurried_interval {
+        Some(hurried) if change.group().is_changing(change.turn.now.instant) => interval.min(hurried),
+        _ => interval,
+    };
     Response {
         member_id: Some(member.to_string()),
         member_epoch: current.epoch,

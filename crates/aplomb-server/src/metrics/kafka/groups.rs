@@ -12,6 +12,7 @@ use aplomb_model::Instant;
 
 use super::super::page::{Kind, Labels, Page};
 use super::super::recent::Recent;
+use super::loads::RecentLoads;
 use super::topics::Topics;
 
 /// Over which time rates and times are told: half of Apache Kafka's window, and one to two of it.
@@ -65,7 +66,6 @@ const EVENTS: [(GroupEvent, [&str; 2], &str); GroupEvent::ALL.len()] = [
 #[derive(Clone, Copy, Debug, Default)]
 struct GroupsMoment {
     events: [u64; GroupEvent::ALL.len()],
-    loads: LoadTimes,
 }
 
 /// Groups and offsets that are shown, as far as the page knows.
@@ -74,8 +74,7 @@ pub(super) struct Groups {
     groups: Vec<Arc<GroupFigures>>,
     offsets: Vec<Arc<OffsetFigures>>,
     recent: Recent<GroupsMoment>,
-    /// The longest loads, and when they were seen.
-    longest: Vec<(Instant, Duration)>,
+    loads: RecentLoads,
 }
 
 /// A group's topic: what it has committed, and how far it is behind.
@@ -93,9 +92,6 @@ impl GroupsMoment {
             for event in GroupEvent::ALL {
                 moment.events[event as usize] += shard.group_events(event);
             }
-            let loads = shard.loads();
-            moment.loads.count += loads.count;
-            moment.loads.total += loads.total;
         }
         moment
     }
@@ -104,7 +100,7 @@ impl GroupsMoment {
 impl Groups {
     pub(super) fn new(now: Instant) -> Self {
         let recent = Recent::new(WINDOW, now, GroupsMoment::default());
-        Self { groups: Vec::new(), offsets: Vec::new(), recent, longest: Vec::new() }
+        Self { groups: Vec::new(), offsets: Vec::new(), recent, loads: RecentLoads::new(now) }
     }
 
     pub(super) fn put_on(
@@ -151,20 +147,23 @@ impl Groups {
             page.counter(count, help, &[], happened);
             page.gauge(rate, help, &[], rate_of(happened - before.events[event as usize], ago));
         }
-        // As in Apache Kafka: no number when nothing was loaded lately.
-        let loads = moment.loads.count - before.loads.count;
-        let average =
-            moment.loads.total.saturating_sub(before.loads.total).as_secs_f64() * 1000.0 / loads as f64;
-        let help = "Milliseconds that partitions of __consumer_offsets took to load lately, on average.";
-        let name = "kafka_server_group_coordinator_metrics_partition_load_time_avg";
-        page.gauge(name, help, &[], average);
-        self.longest.retain(|(seen, _)| now.since(*seen) < 2 * WINDOW);
+        let mut loads = LoadTimes::default();
+        for of in shards.iter().map(|shard| shard.loads()) {
+            loads.count += of.count;
+            loads.total += of.total;
+        }
+        let names = [
+            (
+                "kafka_server_group_coordinator_metrics_partition_load_time_avg",
+                "Milliseconds that partitions of __consumer_offsets took to load lately, on average.",
+            ),
+            (
+                "kafka_server_group_coordinator_metrics_partition_load_time_max",
+                "Milliseconds that a partition of __consumer_offsets took to load lately, at most.",
+            ),
+        ];
         let longest = shards.iter().map(|shard| shard.take_longest_load());
-        self.longest.extend(longest.filter(|took| !took.is_zero()).map(|took| (now, took)));
-        let longest = self.longest.iter().map(|(_, took)| took.as_secs_f64() * 1000.0);
-        let help = "Milliseconds that a partition of __consumer_offsets took to load lately, at most.";
-        let name = "kafka_server_group_coordinator_metrics_partition_load_time_max";
-        page.gauge(name, help, &[], longest.fold(f64::NAN, f64::max));
+        self.loads.put_on(page, names, loads, longest, now);
     }
 
     fn put_members(&self, page: &mut Page) {

@@ -11,10 +11,12 @@
 
 mod compaction;
 mod groups;
+mod loads;
 mod network;
 mod quotas;
 mod requests;
 mod topics;
+mod transactions;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +31,7 @@ use groups::Groups;
 use network::Network;
 use requests::Requests;
 use topics::Topics;
+use transactions::Transactions;
 
 /// Over which time rates are told: Apache Kafka's one-minute rates, more or less.
 const RATES: Duration = Duration::from_secs(60);
@@ -52,6 +55,7 @@ pub struct BrokerFigures {
 pub(crate) struct Kafka {
     topics: Topics,
     groups: Groups,
+    transactions: Transactions,
     requests: Requests,
     network: Network,
     broker: BrokerFigures,
@@ -69,6 +73,7 @@ impl Kafka {
         Self {
             topics: Topics::default(),
             groups: Groups::new(now),
+            transactions: Transactions::new(now),
             requests: Requests::new(now),
             network: Network::new(&loops, now),
             broker,
@@ -82,6 +87,7 @@ impl Kafka {
         compaction::put_on(page, &self.broker, now);
         quotas::put_on(page, &self.broker, now);
         self.groups.put_on(page, &self.broker.shards, &self.topics, now);
+        self.transactions.put_on(page, &self.broker.shards, now);
         self.requests.put_on(page, &self.loops, now);
         self.network.put_on(page, &self.loops, &self.broker.shards, &self.connections, now);
     }

@@ -18,6 +18,7 @@ fn lab() -> Lab {
     lab.settings().consumer = Some(ConsumerSettings {
         session_timeout: bounded(45),
         heartbeat_interval: bounded(5),
+        hurried_interval: None,
         assignment_interval: bounded(1),
         max_size: usize::MAX,
         assignors: vec!["uniform".into()],

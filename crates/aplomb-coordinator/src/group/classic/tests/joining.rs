@@ -119,15 +119,31 @@ fn the_first_wait_is_longer_when_members_come_and_never_longer_than_the_rebalanc
     assert_eq!(lab.joined(alone).generation_id, 1);
 
     let mut lab = Lab::new();
+    let (early, _) = (lab.join(&JoinSpec::new().version(3)), lab.join(&JoinSpec::new().version(3)));
+    lab.pass(DELAY - MILLI);
+    assert!(lab.is_waiting(early));
+    lab.pass(MILLI);
+    assert_eq!(lab.joined(early).members.len(), 2, "both came long ago");
+
+    let mut lab = Lab::new();
+    let first = lab.join(&JoinSpec::new().version(3));
+    lab.pass(DELAY - MILLI);
+    lab.join(&JoinSpec::new().version(3));
+    lab.pass(DELAY / 3 - MILLI);
+    assert!(lab.is_waiting(first), "another may be about to come");
+    lab.pass(MILLI);
+    assert_eq!(lab.joined(first).members.len(), 2);
+
+    let mut lab = Lab::new();
     let short = JoinSpec { rebalance: DELAY * 3, ..JoinSpec::new().version(3) };
     let first = lab.join(&short);
-    for _ in 0..3 {
-        lab.pass(DELAY - MILLI);
+    for _ in 0..10 {
+        lab.pass(DELAY * 3 / 10 - MILLI);
         assert!(lab.is_waiting(first));
         lab.join(&short);
         lab.pass(MILLI);
     }
-    assert_eq!(lab.joined(first).members.len(), 4, "no longer than three times the delay");
+    assert_eq!(lab.joined(first).members.len(), 11, "no longer than three times the delay");
 }
 
 #[test]

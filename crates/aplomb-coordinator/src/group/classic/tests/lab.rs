@@ -451,7 +451,6 @@ impl Lab {
             }
             tickets.push(self.join(&member));
         }
-        self.pass(DELAY * 2);
         self.pass(DELAY);
         let joined: Vec<_> = tickets.into_iter().map(|ticket| self.joined(ticket)).collect();
         let ids: Vec<String> = joined.iter().map(|joined| joined.member_id.clone()).collect();

@@ -88,7 +88,7 @@ fn when_offsets_expire() {
     assert_eq!((lab.group().expiry("u"), lab.group().expiry("w")), (Expiry::Never, Expiry::SinceCommit));
     lab.pass(MILLI);
     lab.leave(3, &[(&ids[0], None), (&ids[1], None)]);
-    let since = Timestamp(1_000_000 + 9_001);
+    let since = Timestamp(1_000_000 + 3_001);
     assert_eq!(
         (lab.group().expiry("t"), lab.group().listed()),
         (Expiry::Since(since), ("consumer", "Empty"))

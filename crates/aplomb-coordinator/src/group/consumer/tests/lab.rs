@@ -40,6 +40,7 @@ impl TestWorld {
         let consumer = ConsumerSettings {
             session_timeout: bounded(45_000, 45_000, 60_000),
             heartbeat_interval: bounded(5000, 5000, 15_000),
+            hurried_interval: None,
             assignment_interval: bounded(0, 0, 15_000),
             max_size: usize::MAX,
             assignors: vec!["uniform".into(), "range".into()],

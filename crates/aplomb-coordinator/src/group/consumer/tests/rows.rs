@@ -118,6 +118,24 @@ fn what_a_group_sets_for_itself_is_kept_within_bounds() {
 }
 
 #[test]
+fn while_a_group_changes_its_members_are_in_a_hurry() {
+    let mut lab = Lab::new();
+    lab.world.consumer().hurried_interval = Some(seconds(1));
+    lab.world.set_topic("a", 4);
+    assert_eq!(lab.join("m1", &["a"]).heartbeat_interval_ms, 1000);
+    lab.advance(seconds(15));
+    assert_eq!(lab.beat("m1", 2).heartbeat_interval_ms, 5000);
+    assert_eq!(lab.join("m2", &["a"]).heartbeat_interval_ms, 1000);
+    assert_eq!(lab.beat("m1", 2).heartbeat_interval_ms, 1000);
+    lab.advance(seconds(14));
+    assert_eq!(lab.beat("m2", 3).heartbeat_interval_ms, 1000);
+    lab.advance(seconds(1));
+    assert_eq!(lab.beat("m2", 3).heartbeat_interval_ms, 5000);
+    lab.world.consumer().hurried_interval = Some(seconds(7));
+    assert_eq!(lab.join("m3", &["a"]).heartbeat_interval_ms, 5000, "never less often than usual");
+}
+
+#[test]
 fn a_full_group_takes_a_static_member_that_returns() {
     let mut lab = Lab::new();
     lab.world.set_topic("a", 2);

@@ -1,6 +1,6 @@
 //! How far a group has come.
 
-use std::time::Duration;
+use aplomb_model::Instant;
 
 use crate::group::state::counts::GroupState;
 
@@ -53,10 +53,8 @@ impl State {
 /// The wait for members of a group that was empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FirstRebalance {
-    /// The wait that is under way.
-    pub(crate) delay: Duration,
-    /// What may be waited beyond the first delay.
-    pub(crate) rest: Duration,
-    /// A member has come since the wait began.
-    pub(crate) has_new: bool,
+    /// When it ends, also if members still come.
+    pub(crate) until: Instant,
+    /// When the last member came since the wait began.
+    pub(crate) newest: Option<Instant>,
 }

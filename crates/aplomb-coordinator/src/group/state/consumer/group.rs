@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
-use aplomb_model::Timestamp;
+use aplomb_model::{Instant, Timestamp};
 use aplomb_protocol::messages as m;
 
 use super::member::{About, ConsumerMember, Current, MemberState};
@@ -63,7 +64,13 @@ struct Soft {
     /// A hash with what it was computed of: the metadata and the subscriptions.
     hash: Option<(i64, u64, i64)>,
     resolving: Option<Resolving>,
+    /// When it got its last epoch.
+    changed: Option<Instant>,
 }
+
+/// For so long after a group got another epoch it is taken to change: members learn of it, give up
+/// what they have, and others get it. One that takes longer does not keep the others in a hurry.
+const CHANGING: Duration = Duration::from_secs(15);
 
 /// Before a group has a record that says so: it is one epoch old and assigned (seen).
 const FIRST_EPOCH: i32 = 1;
@@ -218,6 +225,16 @@ impl ConsumerGroup {
     /// The hash has been compared, and is what this group epoch has.
     pub(crate) fn on_compared(&mut self, world: &dyn World) {
         self.soft.compared = Some((world.version(), self.epoch()));
+    }
+
+    /// It has got another epoch.
+    pub(crate) fn begin_changing(&mut self, now: Instant) {
+        self.soft.changed = Some(now);
+    }
+
+    /// Whether its members are on their way to what they are to have, or were just now.
+    pub(crate) fn is_changing(&self, now: Instant) -> bool {
+        self.soft.changed.is_some_and(|changed| now.since(changed) < CHANGING)
     }
 
     /// Gives what was being looked for before.
