@@ -1,14 +1,20 @@
 """Kafka Connect in distributed mode: lines of a file into a topic and out of it into another file, while workers and the broker come
 and go."""
 
+import contextlib
+import json
 import threading
 import time
 
+import confluent_kafka as ck
 import pytest
 from harness import groups
 from harness.connect import Worker, runs_on
 
-PROPERTIES = groups.QUICK
+PROPERTIES = {
+    **groups.QUICK,
+    "transaction.state.log.num.partitions": "4", "transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1",
+}  # fmt: skip
 SOURCE = {"connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector", "tasks.max": "1"}
 SINK = {"connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector", "tasks.max": "1"}
 RATE = 100
@@ -42,13 +48,21 @@ def offsets(content):
     return [each["offset"] for each in content["offsets"]]
 
 
+@contextlib.contextmanager
+def two_workers(broker, topic, directory, **settings):
+    """Two workers that run."""
+    made = [Worker(broker, topic, directory / name, **settings).start() for name in ("one", "two")]
+    try:
+        yield made
+    finally:
+        for worker in made:
+            worker.kill()
+
+
 @pytest.fixture
 def workers(broker, topic, tmp_path):
-    """Two workers that run."""
-    made = [Worker(broker, topic, tmp_path / name).start() for name in ("one", "two")]
-    yield made
-    for worker in made:
-        worker.kill()
+    with two_workers(broker, topic, tmp_path) as made:
+        yield made
 
 
 @pytest.mark.slow
@@ -121,3 +135,57 @@ def test_lines_pass_through_connect(broker, admin, workers, topic, tmp_path):
     for name in settings:
         two.until("DELETE", f"/connectors/{name}")
     two.get("/connectors", answers=lambda names: names == [])
+
+
+def committed(broker, topic):
+    """The values of all committed records, in order."""
+    consumer = ck.Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "reads", "isolation.level": "read_committed", "enable.partition.eof": True})
+    consumer.assign([ck.TopicPartition(topic, 0, ck.OFFSET_BEGINNING)])
+    found, deadline = [], time.monotonic() + 60
+    while time.monotonic() < deadline:
+        message = consumer.poll(1)
+        if message is None:
+            continue
+        if not message.error():
+            found.append(json.loads(message.value())["payload"])
+        elif message.error().code() == ck.KafkaError._PARTITION_EOF:
+            consumer.close()
+            return found
+    raise AssertionError(f"{topic} has no end after {len(found)} records")
+
+
+@pytest.mark.slow
+def test_a_source_that_is_to_does_so_exactly_once(broker, admin, topic, tmp_path):
+    """KIP-618: the lines and how far the file was read are one transaction, and tasks of before are fenced."""
+    admin.create(topic)
+    source = tmp_path / "source"
+    lines = Lines(source)
+    with two_workers(broker, topic, tmp_path, exactly_once_source_support="enabled") as (one, two):
+        config = {**SOURCE, "file": str(source), "topic": topic, "exactly.once.support": "required", "transaction.boundary": "poll"}
+        one.until("PUT", "/connectors/source/config", config)
+
+        def more(worker, count=50):
+            wanted, deadline = f"line {len(lines.written) + count}", time.monotonic() + 90
+            while wanted not in committed(broker, topic):
+                assert time.monotonic() < deadline, f"{wanted} does not arrive:\n{worker.log_tail()}"
+                time.sleep(0.5)
+
+        more(one)
+        status = one.get("/connectors/source/status", answers=runs_on)
+        # The worker with the task is killed in the middle of a transaction, as likely as not.
+        [task] = status["tasks"]
+        killed, other = (one, two) if task["worker_id"] == one.id else (two, one)
+        killed.kill()
+        more(other)
+        broker.kill()
+        broker.start()
+        more(other)
+        killed.start()
+        other.stop()
+        more(killed)
+        written = lines.stop()
+        deadline = time.monotonic() + 60
+        while len(arrived := committed(broker, topic)) < len(written):
+            assert time.monotonic() < deadline, f"{len(arrived)} of {len(written)} lines arrive:\n{killed.log_tail()}"
+            time.sleep(0.5)
+        assert arrived == written

@@ -77,6 +77,8 @@ impl fmt::Display for Principal {
 pub struct Session {
     /// The client's address; IPv4 also where it came in by an IPv6 socket.
     pub peer: IpAddr,
+    /// The same as Apache Kafka shows it, to coordinators for instance: `/192.0.2.1`.
+    pub host: Arc<str>,
     /// The name of the listener that the connection came in by.
     pub listener: Arc<str>,
     /// How bytes travel on that listener.
@@ -89,7 +91,9 @@ impl Session {
     /// A client that has not authenticated.
     #[must_use]
     pub fn anonymous(peer: IpAddr, listener: Arc<str>, protocol: SecurityProtocol) -> Self {
-        Self { peer: peer.to_canonical(), listener, protocol, principal: Principal::ANONYMOUS }
+        let peer = peer.to_canonical();
+        let host = format!("/{peer}").into();
+        Self { peer, host, listener, protocol, principal: Principal::ANONYMOUS }
     }
 }
 

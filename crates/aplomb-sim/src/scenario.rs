@@ -21,6 +21,8 @@ use super::random::Dice;
 const METADATA_SNAPSHOTS: [&str; 3] = ["300", "3000", "20971520"];
 /// Memory for readers: one batch at a time, a few, plenty.
 const FETCH_MEMORY: [&str; 3] = ["0", "5000", "67108864"];
+/// Of batches that wait for a disk: more than there ever are, or few.
+const WAITING: [&str; 3] = ["67108864", "20000", "4000"];
 /// How often compacted topics are looked at, in milliseconds: all the time, now and then, hardly.
 const CLEANER_BACKOFF: [&str; 3] = ["1", "300", "15000"];
 /// Topics whose names begin so come and go.
@@ -219,6 +221,7 @@ impl Plan {
                 METADATA_SNAPSHOTS[seed as usize % 3].to_owned(),
             ),
             ("aplomb.fetch.memory.bytes", FETCH_MEMORY[seed as usize / 3 % 3].to_owned()),
+            ("aplomb.produce.waiting.max.bytes", WAITING[seed as usize / 27 % 3].to_owned()),
             ("log.retention.check.interval.ms", dice.pick(&["300", "2000", "300000"]).to_string()),
             ("log.cleaner.backoff.ms", CLEANER_BACKOFF[seed as usize / 9 % 3].to_owned()),
         ];

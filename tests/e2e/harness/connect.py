@@ -1,4 +1,4 @@
-"""Workers of Kafka Connect in distributed mode, unmodified, by their REST interface."""
+"""Workers of Kafka Connect in distributed mode, by their REST interface, and MirrorMaker 2: both unmodified."""
 
 import json
 import subprocess
@@ -12,15 +12,90 @@ from harness.broker import free_ports
 PATIENCE = 60
 
 
-class Worker:
-    """One worker; it can be killed and started again at the same port."""
+class _Program:
+    """A main class with a file of settings; it can be killed and started again."""
 
-    def __init__(self, broker, group, directory):
-        [self.port] = free_ports(1)
+    main = None
+
+    def __init__(self, directory, settings):
         self._directory = directory
         directory.mkdir(parents=True, exist_ok=True)
-        self._log = directory / "worker.log"
-        self._config = directory / "worker.properties"
+        self._log = directory / "log"
+        self._config = directory / "properties"
+        self._config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        self._process = None
+
+    def start(self):
+        """Starts it, and does not wait."""
+        log = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+        command = [*places.java("connect", log), self.main, str(self._config)]
+        with open(self._log, "ab") as out:
+            self._process = subprocess.Popen(command, stdout=out, stderr=out, cwd=self._directory)
+        return self
+
+    def check(self):
+        """It is there."""
+        assert self._process.poll() is None, f"{self.main} ended with {self._process.returncode}:\n{self.log_tail()}"
+
+    def stop(self):
+        """A clean stop by SIGTERM."""
+        self._process.terminate()
+        self._process.wait(PATIENCE)
+
+    def kill(self):
+        """kill -9, if it runs."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def log_tail(self, lines=40):
+        return "\n".join(self._log.read_text(errors="replace").splitlines()[-lines:])
+
+
+class MirrorMaker(_Program):
+    """MirrorMaker 2 as a process of its own, which mirrors two clusters into each other, and each record once."""
+
+    main = "org.apache.kafka.connect.mirror.MirrorMaker"
+
+    def __init__(self, brokers, directory, topics):
+        """`brokers`: by the names of their clusters."""
+        [port] = free_ports(1)
+        one, other = brokers
+        replicated = ("", "checkpoints.topic.", "heartbeats.topic.", "offset-syncs.topic.", "config.storage.", "offset.storage.", "status.storage.")
+        super().__init__(
+            directory,
+            {
+                "clusters": ",".join(brokers),
+                **{f"{name}.bootstrap.servers": broker.bootstrap for name, broker in brokers.items()},
+                **{f"{way}.enabled": "true" for way in (f"{one}->{other}", f"{other}->{one}")},
+                "topics": topics,
+                **{f"{prefix}replication.factor": "1" for prefix in replicated},
+                "exactly.once.source.support": "enabled",
+                "dedicated.mode.enable.internal.rest": "true",
+                "listeners": f"http://127.0.0.1:{port}",
+                "sync.group.offsets.enabled": "true",
+                "offset.lag.max": "0",
+                **{
+                    f"{what}.interval.seconds": "1"
+                    for what in ("refresh.topics", "refresh.groups", "sync.topic.configs", "sync.group.offsets", "emit.checkpoints", "emit.heartbeats")
+                },
+                "offset.flush.interval.ms": "500",
+                "scheduled.rebalance.max.delay.ms": "1000",
+                "session.timeout.ms": "6000",
+                "heartbeat.interval.ms": "500",
+                "metadata.max.age.ms": "1000",
+                "reconnect.backoff.max.ms": "500",
+            },
+        )
+
+
+class Worker(_Program):
+    """One worker, which has the same port whenever it is started."""
+
+    main = "org.apache.kafka.connect.cli.ConnectDistributed"
+
+    def __init__(self, broker, group, directory, **more):
+        [self.port] = free_ports(1)
         settings = {
             "bootstrap.servers": broker.bootstrap,
             "group.id": group,
@@ -38,21 +113,13 @@ class Worker:
             "scheduled.rebalance.max.delay.ms": 1000,
             "metadata.max.age.ms": 1000,
             "reconnect.backoff.max.ms": 500,
+            **{key.replace("_", "."): value for key, value in more.items()},
         }
-        self._config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-        self._process = None
+        super().__init__(directory, settings)
 
     @property
     def id(self):
         return f"127.0.0.1:{self.port}"
-
-    def start(self):
-        """Starts it, and does not wait."""
-        log = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
-        command = [*places.java("connect", log), "org.apache.kafka.connect.cli.ConnectDistributed", str(self._config)]
-        with open(self._log, "ab") as out:
-            self._process = subprocess.Popen(command, stdout=out, stderr=out, cwd=self._directory)
-        return self
 
     def call(self, method, path, body=None):
         """The answer's status and content; (None, reason) when there is none."""
@@ -74,26 +141,12 @@ class Worker:
             status, content = self.call(method, path, body)
             if status is not None and status < 300 and answers(content):
                 return content
-            assert self._process.poll() is None, f"the worker ended with {self._process.returncode}:\n{self.log_tail()}"
+            self.check()
             assert time.monotonic() < deadline, f"{what or path}, which is not so: {status} {content}\n{self.log_tail()}"
             time.sleep(0.1)
 
     def get(self, path, **options):
         return self.until("GET", path, **options)
-
-    def stop(self):
-        """A clean stop by SIGTERM."""
-        self._process.terminate()
-        self._process.wait(PATIENCE)
-
-    def kill(self):
-        """kill -9, if it runs."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-
-    def log_tail(self, lines=40):
-        return "\n".join(self._log.read_text(errors="replace").splitlines()[-lines:])
 
 
 def runs_on(status):

@@ -48,7 +48,7 @@ pub(super) fn caller(asked: &Asked<'_>) -> Caller {
     Caller {
         version: asked.to.version,
         client_id: asked.client_id.unwrap_or_default().into(),
-        host: format!("/{}", asked.request.session.peer).into(),
+        host: asked.request.session.host.clone(),
     }
 }
 

@@ -63,10 +63,6 @@ impl<K: CoordinatorKind> Host<K> {
         self.table.get(key).is_some()
     }
 
-    pub(super) fn table(&self) -> &Table<K> {
-        &self.table
-    }
-
     /// The coordinators, to be looked at or changed.
     pub(super) fn parts(&mut self) -> (&mut Table<K>, &mut K, &mut Vec<CoordinatorEffect>) {
         (&mut self.table, &mut self.kind, &mut self.effects)

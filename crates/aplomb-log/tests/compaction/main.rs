@@ -5,56 +5,40 @@
 //! that it always had; what may be gone is gone; a tombstone is there exactly as long as it has to
 //! be; and a reader of committed records is never told of others.
 
-#[path = "../log_model/dying_disk.rs"]
-mod dying_disk;
 mod history;
+#[path = "../support/mod.rs"]
+mod support;
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Arc;
 
-use aplomb_disk_api::sim::{SimDisk, SimOptions, SimQueue};
-use aplomb_disk_api::{
-    Completion, CompletionSink, DiskCommand, DiskError, DiskIndex, DiskQueue, Done, FileName, Lane, SmallFile,
-};
+use aplomb_disk_api::{DiskCommand, DiskError, Done};
 use aplomb_log::cold::{ColdRead, ColdStep};
 use aplomb_log::compaction::{ActiveProducers, CompactionRules, Pass, PassFailed, PassStep, finish_swap};
 use aplomb_log::index::IndexLimits;
 use aplomb_log::recovery::{LoadRequest, load};
-use aplomb_log::tail::{ArenaMemory, TailShare, open_shares};
+use aplomb_log::tail::TailShare;
 use aplomb_log::{CompactionConfig, Dirtiness, Fetched, Log, LogConfig, Reader};
 use aplomb_model::batch::{
     AppendBytes, BatchBuilder, BatchHeader, Batches, Codec, EndTxnMarker, HEADER_SIZE, ProducerStamp,
 };
 use aplomb_model::{
-    Instant, LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, SplitMix64, Timestamp, Uuid,
+    LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, SplitMix64, Timestamp, Uuid,
 };
 use bytes::Bytes;
 
-use self::dying_disk::DyingDisk;
 use self::history::{History, Written};
+use self::support::{DyingDisk, TestDisk, empty_log, share};
 
 const DIRECTORY: &str = "table-3";
 const EPOCH: LeaderEpoch = LeaderEpoch::new(4);
 const DELETE_RETENTION_MS: u64 = 5_000;
 const KEYS: u64 = 12;
 
-struct Inbox(Mutex<VecDeque<Completion>>);
-
-impl CompletionSink for Inbox {
-    fn complete(&self, completion: Completion) {
-        self.0.lock().expect("not poisoned").push_back(completion);
-    }
-}
-
 struct Lab {
     rng: SplitMix64,
-    disk: SimDisk,
-    queue: SimQueue,
-    inbox: Arc<Inbox>,
+    device: TestDisk,
     share: Arc<TailShare>,
     log: Log,
-    now: Instant,
     clock: i64,
     history: History,
     durable: Offset,
@@ -80,38 +64,15 @@ fn config() -> LogConfig {
     }
 }
 
-fn share() -> Arc<TailShare> {
-    open_shares(ArenaMemory::heap(1 << 20), 4096, &[Uuid::ONE], 1, None).expect("it fits").remove(0)
-}
-
 impl Lab {
     fn new(seed: u64) -> Self {
-        let disk = SimDisk::new(DiskIndex(0), SimOptions { seed, ..SimOptions::default() });
-        let inbox = Arc::new(Inbox(Mutex::default()));
-        let queue = disk.queue(inbox.clone());
-        let share = share();
-        let metadata = SmallFile {
-            name: FileName::new(format!("{DIRECTORY}/partition.metadata")),
-            content: Bytes::from_static(b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg"),
-        };
-        let clock = 1_000_000;
-        let log = Log::empty(
-            DIRECTORY,
-            Uuid::TWO,
-            PartitionIndex(3),
-            config(),
-            share.clone(),
-            metadata,
-            Timestamp(clock),
-        );
+        let (share, clock) = (share(), 1_000_000);
+        let log = empty_log(DIRECTORY, config(), share.clone(), clock);
         let mut lab = Self {
             rng: SplitMix64::new(seed),
-            disk,
-            queue,
-            inbox,
+            device: TestDisk::new(seed),
             share,
             log,
-            now: Instant::START,
             clock,
             history: History::default(),
             durable: Offset::ZERO,
@@ -125,19 +86,6 @@ impl Lab {
 
     fn below(&mut self, n: u64) -> u64 {
         self.rng.bits() % n
-    }
-
-    fn run(&mut self, command: DiskCommand) -> Result<Done, DiskError> {
-        let ticket = self.queue.try_submit(command, self.now).expect("room");
-        loop {
-            let mut inbox = self.inbox.0.lock().expect("not poisoned");
-            if let Some(place) = inbox.iter().position(|c| c.ticket == ticket) {
-                return inbox.remove(place).expect("just found").result;
-            }
-            drop(inbox);
-            self.now = self.disk.next_event().unwrap_or(self.now + Duration::from_millis(1)).max(self.now);
-            self.disk.advance(self.now);
-        }
     }
 
     fn append(&mut self) {
@@ -197,22 +145,9 @@ impl Lab {
     }
 
     fn flush(&mut self, checkpoint: bool) {
-        let mut commands = Vec::new();
-        self.log.take_writes(&mut commands);
-        let mut part = self.log.begin_sync();
-        let state = checkpoint.then(|| self.log.begin_checkpoint(&mut part));
-        for command in commands {
-            self.queue.try_submit(command, self.now).expect("room");
-        }
-        self.run(DiskCommand::Sync { files: part.files }).expect("synced");
-        self.log.on_synced(part.covers);
-        self.durable = part.covers;
-        if let Some(state) = state {
-            let publish = DiskCommand::Publish { files: state.publish, lane: Lane::Housekeeping };
-            self.run(publish).expect("published");
-            self.run(DiskCommand::DeleteFiles { files: state.obsolete }).expect("deleted");
-            self.recovery_point = self.log.on_checkpointed(part.covers);
-        }
+        let flushed = self.device.flush(&mut self.log, checkpoint);
+        self.durable = flushed.durable;
+        self.recovery_point = flushed.recovery_point.unwrap_or(self.recovery_point);
     }
 
     /// A pass, if there is something to do. It may die.
@@ -233,7 +168,7 @@ impl Lab {
             producers.add(id, entry, found.first_uncleanable);
         }
         let calls = if self.below(3) == 0 { self.below(60) } else { u64::MAX };
-        let disk = self.disk.clone();
+        let disk = self.device.disk.clone();
         let dying = DyingDisk::after(calls, &disk);
         self.history.on_pass(found.first_uncleanable, self.clock);
         let plan =
@@ -250,7 +185,7 @@ impl Lab {
                         Ok(deleted) => {
                             // A read that was planned for the `.swap` names does not find them.
                             self.log.on_swapped(base);
-                            self.run(DiskCommand::DeleteFiles { files: deleted }).expect("deleted");
+                            self.device.run(DiskCommand::DeleteFiles { files: deleted }).expect("deleted");
                         }
                         Err(_) => break None,
                     }
@@ -306,7 +241,7 @@ impl Lab {
                     let (base, behind) = (plan.base, plan.end);
                     let mut read = ColdRead::new(plan);
                     from = loop {
-                        let step = match self.run(read.command()) {
+                        let step = match self.device.run(read.command()) {
                             Ok(Done::Read(bytes)) => read.on_read(&bytes),
                             _ => read.on_missing(),
                         };
@@ -365,8 +300,7 @@ impl Lab {
     }
 
     fn reload(&mut self, clean: bool) {
-        self.inbox.0.lock().expect("not poisoned").clear();
-        self.queue = self.disk.queue(self.inbox.clone());
+        self.device.begin_anew();
         self.share = share();
         let request = LoadRequest {
             directory: DIRECTORY.into(),
@@ -381,7 +315,7 @@ impl Lab {
             share: self.share.clone(),
             now: Timestamp(self.clock),
         };
-        self.log = load(&self.disk, &request).expect("the log loads").log;
+        self.log = load(&self.device.disk, &request).expect("the log loads").log;
         let end = self.log.end();
         assert!(end >= self.durable, "what was durable below {} is there, not only {end}", self.durable);
         self.history.cut(end);
@@ -404,7 +338,7 @@ impl Lab {
 
     fn power_cut(&mut self) {
         self.history.note_end(self.log.end());
-        self.disk.power_cut();
+        self.device.disk.power_cut();
         self.reload(false);
         self.flush(true);
     }
@@ -412,7 +346,7 @@ impl Lab {
     /// The process dies, and memory with it; what the disk was given stays.
     fn kill(&mut self) {
         self.history.note_end(self.log.end());
-        self.disk.process_killed();
+        self.device.disk.process_killed();
         self.reload(false);
         self.flush(true);
     }
@@ -422,7 +356,7 @@ impl Lab {
         self.log.close_indexes();
         self.flush(true);
         self.recovery_point = self.log.end();
-        self.disk.process_killed();
+        self.device.disk.process_killed();
         self.reload(true);
     }
 }

@@ -5,40 +5,28 @@
 //! the vector; after a power cut it must be a prefix of it that holds everything that was reported
 //! durable.
 
-mod dying_disk;
+#[path = "../support/mod.rs"]
+mod support;
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Arc;
 
-use aplomb_disk_api::sim::{SimDisk, SimOptions, SimQueue};
-use aplomb_disk_api::{
-    Completion, CompletionSink, DiskCommand, DiskIndex, DiskQueue, Done, FileName, Lane, PatientDisk,
-    SmallFile,
-};
+use aplomb_disk_api::{DiskCommand, Done, FileName, PatientDisk};
 use aplomb_log::cold::{ColdRead, ColdStep, TimeAnswer, TimeStep, TimeWanted};
 use aplomb_log::index::IndexLimits;
 use aplomb_log::recovery::{LoadReport, LoadRequest, load};
-use aplomb_log::tail::{ArenaMemory, TailShare, open_shares};
+use aplomb_log::tail::TailShare;
 use aplomb_log::{Fetched, Log, LogConfig, Reader, TimeFound};
 use aplomb_model::batch::{AppendBytes, BatchBuilder, BatchHeader, Batches, HEADER_SIZE, ProducerStamp};
 use aplomb_model::{
-    Instant, LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, SplitMix64, Timestamp, Uuid,
+    LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, SplitMix64, Timestamp, Uuid,
 };
 use bytes::Bytes;
 
-use self::dying_disk::DyingDisk;
+use self::support::{DyingDisk, TestDisk, empty_log, share};
 
 const DIRECTORY: &str = "orders-3";
 const EPOCH: LeaderEpoch = LeaderEpoch::new(4);
-
-struct Inbox(Mutex<VecDeque<Completion>>);
-
-impl CompletionSink for Inbox {
-    fn complete(&self, completion: Completion) {
-        self.0.lock().expect("not poisoned").push_back(completion);
-    }
-}
 
 struct Rng(SplitMix64);
 
@@ -54,12 +42,9 @@ impl Rng {
 
 struct Lab {
     rng: Rng,
-    disk: SimDisk,
-    queue: SimQueue,
-    inbox: Arc<Inbox>,
+    device: TestDisk,
     share: Arc<TailShare>,
     log: Log,
-    now: Instant,
     /// Every batch from the log start on: its base offset, its bytes as stored, its timestamp.
     model: VecDeque<(Offset, Vec<u8>, i64)>,
     durable: Offset,
@@ -79,60 +64,25 @@ fn config() -> LogConfig {
     }
 }
 
-fn share() -> Arc<TailShare> {
-    open_shares(ArenaMemory::heap(1 << 20), 4096, &[Uuid::ONE], 1, None).expect("it fits").remove(0)
-}
-
-fn empty_log(share: &Arc<TailShare>) -> Log {
-    let metadata = SmallFile {
-        name: FileName::new(format!("{DIRECTORY}/partition.metadata")),
-        content: Bytes::from_static(b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg"),
-    };
-    Log::empty(DIRECTORY, Uuid::TWO, PartitionIndex(3), config(), share.clone(), metadata, Timestamp(0))
-}
-
 fn last_offset(stored: &[u8]) -> Offset {
     BatchHeader::parse(stored).expect("ours").last_offset()
 }
 
 impl Lab {
     fn new(seed: u64) -> Self {
-        let disk = SimDisk::new(DiskIndex(0), SimOptions { seed, ..SimOptions::default() });
-        let inbox = Arc::new(Inbox(Mutex::default()));
-        let queue = disk.queue(inbox.clone());
         let share = share();
-        let log = empty_log(&share);
+        let log = empty_log(DIRECTORY, config(), share.clone(), 0);
         Self {
             rng: Rng(SplitMix64::new(seed)),
-            disk,
-            queue,
-            inbox,
+            device: TestDisk::new(seed),
             share,
             log,
-            now: Instant::START,
             model: VecDeque::new(),
             durable: Offset::ZERO,
             recovery_point: Offset::ZERO,
             log_start: Offset::ZERO,
             sequences: [0; 3],
             clock: 1_000_000,
-        }
-    }
-
-    fn run(&mut self, command: DiskCommand) -> Result<Done, aplomb_disk_api::DiskError> {
-        let ticket = self.queue.try_submit(command, self.now).expect("room");
-        self.wait_for(ticket)
-    }
-
-    fn wait_for(&mut self, ticket: aplomb_disk_api::Ticket) -> Result<Done, aplomb_disk_api::DiskError> {
-        loop {
-            let mut inbox = self.inbox.0.lock().expect("not poisoned");
-            if let Some(place) = inbox.iter().position(|c| c.ticket == ticket) {
-                return inbox.remove(place).expect("just found").result;
-            }
-            drop(inbox);
-            self.now = self.disk.next_event().unwrap_or(self.now + Duration::from_millis(1)).max(self.now);
-            self.disk.advance(self.now);
         }
     }
 
@@ -174,22 +124,9 @@ impl Lab {
     }
 
     fn flush(&mut self, checkpoint: bool) {
-        let mut commands = Vec::new();
-        self.log.take_writes(&mut commands);
-        let mut part = self.log.begin_sync();
-        let state = checkpoint.then(|| self.log.begin_checkpoint(&mut part));
-        for command in commands {
-            self.queue.try_submit(command, self.now).expect("room");
-        }
-        self.run(DiskCommand::Sync { files: part.files }).expect("synced");
-        self.log.on_synced(part.covers);
-        self.durable = part.covers;
-        if let Some(state) = state {
-            let publish = DiskCommand::Publish { files: state.publish, lane: Lane::Housekeeping };
-            self.run(publish).expect("published");
-            self.run(DiskCommand::DeleteFiles { files: state.obsolete }).expect("deleted");
-            self.recovery_point = self.log.on_checkpointed(part.covers);
-        }
+        let flushed = self.device.flush(&mut self.log, checkpoint);
+        self.durable = flushed.durable;
+        self.recovery_point = flushed.recovery_point.unwrap_or(self.recovery_point);
     }
 
     fn read(&mut self) {
@@ -208,7 +145,7 @@ impl Lab {
                 let base = plan.base;
                 let mut read = ColdRead::new(plan);
                 loop {
-                    let step = match self.run(read.command()) {
+                    let step = match self.device.run(read.command()) {
                         Ok(Done::Read(bytes)) => read.on_read(&bytes),
                         _ => read.on_missing(),
                     };
@@ -251,7 +188,7 @@ impl Lab {
         let found: Option<TimeAnswer> = match self.log.find_time(wanted, upper) {
             TimeFound::Hot(answer) => answer,
             TimeFound::Cold(mut lookup) => loop {
-                let step = match self.run(lookup.command()) {
+                let step = match self.device.run(lookup.command()) {
                     Ok(Done::Read(bytes)) => lookup.on_read(&bytes),
                     _ => lookup.on_missing(),
                 };
@@ -273,11 +210,11 @@ impl Lab {
         self.log_start = self.log.start();
         let retention = self.log.apply_retention(Timestamp(self.clock), usize::MAX);
         for (rename, deleted) in retention.deletions {
-            match self.run(rename) {
+            match self.device.run(rename) {
                 Ok(_) => {}
                 Err(error) => assert!(!error.is_loss(), "{error}"),
             }
-            self.run(DiskCommand::DeleteFiles { files: vec![deleted] }).expect("deleted");
+            self.device.run(DiskCommand::DeleteFiles { files: vec![deleted] }).expect("deleted");
         }
         self.forget_below(to);
     }
@@ -301,7 +238,7 @@ impl Lab {
         if to == end {
             return;
         }
-        let log = std::mem::replace(&mut self.log, empty_log(&self.share));
+        let log = std::mem::replace(&mut self.log, empty_log(DIRECTORY, config(), self.share.clone(), 0));
         let truncation = log.truncate_to(to, Timestamp(self.clock));
         (self.recovery_point, self.log_start) = (truncation.recovery_point(), truncation.log_start());
         let stays = self.model.iter().take_while(|(_, stored, _)| last_offset(stored) < to).count();
@@ -310,7 +247,7 @@ impl Lab {
         self.durable = self.durable.min(expected);
         let dies = to > start && self.rng.below(2) == 0;
         let changes = if dies { self.rng.below(12) } else { u64::MAX };
-        let Ok(loaded) = truncation.run(&DyingDisk::after(changes, &self.disk)) else {
+        let Ok(loaded) = truncation.run(&DyingDisk::after(changes, &self.device.disk)) else {
             self.power_cut();
             return;
         };
@@ -322,8 +259,7 @@ impl Lab {
     }
 
     fn reload(&mut self, clean: bool) -> LoadReport {
-        self.inbox.0.lock().expect("not poisoned").clear();
-        self.queue = self.disk.queue(self.inbox.clone());
+        self.device.begin_anew();
         self.share = share();
         let request = LoadRequest {
             directory: DIRECTORY.into(),
@@ -338,14 +274,14 @@ impl Lab {
             share: self.share.clone(),
             now: Timestamp(self.clock),
         };
-        let loaded = load(&self.disk, &request).expect("the log loads");
+        let loaded = load(&self.device.disk, &request).expect("the log loads");
         self.log = loaded.log;
         loaded.report
     }
 
     fn power_cut(&mut self) {
-        self.disk.power_cut();
-        if self.disk.list(Some(&FileName::new(DIRECTORY))).is_err() {
+        self.device.disk.power_cut();
+        if self.device.disk.list(Some(&FileName::new(DIRECTORY))).is_err() {
             assert_eq!(self.durable, Offset::ZERO, "a directory with durable records is there");
             *self = Self::new(self.rng.next());
             return;
@@ -375,7 +311,7 @@ impl Lab {
         self.log.close_indexes();
         self.flush(true);
         self.recovery_point = self.log.end();
-        self.disk.process_killed();
+        self.device.disk.process_killed();
         let report = self.reload(true);
         assert_eq!(self.durable, self.log.end());
         assert!(report.bytes_read < 40_000, "a clean start reads only the end: {report:?}");
@@ -407,7 +343,7 @@ impl Lab {
 
     fn check_files(&self) {
         let (mut position, mut all) = (Offset::ZERO, Vec::new());
-        for (name, content) in self.disk.image() {
+        for (name, content) in self.device.disk.image() {
             if name.ends_with(".log") {
                 all.extend_from_slice(&content);
             }
@@ -464,7 +400,7 @@ fn who_reads_behind_memory_gets_more_than_it_has_given_up() {
     };
     let mut read = ColdRead::new(plan);
     let found = loop {
-        let Ok(Done::Read(bytes)) = lab.run(read.command()) else { panic!("the file is there") };
+        let Ok(Done::Read(bytes)) = lab.device.run(read.command()) else { panic!("the file is there") };
         match read.on_read(&bytes) {
             ColdStep::Again => {}
             ColdStep::Found(found) => break found,

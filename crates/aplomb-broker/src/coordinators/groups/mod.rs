@@ -41,6 +41,8 @@ pub(super) struct GroupCoordinators {
     observation: Observation,
     /// Have groups that others do not see, and will when there is room.
     unshown: BTreeSet<PartitionKey>,
+    /// Have offsets of groups that others see, which they do not see.
+    partly_shown: BTreeSet<PartitionKey>,
     /// Whose turn it was last to show groups.
     last_shown: Option<PartitionKey>,
     random: Chance,
@@ -48,28 +50,29 @@ pub(super) struct GroupCoordinators {
 
 impl GroupCoordinators {
     pub(super) fn new(random: Chance, bound: Arc<ShownBound>) -> Self {
-        Self { observation: Observation::new(bound), unshown: BTreeSet::new(), last_shown: None, random }
+        let (unshown, partly_shown) = (BTreeSet::new(), BTreeSet::new());
+        Self { observation: Observation::new(bound), unshown, partly_shown, last_shown: None, random }
     }
 
     /// Whether [`Self::go_on_showing`] has something to do.
-    fn is_behind(&self, table: &Table<Self>) -> bool {
-        self.behind(table).next().is_some()
+    fn is_behind(&self) -> bool {
+        let (for_groups, for_offsets) = self.observation.has_room();
+        for_groups && !self.unshown.is_empty() || for_offsets && !self.partly_shown.is_empty()
     }
 
     /// Shows groups that others do not see yet: a piece of those of one coordinator, each in its
     /// turn.
     pub(super) fn go_on_showing(&mut self, table: &mut Table<Self>) {
         let after = self.last_shown.map_or(Bound::Unbounded, Bound::Excluded);
-        let mut later = self.unshown.range((after, Bound::Unbounded)).copied();
-        let next = later.find(|key| is_behind(table, *key)).or_else(|| self.behind(table).next());
+        let of = |range: (Bound<PartitionKey>, Bound<PartitionKey>)| {
+            let lacking = self.unshown.range(range).chain(self.partly_shown.range(range));
+            lacking.copied().filter(|key| is_behind(table, *key)).min()
+        };
+        let next = of((after, Bound::Unbounded)).or_else(|| of((Bound::Unbounded, Bound::Unbounded)));
         let Some(key) = next else { return }; // there is no room, or nothing is left out
         self.last_shown = Some(key);
         let coordinator = table.change(key);
         self.observation.catch_up(&mut coordinator.beside, &coordinator.runtime);
-    }
-
-    fn behind(&self, table: &Table<Self>) -> impl Iterator<Item = PartitionKey> {
-        self.unshown.iter().copied().filter(|key| is_behind(table, *key))
     }
 
     /// Lets others see what the coordinators have.
@@ -81,7 +84,7 @@ impl GroupCoordinators {
 impl Host<GroupCoordinators> {
     /// Whether there are groups that others could see and do not.
     pub(super) fn is_behind(&self) -> bool {
-        self.kind.is_behind(self.table())
+        self.kind.is_behind()
     }
 }
 
@@ -141,15 +144,19 @@ impl CoordinatorKind for GroupCoordinators {
     }
 
     fn on_settled(&mut self, key: PartitionKey, coordinator: &Coordinator<Self>) {
-        if Observation::has_unshown(&coordinator.beside, &coordinator.runtime) {
-            self.unshown.insert(key);
-        } else {
-            self.unshown.remove(&key);
+        let (groups, offsets) = Observation::lacks(&coordinator.beside, &coordinator.runtime);
+        for (lacks, set) in [(groups, &mut self.unshown), (offsets, &mut self.partly_shown)] {
+            if lacks {
+                set.insert(key);
+            } else {
+                set.remove(&key);
+            }
         }
     }
 
     fn on_gone(&mut self, key: PartitionKey, beside: Observed, _: &mut Vec<CoordinatorEffect>) {
         self.unshown.remove(&key);
+        self.partly_shown.remove(&key);
         self.observation.resign(beside);
     }
 

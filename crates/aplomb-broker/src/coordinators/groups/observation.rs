@@ -85,9 +85,15 @@ impl Observation {
         runtime.stage() == Stage::Active && of.shown.has_work(runtime.machine())
     }
 
-    /// Whether there are groups of this coordinator that are not shown.
-    pub(super) fn has_unshown(of: &Observed, runtime: &Runtime<Groups>) -> bool {
-        runtime.stage() == Stage::Active && of.shown.is_incomplete(runtime.machine())
+    /// Whether there are groups of this coordinator, and offsets of those that are shown, that are
+    /// not shown.
+    pub(super) fn lacks(of: &Observed, runtime: &Runtime<Groups>) -> (bool, bool) {
+        if runtime.stage() == Stage::Active { of.shown.lacks(runtime.machine()) } else { (false, false) }
+    }
+
+    /// Whether there is room for more groups, and for more offsets.
+    pub(super) fn has_room(&self) -> (bool, bool) {
+        (self.bound.has_group(), self.bound.has_bytes())
     }
 
     /// Shows some of them.

@@ -131,13 +131,13 @@ impl ShownGroups {
 
     /// Whether there is something to look for, and room for it.
     pub(super) fn has_work(&self, groups: &Groups) -> bool {
-        let has_offsets = !self.partial.is_empty() && self.bound.has_bytes();
-        has_offsets || (self.bound.has_group() && self.left_out(groups).0 > 0)
+        let (lacks_groups, lacks_offsets) = self.lacks(groups);
+        lacks_offsets && self.bound.has_bytes() || lacks_groups && self.bound.has_group()
     }
 
-    /// Whether there is something that is not shown.
-    pub(super) fn is_incomplete(&self, groups: &Groups) -> bool {
-        !self.partial.is_empty() || self.left_out(groups).0 > 0
+    /// Whether there are groups, and offsets of groups that are shown, that are not shown.
+    pub(super) fn lacks(&self, groups: &Groups) -> (bool, bool) {
+        (self.left_out(groups).0 > 0, !self.partial.is_empty())
     }
 
     /// Looks for what is not shown, and shows it: one piece of that.

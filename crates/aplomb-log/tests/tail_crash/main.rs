@@ -8,17 +8,19 @@
 //! A failure names the seed and the store; `APLOMB_TAIL_SEEDS=22..23 cargo test -p aplomb-log
 //! --test tail_crash` repeats seed 22, and a wider range looks for more.
 
-use std::collections::{BTreeMap, VecDeque};
+mod files;
+
+use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use aplomb_log::tail::{
-    ArenaMemory, CrashSwitch, LogEnd, LogTail, OldPartition, OldTail, TailBatch, TailShare, UnreadableReason,
-    open_shares,
+    ArenaMemory, CrashSwitch, LogEnd, LogTail, OldTail, TailBatch, TailShare, UnreadableReason, open_shares,
 };
-use aplomb_model::batch::{BatchBuilder, BatchHeader, Batches, Stop};
+use aplomb_model::batch::{BatchBuilder, BatchHeader};
 use aplomb_model::{LeaderEpoch, Offset, PartitionIndex, SplitMix64, Timestamp, Uuid};
-use bytes::Bytes;
+
+use self::files::{DiskOp, Files, Placed, lay_over, parse, truncate, write};
 
 const PARTITIONS: u32 = 3;
 const DISKS: [Uuid; 2] = [Uuid::from_u128(0xa), Uuid::from_u128(0xb)];
@@ -37,32 +39,6 @@ impl Seed {
         range.start() + self.next() % (range.end() - range.start() + 1)
     }
 }
-
-/// A batch and where the log put it.
-#[derive(Clone, Debug, PartialEq)]
-struct Placed {
-    segment_base: Offset,
-    at: u64,
-    last: Offset,
-    bytes: Bytes,
-}
-
-enum DiskOp {
-    /// `end` is reported when it is done, unless a truncation has made that void.
-    Write {
-        segment_base: Offset,
-        at: u64,
-        bytes: Vec<u8>,
-        end: Option<Offset>,
-    },
-    Truncate {
-        segment_base: Offset,
-        at: u64,
-    },
-}
-
-/// The `.log` files of a partition, by base offset. They survive the process.
-type Files = BTreeMap<Offset, Vec<u8>>;
 
 struct Partition {
     tail: LogTail,
@@ -186,58 +162,6 @@ impl Partition {
         }
         self.disk.push_back(DiskOp::Truncate { segment_base: end.segment_base, at: end.at });
     }
-}
-
-fn write(files: &mut Files, segment_base: Offset, at: u64, bytes: &[u8]) {
-    let file = files.entry(segment_base).or_default();
-    let end = at as usize + bytes.len();
-    assert!(file.len() as u64 >= at, "the disk was given the bytes before these");
-    if file.len() < end {
-        file.resize(end, 0);
-    }
-    file[at as usize..end].copy_from_slice(bytes);
-}
-
-fn truncate(files: &mut Files, segment_base: Offset, at: u64) {
-    files.retain(|base, _| *base <= segment_base);
-    if let Some(file) = files.get_mut(&segment_base) {
-        file.truncate(at as usize);
-    }
-}
-
-fn parse(files: &Files) -> Vec<Placed> {
-    let mut log = Vec::new();
-    for (segment_base, file) in files {
-        let mut walk = Batches::new(file).checked();
-        for batch in walk.by_ref() {
-            log.push(Placed {
-                segment_base: *segment_base,
-                at: batch.position,
-                last: batch.header.last_offset(),
-                bytes: Bytes::copy_from_slice(&batch.bytes()),
-            });
-        }
-        assert_eq!(walk.end().expect("walked").why, Stop::Complete, "segment {segment_base}");
-    }
-    log
-}
-
-/// Lays what a tail has over the files, as start-up does.
-fn lay_over(files: &mut Files, old: &OldPartition<'_>, skip_durable: bool) {
-    for run in &old.runs {
-        let bytes = run.slices.concat();
-        assert_eq!(bytes.len() as u64, run.len);
-        let skip = if skip_durable { run.durable } else { 0 };
-        write(files, run.segment_base, run.at + skip, &bytes[skip as usize..]);
-    }
-    let Some(first) = old.segments.first() else { return };
-    files.retain(|base, file| {
-        let end = old.segments.iter().find(|segment| segment.segment_base == *base);
-        if let Some(end) = end {
-            file.truncate(end.at as usize);
-        }
-        *base < first.segment_base || end.is_some()
-    });
 }
 
 /// One process, from its start to its death.
