@@ -188,6 +188,8 @@ pub(crate) struct Plan {
     pub(crate) service: ServiceTimes,
     pub(crate) lane_depth: usize,
     pub(crate) properties: Properties,
+    /// Producers may be turned away, because as many batches wait for a disk as may.
+    pub(crate) turns_away: bool,
     pub(crate) flush_interval: Duration,
     pub(crate) checkpoint_interval: Duration,
     pub(crate) topics: Vec<TopicPlan>,
@@ -263,6 +265,7 @@ impl Plan {
             service,
             lane_depth: *dice.pick(&[4, 16, 1024]),
             properties: properties.map(|(name, value)| (name.to_owned(), value)).collect(),
+            turns_away: WAITING[seed as usize / 27 % 3] != WAITING[0],
             flush_interval,
             checkpoint_interval,
             topics,

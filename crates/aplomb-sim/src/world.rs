@@ -60,7 +60,7 @@ impl World {
             agenda,
             seed,
             disks: (0..plan.disks).map(disk).collect(),
-            oracle: Oracle::new(plan.checkpoint_interval, now),
+            oracle: Oracle::new(plan.checkpoint_interval, plan.turns_away, now),
             promptness: Promptness::new(plan.disks, now),
             trace: Trace::new(lines),
             plan,

@@ -50,6 +50,8 @@ pub(crate) struct Oracle {
     pub(crate) ends: Vec<(Instant, bool)>,
     /// A broker remembers each batch of a producer for at least so long.
     pub(crate) memory: Duration,
+    /// Producers may be turned away, because as many batches wait for a disk as may.
+    pub(crate) turns_away: bool,
     /// Whether this process has lost a disk.
     pub(crate) disk_lost: bool,
     /// Since when this process has loaded all its partitions; `None` while clients come before.
@@ -61,7 +63,7 @@ pub(crate) struct Oracle {
 const ANSWERS_TAKE: Duration = Duration::from_secs(1);
 
 impl Oracle {
-    pub(crate) fn new(memory: Duration, now: Instant) -> Self {
+    pub(crate) fn new(memory: Duration, turns_away: bool, now: Instant) -> Self {
         Self {
             journal: Journal::default(),
             cluster: Cluster::default(),
@@ -71,6 +73,7 @@ impl Oracle {
             process: 0,
             ends: Vec::new(),
             memory,
+            turns_away,
             disk_lost: false,
             loaded: Some(now),
             violation: None,

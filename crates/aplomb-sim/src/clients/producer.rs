@@ -291,7 +291,11 @@ impl Producer {
         match error {
             ErrorCode::KafkaStorageError if !ctx.oracle.disk_lost => unexplained(ctx),
             ErrorCode::NotLeaderOrFollower if !ctx.oracle.may_be_loading(asked_at) => unexplained(ctx),
-            ErrorCode::RequestTimedOut | ErrorCode::KafkaStorageError | ErrorCode::NotLeaderOrFollower => {
+            ErrorCode::NotEnoughReplicas if !ctx.oracle.turns_away => unexplained(ctx),
+            ErrorCode::RequestTimedOut
+            | ErrorCode::KafkaStorageError
+            | ErrorCode::NotLeaderOrFollower
+            | ErrorCode::NotEnoughReplicas => {
                 self.lanes[lane].again(id, self.idempotent, ctx);
             }
             ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId => {
