@@ -23,7 +23,8 @@ def administrator(broker):
 def set_lag(broker, milliseconds):
     entry = ck_admin.ConfigEntry("min.compaction.lag.ms", str(milliseconds), incremental_operation=ck_admin.AlterConfigOpType.SET)
     resource = ck_admin.ConfigResource(ck_admin.ConfigResource.Type.TOPIC, TOPIC, incremental_configs=[entry])
-    [future] = administrator(broker).incremental_alter_configs([resource]).values()
+    admin = administrator(broker)
+    [future] = admin.incremental_alter_configs([resource]).values()
     future.result(30)
 
 
@@ -83,7 +84,8 @@ def test_half_done_cleanings_end_as_in_apache_kafka(start_broker, tools, tmp_pat
         "cleanup.policy": "compact", "segment.bytes": str(1 << 20), "min.cleanable.dirty.ratio": "0.01", "min.compaction.lag.ms": str(1 << 40),
         "file.delete.delay.ms": "60000",
     }  # fmt: skip
-    administrator(kafka).create_topics([ck_admin.NewTopic(TOPIC, 1, 1, config=settings)])[TOPIC].result(30)
+    admin = administrator(kafka)
+    admin.create_topics([ck_admin.NewTopic(TOPIC, 1, 1, config=settings)])[TOPIC].result(30)
     producer = ck.Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True, "linger.ms": 5})
     for n in range(150):
         for key in range(KEYS):

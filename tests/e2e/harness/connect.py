@@ -70,7 +70,7 @@ class MirrorMaker(_Program):
                 **{f"{way}.enabled": "true" for way in (f"{one}->{other}", f"{other}->{one}")},
                 "topics": topics,
                 **{f"{prefix}replication.factor": "1" for prefix in replicated},
-                "exactly.once.source.support": "enabled",
+                **{f"{name}.exactly.once.source.support": "enabled" for name in brokers},
                 "dedicated.mode.enable.internal.rest": "true",
                 "listeners": f"http://127.0.0.1:{port}",
                 "sync.group.offsets.enabled": "true",
