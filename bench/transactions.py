@@ -45,6 +45,8 @@ class Plan:
 
     quick: bool
     runs: int
+    # What of it is measured.
+    parts: tuple
     # Transactions one after the other, to so many partitions.
     partitions: tuple
     records: int
@@ -60,12 +62,13 @@ class Plan:
     patience: int
 
 
+PARTS = ("transactions", "alone", "beside")
 FULL = Plan(
-    quick=False, runs=3, partitions=(1, 10, 100), records=100, record_bytes=100, seconds=20, warmup_seconds=5, alone=4 << 30, beside=20 << 30,
+    quick=False, runs=3, parts=PARTS, partitions=(1, 10, 100), records=100, record_bytes=100, seconds=20, warmup_seconds=5, alone=4 << 30, beside=20 << 30,
     fill_rate=60_000, rate=5_000, patience=240,
 )  # fmt: skip
 QUICK = Plan(
-    quick=True, runs=1, partitions=(1, 10), records=100, record_bytes=100, seconds=4, warmup_seconds=1, alone=200 << 20, beside=400 << 20,
+    quick=True, runs=1, parts=PARTS, partitions=(1, 10), records=100, record_bytes=100, seconds=4, warmup_seconds=1, alone=200 << 20, beside=400 << 20,
     fill_rate=30_000, rate=5_000, patience=0,
 )  # fmt: skip
 # What Aplomb is to need of Apache Kafka's, at most; and how many times as long producers may take beside a compaction.
@@ -83,12 +86,11 @@ def one_run(kind, plan, home):
     if quiet > machine.QUIET:
         run.say(f"{quiet:.1f} processors are busy already: these figures will mean nothing")
     found = {"broker": kind.kind, "began": run.now(), "busy_before": quiet}
-    with started(kind, home / "transactions", SETTINGS) as broker:
-        found["transactions"] = {str(partitions): transact(broker, partitions, plan) for partitions in plan.partitions}
-    with started(kind, home / "alone", CLEANING) as broker:
-        found["alone"] = compact_alone(broker, plan)
-    with started(kind, home / "beside", CLEANING) as broker:
-        found["beside"] = compact_beside(broker, plan)
+    measured = {"transactions": (transact_all, SETTINGS), "alone": (compact_alone, CLEANING), "beside": (compact_beside, CLEANING)}
+    for part in plan.parts:
+        measure, settings = measured[part]
+        with started(kind, home / part, settings) as broker:
+            found[part] = measure(broker, plan)
     shutil.rmtree(home)
     return found
 
@@ -111,6 +113,10 @@ def ask(broker, tool, *arguments):
     """The tool's JVM is gone before anything is measured."""
     with contextlib.closing(Tools(broker.directory / "tools.log")) as tools:
         tools.ok(tool, "--bootstrap-server", broker.bootstrap, *arguments)
+
+
+def transact_all(broker, plan):
+    return {str(partitions): transact(broker, partitions, plan) for partitions in plan.partitions}
 
 
 def transact(broker, partitions, plan):
@@ -200,8 +206,8 @@ def compact_beside(broker, plan):
 
 
 def rows(plan):
-    """(row, goal); a goal may be empty."""
-    for partitions in plan["partitions"]:
+    """(row, goal), of the parts that were measured; a goal may be empty."""
+    for partitions in plan["partitions"] if "transactions" in plan["parts"] else ():
         what = f"transactions of {plan['records']} records, {partitions} partition{'s' if partitions > 1 else ''}"
         of = lambda each, p=partitions: each["transactions"][str(p)]  # noqa: E731
         for key in ("p50", "p99", "p99.9"):
@@ -209,11 +215,21 @@ def rows(plan):
             yield Row(f"{what}: until committed, {key}, ms", lambda each, of=of, key=key: of(each)["whole_ms"][key], 2), goal
         yield Row(f"{what}: CPU ms each", lambda each, of=of: of(each)["broker_cpu_ms"], 3), GOALS["cpu"]
         yield Row(f"{what}: a second", lambda each, of=of: of(each)["transactions"] / (plan["seconds"] + plan["warmup_seconds"])), ""
+    if "alone" in plan["parts"]:
+        yield from rows_alone(plan)
+    if "beside" in plan["parts"]:
+        yield from rows_beside(plan)
+
+
+def rows_alone(plan):
     what = f"compacting {plan['alone'] >> 20:,} MiB"
     cost = lambda each: each["alone"]["spent"]["broker_cpu_seconds"] / (each["alone"]["bytes"] / 1e9)  # noqa: E731
     yield Row(f"{what}: CPU s per GB", cost, 2), GOALS["compaction"]
     yield Row(f"{what}: s", lambda each: each["alone"]["seconds"], 1), ""
     yield Row(f"{what}: MB that are left", lambda each: each["alone"]["left"] / table.MEGABYTE), ""
+
+
+def rows_beside(plan):
     what = f"produce at {plan['rate']:,} records/s"
     for name, words in (("before", "before"), ("during", "while " + f"{plan['beside'] >> 30} GiB are compacted")):
         yield Row(f"{what} {words}: p99.9, ms", lambda each, name=name: each["beside"][name]["latency_ms"]["p99.9"], 2), ""
@@ -238,7 +254,7 @@ def markdown(environment, runs, count):
     doubts = []
     if any(each["busy_before"] > machine.QUIET for each in every):
         doubts.append("These figures mean nothing: something kept the processors busy before a run.")
-    short = [each["broker"] for each in every if not each["beside"]["lasted"]]
+    short = [each["broker"] for each in every if "beside" in each and not each["beside"]["lasted"]]
     if short:
         doubts.append(f"The compaction was over before the load beside it: {', '.join(short)}.")
     if environment["plan"]["quick"]:
@@ -279,6 +295,7 @@ def main():
     parser = argparse.ArgumentParser(description="Transactions and compaction of Aplomb beside Apache Kafka on this machine.")
     parser.add_argument("--quick", action="store_true", help="two minutes: shows that the bench works, and no more")
     parser.add_argument("--runs", type=int, help="runs of each broker (3)")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="only these (all)")
     parser.add_argument("--keep", metavar="NAME", help="write the results to results/transactions/NAME, which git sees, instead of results/local")
     parser.add_argument("--dir", type=Path, default=CHECKOUT / ".work" / "bench", help="where the brokers' directories are made (.work/bench)")
     parser.add_argument("--show", type=Path, metavar="RESULTS", help="only print the table of earlier results")
@@ -286,7 +303,7 @@ def main():
     missing = [program for program in (suite_broker.binary(), "java") if shutil.which(program) is None]
     if missing and not options.show:
         parser.error(f"{' and '.join(missing)} must be there first; `make bench` sees to it")
-    plan = QUICK if options.quick else FULL
+    plan = replace(QUICK if options.quick else FULL, parts=tuple(options.parts))
     if options.runs is not None:
         if options.runs < 1:
             parser.error(f"--runs {options.runs}: there has to be one")

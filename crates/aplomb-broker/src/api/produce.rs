@@ -287,7 +287,7 @@ impl Operation for ProduceOp {
         }
         let unverified = self.unverified();
         let Some(verification) = self.verification.as_mut().filter(|_| !unverified.is_empty()) else {
-            let is_held = self.holds && now < self.hold && self.has_turned_away();
+            let is_held = self.holds && now < self.hold && self.is_turned_away();
             return if is_held { Progress::WaitUntil(self.hold) } else { Progress::Reply };
         };
         if verification.is_asked() {
@@ -342,8 +342,9 @@ impl Operation for ProduceOp {
 }
 
 impl ProduceOp {
-    fn has_turned_away(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part.state, State::TurnedAway(..)))
+    /// Whether nothing of it has found room. What has is told at once.
+    fn is_turned_away(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part.state, State::TurnedAway(..)))
     }
 
     /// The partitions whose batches have come back.

@@ -181,6 +181,16 @@ fn who_is_turned_away_is_told_long_before_its_time_is_up() {
 }
 
 #[test]
+fn what_has_found_room_is_told_though_something_beside_it_has_not() {
+    let broker = a_frozen_disk();
+    let _waiting = fill(&broker, &broker.client());
+    let parts = ["orders", "payments"].map(|topic| (topic.into(), Batch::of_size(2000)));
+    let produced = broker.client().ask(ProduceAll::to(parts));
+    let errors: Vec<_> = produced.iter().map(|part| part.error).collect();
+    assert_eq!(errors, [ErrorCode::NotEnoughReplicas, ErrorCode::None]);
+}
+
+#[test]
 fn as_much_waits_for_a_frozen_disk_as_may_and_others_are_turned_away() {
     let broker = a_frozen_disk();
     let producer = broker.client();
