@@ -29,15 +29,21 @@ impl Urgency {
     /// Of the calling thread, for the rest of its life. A kernel that refuses has its reasons.
     pub(crate) fn apply(self) {
         match self {
-            Self::Normal => return,
-            Self::Behind => return drop(rustix::process::nice(BEHIND)),
-            Self::Background => {}
+            Self::Normal => {}
+            Self::Behind => {
+                let _ = rustix::process::nice(BEHIND);
+            }
+            Self::Background => begin_batch(),
         }
-        // SAFETY: all zeros are a valid parameter, and the one that this policy wants.
-        let none: libc::sched_param = unsafe { std::mem::zeroed() };
-        // SAFETY: the parameter outlives the call; 0 is the calling thread.
-        let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none) };
     }
+}
+
+/// Of the calling thread.
+fn begin_batch() {
+    // SAFETY: all zeros are a valid parameter, and the one that this policy wants.
+    let none: libc::sched_param = unsafe { std::mem::zeroed() };
+    // SAFETY: the parameter outlives the call; 0 is the calling thread.
+    let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none) };
 }
 
 #[cfg(test)]

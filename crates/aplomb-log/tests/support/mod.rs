@@ -48,7 +48,7 @@ impl TestDisk {
         Self { disk, queue, inbox, now: Instant::START }
     }
 
-    /// Another process asks: what the one before was told nobody hears.
+    /// Another process asks: it does not hear what the one before was told.
     pub(crate) fn begin_anew(&mut self) {
         self.inbox.0.lock().expect("not poisoned").clear();
         self.queue = self.disk.queue(self.inbox.clone());
