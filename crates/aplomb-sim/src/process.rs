@@ -181,14 +181,6 @@ impl Shape<'_> {
     fn attempt(&mut self, said: &mut Vec<(Severity, String)>) -> Result<Process, Refusal> {
         let Settled { directories, found, room } = self.settle(said)?;
         let path = room.place.expect("a simulated tail has a file");
-        for Surveyed { directory, .. } in &directories {
-            let home = self.machine.home(Path::new(&directory.path)).ok();
-            let record = TailRecord { path: path.clone(), home, boot: self.machine.boot() };
-            record.write(&*directory.disk).map_err(|error| {
-                let directory = directory.path.clone();
-                OldTailError::Record { directory, error }
-            })?;
-        }
         let size = self.arena_size();
         let (file, memory, generation) =
             room.memory.unwrap_or_else(|| (self.machine.make(&path, size), ArenaMemory::heap(size), 0));
@@ -197,6 +189,11 @@ impl Shape<'_> {
         let shares = open_shares(memory, CHUNK, &ids, generation + 1, Some(switch.clone()));
         let shares = shares.expect("the memory fits");
         let tail = SimTail::new(shares.clone(), self.machine.clone(), file, size, switch);
+        // When it is formatted, as in the program.
+        if let Err(error) = self.name_tail(&path, &directories) {
+            tail.leave(true);
+            return Err(error.into());
+        }
         match self.load(directories, found, &shares) {
             Ok(ready) if !self.life.is_over() => Ok(self.begin(ready, shares, tail, said)),
             Ok(_) => {
@@ -208,6 +205,19 @@ impl Shape<'_> {
                 Err(why.into())
             }
         }
+    }
+
+    /// Has the log directories name their tail.
+    fn name_tail(&self, path: &Path, directories: &[Surveyed]) -> Result<(), OldTailError<Unavailable>> {
+        for Surveyed { directory, .. } in directories {
+            let home = self.machine.home(Path::new(&directory.path)).ok();
+            let record = TailRecord { path: path.to_owned(), home, boot: self.machine.boot() };
+            record.write(&*directory.disk).map_err(|error| {
+                let directory = directory.path.clone();
+                OldTailError::Record { directory, error }
+            })?;
+        }
+        Ok(())
     }
 
     /// Room for the chunks of all disks, and for the headers.

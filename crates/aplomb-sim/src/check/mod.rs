@@ -89,6 +89,13 @@ impl Oracle {
         self.ends.iter().any(|(end, clean)| *end >= sent && forgets(*end, *clean))
     }
 
+    /// Whether nothing may be there between what can be read of a partition and its end, until more
+    /// is written: the power took the last records before that, and where cleaning leaves gaps the
+    /// end stays where it was.
+    pub(crate) fn may_end_in_a_gap(&self, partition: PartitionId) -> bool {
+        self.journal.has_lost(partition) && self.cluster.may_compact(partition.topic)
+    }
+
     /// Whether a partition may answer that it is not loaded yet; an answer may have been on its way
     /// for a while.
     pub(crate) fn may_be_loading(&self, now: Instant) -> bool {

@@ -73,10 +73,6 @@ impl Tail {
     ) -> Result<Self, TailError> {
         let Room { place, memory } = room;
         let wanted = storage.tail_bytes.0;
-        for directory in &directories.directories {
-            tell(&directory.path, &*directory.disk, place.as_deref())
-                .map_err(|error| TailError::Record { directory: directory.path.clone(), error })?;
-        }
         let (mapped, memory, generation) = match (memory, &place) {
             (Some(memory), _) => memory,
             (None, Some(path)) => fresh(MappedFile::open(path, wanted)?),
@@ -93,6 +89,12 @@ impl Tail {
         }
         let shares = open_shares(memory, DEFAULT_CHUNK_SIZE, &directories.ids(), generation + 1, None)
             .map_err(|error| TailError::Geometry { bytes: wanted, error })?;
+        // Not before: the memory may be that of a tail which was kept for another directory, with
+        // records of this one from before it went on with the next tail.
+        for directory in &directories.directories {
+            tell(&directory.path, &*directory.disk, place.as_deref())
+                .map_err(|error| TailError::Record { directory: directory.path.clone(), error })?;
+        }
         let reserve = Reserve::all_but(ready, &shares);
         let pages = Arc::clone(&mapped);
         fault_in_the_rest(pages, reserve, not_locked.is_some(), log.clone()).map_err(TailError::Thread)?;
