@@ -81,12 +81,13 @@ impl Oracle {
     }
 
     /// Whether the broker may have forgotten that it appended a batch first sent at `sent`: its
-    /// process has ended since, and kept only the last batch of each producer; or the batch itself
-    /// was deleted meanwhile.
+    /// process has ended since, and kept only the last batch of each producer, as a start does with
+    /// what it reads back; or the batch itself was deleted meanwhile.
     pub(crate) fn is_forgotten(&self, partition: PartitionId, sent: Instant) -> bool {
         let may_be_deleted = self.expires(partition) || self.journal.may_have_deleted(partition);
         let forgets = |end: Instant, clean| may_be_deleted || clean || end.since(sent) >= self.memory;
-        self.ends.iter().any(|(end, clean)| *end >= sent && forgets(*end, *clean))
+        let mut since = self.ends.iter().filter(|(end, _)| *end >= sent);
+        since.clone().nth(1).is_some() || since.any(|(end, clean)| forgets(*end, *clean))
     }
 
     /// Whether nothing may be there between what can be read of a partition and its end, until more

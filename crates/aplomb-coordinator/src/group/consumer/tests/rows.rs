@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use aplomb_model::ErrorCode;
+use aplomb_model::{ErrorCode, Timestamp};
 use aplomb_protocol::messages as m;
 use m::consumer_group_current_member_assignment_value::TopicPartitions;
 
 use super::lab::{GROUP, Lab, Request, beat, join};
-use crate::group::state::consumer::{Current, MemberState};
+use crate::group::state::consumer::{Current, MemberState, records};
 use crate::group::{GroupAsk, GroupRecord, GroupReply};
 use crate::runtime::Machine as _;
 
@@ -202,6 +202,17 @@ fn put(lab: &mut Lab, record: &GroupRecord) {
     let mut log = lab.log.clone();
     log.push(crate::group::Groups::encode(record).expect("a record"));
     lab.reload(log);
+}
+
+#[test]
+fn a_group_goes_on_without_the_record_of_its_epoch() {
+    let mut lab = Lab::new();
+    lab.world.set_topic("a", 2);
+    assert_eq!(lab.join("m1", &["a"]).member_epoch, 2);
+    put(&mut lab, &records::target_epoch(GROUP, Some((7, Timestamp(1)))));
+    assert_eq!(lab.group().epoch(), 7);
+    assert_eq!(lab.beat("m1", 2).member_epoch, 7);
+    assert_eq!(lab.join("m2", &["a"]).member_epoch, 8);
 }
 
 #[test]

@@ -78,8 +78,10 @@ const FIRST_EPOCH: i32 = 1;
 const ENTRY_BYTES: usize = 96;
 
 impl ConsumerGroup {
+    /// Its epoch: at least that of its target, whose record may be there without the group's, where
+    /// a power cut has left a gap in the log.
     pub(crate) fn epoch(&self) -> i32 {
-        self.epoch.map_or(FIRST_EPOCH, |(epoch, _)| epoch)
+        self.epoch.map_or(FIRST_EPOCH, |(epoch, _)| epoch).max(self.target_epoch())
     }
 
     pub(crate) fn hash(&self) -> i64 {
