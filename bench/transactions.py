@@ -134,8 +134,8 @@ def transact(broker, partitions, plan):
 
 
 def fill(broker, size, plan):
-    """A log of keys that come again and again, which nothing compacts yet."""
-    configs = {"cleanup.policy": "compact", "min.compaction.lag.ms": NEVER, "min.cleanable.dirty.ratio": "0.01", "segment.bytes": 256 << 20}
+    """A log of keys that come again and again, which nothing compacts yet: some four segments a partition, of which the last stays as it is."""
+    configs = {"cleanup.policy": "compact", "min.compaction.lag.ms": NEVER, "min.cleanable.dirty.ratio": "0.01", "segment.bytes": size // (4 * DIRTY_PARTITIONS)}
     given = [part for key, value in configs.items() for part in ("--config", f"{key}={value}")]
     ask(broker, "kafka-topics", "--create", "--topic", "dirty", "--partitions", DIRTY_PARTITIONS, *given)
     seconds = size // (plan.fill_rate * load.RECORD_BYTES) + 1
