@@ -4,7 +4,7 @@ import hashlib
 import struct
 import time
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicCollection, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from differential import answers, groups, questions
 from harness import wire
@@ -103,10 +103,19 @@ def cleaned(broker, seconds=60):
 
 
 def commit(broker, at):
-    """Positions of a group, without joining it."""
+    """Positions of a group, without joining it. Apache Kafka that has just started may not lead the group's partition yet, and this
+    client does not ask again."""
+    deadline = time.monotonic() + (30 if broker.kind == "kafka" else 0)
     consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": GROUP, "enable.auto.commit": False})
     positions = [TopicPartition("none", 0, at), TopicPartition("ledger", 1, at + 1)]
-    consumer.commit(offsets=positions, asynchronous=False)
+    while True:
+        try:
+            consumer.commit(offsets=positions, asynchronous=False)
+            break
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.NOT_COORDINATOR or time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
     consumer.close()
 
 

@@ -59,15 +59,16 @@ def churn(tmp_path):
     running.kill()
 
 
-def partition_names(broker, deadline=30):
-    """Names of the partition directories, once none is left that is on its way out. Apache Kafka sets aside what it finds without a
-    topic, as "-stray"; that is as good."""
+def check_directories(broker, wanted, deadline=30):
+    """There are these partition directories and no others, once the disk has done what it was told. Apache Kafka sets aside what it
+    finds without a topic, as "-stray"; that is as good."""
     end = time.monotonic() + deadline
     while True:
         names = {path.name for path in broker.partition_directories()} - {"__cluster_metadata-0"}
-        leaving = {name for name in names if name.endswith("-delete")}
-        if not leaving or time.monotonic() > end:
-            return {name for name in names - leaving if not name.endswith("-stray")}
+        names = {name for name in names if not name.endswith("-stray")}
+        if names == wanted:
+            return
+        assert time.monotonic() < end, f"missing: {sorted(wanted - names)}, too many: {sorted(names - wanted)}"
         time.sleep(0.2)
 
 
@@ -96,7 +97,7 @@ def test_topics_made_and_unmade_while_the_broker_is_killed(prepare, churn, momen
     broker.start()
     assert existing_topics(broker) == found
     wanted = {f"{name}-{partition}" for name, (_, partitions) in found.items() for partition in range(partitions)}
-    assert partition_names(broker) == wanted
+    check_directories(broker, wanted)
     broker.stop()
     dump.check(tools, broker)
 

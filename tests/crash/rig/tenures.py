@@ -48,14 +48,17 @@ def tenures(name, member, killed_at, until):
 
 
 def _was_never_acknowledged(tenure, starts):
-    """Whether this is a hold of the Java client that its group knew nothing of; see above. `starts` are when the broker was started."""
+    """Whether this is a hold of the Java client that its group knew nothing of; see above. `starts` are when the broker was started
+    and when it answered, (from, to) in milliseconds. A member comes back by retries whose pauses grow to a second: for the connection,
+    for the coordinator, and for each heartbeat while that loads, each of which makes the client forget what it has named."""
     brief = tenure.how == "revoked" and tenure.end - tenure.start < 1000
-    return brief and tenure.member.startswith("java-consumer ") and any(0 <= tenure.start - start < 3000 for start in starts)
+    comes_back = any(start <= tenure.start < answered + 5000 for start, answered in starts)
+    return brief and comes_back and tenure.member.startswith("java-consumer ")
 
 
 def check_tenures(members, starts):
     """`members` are (name, Member, when it was killed or None); what they have said up to now is checked. `starts` are when the broker
-    was started, in milliseconds."""
+    was started and when it answered, in milliseconds."""
     until = int(time.time() * 1000)
     # What was printed until now is heard then.
     time.sleep(0.3)

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+import time
 from dataclasses import dataclass
 
 from harness import places
@@ -147,8 +148,13 @@ class Admin:
         """Creates a topic, and waits until its partitions are led; configs are given with underscores for dots."""
         settings = {key.replace("_", "."): str(value) for key, value in configs.items()}
         made = self.call("create-topic", name=name, partitions=partitions, replication=1, configs=settings)
-        # In Apache Kafka the answer comes before the broker leads. Most clients retry until it does; acks=0 and raw frames do not.
-        self.offset(name, "latest", partitions - 1)
+        # In Apache Kafka the answer comes before the broker leads, or knows the topic at all. Most clients retry until it does; acks=0
+        # and raw frames do not. Aplomb leads when it answers, so it is asked once.
+        deadline = time.monotonic() + (10 if self._broker.kind == "kafka" else 0)
+        listed = {"topic": name, "partition": partitions - 1, "spec": "latest"}
+        while "UnknownTopicOrPartition" in self.answer("list-offset", **listed).get("error", "") and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.call("list-offset", **listed)
         return made
 
     def offset(self, topic, spec, partition=0):

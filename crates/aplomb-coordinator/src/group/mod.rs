@@ -83,6 +83,8 @@ pub enum GroupTimer {
     Rejoin(Arc<str>, Arc<str>),
     /// Regular expressions of a consumer group are to be resolved, or resolved further.
     Expressions(Arc<str>),
+    /// Members of a consumer group, of whom the log has lost records, are to be taken out.
+    Gaps(Arc<str>),
     /// The next piece of a question that takes long.
     Long,
 }
@@ -120,7 +122,7 @@ impl Machine for Groups {
         for id in &ids {
             match self.table.get(id) {
                 Some(Group::Classic(_)) => classic::on_loaded(self, id, turn),
-                Some(Group::Consumer(group)) => consumer::on_loaded(id, group, turn),
+                Some(Group::Consumer(_)) => consumer::on_loaded(self, id, turn),
                 Some(Group::Foreign(_)) | None => {}
             }
         }
@@ -179,6 +181,7 @@ impl Machine for Groups {
             GroupTimer::Revocation(group, member) => consumer::on_revocation(self, &group, &member, turn),
             GroupTimer::Rejoin(group, member) => consumer::on_rejoin(self, &group, &member, turn),
             GroupTimer::Expressions(group) => consumer::resolve_expressions(self, &group, turn),
+            GroupTimer::Gaps(group) => consumer::take_out_contradicted(self, &group, turn),
             GroupTimer::Long => self.go_on_with_long(turn),
         }
     }

@@ -130,6 +130,8 @@ pub(crate) fn on_loaded(groups: &mut Groups, id: &str, turn: &mut GroupTurn<'_>)
         group.restart_sessions(turn);
         if group.size() > most {
             group.prepare(&format!("it has {} members, and may have {most}", group.size()), turn);
+        } else if group.is_unsettled() {
+            group.prepare("its members had been called to join when it was loaded", turn);
         }
     });
 }
@@ -178,11 +180,14 @@ pub(crate) fn on_taken_back(groups: &mut Groups, records: &[GroupRecord], turn: 
 /// members are called to join again if there is a reason.
 pub(crate) fn take_over(
     groups: &mut Groups,
-    group: ClassicGroup,
+    mut group: ClassicGroup,
     reason: Option<&str>,
     turn: &mut GroupTurn<'_>,
 ) {
     let id = group.id().clone();
+    if reason.is_none() {
+        group.keep_as_it_is();
+    }
     groups.apply(group.record(), turn);
     // The record knows one protocol of each member, the group knows all.
     groups.table.insert(id.clone(), Group::Classic(Box::new(group)));

@@ -76,7 +76,8 @@ impl<'a, 't> Change<'a, 't> {
     }
 
     /// The group gets another epoch if it is to, or if the topics that it is subscribed to are not
-    /// what they were: that is looked at when metadata is another.
+    /// what they were: that is looked at when metadata is another, and first
+    /// whether the log has lost a part of its target.
     pub(super) fn advance(&mut self, is_to: bool) {
         let world = self.turn.world;
         if !is_to && !self.group().has_news(world) {
@@ -84,7 +85,8 @@ impl<'a, 't> Change<'a, 't> {
         }
         let hash = self.hash();
         let id = self.id.clone();
-        if is_to || hash != self.group().hash() {
+        let is_torn = self.group().is_new_here() && self.group().has_torn_target(world);
+        if is_to || is_torn || hash != self.group().hash() {
             let epoch = self.group().epoch().saturating_add(1);
             self.apply(records::epoch(&id, Some((epoch, hash))));
             self.groups.count(GroupEvent::ConsumerRebalance, 1);

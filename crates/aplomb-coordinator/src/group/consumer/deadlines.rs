@@ -1,6 +1,7 @@
 //! Deadlines of members: sessions, and partitions to be given up.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::group::GroupTimer;
 use crate::group::state::GroupTurn;
@@ -19,19 +20,22 @@ pub(super) fn start_session(turn: &mut GroupTurn<'_>, group: &Arc<str>, member: 
 }
 
 /// A member that has to give partitions up has its rebalance timeout for that. Classic members have
-/// to rejoin and sync in time instead.
+/// to rejoin and sync in time instead. One that has said nothing of itself is taken out in any case.
+/// `least`: it has at least that.
 pub(super) fn watch_revocation(
     turn: &mut GroupTurn<'_>,
     group: &Arc<str>,
     id: &Arc<str>,
     member: &ConsumerMember,
+    least: Duration,
 ) {
     if member.is_classic() {
         return;
     }
+    let Some(about) = member.about() else { return };
     let timer = GroupTimer::Revocation(group.clone(), id.clone());
     if is_revoking(member) {
-        turn.set_timer(timer, millis(member.about().map_or(0, |about| about.rebalance_timeout_ms)));
+        turn.set_timer(timer, millis(about.rebalance_timeout_ms).max(least));
     } else {
         turn.cancel_timer(&timer);
     }

@@ -139,7 +139,8 @@ fn beat(
     let is_full = request.rebalance_timeout_ms != -1
         && (request.subscribed_topic_names.is_some() || request.subscribed_topic_regex.is_some())
         && request.topic_partitions.is_some();
-    let is_told = request.member_epoch == 0 || is_full || had != current.assigned;
+    let is_untold = change.remember(|group| group.tell(&member));
+    let is_told = request.member_epoch == 0 || is_full || is_untold || had != current.assigned;
     let interval = settings.heartbeat_interval.of(overrides.heartbeat_interval);
     let interval = match settings.hurried_interval {
         Some(hurried) if change.group().is_changing(change.turn.now.instant) => interval.min(hurried),

@@ -3,6 +3,7 @@
 //! - [`mod@heartbeat`]: members that join and stay: from what they say to their next step;
 //! - [`checks`]: what is looked at before anything is written;
 //! - [`leave`]: members that go;
+//! - [`gaps`]: members of whom the log has lost records;
 //! - [`target`], [`reconcile`], [`steps`]: what members are to have, and their way there;
 //! - [`expressions`]: topics by regular expressions;
 //! - [`change`]: writes the records that alone change a group;
@@ -21,6 +22,7 @@ mod convert;
 mod deadlines;
 mod describe;
 mod expressions;
+mod gaps;
 mod heartbeat;
 mod leave;
 mod reconcile;
@@ -36,5 +38,6 @@ pub(crate) use self::classic_members::{
 };
 pub(crate) use self::describe::describe;
 pub(crate) use self::expressions::resolve as resolve_expressions;
+pub(crate) use self::gaps::take_out as take_out_contradicted;
 pub(crate) use self::heartbeat::heartbeat;
 pub(crate) use self::timers::{on_loaded, on_rejoin, on_revocation, on_session, on_taken_back};

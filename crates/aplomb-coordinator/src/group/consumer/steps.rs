@@ -1,6 +1,7 @@
 //! What members get and give up: the next step of one, and what one has that takes another's place.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use aplomb_model::TopicId;
 use aplomb_protocol::messages::consumer_group_heartbeat_request::TopicPartitions;
@@ -65,5 +66,5 @@ pub(super) fn step(
     let member = group.member(id).expect("it is a member");
     assert!(member.epoch() <= group.epoch().max(before.epoch), "no member is ahead of its group");
     let group_id = change.id().clone();
-    deadlines::watch_revocation(change.turn, &group_id, id, member);
+    deadlines::watch_revocation(change.turn, &group_id, id, member, Duration::ZERO);
 }

@@ -3,20 +3,27 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aplomb_model::ErrorCode;
 
 use super::deadlines::{cancel, is_revoking, start_session, watch_revocation};
-use super::leave;
+use super::{gaps, leave};
 use crate::group::state::consumer::ConsumerGroup;
 use crate::group::state::{GroupTurn, Groups};
 use crate::group::{GroupRecord, GroupTimer, classic};
 
-/// All members have their whole time again.
-pub(crate) fn on_loaded(id: &Arc<str>, group: &ConsumerGroup, turn: &mut GroupTurn<'_>) {
+/// Who could not be taken out because the log has refused it is not tried again sooner.
+pub(super) const AGAIN: Duration = Duration::from_secs(1);
+
+/// All members have their whole time again, and are told again what they have.
+pub(crate) fn on_loaded(groups: &mut Groups, id: &Arc<str>, turn: &mut GroupTurn<'_>) {
+    groups.table.change_consumer(id, ConsumerGroup::tell_again);
+    let Some(group) = groups.table.consumer(id) else { return };
+    gaps::on_loaded(id, group, turn);
     for (member_id, member) in group.members() {
         start_session(turn, id, member_id);
-        watch_revocation(turn, id, member_id, member);
+        watch_revocation(turn, id, member_id, member, Duration::ZERO);
     }
 }
 
@@ -43,7 +50,12 @@ pub(crate) fn on_taken_back(groups: &mut Groups, records: &[GroupRecord], turn: 
         if !turn.has_timer(&GroupTimer::Session(group_id.clone(), member_id.clone())) {
             start_session(turn, &group_id, &member_id);
         }
-        watch_revocation(turn, &group_id, &member_id, member);
+        watch_revocation(turn, &group_id, &member_id, member, AGAIN);
+    }
+    for id in records.iter().filter_map(group_of).collect::<BTreeSet<_>>() {
+        if let Some(group) = groups.table.consumer(id) {
+            gaps::on_taken_back(&groups.table.id(id), group, turn);
+        }
     }
 }
 
@@ -52,6 +64,15 @@ fn member_of(record: &GroupRecord) -> Option<(&str, &str)> {
         GroupRecord::Member(key, _) => Some((&key.group_id, &key.member_id)),
         GroupRecord::Current(key, _) => Some((&key.group_id, &key.member_id)),
         _ => None,
+    }
+}
+
+/// The group of which something may be left over.
+fn group_of(record: &GroupRecord) -> Option<&str> {
+    match record {
+        GroupRecord::Target(key, _) => Some(&key.group_id),
+        GroupRecord::Expression(key, _) => Some(&key.group_id),
+        _ => member_of(record).map(|(group, _)| group),
     }
 }
 

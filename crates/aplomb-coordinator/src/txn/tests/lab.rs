@@ -131,6 +131,14 @@ impl Lab {
         self.load();
     }
 
+    /// Of its newest batches the log has lost those that `is_lost` says, and the coordinator is another.
+    pub(super) fn lose(&mut self, newest: usize, mut is_lost: impl FnMut() -> bool) {
+        let safe = self.log.len().saturating_sub(newest);
+        let kept = self.log.drain(safe..).filter(|_| !is_lost()).collect::<Vec<_>>();
+        self.log.extend(kept);
+        self.reload();
+    }
+
     fn load(&mut self) {
         for batch in &self.log {
             self.runtime.load(&[batch]).expect("what was written can be read");

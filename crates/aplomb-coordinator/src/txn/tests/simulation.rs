@@ -61,6 +61,8 @@ struct World {
     /// The newest producer that was told to have begun under an id.
     newest: HashMap<Arc<str>, (i64, i16)>,
     begun: HashSet<(i64, i16)>,
+    /// Whether power is cut at times, and takes some of the newest batches.
+    has_cuts: bool,
 }
 
 impl World {
@@ -86,6 +88,7 @@ impl World {
             to_mark: Vec::new(),
             newest: HashMap::new(),
             begun: HashSet::new(),
+            has_cuts: false,
         }
     }
 
@@ -101,6 +104,7 @@ impl World {
             14 => self.lab.keep(),
             15 => self.lab.refuse(),
             16 => self.lab.keeps = !self.lab.keeps,
+            17 if self.has_cuts && self.chance(4) => self.cut_power(),
             17 if self.chance(4) => self.crash(),
             18 if self.chance(8) => self.lab.pass(Duration::from_millis(TIMEOUT as u64)),
             _ => {
@@ -121,6 +125,22 @@ impl World {
             if let Some((_, Asked::End(end))) = client.waits.take() {
                 client.again = Some(end);
             }
+        }
+    }
+
+    /// All begins anew with what the cut has left; nothing that was said before holds.
+    fn cut_power(&mut self) {
+        let (dice, newest) = (&mut self.dice, 12);
+        self.lab.lose(newest, || dice.within(0..2) == 0);
+        self.to_mark.clear();
+        self.promises.clear();
+        self.told.clear();
+        self.open.clear();
+        self.newest.clear();
+        self.begun.clear();
+        for client in &mut self.clients {
+            (client.producer, client.waits, client.again) = (None, None, None);
+            client.added.clear();
         }
     }
 
@@ -304,6 +324,21 @@ impl World {
                 committed.iter().any(|told| has(&told)),
                 "{id} was told that {partitions:?} are committed"
             );
+        }
+    }
+}
+
+#[test]
+fn whatever_a_power_cut_takes_transactions_go_on() {
+    for seed in seeds(SEEDS) {
+        let run = || {
+            let mut world = World::new(seed);
+            world.has_cuts = true;
+            (0..STEPS).for_each(|_| world.step());
+            world.end();
+        };
+        if std::panic::catch_unwind(run).is_err() {
+            panic!("seed {seed}; GROUP_SEED={seed} runs it again");
         }
     }
 }

@@ -261,6 +261,14 @@ impl Lab {
         self.load();
     }
 
+    /// Of its newest batches the log has lost those that `is_lost` says, and another coordinator loads it.
+    pub(super) fn lose(&mut self, newest: usize, mut is_lost: impl FnMut() -> bool) {
+        let safe = self.kept.len().saturating_sub(newest);
+        let kept: Vec<_> = self.kept.drain(safe..).filter(|_| !is_lost()).collect();
+        self.kept.extend(kept);
+        self.reload();
+    }
+
     /// Time passes, and what it brings happens.
     pub(super) fn pass(&mut self, time: Duration) {
         let end = self.now + time;

@@ -111,7 +111,6 @@ fn a_record_that_makes_no_sense_makes_a_group_that_does() {
         (with(&|other| other.member_id = "m".to_owned()), 1),
         (with(&|other| other.session_timeout = -5), 2),
         (with(&|other| other.rebalance_timeout = i32::MIN), 2),
-        (m::GroupMetadataValue { leader: None, ..value(vec![member("m")]) }, 1),
         (m::GroupMetadataValue { leader: Some("gone".to_owned()), ..value(vec![member("m")]) }, 1),
         (m::GroupMetadataValue { protocol: None, ..value(vec![member("m"), member("n")]) }, 2),
         (m::GroupMetadataValue { protocol_type: String::new(), ..value(vec![member("m")]) }, 1),
@@ -127,6 +126,11 @@ fn a_record_that_makes_no_sense_makes_a_group_that_does() {
         assert_eq!(lab.state(), "Empty");
         assert!(lab.group().generation() >= 0, "no generation is negative");
     }
+    // Who had been called to join when the record was written is so again.
+    let mut unled = loaded(m::GroupMetadataValue { leader: None, ..value(vec![member("m")]) });
+    assert_eq!((unled.state(), unled.group().generation()), ("PreparingRebalance", 7));
+    unled.pass(REBALANCE * 2);
+    assert_eq!(unled.state(), "Empty", "nobody has joined");
     let mut twins = [member("m"), member("n")];
     twins.iter_mut().for_each(|member| member.group_instance_id = Some("i".to_owned()));
     assert_eq!(loaded(value(twins.to_vec())).group().size(), 1);

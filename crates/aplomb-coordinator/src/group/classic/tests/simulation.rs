@@ -62,6 +62,8 @@ struct World {
     assigned: usize,
     /// Counts what may make the group forget who its members are: it was loaded from the log.
     upheavals: u32,
+    /// Whether power is cut at times, and takes some of the newest batches.
+    has_cuts: bool,
     /// Whether there was a group.
     was_there: bool,
     now: Duration,
@@ -97,6 +99,7 @@ impl World {
             life: 0,
             assigned: 0,
             upheavals: 0,
+            has_cuts: false,
             was_there: false,
             now: Duration::ZERO,
         }
@@ -250,7 +253,12 @@ impl World {
             }
             6 if self.lab.holds() > 0 => self.lab.refuse(E::NotLeaderOrFollower),
             7 if self.random.within(0..3) == 0 => {
-                self.lab.reload();
+                if self.has_cuts {
+                    let random = &mut self.random;
+                    self.lab.lose(12, || random.within(0..2) == 0);
+                } else {
+                    self.lab.reload();
+                }
                 self.life += 1;
                 self.upheavals += 1;
             }
@@ -334,6 +342,18 @@ impl World {
         let before = state(&self.lab);
         self.lab.reload();
         assert_eq!(state(&self.lab), before);
+    }
+}
+
+#[test]
+fn whatever_a_power_cut_takes_the_group_is_stable_in_the_end() {
+    for seed in seeds(SEEDS) {
+        let ran = std::panic::catch_unwind(|| {
+            let mut world = World::new(seed);
+            world.has_cuts = true;
+            world.run();
+        });
+        assert!(ran.is_ok(), "run again with GROUP_SEED={seed}");
     }
 }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::super::change::Change;
 use super::super::deadlines;
 use super::embedded;
-use crate::group::assignor::Partitions;
 use crate::group::classic;
 use crate::group::state::GroupTurn;
 use crate::group::state::classic::{CONSUMER, ClassicGroup, ClassicMember, Parts, Protocols};
@@ -69,11 +68,13 @@ fn convert(
     let elected = members().map(|(member_id, member)| (member_id.clone(), classic_member(member)));
     let elected = ClassicGroup::of_parts(id.clone(), parts(elected.collect()));
     let protocol = elected.protocol().unwrap_or_default();
-    let nothing = Partitions::new();
+    // What each has, which may not be its target yet (Apache Kafka writes that). Were the group to be
+    // upgraded again before its members have joined, one would be given what another has.
     let assigned = members().map(|(member_id, member)| {
+        let has = member.current().all();
         let member = classic_member(member);
-        let target = embedded::of_target(group.target(member_id).unwrap_or(&nothing));
-        let assignment = embedded::write_assignment(target, member.protocols.metadata(protocol), turn.world);
+        let metadata = member.protocols.metadata(protocol);
+        let assignment = embedded::write_assignment(embedded::of_assigned(&has), metadata, turn.world);
         (member_id.clone(), member.with_assignment(&assignment))
     });
     ClassicGroup::of_parts(id.clone(), parts(assigned.collect()))

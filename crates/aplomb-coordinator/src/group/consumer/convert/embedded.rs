@@ -7,7 +7,6 @@ use aplomb_protocol::{Message, Reader, Writer};
 use bytes::Bytes;
 use m::consumer_protocol_assignment::TopicPartition;
 
-use crate::group::assignor::Partitions;
 use crate::group::state::consumer::Holdings;
 use crate::group::world::World;
 
@@ -50,8 +49,4 @@ pub(crate) fn write_assignment<'a>(
 
 pub(crate) fn of_assigned(assigned: &Holdings) -> impl Iterator<Item = (&TopicId, Vec<i32>)> {
     assigned.iter().map(|(topic, partitions)| (topic, partitions.keys().copied().collect()))
-}
-
-pub(crate) fn of_target(target: &Partitions) -> impl Iterator<Item = (&TopicId, Vec<i32>)> {
-    target.iter().map(|(topic, partitions)| (topic, partitions.iter().copied().collect()))
 }

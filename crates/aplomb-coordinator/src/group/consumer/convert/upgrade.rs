@@ -14,7 +14,7 @@ use super::embedded;
 use crate::group::assignor::Partitions;
 use crate::group::hash::TopicHashes;
 use crate::group::settings::ConsumerSettings;
-use crate::group::state::classic::{ClassicGroup, ClassicMember, millis, tombstones};
+use crate::group::state::classic::{ClassicGroup, ClassicMember, State, millis, tombstones};
 use crate::group::state::consumer::{About, ConsumerMember, Current, Holdings, MemberState, records};
 use crate::group::world::World;
 use crate::group::{GroupRecord, GroupTimer};
@@ -64,7 +64,8 @@ pub(crate) fn upgrade(
             return Err(Refusal::new(ErrorCode::UnknownServerError, why));
         }
     }
-    Ok(write(id, group.generation(), &members, hashes, world))
+    let hash = hash_of(group, &members, hashes, world);
+    Ok(write(id, group.generation(), hash, &members))
 }
 
 enum Unfit {
@@ -121,18 +122,26 @@ pub(crate) fn protocols<'a>(
         .collect()
 }
 
-fn write(
-    id: &str,
-    generation: i32,
+/// That of the topics which the members are subscribed to. In a rebalance members have what they had
+/// before, which may be without what others had who have left: the hash of nothing gives the group
+/// another epoch as soon as it is looked at.
+fn hash_of(
+    group: &ClassicGroup,
     members: &[Upgraded<'_>],
     hashes: &mut TopicHashes,
     world: &dyn World,
-) -> Vec<GroupRecord> {
+) -> i64 {
+    if !matches!(group.state(), State::Stable) {
+        return 0;
+    }
     let names: HashSet<&str> = members
         .iter()
         .flat_map(|member| member.about.subscribed_topic_names.iter().map(String::as_str))
         .collect();
-    let hash = hashes.of_group(names, world);
+    hashes.of_group(names, world)
+}
+
+fn write(id: &str, generation: i32, hash: i64, members: &[Upgraded<'_>]) -> Vec<GroupRecord> {
     let current = |member: &Upgraded<'_>| Current {
         epoch: generation,
         previous: generation,

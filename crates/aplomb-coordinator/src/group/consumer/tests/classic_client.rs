@@ -20,6 +20,8 @@ pub(super) struct ClassicClient {
     pub(super) owned: Owned,
     state: State,
     heard: Duration,
+    /// As the leader: how many partitions there were of each topic when it assigned them.
+    dealt: Option<BTreeMap<String, i32>>,
 }
 
 #[derive(Debug)]
@@ -39,16 +41,16 @@ const PATIENCE: Duration = Duration::from_secs(27);
 impl ClassicClient {
     pub(super) fn new(topics: Vec<String>, now: Duration) -> Self {
         let (id, owned) = (String::new(), Owned::new());
-        Self { id, generation: -1, topics, owned, state: State::Out, heard: now }
+        Self { id, generation: -1, topics, owned, state: State::Out, heard: now, dealt: None }
     }
 
     pub(super) fn is_in(&self) -> bool {
         matches!(self.state, State::In)
     }
 
-    /// Reads the answer to its SyncGroup, which has come since `since`.
+    /// Reads the answer to its JoinGroup or SyncGroup, which has come since `since`.
     pub(super) fn poll(&mut self, lab: &mut Lab, since: Duration) {
-        if matches!(self.state, State::Syncing(_)) {
+        if matches!(self.state, State::Joining(_) | State::Syncing(_)) {
             self.act(lab, since);
         }
     }
@@ -68,6 +70,7 @@ impl ClassicClient {
     }
 
     fn again(&mut self) {
+        self.dealt = None;
         self.owned.clear();
         self.state = State::Out;
     }
@@ -94,15 +97,19 @@ impl ClassicClient {
             }
             State::Joining(ticket) => match lab.answer(ticket) {
                 None => self.state = State::Joining(ticket),
-                Some(Ok(GroupReply::Join(joined))) => self.on_joined(joined),
+                Some(Ok(GroupReply::Join(joined))) => self.on_joined(joined, now),
                 Some(_) => self.again(),
             },
             State::Joined(members) => self.state = State::Syncing(self.sync(&members, lab)),
             State::Syncing(ticket) => match lab.answer(ticket) {
                 None => self.state = State::Syncing(ticket),
-                Some(Ok(GroupReply::Sync(synced))) => self.on_synced(&synced, lab, now),
+                Some(Ok(GroupReply::Sync(synced))) => self.on_synced(&synced, lab),
                 Some(_) => self.again(),
             },
+            // As clients that lead do, it calls for a rebalance when topics are not what they were.
+            State::In if self.dealt.as_ref().is_some_and(|dealt| *dealt != counts(dealt.keys(), lab)) => {
+                self.again();
+            }
             State::In => match lab.beat_classic(&self.id, self.generation) {
                 ErrorCode::None => (self.heard, self.state) = (now, State::In),
                 ErrorCode::UnknownMemberId => self.anew(),
@@ -111,11 +118,12 @@ impl ClassicClient {
         }
     }
 
-    fn on_joined(&mut self, joined: m::JoinGroupResponse) {
+    fn on_joined(&mut self, joined: m::JoinGroupResponse, now: Duration) {
         match ErrorCode::from_wire(joined.error_code).expect("a code") {
             ErrorCode::None => {
                 self.id = joined.member_id;
                 self.generation = joined.generation_id;
+                self.heard = now;
                 self.state = State::Joined(joined.members);
             }
             ErrorCode::MemberIdRequired => {
@@ -129,7 +137,7 @@ impl ClassicClient {
     }
 
     /// As the leader it deals out the partitions in turn to those who are subscribed.
-    fn sync(&self, members: &[JoinGroupResponseMember], lab: &mut Lab) -> Ticket {
+    fn sync(&mut self, members: &[JoinGroupResponseMember], lab: &mut Lab) -> Ticket {
         let mut assignments: BTreeMap<&str, BTreeMap<String, Vec<i32>>> = BTreeMap::new();
         let mut topics: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for member in members {
@@ -140,6 +148,7 @@ impl ClassicClient {
                 topics.entry(topic).or_default().push(&member.member_id);
             }
         }
+        self.dealt = (!members.is_empty()).then(|| counts(topics.keys(), lab));
         for (topic, subscribers) in topics {
             let partitions = lab.world.topic(&topic).map_or(0, |topic| topic.partitions);
             for (partition, member) in (0..partitions).zip(subscribers.iter().cycle()) {
@@ -173,13 +182,13 @@ impl ClassicClient {
         lab.begin(GroupAsk::Sync(caller(5), request))
     }
 
-    fn on_synced(&mut self, synced: &m::SyncGroupResponse, lab: &Lab, now: Duration) {
+    fn on_synced(&mut self, synced: &m::SyncGroupResponse, lab: &Lab) {
         match ErrorCode::from_wire(synced.error_code).expect("a code") {
             ErrorCode::None => {}
             ErrorCode::UnknownMemberId => return self.anew(),
             _ => return self.again(),
         }
-        (self.heard, self.state) = (now, State::In);
+        self.state = State::In; // its session goes on: not every SyncGroup begins it anew
         if synced.assignment.is_empty() {
             return;
         }
@@ -197,4 +206,8 @@ impl ClassicClient {
         let topics = self.topics.iter().filter_map(|topic| lab.world.topic(topic));
         topics.flat_map(|topic| (0..topic.partitions).map(move |partition| (topic.id, partition))).collect()
     }
+}
+
+fn counts<'a>(topics: impl Iterator<Item = &'a String>, lab: &Lab) -> BTreeMap<String, i32> {
+    topics.map(|topic| (topic.clone(), lab.world.topic(topic).map_or(0, |topic| topic.partitions))).collect()
 }

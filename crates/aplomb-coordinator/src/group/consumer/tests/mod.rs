@@ -1,5 +1,6 @@
 mod classic_client;
 mod convert;
+mod gaps;
 mod lab;
 mod rows;
 mod script;

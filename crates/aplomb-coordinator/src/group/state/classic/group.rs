@@ -33,6 +33,9 @@ pub(crate) struct ClassicGroup {
     protocol: Option<Arc<str>>,
     generation: i32,
     leader: Option<Arc<str>>,
+    /// Whether its members are to join before what they have is all there is to have: its record
+    /// names no leader until then, so that whoever loads it has them join.
+    is_unsettled: bool,
     members: BTreeMap<Arc<str>, ClassicMember>,
     /// Static members by instance id.
     instances: HashMap<Arc<str>, Arc<str>>,
@@ -69,6 +72,7 @@ impl ClassicGroup {
             protocol: None,
             generation: 0,
             leader: None,
+            is_unsettled: false,
             members: BTreeMap::new(),
             instances: HashMap::new(),
             pending: HashSet::new(),
@@ -80,13 +84,14 @@ impl ClassicGroup {
         }
     }
 
-    /// A group with these members, stable; empty without any. A member whose id or instance is
+    /// A group with these members, stable, and unsettled if no leader is named; empty without any. A member whose id or instance is
     /// taken already, or that shares no protocol with those before it, is left out.
     pub(crate) fn of_parts(id: Arc<str>, parts: Parts) -> Self {
         let mut group = Self::simple(id);
         group.generation = parts.generation;
         group.since = parts.since;
         group.protocol_type = parts.protocol_type.clone();
+        let is_unled = parts.leader.is_none();
         for (id, member) in parts.members {
             let is_taken = member.instance.as_ref().is_some_and(|own| group.instances.contains_key(own));
             let is_apart = !group.offered.has_common(&member.protocols, group.members.len());
@@ -101,6 +106,7 @@ impl ClassicGroup {
         group.protocol = parts.protocol;
         if !group.members.is_empty() {
             group.state = State::Stable;
+            group.is_unsettled = is_unled;
             let offers = |protocol: &Arc<str>| {
                 group.members.values().all(|m| m.protocols.metadata(protocol).is_some())
             };
@@ -118,6 +124,15 @@ impl ClassicGroup {
 
     pub(crate) fn state(&self) -> State {
         self.state
+    }
+
+    pub(crate) fn is_unsettled(&self) -> bool {
+        self.is_unsettled
+    }
+
+    /// What its members have is all there is to have.
+    pub(crate) fn keep_as_it_is(&mut self) {
+        self.is_unsettled = false;
     }
 
     pub(crate) fn since(&self) -> Option<Timestamp> {
@@ -434,6 +449,7 @@ impl ClassicGroup {
 
     /// Those who have joined are the next generation.
     pub(crate) fn next_generation(&mut self, now: Timestamp) {
+        self.is_unsettled = false;
         // Apache Kafka's becomes negative in the end, which members cannot tell from none.
         self.generation = self.generation.checked_add(1).unwrap_or(0).max(0);
         if self.members.is_empty() {

@@ -57,7 +57,7 @@ impl ClassicGroup {
             protocol_type: self.protocol_type().unwrap_or_default().to_owned(),
             generation: self.generation(),
             protocol: protocol.map(str::to_owned),
-            leader: self.leader().map(|leader| leader.to_string()),
+            leader: self.leader().filter(|_| !self.is_unsettled()).map(|leader| leader.to_string()),
             current_state_timestamp: self.since().unwrap_or(Timestamp::NONE).0,
             members: members.collect(),
         }

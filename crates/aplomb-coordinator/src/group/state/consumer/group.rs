@@ -3,7 +3,7 @@
 //! What always holds: the index is what the records say, in whatever order they came; a record that
 //! is replayed gives the one that takes it back.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +43,8 @@ pub(crate) struct ConsumerGroup {
 struct Index {
     /// Members by `group.instance.id`: one each, but while a log is read.
     instances: BTreeMap<String, BTreeSet<Arc<str>>>,
+    /// How many members are in each epoch.
+    epochs: BTreeMap<i32, usize>,
     /// How many stable members are in each epoch.
     settled: BTreeMap<i32, usize>,
     /// How many members prefer each assignor.
@@ -64,6 +66,8 @@ struct Soft {
     /// A hash with what it was computed of: the metadata and the subscriptions.
     hash: Option<(i64, u64, i64)>,
     resolving: Option<Resolving>,
+    /// Members that have not been told what they have since the log was loaded.
+    untold: BTreeSet<Arc<str>>,
     /// When it got its last epoch.
     changed: Option<Instant>,
 }
@@ -78,10 +82,11 @@ const FIRST_EPOCH: i32 = 1;
 const ENTRY_BYTES: usize = 96;
 
 impl ConsumerGroup {
-    /// Its epoch: at least that of its target, whose record may be there without the group's, where
-    /// a power cut has left a gap in the log.
+    /// Its epoch: at least that of its target and those of its members, whose records may be there
+    /// without the group's, where a power cut has left a gap in the log.
     pub(crate) fn epoch(&self) -> i32 {
-        self.epoch.map_or(FIRST_EPOCH, |(epoch, _)| epoch).max(self.target_epoch())
+        let written = self.epoch.map_or(FIRST_EPOCH, |(epoch, _)| epoch);
+        written.max(self.target_epoch()).max(self.newest_member())
     }
 
     pub(crate) fn hash(&self) -> i64 {
@@ -123,6 +128,12 @@ impl ConsumerGroup {
     /// The static member of this instance.
     pub(crate) fn instance(&self, instance: &str) -> Option<&Arc<str>> {
         self.index.instances.get(instance)?.first()
+    }
+
+    /// Members that are of one instance with another: there are none but while a log is read, and
+    /// where it has lost records.
+    pub(crate) fn rivals(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.index.instances.values().filter(|ids| ids.len() > 1).flatten()
     }
 
     pub(crate) fn owners(&self) -> &Owners {
@@ -218,6 +229,11 @@ impl ConsumerGroup {
         hash
     }
 
+    /// Whether this is its first look at metadata since it was loaded or made.
+    pub(crate) fn is_new_here(&self) -> bool {
+        self.soft.compared.is_none()
+    }
+
     /// Whether the hash is to be compared: metadata is another since, or what came of it was taken
     /// back.
     pub(crate) fn has_news(&self, world: &dyn World) -> bool {
@@ -237,6 +253,54 @@ impl ConsumerGroup {
     /// Whether its members are on their way to what they are to have, or were just now.
     pub(crate) fn is_changing(&self, now: Instant) -> bool {
         self.soft.changed.is_some_and(|changed| now.since(changed) < CHANGING)
+    }
+
+    /// All members are to be told what they have, whether or not it is something else.
+    pub(crate) fn tell_again(&mut self) {
+        self.soft.untold = self.members.keys().cloned().collect();
+    }
+
+    /// Whether the log has lost records of its target: members are ahead of it, or have come to it
+    /// and have something else, as an epoch that is lost is given once more; or it does not give each
+    /// partition of the topics that the group is subscribed to to one member.
+    pub(crate) fn has_torn_target(&self, world: &dyn World) -> bool {
+        if self.newest_member() > self.target_epoch() {
+            return true;
+        }
+        if self.epoch() > self.target_epoch() {
+            return false; // another will be computed
+        }
+        let is_there =
+            |current: &&Current| current.state == MemberState::Stable && current.epoch == self.target_epoch();
+        let there =
+            self.members.iter().filter_map(|(id, member)| Some((id, member.written().filter(is_there)?)));
+        for (id, current) in there {
+            let target = self.targets.get(id).into_iter().flatten();
+            let existing = target.filter(|(topic, _)| world.topic_by_id(**topic).is_some());
+            let wanted = existing.flat_map(|(topic, ids)| ids.iter().map(|id| (*topic, *id)));
+            if !wanted.eq(current.partitions()) {
+                return true;
+            }
+        }
+        let mut given = HashSet::new();
+        for (member, target) in &self.targets {
+            let mut partitions = target.iter().flat_map(|(topic, ids)| ids.iter().map(|id| (*topic, *id)));
+            if !self.members.contains_key(member) || !partitions.all(|partition| given.insert(partition)) {
+                return true;
+            }
+        }
+        let mut topics = self.index.subscriptions.topics().filter_map(|name| world.topic(name));
+        !topics.all(|topic| (0..topic.partitions).all(|partition| given.contains(&(topic.id, partition))))
+    }
+
+    /// A member is being told what it has. Gives whether it was to be told in any case.
+    pub(crate) fn tell(&mut self, member: &str) -> bool {
+        self.soft.untold.remove(member)
+    }
+
+    /// The newest epoch that a member is in.
+    fn newest_member(&self) -> i32 {
+        self.index.epochs.last_key_value().map_or(0, |(epoch, _)| *epoch)
     }
 
     /// Gives what was being looked for before.
@@ -325,7 +389,9 @@ impl ConsumerGroup {
             .inspect(|(id, member)| self.index.remove(id, member))
             .unwrap_or_else(|| (id.into(), ConsumerMember::default()));
         let changed = change(&mut member);
-        if !member.is_gone() {
+        if member.is_gone() {
+            self.soft.untold.remove(&id);
+        } else {
             self.index.add(&id, &member);
             self.members.insert(id, member);
         }
@@ -338,6 +404,7 @@ impl Index {
         if let Some(instance) = member.instance() {
             self.instances.entry(instance.to_owned()).or_default().insert(id.clone());
         }
+        *self.epochs.entry(member.epoch()).or_default() += 1;
         if member.state() == MemberState::Stable {
             *self.settled.entry(member.epoch()).or_default() += 1;
         }
@@ -363,6 +430,7 @@ impl Index {
                 self.instances.remove(instance);
             }
         }
+        count_down(&mut self.epochs, &member.epoch());
         if member.state() == MemberState::Stable {
             count_down(&mut self.settled, &member.epoch());
         }
@@ -400,8 +468,15 @@ fn count_down<K: Ord + std::borrow::Borrow<Q>, Q: Ord + ?Sized>(counts: &mut BTr
 
 #[cfg(test)]
 impl ConsumerGroup {
-    /// The index is what the records say, and no partition has two owners.
+    /// All that always holds where no record is lost: no partition has two owners.
     pub(crate) fn check(&self) {
+        self.check_index();
+        assert!(!self.index.owners.is_shared(), "no partition has two owners: {self:#?}");
+        assert!(self.rivals().next().is_none(), "{:#?}", self.index.instances);
+    }
+
+    /// The index is what the records say, whatever is lost.
+    pub(crate) fn check_index(&self) {
         let mut index = Index::default();
         for (id, member) in &self.members {
             index.add(id, member);
@@ -410,15 +485,13 @@ impl ConsumerGroup {
             index.subscriptions.add_topics(&value.topics);
         }
         assert_eq!(index.instances, self.index.instances);
-        assert_eq!(index.settled, self.index.settled);
+        assert_eq!((index.epochs, index.settled), (self.index.epochs.clone(), self.index.settled.clone()));
         assert_eq!(index.assignors, self.index.assignors);
         assert_eq!((index.classic, &index.protocols), (self.index.classic, &self.index.protocols));
         assert_eq!(index.owners, self.index.owners);
         assert!(index.subscriptions.topics().eq(self.index.subscriptions.topics()));
         assert!(index.subscriptions.expressions().eq(self.index.subscriptions.expressions()));
-        assert!(!self.index.owners.is_shared(), "no partition has two owners: {self:#?}");
         assert!(self.target_epoch() <= self.epoch());
         assert!(self.members.values().all(|member| member.epoch() <= self.epoch()));
-        assert!(self.index.instances.values().all(|ids| ids.len() == 1), "{:#?}", self.index.instances);
     }
 }

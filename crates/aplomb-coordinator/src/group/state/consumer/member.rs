@@ -97,6 +97,14 @@ impl Current {
         }
     }
 
+    /// What is assigned to it with what it has not given up yet.
+    pub(crate) fn all(mut self) -> Holdings {
+        for (topic, partitions) in self.revoking {
+            self.assigned.entry(topic).or_default().extend(partitions);
+        }
+        self.assigned
+    }
+
     /// All partitions that are the member's: assigned, or not given up yet.
     pub(crate) fn partitions(&self) -> impl Iterator<Item = (TopicId, i32)> {
         [&self.assigned, &self.revoking]

@@ -1,7 +1,8 @@
 //! Whose partitions are: how many members have each, whether assigned or not given up yet.
 //!
 //! What always holds: it is what the members' current assignments say. Between the members of a
-//! group that lives here no partition has two owners; while a compacted log is read it may.
+//! group that lives here no partition has two owners; while a compacted log is read it may, and after
+//! it, if the log has lost records: those owners are taken out (`gaps`).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,6 +15,8 @@ use super::member::Current;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Owners {
     owners: HashMap<(TopicId, i32), u32>,
+    /// How many partitions have more than one.
+    shared: usize,
 }
 
 impl Owners {
@@ -24,7 +27,9 @@ impl Owners {
 
     pub(crate) fn add(&mut self, current: &Current) {
         for partition in current.partitions() {
-            *self.owners.entry(partition).or_default() += 1;
+            let owners = self.owners.entry(partition).or_default();
+            *owners += 1;
+            self.shared += usize::from(*owners == 2);
         }
     }
 
@@ -34,6 +39,7 @@ impl Owners {
                 panic!("what a member has is counted");
             };
             *owners.get_mut() -= 1;
+            self.shared -= usize::from(*owners.get() == 1);
             if *owners.get() == 0 {
                 owners.remove();
             }
@@ -46,8 +52,7 @@ impl Owners {
     }
 
     /// Whether a partition has more than one owner.
-    #[cfg(test)]
     pub(crate) fn is_shared(&self) -> bool {
-        self.owners.values().any(|owners| *owners > 1)
+        self.shared > 0
     }
 }
