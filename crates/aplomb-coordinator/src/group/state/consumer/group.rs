@@ -229,15 +229,16 @@ impl ConsumerGroup {
         hash
     }
 
-    /// Whether this is its first look at metadata since it was loaded or made.
+    /// Whether this is its first look at metadata since it was loaded or made, or what came of that
+    /// was taken back.
     pub(crate) fn is_new_here(&self) -> bool {
-        self.soft.compared.is_none()
+        self.soft.compared.is_none_or(|(_, epoch)| self.epoch() < epoch)
     }
 
     /// Whether the hash is to be compared: metadata is another since, or what came of it was taken
     /// back.
     pub(crate) fn has_news(&self, world: &dyn World) -> bool {
-        self.soft.compared.is_none_or(|(version, epoch)| version != world.version() || self.epoch() < epoch)
+        self.is_new_here() || self.soft.compared.is_some_and(|(version, _)| version != world.version())
     }
 
     /// The hash has been compared, and is what this group epoch has.
