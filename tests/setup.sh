@@ -82,6 +82,7 @@ once oracle "$tests/e2e/java/oracle" -- maven "$tests/e2e/java/oracle" oracle
 once tools "$tests/e2e/java/tools" -- maven "$tests/e2e/java/tools" tools
 once clients-java "$tests/clients/java" -- maven "$tests/clients/java" clients-java
 once streams "$tests/clients/streams" -- maven "$tests/clients/streams" streams
+once eos "$tests/e2e/java/eos" -- maven "$tests/e2e/java/eos" eos
 once connect "$tests/e2e/java/connect" -- maven "$tests/e2e/java/connect" connect
 once python "$tests/requirements.txt" -- python_environment
 date -u +%F >"$work/today"
