@@ -15,7 +15,7 @@ use aplomb_broker::metadata::Endpoint;
 use aplomb_broker::ports::{Now, Severity, ShardId};
 use aplomb_broker::startup::{
     Directory, MetadataFound, OldTailError, OldTails, Ready, Room, StartError, StartInput, Surveyed,
-    TailFiles as _, TailRecord, may_lack_records, plan, survey,
+    TailRecord, may_lack_records, plan, survey,
 };
 use aplomb_disk_api::sim::SimDisk;
 use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue};
@@ -189,8 +189,7 @@ impl Shape<'_> {
         let shares = open_shares(memory, CHUNK, &ids, generation + 1, Some(switch.clone()));
         let shares = shares.expect("the memory fits");
         let tail = SimTail::new(shares.clone(), self.machine.clone(), file, size, switch);
-        // When it is formatted, as in the program.
-        if let Err(error) = self.name_tail(&path, &directories) {
+        if let Err(error) = self.name_tail(&path, &directories, &shares) {
             tail.leave(true);
             return Err(error.into());
         }
@@ -208,14 +207,16 @@ impl Shape<'_> {
     }
 
     /// Has the log directories name their tail.
-    fn name_tail(&self, path: &Path, directories: &[Surveyed]) -> Result<(), OldTailError<Unavailable>> {
-        for Surveyed { directory, .. } in directories {
-            let home = self.machine.home(Path::new(&directory.path)).ok();
-            let record = TailRecord { path: path.to_owned(), home, boot: self.machine.boot() };
-            record.write(&*directory.disk).map_err(|error| {
-                let directory = directory.path.clone();
-                OldTailError::Record { directory, error }
-            })?;
+    fn name_tail(
+        &self,
+        path: &Path,
+        directories: &[Surveyed],
+        shares: &[Arc<TailShare>],
+    ) -> Result<(), OldTailError<Unavailable>> {
+        for (Surveyed { directory, .. }, share) in directories.iter().zip(shares) {
+            let (home, disk) = (Path::new(&directory.path), &*directory.disk);
+            TailRecord::name(share, home, disk, path, self.machine)
+                .map_err(|error| OldTailError::Record { directory: directory.path.clone(), error })?;
         }
         Ok(())
     }

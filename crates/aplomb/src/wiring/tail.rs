@@ -14,9 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aplomb_broker::config::StorageConfig;
-use aplomb_broker::startup::{RecordError, Room, TailFiles as _, TailRecord};
+use aplomb_broker::startup::{RecordError, Room, TailRecord};
 use aplomb_disk::memory::{FileState, MappedFile, MemoryError};
-use aplomb_disk_api::PatientDisk;
 use aplomb_log::tail::{
     Arena, ArenaMemory, DEFAULT_CHUNK_SIZE, GeometryError, Reserve, TailShare, open_shares, renew_shares,
 };
@@ -89,11 +88,13 @@ impl Tail {
         }
         let shares = open_shares(memory, DEFAULT_CHUNK_SIZE, &directories.ids(), generation + 1, None)
             .map_err(|error| TailError::Geometry { bytes: wanted, error })?;
-        // Not before: the memory may be that of a tail which was kept for another directory, with
-        // records of this one from before it went on with the next tail.
-        for directory in &directories.directories {
-            tell(&directory.path, &*directory.disk, place.as_deref())
-                .map_err(|error| TailError::Record { directory: directory.path.clone(), error })?;
+        for (directory, share) in directories.directories.iter().zip(&shares) {
+            let (path, disk) = (&directory.path, &*directory.disk);
+            let told = match &place {
+                Some(place) => TailRecord::name(share, path, disk, place, &Tmpfs),
+                None => TailRecord::remove(disk).map_err(RecordError::from),
+            };
+            told.map_err(|error| TailError::Record { directory: path.clone(), error })?;
         }
         let reserve = Reserve::all_but(ready, &shares);
         let pages = Arc::clone(&mapped);
@@ -132,14 +133,6 @@ impl Tail {
             }
         }
     }
-}
-
-/// Writes the record of the tail into a log directory.
-fn tell(directory: &Path, disk: &dyn PatientDisk, place: Option<&Path>) -> Result<(), RecordError> {
-    let Some(path) = place else { return Ok(TailRecord::remove(disk)?) };
-    // Where the directory cannot be looked at, the record says less.
-    let home = Tmpfs.home(directory).ok();
-    TailRecord { path: path.to_owned(), home, boot: Tmpfs.boot() }.write(disk)
 }
 
 /// Brings the pages of the reserve, chunk by chunk, on a thread of its own, which ends with the

@@ -8,12 +8,14 @@
 //! not outlive the machine's memory, `directory.path`, `directory.inode`, `directory.born` and
 //! `boot`, which may be missing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use aplomb_disk_api::{DiskError, FileName, PatientDisk, SmallFile};
 use aplomb_log::state_files::{MalformedEscape, PropertiesText};
+use aplomb_log::tail::TailShare;
 use bytes::Bytes;
 
+use super::files::TailFiles;
 use super::home::DirectoryHome;
 
 /// The file's name, at the top of a log directory.
@@ -72,11 +74,29 @@ impl TailRecord {
         Ok(Some(Self { path, home: home(), boot: text.get("boot").map(str::to_owned) }))
     }
 
-    /// Says where the tail is from now on. Durable on return.
+    /// Says in the log directory at `directory` that its tail is at `place` from now on. Durable on
+    /// return.
+    ///
+    /// Not before its memory is formatted, which its share shows: that may be a tail which was kept
+    /// for another directory, with records of this one from before it went on with the next tail. A
+    /// start that ended in between would have them written over newer ones.
     ///
     /// # Errors
     /// When the disk fails.
-    pub fn write(&self, disk: &dyn PatientDisk) -> Result<(), RecordError> {
+    pub fn name(
+        share: &TailShare,
+        directory: &Path,
+        disk: &dyn PatientDisk,
+        place: &Path,
+        files: &impl TailFiles,
+    ) -> Result<(), RecordError> {
+        assert!(share.stats().waiting == 0, "a tail that begins has nothing yet");
+        // Where the directory cannot be looked at, the record says less.
+        let home = files.home(directory).ok();
+        Self { path: place.to_owned(), home, boot: files.boot() }.write(disk)
+    }
+
+    fn write(&self, disk: &dyn PatientDisk) -> Result<(), RecordError> {
         let Self { path, home, boot } = self;
         let mut text = PropertiesText::default();
         text.set("version", "1");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use aplomb_broker::config::{BrokerConfig, Properties, StorageConfig};
 use aplomb_broker::startup::{Kinship, TailRecord};
 use aplomb_log::recovery::restore::Wanted;
-use aplomb_log::tail::{LogEnd, LogTail, TailBatch, open_shares};
+use aplomb_log::tail::{ArenaMemory, LogEnd, LogTail, TailBatch, open_shares};
 use aplomb_model::batch::{BatchBuilder, BatchHeader};
 use aplomb_model::{BrokerId, DirectoryId, Offset, PartitionIndex, Timestamp, TopicId, Uuid};
 
@@ -88,10 +88,11 @@ impl Place {
 
     /// The directories say that their tail is there.
     fn name(&self, directories: &LogDirectories, path: &Path) {
-        for directory in &directories.directories {
-            let home = Tmpfs.home(&directory.path).expect("it is there");
-            let record = TailRecord { path: path.to_owned(), home: Some(home), boot: Tmpfs.boot() };
-            record.write(&*directory.disk).expect("it can be written");
+        let memory = ArenaMemory::heap(1 << 20);
+        let shares = open_shares(memory, DEFAULT_CHUNK_SIZE, &directories.ids(), 1, None).expect("it fits");
+        for (directory, share) in directories.directories.iter().zip(&shares) {
+            let named = TailRecord::name(share, &directory.path, &*directory.disk, path, &Tmpfs);
+            named.expect("it can be written");
         }
     }
 
