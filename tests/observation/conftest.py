@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from e2e.conftest import pytest_configure, pytest_runtest_makereport, start_broker  # noqa: F401  used by being here
 from harness.broker import free_ports
+from harness.tools import Tools
 from observed import Prometheus
 
 TOPIC, PARTITIONS, RECORDS = "orders", 3, 300
@@ -20,9 +21,10 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason="only root can make and break file systems"))
 
 
-def produce(broker, topic, count, partitions):
-    """Produces records, each batch acknowledged."""
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 5})
+def produce(broker, topic, count, partitions, **settings):
+    """Produces records, each batch acknowledged; settings of the client have underscores for dots."""
+    settings = {name.replace("_", "."): value for name, value in settings.items()}
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 5, **settings})
     failed = []
     for n in range(count):
         producer.produce(topic, b"v%d" % n, partition=n % partitions, on_delivery=lambda error, _: error and failed.append(error))
@@ -55,6 +57,14 @@ def group_reads(broker, group, topic, count, properties=()):
     assert seen == count
     consumer.commit(asynchronous=False)
     return consumer
+
+
+@pytest.fixture(scope="session")
+def tools(tmp_path_factory):
+    """Apache Kafka's tools."""
+    running = Tools(tmp_path_factory.mktemp("tools") / "tools.err")
+    yield running
+    running.close()
 
 
 @pytest.fixture(scope="session")

@@ -7,18 +7,10 @@ from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from conftest import group_reads, produce
 from harness.broker import free_ports
-from harness.tools import Tools
 from observed import one, samples
 
 COORDINATOR = "kafka_server_group_coordinator_metrics_"
 MANAGER = "kafka_coordinator_group_groupmetadatamanager_"
-
-
-@pytest.fixture(scope="module")
-def tools(tmp_path_factory):
-    running = Tools(tmp_path_factory.mktemp("tools") / "tools.err")
-    yield running
-    running.close()
 
 
 def described(tools, broker):

@@ -56,6 +56,21 @@ def test_a_long_poll_is_remote_time_and_not_local_time(observed):
         assert sum(value for labels, value in versions.items() if dict(labels)["request"] == request) > 0
 
 
+def test_who_is_throttled_is_so_in_no_stage_but_one(observed, tools):
+    client = ("--bootstrap-server", observed.bootstrap, "--alter", "--entity-type", "clients", "--entity-name", "hurried")
+    tools.ok("kafka-configs", *client, "--add-config", "producer_byte_rate=500")
+    stage = "kafka_network_requestmetrics_throttletimems"
+    before = samples(observed.page)
+    assert one(before, stage, request="Produce", quantile="0.999") == one(before, f"{stage}_sum", request="Produce") == 0
+    produce(observed, TOPIC, 600, 1, client_id="hurried", linger_ms=50)
+    produce(observed, TOPIC, 600, 1, client_id="hurried", linger_ms=50)
+    page = samples(observed.page)
+    assert one(page, f"{stage}_sum", request="Produce") > 100
+    assert one(page, f"{stage}_count", request="Produce") == one(page, "kafka_network_requestmetrics_totaltimems_count", request="Produce")
+    assert one(page, "kafka_network_requestmetrics_totaltimems", request="Produce", quantile="0.999") < one(page, stage, request="Produce", quantile="0.999")
+    tools.ok("kafka-configs", *client, "--delete-config", "producer_byte_rate")
+
+
 def test_error_codes_of_responses_are_counted_by_name(observed):
     def errors(request):
         """{error: count}, the same in both spellings."""

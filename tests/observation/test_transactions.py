@@ -2,21 +2,12 @@
 
 import time
 
-import pytest
 from confluent_kafka import Producer
 from conftest import produce
-from harness.tools import Tools
 from observed import one, samples
 
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
 COORDINATOR = "kafka_server_transaction_coordinator_metrics_"
-
-
-@pytest.fixture(scope="module")
-def tools(tmp_path_factory):
-    running = Tools(tmp_path_factory.mktemp("tools") / "tools.err")
-    yield running
-    running.close()
 
 
 def ids(page):

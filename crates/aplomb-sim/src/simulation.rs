@@ -28,6 +28,8 @@ const FULL: usize = 4;
 const BYTES_PER_BATCH: u64 = 136;
 /// How long groups may take to come to rest, when nothing goes wrong any more.
 const REST: Duration = Duration::from_secs(60);
+/// A reader that has just got something has this for more.
+const READS_ON: Duration = Duration::from_secs(5);
 /// How long the last audit may take.
 const LAST_AUDIT: Duration = Duration::from_secs(200);
 
@@ -79,9 +81,15 @@ impl Simulation {
         self.world.oracle.groups.begin_rest(now);
         self.world.oracle.bank.begin_rest();
         self.network.let_members_in();
-        let limit = self.world.now() + REST;
+        let mut limit = self.world.now() + REST;
+        let mut read = 0;
         loop {
             let Err(why) = self.world.check_rest() else { return Ok(()) };
+            // With the least memory for fetches a reader gets one batch at a time, and there is much.
+            if self.world.oracle.bank.read() > read {
+                read = self.world.oracle.bank.read();
+                limit = limit.max(self.world.now() + READS_ON);
+            }
             if self.world.now() >= limit {
                 return Err(format!("it does not come to rest: {why}"));
             }

@@ -6,7 +6,8 @@
 //! turn is settled: the shard has done what it can do at once, for this request and for what else
 //! the turn holds. Remote is all that the request then waits for: other shards, records to come,
 //! disks. ResponseQueue lasts until the response is handed to the socket, behind those to earlier
-//! requests of the connection; ResponseSend until the socket has taken it.
+//! requests of the connection; ResponseSend until the socket has taken it. Throttle is for how long
+//! the client is muted for it, which no other stage has in it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,12 +33,20 @@ pub(crate) enum Stage {
     Remote,
     ResponseQueue,
     ResponseSend,
+    Throttle,
     Total,
 }
 
 impl Stage {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::RequestQueue, Self::Local, Self::Remote, Self::ResponseQueue, Self::ResponseSend, Self::Total];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::RequestQueue,
+        Self::Local,
+        Self::Remote,
+        Self::ResponseQueue,
+        Self::ResponseSend,
+        Self::Throttle,
+        Self::Total,
+    ];
 }
 
 /// One request on its way, by the monotonic clock.
@@ -59,6 +68,8 @@ pub(crate) struct Exchange {
     pub(crate) answered: Option<Instant>,
     /// The first attempt to hand the response to the socket.
     pub(crate) sending: Option<Instant>,
+    /// For how long the connection is muted after it.
+    pub(crate) throttle: Duration,
 }
 
 impl Exchange {
@@ -74,6 +85,7 @@ impl Exchange {
             settled: None,
             answered: None,
             sending: None,
+            throttle: Duration::ZERO,
         }
     }
 
@@ -88,6 +100,7 @@ impl Exchange {
             Stage::Remote => answered.since(settled),
             Stage::ResponseQueue => sending.since(answered),
             Stage::ResponseSend => sent.since(sending),
+            Stage::Throttle => self.throttle,
             Stage::Total => sent.since(self.arrived),
         }
     }
@@ -216,6 +229,7 @@ mod tests {
         exchange.settled = Some(at(30));
         exchange.answered = Some(at(70));
         exchange.sending = Some(at(150));
+        exchange.throttle = Duration::from_micros(640);
         let figures = RequestFigures::default();
         figures.on_sent(&exchange, at(310));
         figures.on_sent(&Exchange::new(&[0x7f, 0xff, 0, 0], at(0), at(0)), at(1));
@@ -224,7 +238,7 @@ mod tests {
         let mut totals = ApiTotals::default();
         figures.add_to(3, &mut totals);
         let found: Vec<u64> = totals.stages.iter().map(|stage| stage.quantile(0.5)).collect();
-        for (found, expected) in found.into_iter().zip([10, 20, 40, 80, 160, 310]) {
+        for (found, expected) in found.into_iter().zip([10, 20, 40, 80, 160, 640, 310]) {
             assert!(found.abs_diff(expected) <= expected / 16, "{found} for {expected}");
         }
         assert_eq!((totals.versions[12], totals.versions.iter().sum::<u64>()), (1, 1));

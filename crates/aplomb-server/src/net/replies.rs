@@ -115,6 +115,7 @@ impl Replies {
         }
         let slot = self.slot(sequence).expect("a reply belongs to a request in flight");
         assert!(slot.reply.is_none(), "a request is answered once");
+        slot.exchange.throttle = reply.throttle();
         slot.reply = Some(reply);
         slot.exchange.answered = Some(at);
         while let Some(Slot { exchange, reply }) = self.slots.pop_front_if(|slot| slot.reply.is_some()) {

@@ -86,6 +86,11 @@ impl Bank {
         self.accounts.get(&account).map_or(0, |account| account.position)
     }
 
+    /// How far all accounts have been read, together.
+    pub(crate) fn read(&self) -> i64 {
+        self.accounts.values().map(|account| account.position).sum()
+    }
+
     /// A reader of committed records sees one half of a transfer.
     pub(crate) fn see(&mut self, account: i32, offset: i64, id: TransferId, amount: i64) -> Checked {
         if self.fates.get(&id) == Some(&TransferFate::Aborted) {

@@ -158,6 +158,9 @@ const fn names(stage: Stage) -> Names {
         Stage::ResponseSend => {
             named!("responsesendtimems", "Milliseconds until the socket has the response.")
         }
+        Stage::Throttle => {
+            named!("throttletimems", "Milliseconds for which the connection is muted after the response.")
+        }
         Stage::Total => {
             named!("totaltimems", "Milliseconds from the frame's arrival until the response is sent.")
         }
