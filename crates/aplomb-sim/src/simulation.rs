@@ -85,7 +85,7 @@ impl Simulation {
         let mut read = 0;
         loop {
             let Err(why) = self.world.check_rest() else { return Ok(()) };
-            // With the least memory for fetches a reader gets one batch at a time, and there is much.
+            // With the least memory for fetches a reader gets one batch at a time.
             if self.world.oracle.bank.read() > read {
                 read = self.world.oracle.bank.read();
                 limit = limit.max(self.world.now() + READS_ON);

@@ -122,8 +122,8 @@ fn plan_with_epoch(
     let of = &end.of;
     let was_renamed = of.producer_id == txn.previous_id && is_last(of.epoch) && txn.epoch == 0;
     let was_before = of.producer_id == txn.producer_id && of.epoch.checked_add(1) == Some(txn.epoch);
-    // What a client of an older version has decided has the epoch in which it began: the one before
-    // was another's, who is fenced. (Apache Kafka takes it for the author, and says it is committed.)
+    // What a client of an older version has decided has the epoch in which it began: the one
+    // before was another's, who is fenced. (Apache Kafka takes that one for the author.)
     let is_by_epoch =
         matches!(txn.state, TxnState::Empty | TxnState::Ongoing) || txn.version.has_epoch_each();
     let is_again = (was_renamed || was_before) && is_by_epoch;

@@ -8,6 +8,9 @@ use crate::group::state::GroupTurn;
 use crate::group::state::classic::millis;
 use crate::group::state::consumer::{AWAY, ConsumerMember, MemberState};
 
+/// Who could not be taken out because the log has refused it is not tried again sooner.
+pub(super) const AGAIN: Duration = Duration::from_secs(1);
+
 /// A session as long as the group has them.
 pub(super) fn start_session(turn: &mut GroupTurn<'_>, group: &Arc<str>, member: &Arc<str>) {
     let settings = turn.world.settings().consumer.as_ref();
@@ -19,9 +22,9 @@ pub(super) fn start_session(turn: &mut GroupTurn<'_>, group: &Arc<str>, member: 
     turn.set_timer(GroupTimer::Session(group.clone(), member.clone()), session);
 }
 
-/// A member that has to give partitions up has its rebalance timeout for that. Classic members have
-/// to rejoin and sync in time instead. One that has said nothing of itself is taken out in any case.
-/// `least`: it has at least that.
+/// A member that has to give partitions up has its rebalance timeout for that, and at least
+/// `least`. Classic members have to rejoin and sync in time instead. One that has said nothing of
+/// itself is taken out in any case.
 pub(super) fn watch_revocation(
     turn: &mut GroupTurn<'_>,
     group: &Arc<str>,

@@ -1,20 +1,20 @@
 //! What a gap in the log has made of a group. A power cut takes records that were not on disk, and
 //! of those that were there before compaction may have taken the older ones already. Then records
 //! that were written together are there in part: a partition has two owners, an instance two
-//! members, a member has nothing that it said of itself, and what is known of one who has left, or
-//! of an expression that nobody is subscribed to, is there yet.
+//! members, a member has nothing that it said of itself, and there is a target of a member that has
+//! left, or an expression without a subscriber.
 //!
-//! All that is taken out once the log is loaded. Members learn of it by their next heartbeat, give up
-//! what they have and join again. All others are told once more what they have: they may have been
-//! told what is forgotten.
+//! All that is taken out once the log is loaded. Members learn of it by their next heartbeat, give
+//! up what they have and join again. All others are told once more what they have: they may have
+//! been told what is forgotten.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::change::Change;
+use super::deadlines::AGAIN;
 use super::leave;
-use super::timers::AGAIN;
 use crate::group::state::consumer::{ConsumerGroup, ConsumerMember, records};
 use crate::group::state::{GroupTurn, Groups};
 use crate::group::{GroupRecord, GroupTimer};
@@ -37,7 +37,7 @@ fn has_gaps(id: &str, group: &ConsumerGroup) -> bool {
     !contradicted(group).is_empty() || !left_over(id, group).is_empty()
 }
 
-/// Takes out whose records contradict others, and what nobody has any more.
+/// Takes out members whose records contradict others', and what is left of those that are gone.
 pub(crate) fn take_out(groups: &mut Groups, id: &Arc<str>, turn: &mut GroupTurn<'_>) {
     let Some(group) = groups.table.consumer(id) else { return }; // it was deleted since
     let members: Vec<Arc<str>> = contradicted(group).into_iter().cloned().collect();
@@ -65,7 +65,7 @@ fn contradicted(group: &ConsumerGroup) -> BTreeSet<&Arc<str>> {
     unknown.map(|(id, _)| id).chain(group.rivals()).collect()
 }
 
-/// The tombstones of what is there of nobody.
+/// The tombstones of what belongs to no member.
 fn left_over(id: &str, group: &ConsumerGroup) -> Vec<GroupRecord> {
     let targets = group.targets().filter(|member| group.member(member).is_none());
     let mut all: Vec<GroupRecord> = targets.map(|member| records::target(id, member, None)).collect();

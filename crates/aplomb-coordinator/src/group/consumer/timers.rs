@@ -7,14 +7,11 @@ use std::time::Duration;
 
 use aplomb_model::ErrorCode;
 
-use super::deadlines::{cancel, is_revoking, start_session, watch_revocation};
+use super::deadlines::{AGAIN, cancel, is_revoking, start_session, watch_revocation};
 use super::{gaps, leave};
 use crate::group::state::consumer::ConsumerGroup;
 use crate::group::state::{GroupTurn, Groups};
 use crate::group::{GroupRecord, GroupTimer, classic};
-
-/// Who could not be taken out because the log has refused it is not tried again sooner.
-pub(super) const AGAIN: Duration = Duration::from_secs(1);
 
 /// All members have their whole time again, and are told again what they have.
 pub(crate) fn on_loaded(groups: &mut Groups, id: &Arc<str>, turn: &mut GroupTurn<'_>) {

@@ -261,7 +261,8 @@ impl Lab {
         self.load();
     }
 
-    /// Of its newest batches the log has lost those that `is_lost` says, and another coordinator loads it.
+    /// The log has lost some of its newest batches, as `is_lost` says, and another coordinator
+    /// loads it.
     pub(super) fn lose(&mut self, newest: usize, mut is_lost: impl FnMut() -> bool) {
         let safe = self.kept.len().saturating_sub(newest);
         let kept: Vec<_> = self.kept.drain(safe..).filter(|_| !is_lost()).collect();

@@ -68,7 +68,7 @@ fn convert(
     let elected = members().map(|(member_id, member)| (member_id.clone(), classic_member(member)));
     let elected = ClassicGroup::of_parts(id.clone(), parts(elected.collect()));
     let protocol = elected.protocol().unwrap_or_default();
-    // What each has, which may not be its target yet (Apache Kafka writes that). Were the group to be
+    // What each has, which may not be its target yet (Apache Kafka writes that). Were the group
     // upgraded again before its members have joined, one would be given what another has.
     let assigned = members().map(|(member_id, member)| {
         let has = member.current().all();

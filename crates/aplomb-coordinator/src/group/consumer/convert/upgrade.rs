@@ -122,9 +122,9 @@ pub(crate) fn protocols<'a>(
         .collect()
 }
 
-/// That of the topics which the members are subscribed to. In a rebalance members have what they had
-/// before, which may be without what others had who have left: the hash of nothing gives the group
-/// another epoch as soon as it is looked at.
+/// That of the topics which the members are subscribed to. In a rebalance members have what they
+/// had before, which may be without what others had who have left: the hash of nothing gives the
+/// group another epoch as soon as it is looked at.
 fn hash_of(
     group: &ClassicGroup,
     members: &[Upgraded<'_>],

@@ -107,7 +107,7 @@ fn a_live_group_goes_over_to_the_other_protocol_and_back() {
     assert_eq!(written[10..], ["-4".to_owned(), "-3".to_owned(), format!("2 generation {epoch}")]);
     assert_eq!(generation(&mut lab), epoch);
     assert_eq!(lab.beat_classic(&one, epoch), ErrorCode::RebalanceInProgress);
-    // Wherever the group is loaded before they have joined: what the one that left had is nobody's.
+    // So it is where the group is loaded before they have joined: what the other had is free.
     let log = lab.log.clone();
     lab.reload(log);
     assert_eq!(lab.beat_classic(&one, epoch), ErrorCode::RebalanceInProgress);

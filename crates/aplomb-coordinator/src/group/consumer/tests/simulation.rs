@@ -346,7 +346,7 @@ impl Simulation {
         let drops_tombstones = self.chance(2);
         let log = compacted(&self.lab.log, end, drops_tombstones);
         self.load(log);
-        // Once records are lost, others that they took out may come back when these are compacted away.
+        // Where records are lost, others that they took out may come back with a compaction.
         let is_same = self.described() == before;
         assert!(is_same || self.has_forgotten, "a group is what its records say, which was {before:#?}");
     }
@@ -359,8 +359,8 @@ impl Simulation {
         }
     }
 
-    /// Power is cut where the log was compacted, and of its newest records it has some and some not:
-    /// one that is lost may have had an older one of its key removed before.
+    /// Power is cut where the log was compacted, and of its newest records it has some and some
+    /// not: one that is lost may have had an older one of its key removed before.
     fn cut_power(&mut self) {
         let end = self.pick(self.lab.log.len() + 1);
         let log = compacted(&self.lab.log, end, true);

@@ -33,8 +33,8 @@ pub(crate) struct ClassicGroup {
     protocol: Option<Arc<str>>,
     generation: i32,
     leader: Option<Arc<str>>,
-    /// Whether its members are to join before what they have is all there is to have: its record
-    /// names no leader until then, so that whoever loads it has them join.
+    /// Whether its members are to join before all partitions are given away: its record names no
+    /// leader until then, so that any coordinator which loads it has them join.
     is_unsettled: bool,
     members: BTreeMap<Arc<str>, ClassicMember>,
     /// Static members by instance id.
@@ -84,8 +84,9 @@ impl ClassicGroup {
         }
     }
 
-    /// A group with these members, stable, and unsettled if no leader is named; empty without any. A member whose id or instance is
-    /// taken already, or that shares no protocol with those before it, is left out.
+    /// A group with these members, stable, and unsettled if no leader is named; empty without any.
+    /// A member whose id or instance is taken already, or that shares no protocol with those before
+    /// it, is left out.
     pub(crate) fn of_parts(id: Arc<str>, parts: Parts) -> Self {
         let mut group = Self::simple(id);
         group.generation = parts.generation;

@@ -262,8 +262,8 @@ impl ConsumerGroup {
     }
 
     /// Whether the log has lost records of its target: members are ahead of it, or have come to it
-    /// and have something else, as an epoch that is lost is given once more; or it does not give each
-    /// partition of the topics that the group is subscribed to to one member.
+    /// and have something else, as an epoch that is lost is given once more; or it does not give
+    /// each partition of the topics that the group is subscribed to to one member.
     pub(crate) fn has_torn_target(&self, world: &dyn World) -> bool {
         if self.newest_member() > self.target_epoch() {
             return true;

@@ -1,8 +1,8 @@
 //! Whose partitions are: how many members have each, whether assigned or not given up yet.
 //!
 //! What always holds: it is what the members' current assignments say. Between the members of a
-//! group that lives here no partition has two owners; while a compacted log is read it may, and after
-//! it, if the log has lost records: those owners are taken out (`gaps`).
+//! group that lives here no partition has two owners; while a compacted log is read it may, and
+//! after it, if the log has lost records: those owners are taken out (`gaps`).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
