@@ -152,8 +152,12 @@ class Members:
         beaten = answers.once(lambda: said("ConsumerGroupHeartbeat", 1, "again"), groups.is_right)
         # Releases write down in their own ways what topics looked like; another one assigns anew, which gives the same.
         assert beaten["MemberEpoch"] - self.ids["epoch"] in (0, 1)
-        # What has just read its groups tells them once more what they have, if it is Aplomb.
-        assert beaten["Assignment"] is None or beaten["MemberEpoch"] > self.ids["epoch"] or broker.kind == "aplomb"
+        if broker.kind == "aplomb":
+            # It has just read its groups, and tells members once more what they have: the group's only member all of the topic.
+            (topic,) = beaten["Assignment"]["TopicPartitions"]
+            assert (topic["TopicId"], sorted(topic["Partitions"])) == (self.ids["read"], [0, 1])
+        else:
+            assert beaten["Assignment"] is None or beaten["MemberEpoch"] > self.ids["epoch"]
         self.ids["epoch"] = beaten["MemberEpoch"]
         assert said("ConsumerGroupHeartbeat", 1, "again")["Assignment"] is None
         assert not groups.is_right(said("ConsumerGroupHeartbeat", 1, "a stranger's"))

@@ -1,7 +1,5 @@
 """Apache Kafka's own system test of exactly-once Kafka Streams, with standby tasks, while its instances and the broker are killed."""
 
-import time
-
 import pytest
 from harness import eos, groups, streams
 
@@ -35,22 +33,27 @@ def test_every_result_is_that_of_each_record_once(broker, admin, program):
         admin.create(name, partitions=PARTITIONS, cleanup_policy="compact")
     driver = program("driver", "run")
     start = lambda name: program(name, "process-complex", **{"session.timeout.ms": 6_000})
+    committed = lambda: sum(offset for name, offset in groups.committed(admin, eos.GROUP).items() if name.startswith("data-"))
+
+    def go_on(more=500):
+        reached = committed() + more
+        streams.until(lambda: committed() >= reached, f"{more} more records are read")
+
     one, two = start("one"), start("two")
     streams.until(lambda: one.is_running() and two.is_running(), "both run")
-    time.sleep(3)
+    go_on()
     two.kill()
-    time.sleep(2)
     two = start("two")
     streams.until(two.is_running, "it runs again, on the state that it had")
     broker.kill()
     broker.start()
     streams.until(lambda: one.is_running() and two.is_running(), "both run on")
-    time.sleep(3)
+    go_on()
     one.stop()
     streams.until(two.is_running, "the other has all")
     driver.stop()
     written = sum(admin.offset("data", "latest", partition) for partition in range(PARTITIONS))
-    streams.until(lambda: sum(offset for name, offset in groups.committed(admin, eos.GROUP).items() if name.startswith("data-")) == written, "all is read")
+    streams.until(lambda: committed() == written, "all is read")
     two.stop()
     verifier = program("verifier", "verify-complex")
     verifier.end(180)

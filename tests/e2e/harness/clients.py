@@ -152,9 +152,9 @@ class Admin:
         # and raw frames do not. Aplomb leads when it answers, so it is asked once.
         deadline = time.monotonic() + (10 if self._broker.kind == "kafka" else 0)
         listed = {"topic": name, "partition": partitions - 1, "spec": "latest"}
-        while "UnknownTopicOrPartition" in self.answer("list-offset", **listed).get("error", "") and time.monotonic() < deadline:
+        while "UnknownTopicOrPartition" in (listing := self.answer("list-offset", **listed)).get("error", "") and time.monotonic() < deadline:
             time.sleep(0.1)
-        self.call("list-offset", **listed)
+        assert "error" not in listing, f"{name} was made, and cannot be listed: {listing}"
         return made
 
     def offset(self, topic, spec, partition=0):
