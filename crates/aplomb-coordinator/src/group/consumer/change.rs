@@ -76,8 +76,8 @@ impl<'a, 't> Change<'a, 't> {
     }
 
     /// The group gets another epoch if it is to, or if the topics that it is subscribed to are not
-    /// what they were: that is looked at when metadata is another, and at the first look whether the
-    /// log has lost a part of its target.
+    /// what they were: that is looked at when metadata is another, and at the first look whether
+    /// the log has lost a part of its target.
     pub(super) fn advance(&mut self, is_to: bool) {
         let world = self.turn.world;
         if !is_to && !self.group().has_news(world) {
