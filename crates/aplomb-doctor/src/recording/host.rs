@@ -1,0 +1,143 @@
+//! The machine under the process: places, devices, memory, processors.
+
+use serde::{Deserialize, Serialize};
+
+/// A file or directory that matters, and what is below it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Its path.
+    pub path: String,
+    /// What it is to the broker.
+    pub of: PlaceOf,
+    /// The filesystem's kind, `xfs`.
+    pub filesystem: String,
+    /// Its mount options.
+    pub options: String,
+    /// The device's number, as `major:minor`; the name in [`Device::number`].
+    pub device: String,
+}
+
+/// What a place is to a broker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlaceOf {
+    /// A directory of the records' logs (`log.dirs`).
+    LogDirectory,
+    /// The collector's or the safepoints' log.
+    JvmLog,
+    /// The broker's own log.
+    OwnLog,
+    /// The JVM's mapped counters, `/tmp/hsperfdata_USER/PID`.
+    PerfData,
+    /// Another file that the process writes.
+    #[default]
+    Other,
+}
+
+/// A block device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Device {
+    /// `major:minor`.
+    pub number: String,
+    /// `nvme0n1`.
+    pub name: String,
+    /// A row every [`super::Sight::host_interval_ms`].
+    pub samples: Vec<DeviceSample>,
+}
+
+/// A device since the row before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceSample {
+    /// When the row was read.
+    pub at_ms: f64,
+    /// Reads that were answered.
+    pub reads: u64,
+    /// What these took together.
+    pub reads_ms: f64,
+    /// Bytes that were read.
+    pub read_bytes: u64,
+    /// Writes that were answered.
+    pub writes: u64,
+    /// What these took together.
+    pub writes_ms: f64,
+    /// Bytes that were written.
+    pub written_bytes: u64,
+    /// Flushes that were answered.
+    pub flushes: u64,
+    /// What these took together.
+    pub flushes_ms: f64,
+    /// Requests under way at the moment of the row.
+    pub in_flight: u64,
+    /// How long something was under way.
+    pub busy_ms: f64,
+}
+
+/// The machine, and the process's control group, since the row before.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostSample {
+    /// When the row was read.
+    pub at_ms: f64,
+    /// How late the row was against its plan.
+    pub late_ms: f64,
+    /// Processors of the machine.
+    pub cpus: u32,
+    /// Time that processors ran anything, summed over them.
+    pub busy_ms: f64,
+    /// Time that a host has kept from this machine, summed over processors.
+    pub steal_ms: f64,
+    /// Share of the time for which some thread of the machine waited for a processor, 0 to 1;
+    /// `None` without pressure information.
+    pub cpu_pressure: Option<f64>,
+    /// The same for input and output.
+    pub io_pressure: Option<f64>,
+    /// The same for memory.
+    pub memory_pressure: Option<f64>,
+    /// Periods of the process's control group, and those in which it was throttled.
+    pub cgroup_periods: Option<(u64, u64)>,
+    /// How long it was throttled, summed over its threads.
+    pub cgroup_throttled_ms: Option<f64>,
+    /// Times that the group's memory limit made somebody free pages.
+    pub cgroup_limit_hits: Option<u64>,
+    /// Major faults of the process.
+    pub major_faults: u64,
+    /// Pages that the machine read back from swap.
+    pub swapped_in: u64,
+    /// Times that somebody had to free memory himself before he got any.
+    pub direct_reclaims: u64,
+    /// Times that somebody assembled a huge page himself.
+    pub compact_stalls: u64,
+    /// Dirty pages, in bytes.
+    pub dirty_bytes: u64,
+    /// Pages under writeback, in bytes.
+    pub writeback_bytes: u64,
+    /// Where writers are held up, in bytes.
+    pub dirty_limit_bytes: u64,
+    /// Bytes of the process that are in swap.
+    pub process_swap_bytes: u64,
+    /// The process's sockets.
+    pub traffic: Traffic,
+}
+
+/// What the process's connections are doing, at the moment of the row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Connections.
+    pub connections: u64,
+    /// Connections whose peers have not taken what was sent to them.
+    pub unread_connections: u64,
+    /// Bytes that peers have not taken.
+    pub unread_bytes: u64,
+    /// Connections that are retransmitting.
+    pub retransmitting: u64,
+    /// Segments that the machine sent again since the row before.
+    pub retransmits: u64,
+}
+
+/// A line of the broker's log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogLine {
+    /// When, to the second where the log says no more; `None` if it says nothing.
+    pub at_ms: Option<i64>,
+    /// The line.
+    pub text: String,
+}
