@@ -4,4 +4,6 @@
 //! `/proc`, what a JVM wrote into its logs, what a profiler has recorded.
 
 pub mod diagnosis;
+pub mod kernel;
 pub mod recording;
+pub mod watch;

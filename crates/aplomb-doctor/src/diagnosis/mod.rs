@@ -4,6 +4,12 @@
 //! nothing was slow there is none, and where nothing explains what was, [`Diagnosis::next`] says
 //! what to collect.
 
+mod evidence;
+mod finding;
+mod rules;
+mod spans;
 mod verdict;
+mod weigh;
 
 pub use verdict::{Cause, Confidence, Diagnosis, Remedy, Span};
+pub use weigh::diagnose;

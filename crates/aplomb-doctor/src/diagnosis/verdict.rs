@@ -26,7 +26,7 @@ pub struct Span {
     pub to_ms: f64,
 }
 
-/// One cause.
+/// A cause, with what speaks for it and against it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cause {
     /// Its name: the lab's, where the lab has an incident of it.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A file or directory that matters, and what is below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// Its path.
+    /// Its path, as the process sees it.
     pub path: String,
     /// What it is to the broker.
     pub of: PlaceOf,
@@ -23,6 +23,8 @@ pub struct Place {
 pub enum PlaceOf {
     /// A directory of the records' logs (`log.dirs`).
     LogDirectory,
+    /// The directory of the metadata log alone (`metadata.log.dir`).
+    MetadataDirectory,
     /// The collector's or the safepoints' log.
     JvmLog,
     /// The broker's own log.
@@ -96,15 +98,15 @@ pub struct HostSample {
     pub cgroup_periods: Option<(u64, u64)>,
     /// How long it was throttled, summed over its threads.
     pub cgroup_throttled_ms: Option<f64>,
-    /// Times that the group's memory limit made somebody free pages.
+    /// Times that the group's memory limit made a thread free pages.
     pub cgroup_limit_hits: Option<u64>,
     /// Major faults of the process.
     pub major_faults: u64,
     /// Pages that the machine read back from swap.
     pub swapped_in: u64,
-    /// Times that somebody had to free memory himself before he got any.
+    /// Times that a thread had to free memory before it got any.
     pub direct_reclaims: u64,
-    /// Times that somebody assembled a huge page himself.
+    /// Times that a thread had to move pages together for a huge one.
     pub compact_stalls: u64,
     /// Dirty pages, in bytes.
     pub dirty_bytes: u64,
@@ -121,12 +123,16 @@ pub struct HostSample {
 /// What the process's connections are doing, at the moment of the row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// Connections.
+    /// Connections to the process's own ports.
     pub connections: u64,
     /// Connections whose peers have not taken what was sent to them.
     pub unread_connections: u64,
     /// Bytes that peers have not taken.
     pub unread_bytes: u64,
+    /// Connections with bytes that the process has not read.
+    pub waiting_connections: u64,
+    /// Bytes that it has not read.
+    pub waiting_bytes: u64,
     /// Connections that are retransmitting.
     pub retransmitting: u64,
     /// Segments that the machine sent again since the row before.

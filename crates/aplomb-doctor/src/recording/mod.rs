@@ -2,9 +2,9 @@
 //! diagnoses, and what draws.
 //!
 //! What always holds: a [`Recording`] that was written reads back as the same value; every number
-//! has its unit in its name; nothing in here is computed from the present. Times in `_ms` count from
-//! the recording's beginning, [`Clock::began_unix_ms`]. Texts (names, stacks, paths, log lines) are
-//! foreign: whoever shows them escapes them.
+//! has its unit in its name; nothing in here is computed from the present. Times in `_ms` count
+//! from the recording's beginning, [`Clock::began_unix_ms`]. Texts (names, stacks, paths, log
+//! lines) are foreign: what shows them escapes them.
 
 mod host;
 mod pauses;
@@ -50,7 +50,7 @@ pub struct Recording {
 }
 
 /// Where a recording lies in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
     /// The beginning, in milliseconds since 1970.
     pub began_unix_ms: f64,
@@ -69,7 +69,7 @@ pub struct Clock {
 pub struct Process {
     /// Its number; `None` if only files are known.
     pub pid: Option<u32>,
-    /// What it is.
+    /// What kind of broker.
     pub kind: Kind,
     /// For people: `Apache Kafka 4.4.0`.
     pub name: String,
@@ -85,7 +85,7 @@ pub struct Process {
 pub enum Kind {
     /// Apache Kafka, or another broker in a JVM with its threads.
     Kafka,
-    /// Aplomb.
+    /// Aplomb itself.
     Aplomb,
     /// Any other process.
     #[default]

@@ -20,6 +20,8 @@ pub enum Role {
     Machinery,
     /// A thread of the kernel: a journal, writeback, a loop device.
     Kernel,
+    /// A thread of another process on the same machine.
+    Neighbour,
     /// Anything else of the process.
     #[default]
     Other,
@@ -33,7 +35,7 @@ impl Role {
     }
 }
 
-/// A thread.
+/// A thread, and how it fared with processors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
     /// The kernel's number of it.
@@ -51,7 +53,7 @@ pub struct Thread {
 /// How a thread fared with processors since the row before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// It ran.
+    /// How long it ran.
     pub ran_ms: f64,
     /// It could have run and had no processor.
     pub runnable_ms: f64,
@@ -150,6 +152,9 @@ pub struct Call {
     /// The same for comparing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FileId>,
+    /// Of a segment's file: whether it is the partition's last, which is appended to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_segment: Option<bool>,
 }
 
 /// A file, whatever its name.

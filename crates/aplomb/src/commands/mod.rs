@@ -2,6 +2,7 @@
 
 mod bench;
 mod bench_group;
+mod doctor;
 mod lab;
 mod log;
 mod manual;
@@ -29,6 +30,8 @@ enum Command {
     Storage(storage::StorageArgs),
     /// Put a load on any Kafka broker and measure it, from the moments at which records are due.
     Bench(Box<bench::BenchArgs>),
+    /// Say what the requests of a broker waited for, of any broker, and what to change.
+    Doctor(doctor::DoctorArgs),
     /// See what a slow disk does to a broker.
     Lab(lab::LabArgs),
     /// Look at the files of a log, offline.
@@ -48,6 +51,7 @@ impl Cli {
             Command::Serve(args) => serve::run(&args),
             Command::Storage(args) => storage::run(&args),
             Command::Bench(args) => bench::run(&args),
+            Command::Doctor(args) => doctor::run(&args),
             Command::Lab(args) => lab::run(&args),
             Command::Log(args) => log::run(&args),
             Command::Completions(args) => manual::completions(&args, Self::command()),

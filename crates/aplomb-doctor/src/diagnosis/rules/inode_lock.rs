@@ -1,0 +1,73 @@
+//! Appends wait for the lock of the inode that a reader holds: XFS takes it for both.
+
+use crate::diagnosis::evidence::Evidence;
+use crate::diagnosis::finding::{Finding, count, names, remedy, time, told};
+use crate::recording::WaitClass;
+
+pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
+    let waits = evidence.waits(|seen| seen.carries_requests() && seen.is(WaitClass::Inode));
+    if waits.is_empty() {
+        return None;
+    }
+    let held = waits.that(|seen| !seen.wait.holders.is_empty());
+    let holders = waits.holders();
+    let paths = waits.paths();
+    let file = paths.first().copied().unwrap_or("a file");
+    let reads = evidence.waits(|seen| {
+        holders.contains(&seen.thread.tid) && (seen.is(WaitClass::Page) || seen.is(WaitClass::Metadata))
+    });
+    let queued = evidence.waits(|seen| seen.carries_requests() && seen.is(WaitClass::Lock));
+    let behind = queued.spans().within(&waits.spans()).total_ms();
+    let mut evidence_for = vec![told(&waits, "waited for the lock of a file")];
+    if !held.is_empty() {
+        evidence_for.push(format!(
+            "in {} of the time another thread was in a call on the same file: {}",
+            super::super::finding::percent(held.spans().total_ms() / waits.spans().total_ms()),
+            names(evidence, &holders)
+        ));
+    }
+    if !reads.is_empty() {
+        evidence_for.push(told(&reads, "read pages of it from the device meanwhile"));
+    }
+    if behind > 0.0 {
+        evidence_for
+            .push(format!("request handlers queued for a lock of the program behind it: {}", time(behind)));
+    }
+    let writers = waits.that(|seen| seen.path().is_some_and(|path| path.ends_with(".log")));
+    let mut against = Vec::new();
+    if held.is_empty() {
+        against.push("no holder was seen".to_owned());
+    }
+    if writers.is_empty() {
+        against.push("the files are no segments".to_owned());
+    }
+    Some(Finding {
+        name: "inode-lock",
+        explained: waits.spans().and(&reads.that(super::super::evidence::Seen::carries_requests).spans()),
+        ground: !held.is_empty(),
+        waited: true,
+        summary: format!(
+            "{} waited for the inode of {file}, which a reader holds while it reads from the device",
+            count(waits.threads().len(), "request thread")
+        ),
+        evidence: evidence_for,
+        against,
+        mechanism: "XFS takes a file's lock shared for a buffered read or sendfile, and exclusively for a \
+            buffered write. A consumer that reads old records of the segment which is appended to holds it \
+            until its page has come from the device. The append waits for that, and every request behind \
+            the partition's own lock waits for the append.",
+        remedy: vec![
+            remedy(
+                "segment.bytes=134217728 (or segment.ms) on the topic, so that what is read cold is another file than what is appended to",
+                "more files: mind nofile and vm.max_map_count",
+            ),
+            remedy(
+                "kafka-configs.sh --alter --entity-type clients --entity-name CLIENT --add-config consumer_byte_rate=10485760 for the lagging consumer",
+                "it catches up more slowly",
+            ),
+            remedy("more memory for the page cache, so that old records are still in it", "memory"),
+        ],
+        threads: waits.threads(),
+        absorbs: &["network-thread", "inode-lock-ext4", "cold-read", "cold-metadata", "lock"],
+    })
+}

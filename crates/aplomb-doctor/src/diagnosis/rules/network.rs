@@ -1,0 +1,41 @@
+//! The network loses segments.
+
+use crate::diagnosis::evidence::Evidence;
+use crate::diagnosis::finding::{Finding, remedy};
+
+/// Retransmits in a row, or connections that do it.
+const MANY: u64 = 3;
+const LONG_MS: f64 = 600.0;
+
+pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
+    let rows = &evidence.recording.host;
+    let lost = |row: &crate::recording::HostSample| {
+        row.traffic.retransmitting > 0 || row.traffic.retransmits >= MANY
+    };
+    let explained = evidence.rows(lost).of_at_least(LONG_MS);
+    if explained.is_empty() {
+        return None;
+    }
+    let again: u64 = rows.iter().map(|row| row.traffic.retransmits).sum();
+    let most = rows.iter().map(|row| row.traffic.retransmitting).max().unwrap_or(0);
+    Some(Finding {
+        name: "network",
+        explained,
+        ground: true,
+        waited: false,
+        summary: format!(
+            "{again} segments were sent again: the network lost them, or their acknowledgements"
+        ),
+        evidence: vec![format!("{most} of the broker's connections were retransmitting at the most")],
+        against: vec!["segments are counted for the whole machine".to_owned()],
+        mechanism: "A segment that gets lost is sent again after a time that begins at 200 ms and doubles. The \
+            client waits for that, and so does everything behind it on the connection. Broker and disks are \
+            idle meanwhile.",
+        remedy: vec![remedy(
+            "the way to the clients: ss -ti, interfaces' drops, limits of the cloud's network",
+            "none here",
+        )],
+        threads: Vec::new(),
+        absorbs: &["slow-consumer"],
+    })
+}

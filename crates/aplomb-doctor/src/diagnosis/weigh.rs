@@ -1,0 +1,144 @@
+//! From findings to a diagnosis: what they explain, and which is a part of which.
+//!
+//! What always holds: a cause below a fifth of the slow time is none; where nothing was slow there
+//! is no cause; what another cause brings about is not named beside it.
+
+use super::evidence::Evidence;
+use super::finding::{Finding, time};
+use super::rules;
+use super::spans::Spans;
+use super::verdict::{Cause, Confidence, Diagnosis};
+use crate::recording::{Kind, Recording, WaitClass};
+
+/// Less than this altogether is how every machine is.
+const LEAST_SLOW_MS: f64 = 150.0;
+/// It counts if it is so much of the recording, or so long at once.
+const LEAST_SHARE: f64 = 0.01;
+const LEAST_AT_ONCE_MS: f64 = 80.0;
+/// A cause explains at least so much of the slow time.
+const LEAST_EXPLAINED: f64 = 0.2;
+/// A cause that explains so much of another's time swallows it, if it is one of its consequences.
+const SWALLOWS: f64 = 0.15;
+/// With less calm time than this there is nothing to compare with.
+const LEAST_CALM: f64 = 0.05;
+/// With less of the slow time explained, more has to be collected.
+const ENOUGH: f64 = 0.5;
+
+/// Says what a recording shows.
+#[must_use]
+pub fn diagnose(recording: &Recording) -> Diagnosis {
+    let evidence = Evidence::of(recording);
+    let findings = rules::all(&evidence);
+    let felt = findings.iter().fold(felt(&evidence), |all, finding| all.and(&finding.explained));
+    let mut observations = rules::observations(&evidence);
+    if !is_slow(&felt, recording.clock.length_ms) {
+        return Diagnosis { observations, ..Diagnosis::default() };
+    }
+    let kept = swallowed(findings);
+    let mut explained = Spans::default();
+    let mut causes = Vec::new();
+    for finding in kept {
+        let share = felt.share_in(&finding.explained);
+        if share < LEAST_EXPLAINED {
+            observations.push(format!(
+                "{}: {} (explains only {:.0} % of the slow time)",
+                finding.name,
+                finding.summary,
+                share * 100.0
+            ));
+            continue;
+        }
+        explained = explained.and(&finding.explained);
+        causes.push(cause(finding, share, recording.clock.length_ms));
+    }
+    // The surest first where shares are alike: a tenth more or less is chance.
+    causes.sort_by(|a, b| {
+        let tenth = |cause: &Cause| (cause.share * 10.0).round();
+        tenth(b).total_cmp(&tenth(a)).then(b.confidence.cmp(&a.confidence)).then(b.share.total_cmp(&a.share))
+    });
+    let unexplained = felt.without(&explained);
+    let next = if felt.share_in(&explained) < ENOUGH { next(recording) } else { Vec::new() };
+    Diagnosis { causes, unexplained: unexplained.into_vec(), slow: felt.into_vec(), observations, next }
+}
+
+/// When those that carry requests could not.
+fn felt(evidence: &Evidence<'_>) -> Spans {
+    let idle = |class| matches!(class, WaitClass::Other | WaitClass::Socket | WaitClass::Safepoint);
+    let waits = evidence.waits(|seen| seen.carries_requests() && !idle(seen.wait.class));
+    waits.spans().and(&evidence.pauses(|_| true))
+}
+
+fn is_slow(felt: &Spans, length_ms: f64) -> bool {
+    let total = felt.total_ms();
+    let at_once = felt.longest_ms() >= LEAST_AT_ONCE_MS;
+    total >= LEAST_SLOW_MS && (at_once || total >= LEAST_SHARE * length_ms)
+}
+
+/// Findings without those that others bring about.
+fn swallowed(findings: Vec<Finding>) -> Vec<Finding> {
+    let covers = |larger: &Finding, smaller: &Finding| {
+        larger.absorbs.contains(&smaller.name) && smaller.explained.share_in(&larger.explained) >= SWALLOWS
+    };
+    let part_of = |one: &Finding| findings.iter().position(|other| covers(other, one));
+    let parents: Vec<Option<usize>> = findings.iter().map(part_of).collect();
+    let mut kept = findings.clone();
+    for (child, parent) in parents.iter().enumerate() {
+        if let Some(parent) = parent {
+            let child = &findings[child];
+            kept[*parent].explained = kept[*parent].explained.and(&child.explained);
+            kept[*parent].evidence.push(format!("with it: {}", child.summary));
+        }
+    }
+    let whole = |(index, finding): (usize, Finding)| parents[index].is_none().then_some(finding);
+    kept.into_iter().enumerate().filter_map(whole).collect()
+}
+
+fn cause(finding: Finding, share: f64, length_ms: f64) -> Cause {
+    let mut against = finding.against;
+    let calm = 1.0 - finding.explained.total_ms() / length_ms.max(1.0);
+    if calm < LEAST_CALM {
+        against.push("it went on for the whole recording: there is no calm time to compare with".to_owned());
+    }
+    let witnesses = 1 + usize::from(finding.waited) + usize::from(finding.ground);
+    let confidence = match witnesses {
+        3 if calm >= LEAST_CALM => Confidence::Proved,
+        2 | 3 => Confidence::Likely,
+        _ => Confidence::Possible,
+    };
+    let when = finding.explained.into_vec();
+    Cause {
+        name: finding.name.to_owned(),
+        confidence,
+        share,
+        summary: finding.summary,
+        evidence: finding.evidence,
+        against,
+        mechanism: finding.mechanism.to_owned(),
+        remedy: finding.remedy,
+        threads: finding.threads,
+        when,
+    }
+}
+
+/// What to collect where causes do not explain enough.
+fn next(recording: &Recording) -> Vec<String> {
+    let mut next: Vec<String> =
+        recording.sight.missing.iter().map(|missing| format!("not seen here: {missing}")).collect();
+    if recording.process.kind == Kind::Kafka && recording.safepoints.is_empty() {
+        next.push(
+            "a safepoint log: jcmd PID VM.log output=file=/dev/shm/safepoints.log what=safepoint=info \
+             decorators=timenanos"
+                .to_owned(),
+        );
+    }
+    if recording.process.kind == Kind::Kafka {
+        next.push(
+            "a wall-clock recording of async-profiler 4.5 or later: asprof -e wall -i 20ms -d 60 -f wall.jfr \
+             PID, then aplomb doctor examine wall.jfr"
+                .to_owned(),
+        );
+    }
+    let length = time(recording.clock.length_ms);
+    next.push(format!("a longer recording, with calm time before: this one has {length}"));
+    next
+}

@@ -1,0 +1,23 @@
+//! What `/proc` and `/sys` show of a process, without a tracer and without touching it.
+//!
+//! What always holds: only files of these two filesystems are read, and of those none that waits
+//! for a lock which a stalled process may hold; nothing is written, no signal is sent.
+
+mod calls;
+mod cgroup;
+mod descriptors;
+mod devices;
+pub(crate) mod files;
+mod host;
+mod mounts;
+mod others;
+mod roles;
+mod sockets;
+pub mod stacks;
+mod threads;
+mod waits;
+mod watcher;
+
+pub use roles::role_of;
+pub use sockets::listening;
+pub use watcher::{BUDGET, WatchError, Watcher};

@@ -1,0 +1,414 @@
+//! Watches a process: looks at its threads often, at the machine less often, and gives way where
+//! that would cost too much.
+//!
+//! What always holds: the processor time of the watching thread stays below [`BUDGET`] of one
+//! processor over any few seconds: looks become rarer until it does. A look that came late is not
+//! made up for.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::thread::sched_getaffinity;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::descriptors::{Descriptors, segment};
+use super::devices::Devices;
+use super::files::micro;
+use super::host::Host;
+use super::others::Others;
+use super::threads::{Rights, Sleeper, Threads, began};
+use super::waits::Folder;
+use crate::recording::{
+    Clock, FORMAT, HostSample, Place, PlaceOf, Process, Recording, Role, Sight, WaitClass,
+};
+
+/// Share of one processor that watching may take.
+pub const BUDGET: f64 = 0.02;
+/// What looks are planned for: the rest is for what is done now and then.
+const AIM: f64 = 0.014;
+/// Looks are this far apart where that is within the budget, and no farther than [`RAREST`].
+const OFTENEST: Duration = Duration::from_millis(10);
+const RAREST: Duration = Duration::from_millis(500);
+/// Between two rows of the machine.
+const ROW: Duration = Duration::from_millis(200);
+/// Threads begin and end seldom.
+const FIND_THREADS: Duration = Duration::from_millis(500);
+const FIND_OTHERS: Duration = Duration::from_secs(1);
+/// Files are rolled and deleted.
+const FIND_FILES: Duration = Duration::from_secs(2);
+/// Other processes are looked at while a request waits, and no oftener than this.
+const NEIGHBOURS: Duration = Duration::from_millis(100);
+/// What is done now and then is put off until it is so many times cheaper than its interval.
+const CHEAP: u32 = 200;
+/// The partition of the metadata log.
+const METADATA: &str = "__cluster_metadata-0";
+/// A step of the wall clock: less is how clocks are slewed.
+const STEP_MS: f64 = 20.0;
+
+/// Why a process cannot be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// There is none of this number.
+    #[error("there is no process {0}")]
+    NoProcess(u32),
+    /// Another user's, on a machine that hides those.
+    #[error("process {0} belongs to another user: run this as that user or as root")]
+    NotOurs(u32),
+}
+
+/// Watches one process.
+#[derive(Debug)]
+pub struct Watcher {
+    pid: u32,
+    /// Tells the process from a later one of its number.
+    began: u64,
+    rights: Rights,
+    origin: Instant,
+    clock: Clock,
+    threads: Threads,
+    others: Others,
+    descriptors: Descriptors,
+    devices: Devices,
+    host: Host,
+    samples: Vec<HostSample>,
+    folder: Folder,
+    places: Vec<Place>,
+    interval: Duration,
+    last_look: Option<Instant>,
+    looks: u64,
+    longest_interval: Duration,
+    cpu: Cpu,
+    due: Due,
+    alive: bool,
+}
+
+/// When things are done next.
+#[derive(Debug)]
+struct Due {
+    look: Instant,
+    row: Instant,
+    threads: Instant,
+    others: Instant,
+    files: Instant,
+    neighbours: Instant,
+}
+
+/// What the watching thread has cost.
+#[derive(Debug)]
+struct Cpu {
+    began: Duration,
+    /// At the last adjustment: processor time and the clock's.
+    last: (Duration, Instant),
+}
+
+impl Watcher {
+    /// Begins to watch. What it costs is the calling thread's: the same has to take the
+    /// [steps](Self::step).
+    ///
+    /// # Errors
+    /// When there is no such process, or nothing of it can be seen.
+    pub fn start(pid: u32) -> Result<Self, WatchError> {
+        let began = began(pid).ok_or(WatchError::NoProcess(pid))?;
+        let rights = Rights::of(pid);
+        let now = Instant::now();
+        let cpus = sched_getaffinity(None).map_or(1, |set| set.count());
+        let mut watcher = Self {
+            pid,
+            began,
+            rights,
+            origin: now,
+            clock: Clock {
+                began_unix_ms: unix_ms(),
+                began_monotonic_ms: Some(monotonic_ms()),
+                ..Clock::default()
+            },
+            threads: Threads::of(pid, rights),
+            others: Others::of(pid, rights),
+            descriptors: Descriptors::of(pid),
+            devices: Devices::new(),
+            host: Host::of(pid, cpus),
+            samples: Vec::new(),
+            folder: Folder::new(),
+            places: Vec::new(),
+            interval: OFTENEST,
+            last_look: None,
+            looks: 0,
+            longest_interval: OFTENEST,
+            cpu: Cpu { began: cpu_time(), last: (cpu_time(), now) },
+            due: Due { look: now, row: now, threads: now, others: now, files: now, neighbours: now },
+            alive: true,
+        };
+        if !watcher.threads.find(0) {
+            return Err(WatchError::NotOurs(pid));
+        }
+        Ok(watcher)
+    }
+
+    /// Takes a step, and says when the next is due; `None` once the process is gone.
+    pub fn step(&mut self) -> Option<Instant> {
+        let now = Instant::now();
+        if now >= self.due.threads {
+            self.due.threads = now + FIND_THREADS;
+            let same = began(self.pid) == Some(self.began);
+            self.alive = same && self.threads.find(self.samples.len());
+        }
+        if !self.alive {
+            return None;
+        }
+        if now >= self.due.files {
+            self.find_files();
+            self.due.files = now + FIND_FILES.max(now.elapsed() * CHEAP);
+        }
+        if now >= self.due.others {
+            self.others.find(self.samples.len());
+            self.due.others = now + FIND_OTHERS.max(now.elapsed() * CHEAP);
+        }
+        if now >= self.due.look {
+            self.look();
+        }
+        if now >= self.due.row {
+            self.row();
+        }
+        Some(self.due.look.min(self.due.row))
+    }
+
+    /// A place that matters and that no open file has shown.
+    pub fn add_place(&mut self, path: &str, of: PlaceOf) {
+        if let Some(place) = self.places.iter_mut().find(|place| place.path == path) {
+            place.of = of;
+            return;
+        }
+        let Some(mount) = self.descriptors.mounts().at(path) else { return };
+        self.devices.follow(&mount.device);
+        self.places.push(Place {
+            path: path.to_owned(),
+            of,
+            filesystem: mount.filesystem.clone(),
+            options: mount.options.clone(),
+            device: mount.device.clone(),
+        });
+    }
+
+    /// Where the recording lies in time.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Whether the process is still there, by the last step.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.alive
+    }
+
+    /// Ends, and tells what was seen.
+    #[must_use]
+    pub fn finish(mut self) -> Recording {
+        let length_ms = self.now_ms();
+        let (dropped, waits) = self.folder.finish(length_ms);
+        let mut missing = Vec::new();
+        if !self.rights.stacks {
+            missing.push(
+                "kernel stacks: the innermost function alone was read; run as root for the whole".to_owned(),
+            );
+        }
+        if !self.rights.calls {
+            missing.push(
+                "system calls and their files: run as root, or as the broker's user where ptrace is allowed"
+                    .to_owned(),
+            );
+        }
+        if !self.host.has_pressure() {
+            missing.push("pressure (PSI): this kernel has none, or it is switched off (psi=1)".to_owned());
+        }
+        if dropped > 0 {
+            missing.push(format!("{dropped} of the shortest waits: there were too many to keep"));
+        }
+        if !self.alive {
+            missing.push(format!("what came after {:.1} s: the process ended then", length_ms / 1e3));
+        }
+        let mut threads = self.threads.finish();
+        threads.extend(self.others.finish());
+        let asleep: HashSet<u32> =
+            waits.iter().flat_map(|w| w.holders.iter().copied().chain([w.tid])).collect();
+        threads.retain(|thread| {
+            !matches!(thread.role, Role::Kernel | Role::Neighbour) || asleep.contains(&thread.tid)
+        });
+        Recording {
+            format: FORMAT,
+            clock: Clock { length_ms, ..self.clock },
+            process: Process { pid: Some(self.pid), ..Process::default() },
+            sight: Sight {
+                sources: vec!["/proc".to_owned()],
+                missing,
+                look_interval_ms: Some(micro(length_ms / self.looks.max(1) as f64)),
+                looks: self.looks,
+                host_interval_ms: ROW.as_secs_f64() * 1e3,
+                cost_cpu_ms: micro(cpu_time().saturating_sub(self.cpu.began).as_secs_f64() * 1e3),
+            },
+            threads,
+            waits,
+            places: self.places,
+            devices: self.devices.finish(),
+            host: self.samples,
+            ..Recording::default()
+        }
+    }
+
+    fn look(&mut self) {
+        let began = Instant::now();
+        let since = self.last_look.map_or(self.interval, |last| began - last);
+        self.last_look = Some(began);
+        let mut sleepers = self.threads.look(&mut self.descriptors);
+        sleepers.extend(self.others.look(&mut self.descriptors));
+        if began >= self.due.neighbours && self.requests_wait(&sleepers) {
+            sleepers.extend(self.others.neighbours(self.rights));
+            self.due.neighbours = began + NEIGHBOURS.max(began.elapsed() * CHEAP);
+        }
+        self.folder.look(self.ms_at(began), micro(since.as_secs_f64() * 1e3), &sleepers);
+        self.looks += 1;
+        self.due.look = (self.due.look + self.interval).max(Instant::now());
+    }
+
+    /// Whether a thread that carries requests waits for something that another may hold.
+    fn requests_wait(&self, sleepers: &[Sleeper]) -> bool {
+        sleepers.iter().any(|sleeper| {
+            let held = matches!(sleeper.class, WaitClass::Inode | WaitClass::Journal | WaitClass::Lock);
+            held && matches!(self.threads.role(sleeper.tid), Role::Request | Role::Network | Role::Collector)
+        })
+    }
+
+    fn row(&mut self) {
+        let now = Instant::now();
+        let late_ms = micro(now.saturating_duration_since(self.due.row).as_secs_f64() * 1e3);
+        let at_ms = self.now_ms();
+        self.devices.row(at_ms);
+        if let Some(sample) = self.host.row(at_ms, late_ms) {
+            self.samples.push(sample);
+            self.threads.row();
+            self.others.row();
+        }
+        self.watch_clock(at_ms);
+        self.give_way(now);
+        self.due.row = (self.due.row + ROW).max(Instant::now());
+    }
+
+    /// Notes a step of the wall clock.
+    fn watch_clock(&mut self, at_ms: f64) {
+        let stepped: f64 = self.clock.steps.iter().map(|(_, by)| by).sum();
+        let expected = self.clock.began_unix_ms + at_ms + stepped;
+        let by = unix_ms() - expected;
+        if by.abs() > STEP_MS {
+            self.clock.steps.push((at_ms, micro(by)));
+        }
+    }
+
+    /// Makes looks as rare as what they cost asks for.
+    fn give_way(&mut self, now: Instant) {
+        let (cpu_before, before) = self.cpu.last;
+        let elapsed = now - before;
+        if elapsed < 2 * ROW {
+            return;
+        }
+        let cpu = cpu_time();
+        let share = cpu.saturating_sub(cpu_before).as_secs_f64() / elapsed.as_secs_f64();
+        self.cpu.last = (cpu, now);
+        // Half of the way, so that one busy moment does not blind it.
+        let wanted = self.interval.mul_f64((share / AIM).clamp(0.25, 4.0));
+        self.interval = ((self.interval + wanted) / 2).clamp(OFTENEST, RAREST);
+        self.longest_interval = self.longest_interval.max(self.interval);
+    }
+
+    /// Finds what the process has open: its log directories and logs, and which segments are the
+    /// last.
+    fn find_files(&mut self) {
+        for path in self.descriptors.all() {
+            let Some((_, name)) = path.rsplit_once('/') else { continue };
+            if let Some((folder, _)) = segment(&path) {
+                let Some((directory, partition)) = folder.rsplit_once('/') else { continue };
+                if partition == METADATA {
+                    self.see_place(directory, PlaceOf::MetadataDirectory);
+                } else {
+                    self.add_place(directory, PlaceOf::LogDirectory);
+                }
+            } else if name.contains("gc") && name.contains(".log") {
+                self.see_place(&path, PlaceOf::JvmLog);
+            } else if name.ends_with(".log") {
+                self.see_place(&path, PlaceOf::OwnLog);
+            }
+        }
+    }
+
+    fn see_place(&mut self, path: &str, of: PlaceOf) {
+        if !self.places.iter().any(|place| place.path == path) {
+            self.add_place(path, of);
+        }
+    }
+
+    fn now_ms(&self) -> f64 {
+        self.ms_at(Instant::now())
+    }
+
+    fn ms_at(&self, moment: Instant) -> f64 {
+        micro((moment - self.origin).as_secs_f64() * 1e3)
+    }
+}
+
+fn unix_ms() -> f64 {
+    micro(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1e3)
+}
+
+fn monotonic_ms() -> f64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    micro(now.tv_sec as f64 * 1e3 + now.tv_nsec as f64 / 1e6)
+}
+
+fn cpu_time() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+    use std::thread;
+
+    use super::*;
+
+    fn watch_for(pid: u32, time: Duration) -> Watcher {
+        let mut watcher = Watcher::start(pid).expect("it is there");
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            let Some(next) = watcher.step() else { break };
+            thread::sleep(next.saturating_duration_since(Instant::now()));
+        }
+        watcher
+    }
+
+    #[test]
+    fn an_idle_process_waits_for_nothing_and_costs_little() {
+        let recording = watch_for(std::process::id(), Duration::from_millis(900)).finish();
+        assert!(recording.sight.looks > 3, "{:?}", recording.sight);
+        assert!(recording.host.len() >= 2, "{:?}", recording.host);
+        assert!(recording.threads.iter().any(|thread| thread.name == "main" || !thread.name.is_empty()));
+        let back = Recording::from_json(recording.to_json().expect("finite").as_bytes());
+        assert_eq!(back.expect("what was written"), recording);
+    }
+
+    #[test]
+    fn a_process_that_ends_is_said_to_have() {
+        let mut child =
+            Command::new("sleep").arg("0.3").stdin(Stdio::null()).spawn().expect("a process to watch");
+        let pid = child.id();
+        let reaper = thread::spawn(move || child.wait());
+        let recording = watch_for(pid, Duration::from_secs(30)).finish();
+        reaper.join().expect("it does not panic").expect("it ends");
+        assert!(recording.sight.missing.iter().any(|line| line.contains("ended")), "{:?}", recording.sight);
+        assert!(recording.clock.length_ms < 20_000.0);
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_watched() {
+        assert!(matches!(Watcher::start(u32::MAX), Err(WatchError::NoProcess(_))));
+    }
+}
