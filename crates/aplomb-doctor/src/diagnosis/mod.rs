@@ -8,6 +8,10 @@ mod evidence;
 mod finding;
 mod rules;
 mod spans;
+#[cfg(test)]
+mod story;
+#[cfg(test)]
+mod tests;
 mod verdict;
 mod weigh;
 

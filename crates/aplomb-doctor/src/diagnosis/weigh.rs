@@ -76,18 +76,27 @@ fn is_slow(felt: &Spans, length_ms: f64) -> bool {
 
 /// Findings without those that others bring about.
 fn swallowed(findings: Vec<Finding>) -> Vec<Finding> {
-    let covers = |larger: &Finding, smaller: &Finding| {
-        larger.absorbs.contains(&smaller.name) && smaller.explained.share_in(&larger.explained) >= SWALLOWS
+    let names = |one: usize, other: usize| findings[one].absorbs.contains(&findings[other].name);
+    let covers = |larger: usize, smaller: usize| {
+        // Of two that name each other the one that explains more is the cause.
+        let is_larger = !names(smaller, larger)
+            || (findings[larger].explained.total_ms(), smaller)
+                > (findings[smaller].explained.total_ms(), larger);
+        larger != smaller
+            && names(larger, smaller)
+            && is_larger
+            && findings[smaller].explained.share_in(&findings[larger].explained) >= SWALLOWS
     };
-    let part_of = |one: &Finding| findings.iter().position(|other| covers(other, one));
-    let parents: Vec<Option<usize>> = findings.iter().map(part_of).collect();
+    let all = 0..findings.len();
+    let parents: Vec<Option<usize>> =
+        all.clone().map(|index| all.clone().find(|&other| covers(other, index))).collect();
     let mut kept = findings.clone();
-    for (child, parent) in parents.iter().enumerate() {
-        if let Some(parent) = parent {
-            let child = &findings[child];
-            kept[*parent].explained = kept[*parent].explained.and(&child.explained);
-            kept[*parent].evidence.push(format!("with it: {}", child.summary));
-        }
+    for child in all {
+        // A chain is no longer than there are findings, also if three should name each other.
+        let chain = std::iter::successors(parents[child], |&parent| parents[parent]);
+        let Some(root) = chain.take(findings.len()).last() else { continue };
+        kept[root].explained = kept[root].explained.and(&findings[child].explained);
+        kept[root].evidence.push(format!("with it: {}", findings[child].summary));
     }
     let whole = |(index, finding): (usize, Finding)| parents[index].is_none().then_some(finding);
     kept.into_iter().enumerate().filter_map(whole).collect()

@@ -51,7 +51,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             "journal",
             "dirty-limit",
             "inode-lock",
-            "lock",
             "gc-log",
             "own-log",
             "page-fault",

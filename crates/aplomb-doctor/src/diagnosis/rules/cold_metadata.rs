@@ -47,6 +47,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             ),
         ],
         threads: waits.threads(),
-        absorbs: &["inode-lock", "lock", "journal"],
+        absorbs: &["inode-lock", "journal"],
     })
 }

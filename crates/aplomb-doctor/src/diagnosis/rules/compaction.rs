@@ -62,6 +62,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             remedy("larger segments of the compacted topic (segment.bytes, segment.ms)", "cleaned later"),
         ],
         threads: felt.threads(),
-        absorbs: &["lock"],
+        absorbs: &[],
     })
 }

@@ -53,6 +53,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             remedy("a faster device, or the process that dirties most elsewhere", "a device"),
         ],
         threads: waits.threads(),
-        absorbs: &["lock", "journal"],
+        absorbs: &["journal"],
     })
 }

@@ -49,6 +49,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             vec![remedy("the disk: dmesg, smartctl; replace it, then start the broker", "a replica's copy")]
         },
         threads: Vec::new(),
-        absorbs: &["journal", "lock", "freeze", "cold-read", "dirty-limit"],
+        absorbs: &["journal", "freeze", "cold-read", "dirty-limit"],
     })
 }

@@ -60,7 +60,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             "dirty-limit",
             "own-log",
             "gc-log",
-            "lock",
             "roll",
             "cold-metadata",
             "inode-lock",

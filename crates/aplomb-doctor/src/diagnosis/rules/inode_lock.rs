@@ -68,6 +68,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             remedy("more memory for the page cache, so that old records are still in it", "memory"),
         ],
         threads: waits.threads(),
-        absorbs: &["network-thread", "inode-lock-ext4", "cold-read", "cold-metadata", "lock"],
+        absorbs: &["network-thread", "inode-lock-ext4", "cold-read"],
     })
 }

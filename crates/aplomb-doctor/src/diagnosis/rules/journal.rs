@@ -47,6 +47,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             remedy("whatever syncs files on this filesystem elsewhere", "a disk"),
         ],
         threads: waits.threads(),
-        absorbs: &["lock", "gc-log", "own-log"],
+        absorbs: &["gc-log", "own-log"],
     })
 }

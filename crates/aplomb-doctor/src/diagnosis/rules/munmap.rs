@@ -67,6 +67,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             remedy("larger segments (segment.bytes), so that fewer are deleted at once", "coarser retention"),
         ],
         threads: waits.threads(),
-        absorbs: &["page-fault", "cold-metadata", "lock"],
+        absorbs: &["page-fault", "cold-metadata"],
     })
 }

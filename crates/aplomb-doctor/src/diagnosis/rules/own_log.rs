@@ -46,6 +46,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             remedy("WARN for kafka.log (org.apache.kafka.storage.internals.log)", "fewer lines"),
         ],
         threads: waits.threads(),
-        absorbs: &["journal", "lock", "gc-log"],
+        absorbs: &["journal", "gc-log"],
     })
 }

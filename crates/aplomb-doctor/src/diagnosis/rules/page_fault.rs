@@ -59,6 +59,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             ),
         ],
         threads: faults.threads(),
-        absorbs: &["cold-read", "long-gc", "lock"],
+        absorbs: &["cold-read", "long-gc"],
     })
 }

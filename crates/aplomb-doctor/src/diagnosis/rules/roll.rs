@@ -34,6 +34,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             ),
         ],
         threads: waits.threads(),
-        absorbs: &["journal", "lock"],
+        absorbs: &["journal"],
     })
 }
