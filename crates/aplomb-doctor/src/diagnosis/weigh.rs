@@ -63,7 +63,10 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
 
 /// When those that carry requests could not.
 fn felt(evidence: &Evidence<'_>) -> Spans {
-    let idle = |class| matches!(class, WaitClass::Other | WaitClass::Socket | WaitClass::Safepoint);
+    // A lock of the program is waited for at times in any program; a rule says when that matters.
+    let idle = |class| {
+        matches!(class, WaitClass::Other | WaitClass::Socket | WaitClass::Safepoint | WaitClass::Lock)
+    };
     let waits = evidence.waits(|seen| seen.carries_requests() && !idle(seen.wait.class));
     waits.spans().and(&evidence.pauses(|_| true))
 }

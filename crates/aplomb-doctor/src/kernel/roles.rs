@@ -66,6 +66,12 @@ pub(super) fn is_either(name: &str) -> bool {
     EITHER.contains(&name)
 }
 
+/// Whether it is a request handler, which waits for its next request with a limit in time, and so
+/// for a lock where it waits without one. Coordinators' threads wait for their next event so.
+pub(super) fn is_handler(name: &str) -> bool {
+    is_either(name) || name.contains("kafka-request-handler-")
+}
+
 /// Which of them it is, by the function that it sleeps in or the call that it is in; `None` if that
 /// does not tell.
 pub(super) fn told_by(place: &str) -> Option<Role> {

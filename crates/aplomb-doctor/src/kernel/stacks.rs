@@ -67,6 +67,10 @@ const ROWS: &[(WaitClass, &[Step])] = &[
             "xfs_buf_iowait",
             "xfs_buf_read_map",
             "xfs_buf_lock",
+            // Behind the inode's inner lock, which a worker holds that changes the file's size.
+            "xfs_vn_update_time",
+            "xfs_setfilesize",
+            "xfs_buffered_write_iomap_begin",
             "xlog_wait_on_iclog",
             "xlog_grant_head_wait",
             "xfs_inactive",

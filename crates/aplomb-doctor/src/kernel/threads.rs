@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use super::calls::{Doing, doing};
 use super::descriptors::Descriptors;
 use super::files::{Kept, micro, nth, read};
-use super::roles::{is_either, role_of, told_by};
+use super::roles::{is_either, is_handler, role_of, told_by};
 use super::stacks::{class_of, functions};
 use crate::recording::{Call, Role, Thread, Usage, WaitClass};
 
@@ -232,7 +232,7 @@ impl Followed {
                 self.role = told.unwrap_or(self.role);
                 State::Unknown
             }
-            'S' if self.role == Role::Request && rights.calls => {
+            'S' if self.role == Role::Request && rights.calls && is_handler(&self.name) => {
                 match read(format!("{folder}/syscall")).and_then(|line| doing(&line)) {
                     Some(Doing::Call { untimed_futex: true, .. }) => State::Waits(Sleeper {
                         tid,
@@ -265,7 +265,9 @@ impl Followed {
         } else {
             read(format!("{folder}/wchan")).filter(|symbol| symbol != "0").into_iter().collect()
         };
-        let found = if rights.calls { doing(&read(format!("{folder}/syscall"))?) } else { None };
+        // A thread of the kernel is in no call, whatever the file says.
+        let in_call = rights.calls && self.role != Role::Kernel;
+        let found = if in_call { doing(&read(format!("{folder}/syscall"))?) } else { None };
         let call = match found {
             // It goes on already, and the stack may be of anything.
             Some(Doing::Running) => return None,

@@ -288,16 +288,22 @@ impl Watcher {
             self.threads.row();
             self.others.row();
         }
-        self.watch_clock(at_ms);
+        self.watch_clock();
         self.give_way(now);
         self.due.row = (self.due.row + ROW).max(Instant::now());
     }
 
     /// Notes a step of the wall clock.
-    fn watch_clock(&mut self, at_ms: f64) {
+    fn watch_clock(&mut self) {
+        let before_ms = self.now_ms();
+        let unix_ms = unix_ms();
+        let at_ms = self.now_ms();
+        // Who was put aside between two clocks has read a step that was none.
+        if at_ms - before_ms > STEP_MS / 4.0 {
+            return;
+        }
         let stepped: f64 = self.clock.steps.iter().map(|(_, by)| by).sum();
-        let expected = self.clock.began_unix_ms + at_ms + stepped;
-        let by = unix_ms() - expected;
+        let by = unix_ms - (self.clock.began_unix_ms + at_ms + stepped);
         if by.abs() > STEP_MS {
             self.clock.steps.push((at_ms, micro(by)));
         }

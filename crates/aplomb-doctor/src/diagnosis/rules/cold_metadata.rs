@@ -3,9 +3,19 @@
 use crate::diagnosis::evidence::Evidence;
 use crate::diagnosis::finding::{Finding, count, device_said, remedy, told};
 
-/// What reads a buffer of metadata.
-const READS: [&str; 5] =
-    ["xfs_buf_iowait", "xfs_buf_read_map", "xfs_buf_lock", "ext4_get_inode_loc", "__wait_on_buffer"];
+/// What reads a buffer of metadata, or waits for a lock behind which another reads one.
+const READS: [&str; 7] = [
+    "xfs_buf_iowait",
+    "xfs_buf_read_map",
+    "xfs_buf_lock",
+    "xfs_vn_update_time",
+    "xfs_buffered_write_iomap_begin",
+    "ext4_get_inode_loc",
+    "__wait_on_buffer",
+];
+/// What shows that metadata comes from the device.
+const FROM_THE_DEVICE: [&str; 4] =
+    ["xfs_buf_iowait", "xfs_buf_read_map", "ext4_get_inode_loc", "__wait_on_buffer"];
 /// What needs it.
 const WRITES: [&str; 6] = [
     "xfs_file_buffered_write",
@@ -22,8 +32,13 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         return None;
     }
     let device = waits.paths().first().and_then(|path| device_said(evidence, path, &waits.spans()));
-    let mut evidence_for = vec![told(&waits, "read metadata of a file from the device")];
-    let ground = device.is_some() || !waits.paths().is_empty();
+    let mut evidence_for = vec![told(&waits, "waited for metadata of a file within a write")];
+    let reads = evidence.waits(|seen| seen.has(&FROM_THE_DEVICE));
+    let meanwhile = reads.spans().within(&waits.spans());
+    if !meanwhile.is_empty() {
+        evidence_for.push(told(&reads, "read metadata of the filesystem from the device"));
+    }
+    let ground = !meanwhile.is_empty();
     evidence_for.extend(device);
     Some(Finding {
         name: "cold-metadata",

@@ -13,7 +13,8 @@ const CROWD_CONNECTIONS: u64 = 20;
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
     let waits = evidence.waits(|seen| {
-        seen.carries_requests() && !matches!(seen.wait.class, WaitClass::Other | WaitClass::Socket)
+        seen.carries_requests()
+            && !matches!(seen.wait.class, WaitClass::Other | WaitClass::Socket | WaitClass::Lock)
     });
     let (device, frozen) = evidence
         .recording
