@@ -12,6 +12,8 @@ use crate::recording::{
 
 /// A device that has answered nothing for so long, with something under way, stands still.
 const FROZEN_MS: f64 = 1_500.0;
+/// A request that took so long makes a device a slow one.
+const SLOW_MS: f64 = 200.0;
 /// A JVM that has stopped its threads for less has not slowed anything that is looked at here.
 const PAUSE_MS: f64 = 20.0;
 
@@ -125,6 +127,16 @@ impl<'a> Evidence<'a> {
         self.recording.devices.iter().find(|device| device.number == place.device)
     }
 
+    /// Whether the one device that is known to have been slow has logs of the broker on it and no
+    /// records: then that is what was written there.
+    pub(super) fn logs_are_slow(&self) -> bool {
+        let slow = |device: &&Device| device.longest_ms.is_some_and(|longest| longest >= SLOW_MS);
+        let mut slow = self.recording.devices.iter().filter(slow);
+        let (Some(device), None) = (slow.next(), slow.next()) else { return false };
+        let places = self.places_on(device);
+        !places.is_empty() && places.iter().all(|place| matches!(place.of, PlaceOf::OwnLog | PlaceOf::JvmLog))
+    }
+
     /// Devices of log directories.
     pub(super) fn log_devices(&self) -> Vec<&'a Device> {
         let of_logs =
@@ -144,14 +156,20 @@ impl<'a> Evidence<'a> {
         rows.map(|row| Span { from_ms: row.at_ms - interval - row.late_ms, to_ms: row.at_ms }).collect()
     }
 
-    /// Times at which a device answered nothing, though something was under way.
+    /// Times at which a device answered nothing, though something was under way. Where only the
+    /// slowest request is known, and it took as long as that, these are the long waits for files.
     pub(super) fn frozen(&self, device: &Device) -> Spans {
         let interval = self.recording.sight.host_interval_ms;
         let stands = |row: &&DeviceSample| row.in_flight > 0 && row.reads + row.writes + row.flushes == 0;
         let rows = device.samples.iter().filter(stands);
         let spans: Spans =
             rows.map(|row| Span { from_ms: row.at_ms - 1.5 * interval, to_ms: row.at_ms }).collect();
-        spans.of_at_least(FROZEN_MS)
+        let seen = spans.of_at_least(FROZEN_MS);
+        if device.samples.is_empty() && device.longest_ms.is_some_and(|longest| longest >= FROZEN_MS) {
+            let locks = |class| matches!(class, WaitClass::Lock | WaitClass::Safepoint | WaitClass::Socket);
+            return self.waits(|wait| !locks(wait.wait.class)).spans().of_at_least(FROZEN_MS / 2.0);
+        }
+        seen
     }
 
     /// What a device's requests took on average, in milliseconds; `None` if it answered none.

@@ -78,6 +78,12 @@ impl Spans {
         if total > 0.0 { self.within(other).total_ms() / total } else { 0.0 }
     }
 
+    /// The same, each longer by so much at both ends.
+    pub(super) fn widened(&self, ms: f64) -> Self {
+        let wider = |span: &Span| Span { from_ms: span.from_ms - ms, to_ms: span.to_ms + ms };
+        self.0.iter().map(wider).collect()
+    }
+
     /// Those of at least this length.
     pub(super) fn of_at_least(&self, ms: f64) -> Self {
         self.0.iter().copied().filter(|span| span.to_ms - span.from_ms >= ms).collect()

@@ -69,6 +69,7 @@ impl Story {
                     ..DeviceSample::default()
                 })
                 .collect(),
+            longest_ms: None,
         };
         let host = |row: usize| HostSample {
             at_ms: row as f64 * ROW_MS,

@@ -19,6 +19,8 @@ const LEAST_AT_ONCE_MS: f64 = 80.0;
 const LEAST_EXPLAINED: f64 = 0.2;
 /// A cause that explains so much of another's time swallows it, if it is one of its consequences.
 const SWALLOWS: f64 = 0.15;
+/// A consequence is felt at once, or as soon as what it waits behind goes on.
+const NEAR_MS: f64 = 500.0;
 /// With less calm time than this there is nothing to compare with.
 const LEAST_CALM: f64 = 0.05;
 /// With less of the slow time explained, more has to be collected.
@@ -88,7 +90,8 @@ fn swallowed(findings: Vec<Finding>) -> Vec<Finding> {
         larger != smaller
             && names(larger, smaller)
             && is_larger
-            && findings[smaller].explained.share_in(&findings[larger].explained) >= SWALLOWS
+            && findings[smaller].explained.share_in(&findings[larger].explained.widened(NEAR_MS)) >= SWALLOWS
+            && findings[larger].explained.total_ms() >= SWALLOWS * findings[smaller].explained.total_ms()
     };
     let all = 0..findings.len();
     let parents: Vec<Option<usize>> =

@@ -72,7 +72,7 @@ impl Devices {
             return;
         }
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let device = Device { number: number.to_owned(), name, samples: Vec::new() };
+        let device = Device { number: number.to_owned(), name, samples: Vec::new(), longest_ms: None };
         self.followed.push(Watched { device, last: None });
     }
 

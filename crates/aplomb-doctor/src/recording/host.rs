@@ -43,8 +43,11 @@ pub struct Device {
     pub number: String,
     /// `nvme0n1`.
     pub name: String,
-    /// A row every [`super::Sight::host_interval_ms`].
+    /// A row every [`super::Sight::host_interval_ms`]; empty where only totals are known.
     pub samples: Vec<DeviceSample>,
+    /// What the slowest request took, in milliseconds, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_ms: Option<f64>,
 }
 
 /// A device since the row before.

@@ -12,6 +12,7 @@
 //! Pages are made in `report`.
 
 mod device;
+mod examine;
 mod groups;
 mod latency;
 mod phases;

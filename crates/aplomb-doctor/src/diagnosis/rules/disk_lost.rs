@@ -15,7 +15,11 @@ const LOST: [&[&str]; 5] = [
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
     let lines: Vec<_> = LOST.iter().flat_map(|texts| evidence.lines(texts)).collect();
-    let first = lines.iter().filter_map(|line| line.at_ms).min()? as f64;
+    if lines.is_empty() {
+        return None;
+    }
+    // Of lines without a time it is not known when; the directory is lost by the end.
+    let first = lines.iter().filter_map(|line| line.at_ms).min().unwrap_or(0) as f64;
     let says = |text: &str| lines.iter().any(|line| line.text.contains(text));
     let full = says("No space left on device") || says("no room");
     let (from_ms, to_ms) = (first.clamp(0.0, evidence.length_ms()), evidence.length_ms());

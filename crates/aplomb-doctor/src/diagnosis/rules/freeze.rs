@@ -89,7 +89,10 @@ fn name_of(evidence: &Evidence<'_>, device: &Device, frozen: &Spans, waits: &Wai
             (false, _) => "one-of-two-dirs",
         };
     }
-    let limit = waits.that(|seen: &Seen<'_>| seen.is(WaitClass::DirtyLimit));
+    // A page that is under writeback cannot be written to before that is over.
+    let limit = waits.that(|seen: &Seen<'_>| {
+        seen.is(WaitClass::DirtyLimit) || seen.has(&["iomap_page_mkwrite", "do_page_mkwrite"])
+    });
     let at_limit = limit.spans().total_ms() > waits.spans().total_ms() / 4.0;
     match (at_limit, long) {
         (true, true) => "long-freeze",

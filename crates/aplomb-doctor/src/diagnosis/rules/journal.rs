@@ -5,8 +5,9 @@ use crate::diagnosis::finding::{Finding, count, device_said, names, remedy, told
 use crate::recording::{PlaceOf, WaitClass};
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
+    let logs_alone = evidence.logs_are_slow();
     let waits = evidence.waits(|seen| {
-        let own = seen.path().is_some_and(|path| evidence.is_of(path, PlaceOf::OwnLog));
+        let own = seen.path().map_or(logs_alone, |path| evidence.is_of(path, PlaceOf::OwnLog));
         seen.carries_requests() && seen.is(WaitClass::Journal) && !own
     });
     if waits.is_empty() {

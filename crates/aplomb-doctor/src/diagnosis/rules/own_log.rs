@@ -2,12 +2,14 @@
 
 use crate::diagnosis::evidence::Evidence;
 use crate::diagnosis::finding::{Finding, count, device_said, names, remedy, told};
-use crate::recording::{PlaceOf, Role};
+use crate::recording::{PlaceOf, Role, WaitClass};
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
+    let alone = evidence.logs_are_slow();
     let waits = evidence.waits(|seen| {
         let of_log = seen.path().is_some_and(|path| evidence.is_of(path, PlaceOf::OwnLog))
-            || seen.is_below(&["OutputStreamManager", "RollingFileManager"]);
+            || seen.is_below(&["OutputStreamManager", "RollingFileManager"])
+            || (alone && seen.path().is_none() && seen.is(WaitClass::Journal));
         matches!(seen.role(), Role::Request | Role::Network) && of_log
     });
     if waits.is_empty() {
@@ -33,7 +35,11 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             count(waits.threads().len(), "request thread")
         ),
         evidence: evidence_for,
-        against: Vec::new(),
+        against: if alone && paths.is_empty() {
+            vec!["which file was written is inferred: only logs are on the device that was slow".to_owned()]
+        } else {
+            Vec::new()
+        },
         mechanism: "Log4j writes a line in the thread that logs it. A request handler that rolls a segment \
             logs it while it holds the partition's lock. Where the write waits for the disk, so do the \
             partition and every handler that wants it.",
