@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     messages(corpus)?;
     groups(corpus)?;
     transactions(corpus)?;
+    recordings(corpus)?;
     files(corpus)
 }
 
@@ -128,6 +129,113 @@ fn transactions(corpus: &Path) -> Result<(), Box<dyn Error>> {
         put(corpus, "txn_records", &format!("{status}-1"), &some)?;
     }
     Ok(())
+}
+
+/// A recording of JFR with a wait, its thread and its stack; finished, unfinished, and twice.
+fn recordings(corpus: &Path) -> Result<(), Box<dyn Error>> {
+    let texts = [
+        "root",
+        "metadata",
+        "class",
+        "field",
+        "name",
+        "id",
+        "constantPool",
+        "true",
+        "dimension",
+        "1",
+        "startTime",
+        "sampledThread",
+        "stackTrace",
+        "frames",
+        "method",
+        "osThreadId",
+        "type",
+        "state",
+        "10",
+        "long",
+        "13",
+        "java.lang.String",
+        "20",
+        "java.lang.Thread",
+        "22",
+        "java.lang.Class",
+        "23",
+        "jdk.types.Method",
+        "24",
+        "jdk.types.StackFrame",
+        "25",
+        "jdk.types.StackTrace",
+        "26",
+        "jdk.types.ThreadState",
+        "30",
+        "profiler.WallClockSample",
+    ];
+    let number = |text: &str| texts.iter().position(|each| *each == text).map(|at| at as u8).ok_or("a text");
+    // A type: its number, and its fields: name, type, and whether it is pooled or an array.
+    type Fields = &'static [(&'static str, &'static str, &'static str)];
+    let types: [(&str, Fields); 9] = [
+        ("10", &[]),
+        ("13", &[]),
+        ("20", &[("name", "13", ""), ("osThreadId", "10", "")]),
+        ("22", &[("name", "13", "")]),
+        ("23", &[("type", "22", "constantPool"), ("name", "13", "")]),
+        ("24", &[("method", "23", "constantPool")]),
+        ("25", &[("frames", "24", "dimension")]),
+        ("26", &[("name", "13", "")]),
+        (
+            "30",
+            &[
+                ("startTime", "10", ""),
+                ("sampledThread", "20", "constantPool"),
+                ("stackTrace", "25", "constantPool"),
+                ("state", "26", "constantPool"),
+            ],
+        ),
+    ];
+    let mut metadata = vec![0, 0, 0, 0, texts.len() as u8];
+    for text in texts {
+        metadata.extend([3, text.len() as u8]);
+        metadata.extend(text.bytes());
+    }
+    metadata.extend([number("root")?, 0, 1, number("metadata")?, 0, types.len() as u8]);
+    for (id, fields) in types {
+        let name = number(id)? + 1;
+        metadata.extend([number("class")?, 2, number("id")?, number(id)?, number("name")?, name]);
+        metadata.push(fields.len() as u8);
+        for (name, of, how) in fields {
+            let pairs = [number("name")?, number(name)?, number("class")?, number(of)?];
+            metadata.extend([number("field")?, if how.is_empty() { 2 } else { 3 }]);
+            metadata.extend(pairs);
+            if !how.is_empty() {
+                metadata.extend([number(how)?, number(if *how == "dimension" { "1" } else { "true" })?]);
+            }
+            metadata.push(0);
+        }
+    }
+    let event = |body: &[u8]| {
+        let size = body.len() + 2;
+        [&[size as u8 | 0x80, (size >> 7) as u8][..], body].concat()
+    };
+    let mut constants = vec![1, 0, 0, 0, 0, 5];
+    constants.extend([20, 1, 1, 3, 1, b't', 77, 22, 1, 1, 3, 1, b'C', 23, 1, 1, 1, 3, 6]);
+    constants.extend(b"write0");
+    constants.extend([25, 1, 1, 1, 1, 26, 1, 1, 3, 14]);
+    constants.extend(b"STATE_RUNNABLE");
+    let samples = [event(&[30, 1, 1, 1, 1]), event(&[30, 0x80, 0x80, 0x80, 0x80, 8, 1, 1, 1])].concat();
+    let body = [event(&metadata), samples].concat();
+    let chunk = |size: usize, constants_at: usize, rest: &[u8]| {
+        let mut chunk = b"FLR\0\x00\x02\x00\x01".to_vec();
+        for word in [size as u64, constants_at as u64, 68, 1 << 60, 1 << 30, 0, 1_000_000_000] {
+            chunk.extend(word.to_be_bytes());
+        }
+        [&chunk[..], &[0, 0, 0, 1], rest].concat()
+    };
+    let whole = [&body[..], &event(&constants)].concat();
+    let finished = chunk(68 + whole.len(), 68 + body.len(), &whole);
+    put(corpus, "jfr", "finished", &finished)?;
+    put(corpus, "jfr", "unfinished", &chunk(1 << 30, 0, &body))?;
+    put(corpus, "jfr", "twice", &[&finished[..], &finished].concat())
 }
 
 fn files(corpus: &Path) -> Result<(), Box<dyn Error>> {

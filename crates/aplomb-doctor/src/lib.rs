@@ -4,6 +4,7 @@
 //! `/proc`, what a JVM wrote into its logs, what a profiler has recorded.
 
 pub mod diagnosis;
+pub mod jfr;
 pub mod kernel;
 pub mod recording;
 pub mod watch;
