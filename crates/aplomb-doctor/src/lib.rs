@@ -5,5 +5,6 @@
 
 pub mod diagnosis;
 pub mod kernel;
+pub mod page;
 pub mod recording;
 pub mod watch;
