@@ -70,6 +70,9 @@ tools() { suite tools; }
 # Slow disks and what is made of them.
 lab() { suite lab; }
 
+# The doctor's picture, in a browser.
+doctor() { suite doctor; }
+
 # Whole brokers with their disks and clients, by seed; a seed that fails prints what replays it.
 simulate() {
   cargo run --locked --quiet --profile sim --bin simulate -- \
@@ -107,7 +110,7 @@ after_others() { renice -n 10 -p "$BASHPID" >/dev/null; }
 # This process and its children run only when nothing else wants a processor, or nearly so where there is no such class.
 behind_all() { chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID" >/dev/null; }
 
-known=(setup ci simulate release oracles e2e e2e-kafka tools adoption crash observation lab fuzz)
+known=(setup ci simulate release oracles e2e e2e-kafka tools adoption crash observation doctor lab fuzz)
 failures=$(mktemp)
 trap 'rm -f "$failures"' EXIT
 also=()
@@ -142,7 +145,7 @@ else
   others+=" $!"
   lane crash observation &
   others+=" $!"
-  lane tools adoption oracles &
+  lane tools adoption doctor oracles &
   others+=" $!"
   wait $others
   lane "${also[@]}" lab &

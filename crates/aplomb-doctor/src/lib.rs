@@ -6,5 +6,6 @@
 pub mod diagnosis;
 pub mod jfr;
 pub mod kernel;
+pub mod page;
 pub mod recording;
 pub mod watch;
