@@ -4,8 +4,11 @@
 //! `/proc`, what a JVM wrote into its logs, what a profiler has recorded.
 
 pub mod diagnosis;
+pub mod examine;
 pub mod jfr;
+pub mod jvm;
 pub mod kernel;
+mod own_log;
 pub mod page;
 pub mod recording;
 pub mod watch;

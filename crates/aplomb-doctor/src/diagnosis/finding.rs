@@ -23,6 +23,8 @@ pub(super) struct Finding {
     pub(super) threads: Vec<u32>,
     /// Causes that are consequences or parts of this one, if it explains enough beside them.
     pub(super) absorbs: &'static [&'static str],
+    /// How much later or earlier than this one those may be felt, where that is more than usual.
+    pub(super) near_ms: f64,
 }
 
 /// A change and what it costs.

@@ -87,10 +87,11 @@ fn swallowed(findings: Vec<Finding>) -> Vec<Finding> {
         let is_larger = !names(smaller, larger)
             || (findings[larger].explained.total_ms(), smaller)
                 > (findings[smaller].explained.total_ms(), larger);
+        let near = findings[larger].explained.widened(NEAR_MS.max(findings[larger].near_ms));
         larger != smaller
             && names(larger, smaller)
             && is_larger
-            && findings[smaller].explained.share_in(&findings[larger].explained.widened(NEAR_MS)) >= SWALLOWS
+            && findings[smaller].explained.share_in(&near) >= SWALLOWS
             && findings[larger].explained.total_ms() >= SWALLOWS * findings[smaller].explained.total_ms()
     };
     let all = 0..findings.len();

@@ -13,6 +13,8 @@ use crate::recording::{HostSample, Traffic};
 /// the kernel walks all of its table for it, however few there are.
 const SOCKETS: Duration = Duration::from_millis(800);
 const CHEAP: u32 = 400;
+/// A process that listens keeps its ports.
+const PORTS: Duration = Duration::from_secs(10);
 
 /// What rows are made of.
 #[derive(Debug)]
@@ -26,6 +28,7 @@ pub(super) struct Host {
     status: Option<Kept>,
     sockets: Sockets,
     sockets_due: Instant,
+    ports_due: Instant,
     traffic: Traffic,
     last: Option<HostCounts>,
 }
@@ -57,6 +60,7 @@ impl Host {
             status: kept(&format!("/proc/{pid}/status")),
             sockets: Sockets::of(pid),
             sockets_due: Instant::now(),
+            ports_due: Instant::now(),
             traffic: Traffic::default(),
             last: None,
         }
@@ -87,6 +91,11 @@ impl Host {
         };
         let began = Instant::now();
         if began >= self.sockets_due {
+            // It may listen only now, or on another port.
+            if self.ports_due <= began {
+                self.sockets.find_ports();
+                self.ports_due = began + if self.sockets.listens() { PORTS } else { SOCKETS };
+            }
             self.traffic = self.sockets.traffic();
             self.sockets_due = began + SOCKETS.max(began.elapsed() * CHEAP);
         } else {

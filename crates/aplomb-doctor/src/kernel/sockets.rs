@@ -40,7 +40,6 @@ struct Row<'a> {
 impl Sockets {
     pub(super) fn of(pid: u32) -> Self {
         let mut sockets = Self { pid, ports: HashSet::new(), segments_again: 0 };
-        sockets.find_ports();
         sockets.segments_again = sockets.segments_sent_again();
         sockets
     }
@@ -55,6 +54,11 @@ impl Sockets {
         let tables = self.tables();
         let rows = tables.iter().flat_map(|table| table.lines().skip(1)).filter_map(row);
         self.ports = rows.filter(listening).map(|row| row.port).collect();
+    }
+
+    /// Whether it listens anywhere.
+    pub(super) fn listens(&self) -> bool {
+        !self.ports.is_empty()
     }
 
     /// How its connections are.
@@ -167,6 +171,7 @@ mod tests {
         ours.set_nonblocking(true).expect("it can be set");
         while ours.write(&[0; 1 << 16]).is_ok() {}
         let mut sockets = Sockets::of(std::process::id());
+        sockets.find_ports();
         let traffic = sockets.traffic();
         assert!(traffic.unread_connections >= 1 && traffic.unread_bytes > 0, "{traffic:?}");
         drop(peer);

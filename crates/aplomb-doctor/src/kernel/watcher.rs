@@ -189,6 +189,12 @@ impl Watcher {
         });
     }
 
+    /// The broker's own logs that have been found open.
+    pub fn own_logs(&self) -> impl Iterator<Item = &str> {
+        let logs = self.places.iter().filter(|place| place.of == PlaceOf::OwnLog);
+        logs.map(|place| place.path.as_str())
+    }
+
     /// Where the recording lies in time.
     #[must_use]
     pub fn clock(&self) -> &Clock {

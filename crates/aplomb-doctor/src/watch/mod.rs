@@ -4,8 +4,10 @@
 //! own; should something that it reads never answer, the recording is given up and that is said.
 
 mod find;
+mod logs;
 mod process;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -13,9 +15,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use find::{FindError, by_cgroup, by_port};
+use logs::Logs;
 
 use crate::kernel::{WatchError, Watcher};
-use crate::recording::Recording;
+use crate::recording::{PlaceOf, Recording};
 
 /// How long the end of a recording may take: what has to be read for it comes from memory.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -67,14 +70,35 @@ pub fn watch(pid: u32, length: Option<Duration>, stop: &Arc<AtomicBool>) -> Resu
 
 fn watched(pid: u32, until: Option<Instant>, stop: &AtomicBool) -> Result<Recording, WatchError> {
     let mut watcher = Watcher::start(pid)?;
-    let process = process::of(pid);
+    let mut logs = Logs::new(watcher.clock());
+    let described = process::of(pid);
+    for path in &described.jvm_logs {
+        logs.follow_jvm_log(path);
+        watcher.add_place(&as_it_sees(pid, path), PlaceOf::JvmLog);
+    }
+    if let Some(counters) = &described.counters {
+        logs.follow_counters(counters);
+        watcher.add_place(&as_it_sees(pid, counters), PlaceOf::PerfData);
+    }
     while !stop.load(Ordering::Relaxed) && until.is_none_or(|until| Instant::now() < until) {
         let Some(next) = watcher.step() else { break };
+        for path in watcher.own_logs() {
+            logs.follow_own_log(&Path::new(&format!("/proc/{pid}/root")).join(path.trim_start_matches('/')));
+        }
         let next = until.map_or(next, |until| next.min(until));
         // A stop is not kept waiting for a rare look.
         thread::sleep(next.saturating_duration_since(Instant::now()).min(LOOK_FOR_STOP));
     }
-    Ok(Recording { process, ..watcher.finish() })
+    let mut recording = Recording { process: described.process, ..watcher.finish() };
+    logs.finish(&mut recording);
+    Ok(recording)
+}
+
+/// A path without the way to it from here.
+fn as_it_sees(pid: u32, path: &Path) -> String {
+    let root = format!("/proc/{pid}/root");
+    let inside = path.strip_prefix(&root).map_or(path.to_owned(), |rest| Path::new("/").join(rest));
+    inside.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -8,6 +8,10 @@ use crate::recording::{Role, WaitClass};
 const OF_A_GROUP: [&str; 3] =
     ["try_to_free_mem_cgroup_pages", "mem_cgroup_handle_over_high", "try_charge_memcg"];
 
+/// Pages of a full group are written as soon as they are dirty, and a journal commits with that
+/// every five seconds.
+const COMMIT_MS: f64 = 5_000.0;
+
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
     let ours = |role| !matches!(role, Role::Kernel | Role::Neighbour);
     let waits = evidence.waits(|seen| ours(seen.role()) && seen.has(&OF_A_GROUP));
@@ -58,5 +62,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             "roll",
             "cold-metadata",
         ],
+        near_ms: COMMIT_MS,
     })
 }

@@ -63,5 +63,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: felt.threads(),
         absorbs: &[],
+        near_ms: 0.0,
     })
 }

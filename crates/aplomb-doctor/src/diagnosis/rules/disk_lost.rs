@@ -54,5 +54,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         },
         threads: Vec::new(),
         absorbs: &["journal", "freeze", "cold-read", "dirty-limit"],
+        near_ms: 0.0,
     })
 }

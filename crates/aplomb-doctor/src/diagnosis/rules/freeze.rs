@@ -6,7 +6,7 @@ use crate::diagnosis::spans::Spans;
 use crate::recording::{Device, PlaceOf, WaitClass};
 
 /// A stall of this length is a long one: the page cache has no room for what comes meanwhile.
-const LONG_MS: f64 = 10_000.0;
+const LONG_MS: f64 = 4_500.0;
 /// So much has to be waiting to be read from clients, for large batches to be what they send.
 const CROWD_BYTES: u64 = 8 << 20;
 const CROWD_CONNECTIONS: u64 = 20;
@@ -70,6 +70,7 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             "page-fault",
             "munmap",
         ],
+        near_ms: 0.0,
     })
 }
 

@@ -69,5 +69,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: waits.threads(),
         absorbs: &["network-thread", "inode-lock-ext4", "cold-read"],
+        near_ms: 0.0,
     })
 }

@@ -68,5 +68,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: waits.threads(),
         absorbs: &["page-fault", "cold-metadata"],
+        near_ms: 0.0,
     })
 }

@@ -62,5 +62,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: waits.threads(),
         absorbs: &["cold-read"],
+        near_ms: 0.0,
     })
 }

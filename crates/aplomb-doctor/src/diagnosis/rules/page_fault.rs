@@ -60,5 +60,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: faults.threads(),
         absorbs: &["cold-read", "long-gc"],
+        near_ms: 0.0,
     })
 }

@@ -1,0 +1,37 @@
+//! `aplomb doctor`: who waited, where, for whom, and what to change.
+
+mod answer;
+mod examine;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+/// What to look at.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    #[command(subcommand)]
+    subject: Subject,
+}
+
+#[derive(Debug, Subcommand)]
+enum Subject {
+    /// Watch a broker that runs, Apache Kafka or any other, and say what its requests waited for.
+    Watch(watch::WatchArgs),
+    /// Say the same from files: recordings of `watch`, of JFR and async-profiler, logs of a JVM,
+    /// thread dumps, records of the lab.
+    Examine(examine::ExamineArgs),
+}
+
+/// Does what was asked.
+pub(super) fn run(args: &DoctorArgs) -> ExitCode {
+    let done = match &args.subject {
+        Subject::Watch(args) => watch::run(args),
+        Subject::Examine(args) => examine::run(args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => super::fail(&*error),
+    }
+}

@@ -1,0 +1,62 @@
+//! `aplomb doctor watch`: a broker that runs.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use aplomb_doctor::watch::{self, FindError};
+use clap::Args;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::answer::AnswerArgs;
+use crate::commands::parse_duration;
+
+/// What to watch, and for how long.
+#[derive(Debug, Args)]
+pub(super) struct WatchArgs {
+    #[command(flatten)]
+    whom: Whom,
+    /// How long; until Ctrl-C without it.
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    length: Option<Duration>,
+    #[command(flatten)]
+    answer: AnswerArgs,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Whom {
+    /// The process of this number.
+    #[arg(long)]
+    pid: Option<u32>,
+    /// The process that listens on this port.
+    #[arg(long)]
+    port: Option<u16>,
+    /// The main process of a unit of systemd.
+    #[arg(long)]
+    unit: Option<String>,
+    /// The main process of a container, by its id or the first twelve digits of that.
+    #[arg(long)]
+    container: Option<String>,
+}
+
+/// Watches, and says what was seen.
+pub(super) fn run(args: &WatchArgs) -> Result<(), Box<dyn Error>> {
+    let pid = args.whom.pid()?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    args.answer.tell(&watch::watch(pid, args.length, &stop)?)
+}
+
+impl Whom {
+    fn pid(&self) -> Result<u32, FindError> {
+        match (self.pid, self.port, self.unit.as_ref().or(self.container.as_ref())) {
+            (Some(pid), ..) => Ok(pid),
+            (_, Some(port), _) => watch::by_port(port),
+            (.., group) => watch::by_cgroup(group.map_or("", String::as_str)),
+        }
+    }
+}
