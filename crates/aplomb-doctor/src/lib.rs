@@ -4,4 +4,5 @@
 //! `/proc`, what a JVM wrote into its logs, what a profiler has recorded.
 
 pub mod diagnosis;
+pub mod jvm;
 pub mod recording;

@@ -50,7 +50,7 @@ pub struct Recording {
 }
 
 /// Where a recording lies in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
     /// The beginning, in milliseconds since 1970.
     pub began_unix_ms: f64,
