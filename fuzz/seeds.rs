@@ -25,6 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     groups(corpus)?;
     transactions(corpus)?;
     recordings(corpus)?;
+    jvm(corpus)?;
     files(corpus)
 }
 
@@ -236,6 +237,67 @@ fn recordings(corpus: &Path) -> Result<(), Box<dyn Error>> {
     put(corpus, "jfr", "finished", &finished)?;
     put(corpus, "jfr", "unfinished", &chunk(1 << 30, 0, &body))?;
     put(corpus, "jfr", "twice", &[&finished[..], &finished].concat())
+}
+
+/// What JVMs say of themselves: a line or two of each kind, and a file of two counters.
+fn jvm(corpus: &Path) -> Result<(), Box<dyn Error>> {
+    for (name, text) in [
+        (
+            "safepoint-8",
+            "2017-01-06T20:53:02.802+0900: 60.898: Total time for which application threads were stopped: 2.3 seconds, Stopping threads took: 2.2 seconds\n",
+        ),
+        (
+            "table-8",
+            "vmop [threads: total initially_running wait_to_block] [time: spin block sync cleanup vmop] page_trap_count\n0.234: RevokeBias [ 12 0 1 ] [ 0 0 0 0 5 ] 0\n",
+        ),
+        (
+            "safepoint-11",
+            "[0.1s][info][safepoint ] Entering safepoint region: G1CollectForAllocation\n[0.1s][info][safepoint ] Total time for which application threads were stopped: 0.1 seconds, Stopping threads took: 0.0 seconds\n",
+        ),
+        (
+            "safepoint-25",
+            "[2000000000ns][safepoint] Safepoint \"G1PauseRemark\", Time since last: 9 ns, Reaching safepoint: 4000 ns, At safepoint: 2000000 ns, Leaving safepoint: 1000 ns, Total: 2005000 ns, Threads: 0 runnable, 10 total\n",
+        ),
+        (
+            "gc-17",
+            "[0.5s][gc,start] GC(3) Pause Young (Normal)\n[0.5s][gc,phases] GC(3)   Other: 107.0ms\n[0.6s][gc] GC(3) Pause Young (Normal) 56M->3M(96M) 110.188ms\n[0.6s][gc,cpu] GC(3) User=0.01s Sys=0.02s Real=0.11s\n",
+        ),
+        (
+            "gc-8",
+            "60.898: [GC pause (G1 Evacuation Pause) (young), 0.0234567 secs]\n   [Other: 2.9 ms]\n   [Eden: 24.0M(24.0M)->0.0B(13.0M) Survivors: 0.0B->3072.0K Heap: 24.0M(256.0M)->19.5M(256.0M)]\n [Times: user=0.08 sys=0.01, real=0.02 secs]\n",
+        ),
+        (
+            "parallel-8",
+            "1.000: [GC (Allocation Failure) [PSYoungGen: 65536K->10720K(76288K)] 65536K->12288K(251392K), 0.0123456 secs] [Times: user=0.05 sys=0.01, real=0.01 secs]\n",
+        ),
+        (
+            "threads",
+            "\"a\" #12 daemon prio=5 tid=0x7f nid=0x1f3 waiting for monitor entry\n   java.lang.Thread.State: BLOCKED (on object monitor)\n\tat a.B.c(B.java:1)\n\t- waiting to lock <0xc0> (a A)\n\n\"b\" nid=7 runnable\n\tat a.B.d(B.java:2)\n\t- locked <0xc0> (a A)\n",
+        ),
+        (
+            "flags",
+            "java\0-Xmx1G\0-Xlog:gc*,safepoint=debug:file=\"/a:b/%p-%t.log\":time,tags\0-XX:+UseG1GC\0kafka.Kafka\0server.properties\0--override\0a=b\0",
+        ),
+    ] {
+        put(corpus, "jvm_logs", name, text.as_bytes())?;
+    }
+    let head = [
+        0xca, 0xfe, 0xc0, 0xc0, 1, 2, 0, 1, 136, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 32, 0, 0, 0, 2,
+        0, 0, 0,
+    ];
+    let number = [
+        &[56, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, b'J', 0, 4, 2, 48, 0, 0, 0][..],
+        b"sun.os.hrt.frequency\0\0\0\0\0\0\0\0",
+        &[0, 1, 0, 0, 0, 0, 0, 0],
+    ]
+    .concat();
+    let text = [
+        &[48, 0, 0, 0, 20, 0, 0, 0, 4, 0, 0, 0, b'B', 0, 5, 2, 40, 0, 0, 0][..],
+        b"sun.rt.javaCommand\0\0",
+        b"java\0\0\0\0",
+    ]
+    .concat();
+    put(corpus, "perf_data", "two", &[&head[..], &number, &text].concat())
 }
 
 fn files(corpus: &Path) -> Result<(), Box<dyn Error>> {

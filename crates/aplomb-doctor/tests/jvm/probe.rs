@@ -1,0 +1,109 @@
+//! JVMs of this machine, and a program in one of them.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// The home of a JDK of this version, by `JAVA_HOME`, `PATH`, or where distributions put them.
+pub(crate) fn jdk(major: u32) -> Option<PathBuf> {
+    let mut homes = BTreeSet::new();
+    homes.extend(std::env::var_os("JAVA_HOME").map(PathBuf::from));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let javas = std::env::split_paths(&path).filter_map(|folder| folder.join("java").canonicalize().ok());
+    homes.extend(javas.filter_map(|java| Some(java.parent()?.parent()?.to_owned())));
+    let installed = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
+    homes.extend(installed.filter_map(|entry| entry.path().canonicalize().ok()));
+    homes.into_iter().find(|home| version(home) == Some(major) && home.join("bin/java").is_file())
+}
+
+/// The version that a JDK's file `release` says.
+fn version(home: &Path) -> Option<u32> {
+    let release = std::fs::read_to_string(home.join("release")).ok()?;
+    let version = release.lines().find_map(|line| line.strip_prefix("JAVA_VERSION=\""))?;
+    version.split(['.', '"', '-', '+']).next()?.parse().ok()
+}
+
+/// A collector as the JVM itself counts it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Bean {
+    pub(crate) name: String,
+    pub(crate) count: u64,
+    pub(crate) ms: f64,
+}
+
+/// The program, running.
+pub(crate) struct Probe {
+    child: Child,
+    said: BufReader<ChildStdout>,
+    home: PathBuf,
+}
+
+impl Probe {
+    /// Starts it with these options, and waits for what its JVM has counted.
+    pub(crate) fn start(home: &Path, options: &[&str], directory: &Path) -> (Self, Vec<Bean>) {
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jvm/Probe.java");
+        let mut child = Command::new(home.join("bin/java"))
+            .args(options)
+            .arg(program)
+            .current_dir(directory)
+            .env_remove("JAVA_TOOL_OPTIONS")
+            .env_remove("JDK_JAVA_OPTIONS")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("java starts");
+        let said = BufReader::new(child.stdout.take().expect("its output"));
+        let mut probe = Self { child, said, home: home.to_owned() };
+        let beans = probe.beans();
+        (probe, beans)
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Has it collect once more.
+    pub(crate) fn collect(&mut self) -> Vec<Bean> {
+        self.child.stdin.as_mut().expect("its input").write_all(b".").expect("it listens");
+        self.beans()
+    }
+
+    /// What `jcmd PID …` prints; `None` without one.
+    pub(crate) fn jcmd(&self, command: &str) -> Option<String> {
+        let jcmd = self.home.join("bin/jcmd");
+        let output = Command::new(jcmd).args([&self.pid().to_string(), command]).output().ok()?;
+        assert!(output.status.success(), "{output:?}");
+        Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Ends it, as a program ends.
+    pub(crate) fn end(mut self) {
+        drop(self.child.stdin.take());
+        assert!(self.child.wait().expect("it ends").success());
+    }
+
+    fn beans(&mut self) -> Vec<Bean> {
+        let mut beans = Vec::new();
+        loop {
+            let mut line = String::new();
+            assert_ne!(self.said.read_line(&mut line).expect("it speaks"), 0, "it ended: {beans:?}");
+            let line = line.trim_end();
+            if line == "ready" {
+                return beans;
+            }
+            // A JVM that has something to warn of does it here, too.
+            if let [name, count, ms] = line.split('\t').collect::<Vec<_>>()[..] {
+                let count = count.parse().expect("a count");
+                beans.push(Bean { name: name.to_owned(), count, ms: ms.parse().expect("a time") });
+            }
+        }
+    }
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        let _killed = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
