@@ -2,7 +2,7 @@
 //! together on one clock.
 //!
 //! What always holds: a file is told by what it begins with, not by its name; one that cannot be
-//! read is said with its reason and keeps no other from being read; memory is bounded, whatever a
+//! read is said with its reason, and the others count all the same. Memory is bounded, whatever a
 //! file's size, by what is kept of it.
 
 use std::fs::{self, File};

@@ -193,7 +193,8 @@ mod tests {
     #[test]
     fn a_thread_that_has_not_run_has_waited_once() {
         let one = sleeper(1, 7, WaitClass::Page);
-        let waits = folded(&[&[one.clone()], &[one.clone()], &[one], &[]]);
+        let once = std::slice::from_ref(&one);
+        let waits = folded(&[once, once, once, &[]]);
         assert_eq!(waits.len(), 1);
         assert_eq!((waits[0].from_ms, waits[0].to_ms), (0.0, 150.0));
         assert_eq!(waits[0].sighting, Sighting::One { looks: 3 });

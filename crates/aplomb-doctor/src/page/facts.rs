@@ -123,7 +123,12 @@ pub(super) fn cost(recording: &Recording) -> Option<String> {
 pub(super) fn subject(recording: &Recording) -> String {
     let long = units::round_time(recording.clock.length_ms);
     let process = words::process(&recording.process);
-    format!("{process} · {long} from {} UTC", units::date(recording.clock.began_unix_ms))
+    if recording.clock.began_unix_ms > 0.0 {
+        format!("{process} · {long} from {} UTC", units::date(recording.clock.began_unix_ms))
+    } else {
+        // Files do not always say when they are from.
+        format!("{process} · {long}")
+    }
 }
 
 /// How long spans are together, in milliseconds; what several cover counts once.

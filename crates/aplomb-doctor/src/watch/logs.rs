@@ -1,7 +1,7 @@
 //! What a broker writes while it is watched: its JVM's logs and counters, and its own log.
 //!
 //! What always holds: each file is read by a thread of its own, since the disk that it is on may be
-//! the one that stands still; whoever asks for what was read gets what there is. There are no more
+//! the one that stands still; the recording takes what was read until then. There are no more
 //! than [`MOST_FILES`].
 
 use std::path::{Path, PathBuf};

@@ -18,7 +18,7 @@ const PERF_DATA: &str = "hsperfdata_";
 
 /// What is known of a process by its command line.
 #[derive(Debug)]
-pub(super) struct Described {
+pub(super) struct BrokerProcess {
     pub(super) process: Process,
     /// Logs of the JVM, as this process sees them.
     pub(super) jvm_logs: Vec<PathBuf>,
@@ -27,7 +27,7 @@ pub(super) struct Described {
 }
 
 /// What the process is.
-pub(super) fn of(pid: u32) -> Described {
+pub(super) fn of(pid: u32) -> BrokerProcess {
     let command_line = command_line(pid);
     let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
     let program = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -39,7 +39,7 @@ pub(super) fn of(pid: u32) -> Described {
     let logs = flags.iter().flat_map(|flags| &flags.logs);
     let jvm_logs =
         logs.filter_map(|log| log.find(&seen(&directory), inside).map(|path| absolute(&path, &root)));
-    Described {
+    BrokerProcess {
         jvm_logs: jvm_logs.collect(),
         counters: flags.as_ref().filter(|flags| flags.has_perf_data).and_then(|_| counters(&root, inside)),
         process: described(pid, &program, flags.as_ref(), &command_line),

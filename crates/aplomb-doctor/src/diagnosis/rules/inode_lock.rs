@@ -38,7 +38,9 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
     if held.is_empty() {
         against.push("no holder was seen".to_owned());
     }
-    if writers.is_empty() {
+    if paths.is_empty() {
+        against.push("which file it is was not seen".to_owned());
+    } else if writers.is_empty() {
         against.push("the files are no segments".to_owned());
     }
     Some(Finding {

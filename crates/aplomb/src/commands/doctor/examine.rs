@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::answer::AnswerArgs;
 
-/// What to examine.
+/// Which files, and which broker of a record of several.
 #[derive(Debug, Args)]
 pub(super) struct ExamineArgs {
     /// Files, or folders of them, of one process. Of a lab's record each broker is a process of its
