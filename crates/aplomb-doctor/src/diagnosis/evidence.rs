@@ -6,8 +6,8 @@ use super::spans::Spans;
 use super::verdict::Span;
 use crate::kernel::stacks::{fits, has};
 use crate::recording::{
-    Device, DeviceSample, HostSample, Kind, Place, PlaceOf, Recording, Role, Safepoint, Thread, Wait,
-    WaitClass,
+    Device, DeviceSample, HostSample, Kind, Place, PlaceOf, Recording, Role, Safepoint, Thread, Traffic,
+    Wait, WaitClass,
 };
 
 /// A device that has answered nothing for so long, with something under way, stands still.
@@ -102,6 +102,17 @@ impl<'a> Evidence<'a> {
         long.map(|pause| Span { from_ms: pause.at_ms, to_ms: pause.at_ms + pause.total_ms }).collect()
     }
 
+    /// Times at which a thread that carries requests waited for something of this machine, or all
+    /// threads stood.
+    pub(super) fn stands(&self) -> Spans {
+        // A lock of the program is waited for at times in any program.
+        let idle = |class| {
+            matches!(class, WaitClass::Other | WaitClass::Socket | WaitClass::Safepoint | WaitClass::Lock)
+        };
+        let waits = self.waits(|seen| seen.carries_requests() && !idle(seen.wait.class));
+        waits.spans().and(&self.pauses(|_| true))
+    }
+
     /// The place that a path is in, the most particular.
     pub(super) fn place_of(&self, path: &str) -> Option<&'a Place> {
         let above = |place: &&Place| {
@@ -154,6 +165,19 @@ impl<'a> Evidence<'a> {
         let interval = self.recording.sight.host_interval_ms;
         let rows = self.recording.host.iter().filter(|row| which(row));
         rows.map(|row| Span { from_ms: row.at_ms - interval - row.late_ms, to_ms: row.at_ms }).collect()
+    }
+
+    /// Times between two looks at sockets of which both were so.
+    pub(super) fn between_looks(&self, which: impl Fn(&Traffic) -> bool) -> Spans {
+        let looks = self.recording.host.iter().filter_map(|row| Some((row.at_ms, row.traffic?)));
+        let looks: Vec<(f64, bool)> = looks.map(|(at_ms, traffic)| (at_ms, which(&traffic))).collect();
+        let both = looks.windows(2).filter(|pair| pair[0].1 && pair[1].1);
+        both.map(|pair| Span { from_ms: pair[0].0, to_ms: pair[1].0 }).collect()
+    }
+
+    /// Looks at sockets.
+    pub(super) fn traffic(&self) -> impl Iterator<Item = Traffic> {
+        self.recording.host.iter().filter_map(|row| row.traffic)
     }
 
     /// Times at which a device answered nothing, though something was under way. Where only the

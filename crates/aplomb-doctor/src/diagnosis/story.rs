@@ -78,7 +78,7 @@ impl Story {
             cpu_pressure: Some(0.01),
             dirty_bytes: 1 << 20,
             dirty_limit_bytes: 1 << 30,
-            traffic: Traffic { connections: 10, ..Traffic::default() },
+            traffic: Some(Traffic { connections: 10, ..Traffic::default() }),
             ..HostSample::default()
         };
         let mut recording = Recording { format: FORMAT, ..Recording::default() };
@@ -156,6 +156,11 @@ impl Story {
         let rows = self.0.host.iter_mut();
         rows.filter(|row| row.at_ms > 10_000.0 && row.at_ms <= 10_000.0 + ms).for_each(change);
         self
+    }
+
+    /// The process's sockets are changed, likewise.
+    pub(super) fn sockets(self, ms: f64, change: impl Fn(&mut Traffic)) -> Self {
+        self.rows(ms, |row| row.traffic.iter_mut().for_each(&change))
     }
 
     /// Threads that carry requests fared so in rows from 10 s on, for so long.

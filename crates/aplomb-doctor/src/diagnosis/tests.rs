@@ -144,12 +144,12 @@ fn a_device_that_stands_still_is_told_from_one_that_is_slow() {
     assert_eq!(names(&story(3_000.0)), ["freeze"]);
     let two = story(3_000.0).and_another_directory();
     assert_eq!(names(&two), ["one-of-two-dirs"]);
-    let many = |row: &mut crate::recording::HostSample| {
-        row.traffic.waiting_connections = 60;
-        row.traffic.waiting_bytes = 64 << 20;
+    let many = |traffic: &mut crate::recording::Traffic| {
+        traffic.waiting_connections = 60;
+        traffic.waiting_bytes = 64 << 20;
     };
-    first(&story(3_000.0).and_another_directory().rows(3_000.0, many), "crowd");
-    first(&story(12_000.0).and_another_directory().rows(3_000.0, many), "long-crowd");
+    first(&story(3_000.0).and_another_directory().sockets(3_000.0, many), "crowd");
+    first(&story(12_000.0).and_another_directory().sockets(3_000.0, many), "long-crowd");
     // No request waits for it: it is seen, and no cause.
     let unnoticed = xfs().waits(SCHEDULER, WaitClass::Sync, 1, 3_000.0, FSYNC).frozen("8:0", 3_000.0);
     let found = diagnosis(&unnoticed);
@@ -276,23 +276,24 @@ fn a_tool_that_stops_the_jvm_is_named() {
 
 #[test]
 fn clients_and_the_network_are_not_the_disk() {
-    let slow = |row: &mut crate::recording::HostSample| {
-        row.traffic.unread_connections = 1;
-        row.traffic.unread_bytes = 2 << 20;
+    let slow = |traffic: &mut crate::recording::Traffic| {
+        traffic.unread_connections = 1;
+        traffic.unread_bytes = 2 << 20;
     };
-    first(&xfs().rows(5_000.0, slow), "slow-consumer");
-    assert_eq!(names(&xfs().rows(800.0, slow)), [""; 0], "in passing");
-    let lost = |row: &mut crate::recording::HostSample| {
-        slow(row);
-        row.traffic.retransmitting = 2;
-        row.traffic.retransmits = 4;
+    first(&xfs().sockets(5_000.0, slow), "slow-consumer");
+    assert_eq!(names(&xfs().sockets(800.0, slow)), [""; 0], "in passing");
+    let lost = |traffic: &mut crate::recording::Traffic| {
+        slow(traffic);
+        traffic.retransmitting = 2;
+        traffic.retransmits = 4;
     };
-    first(&xfs().rows(5_000.0, lost), "network");
-    let muted = |row: &mut crate::recording::HostSample| {
-        row.traffic.waiting_connections = 3;
-        row.traffic.waiting_bytes = 300_000;
+    first(&xfs().sockets(5_000.0, lost), "network");
+    let muted = |traffic: &mut crate::recording::Traffic| {
+        traffic.waiting_connections = 3;
+        traffic.muted_connections = 3;
+        traffic.waiting_bytes = 300_000;
     };
-    first(&xfs().rows(5_000.0, muted), "client-quota");
+    first(&xfs().sockets(5_000.0, muted), "client-quota");
 }
 
 #[test]

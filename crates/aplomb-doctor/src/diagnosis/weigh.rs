@@ -8,7 +8,7 @@ use super::finding::{Finding, time};
 use super::rules;
 use super::spans::Spans;
 use super::verdict::{Cause, Confidence, Diagnosis};
-use crate::recording::{Kind, Recording, WaitClass};
+use crate::recording::{Kind, Recording};
 
 /// Less than this altogether is how every machine is.
 const LEAST_SLOW_MS: f64 = 150.0;
@@ -31,7 +31,7 @@ const ENOUGH: f64 = 0.5;
 pub fn diagnose(recording: &Recording) -> Diagnosis {
     let evidence = Evidence::of(recording);
     let findings = rules::all(&evidence);
-    let felt = findings.iter().fold(felt(&evidence), |all, finding| all.and(&finding.explained));
+    let felt = findings.iter().fold(evidence.stands(), |all, finding| all.and(&finding.explained));
     let mut observations = rules::observations(&evidence);
     if !is_slow(&felt, recording.clock.length_ms) {
         return Diagnosis { observations, ..Diagnosis::default() };
@@ -61,16 +61,6 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
     let unexplained = felt.without(&explained);
     let next = if felt.share_in(&explained) < ENOUGH { next(recording) } else { Vec::new() };
     Diagnosis { causes, unexplained: unexplained.into_vec(), slow: felt.into_vec(), observations, next }
-}
-
-/// When those that carry requests could not.
-fn felt(evidence: &Evidence<'_>) -> Spans {
-    // A lock of the program is waited for at times in any program; a rule says when that matters.
-    let idle = |class| {
-        matches!(class, WaitClass::Other | WaitClass::Socket | WaitClass::Safepoint | WaitClass::Lock)
-    };
-    let waits = evidence.waits(|seen| seen.carries_requests() && !idle(seen.wait.class));
-    waits.spans().and(&evidence.pauses(|_| true))
 }
 
 fn is_slow(felt: &Spans, length_ms: f64) -> bool {

@@ -7,14 +7,10 @@ use rustix::param::clock_ticks_per_second;
 use super::cgroup;
 use super::files::{Kept, micro, named, nth};
 use super::sockets::Sockets;
-use crate::recording::{HostSample, Traffic};
+use crate::recording::HostSample;
 
-/// Sockets are looked at no oftener than this, and than so many times what a look at them takes:
-/// the kernel walks all of its table for it, however few there are.
-const SOCKETS: Duration = Duration::from_millis(800);
-const CHEAP: u32 = 400;
-/// A process that listens keeps its ports.
-const PORTS: Duration = Duration::from_secs(10);
+/// Sockets are looked at no oftener than this.
+const SOCKETS: Duration = Duration::from_millis(600);
 
 /// What rows are made of.
 #[derive(Debug)]
@@ -28,8 +24,6 @@ pub(super) struct Host {
     status: Option<Kept>,
     sockets: Sockets,
     sockets_due: Instant,
-    ports_due: Instant,
-    traffic: Traffic,
     last: Option<HostCounts>,
 }
 
@@ -60,8 +54,6 @@ impl Host {
             status: kept(&format!("/proc/{pid}/status")),
             sockets: Sockets::of(pid),
             sockets_due: Instant::now(),
-            ports_due: Instant::now(),
-            traffic: Traffic::default(),
             last: None,
         }
     }
@@ -90,16 +82,9 @@ impl Host {
             group: cgroup::GroupCounts::of(self.pid),
         };
         let began = Instant::now();
-        if began >= self.sockets_due {
-            // It may listen only now, or on another port.
-            if self.ports_due <= began {
-                self.sockets.find_ports();
-                self.ports_due = began + if self.sockets.listens() { PORTS } else { SOCKETS };
-            }
-            self.traffic = self.sockets.traffic();
-            self.sockets_due = began + SOCKETS.max(began.elapsed() * CHEAP);
-        } else {
-            self.traffic.retransmits = 0;
+        let traffic = (began >= self.sockets_due).then(|| self.sockets.traffic()).flatten();
+        if traffic.is_some() {
+            self.sockets_due = began + SOCKETS;
         }
         let page = rustix::param::page_size() as u64;
         let swap = self.status.as_mut().and_then(|status| named(status.read()?, "VmSwap")).unwrap_or(0);
@@ -132,7 +117,7 @@ impl Host {
             writeback_bytes: pages("nr_writeback") * page,
             dirty_limit_bytes: pages("nr_dirty_threshold") * page,
             process_swap_bytes: swap << 10,
-            traffic: self.traffic,
+            traffic,
         })
     }
 }

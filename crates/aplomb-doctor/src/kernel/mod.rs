@@ -12,6 +12,7 @@ mod host;
 mod mounts;
 mod others;
 mod roles;
+mod socket_diag;
 mod sockets;
 pub mod stacks;
 mod threads;

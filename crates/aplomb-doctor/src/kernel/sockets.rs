@@ -1,12 +1,15 @@
-//! The connections that clients have to the process: who does not take what was sent to them, and
-//! what the network lost.
+//! The connections that clients have to the process: who does not take what was sent to them, whom
+//! the process does not read from, and what the network lost.
 //!
 //! `/proc/PID/net/tcp` has all sockets of the network namespace; the process's are told by the
-//! ports that it listens on.
+//! ports that it listens on. That table is dear, so it is read now and then, and in between the
+//! connections that it had are asked for one by one ([`super::socket_diag`]).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 use super::files::read;
+use super::socket_diag::{Ends, Queues, SocketDiag};
 use crate::recording::Traffic;
 
 /// The state of a socket that listens, and of one that is connected.
@@ -16,69 +19,99 @@ const ESTABLISHED: &str = "01";
 const RETRANSMITS: &str = "01";
 /// A socket's inode in a link of `/proc/PID/fd`.
 const PREFIX: &str = "socket:[";
+/// The table is read so often, or so many times more seldom than it takes.
+const TABLE: Duration = Duration::from_secs(2);
+const CHEAP: u32 = 200;
+/// A process that listens keeps its ports for a while.
+const PORTS: Duration = Duration::from_secs(10);
+/// No more connections than this are followed: those that the table has first.
+const MOST: usize = 512;
 
-/// The process's listening ports.
+/// The process's connections.
 #[derive(Debug)]
 pub(super) struct Sockets {
     pid: u32,
+    diag: Option<SocketDiag>,
     ports: HashSet<u16>,
+    ports_due: Instant,
+    table_due: Instant,
+    connections: Vec<Ends>,
     segments_again: u64,
+    /// Unread bytes of connections, by their sockets, at the last look.
+    unread: HashMap<u64, u64>,
 }
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row<'a> {
-    port: u16,
     state: &'a str,
-    unread_by_peer: u64,
-    unread_by_us: u64,
-    timer: &'a str,
-    retries: u64,
-    inode: u64,
+    ends: Ends,
+    queues: Queues,
 }
 
 impl Sockets {
     pub(super) fn of(pid: u32) -> Self {
-        let mut sockets = Self { pid, ports: HashSet::new(), segments_again: 0 };
+        let now = Instant::now();
+        let same_network = std::fs::read_link(format!("/proc/{pid}/ns/net")).ok()
+            == std::fs::read_link("/proc/self/ns/net").ok();
+        let mut sockets = Self {
+            pid,
+            // Of another namespace's connections this one's kernel socket knows nothing.
+            diag: if same_network { SocketDiag::open() } else { None },
+            ports: HashSet::new(),
+            ports_due: now,
+            table_due: now,
+            connections: Vec::new(),
+            segments_again: 0,
+            unread: HashMap::new(),
+        };
         sockets.segments_again = sockets.segments_sent_again();
         sockets
     }
 
+    /// How its connections are; `None` if that would cost too much now.
+    pub(super) fn traffic(&mut self) -> Option<Traffic> {
+        let now = Instant::now();
+        if now >= self.ports_due {
+            self.find_ports();
+            self.ports_due = now + if self.ports.is_empty() { TABLE } else { PORTS };
+        }
+        let found = if now >= self.table_due {
+            let found = self.table();
+            self.table_due = now + TABLE.max(now.elapsed() * CHEAP);
+            found
+        } else {
+            let diag = self.diag.as_ref()?;
+            self.connections.iter().filter_map(|ends| diag.ask(ends)).collect()
+        };
+        let again = self.segments_sent_again();
+        let (counted, unread) = counted(&found, &self.unread);
+        let retransmits = if self.ports.is_empty() { 0 } else { again.saturating_sub(self.segments_again) };
+        self.segments_again = again;
+        self.unread = unread;
+        Some(Traffic { retransmits, ..counted })
+    }
+
     /// Finds the ports that the process listens on.
-    pub(super) fn find_ports(&mut self) {
+    fn find_ports(&mut self) {
         let Ok(entries) = std::fs::read_dir(format!("/proc/{}/fd", self.pid)) else { return };
         let inode = |link: &str| link.strip_prefix(PREFIX)?.strip_suffix(']')?.parse::<u64>().ok();
         let links = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
         let inodes: HashSet<u64> = links.filter_map(|link| inode(link.to_str()?)).collect();
-        let listening = |row: &Row<'_>| row.state == LISTEN && inodes.contains(&row.inode);
-        let tables = self.tables();
+        let listening = |row: &Row<'_>| row.state == LISTEN && inodes.contains(&row.queues.inode);
+        let tables = tables(&self.pid.to_string());
         let rows = tables.iter().flat_map(|table| table.lines().skip(1)).filter_map(row);
-        self.ports = rows.filter(listening).map(|row| row.port).collect();
+        self.ports = rows.filter(listening).map(|row| row.ends.ports.0).collect();
     }
 
-    /// Whether it listens anywhere.
-    pub(super) fn listens(&self) -> bool {
-        !self.ports.is_empty()
-    }
-
-    /// How its connections are.
-    pub(super) fn traffic(&mut self) -> Traffic {
-        let tables = self.tables();
-        let again = self.segments_sent_again();
-        let mut traffic = Traffic {
-            retransmits: again.saturating_sub(self.segments_again),
-            ..counted(&tables, &self.ports)
-        };
-        self.segments_again = again;
-        if self.ports.is_empty() {
-            traffic.retransmits = 0;
-        }
-        traffic
-    }
-
-    fn tables(&self) -> Vec<String> {
-        let table = |name: &&str| read(format!("/proc/{}/net/{name}", self.pid));
-        ["tcp", "tcp6"].iter().filter_map(table).collect()
+    /// All connections to its ports.
+    fn table(&mut self) -> Vec<Queues> {
+        let tables = tables(&self.pid.to_string());
+        let rows = tables.iter().flat_map(|table| table.lines().skip(1)).filter_map(row);
+        let ours = |row: &Row<'_>| row.state == ESTABLISHED && self.ports.contains(&row.ends.ports.0);
+        let rows: Vec<Row<'_>> = rows.filter(ours).collect();
+        self.connections = rows.iter().take(MOST).map(|row| row.ends).collect();
+        rows.into_iter().map(|row| row.queues).collect()
     }
 
     /// Of the whole network namespace.
@@ -91,15 +124,19 @@ impl Sockets {
     }
 }
 
+/// The tables of a process's network namespace.
+fn tables(pid: &str) -> Vec<String> {
+    ["tcp", "tcp6"].iter().filter_map(|name| read(format!("/proc/{pid}/net/{name}"))).collect()
+}
+
 /// The process that listens on a port, of those whose descriptors may be read.
 #[must_use]
 pub fn listening(port: u16) -> Option<u32> {
-    let tables = ["tcp", "tcp6"].iter().filter_map(|name| read(format!("/proc/self/net/{name}")));
-    let tables: Vec<String> = tables.collect();
+    let tables = tables("self");
     let rows = tables.iter().flat_map(|table| table.lines().skip(1)).filter_map(row);
     let links: HashSet<String> = rows
-        .filter(|row| row.state == LISTEN && row.port == port)
-        .map(|row| format!("{PREFIX}{}]", row.inode))
+        .filter(|row| row.state == LISTEN && row.ends.ports.0 == port)
+        .map(|row| format!("{PREFIX}{}]", row.queues.inode))
         .collect();
     if links.is_empty() {
         return None;
@@ -113,18 +150,25 @@ pub fn listening(port: u16) -> Option<u32> {
     })
 }
 
-fn counted(tables: &[String], ports: &HashSet<u16>) -> Traffic {
+/// What there is, and the unread bytes of each socket.
+fn counted(all: &[Queues], before: &HashMap<u64, u64>) -> (Traffic, HashMap<u64, u64>) {
     let mut traffic = Traffic::default();
-    let rows = tables.iter().flat_map(|table| table.lines().skip(1)).filter_map(row);
-    for row in rows.filter(|row| row.state == ESTABLISHED && ports.contains(&row.port)) {
+    let mut unread = HashMap::new();
+    for queues in all {
         traffic.connections += 1;
-        traffic.unread_connections += u64::from(row.unread_by_peer > 0);
-        traffic.unread_bytes += row.unread_by_peer;
-        traffic.waiting_connections += u64::from(row.unread_by_us > 0);
-        traffic.waiting_bytes += row.unread_by_us;
-        traffic.retransmitting += u64::from(row.timer == RETRANSMITS && row.retries > 0);
+        traffic.unread_connections += u64::from(queues.unread_by_peer > 0);
+        traffic.unread_bytes += queues.unread_by_peer;
+        traffic.waiting_connections += u64::from(queues.unread_by_us > 0);
+        traffic.waiting_bytes += queues.unread_by_us;
+        if queues.unread_by_us > 0 {
+            let no_less = before.get(&queues.inode).is_some_and(|before| queues.unread_by_us >= *before);
+            traffic.muted_connections += u64::from(no_less);
+            unread.insert(queues.inode, queues.unread_by_us);
+        }
+        traffic.retransmitting += u64::from(queues.is_retransmitting && !queues.is_local);
+        traffic.local_connections += u64::from(queues.is_local);
     }
-    traffic
+    (traffic, unread)
 }
 
 /// `sl local:port remote:port st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode …`, with
@@ -133,15 +177,33 @@ fn row(line: &str) -> Option<Row<'_>> {
     let words: Vec<&str> = line.split_ascii_whitespace().take(10).collect();
     let hex = |text: &str| u64::from_str_radix(text, 16).ok();
     let (sent, received) = words.get(4)?.split_once(':')?;
-    Some(Row {
-        port: u16::from_str_radix(words.get(1)?.rsplit_once(':')?.1, 16).ok()?,
-        state: words.get(3)?,
-        unread_by_peer: hex(sent)?,
+    let (ours, our_port) = end(words.get(1)?)?;
+    let (peers, peers_port) = end(words.get(2)?)?;
+    let ends = Ends {
+        is_v6: words.get(1)?.len() > "0100007F:2384".len(),
+        ports: (our_port, peers_port),
+        addresses: (ours, peers),
+    };
+    let is_retransmitting = words.get(5)?.split_once(':')?.0 == RETRANSMITS && hex(words.get(6)?)? > 0;
+    let queues = Queues {
         unread_by_us: hex(received)?,
-        timer: words.get(5)?.split_once(':')?.0,
-        retries: hex(words.get(6)?)?,
+        unread_by_peer: hex(sent)?,
+        is_retransmitting,
+        is_local: ends.is_local(),
         inode: words.get(9)?.parse().ok()?,
-    })
+    };
+    Some(Row { state: words.get(3)?, ends, queues })
+}
+
+/// An address and a port. Each word of an address is written as this machine would read it.
+fn end(text: &str) -> Option<([u8; 16], u16)> {
+    let (address, port) = text.rsplit_once(':')?;
+    let mut bytes = [0; 16];
+    for (word, into) in address.as_bytes().chunks(8).zip(bytes.chunks_mut(4)) {
+        let word = u32::from_str_radix(std::str::from_utf8(word).ok()?, 16).ok()?;
+        into.copy_from_slice(&word.to_ne_bytes());
+    }
+    Some((bytes, u16::from_str_radix(port, 16).ok()?))
 }
 
 #[cfg(test)]
@@ -154,26 +216,32 @@ mod tests {
     #[test]
     fn a_row_is_read() {
         let line = "   3: 0100007F:2384 0100007F:9C40 01 000010FF:00000020 01:00000014 00000003  1000        0 48213 2 0 20 4";
-        let row = row(line).expect("a row");
-        assert_eq!((row.port, row.state, row.unread_by_peer, row.unread_by_us), (9092, "01", 0x10ff, 0x20));
-        assert_eq!((row.timer, row.retries, row.inode), ("01", 3, 48213));
-        let ports = HashSet::from([9092]);
-        let traffic = counted(&[format!("header\n{line}\n")], &ports);
-        assert_eq!((traffic.connections, traffic.unread_connections, traffic.retransmitting), (1, 1, 1));
-        assert_eq!(super::row("header"), None);
+        let Row { state, ends, queues } = row(line).expect("a row");
+        assert_eq!((state, ends.ports, ends.is_v6), ("01", (9092, 0x9c40), false));
+        assert_eq!(ends.addresses.0[..4], [127, 0, 0, 1]);
+        assert_eq!((queues.unread_by_peer, queues.unread_by_us, queues.inode), (0x10ff, 0x20, 48213));
+        let (traffic, unread) = counted(&[queues], &HashMap::new());
+        assert_eq!((traffic.connections, traffic.unread_connections), (1, 1));
+        assert_eq!((traffic.local_connections, traffic.retransmitting), (1, 0), "no network loses that");
+        let far = Queues { is_local: false, ..queues };
+        assert_eq!(counted(&[far], &HashMap::new()).0.retransmitting, 1);
+        assert_eq!((traffic.waiting_connections, traffic.muted_connections), (1, 0));
+        assert_eq!(counted(&[queues], &unread).0.muted_connections, 1);
+        assert_eq!(row("header"), None);
     }
 
     #[test]
-    fn a_peer_that_does_not_read_is_seen() {
+    fn a_peer_that_does_not_read_is_seen_by_the_table_and_by_asking() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let peer = TcpStream::connect(listener.local_addr().expect("it has one")).expect("a peer");
         let (mut ours, _) = listener.accept().expect("a connection");
         ours.set_nonblocking(true).expect("it can be set");
         while ours.write(&[0; 1 << 16]).is_ok() {}
         let mut sockets = Sockets::of(std::process::id());
-        sockets.find_ports();
-        let traffic = sockets.traffic();
-        assert!(traffic.unread_connections >= 1 && traffic.unread_bytes > 0, "{traffic:?}");
+        for _ in 0..2 {
+            let traffic = sockets.traffic().expect("both ways are open");
+            assert!(traffic.unread_connections >= 1 && traffic.unread_bytes > 0, "{traffic:?}");
+        }
         drop(peer);
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A file or directory that matters, and what is below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Place {
     /// Its path, as the process sees it.
     pub path: String,
@@ -38,6 +39,7 @@ pub enum PlaceOf {
 
 /// A block device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Device {
     /// `major:minor`.
     pub number: String,
@@ -52,6 +54,7 @@ pub struct Device {
 
 /// A device since the row before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct DeviceSample {
     /// When the row was read.
     pub at_ms: f64,
@@ -79,6 +82,7 @@ pub struct DeviceSample {
 
 /// The machine, and the process's control group, since the row before.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct HostSample {
     /// When the row was read.
     pub at_ms: f64,
@@ -119,15 +123,19 @@ pub struct HostSample {
     pub dirty_limit_bytes: u64,
     /// Bytes of the process that are in swap.
     pub process_swap_bytes: u64,
-    /// The process's sockets.
-    pub traffic: Traffic,
+    /// The process's sockets; `None` in rows for which they were not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Traffic>,
 }
 
 /// What the process's connections are doing, at the moment of the row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Traffic {
     /// Connections to the process's own ports.
     pub connections: u64,
+    /// Those of them whose peers are on the same machine.
+    pub local_connections: u64,
     /// Connections whose peers have not taken what was sent to them.
     pub unread_connections: u64,
     /// Bytes that peers have not taken.
@@ -136,14 +144,18 @@ pub struct Traffic {
     pub waiting_connections: u64,
     /// Bytes that it has not read.
     pub waiting_bytes: u64,
-    /// Connections that are retransmitting.
+    /// Of these connections those that have no fewer unread bytes than at the look before: it may be
+    /// that nothing was read of them in between.
+    pub muted_connections: u64,
+    /// Connections to other machines that are retransmitting.
     pub retransmitting: u64,
-    /// Segments that the machine sent again since the row before.
+    /// Segments that the machine sent again since the look before.
     pub retransmits: u64,
 }
 
 /// A line of the broker's log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LogLine {
     /// When, to the second where the log says no more; `None` if it says nothing.
     pub at_ms: Option<i64>,

@@ -17,11 +17,12 @@ pub use pauses::{Collection, Safepoint};
 pub use threads::{Call, FileId, Role, Sighting, Thread, Usage, Wait, WaitClass};
 
 /// The number that [`Recording::format`] holds. It changes when a recording of before can no longer
-/// be read.
+/// be read; a field that is added is read as nothing where there is none.
 pub const FORMAT: u32 = 1;
 
 /// Everything that was seen of one process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Recording {
     /// [`FORMAT`].
     pub format: u32,
@@ -51,6 +52,7 @@ pub struct Recording {
 
 /// Where a recording lies in time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Clock {
     /// The beginning, in milliseconds since 1970.
     pub began_unix_ms: f64,
@@ -66,6 +68,7 @@ pub struct Clock {
 
 /// The process that was watched.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Process {
     /// Its number; `None` if only files are known.
     pub pid: Option<u32>,
@@ -94,6 +97,7 @@ pub enum Kind {
 
 /// How far a recording could see.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Sight {
     /// Where the evidence comes from: `/proc`, `safepoint log`, `JFR`, ...
     pub sources: Vec<String>,

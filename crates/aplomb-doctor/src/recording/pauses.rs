@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A time at which a JVM stopped its threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Safepoint {
     /// When threads were asked to stop.
     pub at_ms: f64,
@@ -19,6 +20,7 @@ pub struct Safepoint {
 
 /// A collector's pause, by its own log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Collection {
     /// When it began.
     pub at_ms: f64,

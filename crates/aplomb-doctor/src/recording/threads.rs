@@ -37,6 +37,7 @@ impl Role {
 
 /// A thread, and how it fared with processors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Thread {
     /// The kernel's number of it.
     pub tid: u32,
@@ -52,6 +53,7 @@ pub struct Thread {
 
 /// How a thread fared with processors since the row before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Usage {
     /// How long it ran.
     pub ran_ms: f64,
@@ -143,6 +145,7 @@ pub enum WaitClass {
 
 /// A system call that a thread was in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Call {
     /// Its name, `pwrite64`; `fault` where a thread was outside of any.
     pub name: String,

@@ -81,8 +81,8 @@ fn name_of(evidence: &Evidence<'_>, device: &Device, frozen: &Spans, waits: &Wai
     let another = evidence.log_devices().iter().any(|other| other.number != device.number);
     let long = frozen.longest_ms() >= LONG_MS;
     if of_logs(device) && another {
-        let crowd = evidence.recording.host.iter().any(|row| {
-            row.traffic.waiting_connections >= CROWD_CONNECTIONS && row.traffic.waiting_bytes >= CROWD_BYTES
+        let crowd = evidence.traffic().any(|traffic| {
+            traffic.waiting_connections >= CROWD_CONNECTIONS && traffic.waiting_bytes >= CROWD_BYTES
         });
         return match (crowd, long) {
             (true, true) => "long-crowd",

@@ -2,22 +2,26 @@
 
 use crate::diagnosis::evidence::Evidence;
 use crate::diagnosis::finding::{Finding, remedy};
+use crate::recording::Traffic;
 
 /// Retransmits in a row, or connections that do it.
 const MANY: u64 = 3;
 const LONG_MS: f64 = 600.0;
+/// The broker itself stood still for no more of that.
+const MOST_STOOD: f64 = 0.3;
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
-    let rows = &evidence.recording.host;
-    let lost = |row: &crate::recording::HostSample| {
-        row.traffic.retransmitting > 0 || row.traffic.retransmits >= MANY
+    let lost = |traffic: &Traffic| {
+        let elsewhere = traffic.connections > traffic.local_connections;
+        traffic.retransmitting > 0 || (elsewhere && traffic.retransmits >= MANY)
     };
-    let explained = evidence.rows(lost).of_at_least(LONG_MS);
-    if explained.is_empty() {
+    let explained = evidence.between_looks(lost).of_at_least(LONG_MS);
+    // A broker that stands still acknowledges as before, but its clients may be late then.
+    if explained.is_empty() || explained.share_in(&evidence.stands()) > MOST_STOOD {
         return None;
     }
-    let again: u64 = rows.iter().map(|row| row.traffic.retransmits).sum();
-    let most = rows.iter().map(|row| row.traffic.retransmitting).max().unwrap_or(0);
+    let again: u64 = evidence.traffic().map(|traffic| traffic.retransmits).sum();
+    let most = evidence.traffic().map(|traffic| traffic.retransmitting).max().unwrap_or(0);
     Some(Finding {
         name: "network",
         explained,

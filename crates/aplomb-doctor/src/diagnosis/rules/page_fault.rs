@@ -2,14 +2,16 @@
 
 use crate::diagnosis::evidence::Evidence;
 use crate::diagnosis::finding::{Finding, names, remedy, time, told};
-use crate::recording::WaitClass;
+use crate::recording::{Role, WaitClass};
 
 /// Longer than it takes to stop threads that run.
 const REACHING_MS: f64 = 20.0;
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
     let faults = evidence.waits(|seen| {
-        seen.is(WaitClass::Fault) && !seen.has(&["do_page_mkwrite", "do_swap_page", "iomap_page_mkwrite"])
+        !matches!(seen.role(), Role::Machinery | Role::Kernel | Role::Neighbour)
+            && seen.is(WaitClass::Fault)
+            && !seen.has(&["do_page_mkwrite", "do_swap_page", "iomap_page_mkwrite"])
     });
     let reaching = evidence.pauses(|pause| {
         pause.reaching_ms.is_some_and(|reaching| reaching >= REACHING_MS && reaching > pause.total_ms / 2.0)

@@ -2,22 +2,19 @@
 
 use crate::diagnosis::evidence::Evidence;
 use crate::diagnosis::finding::{Finding, remedy, time};
-use crate::recording::HostSample;
 
-/// Unread for so long, while no thread waits for anything.
-const LONG_MS: f64 = 900.0;
+/// Unread for so long, while no thread waits for anything. A connection that is read from, and has
+/// something whenever it is looked at, does not have more each of three times in a row.
+const LONG_MS: f64 = 1_700.0;
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
-    let unread = |row: &HostSample| row.traffic.waiting_connections > 0 && row.traffic.waiting_bytes > 0;
-    let waits = evidence.waits(super::super::evidence::Seen::carries_requests).spans();
-    let pauses = evidence.pauses(|_| true);
-    let muted = evidence.rows(unread).of_at_least(LONG_MS);
+    let muted = evidence.between_looks(|traffic| traffic.muted_connections > 0).of_at_least(LONG_MS);
     let told: Vec<_> = evidence.lines(&["throttle"]);
-    let busy = muted.share_in(&waits.and(&pauses));
+    let busy = muted.share_in(&evidence.stands());
     if muted.is_empty() || busy > 0.2 {
         return None;
     }
-    let most = evidence.recording.host.iter().map(|row| row.traffic.waiting_connections).max().unwrap_or(0);
+    let most = evidence.traffic().map(|traffic| traffic.muted_connections).max().unwrap_or(0);
     Some(Finding {
         name: "client-quota",
         explained: muted.clone(),

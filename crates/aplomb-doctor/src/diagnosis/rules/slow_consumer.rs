@@ -2,25 +2,25 @@
 
 use crate::diagnosis::evidence::Evidence;
 use crate::diagnosis::finding::{Finding, count, remedy, time};
-use crate::recording::HostSample;
+use crate::recording::Traffic;
 
 /// More than a socket holds in passing.
 const BYTES: u64 = 32 << 10;
 /// What is taken within this is no slow consumer's.
 const LONG_MS: f64 = 1_500.0;
+/// The broker itself stood still for no more of that.
+const MOST_STOOD: f64 = 0.3;
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
-    let full = |row: &HostSample| {
-        row.traffic.unread_connections > 0
-            && row.traffic.unread_bytes >= BYTES
-            && row.traffic.retransmitting == 0
+    let full = |traffic: &Traffic| {
+        traffic.unread_connections > 0 && traffic.unread_bytes >= BYTES && traffic.retransmitting == 0
     };
-    let explained = evidence.rows(full).of_at_least(LONG_MS);
-    if explained.is_empty() {
+    let explained = evidence.between_looks(full).of_at_least(LONG_MS);
+    // What a broker that stands still has not sent is not the client's to take.
+    if explained.is_empty() || explained.share_in(&evidence.stands()) > MOST_STOOD {
         return None;
     }
-    let worst =
-        evidence.recording.host.iter().filter(|row| full(row)).max_by_key(|row| row.traffic.unread_bytes)?;
+    let worst = evidence.traffic().filter(full).max_by_key(|traffic| traffic.unread_bytes)?;
     Some(Finding {
         name: "slow-consumer",
         explained: explained.clone(),
@@ -28,11 +28,11 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         waited: false,
         summary: format!(
             "{} did not take what the broker had sent",
-            count(worst.traffic.unread_connections as usize, "client connection")
+            count(worst.unread_connections as usize, "client connection")
         ),
         evidence: vec![format!(
             "{} KiB stood in send queues for {} at a time, and nothing was sent twice",
-            worst.traffic.unread_bytes >> 10,
+            worst.unread_bytes >> 10,
             time(explained.longest_ms())
         )],
         against: vec!["other clients need not have felt it".to_owned()],

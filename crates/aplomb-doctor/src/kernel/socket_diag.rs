@@ -1,0 +1,165 @@
+//! Asks the kernel for single connections (`NETLINK_SOCK_DIAG`).
+//!
+//! A table of all connections costs milliseconds, however few there are: the kernel walks a hash
+//! that is as large as its memory asks for. One connection that is known by its addresses costs
+//! microseconds. What always holds: nothing is asked but how a connection is, and the kernel answers
+//! at once.
+
+use std::os::fd::OwnedFd;
+
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
+
+/// `SOCK_DIAG_BY_FAMILY`, and a request for one socket.
+const BY_FAMILY: u16 = 20;
+const REQUEST: u16 = 1;
+const TCP: u8 = 6;
+/// The state of a connected socket: for a connection that is gone the one that listens answers.
+const ESTABLISHED: u8 = 1;
+/// Any socket of these addresses.
+const NO_COOKIE: [u8; 8] = [0xff; 8];
+/// The sizes of a message's head, and of what it carries.
+const HEAD: usize = 16;
+const ASKED: usize = 56;
+/// Where in an answer its numbers are, behind the head.
+const STATE: usize = 1;
+const TIMER: usize = 2;
+const RETRIES: usize = 3;
+const RECEIVED: usize = 56;
+const SENT: usize = 60;
+const INODE: usize = 68;
+const ANSWER: usize = 72;
+
+/// The two ends of a connection, as the kernel keeps them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Ends {
+    pub(super) is_v6: bool,
+    /// Ours and the peer's.
+    pub(super) ports: (u16, u16),
+    /// In the network's order; of IPv4 the first four bytes.
+    pub(super) addresses: ([u8; 16], [u8; 16]),
+}
+
+impl Ends {
+    /// Whether the peer's address is a loopback's.
+    pub(super) fn is_local(&self) -> bool {
+        let peer = &self.addresses.1;
+        let mapped = peer[..12] == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
+        if self.is_v6 && !mapped {
+            return peer[..15] == [0; 15] && peer[15] == 1;
+        }
+        peer[if self.is_v6 { 12 } else { 0 }] == 127
+    }
+}
+
+/// How a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Queues {
+    pub(super) unread_by_us: u64,
+    pub(super) unread_by_peer: u64,
+    /// It waits for an acknowledgement, and has sent something again.
+    pub(super) is_retransmitting: bool,
+    /// Its peer is on the same machine.
+    pub(super) is_local: bool,
+    pub(super) inode: u64,
+}
+
+/// A socket to ask with.
+#[derive(Debug)]
+pub(super) struct SocketDiag(OwnedFd);
+
+impl SocketDiag {
+    /// `None` where the kernel does not offer it, or not to us.
+    pub(super) fn open() -> Option<Self> {
+        let protocol = rustix::net::netlink::SOCK_DIAG;
+        let made =
+            socket_with(AddressFamily::NETLINK, SocketType::DGRAM, SocketFlags::CLOEXEC, Some(protocol));
+        made.ok().map(Self)
+    }
+
+    /// One connection; `None` if it is gone.
+    pub(super) fn ask(&self, ends: &Ends) -> Option<Queues> {
+        send(&self.0, &question(ends), SendFlags::empty()).ok()?;
+        let mut answer = [0; 512];
+        let (length, _) = recv(&self.0, &mut answer, RecvFlags::DONTWAIT).ok()?;
+        let queues = answered(answer.get(..length)?)?;
+        Some(Queues { is_local: ends.is_local(), ..queues })
+    }
+}
+
+fn question(ends: &Ends) -> Vec<u8> {
+    let mut message = Vec::with_capacity(HEAD + ASKED);
+    message.extend(((HEAD + ASKED) as u32).to_ne_bytes());
+    message.extend(BY_FAMILY.to_ne_bytes());
+    message.extend(REQUEST.to_ne_bytes());
+    message.extend([0; 8]);
+    message.extend([if ends.is_v6 { 10 } else { 2 }, TCP, 0, 0]);
+    message.extend(u32::MAX.to_ne_bytes());
+    message.extend(ends.ports.0.to_be_bytes());
+    message.extend(ends.ports.1.to_be_bytes());
+    message.extend(ends.addresses.0);
+    message.extend(ends.addresses.1);
+    message.extend([0; 4]);
+    message.extend(NO_COOKIE);
+    message
+}
+
+fn answered(message: &[u8]) -> Option<Queues> {
+    let kind = u16::from_ne_bytes(message.get(4..6)?.try_into().ok()?);
+    let body = message.get(HEAD..HEAD + ANSWER).filter(|_| kind == BY_FAMILY)?;
+    if body[STATE] != ESTABLISHED {
+        return None;
+    }
+    let number = |at: usize| Some(u64::from(u32::from_ne_bytes(body.get(at..at + 4)?.try_into().ok()?)));
+    Some(Queues {
+        unread_by_us: number(RECEIVED)?,
+        unread_by_peer: number(SENT)?,
+        is_retransmitting: body[TIMER] == 1 && body[RETRIES] > 0,
+        is_local: false,
+        inode: number(INODE)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+
+    use super::*;
+
+    fn ends(ours: SocketAddr, peer: SocketAddr) -> Ends {
+        let address = |at: SocketAddr| {
+            let mut bytes = [0; 16];
+            match at.ip() {
+                IpAddr::V4(ip) => bytes[..4].copy_from_slice(&ip.octets()),
+                IpAddr::V6(ip) => bytes = ip.octets(),
+            }
+            bytes
+        };
+        Ends {
+            is_v6: ours.is_ipv6(),
+            ports: (ours.port(), peer.port()),
+            addresses: (address(ours), address(peer)),
+        }
+    }
+
+    #[test]
+    fn a_connection_is_found_by_its_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let mut peer = TcpStream::connect(listener.local_addr().expect("it has one")).expect("a peer");
+        let (ours, theirs) = listener.accept().expect("a connection");
+        peer.write_all(&[0; 1000]).expect("there is room");
+        let diag = SocketDiag::open().expect("this kernel has it");
+        let ends = ends(ours.local_addr().expect("it has one"), theirs);
+        let found = diag.ask(&ends).expect("it is there");
+        assert_eq!((found.unread_by_us, found.unread_by_peer, found.is_retransmitting), (1000, 0, false));
+        let gone = Ends { ports: (ends.ports.0, 1), ..ends };
+        assert_eq!(diag.ask(&gone), None);
+    }
+
+    #[test]
+    fn an_answer_of_another_kind_is_none() {
+        assert_eq!(answered(&[0; 20]), None);
+        assert_eq!(answered(&[0; HEAD + ANSWER]), None);
+        assert_eq!(answered(&[]), None);
+    }
+}
