@@ -2,8 +2,8 @@
 //!
 //! A table of all connections costs milliseconds, however few there are: the kernel walks a hash
 //! that is as large as its memory asks for. One connection that is known by its addresses costs
-//! microseconds. What always holds: nothing is asked but how a connection is, and the kernel answers
-//! at once.
+//! microseconds. What always holds: nothing is asked but how a connection is, and the kernel
+//! answers at once.
 
 use std::os::fd::OwnedFd;
 

@@ -150,7 +150,7 @@ pub fn listening(port: u16) -> Option<u32> {
     })
 }
 
-/// What there is, and the unread bytes of each socket.
+/// The sum of them, and the unread bytes of each socket.
 fn counted(all: &[Queues], before: &HashMap<u64, u64>) -> (Traffic, HashMap<u64, u64>) {
     let mut traffic = Traffic::default();
     let mut unread = HashMap::new();

@@ -166,7 +166,8 @@ fn is(frame: &str, name: &str) -> bool {
 }
 
 /// The functions of `/proc/PID/stack`, the innermost first, without addresses, offsets and modules.
-pub(super) fn functions(text: &str) -> Vec<String> {
+#[must_use]
+pub fn functions(text: &str) -> Vec<String> {
     let function = |line: &str| {
         let name = line.trim().split_once("] ").map_or(line.trim(), |(_, rest)| rest);
         name.split('+').next().unwrap_or(name).to_owned()

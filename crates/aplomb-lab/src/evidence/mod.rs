@@ -2,9 +2,9 @@
 //! themselves.
 //!
 //! Start at [`threads`], which samples; `stalls` makes of samples what a thread did, [`signatures`]
-//! what an incident is known by, [`Witness`]'s making is in [`witness`]. Latencies are the
-//! workload's, the device's times the disk's, and [`metronome`] says how late the machine itself
-//! was.
+//! what an incident is known by, [`Witness`]'s making is in [`witness`]. What a thread is there
+//! for, what a stack says and what a JVM logs are the doctor's. Latencies are the workload's, the
+//! device's times the disk's, and [`metronome`] says how late the machine itself was.
 //!
 //! [`Witness`]: crate::record::Witness
 
@@ -13,7 +13,6 @@ pub mod machine;
 pub(crate) mod metrics;
 pub mod metronome;
 pub(crate) mod numbers;
-mod roles;
 pub(crate) mod safepoints;
 pub(crate) mod signatures;
 mod stalls;

@@ -5,6 +5,8 @@
 //! may lie between them. Names of functions differ between kernels where the compiler has cloned or
 //! inlined them, so few are asked for, and a clone's ending (`.isra.0`) does not matter.
 
+use aplomb_doctor::kernel::stacks;
+
 use crate::record::{self, Role, Safepoint, Stall};
 
 /// What an incident is known by.
@@ -101,11 +103,7 @@ impl Signature {
 }
 
 fn fits(stall: &Stall, roles: &[Role], frames: &[&[&str]], none_of: &[&str]) -> bool {
-    let mut stack = stall.stack.iter();
-    let is = |frame: &str, name: &str| frame == name || frame.split_once('.').is_some_and(|(f, _)| f == name);
-    roles.contains(&stall.role)
-        && frames.iter().all(|names| stack.any(|frame| names.iter().any(|name| is(frame, name))))
-        && !stall.stack.iter().any(|frame| none_of.iter().any(|name| is(frame, name)))
+    roles.contains(&stall.role) && stacks::fits(&stall.stack, frames) && !stacks::has(&stall.stack, none_of)
 }
 
 fn in_order(line: &str, words: &[&str]) -> bool {

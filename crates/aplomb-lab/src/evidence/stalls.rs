@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::roles::role_of;
+use aplomb_doctor::kernel::role_of;
+
 use crate::record::Stall;
 
 /// A thread in uninterruptible sleep.
@@ -41,7 +42,7 @@ impl Folder {
                 }
                 other => {
                     self.done.extend(other);
-                    Stall { role: role_of(&name), thread: name, from_ms, to_ms, samples: 1, stack }
+                    Stall { role: role_of(&name).into(), thread: name, from_ms, to_ms, samples: 1, stack }
                 }
             };
             self.open.insert(tid, stall);

@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use aplomb_doctor::kernel::stacks::functions;
+
 use super::SAMPLING_MS;
 use super::stalls::{Folder, Sleeper};
 use crate::record::Stall;
@@ -115,7 +117,7 @@ impl Threads {
             if state(&fs::read_to_string(folder.join("stat")).ok()?)? != 'D' {
                 return None;
             }
-            let stack = stack(&fs::read_to_string(folder.join("stack")).ok()?);
+            let stack = functions(&fs::read_to_string(folder.join("stack")).ok()?);
             if stack.is_empty() {
                 return None;
             }
@@ -142,15 +144,6 @@ fn state(stat: &str) -> Option<char> {
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
-/// The functions of `/proc/PID/stack`, the innermost first, without addresses, offsets and modules.
-fn stack(text: &str) -> Vec<String> {
-    let function = |line: &str| {
-        let name = line.trim().split_once("] ").map_or(line.trim(), |(_, rest)| rest);
-        name.split('+').next().unwrap_or(name).to_owned()
-    };
-    text.lines().map(function).filter(|name| !name.is_empty() && name != "0xffffffffffffffff").collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,13 +153,6 @@ mod tests {
         assert_eq!(state("12 (data-pl..dler-0) D 1 2 3"), Some('D'));
         assert_eq!(state("12 (a) R (b) S 1 2"), Some('S'));
         assert_eq!(state(""), None);
-    }
-
-    #[test]
-    fn a_stack_is_its_functions() {
-        let text = "[<0>] xfs_ilock+0x3c/0x100 [xfs]\n[<0>] vfs_write+0x1b/0x430\n[<0>] do_sys\n";
-        assert_eq!(stack(text), ["xfs_ilock", "vfs_write", "do_sys"]);
-        assert!(stack("").is_empty());
     }
 
     #[test]

@@ -142,6 +142,18 @@ fn numbers(stalls: &[Stall]) -> BTreeMap<&str, (u32, Role)> {
     names.into_iter().zip(1..).map(|((name, role), tid)| (name, (tid, role))).collect()
 }
 
+impl From<recording::Role> for Role {
+    fn from(role: recording::Role) -> Self {
+        match role {
+            recording::Role::Request => Self::Request,
+            recording::Role::Network => Self::Network,
+            recording::Role::Disk => Self::Disk,
+            recording::Role::Collector => Self::Collector,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// The doctor tells more roles apart; what the lab has told is not forgotten.
 fn doctors(role: Role, name: &str) -> recording::Role {
     match role {
