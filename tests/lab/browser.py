@@ -3,6 +3,7 @@
 What always holds: no address but a file's is opened; the browser ends with its `with` block, and its profile goes with it.
 """
 
+import base64
 import json
 import os
 import select
@@ -82,11 +83,11 @@ class Browser:
         assert "error" not in answer, answer
         return answer["result"]
 
-    def open(self, path, width=1280, dark=False):
-        """Opens a file in a window of a width, and waits until it is loaded."""
+    def open(self, path, width=1280, dark=False, height=900):
+        """Opens a file in a window of a size, and waits until it is loaded."""
         self._events.clear()
         self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 500
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
@@ -105,10 +106,28 @@ class Browser:
         """Clicks in the middle of the first element that is selected, as a mouse does."""
         x, y = self.value(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'}});"
-            " const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"
+            " const r = e.getClientRects()[0]; return [r.x + r.width / 2, r.y + r.height / 2]; })()"
         )
+        self.click_at(x, y)
+
+    def click_at(self, x, y):
+        """Clicks at a point of the window."""
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def wheel(self, x, y, down):
+        """Turns the wheel at a point, by so many pixels down."""
+        self.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=down)
+
+    def key(self, key, **more):
+        """Presses a key, by the name that its event has."""
+        text = {"text": key} if len(key) == 1 else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text, **more)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, **more)
+
+    def screenshot(self, path):
+        """Keeps what can be seen."""
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
     def complaints(self):
         """Everything that the console has had to say, and what was asked of a network."""

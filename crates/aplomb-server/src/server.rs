@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use aplomb_broker::ports::ShardId;
 use aplomb_disk_api::CompletionSink;
+use aplomb_disk_api::stats::DiskStats;
 
 use crate::clock;
 use crate::figures::LoopFigures;
@@ -22,7 +23,9 @@ use crate::loops::acceptor::{Acceptor, AcceptorParts};
 use crate::loops::{Core, Mail, Parts, ShardLoop, StopSignal};
 use crate::mail::{CAPACITY, Inbox, Mailbox, Outbox, Waker, mailbox};
 use crate::metrics::kafka::Kafka;
-use crate::metrics::{BrokerFigures, Health, Metrics, ServerFigures, limits};
+use crate::metrics::{
+    BrokerFigures, Health, Metrics, Recorder, RecorderParts, RunDelays, ServerFigures, limits,
+};
 use crate::net::{Connections, FrameBudget, Listener, NetConfig, ReplyBudget};
 
 /// The shards' mailboxes, before there are shards.
@@ -58,6 +61,16 @@ pub struct ServerConfig {
     pub log: Log,
     /// What each thread does first.
     pub prepare: Prepare,
+}
+
+/// What is beside a server, and is shown with it.
+pub struct Around {
+    /// By their index.
+    pub disks: Vec<Arc<DiskStats>>,
+    /// How the threads of the shards get processors.
+    pub delays: RunDelays,
+    /// `aplomb.slow.request.ms`
+    pub slow_limit: Option<Duration>,
 }
 
 /// A server at work.
@@ -243,8 +256,15 @@ impl<C: Core> Server<C> {
     }
 
     /// Adds what can be seen of the server, and of the cores that it carries, to the metrics.
-    pub fn observe(&self, metrics: &Metrics, health: &Health, broker: BrokerFigures) {
+    /// Slow requests are recorded if `around` says what is beside it: where there is a listener to
+    /// ask for them.
+    pub fn observe(&self, metrics: &Metrics, health: &Health, broker: BrokerFigures, around: Option<Around>) {
         health.watch(self.figures.loops.clone());
+        if let Some(Around { disks, delays, slow_limit }) = around {
+            let (loops, directories) = (self.figures.loops.clone(), broker.directories.clone());
+            let parts = RecorderParts { limit: slow_limit, loops, directories, disks, delays };
+            metrics.record(Recorder::new(parts, clock::instant()));
+        }
         let (figures, shards) = (self.figures.clone(), broker.shards.clone());
         let mut kafka =
             Kafka::new(broker, figures.loops.clone(), Arc::clone(&figures.connections), clock::instant());

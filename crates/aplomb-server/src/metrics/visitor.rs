@@ -31,8 +31,9 @@ enum VisitorStep {
     Asking {
         head: Vec<u8>,
     },
-    /// For the numbers: those that are made under this order, once it is given.
+    /// For a page: the one that is made under this order, once it is given.
     Waiting {
+        paper: Paper,
         order: Option<u64>,
     },
     /// A head, a page, and how much of both is sent.
@@ -43,10 +44,19 @@ enum VisitorStep {
     },
 }
 
+/// A page that is some work to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Paper {
+    /// The numbers for Prometheus.
+    Numbers,
+    /// Slow requests.
+    Slow,
+}
+
 /// What a visitor wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
-    Numbers,
+    Paper(Paper),
     Liveness,
     Readiness,
     Elsewhere,
@@ -95,27 +105,32 @@ impl Visitor {
         }
     }
 
-    /// The visitor is to get the numbers of the next order.
-    pub(super) fn wait(&mut self, now: Instant) {
-        self.step = VisitorStep::Waiting { order: None };
+    /// The visitor is to get the page of the next order of its kind.
+    pub(super) fn wait(&mut self, paper: Paper, now: Instant) {
+        self.step = VisitorStep::Waiting { paper, order: None };
         self.until = now + TO_READ;
     }
 
-    /// Whether the visitor waits for an order to be given.
-    pub(super) fn wants_an_order(&self) -> bool {
-        matches!(self.step, VisitorStep::Waiting { order: None })
-    }
-
-    /// The order is given.
-    pub(super) fn on_order(&mut self, order: u64) {
-        if let VisitorStep::Waiting { order: none @ None } = &mut self.step {
-            *none = Some(order);
+    /// The page for which the visitor waits for an order to be given.
+    pub(super) fn wants_an_order(&self) -> Option<Paper> {
+        match self.step {
+            VisitorStep::Waiting { paper, order: None } => Some(paper),
+            _ => None,
         }
     }
 
-    /// Whether the visitor waits for the numbers of this order.
+    /// The order is given for this page.
+    pub(super) fn on_order(&mut self, ordered: Paper, number: u64) {
+        if let VisitorStep::Waiting { paper, order: none @ None } = &mut self.step
+            && *paper == ordered
+        {
+            *none = Some(number);
+        }
+    }
+
+    /// Whether the visitor waits for the page of this order.
     pub(super) fn waits_for(&self, number: u64) -> bool {
-        matches!(self.step, VisitorStep::Waiting { order: Some(order) } if order == number)
+        matches!(self.step, VisitorStep::Waiting { order: Some(order), .. } if order == number)
     }
 
     /// Begins to answer.
@@ -164,7 +179,8 @@ fn write(mut stream: &TcpStream, head: &[u8], page: &[u8], sent: &mut usize) -> 
 
 fn wish(head: &[u8]) -> Wish {
     match request_line(head) {
-        Some(("GET", "/metrics")) => Wish::Numbers,
+        Some(("GET", "/metrics")) => Wish::Paper(Paper::Numbers),
+        Some(("GET", "/slow")) => Wish::Paper(Paper::Slow),
         Some(("GET", "/healthz")) => Wish::Liveness,
         Some(("GET", "/readyz")) => Wish::Readiness,
         Some(("GET", _)) => Wish::Elsewhere,

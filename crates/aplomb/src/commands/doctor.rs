@@ -12,6 +12,7 @@ use aplomb_doctor::watch;
 use clap::{Args, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use super::doctor_slow::{self, SlowArgs};
 use super::{fail, parse_duration};
 
 /// What to look at.
@@ -25,6 +26,8 @@ pub(crate) struct DoctorArgs {
 enum Subject {
     /// Watch a broker that runs, Apache Kafka or any other, and say what its requests waited for.
     Watch(WatchArgs),
+    /// Show the slow requests of an Aplomb that runs, and what each has waited for.
+    Slow(SlowArgs),
 }
 
 /// What to watch, and for how long.
@@ -61,6 +64,7 @@ struct Whom {
 pub(super) fn run(args: &DoctorArgs) -> ExitCode {
     match &args.what {
         Subject::Watch(args) => watch(args),
+        Subject::Slow(args) => doctor_slow::run(args),
     }
 }
 

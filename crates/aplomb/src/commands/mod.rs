@@ -3,6 +3,7 @@
 mod bench;
 mod bench_group;
 mod doctor;
+mod doctor_slow;
 mod lab;
 mod log;
 mod manual;
