@@ -1,5 +1,5 @@
-//! The pages over HTTP: `GET /metrics`, `/slow`, `/healthz`, `/readyz`; one request a connection,
-//! from threads that carry no requests of clients.
+//! The pages over HTTP: `GET /metrics`, `/slow`, `/healthz`, `/readyz`, and the console at `/`; one
+//! request a connection, from threads that carry no requests of clients.
 //!
 //! What always holds: visitors are served side by side, and none waits for another who says or
 //! reads nothing; each has a few seconds and a few kilobytes, and there are so many at most. The
@@ -103,6 +103,7 @@ fn make_pages(
                 let page = match paper {
                     Paper::Numbers => metrics.render(),
                     Paper::Slow => metrics.slow(),
+                    Paper::Console(since) => metrics.console(since).unwrap_or_default(),
                 };
                 let made = (number, paper, page.into_bytes());
                 if deliver.send(made).is_err() || ring.write_all(&[0]).is_err() {
@@ -197,17 +198,27 @@ impl Hall {
                 visitor.wait(paper, now);
                 return self.visitors.push(visitor);
             }
+            VisitorProgress::Asks(Wish::Asset(asset, is_known)) => {
+                let (status, body) =
+                    if is_known { ("304 Not Modified", &b""[..]) } else { ("200 OK", asset.bytes) };
+                let answer = [&head(status, asset.kind, body.len(), &asset.headers()), body].concat();
+                return self.tell(visitor, answer, now);
+            }
             VisitorProgress::Asks(Wish::Liveness) => told(self.health.liveness(now)),
             VisitorProgress::Asks(Wish::Readiness) => told(self.health.readiness(now)),
             VisitorProgress::Asks(Wish::Elsewhere) => said(
                 "404 Not Found",
-                "the numbers are at /metrics, slow requests at /slow, the health at /healthz and /readyz",
+                "the numbers are at /metrics, slow requests at /slow, the health at /healthz and /readyz, the console at /",
             ),
             VisitorProgress::Asks(Wish::NoPage) => {
                 said("405 Method Not Allowed", "GET is all that is answered here")
             }
         };
-        let answer = [head(status, TEXT, body.len()), body.into_bytes()].concat();
+        let answer = [head(status, TEXT, body.len(), ""), body.into_bytes()].concat();
+        self.tell(visitor, answer, now);
+    }
+
+    fn tell(&mut self, mut visitor: Visitor, answer: Vec<u8>, now: Instant) {
         if visitor.tell(answer, Arc::default(), now) == VisitorProgress::Stays {
             self.visitors.push(visitor);
         }
@@ -252,9 +263,12 @@ impl Hall {
         self.pages.push(Arc::downgrade(&page));
         let kind = match paper {
             Paper::Numbers => TEXT,
-            Paper::Slow => JSON,
+            Paper::Slow | Paper::Console(_) => JSON,
         };
-        let head = head("200 OK", kind, page.len());
+        let head = match (paper, page.is_empty()) {
+            (Paper::Console(_), true) => head("503 Service Unavailable", kind, 0, ""),
+            _ => head("200 OK", kind, page.len(), ""),
+        };
         self.visitors.retain_mut(|visitor| {
             !visitor.waits_for(order)
                 || visitor.tell(head.clone(), Arc::clone(&page), now) == VisitorProgress::Stays
@@ -280,10 +294,11 @@ impl Hall {
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 const JSON: &str = "application/json";
 
-fn head(status: &str, kind: &str, len: usize) -> Vec<u8> {
+/// The head of an answer, with lines of headers beside those that all have.
+fn head(status: &str, kind: &str, len: usize, more: &str) -> Vec<u8> {
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n\
-         Content-Length: {len}\r\nConnection: close\r\n\r\n"
+         Content-Length: {len}\r\n{more}Connection: close\r\n\r\n"
     );
     head.into_bytes()
 }
@@ -321,7 +336,17 @@ mod tests {
         health.enter(Phase::Ready);
         assert!(get("/readyz").starts_with("HTTP/1.1 200 OK\r\n"));
 
-        assert!(ask(address, "GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404 "));
+        assert!(ask(address, "GET /other HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404 "));
+        assert!(get("/slow").ends_with("\r\n\r\n{\"requests\":[]}"), "nothing is recorded yet");
+        assert!(get("/console/data?since=3").starts_with("HTTP/1.1 503 "));
+        let page = get("/");
+        assert!(
+            page.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/html") && page.ends_with("</html>\n")
+        );
+        assert!(page.contains("\r\nContent-Security-Policy: default-src 'none'; script-src 'self'; "));
+        let tag = page.lines().find_map(|line| line.strip_prefix("ETag: ")).expect("a tag");
+        let again = ask(address, &format!("GET /console HTTP/1.1\r\nIf-None-Match: {tag}\r\n\r\n"));
+        assert!(again.starts_with("HTTP/1.1 304 Not Modified\r\n") && again.ends_with("\r\n\r\n"));
         assert!(ask(address, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
     }
     #[test]

@@ -1,8 +1,10 @@
 //! Numbers for Prometheus: shared counters, put on a page on request; and how far the broker is.
 //!
 //! What always holds: counting is an addition to an atomic; the page is made and served by threads
-//! of its own ([`http`]). The same thread looks at what slow requests waited for.
+//! of its own ([`http`]). The same thread looks at what slow requests waited for ([`recorder`]),
+//! and makes what the [`console`] shows.
 
+mod console;
 mod health;
 pub mod http;
 pub(crate) mod kafka;
@@ -13,6 +15,8 @@ mod recorder;
 mod server;
 mod visitor;
 
+pub(crate) use console::{Console, Sources};
+pub use console::{TailFigures, TailSource};
 pub use health::{Health, Phase};
 pub use kafka::BrokerFigures;
 pub use page::{Kind, Labels, Page, Samples};
@@ -32,7 +36,13 @@ pub type Source = Box<dyn FnMut(&mut Page) + Send>;
 pub struct Metrics {
     sources: Arc<Mutex<Vec<Source>>>,
     /// Once there are requests.
-    recorder: Arc<Mutex<Option<Recorder>>>,
+    observer: Arc<Mutex<Option<Observer>>>,
+}
+
+/// What looks at the broker a few times a second.
+struct Observer {
+    recorder: Recorder,
+    console: Console,
 }
 
 impl Metrics {
@@ -41,38 +51,45 @@ impl Metrics {
         self.sources.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(source));
     }
 
-    /// Slow requests are recorded from here on.
-    pub(crate) fn record(&self, recorder: Recorder) {
-        *self.recorder() = Some(recorder);
-        let recorder = Arc::clone(&self.recorder);
+    /// Slow requests are recorded from here on, and the console has something to show.
+    pub(crate) fn observe(&self, recorder: Recorder, console: Console) {
+        *self.observer() = Some(Observer { recorder, console });
+        let observer = Arc::clone(&self.observer);
         self.add(move |page| {
-            if let Some(recorder) = recorder.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-                recorder.look(clock::instant());
-                recorder.put_on(page);
+            if let Some(observer) = observer.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+                observer.look();
+                observer.recorder.put_on(page);
             }
         });
     }
 
     /// Looks at what happens: a few times a second.
     pub(crate) fn look(&self) {
-        if let Some(recorder) = self.recorder().as_mut() {
-            recorder.look(clock::instant());
+        if let Some(observer) = self.observer().as_mut() {
+            observer.look();
         }
     }
 
     /// Slow requests as JSON.
     pub(crate) fn slow(&self) -> String {
-        self.recorder().as_mut().map_or_else(
-            || "{\"requests\":[]}".to_owned(),
-            |recorder| {
-                recorder.look(clock::instant());
-                recorder.report()
-            },
-        )
+        let report = self.observer().as_mut().map(|observer| {
+            observer.look();
+            observer.recorder.report()
+        });
+        report.unwrap_or_else(|| "{\"requests\":[]}".to_owned())
     }
 
-    fn recorder(&self) -> MutexGuard<'_, Option<Recorder>> {
-        self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What the console shows, with the steps of its history from number `since` on; `None` before
+    /// there is anything.
+    pub(crate) fn console(&self, since: u64) -> Option<String> {
+        let mut observer = self.observer();
+        let observer = observer.as_mut()?;
+        observer.look();
+        Some(observer.console.data(since, &observer.recorder))
+    }
+
+    fn observer(&self) -> MutexGuard<'_, Option<Observer>> {
+        self.observer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The page as text.
@@ -83,6 +100,13 @@ impl Metrics {
             source(&mut page);
         }
         page.finish()
+    }
+}
+
+impl Observer {
+    fn look(&mut self) {
+        self.recorder.look(clock::instant());
+        self.console.look(&self.recorder);
     }
 }
 

@@ -11,6 +11,8 @@ use std::time::Duration;
 use aplomb_model::Instant;
 use rustix::event::PollFlags;
 
+use super::console::assets::{self, Asset};
+
 /// For how long a visitor may say nothing that is a request.
 const TO_ASK: Duration = Duration::from_secs(2);
 
@@ -51,12 +53,16 @@ pub(super) enum Paper {
     Numbers,
     /// Slow requests.
     Slow,
+    /// What the console shows, with the steps of its history from this number on.
+    Console(u64),
 }
 
 /// What a visitor wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
     Paper(Paper),
+    /// A file of the console; whether the visitor has it already.
+    Asset(Asset, bool),
     Liveness,
     Readiness,
     Elsewhere,
@@ -178,20 +184,26 @@ fn write(mut stream: &TcpStream, head: &[u8], page: &[u8], sent: &mut usize) -> 
 }
 
 fn wish(head: &[u8]) -> Wish {
-    match request_line(head) {
+    let (line, since) = request_line(head);
+    match line {
         Some(("GET", "/metrics")) => Wish::Paper(Paper::Numbers),
         Some(("GET", "/slow")) => Wish::Paper(Paper::Slow),
+        Some(("GET", "/console/data")) => Wish::Paper(Paper::Console(since)),
         Some(("GET", "/healthz")) => Wish::Liveness,
         Some(("GET", "/readyz")) => Wish::Readiness,
-        Some(("GET", _)) => Wish::Elsewhere,
+        Some(("GET", path)) => assets::at(path).map_or(Wish::Elsewhere, |asset| {
+            Wish::Asset(asset, asset.is_known_to(std::str::from_utf8(head).unwrap_or_default()))
+        }),
         _ => Wish::NoPage,
     }
 }
 
-/// Method and path, without the query.
-fn request_line(head: &[u8]) -> Option<(&str, &str)> {
-    let line = std::str::from_utf8(head.split(|&byte| byte == b'\r').next()?).ok()?;
-    let mut words = line.split(' ');
-    let (method, target) = (words.next()?, words.next()?);
-    Some((method, target.split('?').next()?))
+/// Method and path, and the number that the query says for `since`, or 0.
+fn request_line(head: &[u8]) -> (Option<(&str, &str)>, u64) {
+    let line = head.split(|&byte| byte == b'\r').next().and_then(|line| std::str::from_utf8(line).ok());
+    let mut words = line.unwrap_or_default().split(' ');
+    let (Some(method), Some(target)) = (words.next(), words.next()) else { return (None, 0) };
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let since = query.split('&').find_map(|pair| pair.strip_prefix("since=")?.parse().ok());
+    (Some((method, path)), since.unwrap_or(0))
 }

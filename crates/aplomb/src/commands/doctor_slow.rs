@@ -161,7 +161,8 @@ impl Slow {
             (Some(directory), Some(age)) => {
                 format!("{cause} {directory}, whose oldest command had waited {}", time(age))
             }
-            _ => cause.clone(),
+            (Some(directory), None) => format!("{cause} {directory}"),
+            (None, _) => cause.clone(),
         };
         let _ = writeln!(
             text,

@@ -196,6 +196,7 @@ impl Broker {
         let loading = Loading { shards: figures.shards.clone(), partitions: ready.partitions };
         let around = config.network.metrics_listener.is_some().then(|| Around {
             disks: disks.stats(),
+            tails: tail.shares.iter().map(observation::tail).collect(),
             delays: threads.delays(),
             slow_limit: config.network.slow_request,
         });

@@ -76,6 +76,8 @@ pub(crate) struct Recorder {
 /// A slow request, as it is shown.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Slow {
+    /// Which one of all that there were.
+    number: u64,
     /// When it was answered, in milliseconds since 1970.
     at: i64,
     api: &'static str,
@@ -89,7 +91,7 @@ pub(crate) struct Slow {
     cause: &'static str,
     cause_ms: f64,
     /// The directory of the disk that it waited for, and how long that disk's oldest command had
-    /// waited at most meanwhile.
+    /// waited at most meanwhile, if the disk was looked at then.
     #[serde(skip_serializing_if = "Option::is_none")]
     directory: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -181,15 +183,48 @@ impl Recorder {
     pub(crate) fn report(&self) -> String {
         let limits = APIS.iter().zip(&self.limits).filter(|(_, limit)| **limit != FLOOR);
         let limits = limits.map(|(served, limit)| (served.key().name(), millis(*limit)));
+        let (counts, missed) = self.counts();
         let report = Report {
             limit_ms: self.parts.limit.map(millis),
             floor_ms: millis(FLOOR),
             limits_ms: if self.parts.limit.is_none() { limits.collect() } else { BTreeMap::new() },
-            counts: Cause::ALL.iter().map(|cause| (cause.name(), self.counts[*cause as usize])).collect(),
-            missed: self.missed(),
-            requests: self.kept.iter().rev().collect(),
+            counts,
+            missed,
+            requests: self.last().collect(),
         };
         serde_json::to_string(&report).expect("it has no keys but texts")
+    }
+
+    /// The last ones, the newest first.
+    pub(crate) fn last(&self) -> impl Iterator<Item = &Slow> {
+        self.kept.iter().rev()
+    }
+
+    /// How many there were.
+    pub(crate) fn total(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// How many there were by their causes, and those that were not looked at.
+    pub(crate) fn counts(&self) -> (BTreeMap<&'static str, u64>, u64) {
+        let counts = Cause::ALL.iter().map(|cause| (cause.name(), self.counts[*cause as usize]));
+        (counts.collect(), self.missed())
+    }
+
+    /// What is slow, in words.
+    pub(crate) fn limit(&self) -> String {
+        match self.parts.limit {
+            Some(limit) => format!("what takes {} ms or more", limit.as_millis()),
+            None => format!(
+                "what takes longer than 999 of 1000 of its kind lately, and {} ms or more",
+                FLOOR.as_millis()
+            ),
+        }
+    }
+
+    /// The most that the oldest command of a disk had waited between two times.
+    pub(crate) fn age(&self, disk: usize, from: Instant, to: Instant) -> Duration {
+        self.timeline.age(disk, from, to)
     }
 
     pub(crate) fn put_on(&self, page: &mut Page) {
@@ -229,6 +264,7 @@ impl Recorder {
         let ago = i64::try_from(now.instant.since(*sent).as_millis()).unwrap_or(0);
         let name = APIS.iter().find(|served| served.key().key() == exchange.api_key);
         let slow = Slow {
+            number: self.total() + 1,
             at: now.wall.0 - ago,
             api: name.map_or("", |served| served.key().name()),
             version: exchange.version,
@@ -240,7 +276,9 @@ impl Recorder {
             cause: cause.name(),
             cause_ms: millis(finding.time),
             directory: disk.and_then(|disk| self.parts.directories.get(disk).cloned()),
-            disk_age_ms: disk.map(|disk| millis(self.timeline.age(disk, arrived, *sent))),
+            disk_age_ms: disk
+                .map(|disk| millis(self.timeline.age(disk, arrived, *sent)))
+                .filter(|age| *age > 0.0),
             total_ms: ms(Stage::Total),
             stages_ms: Stages {
                 request_queue: ms(Stage::RequestQueue),
