@@ -21,13 +21,13 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason="only root can make and break file systems"))
 
 
-def produce(broker, topic, count, partitions, **settings):
+def produce(broker, topic, count, partitions, value=None, **settings):
     """Produces records, each batch acknowledged; settings of the client have underscores for dots."""
     settings = {name.replace("_", "."): value for name, value in settings.items()}
     producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 5, **settings})
     failed = []
     for n in range(count):
-        producer.produce(topic, b"v%d" % n, partition=n % partitions, on_delivery=lambda error, _: error and failed.append(error))
+        producer.produce(topic, value or b"v%d" % n, partition=n % partitions, on_delivery=lambda error, _: error and failed.append(error))
     assert producer.flush(30) == 0 and not failed, failed
 
 

@@ -109,4 +109,4 @@ def test_connections_and_their_software_come_and_go(observed):
 def test_a_broker_at_work_is_alive_and_ready(observed):
     assert get(observed.page, "/healthz") == (200, "alive\n")
     assert get(observed.page, "/readyz") == (200, "ready\n")
-    assert get(observed.page, "/")[0] == 404
+    assert get(observed.page, "/other")[0] == 404

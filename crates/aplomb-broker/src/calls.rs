@@ -17,7 +17,7 @@ use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset, PartitionIndex, Prod
 use bytes::Bytes;
 
 use crate::figures::PartitionFigures;
-use crate::ports::{ConnectionId, ShardId};
+use crate::ports::{ConnectionId, ShardId, WaitedFor};
 
 /// A partition by its topic's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -256,6 +256,8 @@ pub enum Answer {
     Marked(Result<(), ErrorCode>),
     /// To a decision of the controller: it is durable, and every shard has applied it.
     Decided(Result<(), ErrorCode>),
+    /// No answer yet, to anything: the part waits for this. For the flight recorder.
+    Waits(WaitedFor),
     /// To a request for producer ids: there are some, or it has to be asked again.
     Ids(Result<ProducerId, ErrorCode>),
 }

@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aplomb_disk_api::DiskIndex;
 use aplomb_model::{Instant, Timestamp};
 pub use aplomb_protocol::ErrorTally;
 pub use aplomb_protocol::frame::{FrameCutter, FrameError, peek};
@@ -110,6 +111,33 @@ pub struct Request {
     pub spent: Duration,
 }
 
+/// What a request has to wait for that is not done at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitedFor {
+    /// Room in a disk's share of the tail, or memory for what it reads.
+    Memory(DiskIndex),
+    /// A disk: a sync that was promised, or records that only it has.
+    Disk(DiskIndex),
+    /// The controller: a decision that is to be durable and applied everywhere.
+    Controller,
+    /// The coordinator of a group or of a transaction.
+    Coordinator,
+    /// Partitions on other shards.
+    Shard,
+    /// Its own turns: a batch that stands for much is validated in slices.
+    Work,
+}
+
+/// What a request has waited for, on the shard where it was answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// The longest wait of a part of it, and how long that was.
+    pub longest: Option<(WaitedFor, Duration)>,
+    /// For how long it did what its client had asked for: to wait for records, or for others of its
+    /// group.
+    pub idle: Duration,
+}
+
 /// What becomes of a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
@@ -128,11 +156,15 @@ pub enum Reply {
         throttle: Duration,
         /// Where in the first piece it is told: four bytes, milliseconds.
         throttle_at: Option<usize>,
+        /// For the flight recorder.
+        waited: Waited,
     },
     /// Nothing is answered (produce with acks=0).
     Nothing {
         /// As for [`Self::Frame`], but that the client is not told.
         throttle: Duration,
+        /// As for [`Self::Frame`].
+        waited: Waited,
     },
     /// The connection is closed, after the replies before this one have gone out.
     Close {
@@ -157,8 +189,25 @@ impl Reply {
                     *part = bytes.freeze();
                 }
             }
-            Self::Nothing { throttle } => *throttle = time,
+            Self::Nothing { throttle, .. } => *throttle = time,
             Self::Close { .. } => {}
+        }
+    }
+
+    /// Says what the request has waited for.
+    pub(crate) fn set_waited(&mut self, time: Waited) {
+        match self {
+            Self::Frame { waited, .. } | Self::Nothing { waited, .. } => *waited = time,
+            Self::Close { .. } => {}
+        }
+    }
+
+    /// What the request has waited for.
+    #[must_use]
+    pub fn waited(&self) -> Waited {
+        match self {
+            Self::Frame { waited, .. } | Self::Nothing { waited, .. } => *waited,
+            Self::Close { .. } => Waited::default(),
         }
     }
 
@@ -166,7 +215,7 @@ impl Reply {
     #[must_use]
     pub fn throttle(&self) -> Duration {
         match self {
-            Self::Frame { throttle, .. } | Self::Nothing { throttle } => *throttle,
+            Self::Frame { throttle, .. } | Self::Nothing { throttle, .. } => *throttle,
             Self::Close { .. } => Duration::ZERO,
         }
     }

@@ -17,4 +17,5 @@ pub mod metrics;
 pub mod net;
 mod server;
 
-pub use server::{Prepare, Server, ServerConfig, ServerThread, StartError, Switchboard};
+pub use metrics::{RunDelays, TailFigures, TailSource};
+pub use server::{Around, Prepare, Server, ServerConfig, ServerThread, StartError, Switchboard};

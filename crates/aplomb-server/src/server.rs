@@ -5,14 +5,15 @@
 //! makes the threads, and returns when each of them is under guard and at work.
 
 use std::os::fd::RawFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use aplomb_broker::ports::ShardId;
 use aplomb_disk_api::CompletionSink;
+use aplomb_disk_api::stats::DiskStats;
 
 use crate::clock;
 use crate::figures::LoopFigures;
@@ -22,7 +23,10 @@ use crate::loops::acceptor::{Acceptor, AcceptorParts};
 use crate::loops::{Core, Mail, Parts, ShardLoop, StopSignal};
 use crate::mail::{CAPACITY, Inbox, Mailbox, Outbox, Waker, mailbox};
 use crate::metrics::kafka::Kafka;
-use crate::metrics::{BrokerFigures, Health, Metrics, ServerFigures, limits};
+use crate::metrics::{
+    BrokerFigures, Console, Health, Metrics, Recorder, RecorderParts, RunDelays, ServerFigures, Sources,
+    TailSource, limits,
+};
 use crate::net::{Connections, FrameBudget, Listener, NetConfig, ReplyBudget};
 
 /// The shards' mailboxes, before there are shards.
@@ -58,6 +62,18 @@ pub struct ServerConfig {
     pub log: Log,
     /// What each thread does first.
     pub prepare: Prepare,
+}
+
+/// What is beside a server, and is shown with it.
+pub struct Around {
+    /// By their index.
+    pub disks: Vec<Arc<DiskStats>>,
+    /// Their shares of the tail.
+    pub tails: Vec<TailSource>,
+    /// How the threads of the shards get processors.
+    pub delays: RunDelays,
+    /// `aplomb.slow.request.ms`
+    pub slow_limit: Option<Duration>,
 }
 
 /// A server at work.
@@ -243,12 +259,38 @@ impl<C: Core> Server<C> {
     }
 
     /// Adds what can be seen of the server, and of the cores that it carries, to the metrics.
-    pub fn observe(&self, metrics: &Metrics, health: &Health, broker: BrokerFigures) {
+    /// Slow requests are recorded, and there is a console, if `around` says what is beside it:
+    /// where there is a listener to ask for them.
+    pub fn observe(&self, metrics: &Metrics, health: &Health, broker: BrokerFigures, around: Option<Around>) {
         health.watch(self.figures.loops.clone());
-        let (figures, shards) = (self.figures.clone(), broker.shards.clone());
-        let mut kafka =
-            Kafka::new(broker, figures.loops.clone(), Arc::clone(&figures.connections), clock::instant());
-        metrics.add(move |page| kafka.put_on(page, clock::instant()));
+        let (figures, shards, directories) =
+            (self.figures.clone(), broker.shards.clone(), broker.directories.clone());
+        let now = clock::instant();
+        let kafka = Kafka::new(broker, figures.loops.clone(), Arc::clone(&figures.connections), now);
+        let kafka = Arc::new(Mutex::new(kafka));
+        if let Some(Around { disks, tails, delays, slow_limit }) = around {
+            let parts = RecorderParts {
+                limit: slow_limit,
+                loops: figures.loops.clone(),
+                directories: directories.clone(),
+                disks: disks.clone(),
+                delays,
+            };
+            let recorder = Recorder::new(parts, now);
+            let sources = Sources {
+                kafka: Arc::clone(&kafka),
+                loops: figures.loops.clone(),
+                connections: Arc::clone(&figures.connections),
+                directories,
+                disks,
+                tails,
+            };
+            let console = Console::new(sources, &recorder);
+            metrics.observe(recorder, console);
+        }
+        metrics.add(move |page| {
+            kafka.lock().unwrap_or_else(PoisonError::into_inner).put_on(page, clock::instant());
+        });
         metrics.add(move |page| figures.put_on(page));
         metrics.add(move |page| limits::put_on(page, &shards));
     }

@@ -15,6 +15,7 @@ use crate::calls::{Answer, Asker, Slot};
 use crate::operation::{
     Api, Asked, Begun, Calls, Cell, Operation, PATIENCE as LONGEST, Progress, Replied, ReplyContext, WaitsAt,
 };
+use crate::ports::WaitedFor;
 use crate::reply::ReplyTo;
 
 pub(super) const API: Api = Api::of_controller(ApiKey::InitProducerId, begin);
@@ -72,6 +73,10 @@ impl Operation for InitProducerIdOp {
 
     fn waits_at(&self, waits: &mut dyn FnMut(Slot, WaitsAt)) {
         waits(0, WaitsAt::Head);
+    }
+
+    fn waits_for(&self) -> WaitedFor {
+        WaitedFor::Controller
     }
 
     fn reply(self: Box<Self>, _: &mut ReplyContext<'_>) -> Replied {

@@ -33,7 +33,7 @@ use crate::operation::{
     Api, Asked, Begun, Calls, Kind, Operation, PartitionCall, Progress, Replied, ReplyContext, WaitsAt,
     patience, resolve,
 };
-use crate::ports::{CloseReason, Reply};
+use crate::ports::{CloseReason, Reply, Waited, WaitedFor};
 
 pub(super) const API: Api = Api::of_connection(ApiKey::Produce, begin);
 
@@ -319,6 +319,11 @@ impl Operation for ProduceOp {
         Kind::Produce
     }
 
+    fn waits_for(&self) -> WaitedFor {
+        let is_verified = self.verification.as_ref().is_some_and(|verification| verification.is_asked());
+        if is_verified { WaitedFor::Coordinator } else { WaitedFor::Shard }
+    }
+
     fn outlives_connection(&self) -> bool {
         self.acks == 0
     }
@@ -334,7 +339,7 @@ impl Operation for ProduceOp {
             return Ok(if failed {
                 Reply::Close { reason: CloseReason::ProduceFailed }
             } else {
-                Reply::Nothing { throttle }
+                Reply::Nothing { throttle, waited: Waited::default() }
             });
         }
         self.respond(throttle)
@@ -404,7 +409,8 @@ impl ProduceOp {
         let errors = response.take_errors();
         let throttle_time_ms = i32::try_from(throttle.as_millis()).unwrap_or(i32::MAX);
         let parts = vec![response.finish(throttle_time_ms, &[])?];
-        Ok(Reply::Frame { parts, lent: 0, errors, throttle, throttle_at: None })
+        let waited = Waited::default();
+        Ok(Reply::Frame { parts, lent: 0, errors, throttle, throttle_at: None, waited })
     }
 }
 

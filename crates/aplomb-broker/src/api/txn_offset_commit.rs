@@ -31,6 +31,7 @@ use crate::operation::{
     Api, Ask, Asked, Begun, Calls, Operation, PartitionCall, Place, Progress, Question, Replied,
     ReplyContext, WaitsAt,
 };
+use crate::ports::WaitedFor;
 use crate::reply::ReplyTo;
 
 pub(super) const API: Api = Api::new(ApiKey::TxnOffsetCommit, begin);
@@ -309,6 +310,10 @@ impl Operation for TxnOffsetCommitOp {
         if let CommitStage::Committing = self.stage {
             waits(0, WaitsAt::Partition(self.group));
         }
+    }
+
+    fn waits_for(&self) -> WaitedFor {
+        WaitedFor::Coordinator
     }
 
     fn reply(mut self: Box<Self>, _: &mut ReplyContext<'_>) -> Replied {

@@ -95,6 +95,8 @@ pub struct NetworkConfig {
     pub max_response_partitions: i32,
     /// `aplomb.metrics.listener`
     pub metrics_listener: Option<String>,
+    /// `aplomb.slow.request.ms`; `None`: by how long others take.
+    pub slow_request: Option<Duration>,
     /// `aplomb.metrics.groups.max`, if there is a listener.
     pub shown_groups: u32,
 }
@@ -319,6 +321,10 @@ impl NetworkConfig {
             fetch_partitions: reading.count("aplomb.fetch.partitions.max"),
             max_response_partitions: reading.number("max.request.partition.size.limit"),
             shown_groups: reading.count("aplomb.metrics.groups.max"),
+            slow_request: reading
+                .optional_number("aplomb.slow.request.ms")
+                .and_then(|millis| u64::try_from(millis).ok())
+                .map(Duration::from_millis),
             metrics_listener: reading.optional_text("aplomb.metrics.listener"),
         })
     }

@@ -96,7 +96,7 @@ impl Desk {
                 self.reply(request.id, replied, bill, now.instant);
             }
             Begun::Wait(operation, deadline) => {
-                let number = self.park(request.id, operation, bill, deadline);
+                let number = self.park(request.id, operation, bill, [now.instant, deadline]);
                 self.make(number, calls);
                 self.go_on(number, storage, now);
             }

@@ -7,8 +7,10 @@
 //! long.
 
 mod dispatch;
+mod waits;
 
 pub(crate) use self::dispatch::Surroundings;
+use self::waits::Waits;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -48,6 +50,8 @@ struct Parked {
     partitions: usize,
     operation: Box<dyn Operation>,
     bill: Option<Bill>,
+    since: Instant,
+    waits: Waits,
 }
 
 /// The requests of a shard's connections, and of others' for the controller.
@@ -125,6 +129,12 @@ impl Desk {
     pub(crate) fn on_answer(&mut self, number: u64, slot: Slot, answer: Answer, storage: &Storage, now: Now) {
         // Answered meanwhile, for want of time, or its client has gone.
         let Some(parked) = self.parked.get_mut(&number) else { return };
+        if let Answer::Waits(what) = answer {
+            return parked.waits.begin(slot, what, now.instant);
+        }
+        if !matches!(answer, Answer::ReadLater(_)) {
+            parked.waits.end(slot, now.instant);
+        }
         parked.operation.on_answer(slot, answer);
         self.go_on(number, storage, now);
     }
@@ -133,6 +143,7 @@ impl Desk {
     pub(crate) fn on_woken(&mut self, number: u64, slot: Slot, storage: &Storage, now: Now) {
         let Some(parked) = self.parked.get_mut(&number) else { return }; // as above
         let mut calls = Calls::new();
+        parked.waits.end(slot, now.instant);
         parked.operation.on_woken(slot, &mut calls);
         self.make(number, calls);
         self.go_on(number, storage, now);
@@ -188,7 +199,7 @@ impl Desk {
         request: RequestId,
         mut operation: Box<dyn Operation>,
         bill: Option<Bill>,
-        deadline: Instant,
+        [since, deadline]: [Instant; 2],
     ) -> u64 {
         let number = self.next;
         self.next += 1;
@@ -202,7 +213,8 @@ impl Desk {
         }
         self.by_connection.insert((request.connection, number));
         self.deadlines.set(number, deadline);
-        self.parked.insert(number, Parked { request, partitions, operation, bill });
+        let waits = Waits::default();
+        self.parked.insert(number, Parked { request, partitions, operation, bill, since, waits });
         number
     }
 
@@ -245,6 +257,9 @@ impl Desk {
         let parked = self.parked.get_mut(&number).expect("an operation that goes on is parked");
         let mut calls = Calls::new();
         let progress = parked.operation.progress(now.instant, &mut calls);
+        if progress != Progress::Reply {
+            parked.waits.set_idle(parked.operation.is_idle(), now.instant);
+        }
         self.make(number, calls);
         match progress {
             Progress::Wait => {
@@ -252,12 +267,16 @@ impl Desk {
             }
             Progress::WaitUntil(later) => self.deadlines.set(number, later),
             Progress::Reply => {
-                let Parked { request, operation, mut bill, .. } =
+                let Parked { request, operation, mut bill, since, waits, .. } =
                     self.remove(number).expect("it was there just now");
+                let waited = waits.finish(operation.waits_for(), since, now.instant);
                 let till = Till { quotas: &mut self.quotas, bill: bill.as_mut(), now: now.instant };
                 let mut context =
                     ReplyContext { sessions: &mut self.sessions, storage, till, now: now.instant };
-                let replied = operation.reply(&mut context);
+                let mut replied = operation.reply(&mut context);
+                if let Ok(reply) = &mut replied {
+                    reply.set_waited(waited);
+                }
                 self.reply(request, replied, bill, now.instant);
             }
         }

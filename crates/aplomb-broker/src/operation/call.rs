@@ -13,7 +13,7 @@ use crate::calls::{
     PartitionKey, ReadCall, ReadRefusal, Slot, Watch,
 };
 use crate::partition::{Effects, Partition};
-use crate::ports::Now;
+use crate::ports::{Now, WaitedFor};
 use crate::storage::Storage;
 
 /// The calls that an operation makes.
@@ -75,6 +75,16 @@ pub(crate) trait Ask: Debug {
     type Answer;
 
     fn call(self) -> PartitionCall;
+
+    /// What who asks it waits for.
+    fn waits_for(&self) -> WaitedFor {
+        WaitedFor::Shard
+    }
+
+    /// Whether the answer is to wait for others of a group.
+    fn is_for_others(&self) -> bool {
+        false
+    }
 
     /// The answer to this, as it comes back.
     fn take(answer: Answer) -> Result<Self::Answer, ErrorCode>;
@@ -189,6 +199,14 @@ impl Ask for GroupAsk {
         PartitionCall::coordinate(CoordinatorAsk::Group(self))
     }
 
+    fn waits_for(&self) -> WaitedFor {
+        WaitedFor::Coordinator
+    }
+
+    fn is_for_others(&self) -> bool {
+        matches!(self, Self::Join(..) | Self::Sync(..))
+    }
+
     fn take(answer: Answer) -> Result<GroupReply, ErrorCode> {
         let Answer::Coordinated(reply) = answer else { panic!("a coordinator replies, not {answer:?}") };
         reply.map(|reply| *reply)
@@ -200,6 +218,10 @@ impl Ask for TxnAsk {
 
     fn call(self) -> PartitionCall {
         PartitionCall::coordinate(CoordinatorAsk::Txn(self))
+    }
+
+    fn waits_for(&self) -> WaitedFor {
+        WaitedFor::Coordinator
     }
 
     fn take(answer: Answer) -> Result<TxnReply, ErrorCode> {

@@ -7,7 +7,7 @@ use aplomb_model::{ErrorCode, Instant};
 
 use super::{Calls, Operation, Progress, Replied, ReplyContext};
 use crate::calls::{Answer, Slot};
-use crate::ports::Reply;
+use crate::ports::{Reply, WaitedFor};
 
 /// Makes the reply to a request that is refused as a whole.
 type Refuse = Box<dyn FnOnce(ErrorCode) -> Replied + Send>;
@@ -46,6 +46,10 @@ impl Operation for DecisionOp {
 
     fn progress(&mut self, _: Instant, _: &mut Calls) -> Progress {
         if self.ended.is_some() { Progress::Reply } else { Progress::Wait }
+    }
+
+    fn waits_for(&self) -> WaitedFor {
+        WaitedFor::Controller
     }
 
     fn reply(self: Box<Self>, _: &mut ReplyContext<'_>) -> Replied {

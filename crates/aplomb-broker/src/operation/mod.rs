@@ -25,7 +25,7 @@ pub(crate) use self::resolve::{UNKNOWN_PARTITION, current_epoch, named, resolve}
 pub(crate) use self::scatter::{Cell, Fill, Scatter};
 use crate::calls::{Answer, PartitionKey, Slot};
 use crate::fetch_sessions::FetchSessions;
-use crate::ports::Reply;
+use crate::ports::{Reply, WaitedFor};
 use crate::quotas::Till;
 use crate::storage::Storage;
 
@@ -94,6 +94,17 @@ pub(crate) trait Operation: Debug + Send {
 
     /// Whether it goes on without its connection: its client waits for no answer, and leaves.
     fn outlives_connection(&self) -> bool {
+        false
+    }
+
+    /// What it waits for where no part of it has said so.
+    fn waits_for(&self) -> WaitedFor {
+        WaitedFor::Shard
+    }
+
+    /// Whether it waits, now that [`Self::progress`] has told it to, for what its client has asked
+    /// it to wait for: records to come, or others of its group.
+    fn is_idle(&self) -> bool {
         false
     }
 

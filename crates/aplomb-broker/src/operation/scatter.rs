@@ -6,6 +6,7 @@ use aplomb_protocol::Message;
 
 use super::{Ask, Calls, Operation, Progress, Replied, ReplyContext, WaitsAt};
 use crate::calls::{Answer, PartitionKey, Slot};
+use crate::ports::WaitedFor;
 use crate::reply::ReplyTo;
 
 /// Where in a response the answer of a partition goes: topic, partition.
@@ -22,6 +23,9 @@ pub(crate) struct Scatter<R, Q: Ask> {
     /// Of each slot: where its answer goes, and the partition while it has not answered.
     parts: Vec<(Cell, Option<PartitionKey>)>,
     outstanding: usize,
+    waits_for: WaitedFor,
+    /// Others of its group are waited for.
+    is_for_others: bool,
     fill: Fill<R, Q>,
     /// What is done with the response when it is complete.
     shape: Option<fn(&mut R)>,
@@ -35,7 +39,16 @@ impl<R, Q: Ask> std::fmt::Debug for Scatter<R, Q> {
 
 impl<R: Message, Q: Ask> Scatter<R, Q> {
     pub(crate) fn new(to: ReplyTo, response: R, fill: Fill<R, Q>) -> Self {
-        Self { to, response, parts: Vec::new(), outstanding: 0, fill, shape: None }
+        Self {
+            to,
+            response,
+            parts: Vec::new(),
+            outstanding: 0,
+            waits_for: WaitedFor::Shard,
+            is_for_others: false,
+            fill,
+            shape: None,
+        }
     }
 
     /// Asks a partition; the answer goes to `cell`.
@@ -43,6 +56,7 @@ impl<R: Message, Q: Ask> Scatter<R, Q> {
         let slot = Slot::try_from(self.parts.len()).expect("a frame has fewer partitions than that");
         self.parts.push((cell, Some(key)));
         self.outstanding += 1;
+        (self.waits_for, self.is_for_others) = (question.waits_for(), question.is_for_others());
         calls.push((slot, key, question.call()));
     }
 
@@ -84,6 +98,14 @@ impl<R: Message + Send + 'static, Q: Ask + 'static> Operation for Scatter<R, Q> 
                 waits(slot, WaitsAt::Partition(*key));
             }
         }
+    }
+
+    fn waits_for(&self) -> WaitedFor {
+        self.waits_for
+    }
+
+    fn is_idle(&self) -> bool {
+        self.is_for_others
     }
 
     fn partitions(&self) -> usize {

@@ -13,7 +13,7 @@ use crate::calls::{
 };
 use crate::figures::Count;
 use crate::limits::LimitHit;
-use crate::ports::Now;
+use crate::ports::{Now, WaitedFor};
 
 /// What a batch that waits is charged at least, in bytes: what waits beside its records, on the
 /// desk and here, is not much less for the smallest.
@@ -76,7 +76,7 @@ impl Partition {
             self.note_late(validated.producer);
             fx.limits.push(LimitHit::Waiting { partition: self.name.clone() });
             self.turned_away.push(asker, bytes);
-            return fx.answer(
+            fx.answer(
                 asker,
                 Answer::Append(Err(AppendRefusal {
                     message: Some("the disk does not keep up, and enough waits for it already".to_owned()),
@@ -84,12 +84,14 @@ impl Partition {
                     ..AppendRefusal::new(ErrorCode::NotEnoughReplicas)
                 })),
             );
+            return fx.waits(asker, WaitedFor::Memory(self.disk));
         }
         if !validated.rebuilt {
             validated.append.records = Bytes::copy_from_slice(&validated.append.records);
         }
         let batch = Appending::Produced(validated, transaction);
         self.memory_line.push(asker, WaitingForMemory { batch, _loan: loan });
+        fx.waits(asker, WaitedFor::Memory(self.disk));
     }
 
     /// Tries again what waits for memory, as many bytes of it as `slice` has, from which they are
@@ -169,6 +171,7 @@ impl Partition {
         if promise == Promise::Durable && !is_durable {
             self.mark_dirty(fx);
             self.sync_line.push(asker, WaitingForSync { answer, last: admitted.last });
+            fx.waits(asker, WaitedFor::Disk(self.disk));
             self.hurried_end = self.log.end();
             self.hurry(fx);
         } else {

@@ -6,6 +6,7 @@ use aplomb_model::Offset;
 
 use crate::calls::{Answer, Asker, FindOffset, PartitionKey, ReadCall};
 use crate::limits::LimitHit;
+use crate::ports::WaitedFor;
 
 /// Collected while partitions are called, then carried out by the shard.
 #[derive(Debug, Default)]
@@ -43,6 +44,13 @@ pub(crate) struct Effects {
 impl Effects {
     pub(crate) fn answer(&mut self, asker: Asker, answer: Answer) {
         self.answers.push((asker, answer));
+    }
+
+    /// Who asked begins to wait for this. Only clients are told: theirs is the time that counts.
+    pub(crate) fn waits(&mut self, asker: Asker, what: WaitedFor) {
+        if matches!(asker, Asker::Client(..)) {
+            self.answers.push((asker, Answer::Waits(what)));
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

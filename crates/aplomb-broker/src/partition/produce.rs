@@ -10,7 +10,7 @@ use super::{Effects, Partition};
 use crate::calls::{Answer, AppendCall, AppendRefusal, Asker, Produced};
 use crate::figures::Count;
 use crate::limits::LimitHit;
-use crate::ports::Now;
+use crate::ports::{Now, WaitedFor};
 
 /// What a batch costs besides what it stands for: its checksum, and a step however small.
 const STEP: usize = 4096;
@@ -57,6 +57,7 @@ impl Partition {
     fn check_later(&mut self, asker: Asker, produced: Produced, fx: &mut Effects) {
         self.checks.push(asker, produced);
         fx.checking.push((self.key, asker));
+        fx.waits(asker, WaitedFor::Work);
     }
 
     /// Goes on with a batch, for what is left of a slice.

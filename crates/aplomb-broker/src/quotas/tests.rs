@@ -8,7 +8,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use super::*;
 use crate::config::SecurityProtocol;
 use crate::metadata::QuotaEntity;
-use crate::ports::{ConnectionId, RequestId, Session, ShardId};
+use crate::ports::{ConnectionId, RequestId, Session, ShardId, Waited};
 
 const WINDOWS: Windows = Windows { count: 11, millis: 1000 };
 
@@ -128,7 +128,7 @@ fn a_producer_that_wants_no_answer_is_throttled_and_its_time_is_not_counted() {
     let mut till = Till { quotas: &mut quotas, bill: bill.as_mut(), now: at(0) };
     let throttle = till.produced(false);
     assert_eq!(throttle, Duration::from_secs(10));
-    let mut reply = Reply::Nothing { throttle };
+    let mut reply = Reply::Nothing { throttle, waited: Waited::default() };
     till.settle(&mut reply);
     assert_eq!(reply.throttle(), Duration::from_secs(10));
     assert!(quotas.ledger.standings(10, at(0)).iter().all(|one| one.kind == QuotaKind::Produce));
@@ -175,5 +175,6 @@ fn frame() -> Reply {
         errors: ErrorTally::default(),
         throttle: Duration::ZERO,
         throttle_at: Some(8),
+        waited: Waited::default(),
     }
 }

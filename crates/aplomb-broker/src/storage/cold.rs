@@ -16,6 +16,7 @@ use aplomb_model::{ErrorCode, Instant, Offset};
 
 use crate::calls::{Answer, Asker, FindOffset, PartitionKey, ReadCall, ReadRecords, ReadRefusal};
 use crate::partition::{ColdKind, ColdWish, Effects, Partition, Partitions};
+use crate::ports::WaitedFor;
 
 /// Bytes of records that are kept for clients that had given up, beside what is lent.
 const KEPT_BYTES: usize = 8 << 20;
@@ -109,6 +110,7 @@ impl ColdReads {
         let work = match what {
             ColdKind::Wait { call } => {
                 fx.answer(asker, Answer::ReadLater(partition.no_records_yet(&call)));
+                fx.waits(asker, WaitedFor::Memory(partition.disk()));
                 self.wait(partition.disk(), Waiting { key, asker, call }, now);
                 return None;
             }
@@ -125,6 +127,7 @@ impl ColdReads {
                 }
                 let later = Answer::ReadLater(partition.no_records_yet(&call));
                 fx.answer(asker, later);
+                fx.waits(asker, WaitedFor::Disk(partition.disk()));
                 if let Some(joined) = self.under_way.get(&of).and_then(|number| self.ops.get_mut(number)) {
                     joined.waiters.push(asker);
                     return None;
@@ -132,6 +135,7 @@ impl ColdReads {
                 let segment = (plan.base, plan.end);
                 let read = Box::new(ColdRead::new(*plan));
                 let Some(loan) = self.borrow(read.bytes(), partition, call.reader) else {
+                    fx.waits(asker, WaitedFor::Memory(partition.disk()));
                     self.wait(partition.disk(), Waiting { key, asker, call }, now);
                     return None;
                 };
@@ -139,6 +143,7 @@ impl ColdReads {
                 Work::Read { read, segment, call, loan }
             }
             ColdKind::Time { lookup, find } => {
+                fx.waits(asker, WaitedFor::Disk(partition.disk()));
                 Work::Time { lookup, find, tail_start: partition.log().tail().start_offset(), times: 0 }
             }
         };

@@ -25,3 +25,4 @@ mod starts;
 mod topics;
 mod transactions;
 mod vanished;
+mod waits;

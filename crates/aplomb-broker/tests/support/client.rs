@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Duration;
 
-use aplomb_broker::ports::{ConnectionId, Reply, RequestId};
+use aplomb_broker::ports::{ConnectionId, Reply, RequestId, Waited};
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages::{RequestHeader, ResponseHeader};
 use aplomb_protocol::{Message, Reader, Request, Writer};
@@ -177,6 +177,13 @@ impl<A> Asked<A> {
         self.let_time_pass();
         let reply = self.world.borrow_mut().take_reply(self.id);
         reply.expect("it was waited for").throttle()
+    }
+
+    /// Lets time pass until there is an answer, and gives what the request has waited for.
+    pub(crate) fn wait_for_waited(self) -> Waited {
+        self.let_time_pass();
+        let reply = self.world.borrow_mut().take_reply(self.id);
+        reply.expect("it was waited for").waited()
     }
 
     /// Lets time pass until the broker says that there will be no answer (acks=0).

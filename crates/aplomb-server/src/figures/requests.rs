@@ -1,23 +1,20 @@
 //! How long requests take, stage by stage: one table for each shard, with a row for each API that
 //! is served.
 //!
-//! The stages are those of Apache Kafka's `RequestMetrics`. RequestQueue is the time from the turn
-//! of the loop that found the frame to the moment the shard takes it up. Local lasts until that
-//! turn is settled: the shard has done what it can do at once, for this request and for what else
-//! the turn holds. Remote is all that the request then waits for: other shards, records to come,
-//! disks. ResponseQueue lasts until the response is handed to the socket, behind those to earlier
-//! requests of the connection; ResponseSend until the socket has taken it. Throttle is for how long
-//! the client is muted for it, which no other stage has in it.
+//! A request whose own time, without what its client asked it to wait, is over the limit of its API
+//! goes onto the [`Tape`]: one comparison for all others.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aplomb_broker::api::APIS;
-use aplomb_broker::ports::{ErrorTally, peek};
+use aplomb_broker::ports::ErrorTally;
 use aplomb_model::{ErrorCode, Instant};
 
+use super::exchange::{Exchange, Stage};
 use super::histogram::{Distribution, Histogram};
+use super::slow::{Caller, SlowRequest, Tape};
 
 /// Versions of an API that are told apart.
 const VERSIONS: usize = 32;
@@ -25,98 +22,22 @@ const VERSIONS: usize = 32;
 /// Error codes: all that there are.
 const ERRORS: usize = ErrorCode::ALL.len();
 
-/// A part of a request's life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    RequestQueue,
-    Local,
-    Remote,
-    ResponseQueue,
-    ResponseSend,
-    Throttle,
-    Total,
-}
-
-impl Stage {
-    pub(crate) const ALL: [Self; 7] = [
-        Self::RequestQueue,
-        Self::Local,
-        Self::Remote,
-        Self::ResponseQueue,
-        Self::ResponseSend,
-        Self::Throttle,
-        Self::Total,
-    ];
-}
-
-/// One request on its way, by the monotonic clock.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Exchange {
-    /// The API's key, as the frame has it.
-    pub(crate) api_key: i16,
-    /// Its version, as the frame has it.
-    pub(crate) version: i16,
-    /// The frame's size in bytes.
-    pub(crate) bytes: usize,
-    /// The frame was there.
-    pub(crate) arrived: Instant,
-    /// The shard took it up.
-    pub(crate) begun: Instant,
-    /// The turn that took it up was settled.
-    pub(crate) settled: Option<Instant>,
-    /// The response was made.
-    pub(crate) answered: Option<Instant>,
-    /// The first attempt to hand the response to the socket.
-    pub(crate) sending: Option<Instant>,
-    /// For how long the connection is muted after it.
-    pub(crate) throttle: Duration,
-}
-
-impl Exchange {
-    /// Begins with a frame that arrived at `arrived` and is taken up at `begun`.
-    pub(crate) fn new(frame: &[u8], arrived: Instant, begun: Instant) -> Self {
-        let (api_key, version) = peek(frame);
-        Self {
-            api_key,
-            version,
-            bytes: frame.len(),
-            arrived,
-            begun,
-            settled: None,
-            answered: None,
-            sending: None,
-            throttle: Duration::ZERO,
-        }
-    }
-
-    /// How long a stage took, if the response was sent at `sent`.
-    fn took(&self, stage: Stage, sent: Instant) -> Duration {
-        let answered = self.answered.unwrap_or(sent);
-        let settled = self.settled.unwrap_or(answered);
-        let sending = self.sending.unwrap_or(sent);
-        match stage {
-            Stage::RequestQueue => self.begun.since(self.arrived),
-            Stage::Local => settled.since(self.begun),
-            Stage::Remote => answered.since(settled),
-            Stage::ResponseQueue => sending.since(answered),
-            Stage::ResponseSend => sent.since(sending),
-            Stage::Throttle => self.throttle,
-            Stage::Total => sent.since(self.arrived),
-        }
-    }
-}
-
 /// The figures of one shard's requests.
 #[derive(Debug)]
 pub(crate) struct RequestFigures {
     /// By API key; `None` where nothing is served.
     apis: Vec<Option<Box<ApiFigures>>>,
+    tape: Tape,
 }
 
 /// The figures of one API.
 #[derive(Debug)]
 pub(crate) struct ApiFigures {
     stages: [Histogram; Stage::ALL.len()],
+    /// See [`Exchange::own_time`].
+    own: Histogram,
+    /// An own time from which on a request is slow, in microseconds.
+    limit: AtomicU64,
     bytes: Histogram,
     versions: [AtomicU64; VERSIONS],
     /// By place in [`ErrorCode::ALL`].
@@ -142,21 +63,28 @@ impl Default for RequestFigures {
             let place = usize::try_from(served.key().key()).expect("what is served has a key");
             apis[place] = Some(Box::new(ApiFigures {
                 stages: Default::default(),
+                own: Histogram::default(),
+                limit: AtomicU64::new(u64::MAX),
                 bytes: Histogram::default(),
                 versions: std::array::from_fn(|_| AtomicU64::new(0)),
                 errors: std::array::from_fn(|_| AtomicU64::new(0)),
             }));
         }
-        Self { apis }
+        Self { apis, tape: Tape::default() }
     }
 }
 
 impl RequestFigures {
     /// A response was sent. What is not served is not counted.
-    pub(crate) fn on_sent(&self, exchange: &Exchange, sent: Instant) {
+    pub(crate) fn on_sent(&self, exchange: &Exchange, sent: Instant, caller: &Caller) {
         let Some(api) = self.api(exchange.api_key) else { return };
         for (histogram, stage) in api.stages.iter().zip(Stage::ALL) {
-            histogram.record(u64::try_from(exchange.took(stage, sent).as_micros()).unwrap_or(u64::MAX));
+            histogram.record(micros(exchange.took(stage, sent)));
+        }
+        let own = micros(exchange.own_time(sent));
+        api.own.record(own);
+        if own >= api.limit.load(Ordering::Relaxed) {
+            self.tape.keep(SlowRequest { exchange: *exchange, sent, caller: *caller });
         }
         api.bytes.record(exchange.bytes as u64);
         if let Some(version) = usize::try_from(exchange.version).ok().and_then(|v| api.versions.get(v)) {
@@ -171,6 +99,25 @@ impl RequestFigures {
             if let Some(counted) = place(code).and_then(|place| api.errors.get(place)) {
                 counted.fetch_add(count, Ordering::Relaxed);
             }
+        }
+    }
+
+    /// Its requests that took long.
+    pub(crate) fn tape(&self) -> &Tape {
+        &self.tape
+    }
+
+    /// Requests of an API are slow from here on that take so long.
+    pub(crate) fn set_limit(&self, api_key: i16, limit: Duration) {
+        if let Some(api) = self.api(api_key) {
+            api.limit.store(micros(limit), Ordering::Relaxed);
+        }
+    }
+
+    /// Adds the own times of an API's requests to `sum`, in microseconds.
+    pub(crate) fn add_own_times(&self, api_key: i16, sum: &mut Distribution) {
+        if let Some(api) = self.api(api_key) {
+            api.own.add_to(sum);
         }
     }
 
@@ -197,6 +144,10 @@ impl RequestFigures {
     }
 }
 
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
 /// A code's place in [`ErrorCode::ALL`], which has them all in order.
 fn place(code: i16) -> Option<usize> {
     usize::try_from(code - ErrorCode::ALL[0].to_wire()).ok()
@@ -204,7 +155,44 @@ fn place(code: i16) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use aplomb_broker::ports::{ConnectionId, ShardId};
+
+    use super::super::slow::ClientName;
     use super::*;
+
+    const CALLER: Caller = Caller {
+        connection: ConnectionId { shard: ShardId(1), number: 7 },
+        peer: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        name: ClientName::NONE,
+    };
+
+    #[test]
+    fn a_request_is_slow_by_its_own_time_and_by_the_limit_of_its_api() {
+        let at = |millis| Instant::START + Duration::from_millis(millis);
+        let ms = Duration::from_millis;
+        let figures = RequestFigures::default();
+        let took = |millis: u64, idle: u64, throttle: u64| {
+            let mut exchange = Exchange::new(&[0, 1, 0, 12, 0, 0, 0, 1], at(0), at(0));
+            (exchange.waited.idle, exchange.throttle) = (ms(idle), ms(throttle));
+            figures.on_sent(&exchange, at(millis), &CALLER);
+            let (_, mut seen) = (figures.tape().read(0, |_| {}), 0);
+            figures.tape().read(0, |_| seen += 1);
+            seen
+        };
+        assert_eq!(took(60_000, 0, 0), 0, "without a limit nothing is slow");
+        figures.set_limit(3, ms(1));
+        assert_eq!(took(60_000, 0, 0), 0, "that is another API's");
+        figures.set_limit(1, ms(20));
+        assert_eq!(took(519, 500, 0), 0, "a long poll");
+        assert_eq!(took(520, 500, 0), 1);
+        assert_eq!(took(5, 0, 14), 1);
+        assert_eq!(took(5, 0, 15), 2, "its client is muted for it");
+        let mut own = Distribution::default();
+        figures.add_own_times(1, &mut own);
+        assert_eq!((own.count(), own.sum()), (6, (60_000 * 2 + 19 + 20 + 19 + 20) * 1000));
+    }
 
     #[test]
     fn every_error_code_of_a_response_is_counted_under_its_name() {
@@ -231,9 +219,9 @@ mod tests {
         exchange.sending = Some(at(150));
         exchange.throttle = Duration::from_micros(640);
         let figures = RequestFigures::default();
-        figures.on_sent(&exchange, at(310));
-        figures.on_sent(&Exchange::new(&[0x7f, 0xff, 0, 0], at(0), at(0)), at(1));
-        figures.on_sent(&Exchange::new(&[0], at(0), at(0)), at(1));
+        figures.on_sent(&exchange, at(310), &CALLER);
+        figures.on_sent(&Exchange::new(&[0x7f, 0xff, 0, 0], at(0), at(0)), at(1), &CALLER);
+        figures.on_sent(&Exchange::new(&[0], at(0), at(0)), at(1), &CALLER);
 
         let mut totals = ApiTotals::default();
         figures.add_to(3, &mut totals);

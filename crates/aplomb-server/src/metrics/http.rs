@@ -1,22 +1,22 @@
-//! The pages over HTTP: `GET /metrics`, `/healthz`, `/readyz`; one request a connection, from
-//! threads that carry no requests of clients.
+//! The pages over HTTP: `GET /metrics`, `/slow`, `/healthz`, `/readyz`, and the console at `/`; one
+//! request a connection, from threads that carry no requests of clients.
 //!
 //! What always holds: visitors are served side by side, and none waits for another who says or
 //! reads nothing; each has a few seconds and a few kilobytes, and there are so many at most. The
 //! numbers are some work, and are made by a thread of their own: a look at the health does not wait
-//! behind them.
+//! behind them. Between pages the same thread looks at what slow requests have waited for.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use aplomb_model::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::visitor::{Visitor, VisitorProgress, Wish};
+use super::visitor::{Paper, Visitor, VisitorProgress, Wish};
 use super::{Health, Metrics};
 use crate::clock;
 use crate::log::Log;
@@ -30,6 +30,9 @@ const MOST_PAGES: usize = 4;
 
 /// The priority of the thread that makes the numbers, as `nice` counts.
 const LESS_URGENT: i32 = 10;
+
+/// How often the thread that makes the numbers looks at what happens.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// After an error, for how long no new visitors are let in.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -77,20 +80,42 @@ pub fn serve(
     Ok(address)
 }
 
+/// What is to be made, and under which number.
+type Order = (u64, Paper);
+
+/// A page that was made: the order's number, and what it is.
+type Made = (u64, Paper, Vec<u8>);
+
 /// Makes a page for each order.
 fn make_pages(
     metrics: &Metrics,
-    ordered: &Receiver<u64>,
-    deliver: &SyncSender<(u64, Vec<u8>)>,
+    ordered: &Receiver<Order>,
+    deliver: &SyncSender<Made>,
     mut ring: UnixStream,
 ) {
     // A page of many partitions is some work: where processors are short, that of requests goes
     // first. On Linux this is the thread's own priority; a kernel that refuses has its reasons.
     let _ = rustix::process::setpriority_process(None, LESS_URGENT);
-    for order in ordered {
-        let page = metrics.render().into_bytes();
-        if deliver.send((order, page)).is_err() || ring.write_all(&[0]).is_err() {
-            return;
+    let mut next_look = clock::instant() + LOOK;
+    loop {
+        match ordered.recv_timeout(next_look.since(clock::instant())) {
+            Ok((number, paper)) => {
+                let page = match paper {
+                    Paper::Numbers => metrics.render(),
+                    Paper::Slow => metrics.slow(),
+                    Paper::Console(since) => metrics.console(since).unwrap_or_default(),
+                };
+                let made = (number, paper, page.into_bytes());
+                if deliver.send(made).is_err() || ring.write_all(&[0]).is_err() {
+                    return;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        if next_look <= clock::instant() {
+            metrics.look();
+            next_look = clock::instant() + LOOK;
         }
     }
 }
@@ -102,12 +127,12 @@ struct Hall {
     deaf_until: Option<Instant>,
     /// Rung when a page is made.
     bell: UnixStream,
-    orders: SyncSender<u64>,
-    made: Receiver<(u64, Vec<u8>)>,
-    /// The number of the last order for numbers, and whether it is still under way.
+    orders: SyncSender<Order>,
+    made: Receiver<Made>,
+    /// The number of the last order, and whether it is still under way.
     order: u64,
     is_ordered: bool,
-    /// Numbers that visitors still hold.
+    /// Pages of them that visitors still hold.
     pages: Vec<Weak<Vec<u8>>>,
     visitors: Vec<Visitor>,
     health: Health,
@@ -169,20 +194,31 @@ impl Hall {
         let (status, body) = match progress {
             VisitorProgress::Goes => return,
             VisitorProgress::Stays => return self.visitors.push(visitor),
-            VisitorProgress::Asks(Wish::Numbers) => {
-                visitor.wait(now);
+            VisitorProgress::Asks(Wish::Paper(paper)) => {
+                visitor.wait(paper, now);
                 return self.visitors.push(visitor);
+            }
+            VisitorProgress::Asks(Wish::Asset(asset, is_known)) => {
+                let (status, body) =
+                    if is_known { ("304 Not Modified", &b""[..]) } else { ("200 OK", asset.bytes) };
+                let answer = [&head(status, asset.kind, body.len(), &asset.headers()), body].concat();
+                return self.tell(visitor, answer, now);
             }
             VisitorProgress::Asks(Wish::Liveness) => told(self.health.liveness(now)),
             VisitorProgress::Asks(Wish::Readiness) => told(self.health.readiness(now)),
-            VisitorProgress::Asks(Wish::Elsewhere) => {
-                said("404 Not Found", "the numbers are at /metrics, the health at /healthz and /readyz")
-            }
+            VisitorProgress::Asks(Wish::Elsewhere) => said(
+                "404 Not Found",
+                "the numbers are at /metrics, slow requests at /slow, the health at /healthz and /readyz, the console at /",
+            ),
             VisitorProgress::Asks(Wish::NoPage) => {
                 said("405 Method Not Allowed", "GET is all that is answered here")
             }
         };
-        let answer = [head(status, body.len()), body.into_bytes()].concat();
+        let answer = [head(status, TEXT, body.len(), ""), body.into_bytes()].concat();
+        self.tell(visitor, answer, now);
+    }
+
+    fn tell(&mut self, mut visitor: Visitor, answer: Vec<u8>, now: Instant) {
         if visitor.tell(answer, Arc::default(), now) == VisitorProgress::Stays {
             self.visitors.push(visitor);
         }
@@ -221,11 +257,18 @@ impl Hall {
     fn take_page(&mut self, now: Instant) {
         let mut rings = [0; 8];
         while (&self.bell).read(&mut rings).is_ok_and(|count| count > 0) {}
-        let Ok((order, page)) = self.made.try_recv() else { return };
+        let Ok((order, paper, page)) = self.made.try_recv() else { return };
         self.is_ordered = false;
         let page = Arc::new(page);
         self.pages.push(Arc::downgrade(&page));
-        let head = head("200 OK", page.len());
+        let kind = match paper {
+            Paper::Numbers => TEXT,
+            Paper::Slow | Paper::Console(_) => JSON,
+        };
+        let head = match (paper, page.is_empty()) {
+            (Paper::Console(_), true) => head("503 Service Unavailable", kind, 0, ""),
+            _ => head("200 OK", kind, page.len(), ""),
+        };
         self.visitors.retain_mut(|visitor| {
             !visitor.waits_for(order)
                 || visitor.tell(head.clone(), Arc::clone(&page), now) == VisitorProgress::Stays
@@ -235,22 +278,27 @@ impl Hall {
     /// Orders numbers for those who wait for some, if there are not too many about.
     fn order_page(&mut self) {
         self.pages.retain(|page| page.strong_count() > 0);
-        let is_wanted = self.visitors.iter().any(Visitor::wants_an_order);
-        if self.is_ordered || !is_wanted || self.pages.len() >= MOST_PAGES {
+        let Some(paper) = self.visitors.iter().find_map(Visitor::wants_an_order) else { return };
+        if self.is_ordered || self.pages.len() >= MOST_PAGES {
             return;
         }
-        if self.orders.try_send(self.order + 1).is_ok() {
+        if self.orders.try_send((self.order + 1, paper)).is_ok() {
             self.order += 1;
             self.is_ordered = true;
-            self.visitors.iter_mut().for_each(|visitor| visitor.on_order(self.order));
+            self.visitors.iter_mut().for_each(|visitor| visitor.on_order(paper, self.order));
         }
     }
 }
 
-fn head(status: &str, len: usize) -> Vec<u8> {
+/// What the pages are.
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+const JSON: &str = "application/json";
+
+/// The head of an answer, with lines of headers beside those that all have.
+fn head(status: &str, kind: &str, len: usize, more: &str) -> Vec<u8> {
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
-         Content-Length: {len}\r\nConnection: close\r\n\r\n"
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n\
+         Content-Length: {len}\r\n{more}Connection: close\r\n\r\n"
     );
     head.into_bytes()
 }
@@ -288,7 +336,17 @@ mod tests {
         health.enter(Phase::Ready);
         assert!(get("/readyz").starts_with("HTTP/1.1 200 OK\r\n"));
 
-        assert!(ask(address, "GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404 "));
+        assert!(ask(address, "GET /other HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404 "));
+        assert!(get("/slow").ends_with("\r\n\r\n{\"requests\":[]}"), "nothing is recorded yet");
+        assert!(get("/console/data?since=3").starts_with("HTTP/1.1 503 "));
+        let page = get("/");
+        assert!(
+            page.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/html") && page.ends_with("</html>\n")
+        );
+        assert!(page.contains("\r\nContent-Security-Policy: default-src 'none'; script-src 'self'; "));
+        let tag = page.lines().find_map(|line| line.strip_prefix("ETag: ")).expect("a tag");
+        let again = ask(address, &format!("GET /console HTTP/1.1\r\nIf-None-Match: {tag}\r\n\r\n"));
+        assert!(again.starts_with("HTTP/1.1 304 Not Modified\r\n") && again.ends_with("\r\n\r\n"));
         assert!(ask(address, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
     }
     #[test]

@@ -11,6 +11,8 @@ use std::time::Duration;
 use aplomb_model::Instant;
 use rustix::event::PollFlags;
 
+use super::console::assets::{self, Asset};
+
 /// For how long a visitor may say nothing that is a request.
 const TO_ASK: Duration = Duration::from_secs(2);
 
@@ -31,8 +33,9 @@ enum VisitorStep {
     Asking {
         head: Vec<u8>,
     },
-    /// For the numbers: those that are made under this order, once it is given.
+    /// For a page: the one that is made under this order, once it is given.
     Waiting {
+        paper: Paper,
         order: Option<u64>,
     },
     /// A head, a page, and how much of both is sent.
@@ -43,10 +46,23 @@ enum VisitorStep {
     },
 }
 
+/// A page that is some work to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Paper {
+    /// The numbers for Prometheus.
+    Numbers,
+    /// Slow requests.
+    Slow,
+    /// What the console shows, with the steps of its history from this number on.
+    Console(u64),
+}
+
 /// What a visitor wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
-    Numbers,
+    Paper(Paper),
+    /// A file of the console; whether the visitor has it already.
+    Asset(Asset, bool),
     Liveness,
     Readiness,
     Elsewhere,
@@ -95,27 +111,32 @@ impl Visitor {
         }
     }
 
-    /// The visitor is to get the numbers of the next order.
-    pub(super) fn wait(&mut self, now: Instant) {
-        self.step = VisitorStep::Waiting { order: None };
+    /// The visitor is to get the page of the next order of its kind.
+    pub(super) fn wait(&mut self, paper: Paper, now: Instant) {
+        self.step = VisitorStep::Waiting { paper, order: None };
         self.until = now + TO_READ;
     }
 
-    /// Whether the visitor waits for an order to be given.
-    pub(super) fn wants_an_order(&self) -> bool {
-        matches!(self.step, VisitorStep::Waiting { order: None })
-    }
-
-    /// The order is given.
-    pub(super) fn on_order(&mut self, order: u64) {
-        if let VisitorStep::Waiting { order: none @ None } = &mut self.step {
-            *none = Some(order);
+    /// The page for which the visitor waits for an order to be given.
+    pub(super) fn wants_an_order(&self) -> Option<Paper> {
+        match self.step {
+            VisitorStep::Waiting { paper, order: None } => Some(paper),
+            _ => None,
         }
     }
 
-    /// Whether the visitor waits for the numbers of this order.
+    /// The order is given for this page.
+    pub(super) fn on_order(&mut self, ordered: Paper, number: u64) {
+        if let VisitorStep::Waiting { paper, order: none @ None } = &mut self.step
+            && *paper == ordered
+        {
+            *none = Some(number);
+        }
+    }
+
+    /// Whether the visitor waits for the page of this order.
     pub(super) fn waits_for(&self, number: u64) -> bool {
-        matches!(self.step, VisitorStep::Waiting { order: Some(order) } if order == number)
+        matches!(self.step, VisitorStep::Waiting { order: Some(order), .. } if order == number)
     }
 
     /// Begins to answer.
@@ -163,19 +184,26 @@ fn write(mut stream: &TcpStream, head: &[u8], page: &[u8], sent: &mut usize) -> 
 }
 
 fn wish(head: &[u8]) -> Wish {
-    match request_line(head) {
-        Some(("GET", "/metrics")) => Wish::Numbers,
+    let (line, since) = request_line(head);
+    match line {
+        Some(("GET", "/metrics")) => Wish::Paper(Paper::Numbers),
+        Some(("GET", "/slow")) => Wish::Paper(Paper::Slow),
+        Some(("GET", "/console/data")) => Wish::Paper(Paper::Console(since)),
         Some(("GET", "/healthz")) => Wish::Liveness,
         Some(("GET", "/readyz")) => Wish::Readiness,
-        Some(("GET", _)) => Wish::Elsewhere,
+        Some(("GET", path)) => assets::at(path).map_or(Wish::Elsewhere, |asset| {
+            Wish::Asset(asset, asset.is_known_to(std::str::from_utf8(head).unwrap_or_default()))
+        }),
         _ => Wish::NoPage,
     }
 }
 
-/// Method and path, without the query.
-fn request_line(head: &[u8]) -> Option<(&str, &str)> {
-    let line = std::str::from_utf8(head.split(|&byte| byte == b'\r').next()?).ok()?;
-    let mut words = line.split(' ');
-    let (method, target) = (words.next()?, words.next()?);
-    Some((method, target.split('?').next()?))
+/// Method and path, and the number that the query says for `since`, or 0.
+fn request_line(head: &[u8]) -> (Option<(&str, &str)>, u64) {
+    let line = head.split(|&byte| byte == b'\r').next().and_then(|line| std::str::from_utf8(line).ok());
+    let mut words = line.unwrap_or_default().split(' ');
+    let (Some(method), Some(target)) = (words.next(), words.next()) else { return (None, 0) };
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let since = query.split('&').find_map(|pair| pair.strip_prefix("since=")?.parse().ok());
+    (Some((method, path)), since.unwrap_or(0))
 }

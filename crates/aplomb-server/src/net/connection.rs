@@ -21,7 +21,7 @@ use super::pace::Pace;
 use super::replies::{Replies, Written};
 use super::transport::Transport;
 use super::{Accepted, Permit, ReadContext};
-use crate::figures::{Exchange, LoopFigures};
+use crate::figures::{Caller, ClientName, Exchange, HeldBy, LoopFigures, Turn};
 
 /// Requests of one connection that are at work or wait for an earlier one's reply.
 pub(crate) const MAX_IN_FLIGHT: usize = 32;
@@ -54,6 +54,10 @@ pub(crate) struct Connection {
     end: Option<End>,
     /// The client is over its quota: no request is taken up before then.
     muted_until: Option<Instant>,
+    /// What keeps the frames that are here from being handed out.
+    held_by: Option<HeldBy>,
+    /// As the flight recorder names it.
+    caller: Caller,
     /// How long the loop was busy with it since a request was handed out last.
     spent: Duration,
     /// Last time that a byte moved.
@@ -159,6 +163,7 @@ impl Connection {
     ) -> Self {
         let Accepted { transport, session, permit } = accepted;
         figures.on_connection(&session.listener);
+        let caller = Caller { connection: id, peer: session.peer, name: ClientName::NONE };
         Self {
             id,
             transport,
@@ -174,6 +179,8 @@ impl Connection {
             hung_up: false,
             end: None,
             muted_until: None,
+            held_by: None,
+            caller,
             spent: Duration::ZERO,
             active: now,
             lists: Lists::default(),
@@ -206,12 +213,22 @@ impl Connection {
 
     /// The next request, handed out at `at`, if there is one and it may be.
     pub(crate) fn next_request(&mut self, at: Instant) -> Option<Request> {
-        if !self.has_capacity() || self.replies.close_reason().is_some() {
+        let obstacle = self.obstacle();
+        if obstacle.is_some() || self.replies.close_reason().is_some() {
+            if !self.frames.is_empty() {
+                self.held_by = self.held_by.or(obstacle);
+            }
             return None;
         }
         let frame = self.frames.pop_front()?;
         let arrived = self.arrivals.pop_front().unwrap_or(at);
-        let sequence = self.replies.admit(Exchange::new(&frame, arrived, at));
+        let mut exchange = Exchange::new(&frame, arrived, at);
+        exchange.held_by = self.held_by;
+        if self.frames.is_empty() {
+            self.held_by = None;
+        }
+        self.caller.name.learn(&frame);
+        let sequence = self.replies.admit(exchange);
         let id = RequestId { connection: self.id, sequence };
         let spent = std::mem::take(&mut self.spent);
         Some(Request { id, frame, session: Arc::clone(&self.session), spent })
@@ -223,8 +240,8 @@ impl Connection {
     }
 
     /// The shard has done by `at` what it could do at once for all requests that were handed out.
-    pub(crate) fn settled(&mut self, at: Instant) {
-        self.replies.settled(at);
+    pub(crate) fn settled(&mut self, at: Instant, turn: Turn) {
+        self.replies.settled(at, turn);
     }
 
     /// Reads once, if that may give requests which can be handed out.
@@ -267,7 +284,7 @@ impl Connection {
         if !throttle.is_zero() {
             self.muted_until = self.muted_until.max(Some(at + throttle));
         }
-        self.replies.complete(sequence, reply, at, self.figures.exchanges());
+        self.replies.complete(sequence, reply, at, self.figures.exchanges(), &self.caller);
         if self.replies.unwritten() > 0 {
             self.taking.owed_since.get_or_insert(at);
         }
@@ -297,7 +314,7 @@ impl Connection {
         let written = self.replies.write(&mut self.transport);
         let before = std::mem::replace(clock, crate::clock::instant());
         self.spent += clock.since(before);
-        self.replies.count_sent(*clock, self.figures.exchanges());
+        self.replies.count_sent(*clock, self.figures.exchanges(), &self.caller);
         if self.replies.unwritten() == 0 {
             self.taking.owed_since = None;
         }
@@ -413,10 +430,21 @@ impl Connection {
     }
 
     fn has_capacity(&self) -> bool {
-        self.muted_until.is_none()
-            && self.replies.in_flight() < MAX_IN_FLIGHT
-            && self.replies.unwritten() < MAX_UNWRITTEN
-            && (self.replies.unwritten() == 0 || !self.replies.are_too_many())
+        self.obstacle().is_none()
+    }
+
+    /// Why no request is taken up.
+    fn obstacle(&self) -> Option<HeldBy> {
+        let unwritten = self.replies.unwritten();
+        if self.muted_until.is_some() {
+            Some(HeldBy::Quota)
+        } else if self.replies.in_flight() >= MAX_IN_FLIGHT {
+            Some(HeldBy::Order)
+        } else if unwritten >= MAX_UNWRITTEN || (unwritten > 0 && self.replies.are_too_many()) {
+            Some(HeldBy::Peer)
+        } else {
+            None
+        }
     }
 
     fn ended(&mut self, end: End) -> ReadOutcome {

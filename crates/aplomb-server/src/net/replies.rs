@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use super::debt::Debt;
 use super::transport::Transport;
-use crate::figures::{Exchange, RequestFigures};
+use crate::figures::{Caller, Exchange, RequestFigures, Turn};
 
 /// What one `sendmsg` takes (`UIO_MAXIOV`).
 const IOV_MAX: usize = 1024;
@@ -92,13 +92,14 @@ impl Replies {
         self.first + (self.slots.len() as u64 - 1)
     }
 
-    /// The shard has done by `at` what it could do at once for all requests that were admitted.
-    pub(crate) fn settled(&mut self, at: Instant) {
+    /// The shard has done by `at` what it could do at once for all requests that were admitted, in
+    /// this turn.
+    pub(crate) fn settled(&mut self, at: Instant, turn: Turn) {
         for slot in self.slots.iter_mut().rev() {
             if slot.exchange.settled.is_some() {
                 break;
             }
-            slot.exchange.settled = Some(at);
+            (slot.exchange.settled, slot.exchange.turn) = (Some(at), turn);
         }
     }
 
@@ -107,7 +108,14 @@ impl Replies {
     ///
     /// # Panics
     /// If the request was answered before, or never admitted.
-    pub(crate) fn complete(&mut self, sequence: u64, reply: Reply, at: Instant, figures: &RequestFigures) {
+    pub(crate) fn complete(
+        &mut self,
+        sequence: u64,
+        reply: Reply,
+        at: Instant,
+        figures: &RequestFigures,
+        caller: &Caller,
+    ) {
         if let Reply::Frame { parts, lent, .. } = &reply {
             let bytes = size(parts);
             self.unwritten += bytes;
@@ -115,12 +123,13 @@ impl Replies {
         }
         let slot = self.slot(sequence).expect("a reply belongs to a request in flight");
         assert!(slot.reply.is_none(), "a request is answered once");
-        slot.exchange.throttle = reply.throttle();
+        (slot.exchange.throttle, slot.exchange.waited) = (reply.throttle(), reply.waited());
         slot.reply = Some(reply);
         slot.exchange.answered = Some(at);
-        while let Some(Slot { exchange, reply }) = self.slots.pop_front_if(|slot| slot.reply.is_some()) {
+        while let Some(Slot { mut exchange, reply }) = self.slots.pop_front_if(|slot| slot.reply.is_some()) {
             let reply = reply.expect("that is why it was taken");
             self.first += 1;
+            exchange.due = Some(at);
             match reply {
                 // Behind a close nothing is sent any more.
                 Reply::Frame { parts, lent, .. } if self.close.is_some() => {
@@ -135,7 +144,7 @@ impl Replies {
                     let owed = bytes.saturating_sub(lent);
                     self.sending.push_back(Sending { end: self.queued, exchange, owed });
                 }
-                Reply::Nothing { .. } => figures.on_sent(&exchange, at),
+                Reply::Nothing { .. } => figures.on_sent(&exchange, at, caller),
                 Reply::Close { reason } => self.close = Some(reason),
             }
         }
@@ -187,10 +196,10 @@ impl Replies {
     }
 
     /// Counts the responses that the socket has taken whole by `at`.
-    pub(crate) fn count_sent(&mut self, at: Instant, figures: &RequestFigures) {
+    pub(crate) fn count_sent(&mut self, at: Instant, figures: &RequestFigures, caller: &Caller) {
         let written = self.written;
         while let Some(sent) = self.sending.pop_front_if(|sending| sending.end <= written) {
-            figures.on_sent(&sent.exchange, at);
+            figures.on_sent(&sent.exchange, at, caller);
             self.debt.settle(sent.owed);
         }
     }
@@ -246,14 +255,21 @@ fn size(parts: &[Bytes]) -> usize {
 #[cfg(test)]
 mod tests {
     use std::io::Read;
+    use std::net::{IpAddr, Ipv4Addr};
     use std::os::unix::net::UnixStream;
     use std::time::Duration;
 
-    use aplomb_broker::ports::ErrorTally;
+    use aplomb_broker::ports::{ConnectionId, ErrorTally, ShardId, Waited};
 
     use super::super::debt::ReplyBudget;
     use super::*;
-    use crate::figures::{ApiTotals, Stage};
+    use crate::figures::{ApiTotals, ClientName, Stage};
+
+    const CALLER: Caller = Caller {
+        connection: ConnectionId { shard: ShardId(1), number: 7 },
+        peer: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        name: ClientName::NONE,
+    };
 
     fn pair() -> (Transport, UnixStream) {
         let (here, there) = UnixStream::pair().expect("a pair of sockets");
@@ -265,7 +281,7 @@ mod tests {
     }
 
     fn complete(replies: &mut Replies, sequence: u64, reply: Reply) {
-        replies.complete(sequence, reply, Instant::START, &RequestFigures::default());
+        replies.complete(sequence, reply, Instant::START, &RequestFigures::default(), &CALLER);
     }
 
     fn frame(text: &'static str) -> Reply {
@@ -283,6 +299,7 @@ mod tests {
             errors: ErrorTally::default(),
             throttle: Duration::ZERO,
             throttle_at: None,
+            waited: Waited::default(),
         }
     }
 
@@ -302,7 +319,7 @@ mod tests {
         complete(&mut replies, sequences[0], lending(vec![Bytes::from_static(b"head"), records], 5000));
         assert_eq!((budget.used(), replies.owed(), budget.is_full()), (41, 41, false));
         assert_eq!(replies.write(&mut here), Written::All);
-        replies.count_sent(Instant::START, &RequestFigures::default());
+        replies.count_sent(Instant::START, &RequestFigures::default(), &CALLER);
         assert_eq!((budget.used(), replies.written()), (0, 5041));
         assert_eq!(there.read(&mut [0; 10_000]).expect("it was sent"), 5041);
 
@@ -323,7 +340,11 @@ mod tests {
         let mut replies = replies();
         let sequences: Vec<u64> = (0..4).map(|_| replies.admit(exchange())).collect();
         complete(&mut replies, sequences[2], frame("three"));
-        complete(&mut replies, sequences[1], Reply::Nothing { throttle: Duration::ZERO });
+        complete(
+            &mut replies,
+            sequences[1],
+            Reply::Nothing { throttle: Duration::ZERO, waited: Waited::default() },
+        );
         assert!(!replies.has_pieces());
         assert_eq!(replies.unwritten(), 5);
         complete(&mut replies, sequences[0], frame("one"));
@@ -380,10 +401,10 @@ mod tests {
         let at = |millis| Instant::START + Duration::from_millis(millis);
         let mut replies = replies();
         let (small, large) = (replies.admit(exchange()), replies.admit(exchange()));
-        replies.settled(at(1));
-        replies.complete(small, frame("small"), at(2), &figures);
+        replies.settled(at(1), Turn::default());
+        replies.complete(small, frame("small"), at(2), &figures, &CALLER);
         let body = Bytes::from(vec![7; 3_000_000]);
-        replies.complete(large, made_of(vec![body]), at(4), &figures);
+        replies.complete(large, made_of(vec![body]), at(4), &figures, &CALLER);
         let count = |figures: &RequestFigures| {
             let mut totals = ApiTotals::default();
             figures.add_to(3, &mut totals);
@@ -392,7 +413,7 @@ mod tests {
 
         replies.begin_sending(at(8));
         assert_eq!(replies.write(&mut here), Written::Blocked);
-        replies.count_sent(at(9), &figures);
+        replies.count_sent(at(9), &figures, &CALLER);
         assert_eq!(count(&figures).versions[12], 1, "the small one");
         let mut buffer = vec![0; 100_000];
         let mut left = 3_000_005;
@@ -401,7 +422,7 @@ mod tests {
             replies.begin_sending(at(100));
             replies.write(&mut here);
         }
-        replies.count_sent(at(200), &figures);
+        replies.count_sent(at(200), &figures, &CALLER);
         let totals = count(&figures);
         assert_eq!(totals.versions[12], 2);
         let send = &totals.stages[Stage::ResponseSend as usize];

@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aplomb_broker::config::SecurityProtocol;
-use aplomb_broker::ports::{CloseReason, ConnectionId, ErrorTally, Now, Reply, Request, RequestId, ShardId};
+use aplomb_broker::ports::{
+    CloseReason, ConnectionId, ErrorTally, Now, Reply, Request, RequestId, ShardId, Waited,
+};
 use aplomb_broker::quotas::Windows;
 use aplomb_broker::{Output, ShardMessage};
 use aplomb_disk_api::Completion;
@@ -77,7 +79,10 @@ impl Letters {
             }
             // No answer; a big one; one after 20 ms.
             Some(b'n') => {
-                out.push(Output::Reply { id, reply: Reply::Nothing { throttle: Duration::ZERO } });
+                out.push(Output::Reply {
+                    id,
+                    reply: Reply::Nothing { throttle: Duration::ZERO, waited: Waited::default() },
+                });
             }
             // Over its quota, for a moment or for longer than a test takes.
             Some(b'q') => out.push(Output::Reply { id, reply: throttled(&request.frame, MOMENT) }),
@@ -178,7 +183,8 @@ fn echo(frame: &Bytes) -> Reply {
 fn throttled(frame: &Bytes, throttle: Duration) -> Reply {
     let length = i32::try_from(frame.len()).expect("frames are small");
     let parts = vec![Bytes::copy_from_slice(&length.to_be_bytes()), frame.clone()];
-    Reply::Frame { parts, lent: 0, errors: ErrorTally::default(), throttle, throttle_at: None }
+    let (errors, waited) = (ErrorTally::default(), Waited::default());
+    Reply::Frame { parts, lent: 0, errors, throttle, throttle_at: None, waited }
 }
 
 /// What a test wants to be different.

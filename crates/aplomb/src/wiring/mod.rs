@@ -23,6 +23,7 @@ pub(crate) mod storage;
 mod tail;
 mod tail_files;
 mod tail_watch;
+mod threads;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ use aplomb_server::log::panic::abort_on_panic;
 use aplomb_server::log::{Log, LogWriter};
 use aplomb_server::metrics::{BrokerFigures, Health, Metrics, Phase, http};
 use aplomb_server::net::Listener;
-use aplomb_server::{Server, ServerConfig, Switchboard};
+use aplomb_server::{Around, Server, ServerConfig, Switchboard};
 
 use self::directories::{Candidates, DirectoryError, LogDirectories, chance, draw};
 use self::disks::Disks;
@@ -54,6 +55,7 @@ use self::observation::Watched;
 use self::signals::EndSignals;
 use self::tail::{Tail, TailError};
 use self::tail_files::{OldTails, Tmpfs, tell};
+use self::threads::ShardThreads;
 use crate::config::Settings;
 use crate::heap::HeapError;
 
@@ -183,7 +185,8 @@ impl Broker {
             guard.mode(),
             descriptors.map_or("any number of".to_owned(), |count| count.to_string())
         );
-        let prepare = heaps::prepare(shards.len(), log)?;
+        let threads = ShardThreads::new(shards.len());
+        let prepare = threads.noting(heaps::prepare(shards.len(), log)?);
         let places: Vec<String> =
             bound.iter().map(|bound| format!("{}://{}", bound.name(), bound.address())).collect();
         let names = bound.iter().map(|bound| bound.name().into()).collect();
@@ -191,7 +194,13 @@ impl Broker {
         let server = ServerConfig { listeners: names, first, net, guard, log: log.clone(), prepare };
         let mut server = Server::start(switchboard, server, shards)?;
         let loading = Loading { shards: figures.shards.clone(), partitions: ready.partitions };
-        server.observe(&metrics, &health, figures);
+        let around = config.network.metrics_listener.is_some().then(|| Around {
+            disks: disks.stats(),
+            tails: tail.shares.iter().map(observation::tail).collect(),
+            delays: threads.delays(),
+            slow_limit: config.network.slow_request,
+        });
+        server.observe(&metrics, &health, figures, around);
         let load = Load { loading, began, unclean };
         let begun = load.loading.begin(&health, &mut signals).map_err(BrokerError::Unusable)?;
         match begun {

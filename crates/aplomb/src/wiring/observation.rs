@@ -6,6 +6,7 @@ use aplomb_disk_api::Lane;
 use aplomb_disk_api::stats::DiskStats;
 use aplomb_log::tail::TailShare;
 use aplomb_server::metrics::{Metrics, Page};
+use aplomb_server::{TailFigures, TailSource};
 
 /// One log directory, to be watched.
 pub(super) struct Watched {
@@ -22,6 +23,26 @@ pub(super) fn observe(metrics: &Metrics, watched: Vec<Watched>) {
             disk.put_tail_on(page);
         }
     });
+}
+
+/// Says how a disk's share of the tail is, for the console.
+pub(super) fn tail(share: &Arc<TailShare>) -> TailSource {
+    let share = Arc::clone(share);
+    Box::new(move || {
+        let stats = share.stats();
+        let bytes = |chunks: usize| chunks as u64 * u64::from(stats.chunk_size);
+        TailFigures {
+            bytes: bytes(stats.chunks),
+            free: bytes(stats.free),
+            fewest_free: bytes(stats.fewest_free),
+            held: bytes(stats.held),
+            cached: bytes(stats.cached),
+            pinned: bytes(stats.reader_pinned),
+            waiting: stats.waiting,
+            producing: share.producing().used() as u64,
+            reading: share.reading().used() as u64,
+        }
+    })
 }
 
 impl Watched {

@@ -39,7 +39,7 @@ use crate::operation::{
     Api, Asked, Begun, Calls, Kind, Operation, PartitionCall, Progress, Replied, ReplyContext, WaitsAt,
     resolve,
 };
-use crate::ports::Reply;
+use crate::ports::{Reply, Waited};
 use crate::view::HEAD;
 
 pub(super) const API: Api = Api::new(ApiKey::Fetch, begin);
@@ -363,7 +363,8 @@ impl FetchOp {
             lent += usize::try_from(part.bytes()).unwrap_or(usize::MAX);
         }
         let (errors, throttle_at) = (response.take_errors(), response.throttle_at());
-        Ok(Reply::Frame { parts: response.finish(&[])?, lent, errors, throttle, throttle_at })
+        let (parts, waited) = (response.finish(&[])?, Waited::default());
+        Ok(Reply::Frame { parts, lent, errors, throttle, throttle_at, waited })
     }
 
     /// About how many bytes the response has. Partitions of a session that have nothing to say are
@@ -476,6 +477,11 @@ impl Operation for FetchOp {
 
     fn kind(&self) -> Kind {
         Kind::Fetch
+    }
+
+    /// All partitions have answered, and the disk has nothing to bring: records are to come.
+    fn is_idle(&self) -> bool {
+        self.outstanding == 0 && self.cold == 0
     }
 
     fn partitions(&self) -> usize {

@@ -7,7 +7,7 @@ use aplomb_protocol::EncodeError;
 use aplomb_protocol::hot::fetch_request::FetchBody;
 use aplomb_protocol::hot::fetch_response::{FetchResponseHead, FetchResponseWriter, FetchedPartition};
 
-use crate::ports::Reply;
+use crate::ports::{Reply, Waited};
 
 /// From this version on, an error of the whole request is not said for each partition.
 const SAID_ONCE_FROM: i16 = 13;
@@ -33,7 +33,14 @@ pub(super) fn refuse_each(
         })?;
     }
     let (errors, throttle_at) = (response.take_errors(), response.throttle_at());
-    Ok(Reply::Frame { parts: response.finish(&[])?, lent: 0, errors, throttle: Duration::ZERO, throttle_at })
+    Ok(Reply::Frame {
+        parts: response.finish(&[])?,
+        lent: 0,
+        errors,
+        throttle: Duration::ZERO,
+        throttle_at,
+        waited: Waited::default(),
+    })
 }
 
 /// A response that is nothing but an error.
@@ -42,5 +49,12 @@ pub(super) fn refuse(version: i16, correlation_id: i32, error: ErrorCode) -> Res
     let head = FetchResponseHead { throttle_time_ms: 0, error_code: error.to_wire(), session_id: 0 };
     let mut response = FetchResponseWriter::new(version, correlation_id, head)?;
     let (errors, throttle_at) = (response.take_errors(), response.throttle_at());
-    Ok(Reply::Frame { parts: response.finish(&[])?, lent: 0, errors, throttle: Duration::ZERO, throttle_at })
+    Ok(Reply::Frame {
+        parts: response.finish(&[])?,
+        lent: 0,
+        errors,
+        throttle: Duration::ZERO,
+        throttle_at,
+        waited: Waited::default(),
+    })
 }

@@ -43,6 +43,8 @@ config_keys! {
         "Where numbers for Prometheus are served, as host:port, at /metrics. Unset: nowhere.";
     "aplomb.metrics.groups.max": Int = "1000", AtLeast(0), Low, ReadOnly, Used("network.shown_groups");
         "How many consumer groups have their members, committed offsets and lag at /metrics, with 8 KiB for each, in which names and offsets count. Those beyond are left out and counted. 0: none has.";
+    "aplomb.slow.request.ms": Long = null, AtLeast(1), Low, ReadOnly, Used("network.slow_request");
+        "Milliseconds from which on a request is slow: /slow and `aplomb doctor slow` say what it waited for. What its client asked it to wait for is not counted. Unset: slower than 999 of 1000 requests of its kind lately, and than 20 ms; more than a second always is.";
     "aplomb.transactions.memory.bytes": Long = "67108864", AtLeast(1048576), Medium, ReadOnly, Used("transactions.memory");
         "Memory for transactional ids and the partitions in their transactions. Beyond it new ids are refused, and partitions that are to be added (COORDINATOR_NOT_AVAILABLE).";
 }

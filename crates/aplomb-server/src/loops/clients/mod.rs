@@ -25,7 +25,7 @@ use rustix::io::Errno;
 
 use super::poll::Poll;
 use super::table::ConnectionTable;
-use crate::figures::LoopFigures;
+use crate::figures::{LoopFigures, Turn};
 use crate::net::connection::{Connection, End, ReadOutcome};
 use crate::net::{Accepted, FrameBudget, NetConfig, ReadContext, ReplyBudget, SCRATCH};
 
@@ -85,6 +85,9 @@ pub(super) struct Clients {
     /// Are over their quota, by when they are read from again.
     muted: BTreeSet<(Instant, u64)>,
     closed: Vec<Closed>,
+    /// When this turn began, and the requests that were taken up in it.
+    turn_began: Instant,
+    taken_up: u32,
     scratch: Vec<u8>,
     next_relief: Instant,
     next_sweep: Instant,
@@ -148,6 +151,8 @@ impl Clients {
             crowded: BTreeSet::new(),
             muted: BTreeSet::new(),
             closed: Vec::new(),
+            turn_began: Instant::START,
+            taken_up: 0,
             scratch: Vec::with_capacity(SCRATCH),
             next_relief: Instant::START,
             next_sweep: Instant::START,
@@ -236,6 +241,7 @@ impl Clients {
         clock: &mut Instant,
         mut take: impl FnMut(Request, &mut Instant),
     ) {
+        (self.turn_began, self.taken_up) = (now, 0);
         for line in [Line::Ready, Line::Eager] {
             let in_line = self.line(line).len().clamp(1, REQUESTS_OF_ALL_A_TURN);
             let share =
@@ -302,15 +308,17 @@ impl Clients {
         }
         let read = connection.received() - before;
         self.figures.requests.add(requests as u64);
+        self.taken_up += requests as u32;
         self.touch(number);
         read
     }
 
     /// The core has done by `at` what it could do at once for all that was handed out.
     pub(super) fn settled(&mut self, at: Instant) {
+        let turn = Turn { requests: self.taken_up, took: at.since(self.turn_began) };
         for number in &self.touched {
             if let Some(connection) = self.table.get(*number) {
-                connection.settled(at);
+                connection.settled(at, turn);
             }
         }
     }

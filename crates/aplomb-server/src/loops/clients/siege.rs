@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aplomb_broker::config::SecurityProtocol;
-use aplomb_broker::ports::{ErrorTally, Reply, RequestId, Session, ShardId};
+use aplomb_broker::ports::{ErrorTally, Reply, RequestId, Session, ShardId, Waited};
 use aplomb_broker::quotas::Windows;
 use aplomb_model::{Instant, SplitMix64};
 use bytes::Bytes;
@@ -338,6 +338,7 @@ impl Siege {
                 errors: ErrorTally::default(),
                 throttle: Duration::ZERO,
                 throttle_at: None,
+                waited: Waited::default(),
             };
             self.clients.deliver(id, reply, now);
             self.made.push_back((now, size));

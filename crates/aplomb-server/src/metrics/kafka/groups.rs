@@ -118,7 +118,18 @@ impl Groups {
         self.put_offsets(page, topics);
     }
 
-    fn refresh(&mut self, shards: &[Arc<ShardFigures>]) {
+    /// Those that are shown, by their ids.
+    pub(super) fn all(&self) -> &[Arc<GroupFigures>] {
+        &self.groups
+    }
+
+    /// Offsets that are shown, by group, topic and partition.
+    pub(super) fn offsets(&self) -> &[Arc<OffsetFigures>] {
+        &self.offsets
+    }
+
+    /// Takes in what has come, and lets go of what is gone.
+    pub(super) fn refresh(&mut self, shards: &[Arc<ShardFigures>]) {
         let known = (self.groups.len(), self.offsets.len());
         for shard in shards {
             let new = shard.take_new_groups();

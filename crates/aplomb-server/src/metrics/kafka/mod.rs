@@ -15,13 +15,14 @@ mod loads;
 mod network;
 mod quotas;
 mod requests;
+mod shown;
 mod topics;
 mod transactions;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_broker::figures::ShardFigures;
+use aplomb_broker::figures::{Counts, ShardFigures};
 use aplomb_model::Instant;
 
 use super::Page;
@@ -30,6 +31,7 @@ use crate::net::Connections;
 use groups::Groups;
 use network::Network;
 use requests::Requests;
+pub(crate) use shown::Shown;
 use topics::Topics;
 use transactions::Transactions;
 
@@ -79,6 +81,23 @@ impl Kafka {
             broker,
             loops,
             connections,
+        }
+    }
+
+    /// What partitions have counted, all together.
+    pub(crate) fn counts(&mut self) -> Counts {
+        self.topics.refresh(&self.broker);
+        self.topics.total()
+    }
+
+    /// Partitions and groups, so many of each one by one.
+    pub(crate) fn shown(&mut self, most: usize) -> Shown {
+        self.topics.refresh(&self.broker);
+        self.groups.refresh(&self.broker.shards);
+        let left_out = self.broker.shards.iter().map(|shard| shard.groups_left_out()[0]).sum();
+        Shown {
+            partitions: shown::partitions(&self.topics, most),
+            groups: shown::groups(&self.groups, &self.topics, left_out, most),
         }
     }
 

@@ -119,7 +119,8 @@ impl Topics {
         self.put_sums(page, broker);
     }
 
-    fn refresh(&mut self, broker: &BrokerFigures) {
+    /// Takes in what has come, and lets go of what is gone.
+    pub(super) fn refresh(&mut self, broker: &BrokerFigures) {
         let Self { partitions, gone } = self;
         let known = partitions.len();
         for shard in &broker.shards {
@@ -151,8 +152,15 @@ impl Topics {
     }
 
     /// Partitions of topics; the metadata log is none.
-    fn of_topics(&self) -> impl Iterator<Item = &Arc<PartitionFigures>> {
+    pub(super) fn of_topics(&self) -> impl Iterator<Item = &Arc<PartitionFigures>> {
         self.partitions.iter().filter(|partition| &*partition.name().topic != METADATA_LOG)
+    }
+
+    /// What was counted, those that are gone included.
+    pub(super) fn total(&self) -> Counts {
+        let mut total = self.gone;
+        self.of_topics().for_each(|partition| total.add(&partition.counts()));
+        total
     }
 
     fn put_counts(&self, page: &mut Page) {

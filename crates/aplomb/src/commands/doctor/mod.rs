@@ -2,6 +2,7 @@
 
 mod answer;
 mod examine;
+mod slow;
 mod watch;
 
 use std::process::ExitCode;
@@ -22,6 +23,8 @@ enum Subject {
     /// Say the same from files: recordings of `watch`, of JFR and async-profiler, logs of a JVM,
     /// thread dumps, records of the lab.
     Examine(examine::ExamineArgs),
+    /// Show the slow requests of an Aplomb that runs, and what each has waited for.
+    Slow(slow::SlowArgs),
 }
 
 /// Does what was asked.
@@ -29,6 +32,7 @@ pub(super) fn run(args: &DoctorArgs) -> ExitCode {
     let done = match &args.subject {
         Subject::Watch(args) => watch::run(args),
         Subject::Examine(args) => examine::run(args),
+        Subject::Slow(args) => return slow::run(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
