@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr};
 
-use aplomb_broker::security::{Acls, Authorizer, Operation, ResourceKind, Who};
+use aplomb_broker::security::{AclOperation, Acls, Authorizer, ResourceKind, Who};
 use aplomb_model::Uuid;
 use aplomb_protocol::messages::AccessControlEntryRecord;
 
@@ -55,7 +55,7 @@ fn main() {
             let (principal, name) = &cases[(n * 7919) % cases.len()];
             n += 1;
             let who = Who { principal, host: "10.0.0.1", peer };
-            let is = authorizer.allows(&acls, who, Operation::Write, ResourceKind::Topic, black_box(name));
+            let is = authorizer.allows(&acls, who, AclOperation::Write, ResourceKind::Topic, black_box(name));
             allowed += u32::from(is);
         }
         rounds.push(begun.elapsed() / DECISIONS);

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use aplomb_broker::ports::java_address;
-use aplomb_broker::security::{Acls, Authorizer, Operation, ResourceKind, Rule, Who};
+use aplomb_broker::security::{AclOperation, Acls, Authorizer, ResourceKind, Rule, Who};
 use aplomb_model::Uuid;
 use aplomb_protocol::messages::AccessControlEntryRecord;
 
@@ -82,8 +82,8 @@ fn word(code: &str) -> ResourceKind {
     ResourceKind::from_wire(number(code)).expect("a kind")
 }
 
-fn verb(code: &str) -> Operation {
-    Operation::from_wire(number(code)).expect("an operation")
+fn verb(code: &str) -> AclOperation {
+    AclOperation::from_wire(number(code)).expect("an operation")
 }
 
 fn peer_of(text: &str) -> (IpAddr, String) {

@@ -6,6 +6,7 @@ use aplomb_protocol::messages::alter_configs_response::{AlterConfigsResourceResp
 
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::Access;
 use super::config_changes::{check_named_once, check_none_is_null, plan_each};
 use crate::config::{BrokerConfig, Properties};
 use crate::controller::{AdminError, Controller, Draft, Planned};
@@ -16,9 +17,9 @@ pub(super) const API: Api = Api::of_controller(ApiKey::AlterConfigs, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: AlterConfigsRequest = asked.decode()?;
-    let (view, disks) = (asked.view, asked.storage.disks());
+    let (view, disks, access) = (asked.view, asked.storage.disks(), asked.access());
     let head = asked.head();
-    let mut planned = head.plan(|controller, _| plan(&request, controller, view.config()));
+    let mut planned = head.plan(|controller, _| plan(&request, controller, view.config(), &access));
     planned.records.extend(head.cordon(view, disks));
     asked.decide(Vec::new(), planned, PATIENCE, move |error| {
         let refused = |resource: &AlterConfigsResource| AlterConfigsResourceResponse {
@@ -38,11 +39,13 @@ pub fn plan(
     request: &AlterConfigsRequest,
     controller: &mut Controller,
     config: &BrokerConfig,
+    access: &Access<'_>,
 ) -> Planned<AlterConfigsResponse> {
     let (changes, records) = plan_each(
         &request.resources,
         request.validate_only,
         controller,
+        access,
         |resource| Resource { kind: resource.resource_type, name: resource.resource_name.clone() },
         |request, resource, draft| replace(request, resource, draft, config),
     );

@@ -9,6 +9,7 @@ use aplomb_protocol::messages::incremental_alter_configs_response::{
 
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::Access;
 use super::config_changes::{check_named_once, check_none_is_null, plan_each};
 use crate::config::BrokerConfig;
 use crate::controller::{AdminError, ConfigChange, ConfigOperation, Controller, Draft, Planned};
@@ -19,9 +20,9 @@ pub(super) const API: Api = Api::of_controller(ApiKey::IncrementalAlterConfigs, 
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: IncrementalAlterConfigsRequest = asked.decode()?;
-    let (view, disks) = (asked.view, asked.storage.disks());
+    let (view, disks, access) = (asked.view, asked.storage.disks(), asked.access());
     let head = asked.head();
-    let mut planned = head.plan(|controller, _| plan(&request, controller, view.config()));
+    let mut planned = head.plan(|controller, _| plan(&request, controller, view.config(), &access));
     planned.records.extend(head.cordon(view, disks));
     asked.decide(Vec::new(), planned, PATIENCE, move |error| {
         let refused = |resource: &AlterConfigsResource| AlterConfigsResourceResponse {
@@ -41,11 +42,13 @@ pub fn plan(
     request: &IncrementalAlterConfigsRequest,
     controller: &mut Controller,
     config: &BrokerConfig,
+    access: &Access<'_>,
 ) -> Planned<IncrementalAlterConfigsResponse> {
     let (changes, records) = plan_each(
         &request.resources,
         request.validate_only,
         controller,
+        access,
         |resource| Resource { kind: resource.resource_type, name: resource.resource_name.clone() },
         |request, resource, draft| alter(request, resource, draft, config),
     );

@@ -4,12 +4,23 @@ use aplomb_protocol::messages::list_partition_reassignments_request::ListPartiti
 use aplomb_protocol::messages::list_partition_reassignments_response::ListPartitionReassignmentsResponse;
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
+use super::context::in_words;
+use crate::controller::AdminError;
 use crate::operation::{Api, Asked, Begun};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::of_controller(ApiKey::ListPartitionReassignments, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let _: ListPartitionReassignmentsRequest = asked.decode()?;
+    if let Err(error) = asked.access().check(AclOperation::Describe, On::Cluster) {
+        return asked.answer(&ListPartitionReassignmentsResponse {
+            error_code: error.to_wire(),
+            error_message: Some(in_words(&AdminError::Denied(error))),
+            ..Default::default()
+        });
+    }
     asked.answer(&handle())
 }
 

@@ -24,6 +24,7 @@ use bytes::Bytes;
 
 use super::transactions::incarnation;
 use super::verification::{self, TxnPlace, Verification};
+use super::{Access, On};
 use crate::calls::{
     Allowance, Answer, AppendCall, AppendRefusal, Appended, InTransaction, PartitionKey, Produced, Slot,
 };
@@ -31,9 +32,10 @@ use crate::controller::is_internal_topic;
 use crate::metadata::MetadataImage;
 use crate::operation::{
     Api, Asked, Begun, Calls, Kind, Operation, PartitionCall, Progress, Replied, ReplyContext, WaitsAt,
-    patience, resolve,
+    authorize, patience, resolve,
 };
 use crate::ports::{CloseReason, Reply};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::of_connection(ApiKey::Produce, begin);
 
@@ -114,7 +116,8 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let budget = Budget { limit: usize::try_from(limit).unwrap_or(usize::MAX), all };
     let patience = patience(body.timeout_ms).max(SHORTEST_PATIENCE);
     let partitions = each_once(&body);
-    let transaction = transaction(&body, &partitions);
+    let access = asked.access();
+    let transaction = transaction(&body, &partitions, &access);
     let mut op = ProduceOp {
         version: body.version,
         correlation_id: asked.to.correlation_id,
@@ -136,7 +139,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         op.verification = Some(Box::new(Verification::new(of.clone(), adds, image)));
     }
     for (topic, partition) in partitions {
-        let checked = check(&body, asked.client_id, image, &partition);
+        let checked = check(&body, asked.client_id, image, &partition, &access);
         let checked = transaction.as_ref().map_err(|error| *error).and(checked);
         let mut again = None;
         let state = match checked {
@@ -173,6 +176,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
 fn transaction(
     body: &ProduceBody,
     partitions: &[(TopicKey, ProducePartition<'_>)],
+    access: &Access<'_>,
 ) -> Result<Option<Incarnation>, ErrorCode> {
     let records = partitions.iter().filter_map(|(_, partition)| partition.records.as_ref());
     let mut headers = records.filter_map(|records| transactional(records)).peekable();
@@ -180,6 +184,7 @@ fn transaction(
         return Ok(None);
     }
     let Some(id) = &body.transactional_id else { return Err(ErrorCode::TransactionalIdAuthorizationFailed) };
+    access.check(AclOperation::Write, On::TransactionalId(id))?;
     let mut stamps = headers.filter_map(|header| header.producer());
     let Some(first) = stamps.next() else { return Ok(None) }; // they are refused for what they are
     if stamps.any(|stamp| (stamp.id, stamp.epoch) != (first.id, first.epoch)) {
@@ -222,10 +227,12 @@ fn check(
     client_id: Option<&str>,
     image: &MetadataImage,
     partition: &ProducePartition<'_>,
+    access: &Access<'_>,
 ) -> Result<(Arc<str>, PartitionKey, Bytes), ErrorCode> {
     if !matches!(body.acks, -1..=1) {
         return Err(ErrorCode::InvalidRequiredAcks);
     }
+    authorize(image, partition.topic, |topic| access.check(AclOperation::Write, topic))?;
     let (topic, key) = resolve(image, partition.topic, partition.index)?;
     if is_internal_topic(&topic.name) && client_id != Some(ADMIN_CLIENT) {
         return Err(ErrorCode::InvalidTopicException);

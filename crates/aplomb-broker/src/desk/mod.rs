@@ -21,6 +21,7 @@ use crate::head::HeadMessage;
 use crate::operation::{Calls, Kind, Operation, PartitionCall, Progress, Replied, ReplyContext, WaitsAt};
 use crate::ports::{CloseReason, ConnectionId, Event, Now, Reply, Request, RequestId, Severity, ShardId};
 use crate::quotas::{Bill, Quotas, Till};
+use crate::security::Audit;
 use crate::storage::Storage;
 
 /// What the desk wants done.
@@ -69,6 +70,7 @@ pub(crate) struct Desk {
     sessions: FetchSessions,
     clients: Clients,
     quotas: Quotas,
+    audit: Audit,
     effects: Vec<DeskEffect>,
 }
 
@@ -89,6 +91,7 @@ impl Desk {
             sessions,
             clients: Clients::default(),
             quotas,
+            audit: Audit::default(),
             effects: Vec::new(),
         }
     }
@@ -255,9 +258,11 @@ impl Desk {
                 let Parked { request, operation, mut bill, .. } =
                     self.remove(number).expect("it was there just now");
                 let till = Till { quotas: &mut self.quotas, bill: bill.as_mut(), now: now.instant };
-                let mut context =
-                    ReplyContext { sessions: &mut self.sessions, storage, till, now: now.instant };
+                self.audit.at(now.instant);
+                let (sessions, audit) = (&mut self.sessions, &self.audit);
+                let mut context = ReplyContext { sessions, storage, audit, till, now: now.instant };
                 let replied = operation.reply(&mut context);
+                self.effects.extend(self.audit.take().map(DeskEffect::Event));
                 self.reply(request, replied, bill, now.instant);
             }
         }

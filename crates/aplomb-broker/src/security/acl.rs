@@ -6,7 +6,7 @@ use std::fmt;
 use aplomb_protocol::messages::AccessControlEntryRecord;
 
 use super::host::HostPattern;
-use super::words::{Operation, PatternKind, PermissionKind, ResourceKind};
+use super::words::{AclOperation, PatternKind, PermissionKind, ResourceKind};
 
 /// An ACL with its id.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,8 +29,8 @@ impl Acl {
         &self.record
     }
 
-    pub(super) const fn operation(&self) -> Option<Operation> {
-        Operation::from_wire(self.record.operation)
+    pub(super) const fn operation(&self) -> Option<AclOperation> {
+        AclOperation::from_wire(self.record.operation)
     }
 
     pub(super) const fn kind(&self) -> Option<ResourceKind> {
@@ -81,7 +81,7 @@ impl fmt::Display for Acl {
             or_unknown(self.pattern().map(PatternKind::name)),
             r.principal,
             r.host,
-            or_unknown(self.operation().map(Operation::name)),
+            or_unknown(self.operation().map(AclOperation::name)),
             or_unknown(self.permission().map(PermissionKind::name)),
         )
     }

@@ -14,7 +14,7 @@ use super::acl::Acl;
 use super::host::HostPattern;
 use super::patterns::Patterns;
 use super::shared_map::SharedMap;
-use super::words::{Operation, PatternKind, PermissionKind, ResourceKind, WILDCARD, WILDCARD_USER};
+use super::words::{AclOperation, PatternKind, PermissionKind, ResourceKind, WILDCARD, WILDCARD_USER};
 
 /// The permissions of a cluster.
 #[derive(Clone, Debug, Default)]
@@ -162,10 +162,19 @@ impl Acls {
 
     /// The ACLs of a principal, and of every one, for a kind of resource.
     pub(super) fn of_principal(&self, kind: ResourceKind, principal: &str) -> impl Iterator<Item = &Acl> {
-        let of_kind = self.of_kind(kind);
-        let of = move |principal: &str| of_kind.and_then(|of_kind| of_kind.by_principal.get(principal));
-        let anyone = of(WILDCARD_USER).filter(|_| principal != WILDCARD_USER);
-        anyone.into_iter().chain(of(principal)).flat_map(|acls| acls.values()).map(|acl| &**acl)
+        let anyone = (principal != WILDCARD_USER).then(|| self.of_principal_alone(kind, WILDCARD_USER));
+        let theirs = self.of_principal_alone(kind, principal);
+        anyone.into_iter().flatten().chain(theirs).map(|acl| &**acl)
+    }
+
+    /// The ACLs with this very principal, for a kind of resource.
+    pub(super) fn of_principal_alone(
+        &self,
+        kind: ResourceKind,
+        principal: &str,
+    ) -> impl Iterator<Item = &Arc<Acl>> {
+        let theirs = self.of_kind(kind).and_then(|of_kind| of_kind.by_principal.get(principal));
+        theirs.into_iter().flat_map(|acls| acls.values())
     }
 }
 
@@ -255,6 +264,12 @@ impl OnResource {
         self.of_anyone.is_none() && self.by_principal.is_empty()
     }
 
+    /// All of them.
+    pub(super) fn acls(&self) -> impl Iterator<Item = &Arc<Acl>> {
+        let of_each = self.of_anyone.iter().chain(self.by_principal.values());
+        of_each.flat_map(|of| of.rights()).flat_map(|rights| &rights.said_by)
+    }
+
     /// What an ACL principal's own text may and may not.
     fn with(&self, principal: &str) -> impl Iterator<Item = &Rights> {
         let of = if principal == WILDCARD_USER {
@@ -283,7 +298,7 @@ impl OnResource {
     pub(super) fn deciding<'a>(
         &'a self,
         (principal, host, peer): (&str, &str, IpAddr),
-        operation: Operation,
+        operation: AclOperation,
         found: &mut Vec<&'a Arc<Acl>>,
     ) {
         let theirs = self.by_principal.get(principal).into_iter();

@@ -10,7 +10,7 @@ use super::acl::Acl;
 use super::acls::Acls;
 use super::host::HostPattern;
 use super::patterns::Patterns;
-use super::words::{Operation, PatternKind, PermissionKind, ResourceKind, WILDCARD};
+use super::words::{AclOperation, PatternKind, PermissionKind, ResourceKind, WILDCARD};
 
 /// Who wants to do something, and from where.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ impl Authorizer {
         &self,
         acls: &Acls,
         who: Who<'_>,
-        operation: Operation,
+        operation: AclOperation,
         kind: ResourceKind,
         name: &str,
     ) -> bool {
@@ -100,7 +100,7 @@ impl Authorizer {
         &self,
         acls: &Acls,
         who: Who<'_>,
-        operation: Operation,
+        operation: AclOperation,
         kind: ResourceKind,
         name: &str,
     ) -> Rule {
@@ -131,7 +131,7 @@ impl Authorizer {
     /// Whether there is any resource of a kind that `who` may do this to
     /// (`Authorizer#authorizeByResourceType`). What another operation implies does not count.
     #[must_use]
-    pub fn allows_any(&self, acls: &Acls, who: Who<'_>, operation: Operation, kind: ResourceKind) -> bool {
+    pub fn allows_any(&self, acls: &Acls, who: Who<'_>, operation: AclOperation, kind: ResourceKind) -> bool {
         if self.allows(acls, who, operation, kind, ANY_NAME) {
             return true;
         }
@@ -141,7 +141,7 @@ impl Authorizer {
                 HostPattern::Text => acl.record().host == who.host,
                 network => network.contains(who.peer),
             };
-            is_from_there && acl.operation().is_some_and(|of| of == operation || of == Operation::All)
+            is_from_there && acl.operation().is_some_and(|of| of == operation || of == AclOperation::All)
         };
         let theirs: Vec<&Acl> = acls.of_principal(kind, who.principal).filter(counts).collect();
         let mut denied = Patterns::default();

@@ -3,11 +3,13 @@
 //!
 //! [`Authorizer`] has the settings and decides; [`Acls`] is what the metadata log says, with an
 //! index that every shard reads without a lock: a change makes a new one that shares what did not
-//! change. [`Operation`] and [`ResourceKind`] are the words.
+//! change. [`AclOperation`] and [`ResourceKind`] are the words.
 
 mod acl;
 mod acls;
+mod audit;
 mod authorizer;
+mod filter;
 mod host;
 mod patterns;
 mod shared_map;
@@ -18,8 +20,10 @@ mod tests;
 
 pub use acl::Acl;
 pub use acls::Acls;
+pub use audit::Audit;
 pub use authorizer::{Authorizer, Rule, Who};
+pub use filter::AclFilter;
 pub use host::{NetworkError, check_network};
 pub use words::{
-    CLUSTER_NAME, Operation, PatternKind, PermissionKind, ResourceKind, WILDCARD, WILDCARD_USER,
+    AclOperation, CLUSTER_NAME, PatternKind, PermissionKind, ResourceKind, WILDCARD, WILDCARD_USER,
 };

@@ -22,7 +22,7 @@ fn acl(id: u128, text: &str) -> AccessControlEntryRecord {
         pattern_type: find(&names(PatternKind::ALL.iter().map(|w| w.name()).collect()), pattern),
         principal: principal.to_owned(),
         host: host.to_owned(),
-        operation: find(&names(Operation::ALL.iter().map(|w| w.name()).collect()), operation),
+        operation: find(&names(AclOperation::ALL.iter().map(|w| w.name()).collect()), operation),
         permission_type: if sign == "+" { 3 } else { 2 },
     }
 }
@@ -40,7 +40,7 @@ fn who(principal: &str) -> Who<'_> {
 }
 
 fn reads(acls: &Acls, principal: &str, topic: &str) -> bool {
-    Authorizer::default().allows(acls, who(principal), Operation::Read, ResourceKind::Topic, topic)
+    Authorizer::default().allows(acls, who(principal), AclOperation::Read, ResourceKind::Topic, topic)
 }
 
 #[test]
@@ -63,7 +63,8 @@ fn an_acl_is_for_a_name_for_names_that_begin_so_or_for_all() {
 fn what_is_denied_is_denied_whatever_else_allows_it() {
     let acls = acls(&["+ ALL TOPIC LITERAL t User:a *", "- READ TOPIC PREFIXED t User:* *"]);
     assert!(!reads(&acls, "User:a", "t"));
-    let writes = |who| Authorizer::default().allows(&acls, who, Operation::Write, ResourceKind::Topic, "t");
+    let writes =
+        |who| Authorizer::default().allows(&acls, who, AclOperation::Write, ResourceKind::Topic, "t");
     assert!(writes(who("User:a")) && !writes(who("User:b")));
 }
 
@@ -77,9 +78,9 @@ fn an_operation_implies_another_where_it_is_allowed_and_not_where_it_is_denied()
     ]);
     let may =
         |user, operation| Authorizer::default().allows(&acls, who(user), operation, ResourceKind::Topic, "t");
-    assert!(may("User:a", Operation::Describe) && may("User:b", Operation::Describe));
-    assert!(may("User:a", Operation::DescribeConfigs) && !may("User:a", Operation::Read));
-    assert!(!may("User:b", Operation::Write));
+    assert!(may("User:a", AclOperation::Describe) && may("User:b", AclOperation::Describe));
+    assert!(may("User:a", AclOperation::DescribeConfigs) && !may("User:a", AclOperation::Read));
+    assert!(!may("User:b", AclOperation::Write));
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn hosts_are_compared_as_texts_and_as_networks() {
 fn a_resource_without_acls_is_as_the_settings_say_and_super_users_may_everything() {
     let some = acls(&["+ READ TOPIC LITERAL t User:z *", "- READ TOPIC LITERAL u User:root *"]);
     let open = Authorizer { allows_without_acl: true, super_users: ["User:root".to_owned()].into() };
-    let may = |user, topic| open.allows(&some, who(user), Operation::Read, ResourceKind::Topic, topic);
+    let may = |user, topic| open.allows(&some, who(user), AclOperation::Read, ResourceKind::Topic, topic);
     assert!(may("User:a", "other") && !may("User:a", "t") && may("User:root", "u"));
 }
 
@@ -111,7 +112,7 @@ fn the_rule_is_the_acl_that_kafka_names() {
     ]);
     let rule = |user| {
         let rule =
-            Authorizer::default().rule(&some, who(user), Operation::Read, ResourceKind::Topic, "topic");
+            Authorizer::default().rule(&some, who(user), AclOperation::Read, ResourceKind::Topic, "topic");
         rule.to_string()
     };
     assert_eq!(
@@ -127,7 +128,7 @@ fn the_rule_is_the_acl_that_kafka_names() {
 fn any_topic_is_one_whose_permission_no_denial_covers() {
     let may = |texts: &[&str]| {
         let some = acls(texts);
-        Authorizer::default().allows_any(&some, who("User:a"), Operation::Write, ResourceKind::Topic)
+        Authorizer::default().allows_any(&some, who("User:a"), AclOperation::Write, ResourceKind::Topic)
     };
     assert!(!may(&[]));
     assert!(may(&["+ WRITE TOPIC LITERAL t User:a *"]));
@@ -186,7 +187,7 @@ fn any_acl() -> impl Strategy<Value = String> {
 }
 
 /// A look at every ACL.
-fn by_hand(all: &[AccessControlEntryRecord], principal: &str, operation: Operation, name: &str) -> bool {
+fn by_hand(all: &[AccessControlEntryRecord], principal: &str, operation: AclOperation, name: &str) -> bool {
     let is_about = |r: &&AccessControlEntryRecord| {
         let is_named = match r.pattern_type {
             3 => r.resource_name == name || (r.resource_name == "*" && !name.starts_with('*')),
@@ -195,14 +196,14 @@ fn by_hand(all: &[AccessControlEntryRecord], principal: &str, operation: Operati
         let is_them = r.principal == principal || r.principal == "User:*";
         is_named && is_them && ["*", "10.0.0.1", "10.0.0.0/24"].contains(&r.host.as_str())
     };
-    let of = |r: &AccessControlEntryRecord| Operation::from_wire(r.operation).expect("a word");
+    let of = |r: &AccessControlEntryRecord| AclOperation::from_wire(r.operation).expect("a word");
     let theirs: Vec<_> = all.iter().filter(is_about).collect();
     let is_denied =
-        theirs.iter().any(|r| r.permission_type == 2 && [operation, Operation::All].contains(&of(r)));
+        theirs.iter().any(|r| r.permission_type == 2 && [operation, AclOperation::All].contains(&of(r)));
     let allows = |r: &AccessControlEntryRecord| match (of(r), operation) {
-        (one, other) if one == other || one == Operation::All => true,
-        (Operation::Read | Operation::Write, Operation::Describe) => true,
-        (one, other) => one == Operation::AlterConfigs && other == Operation::DescribeConfigs,
+        (one, other) if one == other || one == AclOperation::All => true,
+        (AclOperation::Read | AclOperation::Write, AclOperation::Describe) => true,
+        (one, other) => one == AclOperation::AlterConfigs && other == AclOperation::DescribeConfigs,
     };
     !is_denied && theirs.iter().any(|r| r.permission_type == 3 && allows(r))
 }
@@ -227,7 +228,7 @@ proptest! {
         }
         for name in ["a", "ab", "abc", "abd", "abx", "b", "c", "*", "*a", "*ab", ""] {
             for principal in ["User:a", "User:b", "User:c", "Other:a"] {
-                for operation in [Operation::Read, Operation::Describe, Operation::DescribeConfigs] {
+                for operation in [AclOperation::Read, AclOperation::Describe, AclOperation::DescribeConfigs] {
                     let decided = Authorizer::default()
                         .allows(&acls, who(principal), operation, ResourceKind::Topic, name);
                     let expected = by_hand(&records, principal, operation, name);

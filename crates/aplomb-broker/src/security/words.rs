@@ -58,7 +58,7 @@ macro_rules! words {
 
 words! {
     /// What may be done. In a filter, any.
-    Operation {
+    AclOperation {
         /// Any; in filters.
         Any = 1 "ANY",
         /// All; in ACLs.
@@ -138,7 +138,7 @@ words! {
     }
 }
 
-impl Operation {
+impl AclOperation {
     /// One bit of a set of operations.
     #[must_use]
     pub const fn bit(self) -> u32 {

@@ -45,4 +45,6 @@ config_keys! {
         "How many consumer groups have their members, committed offsets and lag at /metrics, with 8 KiB for each, in which names and offsets count. Those beyond are left out and counted. 0: none has.";
     "aplomb.transactions.memory.bytes": Long = "67108864", AtLeast(1048576), Medium, ReadOnly, Used("transactions.memory");
         "Memory for transactional ids and the partitions in their transactions. Beyond it new ids are refused, and partitions that are to be added (COORDINATOR_NOT_AVAILABLE).";
+    "aplomb.audit.grants": Boolean = "false", Any, Low, ReadOnly, Used("access.audits_grants");
+        "Whether the audit log has what is allowed, too, and not only what is denied.";
 }
