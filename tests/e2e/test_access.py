@@ -1,6 +1,8 @@
 """Every API that is advertised, asked under every set of ACLs that makes a difference to it: allowed, denied, partly denied. Apache Kafka
 with its StandardAuthorizer and the broker under test, with the same ACLs, give the same codes and leave out the same."""
 
+import time
+
 import pytest
 from differential import access, answers, batches, groups, questions, schemas, transactions
 from differential.differences import KNOWN
@@ -125,6 +127,10 @@ def test_answers_are_apache_kafkas_whatever_the_client_may_do(asked, broker, api
                 for each in asked:
                     each.ask(before)
             kafkas, ours = (answers.plain(each.ask(question), api=api) for each in pair)
+            deadline = time.monotonic() + 10
+            # A topic that an earlier question has made may be shown by one before the other.
+            while api == "Metadata" and kafkas != ours and time.monotonic() < deadline:
+                kafkas, ours = (answers.plain(each.ask(question), api=api) for each in pair)
             count += 1
             found = [each for each in answers.differences(kafkas, ours) if not each[0].endswith(WORDS)]
             reasons = [next((known for known in KNOWN if known.explains(question, place)), None) for place, _, _ in found]

@@ -1,6 +1,8 @@
 //! How long a decision takes with 100,000 ACLs: `cargo run --release -p aplomb-broker --example
 //! authorizer_bench`.
 
+#![expect(clippy::disallowed_macros, reason = "a program for the command line, not a part of the broker")]
+
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -16,6 +16,7 @@ use aplomb_protocol::messages::AccessControlEntryRecord;
 fn decisions_are_apache_kafkas() {
     let folder = std::env::var_os("APLOMB_AUTHORIZER_ORACLE")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden")), PathBuf::from);
+    #[expect(clippy::disallowed_methods, reason = "a test reads what is to be expected")]
     let text = fs::read_to_string(folder.join("authorizer")).expect("the cases");
     let (mut authorizer, mut acls, mut added, mut asked) = (Authorizer::default(), Acls::default(), 0, 0);
     for line in text.lines() {
@@ -66,8 +67,8 @@ fn decisions_are_apache_kafkas() {
             _ => panic!("{line}"),
         }
     }
-    println!("{asked} decisions are the same");
-    assert!(asked >= 1000);
+    let wanted = if std::env::var_os("APLOMB_AUTHORIZER_ORACLE").is_some() { 100_000 } else { 1_000 };
+    assert!(asked >= wanted, "only {asked} decisions were compared");
 }
 
 fn id(index: u128) -> Uuid {

@@ -7,7 +7,7 @@ use aplomb_protocol::messages::alter_configs_response::{AlterConfigsResourceResp
 use aplomb_protocol::{ApiKey, DecodeError};
 
 use super::Access;
-use super::config_changes::{check_named_once, check_none_is_null, plan_each};
+use super::config_changes::{authorize, check_named_once, check_none_is_null, plan_each};
 use crate::config::{BrokerConfig, Properties};
 use crate::controller::{AdminError, Controller, Draft, Planned};
 use crate::metadata::Resource;
@@ -45,9 +45,8 @@ pub fn plan(
         &request.resources,
         request.validate_only,
         controller,
-        access,
         |resource| Resource { kind: resource.resource_type, name: resource.resource_name.clone() },
-        |request, resource, draft| replace(request, resource, draft, config),
+        |request, resource, draft| replace(request, resource, draft, config, access),
     );
     let responses = changes.into_iter().map(|change| AlterConfigsResourceResponse {
         error_code: change.error_code,
@@ -64,6 +63,7 @@ fn replace(
     resource: &Resource,
     draft: &mut Draft,
     config: &BrokerConfig,
+    access: &Access<'_>,
 ) -> Result<(), AdminError> {
     let configs = &request.configs;
     check_named_once(configs.iter().map(|config| config.name.as_str()))?;
@@ -75,5 +75,6 @@ fn replace(
     }
     let settings: Properties =
         configs.iter().filter_map(|config| Some((config.name.clone(), config.value.clone()?))).collect();
+    authorize(resource, access)?;
     draft.replace_configs(resource, &settings, config)
 }

@@ -21,7 +21,6 @@ pub(super) fn plan_each<R>(
     resources: &[R],
     validate_only: bool,
     controller: &mut Controller,
-    access: &Access<'_>,
     resource_of: impl Fn(&R) -> Resource,
     mut change: impl FnMut(&R, &Resource, &mut Draft) -> Result<(), AdminError>,
 ) -> (Vec<Change>, Vec<MetadataRecord>) {
@@ -32,7 +31,7 @@ pub(super) fn plan_each<R>(
         let result = if twice.contains(&resource) {
             Err(AdminError::Request("Each resource must appear at most once.".to_owned()))
         } else {
-            authorize(&resource, access).and_then(|()| change(request, &resource, &mut draft))
+            change(request, &resource, &mut draft)
         };
         let (error_code, error_message) = code_and_message(&result);
         Change { resource, error_code, error_message }
@@ -43,7 +42,7 @@ pub(super) fn plan_each<R>(
 }
 
 /// Whether the client may change the settings of a resource. Of what there is none of it may.
-fn authorize(resource: &Resource, access: &Access<'_>) -> Result<(), AdminError> {
+pub(super) fn authorize(resource: &Resource, access: &Access<'_>) -> Result<(), AdminError> {
     let on = match resource.kind {
         Resource::TOPIC => On::Topic(&resource.name),
         Resource::GROUP => On::Group(&resource.name),

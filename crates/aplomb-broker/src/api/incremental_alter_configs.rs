@@ -10,7 +10,7 @@ use aplomb_protocol::messages::incremental_alter_configs_response::{
 use aplomb_protocol::{ApiKey, DecodeError};
 
 use super::Access;
-use super::config_changes::{check_named_once, check_none_is_null, plan_each};
+use super::config_changes::{authorize, check_named_once, check_none_is_null, plan_each};
 use crate::config::BrokerConfig;
 use crate::controller::{AdminError, ConfigChange, ConfigOperation, Controller, Draft, Planned};
 use crate::metadata::Resource;
@@ -48,9 +48,8 @@ pub fn plan(
         &request.resources,
         request.validate_only,
         controller,
-        access,
         |resource| Resource { kind: resource.resource_type, name: resource.resource_name.clone() },
-        |request, resource, draft| alter(request, resource, draft, config),
+        |request, resource, draft| alter(request, resource, draft, config, access),
     );
     let responses = changes.into_iter().map(|change| AlterConfigsResourceResponse {
         error_code: change.error_code,
@@ -67,10 +66,12 @@ fn alter(
     resource: &Resource,
     draft: &mut Draft,
     config: &BrokerConfig,
+    access: &Access<'_>,
 ) -> Result<(), AdminError> {
     let configs = &request.configs;
     check_named_once(configs.iter().map(|config| config.name.as_str()))?;
     if resource.kind == Resource::BROKER_LOGGER {
+        authorize(resource, access)?;
         return check_loggers(request, config);
     }
     let mut changes = Vec::with_capacity(configs.len());
@@ -86,6 +87,7 @@ fn alter(
         changes.push(ConfigChange { name: change.name.clone(), operation, value: change.value.clone() });
     }
     check_none_is_null(&nulls)?;
+    authorize(resource, access)?;
     draft.alter_configs(resource, &changes, config)
 }
 

@@ -18,7 +18,7 @@ pub(super) const API: Api = Api::new(ApiKey::JoinGroup, begin);
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: JoinGroupRequest = asked.decode()?;
     if let Err(error) = asked.access().check(AclOperation::Read, On::Group(&request.group_id)) {
-        return asked.answer(&refused(asked.to.version, request.member_id, error));
+        return asked.answer(&refused(asked.to.version, String::new(), error));
     }
     if request.group_id.is_empty() {
         return asked.answer(&refused(asked.to.version, request.member_id, ErrorCode::InvalidGroupId));

@@ -56,6 +56,7 @@ mod offset_delete;
 mod offset_fetch;
 mod offset_for_leader_epoch;
 mod produce;
+mod rights;
 mod sync_group;
 mod table;
 mod transactions;

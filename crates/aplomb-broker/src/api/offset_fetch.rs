@@ -71,7 +71,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         if version < WITH_ERROR {
             let topics = group.topics.iter().flatten();
             let refused = topics.map(|topic| refuse(topic, ErrorCode::CoordinatorNotAvailable));
-            scatter.response().groups[n].topics = refused.collect();
+            scatter.response().groups[n].topics.extend(refused);
         }
         scatter.response().groups[n].error_code = ErrorCode::CoordinatorNotAvailable.to_wire();
         if let Err(error) = allowed.and(if is_too_much { Err(ErrorCode::InvalidRequest) } else { Ok(()) }) {
@@ -157,18 +157,15 @@ fn fill(
         Ok(GroupReply::Fetch(fetched)) => {
             group.error_code = fetched.error_code;
             let shown = |topic: &OffsetFetchResponseTopics| version < BY_ID || topic.topic_id != Uuid::ZERO;
-            if version < WITH_ERROR {
-                group.topics.clear();
-            }
+            group.topics.retain(|topic| !is_waiting(topic));
             group.topics.extend(fetched.topics.into_iter().filter(shown));
         }
         Ok(other) => unreachable!("a fetch of offsets is answered {other:?}"),
         Err(error) => {
             group.error_code = error.to_wire();
-            for partition in group.topics.iter_mut().flat_map(|topic| &mut topic.partitions) {
-                if version < WITH_ERROR {
-                    partition.error_code = error.to_wire();
-                }
+            let waiting = group.topics.iter_mut().filter(|topic| is_waiting(topic));
+            for partition in waiting.flat_map(|topic| &mut topic.partitions) {
+                partition.error_code = error.to_wire();
             }
         }
     }
@@ -177,6 +174,13 @@ fn fill(
         response.topics = std::mem::take(&mut group.topics).into_iter().map(old).collect();
         response.groups.clear();
     }
+}
+
+/// Whether the answer about a topic is still to come: versions before [`WITH_ERROR`] have a place
+/// for it meanwhile.
+fn is_waiting(topic: &OffsetFetchResponseTopics) -> bool {
+    let waiting = ErrorCode::CoordinatorNotAvailable.to_wire();
+    topic.partitions.iter().any(|partition| partition.error_code == waiting)
 }
 
 /// As versions before [`GROUPS`] have it.

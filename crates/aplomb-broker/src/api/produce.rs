@@ -22,6 +22,7 @@ use aplomb_protocol::messages::produce_response::BatchIndexAndErrorMessage;
 use aplomb_protocol::{ApiKey, DecodeError, EncodeError};
 use bytes::Bytes;
 
+use super::rights::TopicRights;
 use super::transactions::incarnation;
 use super::verification::{self, TxnPlace, Verification};
 use super::{Access, On};
@@ -32,7 +33,7 @@ use crate::controller::is_internal_topic;
 use crate::metadata::MetadataImage;
 use crate::operation::{
     Api, Asked, Begun, Calls, Kind, Operation, PartitionCall, Progress, Replied, ReplyContext, WaitsAt,
-    authorize, patience, resolve,
+    patience, resolve,
 };
 use crate::ports::{CloseReason, Reply};
 use crate::security::AclOperation;
@@ -138,9 +139,10 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     {
         op.verification = Some(Box::new(Verification::new(of.clone(), adds, image)));
     }
+    let mut rights = TopicRights::new(image, access, AclOperation::Write);
     for (topic, partition) in partitions {
-        let checked = check(&body, asked.client_id, image, &partition, &access);
-        let checked = transaction.as_ref().map_err(|error| *error).and(checked);
+        let allowed = transaction.as_ref().map_err(|error| *error).and_then(|_| rights.check(&topic));
+        let checked = allowed.and_then(|()| check(&body, asked.client_id, image, &partition));
         let mut again = None;
         let state = match checked {
             Ok((topic, key, records)) => {
@@ -227,12 +229,10 @@ fn check(
     client_id: Option<&str>,
     image: &MetadataImage,
     partition: &ProducePartition<'_>,
-    access: &Access<'_>,
 ) -> Result<(Arc<str>, PartitionKey, Bytes), ErrorCode> {
     if !matches!(body.acks, -1..=1) {
         return Err(ErrorCode::InvalidRequiredAcks);
     }
-    authorize(image, partition.topic, |topic| access.check(AclOperation::Write, topic))?;
     let (topic, key) = resolve(image, partition.topic, partition.index)?;
     if is_internal_topic(&topic.name) && client_id != Some(ADMIN_CLIENT) {
         return Err(ErrorCode::InvalidTopicException);

@@ -17,7 +17,6 @@
 mod part;
 mod patience;
 mod refusals;
-mod rights;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -32,8 +31,8 @@ use aplomb_protocol::{ApiKey, DecodeError, EncodeError};
 use self::part::{FetchPart, PartState};
 use self::patience::Patience;
 use self::refusals::{refuse, refuse_each};
-use self::rights::ReadRights;
 use super::Access;
+use super::rights::TopicRights;
 use super::whole_batches::whole_batches_within;
 use crate::calls::{Answer, ReadCall, ReadRecords, ReadRefusal, Slot, Watch};
 use crate::fetch_sessions::{FetchContext, FetchKey, FetchSessions, PartitionData, SessionRequest};
@@ -148,7 +147,7 @@ impl FetchOp {
         let (context, list) = sessions.begin(request, now)?;
         // No partition has a replica elsewhere.
         let is_follower = body.replica_id >= 0;
-        let mut rights = ReadRights::new(image, access, is_follower);
+        let mut rights = TopicRights::to_fetch(image, access, is_follower);
         let parts: Vec<_> = list
             .into_iter()
             .map(|(key, wish)| {
