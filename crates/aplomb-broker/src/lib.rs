@@ -24,6 +24,7 @@ pub mod ports;
 pub mod quotas;
 mod replicas;
 mod reply;
+pub mod security;
 mod shard;
 pub mod startup;
 mod storage;

@@ -18,6 +18,7 @@ pub use aplomb_protocol::frame::{FrameCutter, FrameError, peek};
 use bytes::{Bytes, BytesMut};
 
 use crate::config::SecurityProtocol;
+use crate::security::Who;
 
 /// A shard's number, from 0. Shard 0 also carries the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,24 +52,33 @@ pub struct Now {
     pub wall: Timestamp,
 }
 
-/// Who a client is to ACLs and quotas: `User:alice`.
+/// Who a client is to ACLs and quotas: `User:alice`, kept as that text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Principal(Cow<'static, str>);
 
+/// The only type of principals.
+const USER: &str = "User:";
+
 impl Principal {
     /// A client that did not say, or could not: every client of a PLAINTEXT listener.
-    pub const ANONYMOUS: Self = Self(Cow::Borrowed("ANONYMOUS"));
+    pub const ANONYMOUS: Self = Self(Cow::Borrowed("User:ANONYMOUS"));
 
     /// The user's name, without the type.
     #[must_use]
     pub fn name(&self) -> &str {
+        self.0.strip_prefix(USER).unwrap_or(&self.0)
+    }
+
+    /// With the type.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl fmt::Display for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "User:{}", self.0)
+        f.write_str(&self.0)
     }
 }
 
@@ -93,8 +103,24 @@ impl Session {
     #[must_use]
     pub fn anonymous(peer: IpAddr, listener: Arc<str>, protocol: SecurityProtocol) -> Self {
         let peer = peer.to_canonical();
-        let host = format!("/{peer}").into();
+        let host = format!("/{}", java_address(peer)).into();
         Self { peer, host, listener, protocol, principal: Principal::ANONYMOUS }
+    }
+
+    /// Who decides whether it may do something is told this.
+    #[must_use]
+    pub fn who(&self) -> Who<'_> {
+        let host = self.host.strip_prefix('/').unwrap_or(&self.host);
+        Who { principal: self.principal.as_str(), host, peer: self.peer }
+    }
+}
+
+/// An address as Java writes it: the eight groups of an IPv6 address are all there.
+#[must_use]
+pub fn java_address(peer: IpAddr) -> String {
+    match peer {
+        IpAddr::V4(peer) => peer.to_string(),
+        IpAddr::V6(peer) => peer.segments().map(|group| format!("{group:x}")).join(":"),
     }
 }
 
@@ -308,5 +334,9 @@ mod tests {
         let session = Session::anonymous(peer, "INSIDE".into(), SecurityProtocol::Plaintext);
         assert_eq!(session.principal.to_string(), "User:ANONYMOUS");
         assert_eq!(session.peer.to_string(), "10.0.0.1");
+        assert_eq!(session.who().host, "10.0.0.1");
+        let peer = "2001:db8::5".parse().expect("an address");
+        let session = Session::anonymous(peer, "INSIDE".into(), SecurityProtocol::Plaintext);
+        assert_eq!(&*session.host, "/2001:db8:0:0:0:0:0:5");
     }
 }

@@ -31,8 +31,10 @@ class Closed(Exception):
 class Broker:
     """One of the two that are asked: a connection for as long as it holds, and what it chose for itself: ids of topics and members."""
 
-    def __init__(self, broker):
+    def __init__(self, broker, source=None):
         self.broker = broker
+        # The address that it is asked from.
+        self.source = source
         self.ids = {}
         self._connection = None
 
@@ -54,7 +56,7 @@ class Broker:
 
     def _send(self, payload):
         if self._connection is None:
-            self._connection = wire.Connection(self.broker.port, timeout=PATIENCE)
+            self._connection = wire.Connection(self.broker.port, timeout=PATIENCE, source=self.source)
         return self._connection.ask(payload)
 
     def _drop(self):

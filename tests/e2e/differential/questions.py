@@ -9,7 +9,7 @@ import struct
 import uuid
 from dataclasses import dataclass, field
 
-from differential import batches, groups, schemas, transactions
+from differential import access, batches, groups, schemas, transactions
 from differential.schemas import Id, Raw
 from harness import wire
 
@@ -259,6 +259,7 @@ RIGHT = {
     "DescribeCluster": {"": {"IncludeClusterAuthorizedOperations": True, "EndpointType": 1}},
     "DescribeProducers": {"": {"Topics": [{"Name": "read", "PartitionIndexes": [0]}]}},
     "ListConfigResources": {"": {"ResourceTypes": [2]}, "all": {"ResourceTypes": []}},
+    **access.RIGHT,
     **groups.RIGHT,
     **transactions.RIGHT,
     "DescribeTopicPartitions": {

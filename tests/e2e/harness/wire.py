@@ -160,8 +160,9 @@ def read_metadata(response):
 class Connection:
     """A TCP connection to a broker that sends what it is given."""
 
-    def __init__(self, port, timeout=20):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+    def __init__(self, port, timeout=20, source=None):
+        here = None if source is None else (source, 0)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout, source_address=here)
 
     def __enter__(self):
         return self

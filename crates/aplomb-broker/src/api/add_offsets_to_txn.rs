@@ -7,11 +7,13 @@ use aplomb_protocol::messages::add_offsets_to_txn_request::AddOffsetsToTxnReques
 use aplomb_protocol::messages::add_offsets_to_txn_response::AddOffsetsToTxnResponse;
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::coordinators::ask_one;
 use super::groups;
 use super::transactions::{coordinator_of, incarnation, known_since, partitions};
 use crate::coordinators::OFFSETS_TOPIC;
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::AddOffsetsToTxn, begin);
 
@@ -20,6 +22,13 @@ const KNOWS_FENCED: i16 = 2;
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: AddOffsetsToTxnRequest = asked.decode()?;
+    let (access, of) = (asked.access(), On::TransactionalId(&request.transactional_id));
+    let allowed = access
+        .check(AclOperation::Write, of)
+        .and_then(|()| access.check(AclOperation::Read, On::Group(&request.group_id)));
+    if let Err(error) = allowed {
+        return asked.answer(&answered(error));
+    }
     if request.transactional_id.is_empty() {
         return asked.answer(&answered(ErrorCode::InvalidRequest));
     }

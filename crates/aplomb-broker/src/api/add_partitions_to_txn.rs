@@ -16,8 +16,10 @@ use aplomb_protocol::messages::add_partitions_to_txn_response::{
 use aplomb_protocol::{ApiKey, DecodeError};
 
 use super::transactions::{coordinator_of, incarnation, known_since, partitions};
+use super::{Access, On};
 use crate::metadata::MetadataImage;
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter, named};
+use crate::security::{AclOperation, Audit};
 
 pub(super) const API: Api = Api::new(ApiKey::AddPartitionsToTxn, begin);
 
@@ -30,7 +32,11 @@ const EPOCH_EACH: i16 = 5;
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: AddPartitionsToTxnRequest = asked.decode()?;
-    let is_of_brokers = asked.to.version >= OF_BROKERS;
+    let (access, is_of_brokers) = (asked.access(), asked.to.version >= OF_BROKERS);
+    if is_of_brokers && let Err(error) = access.check(AclOperation::ClusterAction, On::Cluster) {
+        let error_code = error.to_wire();
+        return asked.answer(&AddPartitionsToTxnResponse { error_code, ..Default::default() });
+    }
     let transactions = if is_of_brokers { request.transactions } else { vec![only(request)] };
     let late = ErrorCode::CoordinatorNotAvailable;
     let unanswered = |transaction: &AddPartitionsToTxnTransaction| AddPartitionsToTxnResult {
@@ -50,7 +56,8 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
             scatter.response().results_by_transaction[n].topic_results = results;
         }
         let image = asked.view.image();
-        if let Some(refused) = refusal(&transaction, image) {
+        let client = (!is_of_brokers).then_some(&access);
+        if let Some(refused) = refusal(&transaction, image, client) {
             let topics = &mut scatter.response().results_by_transaction[n].topic_results;
             *topics = results(&transaction.topics, refused);
             continue;
@@ -102,7 +109,7 @@ fn only(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction {
 }
 
 /// The response to a client has the results of its transaction alone.
-fn to_client(response: &mut m::AddPartitionsToTxnResponse) {
+fn to_client(response: &mut m::AddPartitionsToTxnResponse, _: &Audit) {
     let only = response.results_by_transaction.pop().expect("a client names one transaction");
     response.results_by_topic_v3_and_below = only.topic_results;
 }
@@ -112,20 +119,37 @@ type ToldOfEach = Box<dyn Fn(&str, i32) -> ErrorCode>;
 
 /// What is said of each partition if a transaction cannot be asked about: one that is not there
 /// keeps the others from being added.
-fn refusal(transaction: &AddPartitionsToTxnTransaction, image: &MetadataImage) -> Option<ToldOfEach> {
-    if transaction.transactional_id.is_empty() {
+///
+/// What a client asks for it has to be allowed; a broker's clients were asked before.
+fn refusal(
+    transaction: &AddPartitionsToTxnTransaction,
+    image: &MetadataImage,
+    client: Option<&Access<'_>>,
+) -> Option<ToldOfEach> {
+    let id = &transaction.transactional_id;
+    if let Some(Err(error)) = client.map(|access| access.check(AclOperation::Write, On::TransactionalId(id)))
+    {
+        return Some(Box::new(move |_, _| error));
+    }
+    if id.is_empty() {
         return Some(Box::new(|_, _| ErrorCode::InvalidRequest));
     }
-    let mut unknown = BTreeSet::new();
+    let (mut denied, mut unknown) = (BTreeSet::new(), BTreeSet::new());
     for topic in &transaction.topics {
+        if client.is_some_and(|access| !access.may(AclOperation::Write, On::Topic(&topic.name))) {
+            denied.insert(topic.name.clone());
+            continue;
+        }
         let missing = topic.partitions.iter().filter(|index| named(image, &topic.name, **index).is_err());
         unknown.extend(missing.map(|index| (topic.name.clone(), *index)));
     }
-    if unknown.is_empty() {
+    if unknown.is_empty() && denied.is_empty() {
         return None;
     }
     Some(Box::new(move |topic, index| {
-        if unknown.contains(&(topic.to_owned(), index)) {
+        if denied.contains(topic) {
+            ErrorCode::TopicAuthorizationFailed
+        } else if unknown.contains(&(topic.to_owned(), index)) {
             ErrorCode::UnknownTopicOrPartition
         } else {
             ErrorCode::OperationNotAttempted

@@ -2,31 +2,44 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use aplomb_model::ErrorCode;
 use aplomb_protocol::messages::alter_client_quotas_request::{self as request, AlterClientQuotasRequest};
 use aplomb_protocol::messages::alter_client_quotas_response::{
     AlterClientQuotasResponse, EntityData, EntryData,
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::context::code_and_message;
+use super::On;
+use super::context::{code_and_message, in_words};
 use crate::controller::{AdminError, Controller, Planned};
 use crate::metadata::QuotaEntity;
 use crate::operation::{Api, Asked, Begun, PATIENCE};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::of_controller(ApiKey::AlterClientQuotas, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: AlterClientQuotasRequest = asked.decode()?;
+    if let Err(error) = asked.access().check(AclOperation::AlterConfigs, On::Cluster) {
+        return asked.answer(&refused(&request, error, Some(in_words(&AdminError::Denied(error)))));
+    }
     let planned = asked.head().plan(|controller, _| plan(&request, controller));
-    asked.decide(Vec::new(), planned, PATIENCE, move |error| {
-        let refused = |entry: &request::EntryData| EntryData {
-            error_code: error.to_wire(),
-            error_message: None,
-            entity: written(&entity(&entry.entity)),
-        };
-        let entries = request.entries.iter().map(refused).collect();
-        AlterClientQuotasResponse { entries, ..Default::default() }
-    })
+    asked.decide(Vec::new(), planned, PATIENCE, move |error| refused(&request, error, None))
+}
+
+/// The refusal of a request as a whole.
+fn refused(
+    request: &AlterClientQuotasRequest,
+    error: ErrorCode,
+    message: Option<String>,
+) -> AlterClientQuotasResponse {
+    let entry = |entry: &request::EntryData| EntryData {
+        error_code: error.to_wire(),
+        error_message: message.clone(),
+        entity: written(&entity(&entry.entity)),
+    };
+    let entries = request.entries.iter().map(entry).collect();
+    AlterClientQuotasResponse { entries, ..Default::default() }
 }
 
 /// The changes of all entities of the request as one decision. An entity is answered once: if it is

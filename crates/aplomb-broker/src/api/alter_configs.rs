@@ -6,7 +6,8 @@ use aplomb_protocol::messages::alter_configs_response::{AlterConfigsResourceResp
 
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::config_changes::{check_named_once, check_none_is_null, plan_each};
+use super::Access;
+use super::config_changes::{authorize, check_named_once, check_none_is_null, plan_each};
 use crate::config::{BrokerConfig, Properties};
 use crate::controller::{AdminError, Controller, Draft, Planned};
 use crate::metadata::Resource;
@@ -16,9 +17,9 @@ pub(super) const API: Api = Api::of_controller(ApiKey::AlterConfigs, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: AlterConfigsRequest = asked.decode()?;
-    let (view, disks) = (asked.view, asked.storage.disks());
+    let (view, disks, access) = (asked.view, asked.storage.disks(), asked.access());
     let head = asked.head();
-    let mut planned = head.plan(|controller, _| plan(&request, controller, view.config()));
+    let mut planned = head.plan(|controller, _| plan(&request, controller, view.config(), &access));
     planned.records.extend(head.cordon(view, disks));
     asked.decide(Vec::new(), planned, PATIENCE, move |error| {
         let refused = |resource: &AlterConfigsResource| AlterConfigsResourceResponse {
@@ -38,13 +39,14 @@ pub fn plan(
     request: &AlterConfigsRequest,
     controller: &mut Controller,
     config: &BrokerConfig,
+    access: &Access<'_>,
 ) -> Planned<AlterConfigsResponse> {
     let (changes, records) = plan_each(
         &request.resources,
         request.validate_only,
         controller,
         |resource| Resource { kind: resource.resource_type, name: resource.resource_name.clone() },
-        |request, resource, draft| replace(request, resource, draft, config),
+        |request, resource, draft| replace(request, resource, draft, config, access),
     );
     let responses = changes.into_iter().map(|change| AlterConfigsResourceResponse {
         error_code: change.error_code,
@@ -61,6 +63,7 @@ fn replace(
     resource: &Resource,
     draft: &mut Draft,
     config: &BrokerConfig,
+    access: &Access<'_>,
 ) -> Result<(), AdminError> {
     let configs = &request.configs;
     check_named_once(configs.iter().map(|config| config.name.as_str()))?;
@@ -72,5 +75,6 @@ fn replace(
     }
     let settings: Properties =
         configs.iter().filter_map(|config| Some((config.name.clone(), config.value.clone()?))).collect();
+    authorize(resource, access)?;
     draft.replace_configs(resource, &settings, config)
 }

@@ -10,17 +10,45 @@ use aplomb_protocol::messages::alter_partition_reassignments_response::{
     AlterPartitionReassignmentsResponse, ReassignablePartitionResponse, ReassignableTopicResponse,
 };
 
-use super::context::code_and_message;
+use super::On;
+use super::context::{code_and_message, in_words};
 use crate::controller::{AdminError, Controller, Draft};
 use crate::operation::{Api, Asked, Begun};
+use crate::security::AclOperation;
 use aplomb_protocol::{ApiKey, DecodeError};
 
 pub(super) const API: Api = Api::of_controller(ApiKey::AlterPartitionReassignments, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: AlterPartitionReassignmentsRequest = asked.decode()?;
+    if let Err(error) = asked.access().check(AclOperation::Alter, On::Cluster) {
+        return asked.answer(&refused(&request, error));
+    }
     let response = handle(&request, asked.head().controller());
     asked.answer(&response)
+}
+
+/// The refusal of a request as a whole.
+fn refused(
+    request: &AlterPartitionReassignmentsRequest,
+    error: ErrorCode,
+) -> AlterPartitionReassignmentsResponse {
+    let words = || Some(in_words(&AdminError::Denied(error)));
+    let partition = |asked: &ReassignablePartition| ReassignablePartitionResponse {
+        partition_index: asked.partition_index,
+        error_code: error.to_wire(),
+        error_message: words(),
+    };
+    let responses = request.topics.iter().map(|topic| ReassignableTopicResponse {
+        name: topic.name.clone(),
+        partitions: topic.partitions.iter().map(partition).collect(),
+    });
+    AlterPartitionReassignmentsResponse {
+        error_code: error.to_wire(),
+        error_message: words(),
+        responses: responses.collect(),
+        ..Default::default()
+    }
 }
 
 /// Answers.

@@ -14,8 +14,10 @@ use aplomb_protocol::messages::alter_replica_log_dirs_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use crate::head::HeadMessage;
 use crate::operation::{Api, Asked, Begun, PATIENCE, Place, Question, Scatter, named};
+use crate::security::AclOperation;
 use crate::storage::LogDirFacts;
 
 pub(super) const API: Api = Api::of_controller(ApiKey::AlterReplicaLogDirs, begin);
@@ -56,9 +58,11 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     });
     let response = AlterReplicaLogDirsResponse { results: results.collect(), ..Default::default() };
     let mut scatter = Scatter::new(asked.to, response, fill);
+    let allowed = asked.access().check(AclOperation::Alter, On::Cluster);
     for (t, (name, partitions)) in wanted.iter().enumerate() {
         for (p, (index, path)) in partitions.iter().enumerate() {
-            let disk = match destination(name, *index, path, &directories) {
+            let disk = allowed.and_then(|()| destination(name, *index, path, &directories));
+            let disk = match disk {
                 Ok(disk) => disk,
                 Err(error) => {
                     scatter.fill((t, p), error);

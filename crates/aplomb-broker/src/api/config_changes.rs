@@ -4,8 +4,10 @@
 use aplomb_protocol::MetadataRecord;
 
 use super::context::{code_and_message, repeated};
+use super::{Access, On};
 use crate::controller::{AdminError, Controller, Draft};
 use crate::metadata::Resource;
+use crate::security::AclOperation;
 
 /// What became of one resource.
 pub(super) struct Change {
@@ -37,6 +39,17 @@ pub(super) fn plan_each<R>(
     let changes = changes.collect();
     let records = if validate_only { Vec::new() } else { controller.take(draft) };
     (changes, records)
+}
+
+/// Whether the client may change the settings of a resource. Of what there is none of it may.
+pub(super) fn authorize(resource: &Resource, access: &Access<'_>) -> Result<(), AdminError> {
+    let on = match resource.kind {
+        Resource::TOPIC => On::Topic(&resource.name),
+        Resource::GROUP => On::Group(&resource.name),
+        Resource::BROKER | Resource::BROKER_LOGGER | Resource::CLIENT_METRICS => On::Cluster,
+        _ => return Ok(()),
+    };
+    access.check(AclOperation::AlterConfigs, on).map_err(AdminError::Denied)
 }
 
 /// Each setting is named once.

@@ -5,6 +5,7 @@ use std::hash::Hash;
 
 use aplomb_model::ErrorCode;
 
+use super::access::Access;
 use crate::config::BrokerConfig;
 use crate::controller::AdminError;
 use crate::metadata::MetadataImage;
@@ -20,32 +21,19 @@ pub struct Context<'a> {
     /// The name of the listener that the request came in by: clients are told of addresses behind
     /// the same one.
     pub listener: &'a str,
+    /// What the client may do.
+    pub access: Access<'a>,
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn of(asked: &'a Asked<'_>) -> Self {
-        let view = asked.view;
-        Self { image: view.image(), config: view.config(), listener: &asked.request.session.listener }
+    pub(super) fn of(asked: &Asked<'a>) -> Self {
+        let (view, listener, access) = (asked.view, &asked.request.session.listener, asked.access());
+        Self { image: view.image(), config: view.config(), listener, access }
     }
 }
 
 /// Bytes of a sentence in a response.
 const LONGEST_SENTENCE: usize = 4096;
-
-/// What clients may do to a resource where nobody is kept from anything: bits of `AclOperation`
-/// codes (`AclEntry#supportedOperations`).
-pub(super) const ALL_CLUSTER_OPERATIONS: i32 = bits(&[5, 7, 8, 9, 10, 11, 12]);
-/// As above, for topics.
-pub(super) const ALL_TOPIC_OPERATIONS: i32 = bits(&[3, 4, 5, 6, 7, 8, 10, 11]);
-
-const fn bits(codes: &[u8]) -> i32 {
-    let (mut field, mut at) = (0, 0);
-    while at < codes.len() {
-        field |= 1 << codes[at];
-        at += 1;
-    }
-    field
-}
 
 /// What is said of an error in words. Some quote what the request said, which may be as long as a
 /// string of the protocol can be: with a word more it could not be written.

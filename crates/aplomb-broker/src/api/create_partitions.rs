@@ -9,10 +9,12 @@ use aplomb_protocol::messages::create_partitions_response::{
 };
 
 use super::context::{code_and_message, duplicate, repeated};
+use super::{Access, On};
 use crate::controller::Planned;
-use crate::controller::{Controller, NewPartitions};
+use crate::controller::{AdminError, Controller, NewPartitions};
 use crate::operation::{Api, Asked, Begun, patience};
 use crate::quotas::Permits;
+use crate::security::AclOperation;
 use aplomb_protocol::{ApiKey, DecodeError};
 
 /// From this version on, clients know `THROTTLING_QUOTA_EXCEEDED`.
@@ -24,7 +26,8 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: CreatePartitionsRequest = asked.decode()?;
     let (view, disks) = (asked.view, asked.storage.disks());
     let mut planned = asked.with_permits(STRICT_FROM, |asked, permits| {
-        asked.head().plan(|controller, _| plan(&request, controller, permits))
+        let access = asked.access();
+        asked.head().plan(|controller, _| plan(&request, controller, permits, &access))
     });
     let head = asked.head();
     planned.records.extend(head.place_as_preferred(&planned.records, view, disks));
@@ -46,6 +49,7 @@ pub fn plan(
     request: &CreatePartitionsRequest,
     controller: &mut Controller,
     permits: &mut Permits,
+    access: &Access<'_>,
 ) -> Planned<CreatePartitionsResponse> {
     let mut draft = controller.draft();
     let mut results = Vec::with_capacity(request.topics.len());
@@ -59,7 +63,9 @@ pub fn plan(
         let result = if is_twice {
             Err(duplicate("topic name"))
         } else {
-            draft.create_partitions(&new_partitions(topic), permits)
+            let allowed = access.check(AclOperation::Alter, On::Topic(&topic.name));
+            let allowed = allowed.map_err(AdminError::Denied);
+            allowed.and_then(|()| draft.create_partitions(&new_partitions(topic), permits))
         };
         let (error_code, error_message) = code_and_message(&result);
         results.push(CreatePartitionsTopicResult { name: topic.name.clone(), error_code, error_message });

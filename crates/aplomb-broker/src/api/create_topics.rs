@@ -10,6 +10,7 @@ use aplomb_protocol::messages::create_topics_response::{
 };
 
 use super::context::{duplicate, in_words, repeated};
+use super::{Access, On};
 use crate::config::{BrokerConfig, Properties, Source, effective_values};
 use crate::controller::Planned;
 use crate::controller::{
@@ -18,6 +19,7 @@ use crate::controller::{
 use crate::metadata::MetadataImage;
 use crate::operation::{Api, Asked, Begun, patience};
 use crate::quotas::Permits;
+use crate::security::AclOperation;
 use aplomb_protocol::{ApiKey, DecodeError};
 
 /// From this version on, clients know `THROTTLING_QUOTA_EXCEEDED`.
@@ -27,9 +29,11 @@ pub(super) const API: Api = Api::of_controller(ApiKey::CreateTopics, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: CreateTopicsRequest = asked.decode()?;
-    let (view, disks) = (asked.view, asked.storage.disks());
+    let (view, disks, access) = (asked.view, asked.storage.disks(), asked.access());
     let mut planned = asked.with_permits(STRICT_FROM, |asked, permits| {
-        asked.head().plan(|controller, random| plan(&request, controller, view.config(), random, permits))
+        asked
+            .head()
+            .plan(|controller, random| plan(&request, controller, view.config(), random, permits, &access))
     });
     let head = asked.head();
     planned.records.extend(head.place_as_preferred(&planned.records, view, disks));
@@ -54,11 +58,17 @@ pub fn plan(
     config: &BrokerConfig,
     random: Random<'_>,
     permits: &mut Permits,
+    access: &Access<'_>,
 ) -> Planned<CreateTopicsResponse> {
     let wanted: Vec<NewTopic> = request.topics.iter().map(new_topic).collect();
     let mut draft = controller.draft();
     let twice = repeated(&wanted, |topic| topic.name.as_str());
     let mut refused = HashSet::new();
+    let may_create_all = access.may_quietly(AclOperation::Create, On::Cluster);
+    let authorize = |name: &str| match may_create_all {
+        true => Ok(()),
+        false => access.check(AclOperation::Create, On::Topic(name)).map_err(AdminError::Denied),
+    };
     let too_many = Draft::check_partition_total(wanted.iter(), config);
     let mut topics = Vec::with_capacity(wanted.len());
     for (asked, topic) in request.topics.iter().zip(&wanted) {
@@ -70,15 +80,24 @@ pub fn plan(
         let created = match &too_many {
             Err(error) => Err(error.clone()),
             Ok(()) if is_twice => Err(duplicate("topic name")),
-            Ok(()) => create(asked, topic, &mut draft, config, random, permits),
+            Ok(()) => authorize_name(&topic.name, authorize)
+                .and_then(|()| create(asked, topic, &mut draft, config, random, permits)),
         };
         topics.push(match created {
-            Ok(created) => success(&topic.name, created, draft.image(), config),
+            Ok(created) => success(&topic.name, created, draft.image(), config, access),
             Err(error) => failure(&topic.name, &error),
         });
     }
     let records = if request.validate_only { Vec::new() } else { controller.take(draft) };
     Planned { response: CreateTopicsResponse { topics, ..Default::default() }, records }
+}
+
+/// The metadata log is no topic to ask permission for.
+fn authorize_name(
+    name: &str,
+    authorize: impl FnOnce(&str) -> Result<(), AdminError>,
+) -> Result<(), AdminError> {
+    if name == METADATA_TOPIC { Ok(()) } else { authorize(name) }
 }
 
 fn create(
@@ -122,7 +141,18 @@ fn success(
     created: CreatedTopic,
     image: &MetadataImage,
     config: &BrokerConfig,
+    access: &Access<'_>,
 ) -> CreatableTopicResult {
+    // What settings it has is not for everyone who may create it.
+    if !access.may_quietly(AclOperation::DescribeConfigs, On::Topic(name)) {
+        return CreatableTopicResult {
+            name: name.to_owned(),
+            topic_id: created.id,
+            topic_config_error_code: ErrorCode::TopicAuthorizationFailed.to_wire(),
+            error_message: None,
+            ..Default::default()
+        };
+    }
     CreatableTopicResult {
         name: name.to_owned(),
         topic_id: created.id,

@@ -6,8 +6,10 @@ use aplomb_protocol::messages::delete_groups_request::DeleteGroupsRequest;
 use aplomb_protocol::messages::delete_groups_response::{DeletableGroupResult, DeleteGroupsResponse};
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::groups::{MOST_NAMED, coordinator_of, once};
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::DeleteGroups, begin);
 
@@ -25,6 +27,10 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     for (n, group) in names.into_iter().enumerate() {
         if is_too_much {
             scatter.fill((n, 0), ErrorCode::InvalidRequest);
+            continue;
+        }
+        if let Err(error) = asked.access().check(AclOperation::Delete, On::Group(&group)) {
+            scatter.fill((n, 0), error);
             continue;
         }
         match coordinator_of(&group, asked.view.image()) {

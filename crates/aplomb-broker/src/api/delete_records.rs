@@ -9,8 +9,10 @@ use aplomb_protocol::messages::delete_records_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::context::each_once;
 use crate::operation::{Api, Asked, Begun, Place, Question, Scatter, named, patience};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::DeleteRecords, begin);
 
@@ -53,12 +55,14 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let response = DeleteRecordsResponse { topics: topics.collect(), ..Default::default() };
     let mut scatter = Scatter::new(asked.to, response, fill);
     for (t, (name, partitions)) in once.iter().enumerate() {
+        let allowed = asked.access().check(AclOperation::Delete, On::Topic(name));
         for (p, partition) in partitions.iter().enumerate() {
             let before = match partition.offset {
                 ALL => Ok(None),
                 offset => Offset::from_wire(offset).map(Some).ok_or(ErrorCode::OffsetOutOfRange),
             };
-            match (named(asked.view.image(), name, partition.partition_index), before) {
+            let key = allowed.and_then(|()| named(asked.view.image(), name, partition.partition_index));
+            match (key, before) {
                 (Err(error), _) | (Ok(_), Err(error)) => scatter.fill((t, p), error),
                 (Ok(key), Ok(before)) => {
                     scatter.ask((t, p), key, DeleteBefore { before }, asked.calls);

@@ -7,12 +7,14 @@ use aplomb_protocol::messages::delete_topics_request::{DeleteTopicState, DeleteT
 use aplomb_protocol::messages::delete_topics_response::{DeletableTopicResult, DeleteTopicsResponse};
 
 use super::context::{duplicate, in_words, repeated};
+use super::{Access, On};
 use crate::config::BrokerConfig;
 use crate::controller::Planned;
 use crate::controller::{AdminError, Controller, Draft};
 use crate::metadata::MetadataImage;
 use crate::operation::{Api, Asked, Begun, UNKNOWN_PARTITION, patience};
 use crate::quotas::Permits;
+use crate::security::AclOperation;
 use aplomb_protocol::{ApiKey, DecodeError};
 
 /// The first version whose clients know that deletion can be disabled.
@@ -25,9 +27,11 @@ pub(super) const API: Api = Api::of_controller(ApiKey::DeleteTopics, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: DeleteTopicsRequest = asked.decode()?;
-    let (view, version) = (asked.view, asked.to.version);
+    let (view, version, access) = (asked.view, asked.to.version, asked.access());
     let planned = asked.with_permits(STRICT_FROM, |asked, permits| {
-        asked.head().plan(|controller, _| plan(&request, version, controller, view.config(), permits))
+        asked
+            .head()
+            .plan(|controller, _| plan(&request, version, controller, view.config(), permits, &access))
     });
     let patience = patience(request.timeout_ms);
     asked.decide(Vec::new(), planned, patience, move |error| {
@@ -51,6 +55,7 @@ pub fn plan(
     controller: &mut Controller,
     config: &BrokerConfig,
     permits: &mut Permits,
+    access: &Access<'_>,
 ) -> Planned<DeleteTopicsResponse> {
     let named = |name: &String| DeleteTopicState { name: Some(name.clone()), topic_id: Uuid::ZERO };
     let wanted: Vec<DeleteTopicState> =
@@ -60,6 +65,7 @@ pub fn plan(
     let both_ways = named_both_ways(&wanted, controller.image());
     let mut draft = controller.draft();
     let mut refused = HashSet::new();
+    let may_all = access.may_quietly(AclOperation::Delete, On::Cluster);
     let mut responses = Vec::with_capacity(wanted.len());
     for topic in &wanted {
         let is_twice = twice.contains(&key(topic));
@@ -72,6 +78,11 @@ pub fn plan(
         } else if is_twice && is_well_named(topic) {
             Err(duplicate(if topic.name.is_some() { "topic name" } else { "topic id" }))
         } else {
+            let allowed = if may_all { Ok(()) } else { authorize(topic, draft.image(), access) };
+            if let Err(named) = allowed {
+                responses.push(*named);
+                continue;
+            }
             delete(topic, &both_ways, &mut draft, permits)
         };
         responses.push(answer(topic, &result));
@@ -100,6 +111,29 @@ fn named_both_ways(wanted: &[DeleteTopicState], image: &MetadataImage) -> HashSe
         well_named().filter(|topic| topic.name.is_none()).map(|topic| topic.topic_id).collect();
     let by_name = well_named().filter_map(|topic| image.topics.by_name(topic.name.as_deref()?));
     by_name.map(|topic| topic.id).filter(|id| by_id.contains(id)).collect()
+}
+
+/// Whether the client may delete a topic. Whether there is one is for those to know who may
+/// describe it, and so is the name behind an id.
+fn authorize(
+    wanted: &DeleteTopicState,
+    image: &MetadataImage,
+    access: &Access<'_>,
+) -> Result<(), Box<DeletableTopicResult>> {
+    let by_id = image.topics.by_id(wanted.topic_id).filter(|_| wanted.name.is_none());
+    let by_id = by_id.map(|topic| topic.name.to_string());
+    let Some(name) = wanted.name.as_ref().or(by_id.as_ref()).filter(|_| is_well_named(wanted)) else {
+        return Ok(());
+    };
+    let may_describe = access.may_quietly(AclOperation::Describe, On::Topic(name));
+    let is_missing = wanted.name.is_some() && image.topics.by_name(name).is_none();
+    if (may_describe && is_missing) || access.may(AclOperation::Delete, On::Topic(name)) {
+        return Ok(());
+    }
+    let error = AdminError::Denied(ErrorCode::TopicAuthorizationFailed);
+    let shown = if may_describe { Some(name.clone()) } else { wanted.name.clone() };
+    let state = DeleteTopicState { name: shown, topic_id: wanted.topic_id };
+    Err(Box::new(answer(&state, &Err(error))))
 }
 
 /// Deletes, and says what was deleted.

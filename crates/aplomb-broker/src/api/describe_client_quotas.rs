@@ -9,10 +9,13 @@ use aplomb_protocol::messages::describe_client_quotas_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::context::{Context, in_words};
+use crate::controller::AdminError;
 use crate::metadata::QuotaEntity;
 use crate::operation::{Api, Asked, Begun};
 use crate::quotas::{CLIENT_ID, IP, USER};
+use crate::security::AclOperation;
 
 /// How a component matches (`DescribeClientQuotasRequest`).
 const EXACT: i8 = 0;
@@ -30,13 +33,18 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     asked.answer(&handle(&request, &Context::of(asked)))
 }
 
+fn authorize(ctx: &Context<'_>) -> Result<(), (ErrorCode, String)> {
+    let allowed = ctx.access.check(AclOperation::DescribeConfigs, On::Cluster);
+    allowed.map_err(|error| (error, AdminError::Denied(error).to_string()))
+}
+
 /// Answers.
 #[must_use]
 pub(super) fn handle(
     request: &DescribeClientQuotasRequest,
     ctx: &Context<'_>,
 ) -> DescribeClientQuotasResponse {
-    let filter = match Filter::of(request) {
+    let filter = match authorize(ctx).and_then(|()| Filter::of(request)) {
         Ok(filter) => filter,
         Err((error, why)) => {
             return DescribeClientQuotasResponse {

@@ -4,7 +4,7 @@ use aplomb_model::ErrorCode;
 use aplomb_protocol::messages::describe_cluster_request::DescribeClusterRequest;
 use aplomb_protocol::messages::describe_cluster_response::{DescribeClusterBroker, DescribeClusterResponse};
 
-use super::context::{ALL_CLUSTER_OPERATIONS, Context};
+use super::context::Context;
 use super::metadata::controller_id;
 use crate::operation::{Api, Asked, Begun};
 use aplomb_protocol::{ApiKey, DecodeError};
@@ -55,7 +55,7 @@ pub fn handle(request: &DescribeClusterRequest, version: i16, ctx: &Context<'_>)
         ..Default::default()
     };
     if request.include_cluster_authorized_operations {
-        response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS;
+        response.cluster_authorized_operations = ctx.access.cluster_operations();
     }
     response
 }

@@ -9,6 +9,7 @@ use aplomb_protocol::messages::describe_configs_response::{
     DescribeConfigsResourceResult, DescribeConfigsResponse, DescribeConfigsResult, DescribeConfigsSynonym,
 };
 
+use super::On;
 use super::context::{Context, in_words};
 use crate::config::{
     ConfigKey, ConfigType, Setting, Source, Update, behind_listener, broker_key, broker_keys,
@@ -17,6 +18,7 @@ use crate::config::{
 use crate::controller::{AdminError, check_topic_name};
 use crate::metadata::Resource;
 use crate::operation::{Api, Asked, Begun};
+use crate::security::AclOperation;
 use aplomb_protocol::{ApiKey, DecodeError};
 
 /// The type of what is in no table (`DescribeConfigsResponse.ConfigType`).
@@ -80,6 +82,7 @@ struct View<'a> {
 
 impl View<'_> {
     fn describe(&self) -> Result<Vec<DescribeConfigsResourceResult>, AdminError> {
+        self.authorize()?;
         let name = self.resource.resource_name.as_str();
         let request = |text: String| Err(AdminError::Request(text));
         match self.resource.resource_type {
@@ -103,6 +106,16 @@ impl View<'_> {
             Resource::GROUP => Ok(self.group(name)),
             other => request(format!("Unexpected resource type {other} for resource {name}")),
         }
+    }
+
+    fn authorize(&self) -> Result<(), AdminError> {
+        let on = match self.resource.resource_type {
+            Resource::TOPIC => On::Topic(&self.resource.resource_name),
+            Resource::GROUP => On::Group(&self.resource.resource_name),
+            Resource::BROKER | Resource::BROKER_LOGGER | Resource::CLIENT_METRICS => On::Cluster,
+            _ => return Ok(()),
+        };
+        self.ctx.access.check(AclOperation::DescribeConfigs, on).map_err(AdminError::Denied)
     }
 
     fn check_is_this_broker(&self, alternative: &str) -> Result<(), AdminError> {

@@ -6,8 +6,10 @@ use aplomb_protocol::messages::describe_groups_request::DescribeGroupsRequest;
 use aplomb_protocol::messages::describe_groups_response::{DescribeGroupsResponse, DescribedGroup};
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::groups::{ALL_GROUP_OPERATIONS, MOST_NAMED, coordinator_of, once};
+use super::On;
+use super::groups::{MOST_NAMED, coordinator_of, once};
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::of_controller(ApiKey::DescribeGroups, begin);
 
@@ -16,12 +18,13 @@ const NOT_ASKED: i32 = i32::MIN;
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: DescribeGroupsRequest = asked.decode()?;
-    let operations = if request.include_authorized_operations { ALL_GROUP_OPERATIONS } else { NOT_ASKED };
+    let (access, is_asked) = (asked.access(), request.include_authorized_operations);
+    let operations = |group: &str| if is_asked { access.operations(On::Group(group)) } else { NOT_ASKED };
     let names = once(request.groups);
     let groups = names.iter().map(|group| DescribedGroup {
         group_id: group.clone(),
         error_code: ErrorCode::CoordinatorNotAvailable.to_wire(),
-        authorized_operations: operations,
+        authorized_operations: operations(group),
         ..Default::default()
     });
     let response = DescribeGroupsResponse { groups: groups.collect(), ..Default::default() };
@@ -30,6 +33,10 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     for (n, group) in names.into_iter().enumerate() {
         if is_too_much {
             scatter.fill((n, 0), ErrorCode::InvalidRequest);
+            continue;
+        }
+        if let Err(error) = access.check(AclOperation::Describe, On::Group(&group)) {
+            scatter.fill((n, 0), error);
             continue;
         }
         match coordinator_of(&group, asked.view.image()) {

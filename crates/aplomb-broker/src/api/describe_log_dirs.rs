@@ -12,11 +12,13 @@ use aplomb_protocol::messages::describe_log_dirs_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use crate::calls::{Answer, PartitionKey, Slot};
 use crate::operation::{
     Api, Ask, Asked, Begun, Calls, Operation, PATIENCE, Place, Progress, Question, Replied, ReplyContext,
 };
 use crate::reply::ReplyTo;
+use crate::security::AclOperation;
 use crate::storage::PartitionSize;
 
 pub(super) const API: Api = Api::of_controller(ApiKey::DescribeLogDirs, begin);
@@ -44,6 +46,10 @@ struct LogDirsOp {
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: DescribeLogDirsRequest = asked.decode()?;
+    if let Err(error) = asked.access().check(AclOperation::Describe, On::Cluster) {
+        let error_code = error.to_wire();
+        return asked.answer(&DescribeLogDirsResponse { error_code, ..Default::default() });
+    }
     let mut wanted: HashMap<&str, HashSet<i32>> = HashMap::new();
     for topic in request.topics.iter().flatten() {
         wanted.entry(&topic.topic).or_default().extend(&topic.partitions);

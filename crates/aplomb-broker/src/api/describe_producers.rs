@@ -11,10 +11,12 @@ use aplomb_protocol::messages::describe_producers_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::context::in_words;
-use crate::controller::check_topic_name;
+use crate::controller::{AdminError, check_topic_name};
 use crate::metadata::MetadataImage;
 use crate::operation::{Api, Asked, Begun, PATIENCE, Place, Question, Scatter, UNKNOWN_PARTITION, named};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::DescribeProducers, begin);
 
@@ -56,7 +58,9 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let response = DescribeProducersResponse { topics: topics.collect(), ..Default::default() };
     let mut scatter = Scatter::new(asked.to, response, fill);
     for (t, topic) in request.topics.iter().enumerate() {
-        let refused = refusal(&topic.name, asked.view.image());
+        let denied = asked.access().check(AclOperation::Read, On::Topic(&topic.name)).err();
+        let denied = denied.map(|error| (error, in_words(&AdminError::Denied(error))));
+        let refused = denied.or_else(|| refusal(&topic.name, asked.view.image()));
         for (p, partition) in topic.partition_indexes.iter().enumerate() {
             match (&refused, named(asked.view.image(), &topic.name, *partition)) {
                 (None, Ok(key)) => scatter.ask((t, p), key, ActiveProducers, asked.calls),

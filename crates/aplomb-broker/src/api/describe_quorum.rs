@@ -11,9 +11,12 @@ use aplomb_protocol::messages::voters_record::Voter;
 
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
+use super::context::in_words;
 use crate::calls::PartitionKey;
-use crate::controller::METADATA_TOPIC;
+use crate::controller::{AdminError, METADATA_TOPIC};
 use crate::operation::{Api, Asked, Begun, PATIENCE, Place, Question, Scatter, UNKNOWN_PARTITION};
+use crate::security::AclOperation;
 
 /// The first version that has words for errors, directories of voters and where they listen.
 const WITH_NODES: i16 = 2;
@@ -38,6 +41,13 @@ impl Question for Frontiers {
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: DescribeQuorumRequest = asked.decode()?;
+    if let Err(error) = asked.access().check(AclOperation::Describe, On::Cluster) {
+        return asked.answer(&DescribeQuorumResponse {
+            error_code: error.to_wire(),
+            error_message: Some(in_words(&AdminError::Denied(error))),
+            ..Default::default()
+        });
+    }
     let (to, now, leader) = (asked.to, asked.now.wall, asked.view.node());
     let head = asked.head();
     let quorum = Quorum {

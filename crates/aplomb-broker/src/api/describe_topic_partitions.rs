@@ -10,11 +10,13 @@ use aplomb_protocol::messages::describe_topic_partitions_response::{
     DescribeTopicPartitionsResponseTopic,
 };
 
-use super::context::{ALL_TOPIC_OPERATIONS, Context};
+use super::On;
+use super::context::Context;
 use super::metadata::ClusterView;
 use crate::controller::{check_topic_name, is_internal_topic};
 use crate::metadata::{Partition, Topic};
 use crate::operation::{Api, Asked, Begun};
+use crate::security::AclOperation;
 use aplomb_protocol::{ApiKey, DecodeError};
 
 pub(super) const API: Api = Api::of_controller(ApiKey::DescribeTopicPartitions, begin);
@@ -50,12 +52,25 @@ pub fn handle(
         return refusal(request);
     }
     let limit = request.response_partition_limit.min(ctx.config.network.max_response_partitions).max(1);
+    let mut denied = Vec::new();
+    let names: Vec<&str> = names
+        .into_values()
+        .filter(|name| {
+            let (access, on) = (&ctx.access, On::Topic(name));
+            if is_everything {
+                return access.may_quietly(AclOperation::Describe, on);
+            }
+            let allowed = access.check(AclOperation::Describe, on);
+            denied.extend(allowed.err().map(|error| unseen(name, error)));
+            allowed.is_ok()
+        })
+        .collect();
     let mut page = Page {
         view: ClusterView { ctx, version },
         left: usize::try_from(limit).unwrap_or(1),
         response: DescribeTopicPartitionsResponse::default(),
     };
-    for name in names.into_values() {
+    for name in names {
         let from = if name == cursor_topic { cursor_partition } else { 0 };
         if page.is_full(name) {
             break;
@@ -63,10 +78,21 @@ pub fn handle(
         match ctx.image.topics.by_name(name) {
             Some(topic) => page.add(topic, from),
             None if is_everything => {}
-            None => page.response.topics.push(missing(name)),
+            None => page.response.topics.push(missing(name, ctx)),
         }
     }
+    page.response.topics.extend(denied);
     page.response
+}
+
+/// A topic that the client may not describe; it does not learn whether there is one.
+fn unseen(name: &str, error: ErrorCode) -> DescribeTopicPartitionsResponseTopic {
+    DescribeTopicPartitionsResponseTopic {
+        error_code: error.to_wire(),
+        name: Some(name.to_owned()),
+        is_internal: is_internal_topic(name),
+        ..Default::default()
+    }
 }
 
 /// Names in the order in which Apache Kafka compares strings: by units of UTF-16. It matters to
@@ -114,7 +140,7 @@ impl Page<'_> {
             topic_id: topic.id,
             is_internal: is_internal_topic(&topic.name),
             partitions,
-            topic_authorized_operations: ALL_TOPIC_OPERATIONS,
+            topic_authorized_operations: self.view.ctx.access.operations(On::Topic(&topic.name)),
         });
         if end < count {
             let partition_index = i32::try_from(end).unwrap_or(i32::MAX);
@@ -141,7 +167,7 @@ impl Page<'_> {
     }
 }
 
-fn missing(name: &str) -> DescribeTopicPartitionsResponseTopic {
+fn missing(name: &str, ctx: &Context<'_>) -> DescribeTopicPartitionsResponseTopic {
     let error = match check_topic_name(name) {
         Ok(()) => ErrorCode::UnknownTopicOrPartition,
         Err(error) => ErrorCode::from(&error),
@@ -151,7 +177,7 @@ fn missing(name: &str) -> DescribeTopicPartitionsResponseTopic {
         name: Some(name.to_owned()),
         topic_id: Uuid::ZERO,
         is_internal: is_internal_topic(name),
-        topic_authorized_operations: ALL_TOPIC_OPERATIONS,
+        topic_authorized_operations: ctx.access.operations(On::Topic(name)),
         ..Default::default()
     }
 }

@@ -8,9 +8,11 @@ use aplomb_protocol::messages::describe_transactions_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::groups::{MOST_NAMED, once};
 use super::transactions::coordinator_of;
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::DescribeTransactions, begin);
 
@@ -27,7 +29,15 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         DescribeTransactionsResponse { transaction_states: states.collect(), ..Default::default() };
     let mut scatter = Scatter::new(asked.to, response, fill);
     for (n, id) in ids.into_iter().enumerate() {
-        if is_too_much || id.is_empty() {
+        if is_too_much {
+            scatter.fill((n, 0), ErrorCode::InvalidRequest);
+            continue;
+        }
+        if let Err(error) = asked.access().check(AclOperation::Describe, On::TransactionalId(&id)) {
+            scatter.fill((n, 0), error);
+            continue;
+        }
+        if id.is_empty() {
             scatter.fill((n, 0), ErrorCode::InvalidRequest);
             continue;
         }
@@ -35,6 +45,15 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
             Some(key) => scatter.ask((n, 0), key, TxnAsk::Describe(id), asked.calls),
             None => scatter.fill((n, 0), ErrorCode::NotCoordinator),
         }
+    }
+    if let Some(later) = asked.access_later() {
+        scatter.shape(move |response, audit| {
+            let access = later.with(audit);
+            let is_seen = |topic: &str| access.may_quietly(AclOperation::Describe, On::Topic(topic));
+            for state in &mut response.transaction_states {
+                state.topics.retain(|topic| is_seen(&topic.topic));
+            }
+        });
     }
     asked.wait(scatter, PATIENCE)
 }

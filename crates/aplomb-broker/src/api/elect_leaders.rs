@@ -8,9 +8,12 @@ use aplomb_protocol::messages::elect_leaders_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::context::in_words;
+use crate::controller::AdminError;
 use crate::metadata::{MetadataImage, Partition};
 use crate::operation::{Api, Asked, Begun};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::of_controller(ApiKey::ElectLeaders, begin);
 
@@ -28,8 +31,25 @@ enum Election {
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: ElectLeadersRequest = asked.decode()?;
+    if let Err(error) = asked.access().check(AclOperation::Alter, On::Cluster) {
+        return asked.answer(&refused(&request, asked.to.version, error));
+    }
     let response = handle(&request, asked.to.version, asked.view.image());
     asked.answer(&response)
+}
+
+/// The refusal of a request as a whole.
+fn refused(request: &ElectLeadersRequest, version: i16, error: ErrorCode) -> ElectLeadersResponse {
+    let refused = |partition_id| PartitionResult {
+        partition_id,
+        error_code: error.to_wire(),
+        error_message: Some(in_words(&AdminError::Denied(error))),
+    };
+    ElectLeadersResponse {
+        error_code: if version >= WITH_ERROR { error } else { ErrorCode::None }.to_wire(),
+        replica_election_results: of_named(request, |_, partition| refused(partition)),
+        ..Default::default()
+    }
 }
 
 /// Answers. Asked about all partitions, it names all topics, and of their partitions only those

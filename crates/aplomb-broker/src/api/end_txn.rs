@@ -7,9 +7,11 @@ use aplomb_protocol::messages::end_txn_request::EndTxnRequest;
 use aplomb_protocol::messages::end_txn_response::EndTxnResponse;
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::coordinators::ask_one;
 use super::transactions::{coordinator_of, incarnation, known_since};
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::EndTxn, begin);
 
@@ -20,6 +22,10 @@ const EPOCH_EACH: i16 = 5;
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: EndTxnRequest = asked.decode()?;
+    let of = On::TransactionalId(&request.transactional_id);
+    if let Err(error) = asked.access().check(AclOperation::Write, of) {
+        return asked.answer(&refused(error));
+    }
     if request.transactional_id.is_empty() {
         return asked.answer(&refused(ErrorCode::InvalidRequest));
     }

@@ -6,11 +6,13 @@ use aplomb_protocol::messages::find_coordinator_request::FindCoordinatorRequest;
 use aplomb_protocol::messages::find_coordinator_response::{Coordinator, FindCoordinatorResponse};
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::context::Context;
 use super::coordinators::partition_for;
 use crate::coordinators::{OFFSETS_TOPIC, TRANSACTIONS_TOPIC};
 use crate::head::HeadMessage;
 use crate::operation::{Api, Asked, Begun};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::FindCoordinator, begin);
 
@@ -29,17 +31,26 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         TRANSACTION => Some(TRANSACTIONS_TOPIC),
         _ => None,
     };
-    let names_any = asked.to.version < SEVERAL || !request.coordinator_keys.is_empty();
+    let ctx = Context::of(asked);
+    let check = |key: &str| match request.key_type {
+        GROUP => ctx.access.check(AclOperation::Describe, On::Group(key)),
+        TRANSACTION => ctx.access.check(AclOperation::Describe, On::TransactionalId(key)),
+        _ => ctx.access.check(AclOperation::ClusterAction, On::Cluster),
+    };
+    let keys = if asked.to.version < SEVERAL { vec![request.key] } else { request.coordinator_keys };
+    let keys: Vec<_> = keys.into_iter().map(|key| (check(&key), key)).collect();
+    let names_any = keys.iter().any(|(allowed, _)| allowed.is_ok());
     if let Some(topic) = topic
         && names_any
         && asked.view.image().topics.by_name(topic).is_none()
     {
         asked.to_head.push(HeadMessage::CreateTopics(vec![topic.to_owned()]));
     }
-    let ctx = Context::of(asked);
-    let find = |key: String| {
-        let found =
-            topic.ok_or_else(|| no_others(request.key_type)).and_then(|topic| find(topic, &key, &ctx));
+    let find = |(allowed, key): (Result<(), ErrorCode>, String)| {
+        let topic = allowed
+            .map_err(|error| (error, None))
+            .and_then(|()| topic.ok_or_else(|| no_others(request.key_type)));
+        let found = topic.and_then(|topic| find(topic, &key, &ctx));
         match found {
             Ok((node_id, host, port)) => {
                 let error_message = Some(String::new());
@@ -56,10 +67,11 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         }
     };
     let response = if asked.to.version >= SEVERAL {
-        let coordinators = request.coordinator_keys.into_iter().map(find).collect();
+        let coordinators = keys.into_iter().map(find).collect();
         FindCoordinatorResponse { coordinators, ..Default::default() }
     } else {
-        let Coordinator { node_id, host, port, error_code, error_message, .. } = find(request.key);
+        let Coordinator { node_id, host, port, error_code, error_message, .. } =
+            keys.into_iter().map(find).next().expect("there is one key");
         // Clients never saw another word for "no error" here.
         let error_message = if error_code == 0 { Some("NONE".to_owned()) } else { error_message };
         FindCoordinatorResponse { node_id, host, port, error_code, error_message, ..Default::default() }

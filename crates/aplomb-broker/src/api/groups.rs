@@ -16,10 +16,6 @@ use crate::operation::{Asked, Begun, Fill};
 /// numbers of milliseconds. Nothing waits longer.
 pub(super) const LONGEST: Duration = Duration::from_millis(2 * i32::MAX as u64);
 
-/// What clients may do to a group where no client is kept from anything, as bits of `AclOperation`
-/// codes (`AclEntry#supportedOperations`): read, delete, describe, and the same of its settings.
-pub(super) const ALL_GROUP_OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11;
-
 /// More groups, or offsets of groups, than this are not asked about in one request: what it costs
 /// to answer must not grow with a frame. INVALID_REQUEST says so.
 pub(super) const MOST_NAMED: usize = 100_000;

@@ -6,13 +6,18 @@ use aplomb_protocol::messages::heartbeat_request::HeartbeatRequest;
 use aplomb_protocol::messages::heartbeat_response::HeartbeatResponse;
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::groups::ask_one;
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::Heartbeat, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: HeartbeatRequest = asked.decode()?;
+    if let Err(error) = asked.access().check(AclOperation::Read, On::Group(&request.group_id)) {
+        return asked.answer(&answered(error));
+    }
     if request.group_id.is_empty() {
         return asked.answer(&answered(ErrorCode::InvalidGroupId));
     }

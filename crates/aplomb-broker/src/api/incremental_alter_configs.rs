@@ -9,7 +9,8 @@ use aplomb_protocol::messages::incremental_alter_configs_response::{
 
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::config_changes::{check_named_once, check_none_is_null, plan_each};
+use super::Access;
+use super::config_changes::{authorize, check_named_once, check_none_is_null, plan_each};
 use crate::config::BrokerConfig;
 use crate::controller::{AdminError, ConfigChange, ConfigOperation, Controller, Draft, Planned};
 use crate::metadata::Resource;
@@ -19,9 +20,9 @@ pub(super) const API: Api = Api::of_controller(ApiKey::IncrementalAlterConfigs, 
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: IncrementalAlterConfigsRequest = asked.decode()?;
-    let (view, disks) = (asked.view, asked.storage.disks());
+    let (view, disks, access) = (asked.view, asked.storage.disks(), asked.access());
     let head = asked.head();
-    let mut planned = head.plan(|controller, _| plan(&request, controller, view.config()));
+    let mut planned = head.plan(|controller, _| plan(&request, controller, view.config(), &access));
     planned.records.extend(head.cordon(view, disks));
     asked.decide(Vec::new(), planned, PATIENCE, move |error| {
         let refused = |resource: &AlterConfigsResource| AlterConfigsResourceResponse {
@@ -41,13 +42,14 @@ pub fn plan(
     request: &IncrementalAlterConfigsRequest,
     controller: &mut Controller,
     config: &BrokerConfig,
+    access: &Access<'_>,
 ) -> Planned<IncrementalAlterConfigsResponse> {
     let (changes, records) = plan_each(
         &request.resources,
         request.validate_only,
         controller,
         |resource| Resource { kind: resource.resource_type, name: resource.resource_name.clone() },
-        |request, resource, draft| alter(request, resource, draft, config),
+        |request, resource, draft| alter(request, resource, draft, config, access),
     );
     let responses = changes.into_iter().map(|change| AlterConfigsResourceResponse {
         error_code: change.error_code,
@@ -64,10 +66,12 @@ fn alter(
     resource: &Resource,
     draft: &mut Draft,
     config: &BrokerConfig,
+    access: &Access<'_>,
 ) -> Result<(), AdminError> {
     let configs = &request.configs;
     check_named_once(configs.iter().map(|config| config.name.as_str()))?;
     if resource.kind == Resource::BROKER_LOGGER {
+        authorize(resource, access)?;
         return check_loggers(request, config);
     }
     let mut changes = Vec::with_capacity(configs.len());
@@ -83,6 +87,7 @@ fn alter(
         changes.push(ConfigChange { name: change.name.clone(), operation, value: change.value.clone() });
     }
     check_none_is_null(&nulls)?;
+    authorize(resource, access)?;
     draft.alter_configs(resource, &changes, config)
 }
 

@@ -11,12 +11,14 @@ use aplomb_protocol::{ApiKey, DecodeError};
 
 use super::coordinators::ask_one;
 use super::transactions::{coordinator_of, known_since};
+use super::{Access, On};
 use crate::calls::{Answer, Asker, Slot};
 use crate::operation::{
     Api, Asked, Begun, Calls, Cell, Operation, PATIENCE as LONGEST, Progress, Replied, ReplyContext, WaitsAt,
 };
 use crate::ports::WaitedFor;
 use crate::reply::ReplyTo;
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::of_controller(ApiKey::InitProducerId, begin);
 
@@ -36,6 +38,9 @@ struct InitProducerIdOp {
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: InitProducerIdRequest = asked.decode()?;
+    if let Err(error) = authorize(&request, &asked.access()) {
+        return asked.answer(&response(Err(error)));
+    }
     if let Err(error) = check(&request) {
         return asked.answer(&response(Err(error)));
     }
@@ -83,6 +88,16 @@ impl Operation for InitProducerIdOp {
         let ended = self.ended.expect("it is replied to when it has ended");
         self.to.with(&response(ended.map(|id| (id, 0))))
     }
+}
+
+/// Whether the client may ask for one. Whoever may write to any topic may do so idempotently.
+fn authorize(request: &InitProducerIdRequest, access: &Access<'_>) -> Result<(), ErrorCode> {
+    let Some(id) = &request.transactional_id else {
+        let may = access.may_quietly(AclOperation::IdempotentWrite, On::Cluster)
+            || access.may_to_any_topic(AclOperation::Write);
+        return if may { Ok(()) } else { Err(On::Cluster.refusal()) };
+    };
+    access.check(AclOperation::Write, On::TransactionalId(id))
 }
 
 /// Whether a request may be given an id.

@@ -8,13 +8,18 @@ use aplomb_protocol::messages::join_group_request::JoinGroupRequest;
 use aplomb_protocol::messages::join_group_response::JoinGroupResponse;
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::groups::{LONGEST, MOST_PROTOCOLS, ask_one, caller};
 use crate::operation::{Api, Asked, Begun, Cell};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::JoinGroup, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: JoinGroupRequest = asked.decode()?;
+    if let Err(error) = asked.access().check(AclOperation::Read, On::Group(&request.group_id)) {
+        return asked.answer(&refused(asked.to.version, String::new(), error));
+    }
     if request.group_id.is_empty() {
         return asked.answer(&refused(asked.to.version, request.member_id, ErrorCode::InvalidGroupId));
     }

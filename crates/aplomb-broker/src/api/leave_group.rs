@@ -6,13 +6,18 @@ use aplomb_protocol::messages::leave_group_request::LeaveGroupRequest;
 use aplomb_protocol::messages::leave_group_response::LeaveGroupResponse;
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::groups::{MOST_CHANGED, ask_one, caller};
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::LeaveGroup, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: LeaveGroupRequest = asked.decode()?;
+    if let Err(error) = asked.access().check(AclOperation::Read, On::Group(&request.group_id)) {
+        return asked.answer(&refused(error));
+    }
     if request.group_id.is_empty() {
         return asked.answer(&refused(ErrorCode::InvalidGroupId));
     }

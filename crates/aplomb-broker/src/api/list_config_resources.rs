@@ -7,9 +7,11 @@ use aplomb_protocol::messages::list_config_resources_response::{
     ConfigResource, ListConfigResourcesResponse,
 };
 
+use super::On;
 use super::context::Context;
 use crate::metadata::Resource;
 use crate::operation::{Api, Asked, Begun};
+use crate::security::AclOperation;
 use aplomb_protocol::{ApiKey, DecodeError};
 
 /// In the order in which Apache Kafka answers.
@@ -30,6 +32,9 @@ pub fn handle(
     version: i16,
     ctx: &Context<'_>,
 ) -> ListConfigResourcesResponse {
+    if let Err(error) = ctx.access.check(AclOperation::DescribeConfigs, On::Cluster) {
+        return ListConfigResourcesResponse { error_code: error.to_wire(), ..Default::default() };
+    }
     let known: &[i8] = if version == 0 { &[Resource::CLIENT_METRICS] } else { &ALL };
     if request.resource_types.iter().any(|kind| !known.contains(kind)) {
         let error_code = ErrorCode::UnsupportedVersion.to_wire();

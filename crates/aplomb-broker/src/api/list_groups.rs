@@ -8,10 +8,12 @@ use aplomb_protocol::messages::list_groups_request::ListGroupsRequest;
 use aplomb_protocol::messages::list_groups_response::ListGroupsResponse;
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::groups::MOST_NAMED;
 use crate::calls::PartitionKey;
 use crate::coordinators::OFFSETS_TOPIC;
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::of_controller(ApiKey::ListGroups, begin);
 
@@ -21,6 +23,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         let error_code = ErrorCode::InvalidRequest.to_wire();
         return asked.answer(&ListGroupsResponse { error_code, ..Default::default() });
     }
+    let sees_all = asked.access().may_quietly(AclOperation::Describe, On::Cluster);
     let filter = Arc::new(GroupFilter::new(&request.states_filter, &request.types_filter));
     let mut scatter = Scatter::new(asked.to, ListGroupsResponse::default(), fill);
     if let Some(topic) = asked.view.image().topics.by_name(OFFSETS_TOPIC) {
@@ -28,6 +31,13 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
             let key = PartitionKey { topic: topic.id, partition: *partition };
             scatter.ask((n, 0), key, GroupAsk::List(filter.clone()), asked.calls);
         }
+    }
+    if let Some(later) = asked.access_later().filter(|_| !sees_all) {
+        scatter.shape(move |response, audit| {
+            let access = later.with(audit);
+            let is_seen = |group: &str| access.may_quietly(AclOperation::Describe, On::Group(group));
+            response.groups.retain(|group| is_seen(&group.group_id));
+        });
     }
     asked.wait(scatter, PATIENCE)
 }

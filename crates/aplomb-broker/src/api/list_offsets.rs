@@ -10,9 +10,11 @@ use aplomb_protocol::messages::list_offsets_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::context::each_once;
 use crate::calls::{FindOffset, FoundOffset, WantedOffset};
 use crate::operation::{Api, Asked, Begun, PATIENCE, Scatter, current_epoch, named, patience};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::ListOffsets, begin);
 
@@ -48,6 +50,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         _ => Err(ErrorCode::UnknownServerError),
     };
     for (t, (name, partitions)) in once.iter().enumerate() {
+        let allowed = asked.access().check(AclOperation::Describe, On::Topic(name));
         for (p, partition) in partitions.iter().enumerate() {
             let wanted = wanted(partition.timestamp, asked.to.version);
             let is_repeated = repeated.contains(&(*name, partition.partition_index));
@@ -58,6 +61,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
                 Ok((key, FindOffset { current_epoch, wanted, committed_only }))
             });
             match find {
+                _ if allowed.is_err() => scatter.fill((t, p), On::Topic(name).refusal()),
                 _ if is_repeated => scatter.fill((t, p), ErrorCode::InvalidRequest),
                 Err(error) => scatter.fill((t, p), error),
                 Ok((key, find)) => scatter.ask((t, p), key, find, asked.calls),

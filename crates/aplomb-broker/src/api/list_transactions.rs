@@ -9,10 +9,12 @@ use aplomb_protocol::messages::list_transactions_request::ListTransactionsReques
 use aplomb_protocol::messages::list_transactions_response::{ListTransactionsResponse, TransactionState};
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::groups::MOST_NAMED;
 use crate::calls::PartitionKey;
 use crate::coordinators::TRANSACTIONS_TOPIC;
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::of_controller(ApiKey::ListTransactions, begin);
 
@@ -41,6 +43,13 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
             let key = PartitionKey { topic: topic.id, partition: *partition };
             scatter.ask((n, 0), key, TxnAsk::List(filter.clone()), asked.calls);
         }
+    }
+    if let Some(later) = asked.access_later() {
+        scatter.shape(move |response, audit| {
+            let access = later.with(audit);
+            let is_seen = |id: &str| access.may_quietly(AclOperation::Describe, On::TransactionalId(id));
+            response.transaction_states.retain(|state| is_seen(&state.transactional_id));
+        });
     }
     asked.wait(scatter, PATIENCE)
 }

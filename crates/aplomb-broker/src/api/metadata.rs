@@ -11,11 +11,13 @@ use aplomb_protocol::messages::metadata_response::{
 
 use aplomb_protocol::{ApiKey, DecodeError};
 
-use super::context::{ALL_CLUSTER_OPERATIONS, ALL_TOPIC_OPERATIONS, Context};
+use super::On;
+use super::context::Context;
 use crate::controller::{check_topic_name, is_internal_topic};
 use crate::head::HeadMessage;
 use crate::metadata::{Broker, MetadataImage, Partition, Topic};
 use crate::operation::{Api, Asked, Begun};
+use crate::security::AclOperation;
 
 /// The first version that can ask by topic id.
 const BY_ID: i16 = 12;
@@ -82,6 +84,7 @@ pub fn handle(request: &MetadataRequest, version: i16, ctx: &Context<'_>) -> Des
             .topics
             .iter()
             .filter(|topic| !topic.partitions.is_empty())
+            .filter(|topic| ctx.access.may_quietly(AclOperation::Describe, On::Topic(&topic.name)))
             .map(|topic| view.topic(topic))
             .collect()
     } else if ids.is_empty() {
@@ -90,12 +93,18 @@ pub fn handle(request: &MetadataRequest, version: i16, ctx: &Context<'_>) -> Des
         let names = topics.iter().filter_map(|topic| topic.name.as_deref()).filter(|name| seen.insert(*name));
         names
             .map(|name| {
+                if let Err(error) = ctx.access.check(AclOperation::Describe, On::Topic(name)) {
+                    return no_topic(Some(name.to_owned()), Uuid::ZERO, error);
+                }
                 view.topic_by_name(name).unwrap_or_else(|error| {
                     let missing = may_create && error == ErrorCode::UnknownTopicOrPartition;
                     if missing && is_internal_topic(name) {
                         // Only its coordinator makes it, and clients may not produce to it: waiting
                         // for it would be in vain.
                         return no_topic(Some(name.to_owned()), Uuid::ZERO, ErrorCode::InvalidTopicException);
+                    }
+                    if missing && let Err(error) = authorize_creation(name, ctx) {
+                        return no_topic(Some(name.to_owned()), Uuid::ZERO, error);
                     }
                     if missing {
                         create.push(name.to_owned());
@@ -110,7 +119,8 @@ pub fn handle(request: &MetadataRequest, version: i16, ctx: &Context<'_>) -> Des
     };
     if version >= 8 && request.include_topic_authorized_operations {
         for topic in &mut answered {
-            topic.topic_authorized_operations = ALL_TOPIC_OPERATIONS;
+            let name = topic.name.as_deref().unwrap_or_default();
+            topic.topic_authorized_operations = ctx.access.operations(On::Topic(name));
         }
     }
     let mut response = MetadataResponse {
@@ -121,9 +131,17 @@ pub fn handle(request: &MetadataRequest, version: i16, ctx: &Context<'_>) -> Des
         ..Default::default()
     };
     if (8..=10).contains(&version) && request.include_cluster_authorized_operations {
-        response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS;
+        response.cluster_authorized_operations = ctx.access.cluster_operations();
     }
     Described { response, create }
+}
+
+/// Whether the client may have a topic created.
+fn authorize_creation(name: &str, ctx: &Context<'_>) -> Result<(), ErrorCode> {
+    if ctx.access.may_quietly(AclOperation::Create, On::Cluster) {
+        return Ok(());
+    }
+    ctx.access.check(AclOperation::Create, On::Topic(name))
 }
 
 /// A live broker that takes requests for the controller, this one if it is live: -1 if none is.
@@ -185,7 +203,11 @@ impl ClusterView<'_> {
 
     fn topic_by_id(&self, id: Uuid) -> MetadataResponseTopic {
         match self.ctx.image.topics.by_id(id) {
-            Some(topic) => self.topic(topic),
+            Some(topic) => match self.ctx.access.check(AclOperation::Describe, On::Topic(&topic.name)) {
+                Ok(()) => self.topic(topic),
+                // It does not learn the name.
+                Err(error) => no_topic(None, id, error),
+            },
             None => no_topic(None, id, ErrorCode::UnknownTopicId),
         }
     }

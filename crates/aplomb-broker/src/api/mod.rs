@@ -4,6 +4,7 @@
 //! served (`table.rs`). Those that the controller decides have a `plan`; those that are answered
 //! from metadata a `handle`.
 
+mod access;
 mod add_offsets_to_txn;
 mod add_partitions_to_txn;
 mod alter_client_quotas;
@@ -16,11 +17,14 @@ mod consumer_group_describe;
 mod consumer_group_heartbeat;
 mod context;
 mod coordinators;
+mod create_acls;
 pub mod create_partitions;
 pub mod create_topics;
+mod delete_acls;
 mod delete_groups;
 mod delete_records;
 pub mod delete_topics;
+mod describe_acls;
 mod describe_client_quotas;
 pub mod describe_cluster;
 pub mod describe_configs;
@@ -46,11 +50,13 @@ mod list_offsets;
 pub mod list_partition_reassignments;
 mod list_transactions;
 pub mod metadata;
+mod needs;
 mod offset_commit;
 mod offset_delete;
 mod offset_fetch;
 mod offset_for_leader_epoch;
 mod produce;
+mod rights;
 mod sync_group;
 mod table;
 mod transactions;
@@ -63,6 +69,8 @@ mod write_txn_markers;
 #[cfg(test)]
 mod tests;
 
+pub use self::access::{Access, On};
+pub use self::needs::{Need, needs};
 pub use crate::operation::Api;
 pub use context::Context;
 pub use table::{APIS, served};

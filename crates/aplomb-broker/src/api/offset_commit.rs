@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use aplomb_coordinator::group::{GroupAsk, GroupReply};
 use aplomb_model::{ErrorCode, PartitionIndex};
+use aplomb_protocol::hot::TopicRef;
 use aplomb_protocol::messages::offset_commit_request::{OffsetCommitRequest, OffsetCommitRequestTopic};
 use aplomb_protocol::messages::offset_commit_response::{
     OffsetCommitResponse, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
@@ -11,9 +12,11 @@ use aplomb_protocol::messages::offset_commit_response::{
 use aplomb_protocol::{ApiKey, DecodeError};
 
 use super::groups::{ask_one, caller};
+use super::{Access, On};
 use crate::coordinators::OFFSETS_TOPIC;
 use crate::metadata::MetadataImage;
-use crate::operation::{Api, Asked, Begun, Cell};
+use crate::operation::{self, Api, Asked, Begun, Cell};
+use crate::security::AclOperation;
 use crate::view::View;
 
 pub(super) const API: Api = Api::new(ApiKey::OffsetCommit, begin);
@@ -30,13 +33,19 @@ pub(super) const BEYOND: Duration = Duration::from_secs(5);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let mut request: OffsetCommitRequest = asked.decode()?;
-    let by_id = asked.to.version >= BY_ID;
+    let (access, by_id) = (asked.access(), asked.to.version >= BY_ID);
+    if let Err(error) = access.check(AclOperation::Read, On::Group(&request.group_id)) {
+        let topics = request.topics.iter().map(|topic| answer(topic, error)).collect();
+        return asked.answer(&OffsetCommitResponse { topics, ..Default::default() });
+    }
     let is_too_large = is_too_large(&request, asked.view);
     let named = std::mem::take(&mut request.topics);
     let mut response = OffsetCommitResponse::default();
     for topic in named {
-        if is_too_large {
-            response.topics.push(answer(&topic, ErrorCode::InvalidCommitOffsetSize));
+        let checked = authorize(&topic, by_id, asked.view.image(), &access);
+        let too_large = is_too_large.then_some(ErrorCode::InvalidCommitOffsetSize);
+        if let Some(error) = checked.err().or(too_large) {
+            response.topics.push(answer(&topic, error));
             continue;
         }
         let (known, unknown) = part(topic, by_id, asked.view.image());
@@ -68,6 +77,17 @@ pub(super) fn is_too_large(request: &OffsetCommitRequest, view: &View) -> bool {
     });
     let most = view.image().max_message_bytes(OFFSETS_TOPIC, view.config()).0;
     records.sum::<usize>() as u64 > most
+}
+
+/// Whether the client may read the topic that it commits for, there or not.
+pub(super) fn authorize(
+    topic: &OffsetCommitRequestTopic,
+    by_id: bool,
+    image: &MetadataImage,
+    access: &Access<'_>,
+) -> Result<(), ErrorCode> {
+    let topic = if by_id { TopicRef::Id(topic.topic_id) } else { TopicRef::Name(&topic.name) };
+    operation::authorize(image, topic, |on| access.check(AclOperation::Read, on))
 }
 
 /// Parts a topic into what is there, with its name and id, and the answer to what is not.

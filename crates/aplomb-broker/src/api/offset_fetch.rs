@@ -14,8 +14,10 @@ use aplomb_protocol::messages::offset_fetch_response::{
 use aplomb_protocol::{ApiKey, DecodeError};
 
 use super::groups::{MOST_NAMED, coordinator_of};
+use super::{Access, On};
 use crate::metadata::MetadataImage;
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::OffsetFetch, begin);
 
@@ -36,6 +38,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     if wants_all && !asked.is_at_head() {
         return Ok(Begun::ForHead);
     }
+    let access = asked.access();
     let mut all = HashSet::new();
     let mut response = OffsetFetchResponse::default();
     let mut asks = Vec::new();
@@ -45,29 +48,34 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         }
         let mut answered =
             OffsetFetchResponseGroup { group_id: group.group_id.clone(), ..Default::default() };
-        if let Some(topics) = &mut group.topics {
+        let allowed = access.check(AclOperation::Describe, On::Group(&group.group_id));
+        if let Some(topics) = group.topics.as_mut().filter(|_| allowed.is_ok()) {
             topics.retain_mut(|topic| {
-                let is_known = complete(topic, version, asked.view.image());
-                if !is_known {
-                    answered.topics.push(refuse(topic, ErrorCode::UnknownTopicId));
-                }
-                is_known
+                let known = complete(topic, version, asked.view.image());
+                let checked =
+                    known.and_then(|()| access.check(AclOperation::Describe, On::Topic(&topic.name)));
+                answered.topics.extend(checked.err().map(|error| refuse(topic, error)));
+                checked.is_ok()
             });
         }
         response.groups.push(answered);
-        asks.push(group);
+        asks.push((group, allowed));
     }
     let mut scatter = Scatter::new(asked.to, response, fill);
-    for (n, group) in asks.into_iter().enumerate() {
+    if let Some(later) = asked.access_later().filter(|_| wants_all) {
+        let whole: Vec<bool> = asks.iter().map(|(group, _)| group.topics.is_none()).collect();
+        scatter.shape(move |response, audit| hide(response, &whole, &later.with(audit)));
+    }
+    for (n, (group, allowed)) in asks.into_iter().enumerate() {
         // Where it has no place for it, each partition is answered by the code for the group.
         if version < WITH_ERROR {
             let topics = group.topics.iter().flatten();
             let refused = topics.map(|topic| refuse(topic, ErrorCode::CoordinatorNotAvailable));
-            scatter.response().groups[n].topics = refused.collect();
+            scatter.response().groups[n].topics.extend(refused);
         }
         scatter.response().groups[n].error_code = ErrorCode::CoordinatorNotAvailable.to_wire();
-        if is_too_much {
-            scatter.fill((n, 0), ErrorCode::InvalidRequest);
+        if let Err(error) = allowed.and(if is_too_much { Err(ErrorCode::InvalidRequest) } else { Ok(()) }) {
+            scatter.fill((n, 0), error);
             continue;
         }
         match coordinator_of(&group.group_id, asked.view.image()) {
@@ -99,14 +107,28 @@ fn only(request: OffsetFetchRequest) -> OffsetFetchRequestGroup {
 
 /// Gives a topic the name or the id that it was not asked by. Whether that can be done; a name that
 /// there is not may have offsets all the same.
-fn complete(topic: &mut OffsetFetchRequestTopics, version: i16, image: &MetadataImage) -> bool {
+fn complete(
+    topic: &mut OffsetFetchRequestTopics,
+    version: i16,
+    image: &MetadataImage,
+) -> Result<(), ErrorCode> {
     if version >= BY_ID {
-        let Some(name) = image.topics.name(topic.topic_id) else { return false };
+        let name = image.topics.name(topic.topic_id).ok_or(ErrorCode::UnknownTopicId)?;
         topic.name = name.to_string();
     } else if let Some(found) = image.topics.by_name(&topic.name) {
         topic.topic_id = found.id;
     }
-    true
+    Ok(())
+}
+
+/// Of groups whose offsets were asked for as a whole, those of topics that the client may describe
+/// are shown.
+fn hide(response: &mut OffsetFetchResponse, whole: &[bool], access: &Access<'_>) {
+    let is_seen = |name: &str| access.may_quietly(AclOperation::Describe, On::Topic(name));
+    response.topics.retain(|topic| is_seen(&topic.name));
+    for (group, _) in response.groups.iter_mut().zip(whole).filter(|(_, whole)| **whole) {
+        group.topics.retain(|topic| is_seen(&topic.name));
+    }
 }
 
 fn refuse(topic: &OffsetFetchRequestTopics, error: ErrorCode) -> OffsetFetchResponseTopics {
@@ -135,18 +157,15 @@ fn fill(
         Ok(GroupReply::Fetch(fetched)) => {
             group.error_code = fetched.error_code;
             let shown = |topic: &OffsetFetchResponseTopics| version < BY_ID || topic.topic_id != Uuid::ZERO;
-            if version < WITH_ERROR {
-                group.topics.clear();
-            }
+            group.topics.retain(|topic| !is_waiting(topic));
             group.topics.extend(fetched.topics.into_iter().filter(shown));
         }
         Ok(other) => unreachable!("a fetch of offsets is answered {other:?}"),
         Err(error) => {
             group.error_code = error.to_wire();
-            for partition in group.topics.iter_mut().flat_map(|topic| &mut topic.partitions) {
-                if version < WITH_ERROR {
-                    partition.error_code = error.to_wire();
-                }
+            let waiting = group.topics.iter_mut().filter(|topic| is_waiting(topic));
+            for partition in waiting.flat_map(|topic| &mut topic.partitions) {
+                partition.error_code = error.to_wire();
             }
         }
     }
@@ -155,6 +174,13 @@ fn fill(
         response.topics = std::mem::take(&mut group.topics).into_iter().map(old).collect();
         response.groups.clear();
     }
+}
+
+/// Whether the answer about a topic is still to come: versions before [`WITH_ERROR`] have a place
+/// for it meanwhile.
+fn is_waiting(topic: &OffsetFetchResponseTopics) -> bool {
+    let waiting = ErrorCode::CoordinatorNotAvailable.to_wire();
+    topic.partitions.iter().any(|partition| partition.error_code == waiting)
 }
 
 /// As versions before [`GROUPS`] have it.

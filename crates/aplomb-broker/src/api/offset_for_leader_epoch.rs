@@ -8,7 +8,9 @@ use aplomb_protocol::messages::offset_for_leader_epoch_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use crate::operation::{Api, Asked, Begun, PATIENCE, Place, Question, Scatter, current_epoch, named};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::OffsetForLeaderEpoch, begin);
 
@@ -53,9 +55,13 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     });
     let response = OffsetForLeaderEpochResponse { topics: topics.collect(), ..Default::default() };
     let mut scatter = Scatter::new(asked.to, response, fill);
+    let access = asked.access();
+    let is_broker = access.may_quietly(AclOperation::ClusterAction, On::Cluster);
     for (t, topic) in request.topics.iter().enumerate() {
+        let on = On::Topic(&topic.topic);
+        let allowed = if is_broker { Ok(()) } else { access.check(AclOperation::Describe, on) };
         for (p, partition) in topic.partitions.iter().enumerate() {
-            let key = named(asked.view.image(), &topic.topic, partition.partition);
+            let key = allowed.and_then(|()| named(asked.view.image(), &topic.topic, partition.partition));
             match key.and_then(|key| Ok((key, current_epoch(partition.current_leader_epoch)?))) {
                 Err(error) => scatter.fill((t, p), error),
                 Ok((key, current)) => {

@@ -22,8 +22,10 @@ use aplomb_protocol::messages::produce_response::BatchIndexAndErrorMessage;
 use aplomb_protocol::{ApiKey, DecodeError, EncodeError};
 use bytes::Bytes;
 
+use super::rights::TopicRights;
 use super::transactions::incarnation;
 use super::verification::{self, TxnPlace, Verification};
+use super::{Access, On};
 use crate::calls::{
     Allowance, Answer, AppendCall, AppendRefusal, Appended, InTransaction, PartitionKey, Produced, Slot,
 };
@@ -34,6 +36,7 @@ use crate::operation::{
     patience, resolve,
 };
 use crate::ports::{CloseReason, Reply, Waited, WaitedFor};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::of_connection(ApiKey::Produce, begin);
 
@@ -114,7 +117,8 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let budget = Budget { limit: usize::try_from(limit).unwrap_or(usize::MAX), all };
     let patience = patience(body.timeout_ms).max(SHORTEST_PATIENCE);
     let partitions = each_once(&body);
-    let transaction = transaction(&body, &partitions);
+    let access = asked.access();
+    let transaction = transaction(&body, &partitions, &access);
     let mut op = ProduceOp {
         version: body.version,
         correlation_id: asked.to.correlation_id,
@@ -135,9 +139,10 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     {
         op.verification = Some(Box::new(Verification::new(of.clone(), adds, image)));
     }
+    let mut rights = TopicRights::new(image, access, AclOperation::Write);
     for (topic, partition) in partitions {
-        let checked = check(&body, asked.client_id, image, &partition);
-        let checked = transaction.as_ref().map_err(|error| *error).and(checked);
+        let allowed = transaction.as_ref().map_err(|error| *error).and_then(|_| rights.check(&topic));
+        let checked = allowed.and_then(|()| check(&body, asked.client_id, image, &partition));
         let mut again = None;
         let state = match checked {
             Ok((topic, key, records)) => {
@@ -173,6 +178,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
 fn transaction(
     body: &ProduceBody,
     partitions: &[(TopicKey, ProducePartition<'_>)],
+    access: &Access<'_>,
 ) -> Result<Option<Incarnation>, ErrorCode> {
     let records = partitions.iter().filter_map(|(_, partition)| partition.records.as_ref());
     let mut headers = records.filter_map(|records| transactional(records)).peekable();
@@ -180,6 +186,7 @@ fn transaction(
         return Ok(None);
     }
     let Some(id) = &body.transactional_id else { return Err(ErrorCode::TransactionalIdAuthorizationFailed) };
+    access.check(AclOperation::Write, On::TransactionalId(id))?;
     let mut stamps = headers.filter_map(|header| header.producer());
     let Some(first) = stamps.next() else { return Ok(None) }; // they are refused for what they are
     if stamps.any(|stamp| (stamp.id, stamp.epoch) != (first.id, first.epoch)) {

@@ -6,13 +6,18 @@ use aplomb_protocol::messages::sync_group_request::SyncGroupRequest;
 use aplomb_protocol::messages::sync_group_response::SyncGroupResponse;
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::groups::{LONGEST, MOST_NAMED, ask_one, caller};
 use crate::operation::{Api, Asked, Begun, Cell};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::SyncGroup, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: SyncGroupRequest = asked.decode()?;
+    if let Err(error) = asked.access().check(AclOperation::Read, On::Group(&request.group_id)) {
+        return asked.answer(&refused(error));
+    }
     if request.group_id.is_empty() {
         return asked.answer(&refused(ErrorCode::InvalidGroupId));
     }

@@ -61,7 +61,12 @@ impl Broker {
     }
 
     fn ctx(&self) -> Context<'_> {
-        Context { image: self.controller.image(), config: &self.config, listener: "PLAINTEXT" }
+        Context {
+            image: self.controller.image(),
+            config: &self.config,
+            listener: "PLAINTEXT",
+            access: Access::open(),
+        }
     }
 
     fn create(&mut self, request: &m::CreateTopicsRequest) -> Planned<m::CreateTopicsResponse> {
@@ -76,6 +81,7 @@ impl Broker {
             &self.config,
             &mut random,
             &mut Permits::unlimited(),
+            &Access::open(),
         )
     }
 
@@ -103,7 +109,8 @@ impl Broker {
             configs,
         };
         let request = m::IncrementalAlterConfigsRequest { resources: vec![resource], validate_only: false };
-        let planned = incremental_alter_configs::plan(&request, &mut self.controller, &self.config);
+        let planned =
+            incremental_alter_configs::plan(&request, &mut self.controller, &self.config, &Access::open());
         encodes_in_all_versions::<m::IncrementalAlterConfigsRequest, _>(|_| planned.response.clone());
         let answer = planned.response.responses.into_iter().next().expect("one for each resource");
         (answer.error_code, answer.error_message)
@@ -385,8 +392,14 @@ fn deletion_is_planned_by_name_or_id() {
         ],
         ..Default::default()
     };
-    let planned =
-        delete_topics::plan(&request, 6, &mut broker.controller, &broker.config, &mut Permits::unlimited());
+    let planned = delete_topics::plan(
+        &request,
+        6,
+        &mut broker.controller,
+        &broker.config,
+        &mut Permits::unlimited(),
+        &Access::open(),
+    );
     let unknown = planned.response.responses[2].error_message.as_deref();
     assert_eq!(unknown, Some("This server does not host this topic-partition."));
     let invalid = ErrorCode::InvalidRequest;
@@ -408,8 +421,14 @@ fn deletion_is_planned_by_name_or_id() {
     assert_eq!(planned.records.len(), 1);
 
     let names = m::DeleteTopicsRequest { topic_names: vec!["b".to_owned()], ..Default::default() };
-    let planned =
-        delete_topics::plan(&names, 5, &mut broker.controller, &broker.config, &mut Permits::unlimited());
+    let planned = delete_topics::plan(
+        &names,
+        5,
+        &mut broker.controller,
+        &broker.config,
+        &mut Permits::unlimited(),
+        &Access::open(),
+    );
     encodes_in_all_versions::<m::DeleteTopicsRequest, _>(|_| planned.response.clone());
     assert_eq!(planned.records.len(), 1);
 
@@ -422,6 +441,7 @@ fn deletion_is_planned_by_name_or_id() {
             &mut refusing.controller,
             &refusing.config,
             &mut Permits::unlimited(),
+            &Access::open(),
         );
         assert_eq!(planned.records, []);
         code(planned.response.responses[0].error_code)
@@ -442,7 +462,8 @@ fn partitions_are_planned_topic_by_topic() {
         topics: vec![more("t", 3), more("none", 3), more("u", 1), more("u", 2)],
         ..Default::default()
     };
-    let planned = create_partitions::plan(&request, &mut broker.controller, &mut Permits::unlimited());
+    let planned =
+        create_partitions::plan(&request, &mut broker.controller, &mut Permits::unlimited(), &Access::open());
     encodes_in_all_versions::<m::CreatePartitionsRequest, _>(|_| planned.response.clone());
     let outcome: Vec<_> = planned.response.results.iter().map(|result| code(result.error_code)).collect();
     assert_eq!(outcome, [ErrorCode::None, ErrorCode::UnknownTopicOrPartition, ErrorCode::InvalidRequest]);

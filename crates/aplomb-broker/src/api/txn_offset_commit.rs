@@ -21,8 +21,9 @@ use aplomb_protocol::messages::txn_offset_commit_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::groups::{caller, coordinator_of};
-use super::offset_commit::{BEYOND, is_too_large, part};
+use super::offset_commit::{BEYOND, authorize, is_too_large, part};
 use super::transactions::{incarnation, partitions};
 use super::verification::{self, Verification};
 use crate::calls::{Answer, CoordinatorAsk, InTransaction, PartitionKey, Slot};
@@ -33,6 +34,7 @@ use crate::operation::{
 };
 use crate::ports::WaitedFor;
 use crate::reply::ReplyTo;
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::TxnOffsetCommit, begin);
 
@@ -97,8 +99,18 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: TxnOffsetCommitRequest = asked.decode()?;
     let (image, version) = (asked.view.image(), asked.to.version);
     let (mut known, mut response) = (Vec::new(), TxnOffsetCommitResponse::default());
+    let access = asked.access();
+    let allowed = access
+        .check(AclOperation::Write, On::TransactionalId(&request.transactional_id))
+        .and_then(|()| access.check(AclOperation::Read, On::Group(&request.group_id)));
     for topic in request.topics {
-        let (there, missing) = part(plain(topic), version >= BY_ID, image);
+        let topic = plain(topic);
+        let checked = allowed.and_then(|()| authorize(&topic, version >= BY_ID, image, &access));
+        if let Err(error) = checked {
+            response.topics.extend(answered(std::slice::from_ref(&topic), error));
+            continue;
+        }
+        let (there, missing) = part(topic, version >= BY_ID, image);
         known.extend(there);
         response.topics.extend(missing.map(|topic| {
             TxnOffsetCommitResponseTopic {
@@ -154,7 +166,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         producer: in_transaction,
         verifies: version >= ADDS_GROUP || config.transactions.verifies,
         verification: Verification::new(of, version >= ADDS_GROUP, image),
-        pending: answered(&commit, ErrorCode::CoordinatorNotAvailable),
+        pending: answered(&commit.topics, ErrorCode::CoordinatorNotAvailable),
         commit: Some((caller(asked), TxnCommit { producer, epoch, request: commit })),
         response,
     };
@@ -177,7 +189,7 @@ fn plain(topic: TxnOffsetCommitRequestTopic) -> OffsetCommitRequestTopic {
     OffsetCommitRequestTopic { name: topic.name, topic_id: topic.topic_id, partitions: partitions.collect() }
 }
 
-fn answered(commit: &OffsetCommitRequest, error: ErrorCode) -> Vec<TxnOffsetCommitResponseTopic> {
+fn answered(topics: &[OffsetCommitRequestTopic], error: ErrorCode) -> Vec<TxnOffsetCommitResponseTopic> {
     let topic = |topic: &OffsetCommitRequestTopic| TxnOffsetCommitResponseTopic {
         name: topic.name.clone(),
         topic_id: topic.topic_id,
@@ -190,7 +202,7 @@ fn answered(commit: &OffsetCommitRequest, error: ErrorCode) -> Vec<TxnOffsetComm
             })
             .collect(),
     };
-    commit.topics.iter().map(topic).collect()
+    topics.iter().map(topic).collect()
 }
 
 fn refuse_all(
@@ -198,7 +210,7 @@ fn refuse_all(
     mut response: TxnOffsetCommitResponse,
     error: ErrorCode,
 ) -> TxnOffsetCommitResponse {
-    response.topics.extend(answered(commit, error));
+    response.topics.extend(answered(&commit.topics, error));
     response
 }
 

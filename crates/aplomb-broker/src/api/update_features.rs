@@ -5,12 +5,14 @@ use aplomb_protocol::messages::VotersRecord;
 use aplomb_protocol::messages::update_features_request::UpdateFeaturesRequest;
 use aplomb_protocol::messages::update_features_response::{UpdatableFeatureResult, UpdateFeaturesResponse};
 
+use super::On;
 use super::context::in_words;
 use crate::config::BrokerConfig;
 use crate::controller::Planned;
-use crate::controller::{Controller, FeatureUpdate, UpgradeType};
+use crate::controller::{AdminError, Controller, FeatureUpdate, UpgradeType};
 use crate::metadata::Entry;
 use crate::operation::{Api, Asked, Begun, patience};
+use crate::security::AclOperation;
 use aplomb_protocol::{ApiKey, DecodeError};
 
 /// The last version whose answer names each feature.
@@ -20,6 +22,10 @@ pub(super) const API: Api = Api::of_controller(ApiKey::UpdateFeatures, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: UpdateFeaturesRequest = asked.decode()?;
+    if let Err(error) = asked.access().check(AclOperation::Alter, On::Cluster) {
+        let message = Some(in_words(&AdminError::Denied(error)));
+        return asked.answer(&refused(error, message));
+    }
     let (version, config) = (asked.to.version, asked.view.config());
     let head = asked.head();
     let (before, voters) = (head.controller().image().features.kraft_version(), head.voters().clone());
@@ -29,10 +35,11 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         true => Vec::new(),
         false => vec![Entry::KraftVersion(level), Entry::Voters(voters)],
     };
-    asked.decide(control, planned, patience(request.timeout_ms), |error| UpdateFeaturesResponse {
-        error_code: error.to_wire(),
-        ..Default::default()
-    })
+    asked.decide(control, planned, patience(request.timeout_ms), |error| refused(error, Some(String::new())))
+}
+
+fn refused(error: ErrorCode, error_message: Option<String>) -> UpdateFeaturesResponse {
+    UpdateFeaturesResponse { error_code: error.to_wire(), error_message, ..Default::default() }
 }
 
 /// Plans. `voters` is who votes, for when the log is to say it: a new level of `kraft.version` is

@@ -12,8 +12,10 @@ use aplomb_protocol::messages::write_txn_markers_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use crate::calls::MarkerCall;
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter, named};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::WriteTxnMarkers, begin);
 
@@ -29,12 +31,16 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     request.markers.retain(|marker| marker.topics.iter().any(|topic| !topic.partition_indexes.is_empty()));
     let response = WriteTxnMarkersResponse { markers: request.markers.iter().map(unanswered).collect() };
     let mut scatter = Scatter::new(asked.to, response, fill);
+    let access = asked.access();
+    let may_alter = access.may_quietly(AclOperation::Alter, On::Cluster);
+    let allowed = if may_alter { Ok(()) } else { access.check(AclOperation::ClusterAction, On::Cluster) };
     for (m, marker) in request.markers.iter().enumerate() {
         let call = call(marker);
         for (t, topic) in marker.topics.iter().enumerate() {
             for (p, index) in topic.partition_indexes.iter().enumerate() {
                 let cell = (m, t << TOPIC_SHIFT | p);
-                match (named(asked.view.image(), &topic.name, *index), call) {
+                let key = allowed.and_then(|()| named(asked.view.image(), &topic.name, *index));
+                match (key, call) {
                     (Ok(key), Some(call)) => scatter.ask(cell, key, call, asked.calls),
                     (Ok(_), None) => scatter.fill(cell, ErrorCode::InvalidProducerIdMapping),
                     (Err(error), _) => scatter.fill(cell, error),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use aplomb_model::{BrokerId, ByteCount};
 
+use super::access::AccessConfig;
 use super::cleaner::CleanerConfig;
 use super::error::{ConfigError, Warning};
 use super::groups::GroupsConfig;
@@ -187,6 +188,8 @@ pub struct BrokerConfig {
     pub transactions: TransactionsConfig,
     /// What clients may use.
     pub quotas: QuotasConfig,
+    /// Who may do what.
+    pub access: AccessConfig,
     /// What was written, under the names of the tables.
     pub properties: Properties,
 }
@@ -214,6 +217,7 @@ impl BrokerConfig {
             },
             transactions: TransactionsConfig::read(&reading),
             quotas: QuotasConfig::read(&reading),
+            access: AccessConfig::read(&reading)?,
             properties: reading.into_properties(),
         };
         Ok((config, warnings))

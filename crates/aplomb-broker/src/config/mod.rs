@@ -4,6 +4,7 @@
 //! topic's settings, understood; [`Layers`] is where both look, and where DescribeConfigs does.
 //! Code outside of this folder meets no sentinel.
 
+mod access;
 mod broker;
 mod cleaner;
 mod error;
@@ -18,6 +19,7 @@ mod topic;
 mod transactions;
 mod value;
 
+pub use access::AccessConfig;
 pub use broker::{BrokerConfig, DiskEngineChoice, Guard, MetadataConfig, NetworkConfig, StorageConfig};
 pub use cleaner::CleanerConfig;
 pub use error::{ConfigError, Warning};

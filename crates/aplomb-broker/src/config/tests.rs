@@ -99,7 +99,8 @@ fn a_value_that_is_none_is_named_with_what_would_be_accepted() {
         "broker.id=2 cannot be used: accepted is the value of node.id, 1, or none"
     );
     assert!(refusal(&[("listeners", "SSL://:9093")]).contains("PLAINTEXT for SSL"));
-    assert!(refusal(&[("authorizer.class.name", "x.Y")]).contains("there is no access control yet"));
+    assert!(refusal(&[("authorizer.class.name", "x.Y")]).contains("Java classes cannot be loaded"));
+    assert!(refusal(&[("super.users", "admin")]).contains("User:admin"));
     assert!(refusal(&[("process.roles", "broker")]).contains("broker,controller"));
     assert!(read(&[("process.roles", "controller,broker")]).is_ok());
     assert!(refusal(&[("default.replication.factor", "2")]).contains("a cluster of its own"));
@@ -168,6 +169,8 @@ fn another_value(key: &ConfigKey) -> (String, Vec<(&'static str, &'static str)>)
     const LISTENERS: (&str, &str) = ("listeners", "PLAINTEXT://:9092,CONTROLLER://:9093");
     const CONTROLLER: (&str, &str) = ("controller.listener.names", "CONTROLLER");
     const SERVERS: (&str, &str) = ("controller.quorum.bootstrap.servers", "localhost:9093");
+    const AUTHORIZER: (&str, &str) =
+        ("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer");
     let default = key.default.unwrap_or_default();
     let other = |texts: &[&str]| texts.iter().find(|text| **text != default).expect("two values").to_string();
     let (value, beside) = match key.name {
@@ -177,6 +180,9 @@ fn another_value(key: &ConfigKey) -> (String, Vec<(&'static str, &'static str)>)
         "controller.listener.names" => ("CONTROLLER", vec![LISTENERS]),
         "controller.quorum.bootstrap.servers" => ("localhost:9093", vec![LISTENERS, CONTROLLER]),
         "controller.quorum.voters" => ("1@localhost:9093", vec![LISTENERS, CONTROLLER, SERVERS]),
+        "authorizer.class.name" => (AUTHORIZER.1, vec![]),
+        "super.users" => ("User:admin", vec![AUTHORIZER]),
+        "allow.everyone.if.no.acl.found" => ("true", vec![AUTHORIZER]),
         "cordoned.log.dirs" => ("*", vec![]),
         "max.connections.per.ip.overrides" => ("10.0.0.1:3", vec![]),
         "queued.max.request.bytes" => ("200000000", vec![]),

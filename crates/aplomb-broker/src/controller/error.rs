@@ -122,9 +122,28 @@ pub enum AdminError {
     /// More than one request may ask for.
     #[error("Excessively large number of partitions per request.")]
     TooManyPartitions,
+    /// More than one request may ask for.
+    #[error("Cannot remove more than {} acls in a single delete operation.", super::MAX_RECORDS)]
+    TooManyDeletions,
+    /// The cluster's `metadata.version` is too low for an ACL with a network.
+    #[error("CIDR-based ACL host patterns require metadata version 4.4-IV1 or higher.")]
+    NetworkInAcl,
+    /// The client may not do that.
+    #[error("{}", denial(*.0))]
+    Denied(ErrorCode),
     /// The client has used up what it may create and delete.
     #[error("The throttling quota has been exceeded.")]
     Throttled,
+}
+
+/// What Apache Kafka says in words of what a client may not do.
+fn denial(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::TopicAuthorizationFailed => "Topic authorization failed.",
+        ErrorCode::GroupAuthorizationFailed => "Group authorization failed.",
+        ErrorCode::TransactionalIdAuthorizationFailed => "Transactional Id authorization failed.",
+        _ => "Cluster authorization failed.",
+    }
 }
 
 impl From<Throttled> for AdminError {
@@ -147,7 +166,11 @@ impl From<&AdminError> for ErrorCode {
             AdminError::NoReplicas | AdminError::TooFewBrokers { .. } | AdminError::NoLiveBroker(_) => {
                 Self::InvalidReplicationFactor
             }
-            AdminError::CountAndAssignment(_) | AdminError::Request(_) => Self::InvalidRequest,
+            AdminError::CountAndAssignment(_) | AdminError::Request(_) | AdminError::TooManyDeletions => {
+                Self::InvalidRequest
+            }
+            AdminError::NetworkInAcl => Self::UnsupportedVersion,
+            AdminError::Denied(code) => *code,
             AdminError::Assignment(_) => Self::InvalidReplicaAssignment,
             AdminError::TopicConfig(_)
             | AdminError::BrokerConfig(_)

@@ -8,6 +8,7 @@
 //! those of Apache Kafka 4.4's `ReplicationControlManager`, `ConfigurationControlManager` and
 //! `ClusterControlManager`.
 
+mod acls;
 mod activation;
 mod configs;
 mod directories;

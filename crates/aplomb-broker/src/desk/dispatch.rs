@@ -71,6 +71,7 @@ impl Desk {
         let (mut calls, mut to_head) = (Calls::new(), Vec::new());
         let Surroundings { view, storage, head: controller, now } = around;
         let mut bill = self.quotas.bill(&request, head.api, head.client_id.as_deref());
+        self.audit.at(now.instant);
         let begun = api.begin(&mut Asked {
             request: &request,
             to,
@@ -83,12 +84,14 @@ impl Desk {
             clients: &mut self.clients,
             quotas: &mut self.quotas,
             bill: &mut bill,
+            audit: &self.audit,
             head: controller,
             to_head: &mut to_head,
             op: OpId { shard: self.me, number: self.next },
             apis: APIS,
             calls: &mut calls,
         })?;
+        self.effects.extend(self.audit.take().map(DeskEffect::Event));
         self.effects.extend(to_head.into_iter().map(DeskEffect::Head));
         match begun {
             Begun::Reply(replied) => {

@@ -23,6 +23,7 @@ use crate::head::HeadMessage;
 use crate::operation::{Calls, Kind, Operation, PartitionCall, Progress, Replied, ReplyContext, WaitsAt};
 use crate::ports::{CloseReason, ConnectionId, Event, Now, Reply, Request, RequestId, Severity, ShardId};
 use crate::quotas::{Bill, Quotas, Till};
+use crate::security::Audit;
 use crate::storage::Storage;
 
 /// What the desk wants done.
@@ -73,6 +74,7 @@ pub(crate) struct Desk {
     sessions: FetchSessions,
     clients: Clients,
     quotas: Quotas,
+    audit: Audit,
     effects: Vec<DeskEffect>,
 }
 
@@ -93,6 +95,7 @@ impl Desk {
             sessions,
             clients: Clients::default(),
             quotas,
+            audit: Audit::default(),
             effects: Vec::new(),
         }
     }
@@ -271,12 +274,14 @@ impl Desk {
                     self.remove(number).expect("it was there just now");
                 let waited = waits.finish(operation.waits_for(), since, now.instant);
                 let till = Till { quotas: &mut self.quotas, bill: bill.as_mut(), now: now.instant };
-                let mut context =
-                    ReplyContext { sessions: &mut self.sessions, storage, till, now: now.instant };
+                self.audit.at(now.instant);
+                let (sessions, audit) = (&mut self.sessions, &self.audit);
+                let mut context = ReplyContext { sessions, storage, audit, till, now: now.instant };
                 let mut replied = operation.reply(&mut context);
                 if let Ok(reply) = &mut replied {
                     reply.set_waited(waited);
                 }
+                self.effects.extend(self.audit.take().map(DeskEffect::Event));
                 self.reply(request, replied, bill, now.instant);
             }
         }

@@ -288,10 +288,10 @@ impl MetadataImage {
                 security.scram.remove(&(gone.name.clone(), gone.mechanism));
             }
             MetadataRecord::AccessControlEntry(acl) => {
-                security.acls.insert(acl.id, acl.clone());
+                security.acls.insert(acl);
             }
             MetadataRecord::RemoveAccessControlEntry(gone) => {
-                security.acls.remove(&gone.id);
+                security.acls.remove(gone.id);
             }
             MetadataRecord::DelegationToken(token) => {
                 security.tokens.insert(token.token_id.clone(), token.clone());

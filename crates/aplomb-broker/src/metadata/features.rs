@@ -34,6 +34,8 @@ impl MetadataVersion {
     const ELIGIBLE_LEADERS: Self = Self(23);
     /// 4.3-IV0
     const CORDONED_DIRECTORIES: Self = Self(30);
+    /// 4.4-IV1
+    const NETWORKS_IN_ACLS: Self = Self(32);
     /// 4.4-IV2, Apache Kafka 4.4's own.
     pub const LATEST: Self = Self(33);
 
@@ -84,6 +86,12 @@ impl MetadataVersion {
     #[must_use]
     pub fn has_eligible_leaders(self) -> bool {
         self >= Self::ELIGIBLE_LEADERS
+    }
+
+    /// Whether the host of an ACL can be a network.
+    #[must_use]
+    pub fn has_networks_in_acls(self) -> bool {
+        self >= Self::NETWORKS_IN_ACLS
     }
 
     /// Whether controllers register in the log.

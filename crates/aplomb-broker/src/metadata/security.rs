@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use aplomb_model::Uuid;
-use aplomb_protocol::messages::{AccessControlEntryRecord, DelegationTokenRecord, UserScramCredentialRecord};
+use aplomb_protocol::messages::{DelegationTokenRecord, UserScramCredentialRecord};
+
+use crate::security::Acls;
 
 /// Whom a quota is for: (type, name) pairs sorted by type; a name of `None` is the default of its
 /// type.
@@ -17,8 +18,8 @@ pub struct Security {
     pub quotas: BTreeMap<QuotaEntity, BTreeMap<String, f64>>,
     /// SCRAM passwords, by user and mechanism.
     pub scram: BTreeMap<(String, i8), UserScramCredentialRecord>,
-    /// Permissions, by id.
-    pub acls: BTreeMap<Uuid, AccessControlEntryRecord>,
+    /// Permissions.
+    pub acls: Acls,
     /// Delegation tokens, by id.
     pub tokens: BTreeMap<String, DelegationTokenRecord>,
 }

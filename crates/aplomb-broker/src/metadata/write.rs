@@ -30,7 +30,7 @@ impl MetadataImage {
             let (broker_id, broker_epoch, next_producer_id) = (-1, -1, next.to_wire());
             records.push(m::ProducerIdsRecord { broker_id, broker_epoch, next_producer_id }.into());
         }
-        records.extend(self.security.acls.values().cloned().map(MetadataRecord::from));
+        records.extend(self.security.acls.records().into_iter().cloned().map(MetadataRecord::from));
         records.extend(self.security.scram.values().cloned().map(MetadataRecord::from));
         records.extend(self.security.tokens.values().cloned().map(MetadataRecord::from));
         records

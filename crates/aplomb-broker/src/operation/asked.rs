@@ -13,9 +13,10 @@ use crate::fetch_sessions::FetchSessions;
 use crate::figures::Clients;
 use crate::head::{Head, HeadMessage};
 use crate::metadata::Entry;
-use crate::ports::{Now, Request};
+use crate::ports::{CloseReason, Now, Reply, Request};
 use crate::quotas::{Bill, Permits, Quotas};
 use crate::reply::ReplyTo;
+use crate::security::Audit;
 use crate::storage::Storage;
 use crate::view::View;
 
@@ -123,6 +124,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) quotas: &'a mut Quotas,
     /// What it has to pay, if a quota counts for its client.
     pub(crate) bill: &'a mut Option<Bill>,
+    /// Where decisions on what the client may do are noted.
+    pub(crate) audit: &'a Audit,
     /// The controller, on its shard.
     pub(crate) head: Option<&'a mut Head>,
     /// What is to be said to the controller, wherever it is.
@@ -144,6 +147,11 @@ impl Asked<'_> {
     /// An answer that is known at once.
     pub(crate) fn answer(&self, response: &impl Message) -> Result<Begun, DecodeError> {
         Ok(Begun::Reply(self.to.with(response)))
+    }
+
+    /// The connection is closed: a request that Apache Kafka cannot read.
+    pub(crate) fn unreadable(why: &str) -> Result<Begun, DecodeError> {
+        Ok(Begun::Reply(Ok(Reply::Close { reason: CloseReason::Malformed(why.to_owned()) })))
     }
 
     /// An answer that has to be waited for, for so long at most.

@@ -21,12 +21,13 @@ pub(crate) use self::asked::{Asked, Begun, PATIENCE, is_long, patience};
 pub use self::call::PartitionCall;
 pub(crate) use self::call::{Ask, Calls, Place, Question};
 pub(crate) use self::decision::DecisionOp;
-pub(crate) use self::resolve::{UNKNOWN_PARTITION, current_epoch, named, resolve};
+pub(crate) use self::resolve::{UNKNOWN_PARTITION, authorize, current_epoch, named, resolve};
 pub(crate) use self::scatter::{Cell, Fill, Scatter};
 use crate::calls::{Answer, PartitionKey, Slot};
 use crate::fetch_sessions::FetchSessions;
 use crate::ports::{Reply, WaitedFor};
 use crate::quotas::Till;
+use crate::security::Audit;
 use crate::storage::Storage;
 
 /// A reply that cannot be written is a fault of ours; the connection is closed and the fault
@@ -64,6 +65,8 @@ pub(crate) enum WaitsAt {
 pub(crate) struct ReplyContext<'a> {
     pub(crate) sessions: &'a mut FetchSessions,
     pub(crate) storage: &'a Storage,
+    /// Where decisions on what the client may do are noted.
+    pub(crate) audit: &'a Audit,
     /// Where the request is paid for.
     pub(crate) till: Till<'a>,
     pub(crate) now: Instant,

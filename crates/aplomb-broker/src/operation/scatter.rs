@@ -8,12 +8,16 @@ use super::{Ask, Calls, Operation, Progress, Replied, ReplyContext, WaitsAt};
 use crate::calls::{Answer, PartitionKey, Slot};
 use crate::ports::WaitedFor;
 use crate::reply::ReplyTo;
+use crate::security::Audit;
 
 /// Where in a response the answer of a partition goes: topic, partition.
 pub(crate) type Cell = (usize, usize);
 
 /// Puts a partition's answer in its place in the response of a version.
 pub(crate) type Fill<R, Q> = fn(&mut R, Cell, Result<<Q as Ask>::Answer, ErrorCode>, version: i16);
+
+/// Puts a complete response into another shape. Decisions are noted in the audit log.
+pub(crate) type Shape<R> = Box<dyn FnOnce(&mut R, &Audit) + Send>;
 
 /// A request that waits for its partitions. What has not answered when the time is up stays as the
 /// response had it at first.
@@ -28,7 +32,7 @@ pub(crate) struct Scatter<R, Q: Ask> {
     is_for_others: bool,
     fill: Fill<R, Q>,
     /// What is done with the response when it is complete.
-    shape: Option<fn(&mut R)>,
+    shape: Option<Shape<R>>,
 }
 
 impl<R, Q: Ask> std::fmt::Debug for Scatter<R, Q> {
@@ -66,8 +70,8 @@ impl<R: Message, Q: Ask> Scatter<R, Q> {
     }
 
     /// Has the response, when it is complete, put into another shape.
-    pub(crate) fn shape(&mut self, shape: fn(&mut R)) {
-        self.shape = Some(shape);
+    pub(crate) fn shape(&mut self, shape: impl FnOnce(&mut R, &Audit) + Send + 'static) {
+        self.shape = Some(Box::new(shape));
     }
 
     /// The response as it is so far.
@@ -112,9 +116,9 @@ impl<R: Message + Send + 'static, Q: Ask + 'static> Operation for Scatter<R, Q> 
         self.parts.len()
     }
 
-    fn reply(mut self: Box<Self>, _: &mut ReplyContext<'_>) -> Replied {
+    fn reply(mut self: Box<Self>, context: &mut ReplyContext<'_>) -> Replied {
         if let Some(shape) = self.shape {
-            shape(&mut self.response);
+            shape(&mut self.response, context.audit);
         }
         self.to.with(&self.response)
     }

@@ -79,6 +79,10 @@ fn producers_of_a_partition_are_described() {
 /// Sends a request that asks for nothing, in every version that is served: each is answered, and
 /// the answer can be read.
 fn sends_nothing<Q: Request>(client: &Client) {
+    sends(client, &Q::default());
+}
+
+fn sends<Q: Request>(client: &Client, request: &Q) {
     for version in Q::KEY.stable_versions().iter() {
         let mut writer = Writer::new();
         let header = RequestHeader {
@@ -88,7 +92,7 @@ fn sends_nothing<Q: Request>(client: &Client) {
             client_id: None,
         };
         header.encode(&mut writer, Q::KEY.request_header_version(version)).expect("a header");
-        Q::default().encode(&mut writer, version).expect("a request");
+        request.encode(&mut writer, version).expect("a request");
         let asked = client.send_raw(&writer.freeze());
         if Q::KEY == ApiKey::Produce {
             asked.wait_for_nothing(); // acks=0
@@ -109,6 +113,17 @@ type Sends = (ApiKey, fn(&Client));
 fn requests() -> Vec<Sends> {
     fn one<Q: Request>() -> Sends {
         (Q::KEY, sends_nothing::<Q>)
+    }
+    // A filter of words that there are not cannot be read.
+    fn all_acls(client: &Client) {
+        let request = m::DescribeAclsRequest {
+            resource_type_filter: 1,
+            pattern_type_filter: 3,
+            operation: 1,
+            permission_type: 1,
+            ..Default::default()
+        };
+        sends(client, &request);
     }
     vec![
         one::<m::ProduceRequest>(),
@@ -135,6 +150,9 @@ fn requests() -> Vec<Sends> {
         one::<m::EndTxnRequest>(),
         one::<m::WriteTxnMarkersRequest>(),
         one::<m::TxnOffsetCommitRequest>(),
+        (ApiKey::DescribeAcls, all_acls),
+        one::<m::CreateAclsRequest>(),
+        one::<m::DeleteAclsRequest>(),
         one::<m::DescribeConfigsRequest>(),
         one::<m::AlterConfigsRequest>(),
         one::<m::AlterReplicaLogDirsRequest>(),

@@ -55,6 +55,12 @@ pub enum AnyRequest {
     WriteTxnMarkers(super::WriteTxnMarkersRequest),
     /// `TxnOffsetCommitRequest`.
     TxnOffsetCommit(super::TxnOffsetCommitRequest),
+    /// `DescribeAclsRequest`.
+    DescribeAcls(super::DescribeAclsRequest),
+    /// `CreateAclsRequest`.
+    CreateAcls(super::CreateAclsRequest),
+    /// `DeleteAclsRequest`.
+    DeleteAcls(super::DeleteAclsRequest),
     /// `DescribeConfigsRequest`.
     DescribeConfigs(super::DescribeConfigsRequest),
     /// `AlterConfigsRequest`.
@@ -132,6 +138,9 @@ impl AnyRequest {
             Self::EndTxn(_) => ApiKey::EndTxn,
             Self::WriteTxnMarkers(_) => ApiKey::WriteTxnMarkers,
             Self::TxnOffsetCommit(_) => ApiKey::TxnOffsetCommit,
+            Self::DescribeAcls(_) => ApiKey::DescribeAcls,
+            Self::CreateAcls(_) => ApiKey::CreateAcls,
+            Self::DeleteAcls(_) => ApiKey::DeleteAcls,
             Self::DescribeConfigs(_) => ApiKey::DescribeConfigs,
             Self::AlterConfigs(_) => ApiKey::AlterConfigs,
             Self::AlterReplicaLogDirs(_) => ApiKey::AlterReplicaLogDirs,
@@ -192,6 +201,9 @@ impl AnyRequest {
             ApiKey::EndTxn => Self::EndTxn(super::EndTxnRequest::decode(r, v)?),
             ApiKey::WriteTxnMarkers => Self::WriteTxnMarkers(super::WriteTxnMarkersRequest::decode(r, v)?),
             ApiKey::TxnOffsetCommit => Self::TxnOffsetCommit(super::TxnOffsetCommitRequest::decode(r, v)?),
+            ApiKey::DescribeAcls => Self::DescribeAcls(super::DescribeAclsRequest::decode(r, v)?),
+            ApiKey::CreateAcls => Self::CreateAcls(super::CreateAclsRequest::decode(r, v)?),
+            ApiKey::DeleteAcls => Self::DeleteAcls(super::DeleteAclsRequest::decode(r, v)?),
             ApiKey::DescribeConfigs => Self::DescribeConfigs(super::DescribeConfigsRequest::decode(r, v)?),
             ApiKey::AlterConfigs => Self::AlterConfigs(super::AlterConfigsRequest::decode(r, v)?),
             ApiKey::AlterReplicaLogDirs => {
@@ -273,6 +285,9 @@ impl AnyRequest {
             Self::EndTxn(message) => message.encode(w, v),
             Self::WriteTxnMarkers(message) => message.encode(w, v),
             Self::TxnOffsetCommit(message) => message.encode(w, v),
+            Self::DescribeAcls(message) => message.encode(w, v),
+            Self::CreateAcls(message) => message.encode(w, v),
+            Self::DeleteAcls(message) => message.encode(w, v),
             Self::DescribeConfigs(message) => message.encode(w, v),
             Self::AlterConfigs(message) => message.encode(w, v),
             Self::AlterReplicaLogDirs(message) => message.encode(w, v),
@@ -351,6 +366,12 @@ pub enum AnyResponse {
     WriteTxnMarkers(super::WriteTxnMarkersResponse),
     /// `TxnOffsetCommitResponse`.
     TxnOffsetCommit(super::TxnOffsetCommitResponse),
+    /// `DescribeAclsResponse`.
+    DescribeAcls(super::DescribeAclsResponse),
+    /// `CreateAclsResponse`.
+    CreateAcls(super::CreateAclsResponse),
+    /// `DeleteAclsResponse`.
+    DeleteAcls(super::DeleteAclsResponse),
     /// `DescribeConfigsResponse`.
     DescribeConfigs(super::DescribeConfigsResponse),
     /// `AlterConfigsResponse`.
@@ -428,6 +449,9 @@ impl AnyResponse {
             Self::EndTxn(_) => ApiKey::EndTxn,
             Self::WriteTxnMarkers(_) => ApiKey::WriteTxnMarkers,
             Self::TxnOffsetCommit(_) => ApiKey::TxnOffsetCommit,
+            Self::DescribeAcls(_) => ApiKey::DescribeAcls,
+            Self::CreateAcls(_) => ApiKey::CreateAcls,
+            Self::DeleteAcls(_) => ApiKey::DeleteAcls,
             Self::DescribeConfigs(_) => ApiKey::DescribeConfigs,
             Self::AlterConfigs(_) => ApiKey::AlterConfigs,
             Self::AlterReplicaLogDirs(_) => ApiKey::AlterReplicaLogDirs,
@@ -488,6 +512,9 @@ impl AnyResponse {
             ApiKey::EndTxn => Self::EndTxn(super::EndTxnResponse::decode(r, v)?),
             ApiKey::WriteTxnMarkers => Self::WriteTxnMarkers(super::WriteTxnMarkersResponse::decode(r, v)?),
             ApiKey::TxnOffsetCommit => Self::TxnOffsetCommit(super::TxnOffsetCommitResponse::decode(r, v)?),
+            ApiKey::DescribeAcls => Self::DescribeAcls(super::DescribeAclsResponse::decode(r, v)?),
+            ApiKey::CreateAcls => Self::CreateAcls(super::CreateAclsResponse::decode(r, v)?),
+            ApiKey::DeleteAcls => Self::DeleteAcls(super::DeleteAclsResponse::decode(r, v)?),
             ApiKey::DescribeConfigs => Self::DescribeConfigs(super::DescribeConfigsResponse::decode(r, v)?),
             ApiKey::AlterConfigs => Self::AlterConfigs(super::AlterConfigsResponse::decode(r, v)?),
             ApiKey::AlterReplicaLogDirs => {
@@ -573,6 +600,9 @@ impl AnyResponse {
             Self::EndTxn(message) => message.encode(w, v),
             Self::WriteTxnMarkers(message) => message.encode(w, v),
             Self::TxnOffsetCommit(message) => message.encode(w, v),
+            Self::DescribeAcls(message) => message.encode(w, v),
+            Self::CreateAcls(message) => message.encode(w, v),
+            Self::DeleteAcls(message) => message.encode(w, v),
             Self::DescribeConfigs(message) => message.encode(w, v),
             Self::AlterConfigs(message) => message.encode(w, v),
             Self::AlterReplicaLogDirs(message) => message.encode(w, v),

@@ -43,17 +43,23 @@ pub mod consumer_group_target_assignment_metadata_key;
 pub mod consumer_group_target_assignment_metadata_value;
 pub mod consumer_protocol_assignment;
 pub mod consumer_protocol_subscription;
+pub mod create_acls_request;
+pub mod create_acls_response;
 pub mod create_partitions_request;
 pub mod create_partitions_response;
 pub mod create_topics_request;
 pub mod create_topics_response;
 pub mod delegation_token_record;
+pub mod delete_acls_request;
+pub mod delete_acls_response;
 pub mod delete_groups_request;
 pub mod delete_groups_response;
 pub mod delete_records_request;
 pub mod delete_records_response;
 pub mod delete_topics_request;
 pub mod delete_topics_response;
+pub mod describe_acls_request;
+pub mod describe_acls_response;
 pub mod describe_client_quotas_request;
 pub mod describe_client_quotas_response;
 pub mod describe_cluster_request;
@@ -199,17 +205,23 @@ pub use consumer_group_target_assignment_metadata_key::ConsumerGroupTargetAssign
 pub use consumer_group_target_assignment_metadata_value::ConsumerGroupTargetAssignmentMetadataValue;
 pub use consumer_protocol_assignment::ConsumerProtocolAssignment;
 pub use consumer_protocol_subscription::ConsumerProtocolSubscription;
+pub use create_acls_request::CreateAclsRequest;
+pub use create_acls_response::CreateAclsResponse;
 pub use create_partitions_request::CreatePartitionsRequest;
 pub use create_partitions_response::CreatePartitionsResponse;
 pub use create_topics_request::CreateTopicsRequest;
 pub use create_topics_response::CreateTopicsResponse;
 pub use delegation_token_record::DelegationTokenRecord;
+pub use delete_acls_request::DeleteAclsRequest;
+pub use delete_acls_response::DeleteAclsResponse;
 pub use delete_groups_request::DeleteGroupsRequest;
 pub use delete_groups_response::DeleteGroupsResponse;
 pub use delete_records_request::DeleteRecordsRequest;
 pub use delete_records_response::DeleteRecordsResponse;
 pub use delete_topics_request::DeleteTopicsRequest;
 pub use delete_topics_response::DeleteTopicsResponse;
+pub use describe_acls_request::DescribeAclsRequest;
+pub use describe_acls_response::DescribeAclsResponse;
 pub use describe_client_quotas_request::DescribeClientQuotasRequest;
 pub use describe_client_quotas_response::DescribeClientQuotasResponse;
 pub use describe_cluster_request::DescribeClusterRequest;
@@ -358,17 +370,23 @@ pub const ALL: &[Codec] = &[
     Codec::of::<ConsumerGroupTargetAssignmentMetadataValue>(),
     Codec::of::<ConsumerProtocolAssignment>(),
     Codec::of::<ConsumerProtocolSubscription>(),
+    Codec::of::<CreateAclsRequest>(),
+    Codec::of::<CreateAclsResponse>(),
     Codec::of::<CreatePartitionsRequest>(),
     Codec::of::<CreatePartitionsResponse>(),
     Codec::of::<CreateTopicsRequest>(),
     Codec::of::<CreateTopicsResponse>(),
     Codec::of::<DelegationTokenRecord>(),
+    Codec::of::<DeleteAclsRequest>(),
+    Codec::of::<DeleteAclsResponse>(),
     Codec::of::<DeleteGroupsRequest>(),
     Codec::of::<DeleteGroupsResponse>(),
     Codec::of::<DeleteRecordsRequest>(),
     Codec::of::<DeleteRecordsResponse>(),
     Codec::of::<DeleteTopicsRequest>(),
     Codec::of::<DeleteTopicsResponse>(),
+    Codec::of::<DescribeAclsRequest>(),
+    Codec::of::<DescribeAclsResponse>(),
     Codec::of::<DescribeClientQuotasRequest>(),
     Codec::of::<DescribeClientQuotasResponse>(),
     Codec::of::<DescribeClusterRequest>(),

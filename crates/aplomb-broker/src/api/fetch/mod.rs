@@ -31,6 +31,8 @@ use aplomb_protocol::{ApiKey, DecodeError, EncodeError};
 use self::part::{FetchPart, PartState};
 use self::patience::Patience;
 use self::refusals::{refuse, refuse_each};
+use super::Access;
+use super::rights::TopicRights;
 use super::whole_batches::whole_batches_within;
 use crate::calls::{Answer, ReadCall, ReadRecords, ReadRefusal, Slot, Watch};
 use crate::fetch_sessions::{FetchContext, FetchKey, FetchSessions, PartitionData, SessionRequest};
@@ -91,8 +93,9 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     if !matches!(body.isolation_level, 0 | 1) {
         return Ok(Begun::Reply(refuse_each(&body, to.correlation_id, ErrorCode::UnknownServerError)));
     }
-    let image = asked.view.image();
-    match FetchOp::begin(body, to.correlation_id, image, asked.sessions, limit, asked.now.instant) {
+    let image: &MetadataImage = asked.view.image();
+    let (at, about) = (asked.now.instant, (image, asked.access()));
+    match FetchOp::begin(body, to.correlation_id, about, asked.sessions, limit, at) {
         Ok(mut op) => {
             // More would only have it wait longer afterwards.
             let most = asked.quotas.most_fetched(asked.bill.as_ref()).unwrap_or(u64::MAX);
@@ -110,7 +113,7 @@ impl FetchOp {
     fn begin(
         body: FetchBody,
         correlation_id: i32,
-        image: &MetadataImage,
+        (image, access): (&MetadataImage, Access<'_>),
         sessions: &mut FetchSessions,
         fetch_limit: u64,
         now: Instant,
@@ -144,10 +147,13 @@ impl FetchOp {
         let (context, list) = sessions.begin(request, now)?;
         // No partition has a replica elsewhere.
         let is_follower = body.replica_id >= 0;
+        let mut rights = TopicRights::to_fetch(image, access, is_follower);
         let parts: Vec<_> = list
             .into_iter()
             .map(|(key, wish)| {
-                let found = resolve(image, key.topic.as_ref(), key.partition.0);
+                let found = rights
+                    .check(&key.topic)
+                    .and_then(|()| resolve(image, key.topic.as_ref(), key.partition.0));
                 let target = found.and_then(|(_, key)| {
                     if is_follower {
                         return Err(ErrorCode::NotLeaderOrFollower);

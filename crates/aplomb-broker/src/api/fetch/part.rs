@@ -99,10 +99,14 @@ impl FetchPart {
         };
         let read = match (&self.target, &self.answer) {
             (Err(code), _) => {
-                let is_unknown =
-                    matches!(code, ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId);
+                let is_of_topic = matches!(
+                    code,
+                    ErrorCode::UnknownTopicOrPartition
+                        | ErrorCode::UnknownTopicId
+                        | ErrorCode::TopicAuthorizationFailed
+                );
                 return response.partition(&FetchedPartition {
-                    aborted_transactions: is_unknown.then_some(&[]),
+                    aborted_transactions: is_of_topic.then_some(&[]),
                     ..FetchedPartition::refused(index, error(*code).to_wire())
                 });
             }

@@ -161,7 +161,7 @@ fn all_settings_at_once_replace_what_was_there() {
             configs,
         };
         let request = m::AlterConfigsRequest { resources: vec![resource], validate_only: false };
-        let planned = alter_configs::plan(&request, &mut broker.controller, &broker.config);
+        let planned = alter_configs::plan(&request, &mut broker.controller, &broker.config, &Access::open());
         encodes_in_all_versions::<m::AlterConfigsRequest, _>(|_| planned.response.clone());
         let answer = &planned.response.responses[0];
         (code(answer.error_code), answer.error_message.clone(), planned.records.len())

@@ -48,7 +48,7 @@ fn describe(broker: &Broker, filter: Filter<'_>, strict: bool) -> Result<Vec<Str
     });
     let request = DescribeClientQuotasRequest { components: components.collect(), strict };
     let image = broker.controller.image();
-    let context = Context { image, config: &broker.config, listener: "PLAINTEXT" };
+    let context = Context { image, config: &broker.config, listener: "PLAINTEXT", access: Access::open() };
     let response = describe_client_quotas::handle(&request, &context);
     if response.error_code != 0 {
         assert_eq!(response.entries, None);

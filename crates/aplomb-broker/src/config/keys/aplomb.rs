@@ -47,4 +47,6 @@ config_keys! {
         "Milliseconds from which on a request is slow: /slow and `aplomb doctor slow` say what it waited for. What its client asked it to wait for is not counted. Unset: slower than 999 of 1000 requests of its kind lately, and than 20 ms; more than a second always is.";
     "aplomb.transactions.memory.bytes": Long = "67108864", AtLeast(1048576), Medium, ReadOnly, Used("transactions.memory");
         "Memory for transactional ids and the partitions in their transactions. Beyond it new ids are refused, and partitions that are to be added (COORDINATOR_NOT_AVAILABLE).";
+    "aplomb.audit.grants": Boolean = "false", Any, Low, ReadOnly, Used("access.audits_grants");
+        "Whether the audit log has what is allowed, too, and not only what is denied.";
 }

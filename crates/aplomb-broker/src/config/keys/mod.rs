@@ -113,16 +113,18 @@ pub fn topic_key(name: &str) -> Option<&'static TopicKey> {
     topic::KEYS.iter().find(|topic| topic.key.name == name)
 }
 
-/// Whether DescribeConfigs names a key of the broker only where it is set: throttles,
-/// which are no settings of a file.
+/// Whether DescribeConfigs names a key of the broker only where it is set: throttles, which are no
+/// settings of a file, and the authorizer's own.
 #[must_use]
 pub fn is_only_shown_when_set(key: &ConfigKey) -> bool {
-    const THROTTLES: [&str; 3] = [
+    const KEYS: [&str; 5] = [
+        "allow.everyone.if.no.acl.found",
+        "super.users",
         "leader.replication.throttled.rate",
         "follower.replication.throttled.rate",
         "replica.alter.log.dirs.io.max.bytes.per.second",
     ];
-    THROTTLES.contains(&key.name)
+    KEYS.contains(&key.name)
 }
 
 /// What becomes of a change at run time that does not count at once; `None` where it does, or where

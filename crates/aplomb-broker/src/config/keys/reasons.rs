@@ -3,8 +3,6 @@
 
 pub(super) const ALONE: &str = "this broker does not replicate yet";
 pub(super) const CLUSTER_OF_ITS_OWN: &str = "this version is a cluster of its own";
-pub(super) const NO_AUTHORIZER: &str =
-    "there is no access control yet, and ignoring it would leave everything open";
 pub(super) const NO_CLASSES: &str =
     "Java classes cannot be loaded, and ignoring this one would change what is allowed";
 pub(super) const NO_JVM: &str = "there is no JVM whose classes it could name";

@@ -2,11 +2,13 @@
 //! `SaslConfigs`, `BrokerSecurityConfigs`).
 
 use super::super::key::{ConfigKey, config_keys};
-use super::reasons::{NO_AUTHORIZER, NO_CLASSES, NO_PEERS, NO_SECURITY};
+use super::reasons::{NO_CLASSES, NO_PEERS, NO_SECURITY};
 
 config_keys! {
-    "authorizer.class.name": Text = "", Any, Low, ReadOnly, Refused(NO_AUTHORIZER);
-        "The class that decides who may do what.";
+    "allow.everyone.if.no.acl.found": Boolean = "false", Any, Medium, ReadOnly, Used("access.authorizer");
+        "Whether everyone may do everything to a resource that no ACL is about.";
+    "authorizer.class.name": Text = "", Any, Low, ReadOnly, Used("access.authorizer");
+        "The class that decides who may do what: org.apache.kafka.metadata.authorizer.StandardAuthorizer, whose rules are kept here, or nothing, and everyone may do everything.";
     "connection.failed.authentication.delay.ms": Int = "100", AtLeast(0), Low, ReadOnly, Unused(NO_SECURITY);
         "How long a failed authentication waits for its answer, in milliseconds.";
     "connections.max.reauth.ms": Long = "0", Any, Medium, ReadOnly, Unused(NO_SECURITY);
@@ -173,4 +175,6 @@ config_keys! {
         "The password of the trust store.";
     "ssl.truststore.type": Text = "JKS", Any, Medium, PerBroker, Unused(NO_SECURITY);
         "The format of the trust store.";
+    "super.users": Text = "", Any, Medium, ReadOnly, Used("access.authorizer");
+        "Who may do everything, whatever ACLs say: Type:name, separated by semicolons.";
 }

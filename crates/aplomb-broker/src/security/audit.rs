@@ -1,0 +1,77 @@
+//! Lines for the audit log: who was refused what, and on what ground (`kafka.authorizer.logger`).
+//!
+//! Clients can cause as many as they like. So many a second are written, of the others it is said
+//! how many there were.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use aplomb_model::Instant;
+
+use crate::ports::{Event, Severity};
+
+/// Lines of one shard in a second.
+const MOST: u32 = 100;
+
+/// Where decisions are noted.
+#[derive(Debug, Default)]
+pub struct Audit(RefCell<Notes>);
+
+#[derive(Debug, Default)]
+struct Notes {
+    now: Instant,
+    /// When lines are counted anew.
+    next: Instant,
+    count: u32,
+    left_out: u64,
+    lines: Vec<String>,
+}
+
+impl Audit {
+    /// What is noted from here on is noted at this time.
+    pub(crate) fn at(&self, now: Instant) {
+        self.0.borrow_mut().now = now;
+    }
+
+    /// Notes a decision, if there is room for it.
+    pub(crate) fn note(&self, line: impl FnOnce() -> String) {
+        let mut notes = self.0.borrow_mut();
+        if notes.next <= notes.now {
+            (notes.next, notes.count) = (notes.now + Duration::from_secs(1), 0);
+        }
+        if notes.count == MOST {
+            notes.left_out += 1;
+            return;
+        }
+        notes.count += 1;
+        let left_out = std::mem::take(&mut notes.left_out);
+        notes.lines.push(match left_out {
+            0 => line(),
+            more => format!("{} ({more} decisions before this one were left out)", line()),
+        });
+    }
+
+    /// What was noted.
+    pub(crate) fn take(&self) -> impl Iterator<Item = Event> + use<> {
+        let lines = std::mem::take(&mut self.0.borrow_mut().lines);
+        lines.into_iter().map(|text| Event { severity: Severity::Info, room: "authorizer", text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_of_refusals_is_a_hundred_lines_a_second() {
+        let audit = Audit::default();
+        let at = |seconds| Instant::START + Duration::from_secs(seconds);
+        audit.at(at(1));
+        (0..1000).for_each(|_| audit.note(|| "no".to_owned()));
+        assert_eq!(audit.take().count(), 100);
+        audit.at(at(2));
+        audit.note(|| "no".to_owned());
+        let lines: Vec<_> = audit.take().map(|event| event.text).collect();
+        assert_eq!(lines, ["no (900 decisions before this one were left out)"]);
+    }
+}

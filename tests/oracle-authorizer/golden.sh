@@ -1,0 +1,7 @@
+#!/bin/sh
+# Writes the golden file of crates/aplomb-broker/tests/authorizer.rs anew: what Apache Kafka 4.4.0's StandardAuthorizer decides. A
+# second run changes nothing. Needs a JDK (17 or newer) and Maven.
+set -eu
+cd "$(dirname "$0")"
+root=$(cd ../.. && pwd)
+$(./build.sh) "$root/crates/aplomb-broker/tests/golden" 1 40
