@@ -24,6 +24,8 @@ pub mod ports;
 pub mod quotas;
 mod replicas;
 mod reply;
+pub mod sasl;
+pub mod scram;
 mod shard;
 pub mod startup;
 mod storage;

@@ -58,6 +58,12 @@ impl Principal {
     /// A client that did not say, or could not: every client of a PLAINTEXT listener.
     pub const ANONYMOUS: Self = Self(Cow::Borrowed("ANONYMOUS"));
 
+    /// A user who has shown who it is.
+    #[must_use]
+    pub fn user(name: impl Into<Cow<'static, str>>) -> Self {
+        Self(name.into())
+    }
+
     /// The user's name, without the type.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -94,6 +100,13 @@ impl Session {
         let peer = peer.to_canonical();
         let host = format!("/{peer}").into();
         Self { peer, host, listener, protocol, principal: Principal::ANONYMOUS }
+    }
+
+    /// The same client, now that it has shown who it is.
+    #[must_use]
+    pub fn of(&self, principal: Principal) -> Self {
+        let (host, listener) = (Arc::clone(&self.host), Arc::clone(&self.listener));
+        Self { peer: self.peer, host, listener, protocol: self.protocol, principal }
     }
 }
 
@@ -186,6 +199,8 @@ pub enum CloseReason {
     },
     /// A produce request with acks=0 failed: closing is the only way to say so.
     ProduceFailed,
+    /// The client did not authenticate.
+    Unauthenticated(String),
 }
 
 /// Draws random bytes.
