@@ -24,6 +24,8 @@ pub mod ports;
 pub mod quotas;
 mod replicas;
 mod reply;
+pub mod sasl;
+pub mod scram;
 pub mod security;
 mod shard;
 pub mod startup;

@@ -63,6 +63,12 @@ impl Principal {
     /// A client that did not say, or could not: every client of a PLAINTEXT listener.
     pub const ANONYMOUS: Self = Self(Cow::Borrowed("User:ANONYMOUS"));
 
+    /// A user who has shown who it is.
+    #[must_use]
+    pub fn user(name: impl Into<Cow<'static, str>>) -> Self {
+        Self(name.into())
+    }
+
     /// The user's name, without the type.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -112,6 +118,13 @@ impl Session {
     pub fn who(&self) -> Who<'_> {
         let host = self.host.strip_prefix('/').unwrap_or(&self.host);
         Who { principal: self.principal.as_str(), host, peer: self.peer }
+    }
+
+    /// The same client, now that it has shown who it is.
+    #[must_use]
+    pub fn of(&self, principal: Principal) -> Self {
+        let (host, listener) = (Arc::clone(&self.host), Arc::clone(&self.listener));
+        Self { peer: self.peer, host, listener, protocol: self.protocol, principal }
     }
 }
 
@@ -261,6 +274,8 @@ pub enum CloseReason {
     },
     /// A produce request with acks=0 failed: closing is the only way to say so.
     ProduceFailed,
+    /// The client did not authenticate.
+    Unauthenticated(String),
 }
 
 /// Draws random bytes.

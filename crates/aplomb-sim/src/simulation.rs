@@ -229,7 +229,7 @@ impl Simulation {
                     world.agenda.at_process(when, Event::Message { from: id, to, message });
                 }
                 // Connections are not simulated.
-                Output::ConnectionLimits { .. } | Output::ConnectionRates(_) => {}
+                Output::ConnectionLimits { .. } | Output::ConnectionRates(_) | Output::Users(_) => {}
                 Output::Event(event) => {
                     world.say(|| format!("{}: {}", event.room, event.text));
                     // A directory that was taken away cannot be copied either.

@@ -50,8 +50,7 @@ pub fn handle(
     apis: &[Api],
     ctx: &Context<'_>,
 ) -> ApiVersionsResponse {
-    let software = [&request.client_software_name, &request.client_software_version];
-    if version >= WITH_SOFTWARE && !software.into_iter().all(|text| is_software_text(text)) {
+    if !is_valid(request, version) {
         return failure(ErrorCode::InvalidRequest);
     }
     if version >= WITH_EXPECTATION {
@@ -82,6 +81,12 @@ pub fn handle(
     }
 }
 
+/// Whether the client says properly what it is.
+pub(crate) fn is_valid(request: &ApiVersionsRequest, version: i16) -> bool {
+    let software = [&request.client_software_name, &request.client_software_version];
+    version < WITH_SOFTWARE || software.into_iter().all(|text| is_software_text(text))
+}
+
 /// The answer to a request of a version that is not served, to be written in version 0 whatever
 /// version was asked for: the client asks again in a version that it finds in it. The body of such
 /// a request is not to be read.
@@ -91,7 +96,7 @@ pub fn unsupported_version() -> ApiVersionsResponse {
     ApiVersionsResponse { api_keys: vec![own], ..failure(ErrorCode::UnsupportedVersion) }
 }
 
-fn failure(error: ErrorCode) -> ApiVersionsResponse {
+pub(crate) fn failure(error: ErrorCode) -> ApiVersionsResponse {
     ApiVersionsResponse { error_code: error.to_wire(), ..Default::default() }
 }
 

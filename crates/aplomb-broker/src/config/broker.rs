@@ -19,6 +19,7 @@ use super::layers::{Layers, Properties};
 use super::listeners::Listener;
 use super::quotas::QuotasConfig;
 use super::reading::{Reading, accept_or_suggest};
+use super::security::SecurityConfig;
 use super::transactions::TransactionsConfig;
 
 /// What happens when a request thread makes a system call that could wait for a disk
@@ -190,6 +191,8 @@ pub struct BrokerConfig {
     pub quotas: QuotasConfig,
     /// Who may do what.
     pub access: AccessConfig,
+    /// How clients say who they are.
+    pub security: SecurityConfig,
     /// What was written, under the names of the tables.
     pub properties: Properties,
 }
@@ -203,10 +206,12 @@ impl BrokerConfig {
     /// sentence names the key, the value and what would be accepted.
     pub fn from_properties(properties: &Properties) -> Result<(Self, Vec<Warning>), ConfigError> {
         let (reading, warnings) = Reading::checked(properties)?;
+        let network = NetworkConfig::read(&reading)?;
         let config = Self {
             node_id: reading.node_id()?,
             rack: reading.optional_text("broker.rack"),
-            network: NetworkConfig::read(&reading)?,
+            security: SecurityConfig::read(&reading, &network.listeners)?,
+            network,
             storage: StorageConfig::read(&reading)?,
             metadata: MetadataConfig::read(&reading)?,
             groups: GroupsConfig::read(&reading)?,
@@ -233,7 +238,7 @@ impl BrokerConfig {
     pub fn in_force(&self, layers: &Layers<'_>) -> Result<Self, ConfigError> {
         let can_change = |key: &ConfigKey| {
             key.update != Update::ReadOnly
-                && matches!(key.meaning, Meaning::Used(_))
+                && matches!(key.meaning, Meaning::Used(path) if !path.starts_with("security."))
                 && !is_of_the_file_alone(key)
         };
         let mut properties = self.properties.clone();

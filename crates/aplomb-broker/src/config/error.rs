@@ -31,6 +31,16 @@ pub enum ConfigError {
         /// What would be accepted.
         accepted: String,
     },
+    /// A setting of one listener.
+    #[error("{name}={value} cannot be used: accepted is {accepted}")]
+    OfListener {
+        /// The key with the listener's name.
+        name: String,
+        /// The value as it was given, unless it is a secret.
+        value: String,
+        /// What would be accepted.
+        accepted: String,
+    },
     /// A list of listeners.
     #[error("{name}={value}: {error}")]
     Listeners {

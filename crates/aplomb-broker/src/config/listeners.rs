@@ -38,6 +38,18 @@ impl SecurityProtocol {
         self as i16
     }
 
+    /// Whether clients say by SASL who they are.
+    #[must_use]
+    pub const fn has_sasl(self) -> bool {
+        matches!(self, Self::SaslPlaintext | Self::SaslSsl)
+    }
+
+    /// Whether everything is in TLS.
+    #[must_use]
+    pub const fn has_tls(self) -> bool {
+        matches!(self, Self::Ssl | Self::SaslSsl)
+    }
+
     fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|protocol| protocol.name().eq_ignore_ascii_case(name))
     }

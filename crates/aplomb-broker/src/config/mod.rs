@@ -9,12 +9,15 @@ mod broker;
 mod cleaner;
 mod error;
 mod groups;
+mod jaas;
 mod key;
 mod keys;
 mod layers;
 mod listeners;
+mod of_listener;
 mod quotas;
 mod reading;
+mod security;
 mod topic;
 mod transactions;
 mod value;
@@ -24,6 +27,7 @@ pub use broker::{BrokerConfig, DiskEngineChoice, Guard, MetadataConfig, NetworkC
 pub use cleaner::CleanerConfig;
 pub use error::{ConfigError, Warning};
 pub use groups::GroupsConfig;
+pub use jaas::{JaasError, LoginModule, parse_jaas};
 pub use key::{ConfigKey, ConfigType, GroupKey, Importance, Meaning, TopicKey, Update, Valid};
 pub use keys::{
     behind_listener, broker_key, broker_keys, broker_synonyms, client_metrics_keys, group_key, group_keys,
@@ -32,6 +36,7 @@ pub use keys::{
 pub use layers::{Layers, Properties, Setting, Source};
 pub use listeners::{Listener, ListenerError, SecurityProtocol};
 pub use quotas::{QuotaWindows, QuotasConfig};
+pub use security::{ListenerSecurity, Mechanism, MechanismConfig, SaslConfig, Secret, SecurityConfig};
 pub use topic::{CleanupPolicy, TopicCompaction, TopicConfig, TopicConfigError, effective_values};
 pub use transactions::TransactionsConfig;
 pub use value::{Value, ValueError};

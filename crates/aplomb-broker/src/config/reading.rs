@@ -12,6 +12,7 @@ use super::key::{ConfigKey, Meaning};
 use super::keys::{accepted_without_a_table, broker_key, nearest};
 use super::layers::{Layers, Properties};
 use super::listeners::{Listener, SecurityProtocol, parse_listeners, parse_protocol_map};
+use super::of_listener::check_of_listener;
 use super::topic::TopicConfig;
 use super::value::Value;
 
@@ -32,8 +33,12 @@ impl Reading {
     /// Checks every name and value by itself, and the settings that topics inherit as a whole.
     pub(super) fn checked(properties: &Properties) -> Result<(Self, Vec<Warning>), ConfigError> {
         let mut warnings = Vec::new();
+        let listeners = names_of_listeners(properties);
         for (name, text) in properties {
             match broker_key(name) {
+                None if name.starts_with("listener.name.") => {
+                    warnings.extend(check_of_listener(name, text, &listeners)?);
+                }
                 Some(key) => warnings.extend(check_value(key, text)?),
                 None => warnings.push(accept_or_suggest(name, text)?),
             }
@@ -55,6 +60,11 @@ impl Reading {
 
     pub(super) fn into_properties(self) -> Properties {
         self.properties
+    }
+
+    /// The text of a setting, if it is set under this name.
+    pub(super) fn as_written(&self, name: &str) -> Option<&str> {
+        self.properties.get(name).map(String::as_str)
     }
 
     pub(super) fn is_set(&self, name: &str) -> bool {
@@ -229,9 +239,9 @@ impl Reading {
         if broker.is_empty() {
             return Err(self.conflict("listeners", "at least one listener that is not the controller's"));
         }
-        if let Some(other) = broker.iter().find(|listener| listener.protocol != SecurityProtocol::Plaintext) {
+        if let Some(other) = broker.iter().find(|listener| listener.protocol.has_tls()) {
             let name = other.name.clone();
-            let accepted = format!("PLAINTEXT for {name}: there is neither TLS nor SASL yet");
+            let accepted = format!("PLAINTEXT or SASL_PLAINTEXT for {name}: there is no TLS yet");
             return Err(self.conflict("listeners", accepted));
         }
         let advertised = if self.is_set("advertised.listeners") {
@@ -276,6 +286,14 @@ impl Reading {
         }
         Ok(())
     }
+}
+
+/// The names in `listeners`, or of the default, whatever else is wrong with them.
+fn names_of_listeners(properties: &Properties) -> Vec<String> {
+    let default = broker_key("listeners").and_then(|key| key.default).unwrap_or_default();
+    let written = properties.get("listeners").map_or(default, String::as_str);
+    let name = |item: &str| Some(item.trim().split_once("://")?.0.to_owned());
+    written.split(',').filter_map(name).collect()
 }
 
 fn in_any_order(value: Value) -> Value {

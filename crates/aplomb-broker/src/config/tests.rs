@@ -245,10 +245,16 @@ fn read_field(path: &str, pairs: &[(&str, &str)]) -> Result<String, String> {
     Ok(field(path, &config, &topic))
 }
 
+/// What listeners with SASL or TLS have; tests of their own say what they mean.
+const OF_LISTENERS: &str = "security.listeners";
+
 #[test]
 fn every_used_key_changes_the_field_that_it_names() {
     for key in broker_keys() {
         let Meaning::Used(path) = key.meaning else { continue };
+        if path == OF_LISTENERS {
+            continue;
+        }
         let (value, mut pairs) = another_value(key);
         let before = read_field(path, &pairs);
         pairs.push((key.name, &value));
@@ -282,6 +288,9 @@ fn every_key_that_can_change_at_run_time_changes_its_field_then() {
     let none = Properties::new();
     for key in broker_keys().filter(|key| key.update != Update::ReadOnly && !is_of_the_file_alone(key)) {
         let Meaning::Used(path) = key.meaning else { continue };
+        if path == OF_LISTENERS {
+            continue;
+        }
         let (value, beside) = another_value(key);
         let (config, _) = read(&beside).expect("valid");
         let in_force = |for_this: &Properties| {
@@ -313,4 +322,69 @@ fn what_nothing_reads_is_accepted_with_a_warning() {
         ["inter.broker.listener.name does nothing: this broker calls no other node yet"]
     );
     assert_eq!(warned("log.cleaner.min.cleanable.ratio", "0.5"), [""; 0], "it is the default");
+}
+
+const USERS: &str = "org.apache.kafka.common.security.plain.PlainLoginModule required user_alice=\"wonder\";";
+
+fn of_listener(pairs: &[(&str, &str)]) -> Result<(BrokerConfig, Vec<Warning>), ConfigError> {
+    let listener = [("listeners", "IN://:9092"), ("listener.security.protocol.map", "IN:SASL_PLAINTEXT")];
+    read(&[&listener, pairs].concat())
+}
+
+#[test]
+fn a_listener_has_its_own_mechanisms_users_and_times() {
+    let (config, warnings) = of_listener(&[
+        ("sasl.enabled.mechanisms", "SCRAM-SHA-512"),
+        ("listener.name.in.sasl.enabled.mechanisms", "PLAIN,SCRAM-SHA-256"),
+        ("listener.name.in.plain.sasl.jaas.config", USERS),
+        ("connections.max.reauth.ms", "1000"),
+        ("listener.name.in.scram-sha-256.connections.max.reauth.ms", "0"),
+        ("listener.name.in.connection.failed.authentication.delay.ms", "7"),
+    ])
+    .expect("a listener with SASL");
+    assert_eq!(warnings, []);
+    let sasl = config.security.listeners["IN"].sasl.clone().expect("it has SASL");
+    let ages: Vec<_> = sasl.mechanisms.iter().map(|one| (one.mechanism, one.max_age)).collect();
+    assert_eq!(ages, [(Mechanism::Plain, Some(Duration::from_secs(1))), (Mechanism::ScramSha256, None)]);
+    assert_eq!(sasl.mechanisms[0].users["alice"].reveal(), "wonder");
+    assert_eq!((sasl.failure_delay, sasl.max_receive), (Duration::from_millis(7), 524_288));
+    assert!(!format!("{:?}", config.security).contains("wonder"));
+}
+
+#[test]
+fn what_cannot_be_spoken_is_refused_with_what_can() {
+    let refused = |pairs: &[(&str, &str)]| of_listener(pairs).expect_err("refused").to_string();
+    let kerberos = refused(&[]);
+    assert!(
+        kerberos.contains("PLAIN, SCRAM-SHA-256, SCRAM-SHA-512") && kerberos.contains("GSSAPI"),
+        "{kerberos}"
+    );
+    let no_users = refused(&[("sasl.enabled.mechanisms", "PLAIN")]);
+    assert!(no_users.starts_with("listener.name.in.plain.sasl.jaas.config="), "{no_users}");
+    let line = refused(&[
+        ("sasl.enabled.mechanisms", "PLAIN"),
+        ("listener.name.in.plain.sasl.jaas.config", "x.PlainLoginModule required user_a=\"secret\""),
+    ]);
+    assert!(line.contains("semicolon") && !line.contains("secret"), "{line}");
+    let other = refused(&[
+        ("sasl.enabled.mechanisms", "PLAIN"),
+        ("listener.name.in.plain.sasl.jaas.config", "com.sun.security.auth.module.JndiLoginModule required;"),
+    ]);
+    assert!(other.contains("PlainLoginModule"), "{other}");
+    let class = refused(&[
+        ("sasl.enabled.mechanisms", "SCRAM-SHA-256"),
+        ("listener.name.in.sasl.server.callback.handler.class", "com.example.Handler"),
+    ]);
+    assert!(class.contains("kafka-configs.sh"), "{class}");
+    let slip = refused(&[
+        ("sasl.enabled.mechanisms", "SCRAM-SHA-256"),
+        ("listener.name.in.sasl.jaas.confg", "secret"),
+    ]);
+    assert!(slip.contains("there is no such key") && !slip.contains("secret"), "{slip}");
+}
+
+#[test]
+fn a_setting_of_a_listener_that_there_is_not_does_nothing_and_is_named() {
+    let (_, warnings) = read(&[("listener.name.other.ssl.keystore.type", "PEM")]).expect("accepted");
+    assert!(warnings[0].text.ends_with("there is no listener OTHER"), "{}", warnings[0].text);
 }

@@ -49,6 +49,15 @@ pub enum ValueError {
 }
 
 impl ValueError {
+    /// What would be accepted.
+    pub(super) fn accepted(&self) -> String {
+        match self {
+            Self::Invalid { accepted, .. } => accepted.clone(),
+            Self::EmptyItem { .. } => "a list without empty values".to_owned(),
+            Self::RepeatedItem { .. } => "a list that names nothing twice".to_owned(),
+        }
+    }
+
     /// The key.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -21,7 +21,7 @@ use super::Controller;
 use super::elections::elections;
 use crate::metadata::{
     Broker, ELIGIBLE_LEADERS, Endpoint, Entry, FeatureRange, Features, KRAFT_VERSION, METADATA_VERSION,
-    MetadataVersion, TRANSACTION_VERSION,
+    MetadataImage, MetadataVersion, TRANSACTION_VERSION,
 };
 
 /// This node, as it wants to be known.
@@ -165,8 +165,20 @@ impl Controller {
         }
         if is_first {
             draft.push(self.first_features());
+            // A formatted directory may have users; only its log is read from here on.
+            draft.push(self.image().security.scram.values().cloned().map(Into::into).collect());
         }
         Activation { control, records: self.take(draft) }
+    }
+
+    /// The image of a new cluster that has these users.
+    #[must_use]
+    pub fn formatted(cluster_id: &str, users: Vec<m::UserScramCredentialRecord>) -> MetadataImage {
+        let controller = Self::new(MetadataImage::empty(cluster_id));
+        let mut draft = controller.draft();
+        draft.push(controller.first_features());
+        draft.push(users.into_iter().map(Into::into).collect());
+        draft.image().clone()
     }
 
     /// The levels that a formatted directory asks for, else those of a new cluster: the latest

@@ -110,6 +110,18 @@ pub enum AdminError {
         /// Why not.
         why: &'static str,
     },
+    /// A password for SCRAM that cannot be.
+    #[error("{0}")]
+    Scram(&'static str),
+    /// A mechanism that there is not.
+    #[error("Unknown SCRAM mechanism")]
+    ScramMechanism,
+    /// There is none to take away.
+    #[error("Attempt to delete a user credential that does not exist")]
+    NoScram,
+    /// A user that is named twice.
+    #[error("A user credential cannot be altered twice in the same request")]
+    ScramTwice,
     /// No such broker.
     #[error("No node with id {0} found.")]
     UnknownBroker(BrokerId),
@@ -179,6 +191,10 @@ impl From<&AdminError> for ErrorCode {
             AdminError::FeatureLevel { .. } | AdminError::MetadataDowngrade { .. } => {
                 Self::InvalidUpdateVersion
             }
+            AdminError::Scram(_) => Self::UnacceptableCredential,
+            AdminError::ScramMechanism => Self::UnsupportedSaslMechanism,
+            AdminError::NoScram => Self::ResourceNotFound,
+            AdminError::ScramTwice => Self::DuplicateResource,
             AdminError::UnknownBroker(_) => Self::BrokerIdNotRegistered,
             AdminError::DeletionDisabled => Self::TopicDeletionDisabled,
             AdminError::TooManyRecords | AdminError::TooManyPartitions => Self::PolicyViolation,

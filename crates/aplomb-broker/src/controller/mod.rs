@@ -21,6 +21,7 @@ mod partitions;
 mod placement;
 mod producer_ids;
 mod quotas;
+mod scram;
 mod topics;
 
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub use error::AdminError;
 pub use features::{FeatureUpdate, UpgradeType};
 pub use partitions::NewPartitions;
 pub use producer_ids::{PRODUCER_ID_BLOCK, ProducerIdBlock};
+pub use scram::ScramChange;
 pub use topics::{
     CreatedTopic, METADATA_TOPIC, NewTopic, Placement, check_topic_name, create_with_defaults,
     is_internal_topic,

@@ -8,7 +8,7 @@ use aplomb_model::TopicPartition;
 use crate::calls::{Answer, Asker, OpId, PartitionKey, Slot};
 use crate::config::NetworkConfig;
 use crate::head::HeadMessage;
-use crate::metadata::{Delta, MetadataImage};
+use crate::metadata::{Delta, MetadataImage, Security};
 use crate::operation::PartitionCall;
 use crate::ports::{ConnectionId, Event, Reply, Request, RequestId, ShardId};
 use crate::quotas::ConnectionRates;
@@ -109,11 +109,21 @@ pub enum Output {
         /// From certain addresses; `None` leaves these as they are.
         overrides: Option<Vec<(std::net::IpAddr, u32)>>,
     },
+    /// The cluster's users are these from here on.
+    Users(Arc<Security>),
     /// As many new connections in a second from here on.
     ConnectionRates(ConnectionRates),
 }
 
 impl Output {
+    /// What changes for connections with a new image.
+    pub(super) fn of_image(view: &View, delta: &Delta, is_head: bool) -> impl Iterator<Item = Self> {
+        let users = || Self::Users(Arc::clone(&view.image().security));
+        let rates = is_head && (delta.security || delta.broker_configs);
+        let rates = rates.then(|| Self::connection_rates(view));
+        delta.security.then(users).into_iter().chain(rates)
+    }
+
     /// How many new connections there may be in a second, as this shard sees it.
     pub(super) fn connection_rates(view: &View) -> Self {
         let all = view.config().network.connection_rate;

@@ -462,9 +462,8 @@ impl Shard {
         if delta.broker_configs {
             self.reconfigure();
         }
-        if self.head.is_some() && (delta.security || delta.broker_configs) {
-            self.post.push(Output::connection_rates(&self.view));
-        }
+        let outputs = Output::of_image(&self.view, delta, self.head.is_some());
+        outputs.for_each(|output| self.post.push(output));
         let Self { view, partitions, replicas, storage, notes, fx, .. } = self;
         replicas.apply(delta, Hosting { view, partitions, storage, notes, now, fx });
         self.coordinators.on_metadata(delta);

@@ -166,6 +166,7 @@ impl Shard {
         if shard.view.me() == HEAD {
             shard.post.push(Output::connection_rates(&shard.view));
         }
+        shard.post.push(Output::Users(Arc::clone(&shard.view.image().security)));
         shard.show_cluster();
         shard.carry_out(now);
         shard

@@ -252,6 +252,7 @@ impl Process {
                     self.messages.push_back(Mail { arrives, from: id, to, message });
                 }
                 Output::Event(event) => self.said.push(Said::Event(event)),
+                Output::Users(_) => {}
                 Output::ConnectionRates(rates) => self.said.push(Said::Rates(rates)),
                 Output::ConnectionLimits { total, per_ip, .. } => {
                     self.said.push(Said::Limits { total, per_ip });

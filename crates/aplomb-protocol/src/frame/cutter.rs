@@ -51,6 +51,11 @@ impl FrameCutter {
         Self { limit, head: [0; LENGTH], head_len: 0, partial: None }
     }
 
+    /// Frames may have up to so many bytes from here on.
+    pub fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// Takes bytes off the front of `bytes`, the next of the stream, up to the end of a frame, and
     /// gives that frame without its length. `None` when all were taken and more are needed.
     ///

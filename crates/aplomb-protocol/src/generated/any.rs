@@ -33,6 +33,8 @@ pub enum AnyRequest {
     DescribeGroups(super::DescribeGroupsRequest),
     /// `ListGroupsRequest`.
     ListGroups(super::ListGroupsRequest),
+    /// `SaslHandshakeRequest`.
+    SaslHandshake(super::SaslHandshakeRequest),
     /// `ApiVersionsRequest`.
     ApiVersions(super::ApiVersionsRequest),
     /// `CreateTopicsRequest`.
@@ -69,6 +71,8 @@ pub enum AnyRequest {
     AlterReplicaLogDirs(super::AlterReplicaLogDirsRequest),
     /// `DescribeLogDirsRequest`.
     DescribeLogDirs(super::DescribeLogDirsRequest),
+    /// `SaslAuthenticateRequest`.
+    SaslAuthenticate(super::SaslAuthenticateRequest),
     /// `CreatePartitionsRequest`.
     CreatePartitions(super::CreatePartitionsRequest),
     /// `DeleteGroupsRequest`.
@@ -87,6 +91,10 @@ pub enum AnyRequest {
     DescribeClientQuotas(super::DescribeClientQuotasRequest),
     /// `AlterClientQuotasRequest`.
     AlterClientQuotas(super::AlterClientQuotasRequest),
+    /// `DescribeUserScramCredentialsRequest`.
+    DescribeUserScramCredentials(super::DescribeUserScramCredentialsRequest),
+    /// `AlterUserScramCredentialsRequest`.
+    AlterUserScramCredentials(super::AlterUserScramCredentialsRequest),
     /// `DescribeQuorumRequest`.
     DescribeQuorum(super::DescribeQuorumRequest),
     /// `UpdateFeaturesRequest`.
@@ -127,6 +135,7 @@ impl AnyRequest {
             Self::SyncGroup(_) => ApiKey::SyncGroup,
             Self::DescribeGroups(_) => ApiKey::DescribeGroups,
             Self::ListGroups(_) => ApiKey::ListGroups,
+            Self::SaslHandshake(_) => ApiKey::SaslHandshake,
             Self::ApiVersions(_) => ApiKey::ApiVersions,
             Self::CreateTopics(_) => ApiKey::CreateTopics,
             Self::DeleteTopics(_) => ApiKey::DeleteTopics,
@@ -145,6 +154,7 @@ impl AnyRequest {
             Self::AlterConfigs(_) => ApiKey::AlterConfigs,
             Self::AlterReplicaLogDirs(_) => ApiKey::AlterReplicaLogDirs,
             Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
+            Self::SaslAuthenticate(_) => ApiKey::SaslAuthenticate,
             Self::CreatePartitions(_) => ApiKey::CreatePartitions,
             Self::DeleteGroups(_) => ApiKey::DeleteGroups,
             Self::ElectLeaders(_) => ApiKey::ElectLeaders,
@@ -154,6 +164,8 @@ impl AnyRequest {
             Self::OffsetDelete(_) => ApiKey::OffsetDelete,
             Self::DescribeClientQuotas(_) => ApiKey::DescribeClientQuotas,
             Self::AlterClientQuotas(_) => ApiKey::AlterClientQuotas,
+            Self::DescribeUserScramCredentials(_) => ApiKey::DescribeUserScramCredentials,
+            Self::AlterUserScramCredentials(_) => ApiKey::AlterUserScramCredentials,
             Self::DescribeQuorum(_) => ApiKey::DescribeQuorum,
             Self::UpdateFeatures(_) => ApiKey::UpdateFeatures,
             Self::DescribeCluster(_) => ApiKey::DescribeCluster,
@@ -186,6 +198,7 @@ impl AnyRequest {
             ApiKey::SyncGroup => Self::SyncGroup(super::SyncGroupRequest::decode(r, v)?),
             ApiKey::DescribeGroups => Self::DescribeGroups(super::DescribeGroupsRequest::decode(r, v)?),
             ApiKey::ListGroups => Self::ListGroups(super::ListGroupsRequest::decode(r, v)?),
+            ApiKey::SaslHandshake => Self::SaslHandshake(super::SaslHandshakeRequest::decode(r, v)?),
             ApiKey::ApiVersions => Self::ApiVersions(super::ApiVersionsRequest::decode(r, v)?),
             ApiKey::CreateTopics => Self::CreateTopics(super::CreateTopicsRequest::decode(r, v)?),
             ApiKey::DeleteTopics => Self::DeleteTopics(super::DeleteTopicsRequest::decode(r, v)?),
@@ -210,6 +223,7 @@ impl AnyRequest {
                 Self::AlterReplicaLogDirs(super::AlterReplicaLogDirsRequest::decode(r, v)?)
             }
             ApiKey::DescribeLogDirs => Self::DescribeLogDirs(super::DescribeLogDirsRequest::decode(r, v)?),
+            ApiKey::SaslAuthenticate => Self::SaslAuthenticate(super::SaslAuthenticateRequest::decode(r, v)?),
             ApiKey::CreatePartitions => Self::CreatePartitions(super::CreatePartitionsRequest::decode(r, v)?),
             ApiKey::DeleteGroups => Self::DeleteGroups(super::DeleteGroupsRequest::decode(r, v)?),
             ApiKey::ElectLeaders => Self::ElectLeaders(super::ElectLeadersRequest::decode(r, v)?),
@@ -228,6 +242,12 @@ impl AnyRequest {
             }
             ApiKey::AlterClientQuotas => {
                 Self::AlterClientQuotas(super::AlterClientQuotasRequest::decode(r, v)?)
+            }
+            ApiKey::DescribeUserScramCredentials => {
+                Self::DescribeUserScramCredentials(super::DescribeUserScramCredentialsRequest::decode(r, v)?)
+            }
+            ApiKey::AlterUserScramCredentials => {
+                Self::AlterUserScramCredentials(super::AlterUserScramCredentialsRequest::decode(r, v)?)
             }
             ApiKey::DescribeQuorum => Self::DescribeQuorum(super::DescribeQuorumRequest::decode(r, v)?),
             ApiKey::UpdateFeatures => Self::UpdateFeatures(super::UpdateFeaturesRequest::decode(r, v)?),
@@ -274,6 +294,7 @@ impl AnyRequest {
             Self::SyncGroup(message) => message.encode(w, v),
             Self::DescribeGroups(message) => message.encode(w, v),
             Self::ListGroups(message) => message.encode(w, v),
+            Self::SaslHandshake(message) => message.encode(w, v),
             Self::ApiVersions(message) => message.encode(w, v),
             Self::CreateTopics(message) => message.encode(w, v),
             Self::DeleteTopics(message) => message.encode(w, v),
@@ -292,6 +313,7 @@ impl AnyRequest {
             Self::AlterConfigs(message) => message.encode(w, v),
             Self::AlterReplicaLogDirs(message) => message.encode(w, v),
             Self::DescribeLogDirs(message) => message.encode(w, v),
+            Self::SaslAuthenticate(message) => message.encode(w, v),
             Self::CreatePartitions(message) => message.encode(w, v),
             Self::DeleteGroups(message) => message.encode(w, v),
             Self::ElectLeaders(message) => message.encode(w, v),
@@ -301,6 +323,8 @@ impl AnyRequest {
             Self::OffsetDelete(message) => message.encode(w, v),
             Self::DescribeClientQuotas(message) => message.encode(w, v),
             Self::AlterClientQuotas(message) => message.encode(w, v),
+            Self::DescribeUserScramCredentials(message) => message.encode(w, v),
+            Self::AlterUserScramCredentials(message) => message.encode(w, v),
             Self::DescribeQuorum(message) => message.encode(w, v),
             Self::UpdateFeatures(message) => message.encode(w, v),
             Self::DescribeCluster(message) => message.encode(w, v),
@@ -344,6 +368,8 @@ pub enum AnyResponse {
     DescribeGroups(super::DescribeGroupsResponse),
     /// `ListGroupsResponse`.
     ListGroups(super::ListGroupsResponse),
+    /// `SaslHandshakeResponse`.
+    SaslHandshake(super::SaslHandshakeResponse),
     /// `ApiVersionsResponse`.
     ApiVersions(super::ApiVersionsResponse),
     /// `CreateTopicsResponse`.
@@ -380,6 +406,8 @@ pub enum AnyResponse {
     AlterReplicaLogDirs(super::AlterReplicaLogDirsResponse),
     /// `DescribeLogDirsResponse`.
     DescribeLogDirs(super::DescribeLogDirsResponse),
+    /// `SaslAuthenticateResponse`.
+    SaslAuthenticate(super::SaslAuthenticateResponse),
     /// `CreatePartitionsResponse`.
     CreatePartitions(super::CreatePartitionsResponse),
     /// `DeleteGroupsResponse`.
@@ -398,6 +426,10 @@ pub enum AnyResponse {
     DescribeClientQuotas(super::DescribeClientQuotasResponse),
     /// `AlterClientQuotasResponse`.
     AlterClientQuotas(super::AlterClientQuotasResponse),
+    /// `DescribeUserScramCredentialsResponse`.
+    DescribeUserScramCredentials(super::DescribeUserScramCredentialsResponse),
+    /// `AlterUserScramCredentialsResponse`.
+    AlterUserScramCredentials(super::AlterUserScramCredentialsResponse),
     /// `DescribeQuorumResponse`.
     DescribeQuorum(super::DescribeQuorumResponse),
     /// `UpdateFeaturesResponse`.
@@ -438,6 +470,7 @@ impl AnyResponse {
             Self::SyncGroup(_) => ApiKey::SyncGroup,
             Self::DescribeGroups(_) => ApiKey::DescribeGroups,
             Self::ListGroups(_) => ApiKey::ListGroups,
+            Self::SaslHandshake(_) => ApiKey::SaslHandshake,
             Self::ApiVersions(_) => ApiKey::ApiVersions,
             Self::CreateTopics(_) => ApiKey::CreateTopics,
             Self::DeleteTopics(_) => ApiKey::DeleteTopics,
@@ -456,6 +489,7 @@ impl AnyResponse {
             Self::AlterConfigs(_) => ApiKey::AlterConfigs,
             Self::AlterReplicaLogDirs(_) => ApiKey::AlterReplicaLogDirs,
             Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
+            Self::SaslAuthenticate(_) => ApiKey::SaslAuthenticate,
             Self::CreatePartitions(_) => ApiKey::CreatePartitions,
             Self::DeleteGroups(_) => ApiKey::DeleteGroups,
             Self::ElectLeaders(_) => ApiKey::ElectLeaders,
@@ -465,6 +499,8 @@ impl AnyResponse {
             Self::OffsetDelete(_) => ApiKey::OffsetDelete,
             Self::DescribeClientQuotas(_) => ApiKey::DescribeClientQuotas,
             Self::AlterClientQuotas(_) => ApiKey::AlterClientQuotas,
+            Self::DescribeUserScramCredentials(_) => ApiKey::DescribeUserScramCredentials,
+            Self::AlterUserScramCredentials(_) => ApiKey::AlterUserScramCredentials,
             Self::DescribeQuorum(_) => ApiKey::DescribeQuorum,
             Self::UpdateFeatures(_) => ApiKey::UpdateFeatures,
             Self::DescribeCluster(_) => ApiKey::DescribeCluster,
@@ -497,6 +533,7 @@ impl AnyResponse {
             ApiKey::SyncGroup => Self::SyncGroup(super::SyncGroupResponse::decode(r, v)?),
             ApiKey::DescribeGroups => Self::DescribeGroups(super::DescribeGroupsResponse::decode(r, v)?),
             ApiKey::ListGroups => Self::ListGroups(super::ListGroupsResponse::decode(r, v)?),
+            ApiKey::SaslHandshake => Self::SaslHandshake(super::SaslHandshakeResponse::decode(r, v)?),
             ApiKey::ApiVersions => Self::ApiVersions(super::ApiVersionsResponse::decode(r, v)?),
             ApiKey::CreateTopics => Self::CreateTopics(super::CreateTopicsResponse::decode(r, v)?),
             ApiKey::DeleteTopics => Self::DeleteTopics(super::DeleteTopicsResponse::decode(r, v)?),
@@ -521,6 +558,9 @@ impl AnyResponse {
                 Self::AlterReplicaLogDirs(super::AlterReplicaLogDirsResponse::decode(r, v)?)
             }
             ApiKey::DescribeLogDirs => Self::DescribeLogDirs(super::DescribeLogDirsResponse::decode(r, v)?),
+            ApiKey::SaslAuthenticate => {
+                Self::SaslAuthenticate(super::SaslAuthenticateResponse::decode(r, v)?)
+            }
             ApiKey::CreatePartitions => {
                 Self::CreatePartitions(super::CreatePartitionsResponse::decode(r, v)?)
             }
@@ -541,6 +581,12 @@ impl AnyResponse {
             }
             ApiKey::AlterClientQuotas => {
                 Self::AlterClientQuotas(super::AlterClientQuotasResponse::decode(r, v)?)
+            }
+            ApiKey::DescribeUserScramCredentials => {
+                Self::DescribeUserScramCredentials(super::DescribeUserScramCredentialsResponse::decode(r, v)?)
+            }
+            ApiKey::AlterUserScramCredentials => {
+                Self::AlterUserScramCredentials(super::AlterUserScramCredentialsResponse::decode(r, v)?)
             }
             ApiKey::DescribeQuorum => Self::DescribeQuorum(super::DescribeQuorumResponse::decode(r, v)?),
             ApiKey::UpdateFeatures => Self::UpdateFeatures(super::UpdateFeaturesResponse::decode(r, v)?),
@@ -589,6 +635,7 @@ impl AnyResponse {
             Self::SyncGroup(message) => message.encode(w, v),
             Self::DescribeGroups(message) => message.encode(w, v),
             Self::ListGroups(message) => message.encode(w, v),
+            Self::SaslHandshake(message) => message.encode(w, v),
             Self::ApiVersions(message) => message.encode(w, v),
             Self::CreateTopics(message) => message.encode(w, v),
             Self::DeleteTopics(message) => message.encode(w, v),
@@ -607,6 +654,7 @@ impl AnyResponse {
             Self::AlterConfigs(message) => message.encode(w, v),
             Self::AlterReplicaLogDirs(message) => message.encode(w, v),
             Self::DescribeLogDirs(message) => message.encode(w, v),
+            Self::SaslAuthenticate(message) => message.encode(w, v),
             Self::CreatePartitions(message) => message.encode(w, v),
             Self::DeleteGroups(message) => message.encode(w, v),
             Self::ElectLeaders(message) => message.encode(w, v),
@@ -616,6 +664,8 @@ impl AnyResponse {
             Self::OffsetDelete(message) => message.encode(w, v),
             Self::DescribeClientQuotas(message) => message.encode(w, v),
             Self::AlterClientQuotas(message) => message.encode(w, v),
+            Self::DescribeUserScramCredentials(message) => message.encode(w, v),
+            Self::AlterUserScramCredentials(message) => message.encode(w, v),
             Self::DescribeQuorum(message) => message.encode(w, v),
             Self::UpdateFeatures(message) => message.encode(w, v),
             Self::DescribeCluster(message) => message.encode(w, v),

@@ -15,6 +15,8 @@ pub mod alter_partition_reassignments_request;
 pub mod alter_partition_reassignments_response;
 pub mod alter_replica_log_dirs_request;
 pub mod alter_replica_log_dirs_response;
+pub mod alter_user_scram_credentials_request;
+pub mod alter_user_scram_credentials_response;
 pub(crate) mod any;
 pub mod api_versions_request;
 pub mod api_versions_response;
@@ -78,6 +80,8 @@ pub mod describe_topic_partitions_request;
 pub mod describe_topic_partitions_response;
 pub mod describe_transactions_request;
 pub mod describe_transactions_response;
+pub mod describe_user_scram_credentials_request;
+pub mod describe_user_scram_credentials_response;
 pub mod elect_leaders_request;
 pub mod elect_leaders_response;
 pub mod end_transaction_record;
@@ -143,6 +147,10 @@ pub mod remove_topic_record;
 pub mod remove_user_scram_credential_record;
 pub mod request_header;
 pub mod response_header;
+pub mod sasl_authenticate_request;
+pub mod sasl_authenticate_response;
+pub mod sasl_handshake_request;
+pub mod sasl_handshake_response;
 pub mod snapshot_footer_record;
 pub mod snapshot_header_record;
 pub mod sync_group_request;
@@ -178,6 +186,8 @@ pub use alter_partition_reassignments_request::AlterPartitionReassignmentsReques
 pub use alter_partition_reassignments_response::AlterPartitionReassignmentsResponse;
 pub use alter_replica_log_dirs_request::AlterReplicaLogDirsRequest;
 pub use alter_replica_log_dirs_response::AlterReplicaLogDirsResponse;
+pub use alter_user_scram_credentials_request::AlterUserScramCredentialsRequest;
+pub use alter_user_scram_credentials_response::AlterUserScramCredentialsResponse;
 pub use api_versions_request::ApiVersionsRequest;
 pub use api_versions_response::ApiVersionsResponse;
 pub use begin_transaction_record::BeginTransactionRecord;
@@ -240,6 +250,8 @@ pub use describe_topic_partitions_request::DescribeTopicPartitionsRequest;
 pub use describe_topic_partitions_response::DescribeTopicPartitionsResponse;
 pub use describe_transactions_request::DescribeTransactionsRequest;
 pub use describe_transactions_response::DescribeTransactionsResponse;
+pub use describe_user_scram_credentials_request::DescribeUserScramCredentialsRequest;
+pub use describe_user_scram_credentials_response::DescribeUserScramCredentialsResponse;
 pub use elect_leaders_request::ElectLeadersRequest;
 pub use elect_leaders_response::ElectLeadersResponse;
 pub use end_transaction_record::EndTransactionRecord;
@@ -304,6 +316,10 @@ pub use remove_topic_record::RemoveTopicRecord;
 pub use remove_user_scram_credential_record::RemoveUserScramCredentialRecord;
 pub use request_header::RequestHeader;
 pub use response_header::ResponseHeader;
+pub use sasl_authenticate_request::SaslAuthenticateRequest;
+pub use sasl_authenticate_response::SaslAuthenticateResponse;
+pub use sasl_handshake_request::SaslHandshakeRequest;
+pub use sasl_handshake_response::SaslHandshakeResponse;
 pub use snapshot_footer_record::SnapshotFooterRecord;
 pub use snapshot_header_record::SnapshotHeaderRecord;
 pub use sync_group_request::SyncGroupRequest;
@@ -343,6 +359,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<AlterPartitionReassignmentsResponse>(),
     Codec::of::<AlterReplicaLogDirsRequest>(),
     Codec::of::<AlterReplicaLogDirsResponse>(),
+    Codec::of::<AlterUserScramCredentialsRequest>(),
+    Codec::of::<AlterUserScramCredentialsResponse>(),
     Codec::of::<ApiVersionsRequest>(),
     Codec::of::<ApiVersionsResponse>(),
     Codec::of::<BeginTransactionRecord>(),
@@ -405,6 +423,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<DescribeTopicPartitionsResponse>(),
     Codec::of::<DescribeTransactionsRequest>(),
     Codec::of::<DescribeTransactionsResponse>(),
+    Codec::of::<DescribeUserScramCredentialsRequest>(),
+    Codec::of::<DescribeUserScramCredentialsResponse>(),
     Codec::of::<ElectLeadersRequest>(),
     Codec::of::<ElectLeadersResponse>(),
     Codec::of::<EndTransactionRecord>(),
@@ -469,6 +489,10 @@ pub const ALL: &[Codec] = &[
     Codec::of::<RemoveUserScramCredentialRecord>(),
     Codec::of::<RequestHeader>(),
     Codec::of::<ResponseHeader>(),
+    Codec::of::<SaslAuthenticateRequest>(),
+    Codec::of::<SaslAuthenticateResponse>(),
+    Codec::of::<SaslHandshakeRequest>(),
+    Codec::of::<SaslHandshakeResponse>(),
     Codec::of::<SnapshotFooterRecord>(),
     Codec::of::<SnapshotHeaderRecord>(),
     Codec::of::<SyncGroupRequest>(),

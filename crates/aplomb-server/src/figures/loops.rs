@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use aplomb_broker::sasl::RefusalKind;
 use aplomb_model::Instant;
 
 use super::requests::RequestFigures;
@@ -50,12 +51,20 @@ pub(crate) struct ListenerFigures {
     pub(crate) name: Arc<str>,
     pub(crate) opened: Counter,
     pub(crate) closed: Counter,
+    /// Those that showed who they are, did so anew, did not, did not anew, and went on when their
+    /// time was up.
+    pub(crate) authentications: [Counter; 5],
 }
 
 impl LoopFigures {
     /// For a loop with connections of these listeners.
     pub(crate) fn new(listeners: impl Iterator<Item = Arc<str>>) -> Self {
-        let figures = |name| ListenerFigures { name, opened: Counter::default(), closed: Counter::default() };
+        let figures = |name| ListenerFigures {
+            name,
+            opened: Counter::default(),
+            closed: Counter::default(),
+            authentications: Default::default(),
+        };
         Self { listeners: listeners.map(figures).collect(), ..Self::default() }
     }
 
@@ -91,6 +100,23 @@ impl LoopFigures {
     pub(crate) fn on_connection_closed(&self, listener: &str) {
         if let Some(listener) = self.listener(listener) {
             listener.closed.add(1);
+        }
+    }
+
+    pub(crate) fn on_authenticated(&self, listener: &str, again: bool) {
+        if let Some(listener) = self.listener(listener) {
+            listener.authentications[usize::from(again)].add(1);
+        }
+    }
+
+    pub(crate) fn on_refused(&self, listener: &str, kind: RefusalKind) {
+        let place = match kind {
+            RefusalKind::Failed => 2,
+            RefusalKind::FailedAgain => 3,
+            RefusalKind::Expired => 4,
+        };
+        if let Some(listener) = self.listener(listener) {
+            listener.authentications[place].add(1);
         }
     }
 

@@ -188,6 +188,7 @@ impl<C: Core> ShardLoop<C> {
                     self.outbox.send(to, Mail::Message { from: self.shard, message });
                 }
                 Output::Event(event) => self.log.event(now.wall, event),
+                Output::Users(users) => self.clients.set_users(users),
                 Output::ConnectionRates(rates) => self.limits.set_rates(rates),
                 Output::ConnectionLimits { total, per_ip, overrides } => {
                     let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);

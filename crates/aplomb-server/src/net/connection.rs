@@ -12,15 +12,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aplomb_broker::ports::{CloseReason, ConnectionId, FrameError, Reply, Request, RequestId, Session};
+use aplomb_broker::sasl::{Passage, TurnedAway};
 use aplomb_model::Instant;
 use bytes::Bytes;
 
 use super::debt::Debt;
+use super::end::End;
 use super::frames::{FrameReader, Progress};
 use super::pace::Pace;
 use super::replies::{Replies, Written};
 use super::transport::Transport;
-use super::{Accepted, Permit, ReadContext};
+use super::{Accepted, Admission, Doorkeeper, Permit, ReadContext};
 use crate::figures::{Caller, ClientName, Exchange, HeldBy, LoopFigures, Turn};
 
 /// Requests of one connection that are at work or wait for an earlier one's reply.
@@ -36,6 +38,8 @@ pub(crate) struct Connection {
     transport: Transport,
     session: Arc<Session>,
     reader: FrameReader,
+    entry: Admission,
+    max_frame: usize,
     /// How fast it sends, while it is in the middle of a frame.
     sending: Pace,
     /// Frames that were read and may not be handed out yet.
@@ -97,66 +101,12 @@ pub(crate) struct Lists {
     pub(crate) crowded: bool,
 }
 
-/// Why nothing more is read from a connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// The client closed it.
-    ByClient,
-    /// Without an orderly end: the network failed, or the client was killed.
-    Broken,
-    /// What came was not a frame.
-    Malformed(String),
-    /// A shard wants it closed.
-    ByBroker(CloseReason),
-    /// Nothing moved for too long.
-    Idle,
-    /// Memory for requests was used up, and its request, of which there were so many bytes, did not
-    /// get on.
-    SlowFrame(usize),
-    /// Memory for replies was used up, and it did not take its own, of which there were so many
-    /// bytes.
-    SlowTaker(usize),
-}
-
-impl End {
-    /// Whether it was closed for what it kept from others, and which kind of that it is.
-    pub(crate) fn in_the_way(&self) -> Option<usize> {
-        match self {
-            Self::SlowFrame(_) => Some(0),
-            Self::SlowTaker(_) => Some(1),
-            Self::ByClient | Self::Broken | Self::Malformed(_) | Self::ByBroker(_) | Self::Idle => None,
-        }
-    }
-
-    /// What the client, or a request, did wrong; `None` for an everyday end.
-    pub(crate) fn fault(&self) -> Option<String> {
-        match self {
-            Self::ByClient | Self::Broken | Self::Idle => None,
-            Self::SlowFrame(held) => Some(format!(
-                "memory for requests is used up, and its request came too slowly, of which there were {held} \
-                 bytes (aplomb.frames.max.bytes, aplomb.frames.min.rate)"
-            )),
-            Self::SlowTaker(owed) => Some(format!(
-                "memory for replies is used up, and it did not take its own, {owed} bytes \
-                 (aplomb.replies.max.bytes)"
-            )),
-            Self::Malformed(why) | Self::ByBroker(CloseReason::Malformed(why)) => Some(why.clone()),
-            Self::ByBroker(CloseReason::Unsupported { api_key, version }) => {
-                Some(format!("version {version} of API {api_key} is not offered here"))
-            }
-            Self::ByBroker(CloseReason::ProduceFailed) => {
-                Some("a produce request failed that wants no acknowledgement".to_owned())
-            }
-        }
-    }
-}
-
 impl Connection {
     /// Takes over an accepted connection.
     pub(crate) fn new(
         id: ConnectionId,
         accepted: Accepted,
-        max_frame: usize,
+        (max_frame, doorkeeper): (usize, &Doorkeeper),
         debt: Debt,
         figures: Arc<LoopFigures>,
         now: Instant,
@@ -164,11 +114,14 @@ impl Connection {
         let Accepted { transport, session, permit } = accepted;
         figures.on_connection(&session.listener);
         let caller = Caller { connection: id, peer: session.peer, name: ClientName::NONE };
+        let entry = doorkeeper.entrance().entry(&session, now);
         Self {
             id,
             transport,
             session,
-            reader: FrameReader::new(max_frame),
+            reader: FrameReader::new(entry.most(max_frame)),
+            entry,
+            max_frame,
             sending: Pace::from(now, 0),
             frames: VecDeque::new(),
             arrivals: VecDeque::new(),
@@ -212,16 +165,40 @@ impl Connection {
     }
 
     /// The next request, handed out at `at`, if there is one and it may be.
-    pub(crate) fn next_request(&mut self, at: Instant) -> Option<Request> {
-        let obstacle = self.obstacle();
-        if obstacle.is_some() || self.replies.close_reason().is_some() {
-            if !self.frames.is_empty() {
-                self.held_by = self.held_by.or(obstacle);
+    pub(crate) fn next_request(&mut self, at: Instant, doorkeeper: &Doorkeeper) -> Option<Request> {
+        loop {
+            let obstacle = self.obstacle();
+            if obstacle.is_some() || self.replies.close_reason().is_some() {
+                if !self.frames.is_empty() {
+                    self.held_by = self.held_by.or(obstacle);
+                }
+                return None;
             }
-            return None;
+            let frame = self.frames.pop_front()?;
+            let arrived = self.arrivals.pop_front().unwrap_or(at);
+            let Some(authenticator) = &mut self.entry.authenticator else {
+                return Some(self.hand_out(frame, arrived, at));
+            };
+            match doorkeeper.with_world(|world| authenticator.on_frame(&frame, arrived, world)) {
+                Passage::Pass => return Some(self.hand_out(frame, arrived, at)),
+                Passage::Answer(reply) => self.answer(reply, at),
+                Passage::Authenticated { reply, principal, again } => {
+                    self.session = Arc::new(self.session.of(principal));
+                    self.reader.set_max(self.max_frame);
+                    self.entry.deadline = None;
+                    self.figures.on_authenticated(&self.session.listener, again);
+                    self.answer(reply, at);
+                }
+                Passage::Refused(refusal) => {
+                    self.figures.on_refused(&self.session.listener, refusal.kind);
+                    self.muted_until = self.muted_until.max(Some(at + refusal.delay));
+                    self.entry.refused = Some(refusal);
+                }
+            }
         }
-        let frame = self.frames.pop_front()?;
-        let arrived = self.arrivals.pop_front().unwrap_or(at);
+    }
+
+    fn hand_out(&mut self, frame: Bytes, arrived: Instant, at: Instant) -> Request {
         let mut exchange = Exchange::new(&frame, arrived, at);
         exchange.held_by = self.held_by;
         if self.frames.is_empty() {
@@ -231,7 +208,13 @@ impl Connection {
         let sequence = self.replies.admit(exchange);
         let id = RequestId { connection: self.id, sequence };
         let spent = std::mem::take(&mut self.spent);
-        Some(Request { id, frame, session: Arc::clone(&self.session), spent })
+        Request { id, frame, session: Arc::clone(&self.session), spent }
+    }
+
+    /// Answers what was no request of the broker's.
+    fn answer(&mut self, reply: Reply, at: Instant) {
+        let sequence = self.replies.admit(Exchange::new(&[], at, at));
+        self.complete(sequence, reply, at);
     }
 
     /// The loop was busy with it for so long.
@@ -298,6 +281,10 @@ impl Connection {
     /// The time of [`Self::muted_until`] has come.
     pub(crate) fn unmute(&mut self, now: Instant) {
         self.muted_until = None;
+        if let Some(TurnedAway { reply, why, .. }) = self.entry.refused.take() {
+            reply.into_iter().for_each(|reply| self.answer(reply, now));
+            self.answer(Reply::Close { reason: CloseReason::Unauthenticated(why) }, now);
+        }
         // It could not move a byte meanwhile.
         self.active = now;
     }
@@ -371,6 +358,11 @@ impl Connection {
     pub(crate) fn is_idle_since(&self, before: Instant) -> bool {
         let waits_for_us = self.replies.in_flight() > 0 || self.waits_to_be_read();
         self.active < before && (!waits_for_us || self.replies.has_pieces())
+    }
+
+    /// Whether it should have shown by now who it is.
+    pub(crate) fn is_unauthenticated_at(&self, now: Instant) -> bool {
+        self.entry.deadline.is_some_and(|deadline| deadline <= now)
     }
 
     /// Whether half a frame has been here since `before` without a byte more.

@@ -95,6 +95,11 @@ impl FrameReader {
         Self { cutter: FrameCutter::new(max), charge: None, account: Arc::default(), received: 0 }
     }
 
+    /// Frames may have up to so many bytes from here on.
+    pub(crate) fn set_max(&mut self, max: usize) {
+        self.cutter.set_limit(max);
+    }
+
     /// Whether the stream stands within a frame.
     pub(crate) fn is_within_frame(&self) -> bool {
         self.cutter.held() > 0

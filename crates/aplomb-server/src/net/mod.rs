@@ -8,6 +8,8 @@
 mod budget;
 pub(crate) mod connection;
 mod debt;
+mod end;
+mod entrance;
 mod frames;
 mod limits;
 mod pace;
@@ -26,6 +28,9 @@ pub(crate) use budget::FrameBudget;
 #[cfg(test)]
 pub(crate) use budget::Want;
 pub(crate) use debt::ReplyBudget;
+pub(crate) use end::End;
+pub use entrance::Entrance;
+pub(crate) use entrance::{Admission, Doorkeeper};
 pub(crate) use frames::{ReadContext, SCRATCH};
 pub use limits::ConnectionLimits;
 pub(crate) use limits::{Connections, Permit, TooMany};
@@ -55,6 +60,8 @@ pub struct NetConfig {
     pub min_frame_rate: u64,
     /// The bound on memory for replies that clients have not taken, over all shards, in bytes.
     pub max_replies: usize,
+    /// What clients have to pass before they may ask.
+    pub entrance: Entrance,
     /// How many connections there may be.
     pub connections: ConnectionLimits,
     /// What their rates are measured over.

@@ -203,6 +203,7 @@ impl Default for Wishes {
             shards: 2,
             net: NetConfig {
                 rate_windows: Windows { count: 11, millis: 1000 },
+                entrance: aplomb_server::net::Entrance::open(),
                 max_frame: 8 << 20,
                 max_frames: 64 << 20,
                 min_frame_rate: 64 << 10,

@@ -6,6 +6,7 @@ mod doctor;
 mod lab;
 mod log;
 mod manual;
+mod scram;
 mod serve;
 mod storage;
 

@@ -1,7 +1,8 @@
 //! `aplomb storage`: what log directories hold, whether they can be taken over, and how they are
 //! given back. For a broker that does not run: every command here takes the directories' locks.
 //!
-//! What always holds: `info` and `adopt` change nothing; `release` does nothing but write back what
+//! What always holds: `info` and `adopt` change nothing; `format` touches nothing that belongs to a
+//! cluster already; `release` does nothing but write back what
 //! only the tail has, and remove our own traces.
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+use super::scram::{NewUser, parse_user};
 use crate::config;
 use crate::wiring::storage::{self, StorageError};
 
@@ -28,6 +30,22 @@ enum What {
         /// Change nothing. The change itself is made by `aplomb serve`.
         #[arg(long, required = true)]
         dry_run: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Make the log directories a new cluster's, with its first users if some are named. `aplomb
+    /// serve` does it too where it has not been done.
+    Format {
+        /// The cluster's id; without it, one by chance.
+        #[arg(short = 't', long, value_name = "ID")]
+        cluster_id: Option<String>,
+        /// A user for SCRAM: 'SCRAM-SHA-256=[name=alice,password=...]', with iterations, or salt
+        /// and saltedpassword in base64 instead of a password; may be given several times.
+        #[arg(short = 'S', long, value_name = "USER", value_parser = parse_user)]
+        add_scram: Vec<NewUser>,
+        /// Directories that belong to the cluster already are no error.
+        #[arg(short = 'g', long)]
+        ignore_formatted: bool,
         #[command(flatten)]
         place: Place,
     },
@@ -54,13 +72,20 @@ struct Place {
 /// be taken over or given back.
 pub(super) fn run(args: &StorageArgs) -> ExitCode {
     let place = match &args.what {
-        What::Info(place) | What::Release(place) | What::Adopt { place, .. } => place,
+        What::Info(place) | What::Release(place) | What::Adopt { place, .. } | What::Format { place, .. } => {
+            place
+        }
     };
     let settings = match config::load(place.config.as_deref().or(place.file.as_deref()), &place.overrides) {
         Ok(settings) => settings,
         Err(error) => return super::fail(&error),
     };
-    let done: Result<Vec<String>, StorageError> = match args.what {
+    let done: Result<Vec<String>, StorageError> = match &args.what {
+        What::Format { cluster_id, add_scram, ignore_formatted, .. } => {
+            let wanted = cluster_id.as_deref().or(settings.cluster_id.as_deref());
+            let users = add_scram.iter().map(NewUser::record).collect();
+            storage::format(&settings.broker, wanted, users, *ignore_formatted)
+        }
         What::Info(_) => storage::info(&settings.broker),
         What::Adopt { .. } => storage::would_change(&settings.broker),
         What::Release(_) => storage::release(&settings.broker),

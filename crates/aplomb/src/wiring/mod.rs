@@ -47,7 +47,8 @@ use aplomb_server::metrics::{BrokerFigures, Health, Metrics, Phase, http};
 use aplomb_server::net::Listener;
 use aplomb_server::{Around, Server, ServerConfig, Switchboard};
 
-use self::directories::{Candidates, DirectoryError, LogDirectories, chance, draw};
+pub(crate) use self::directories::chance;
+use self::directories::{Candidates, DirectoryError, LogDirectories, draw};
 use self::disks::Disks;
 use self::loading::{LoadProgress, Loading};
 use self::network::{Bound, NetworkError};

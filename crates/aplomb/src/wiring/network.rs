@@ -7,16 +7,18 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use aplomb_broker::config::{BrokerConfig, Listener, SecurityProtocol};
-use aplomb_server::net::{ConnectionLimits, NetConfig};
+use aplomb_server::net::{ConnectionLimits, Entrance, NetConfig};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with, sockopt};
+
+use super::directories::chance;
 
 /// A listener that cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NetworkError {
     #[error("listeners={listener}: the host cannot be resolved: {source}")]
     Host { listener: String, source: std::io::Error },
-    #[error("listeners={listener}: this version speaks PLAINTEXT only")]
+    #[error("listeners={listener}: this version has no TLS yet")]
     Protocol { listener: String },
     #[error("listeners={listener}: it cannot be bound: {source}")]
     Bind { listener: String, source: std::io::Error },
@@ -39,7 +41,7 @@ impl Bound {
     /// Binds the socket of a listener.
     pub(super) fn bind(listener: &Listener) -> Result<Self, NetworkError> {
         let written = listener.to_string();
-        if listener.protocol != SecurityProtocol::Plaintext {
+        if listener.protocol.has_tls() {
             return Err(NetworkError::Protocol { listener: written });
         }
         let failed = |source: Errno| NetworkError::Bind { listener: written.clone(), source: source.into() };
@@ -110,6 +112,7 @@ pub(super) fn net_config(config: &BrokerConfig, ceiling: usize) -> Result<NetCon
         max_frames: size(network.frames.0),
         min_frame_rate: network.min_frame_rate.0,
         max_replies: size(network.replies.0),
+        entrance: Entrance::new(config.security.clone(), chance),
         connections: limits,
         rate_windows: config.quotas.clients.into(),
         max_idle: network.max_idle,

@@ -7,10 +7,15 @@
 use std::path::PathBuf;
 
 use aplomb_broker::config::BrokerConfig;
+use aplomb_broker::controller::Controller;
+use aplomb_broker::metadata::snapshot_bytes;
 use aplomb_broker::startup::{Examined, Refusal, TailRecord};
 use aplomb_disk_api::DiskError;
+use aplomb_log::layout::top_level::BOOTSTRAP_CHECKPOINT;
 use aplomb_log::recovery::restore::Wanted;
 use aplomb_model::BrokerId;
+use aplomb_protocol::EncodeError;
+use aplomb_protocol::messages::UserScramCredentialRecord;
 use aplomb_server::log::Log;
 
 use super::directories::{Candidates, DirectoryError, LogDirectories, chance, draw};
@@ -30,9 +35,15 @@ pub(crate) enum StorageError {
     Disk { path: PathBuf, error: DiskError },
     #[error("there is nothing to give back: no log directory belongs to a cluster")]
     Nothing,
+    #[error(
+        "the log directories belong to cluster {0} already, and keep it (--ignore-formatted: this is no error)"
+    )]
+    Formatted(String),
+    #[error("the users cannot be written: {0}")]
+    Users(#[from] EncodeError),
     #[error("{0}")]
     Lost(String),
-    #[error("what is being done cannot be said: {0}")]
+    #[error("what is being done cannot be written: {0}")]
     Log(#[from] std::io::Error),
 }
 
@@ -56,6 +67,37 @@ pub(crate) fn info(config: &BrokerConfig) -> Result<Vec<String>, StorageError> {
     }
     lines.extend(lost(&candidates));
     lines.push("aplomb serve can take these directories over".to_owned());
+    Ok(lines)
+}
+
+/// Makes the directories a new cluster's: `wanted`, or one by chance. `users` are there from the
+/// first start on.
+pub(crate) fn format(
+    config: &BrokerConfig,
+    wanted: Option<&str>,
+    users: Vec<UserScramCredentialRecord>,
+    ignore_formatted: bool,
+) -> Result<Vec<String>, StorageError> {
+    let candidates = look(config)?;
+    if let Some(cluster) = candidates.cluster_id() {
+        if ignore_formatted && wanted.is_none_or(|wanted| wanted == cluster) {
+            return Ok(vec![format!("the log directories belong to cluster {cluster} already")]);
+        }
+        return Err(StorageError::Formatted(cluster.to_owned()));
+    }
+    let directories = candidates.settle(config.node_id, wanted, &mut chance)?;
+    let names: Vec<String> = users.iter().map(|user| user.name.clone()).collect();
+    if !users.is_empty() {
+        let image = Controller::formatted(&directories.cluster_id, users);
+        let now = aplomb_server::clock::now().wall;
+        let bytes = snapshot_bytes(&image, None, now, now)?;
+        let path = directories.directories[directories.metadata].path.join(BOOTSTRAP_CHECKPOINT);
+        let mut file = std::fs::File::create(path)?;
+        std::io::Write::write_all(&mut file, &bytes)?;
+        file.sync_all()?;
+    }
+    let mut lines = vec![format!("cluster {}, node {}", directories.cluster_id, config.node_id)];
+    lines.extend(names.iter().map(|name| format!("user {name} for SCRAM")));
     Ok(lines)
 }
 

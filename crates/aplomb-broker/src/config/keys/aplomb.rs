@@ -27,6 +27,8 @@ config_keys! {
         "Memory for groups, their members and committed offsets. Beyond it new members are refused (COORDINATOR_NOT_AVAILABLE), and offsets of partitions that have none yet (INVALID_COMMIT_OFFSET_SIZE).";
     "aplomb.groups.rebalance.heartbeat.interval.ms": Int = "1000", AtLeast(0), Low, ReadOnly, Used("groups.settings.consumer.hurried_interval");
         "How often members of the consumer protocol are told to send heartbeats in the 15 seconds after their group has changed, if that is more often than usual: they learn by them what to give up and what they get. 0: as often as ever.";
+    "aplomb.authentication.timeout.ms": Int = "30000", AtLeast(1), Low, ReadOnly, Used("security.patience");
+        "Milliseconds that a client of a listener with SASL or TLS may take until it may ask: who is slower is closed.";
     "aplomb.frames.max.bytes": Long = "268435456", AtLeast(1048576), Medium, ReadOnly, Used("network.frames");
         "Memory for requests that are being read or answered. Beyond it the broker reads no more from sockets. An eighth of it is for requests of up to 64 KiB, and no connection begins a request while it holds an eighth.";
     "aplomb.frames.min.rate": Long = "65536", AtLeast(0), Low, ReadOnly, Used("network.min_frame_rate");

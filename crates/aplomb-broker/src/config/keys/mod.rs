@@ -135,6 +135,9 @@ pub fn not_at_once(key: &ConfigKey) -> Option<&'static str> {
         _ if is_of_the_file_alone(key) => {
             Some("a change at run time is refused: listeners are opened at start")
         }
+        "sasl.enabled.mechanisms" | "sasl.jaas.config" => {
+            Some("a change at run time does nothing: listeners are opened at start, with what the file says")
+        }
         "num.network.threads" | "num.recovery.threads.per.data.dir" => {
             Some("a change at run time counts from the next start on")
         }
@@ -184,6 +187,24 @@ pub fn behind_listener(name: &str) -> Option<&str> {
     ];
     let (_, base) = name.strip_prefix("listener.name.")?.split_once('.')?;
     Some(OF_A_MECHANISM.into_iter().find(|known| base.ends_with(known)).unwrap_or(base))
+}
+
+/// The listener that a setting's name speaks of, and what is behind it.
+#[must_use]
+pub(super) fn split_listener_name(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix("listener.name.")?.split_once('.')
+}
+
+/// The key that a listener's own setting stands for, if there is one: with a mechanism of SASL
+/// before it, or without.
+#[must_use]
+pub(super) fn listener_key(name: &str) -> Option<&'static ConfigKey> {
+    const MECHANISMS: [&str; 5] = ["gssapi", "oauthbearer", "plain", "scram-sha-256", "scram-sha-512"];
+    let (_, rest) = split_listener_name(name)?;
+    broker_key(rest).or_else(|| {
+        let (mechanism, rest) = rest.split_once('.')?;
+        MECHANISMS.contains(&mechanism).then(|| broker_key(rest))?
+    })
 }
 
 /// Whether a setting can change at run time only for one listener, by its prefix

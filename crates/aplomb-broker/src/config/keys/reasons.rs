@@ -16,7 +16,15 @@ pub(super) const IN_PIECES: &str = "a log is loaded in pieces of 64 KiB, one a t
 pub(super) const NO_QUORUM: &str = "the metadata quorum is this process alone";
 pub(super) const NO_REQUEST_QUEUE: &str =
     "requests are handled by the loop that reads them, and wait in no queue; see queued.max.request.bytes";
-pub(super) const NO_SECURITY: &str = "there is neither TLS nor SASL yet";
+pub(super) const NO_CALLBACKS: &str = "Java classes cannot be loaded here; users of PLAIN are in listener.name.<name>.plain.sasl.jaas.config, \
+     those of SCRAM in the metadata log (kafka-configs.sh --entity-type users)";
+pub(super) const NO_KERBEROS: &str = "Kerberos is not spoken yet";
+pub(super) const NO_LOGIN: &str = "this broker logs in nowhere yet";
+pub(super) const NO_LOGIN_CLASSES: &str =
+    "Java classes cannot be loaded here, and this broker logs in nowhere yet";
+pub(super) const NO_OAUTH: &str = "OAUTHBEARER is not spoken yet";
+pub(super) const NO_TLS: &str = "there is no TLS yet";
+pub(super) const NO_TOKENS: &str = "there are no delegation tokens yet";
 pub(super) const NO_THREAD_POOLS: &str =
     "requests run on event loops; see num.network.threads and aplomb.shards";
 pub(super) const NO_SHARE_GROUPS: &str = "there are no share groups yet";

@@ -18,6 +18,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aplomb_broker::metadata::Security;
 use aplomb_broker::ports::{ConnectionId, Reply, Request, RequestId, ShardId};
 use aplomb_model::Instant;
 use rustix::event::epoll::EventFlags;
@@ -26,8 +27,9 @@ use rustix::io::Errno;
 use super::poll::Poll;
 use super::table::ConnectionTable;
 use crate::figures::{LoopFigures, Turn};
-use crate::net::connection::{Connection, End, ReadOutcome};
-use crate::net::{Accepted, FrameBudget, NetConfig, ReadContext, ReplyBudget, SCRATCH};
+use crate::net::End;
+use crate::net::connection::{Connection, ReadOutcome};
+use crate::net::{Accepted, Doorkeeper, FrameBudget, NetConfig, ReadContext, ReplyBudget, SCRATCH};
 
 /// Requests that one connection may have handed out before the others have their turn, and all of a
 /// line together: where many are in it, each has its part, and those behind them the next turn.
@@ -63,6 +65,7 @@ pub(super) struct Clients {
     budget: Arc<FrameBudget>,
     replies: Arc<ReplyBudget>,
     figures: Arc<LoopFigures>,
+    doorkeeper: Doorkeeper,
     table: ConnectionTable,
     /// Have been accepted, and are served from their turn on.
     arriving: VecDeque<Accepted>,
@@ -140,6 +143,7 @@ impl Clients {
             budget,
             replies,
             figures,
+            doorkeeper: Doorkeeper::new(net.entrance.clone()),
             table: ConnectionTable::new(shard),
             arriving: VecDeque::new(),
             late: VecDeque::new(),
@@ -174,7 +178,8 @@ impl Clients {
     fn take_over_one(&mut self, accepted: Accepted, poll: &Poll, now: Instant) -> Result<(), Unwatched> {
         let (max_frame, figures) = (self.max_frame, Arc::clone(&self.figures));
         let debt = self.replies.debt();
-        let connection = self.table.insert(|id| Connection::new(id, accepted, max_frame, debt, figures, now));
+        let entering = (max_frame, &self.doorkeeper);
+        let connection = self.table.insert(|id| Connection::new(id, accepted, entering, debt, figures, now));
         let (number, peer) = (connection.id().number, connection.peer());
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP;
         if let Err(errno) = poll.watch(connection.socket(), number, flags) {
@@ -228,6 +233,7 @@ impl Clients {
             if let Some(connection) = self.table.get(number) {
                 connection.unmute(now);
                 self.list(number, Line::Ready);
+                self.touch(number);
             }
         }
     }
@@ -273,11 +279,11 @@ impl Clients {
     ) -> u64 {
         let Some(connection) = self.table.get(number) else { return 0 };
         connection.lists.ready = false;
-        let before = connection.received();
+        let (before, muted) = (connection.received(), connection.muted_until());
         let mut context = ReadContext { shard: self.shard, budget: &self.budget, scratch: &mut self.scratch };
         let (mut requests, mut reads) = (0, 0);
         while requests < share.requests {
-            if let Some(request) = connection.next_request(*clock) {
+            if let Some(request) = connection.next_request(*clock, &self.doorkeeper) {
                 requests += 1;
                 let before = *clock;
                 take(request, clock);
@@ -307,6 +313,8 @@ impl Clients {
             }
         }
         let read = connection.received() - before;
+        let after = connection.muted_until();
+        self.on_muted(number, muted, after);
         self.figures.requests.add(requests as u64);
         self.taken_up += requests as u32;
         self.touch(number);
@@ -330,11 +338,21 @@ impl Clients {
         let before = connection.muted_until();
         connection.complete(id.sequence, reply, at);
         let after = connection.muted_until();
+        self.on_muted(number, before, after);
+        self.touch(number);
+    }
+
+    /// A connection is not read from until another time than before.
+    fn on_muted(&mut self, number: u64, before: Option<Instant>, after: Option<Instant>) {
         if before != after {
             before.map(|at| self.muted.remove(&(at, number)));
             self.muted.extend(after.map(|at| (at, number)));
         }
-        self.touch(number);
+    }
+
+    /// The cluster's users are these from here on.
+    pub(super) fn set_users(&mut self, users: Arc<Security>) {
+        self.doorkeeper.set_users(users);
     }
 
     /// Writes replies; closes connections that are at their end; puts those back in line that may

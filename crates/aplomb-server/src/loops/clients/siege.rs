@@ -235,6 +235,7 @@ impl Siege {
         let max_replies = number(&mut dice, 200_000..2_000_000);
         let net = NetConfig {
             rate_windows: Windows { count: 11, millis: 1000 },
+            entrance: crate::net::Entrance::open(),
             max_frame: LARGEST,
             max_frames: limit,
             min_frame_rate: 64 * 1024,

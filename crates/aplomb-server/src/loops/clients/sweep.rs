@@ -5,7 +5,8 @@ use std::time::Duration;
 use aplomb_model::Instant;
 
 use super::{Clients, GO_A_TURN};
-use crate::net::connection::{Connection, End, Slowness};
+use crate::net::End;
+use crate::net::connection::{Connection, Slowness};
 
 /// How often idle connections are looked for.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -54,6 +55,10 @@ impl Clients {
         };
         let late = self.table.iter().filter(is_late);
         self.late.extend(late.map(|connection| (connection.id().number, End::Idle)));
+        let patience = self.doorkeeper.entrance().patience();
+        let strangers = self.table.iter().filter(|connection| connection.is_unauthenticated_at(now));
+        let end = || End::Unauthenticated(patience);
+        self.late.extend(strangers.map(|connection| (connection.id().number, end())));
         self.close_slow_frames(now);
         self.table.iter_mut().for_each(Connection::mark_taken);
     }
@@ -127,7 +132,8 @@ mod tests {
     use crate::loops::poll::Poll;
     use crate::mail::Waker;
     use crate::net::{
-        Accepted, ConnectionLimits, Connections, FrameBudget, NetConfig, ReplyBudget, Transport, Want,
+        Accepted, ConnectionLimits, Connections, Entrance, FrameBudget, NetConfig, ReplyBudget, Transport,
+        Want,
     };
 
     const HERE: ShardId = ShardId(0);
@@ -145,6 +151,7 @@ mod tests {
         fn new(memory: usize, min_frame_rate: u64) -> Self {
             let net = NetConfig {
                 rate_windows: Windows { count: 11, millis: 1000 },
+                entrance: Entrance::open(),
                 max_frame: 1 << 20,
                 max_frames: memory,
                 min_frame_rate,

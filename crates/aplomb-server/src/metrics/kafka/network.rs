@@ -67,6 +67,7 @@ impl Network {
         let idle_nanos = (since_start - busy / current.len().max(1) as f64).max(0.0);
         put_idle(page, &idle, idle_nanos);
         put_connections(page, loops, connections.congested_nanos(), &current, before, ago);
+        put_authentications(page, loops);
         put_parked(page, shards);
     }
 }
@@ -202,6 +203,41 @@ fn put_connections(
         ["kafka_network_requestchannel_requestqueuesize", "kafka_network_requestchannel_responsequeuesize"]
     {
         page.gauge(name, "Always empty: loops take requests from sockets and hand them responses.", &[], 0.0);
+    }
+}
+
+fn put_authentications(page: &mut Page, loops: &[Arc<LoopFigures>]) {
+    macro_rules! names {
+        ($name:literal) => {
+            [
+                (concat!("kafka_server_socket_server_metrics_", $name), "networkProcessor"),
+                (concat!("kafka_server_socketservermetrics_", $name), "network_processor"),
+            ]
+        };
+    }
+    const FIGURES: [([(&str, &str); 2], &str); 5] = [
+        (names!("successful_authentication_total"), "Connections that have authenticated."),
+        (names!("successful_reauthentication_total"), "Connections that have authenticated anew."),
+        (names!("failed_authentication_total"), "Connections closed because they did not authenticate."),
+        (
+            names!("failed_reauthentication_total"),
+            "Connections closed because they did not authenticate anew.",
+        ),
+        (
+            names!("expired_connections_killed_count"),
+            "Connections closed because they should have authenticated anew.",
+        ),
+    ];
+    for (n, figures) in loops.iter().enumerate() {
+        let shard = n.to_string();
+        for listener in figures.listeners() {
+            for ((names, help), count) in FIGURES.into_iter().zip(&listener.authentications) {
+                for (name, label) in names {
+                    let labels = [("listener", &*listener.name), (label, &*shard)];
+                    page.counter(name, help, &labels, count.get());
+                }
+            }
+        }
     }
 }
 

@@ -1,0 +1,15 @@
+//! SASL: how a client says who it is, before it may ask.
+//!
+//! [`Authenticator`] is one connection's state, from the first frame on: it says what becomes of
+//! each frame and knows no socket. [`scram`] and [`plain`] are the mechanisms. What always holds:
+//! nothing here waits or costs more than some hashes; secrets are compared in a time that does not
+//! depend on them; who does not get in is not told why.
+
+mod authenticator;
+mod exchange;
+mod plain;
+mod said;
+mod scram;
+
+pub use authenticator::{Authenticator, Identity, Passage, RefusalKind, TurnedAway};
+pub use said::World;

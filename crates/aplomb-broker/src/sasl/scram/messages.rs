@@ -1,0 +1,154 @@
+//! What a SCRAM client sends (RFC 5802, section 7).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+/// The client's first message.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ClientFirst<'a> {
+    pub(super) authorization: Option<String>,
+    pub(super) user: String,
+    pub(super) nonce: &'a str,
+    /// Everything behind the header, which is signed.
+    pub(super) bare: &'a str,
+}
+
+/// The client's final message.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ClientFinal<'a> {
+    pub(super) nonce: &'a str,
+    pub(super) proof: Vec<u8>,
+    /// Everything before the proof, which is signed.
+    pub(super) without_proof: &'a str,
+}
+
+impl<'a> ClientFirst<'a> {
+    pub(super) fn parse(message: &'a [u8]) -> Option<Self> {
+        let text = std::str::from_utf8(message).ok()?;
+        // Without channel binding, and without one in mind.
+        let rest = text.strip_prefix("n,")?;
+        let (header, bare) = rest.split_once(',')?;
+        let authorization = match header.strip_prefix("a=") {
+            Some(name) => Some(user_name(name)?),
+            None if header.is_empty() => None,
+            None => return None,
+        };
+        let mut parts = bare.split(',').peekable();
+        // An extension that has to be understood, and is not: Apache Kafka goes on all the same.
+        parts.next_if(|part| part.strip_prefix("m=").is_some_and(is_value));
+        let user = user_name(parts.next()?.strip_prefix("n=")?)?;
+        let nonce = parts.next()?.strip_prefix("r=").filter(|nonce| is_printable(nonce))?;
+        parts.all(is_extension).then_some(Self { authorization, user, nonce, bare })
+    }
+}
+
+impl<'a> ClientFinal<'a> {
+    pub(super) fn parse(message: &'a [u8]) -> Option<Self> {
+        let text = std::str::from_utf8(message).ok()?;
+        let (without_proof, proof) = text.rsplit_once(",p=")?;
+        let mut parts = without_proof.split(',');
+        STANDARD.decode(parts.next()?.strip_prefix("c=")?).ok()?;
+        let nonce = parts.next()?.strip_prefix("r=").filter(|nonce| is_printable(nonce))?;
+        let proof = STANDARD.decode(proof).ok()?;
+        parts.all(is_extension).then_some(Self { nonce, proof, without_proof })
+    }
+}
+
+/// The server's first message.
+pub(super) fn server_first(nonce: &str, salt: &[u8], iterations: i32) -> String {
+    format!("r={nonce},s={},i={iterations}", STANDARD.encode(salt))
+}
+
+/// The server's last message.
+pub(super) fn server_final(signature: &[u8]) -> String {
+    format!("v={}", STANDARD.encode(signature))
+}
+
+/// A name with commas and equals signs as `=2C` and `=3D`.
+fn user_name(text: &str) -> Option<String> {
+    if text.is_empty() || text.contains('\0') {
+        return None;
+    }
+    let mut parts = text.split('=');
+    let mut name = parts.next()?.to_owned();
+    for part in parts {
+        let (sign, rest) = part.split_at_checked(2)?;
+        name.push(match sign {
+            "2C" => ',',
+            "3D" => '=',
+            _ => return None,
+        });
+        name.push_str(rest);
+    }
+    Some(name)
+}
+
+fn is_value(text: &str) -> bool {
+    !text.is_empty() && !text.contains('\0')
+}
+
+fn is_printable(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| (0x21..=0x7e).contains(&byte))
+}
+
+fn is_extension(part: &str) -> bool {
+    let Some((name, value)) = part.split_once('=') else { return false };
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic()) && is_value(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_first_message_is_taken_apart_and_what_is_signed_stays_as_it_came() {
+        let first = ClientFirst::parse(b"n,,n=us=3Der=2C1,r=abc,tokenauth=true").expect("a message");
+        assert_eq!(first.user, "us=er,1");
+        assert_eq!((first.nonce, first.authorization.as_deref()), ("abc", None));
+        assert_eq!(first.bare, "n=us=3Der=2C1,r=abc,tokenauth=true");
+        let first = ClientFirst::parse(b"n,a=other,m=x,n=user,r=abc").expect("a message");
+        assert_eq!((first.authorization.as_deref(), first.user.as_str()), (Some("other"), "user"));
+    }
+
+    #[test]
+    fn what_is_no_first_message_is_refused() {
+        for wrong in [
+            "",
+            "n",
+            "n,",
+            "n,,",
+            "n,,n=,r=a",
+            "n,,n=u",
+            "n,,n=u,r=",
+            "y,,n=u,r=a",
+            "p=tls-unique,,n=u,r=a",
+            "n,,n=u=2,r=a",
+            "n,,n=u=4C,r=a",
+            "n,b=c,n=u,r=a",
+            "n,,r=a,n=u",
+            "n,,n=u,r=a b",
+            "n,,n=u,r=a,x",
+            "n,,n=u,r=a,1=x",
+            "n,,n=u=é,r=a",
+        ] {
+            assert_eq!(ClientFirst::parse(wrong.as_bytes()), None, "{wrong}");
+        }
+        assert_eq!(ClientFirst::parse(b"n,,n=\xff,r=a"), None);
+    }
+
+    #[test]
+    fn a_final_message_is_taken_apart() {
+        let last = ClientFinal::parse(b"c=biws,r=abc,p=AAEC").expect("a message");
+        assert_eq!(last, ClientFinal { nonce: "abc", proof: vec![0, 1, 2], without_proof: "c=biws,r=abc" });
+        for wrong in [
+            "",
+            "c=biws,r=abc",
+            "c=biws,r=abc,p=?",
+            "c=?,r=abc,p=AAEC",
+            "r=abc,c=biws,p=AAEC",
+            "c=biws,r=,p=",
+        ] {
+            assert_eq!(ClientFinal::parse(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Why a connection ends, and what the log says of it.
+
+use std::time::Duration;
+
+use aplomb_broker::ports::CloseReason;
+
+/// Why nothing more is read from a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The client closed it.
+    ByClient,
+    /// Without an orderly end: the network failed, or the client was killed.
+    Broken,
+    /// What came was not a frame.
+    Malformed(String),
+    /// A shard wants it closed.
+    ByBroker(CloseReason),
+    /// Nothing moved for too long.
+    Idle,
+    /// It has not shown in so much time who it is.
+    Unauthenticated(Duration),
+    /// Memory for requests was used up, and its request, of which there were so many bytes, did not
+    /// get on.
+    SlowFrame(usize),
+    /// Memory for replies was used up, and it did not take its own, of which there were so many
+    /// bytes.
+    SlowTaker(usize),
+}
+
+impl End {
+    /// Whether it was closed for what it kept from others, and which kind of that it is.
+    pub(crate) fn in_the_way(&self) -> Option<usize> {
+        match self {
+            Self::SlowFrame(_) => Some(0),
+            Self::SlowTaker(_) => Some(1),
+            Self::ByClient
+            | Self::Broken
+            | Self::Malformed(_)
+            | Self::ByBroker(_)
+            | Self::Idle
+            | Self::Unauthenticated(_) => None,
+        }
+    }
+
+    /// What the client, or a request, did wrong; `None` for an everyday end.
+    pub(crate) fn fault(&self) -> Option<String> {
+        match self {
+            Self::ByClient | Self::Broken | Self::Idle => None,
+            Self::SlowFrame(held) => Some(format!(
+                "memory for requests is used up, and its request came too slowly, of which there were {held} \
+                 bytes (aplomb.frames.max.bytes, aplomb.frames.min.rate)"
+            )),
+            Self::SlowTaker(owed) => Some(format!(
+                "memory for replies is used up, and it did not take its own, {owed} bytes \
+                 (aplomb.replies.max.bytes)"
+            )),
+            Self::Malformed(why)
+            | Self::ByBroker(CloseReason::Malformed(why) | CloseReason::Unauthenticated(why)) => {
+                Some(why.clone())
+            }
+            Self::Unauthenticated(patience) => Some(format!(
+                "it has not authenticated within {} ms (aplomb.authentication.timeout.ms)",
+                patience.as_millis()
+            )),
+            Self::ByBroker(CloseReason::Unsupported { api_key, version }) => {
+                Some(format!("version {version} of API {api_key} is not offered here"))
+            }
+            Self::ByBroker(CloseReason::ProduceFailed) => {
+                Some("a produce request failed that wants no acknowledgement".to_owned())
+            }
+        }
+    }
+}
