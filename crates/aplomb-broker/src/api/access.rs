@@ -15,13 +15,13 @@ use crate::view::View;
 /// A resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On<'r> {
-    /// A topic.
+    /// The topic of this name.
     Topic(&'r str),
-    /// A group.
+    /// The group with this id.
     Group(&'r str),
     /// A transactional id.
     TransactionalId(&'r str),
-    /// The cluster.
+    /// There is only one cluster.
     Cluster,
 }
 
@@ -78,10 +78,10 @@ impl<'r> On<'r> {
 
 /// What the client of a request may do.
 #[derive(Clone, Copy, Debug)]
-pub struct Access<'a>(Option<Guard<'a>>);
+pub struct Access<'a>(Option<AccessRules<'a>>);
 
 #[derive(Clone, Copy, Debug)]
-struct Guard<'a> {
+struct AccessRules<'a> {
     authorizer: &'a Authorizer,
     acls: &'a Acls,
     who: Who<'a>,
@@ -99,7 +99,7 @@ impl<'a> Access<'a> {
 
     fn new(view: &'a View, session: &'a Session, api: ApiKey, audit: &'a Audit) -> Self {
         let access = &view.config().access;
-        Self(access.authorizer.as_deref().map(|authorizer| Guard {
+        Self(access.authorizer.as_deref().map(|authorizer| AccessRules {
             authorizer,
             acls: &view.image().security.acls,
             who: session.who(),
@@ -109,7 +109,7 @@ impl<'a> Access<'a> {
         }))
     }
 
-    /// Whether nothing is forbidden to anyone.
+    /// Whether every client may do everything.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         self.0.is_none()
@@ -166,7 +166,7 @@ impl<'a> Access<'a> {
     }
 }
 
-impl Guard<'_> {
+impl AccessRules<'_> {
     fn may(&self, operation: AclOperation, on: On<'_>, is_noted: bool) -> bool {
         self.assert_need(operation, on.kind());
         let allowed = self.authorizer.allows(self.acls, self.who, operation, on.kind(), on.name());

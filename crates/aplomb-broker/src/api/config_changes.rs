@@ -41,7 +41,8 @@ pub(super) fn plan_each<R>(
     (changes, records)
 }
 
-/// Whether the client may change the settings of a resource. Of what there is none of it may.
+/// Whether the client may change the settings of a resource. Kinds that there are not are refused
+/// elsewhere.
 pub(super) fn authorize(resource: &Resource, access: &Access<'_>) -> Result<(), AdminError> {
     let on = match resource.kind {
         Resource::TOPIC => On::Topic(&resource.name),

@@ -143,7 +143,7 @@ fn success(
     config: &BrokerConfig,
     access: &Access<'_>,
 ) -> CreatableTopicResult {
-    // What settings it has is not for everyone who may create it.
+    // To create a topic is not to see its settings.
     if !access.may_quietly(AclOperation::DescribeConfigs, On::Topic(name)) {
         return CreatableTopicResult {
             name: name.to_owned(),

@@ -90,7 +90,7 @@ impl Operation for InitProducerIdOp {
     }
 }
 
-/// Whether the client may ask for one. Whoever may write to any topic may do so idempotently.
+/// Whether the client may ask for one. A client that may write to any topic may do so idempotently.
 fn authorize(request: &InitProducerIdRequest, access: &Access<'_>) -> Result<(), ErrorCode> {
     let Some(id) = &request.transactional_id else {
         let may = access.may_quietly(AclOperation::IdempotentWrite, On::Cluster)

@@ -12,10 +12,10 @@ use aplomb_protocol::messages::offset_commit_response::{
 use aplomb_protocol::{ApiKey, DecodeError};
 
 use super::groups::{ask_one, caller};
-use super::{Access, On};
+use super::{Access, On, rights};
 use crate::coordinators::OFFSETS_TOPIC;
 use crate::metadata::MetadataImage;
-use crate::operation::{self, Api, Asked, Begun, Cell};
+use crate::operation::{Api, Asked, Begun, Cell};
 use crate::security::AclOperation;
 use crate::view::View;
 
@@ -87,7 +87,7 @@ pub(super) fn authorize(
     access: &Access<'_>,
 ) -> Result<(), ErrorCode> {
     let topic = if by_id { TopicRef::Id(topic.topic_id) } else { TopicRef::Name(&topic.name) };
-    operation::authorize(image, topic, |on| access.check(AclOperation::Read, on))
+    rights::authorize(image, topic, |on| access.check(AclOperation::Read, on))
 }
 
 /// Parts a topic into what is there, with its name and id, and the answer to what is not.

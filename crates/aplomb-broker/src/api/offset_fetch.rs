@@ -157,7 +157,9 @@ fn fill(
         Ok(GroupReply::Fetch(fetched)) => {
             group.error_code = fetched.error_code;
             let shown = |topic: &OffsetFetchResponseTopics| version < BY_ID || topic.topic_id != Uuid::ZERO;
-            group.topics.retain(|topic| !is_waiting(topic));
+            if version < WITH_ERROR {
+                group.topics.retain(|topic| !is_waiting(topic));
+            }
             group.topics.extend(fetched.topics.into_iter().filter(shown));
         }
         Ok(other) => unreachable!("a fetch of offsets is answered {other:?}"),
@@ -180,7 +182,7 @@ fn fill(
 /// for it meanwhile.
 fn is_waiting(topic: &OffsetFetchResponseTopics) -> bool {
     let waiting = ErrorCode::CoordinatorNotAvailable.to_wire();
-    topic.partitions.iter().any(|partition| partition.error_code == waiting)
+    topic.partitions.iter().all(|partition| partition.error_code == waiting)
 }
 
 /// As versions before [`GROUPS`] have it.

@@ -2,11 +2,10 @@
 //! decided once for all of them.
 
 use aplomb_model::ErrorCode;
-use aplomb_protocol::hot::TopicKey;
+use aplomb_protocol::hot::{TopicKey, TopicRef};
 
 use super::{Access, On};
 use crate::metadata::MetadataImage;
-use crate::operation::authorize;
 use crate::security::AclOperation;
 
 /// What may be done to topics.
@@ -50,5 +49,21 @@ impl<'a> TopicRights<'a> {
         let allowed = authorize(self.image, topic.as_ref(), check);
         self.last = Some((topic.clone(), allowed));
         allowed
+    }
+}
+
+/// Whether a client may do something to the topic that a request names, there or not. One that is
+/// named by an id which no topic has is refused for that.
+///
+/// # Errors
+/// The code for a client that may not.
+pub(super) fn authorize(
+    image: &MetadataImage,
+    topic: TopicRef<'_>,
+    check: impl FnOnce(On<'_>) -> Result<(), ErrorCode>,
+) -> Result<(), ErrorCode> {
+    match topic {
+        TopicRef::Name(name) => check(On::Topic(name)),
+        TopicRef::Id(id) => image.topics.by_id(id).map_or(Ok(()), |topic| check(On::Topic(&topic.name))),
     }
 }

@@ -12,8 +12,8 @@ const STANDARD: &str = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 /// Settings of access control.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessConfig {
-    /// `authorizer.class.name`, with `super.users` and `allow.everyone.if.no.acl.found`; without it
-    /// everyone may do everything.
+    /// `authorizer.class.name`, with the settings of the class; without it every client may do
+    /// everything.
     pub authorizer: Option<Arc<Authorizer>>,
     /// `aplomb.audit.grants`
     pub audits_grants: bool,

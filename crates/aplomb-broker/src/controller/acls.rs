@@ -87,7 +87,7 @@ impl Draft {
         check_network(host).or_else(|error| refuse(format!("Invalid CIDR notation '{host}': {error}")))
     }
 
-    /// Drafts the deletion of the ACLs that each of the filters means. Gives them, filter by filter.
+    /// Drafts the deletion of the ACLs that each filter means. Gives them, filter by filter.
     ///
     /// # Errors
     /// When they are too many.

@@ -91,7 +91,7 @@ impl Desk {
             apis: APIS,
             calls: &mut calls,
         })?;
-        self.effects.extend(self.audit.take().map(DeskEffect::Event));
+        self.tell_audit();
         self.effects.extend(to_head.into_iter().map(DeskEffect::Head));
         match begun {
             Begun::Reply(replied) => {

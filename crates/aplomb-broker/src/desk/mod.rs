@@ -281,10 +281,16 @@ impl Desk {
                 if let Ok(reply) = &mut replied {
                     reply.set_waited(waited);
                 }
-                self.effects.extend(self.audit.take().map(DeskEffect::Event));
+                self.tell_audit();
                 self.reply(request, replied, bill, now.instant);
             }
         }
+    }
+
+    /// What was decided on what a client may do, as far as it is for the log.
+    fn tell_audit(&mut self) {
+        let line = |text| DeskEffect::Event(Event { severity: Severity::Info, room: "authorizer", text });
+        self.effects.extend(self.audit.take().into_iter().map(line));
     }
 
     /// Sends a reply. One that cannot be written is a fault of ours: it costs the connection and a

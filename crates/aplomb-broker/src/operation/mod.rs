@@ -21,7 +21,7 @@ pub(crate) use self::asked::{Asked, Begun, PATIENCE, is_long, patience};
 pub use self::call::PartitionCall;
 pub(crate) use self::call::{Ask, Calls, Place, Question};
 pub(crate) use self::decision::DecisionOp;
-pub(crate) use self::resolve::{UNKNOWN_PARTITION, authorize, current_epoch, named, resolve};
+pub(crate) use self::resolve::{UNKNOWN_PARTITION, current_epoch, named, resolve};
 pub(crate) use self::scatter::{Cell, Fill, Scatter};
 use crate::calls::{Answer, PartitionKey, Slot};
 use crate::fetch_sessions::FetchSessions;

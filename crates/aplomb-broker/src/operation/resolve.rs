@@ -3,7 +3,6 @@
 use aplomb_model::{ErrorCode, LeaderEpoch, PartitionIndex};
 use aplomb_protocol::hot::TopicRef;
 
-use crate::api::On;
 use crate::calls::PartitionKey;
 use crate::metadata::{MetadataImage, Topic};
 
@@ -26,22 +25,6 @@ pub(crate) fn resolve<'a>(
         return Err(ErrorCode::UnknownTopicOrPartition);
     }
     Ok((topic, PartitionKey { topic: topic.id, partition }))
-}
-
-/// Whether a client may do something to the topic that a request names, there or not. One that is
-/// named by an id which no topic has is for [`resolve`] to refuse.
-///
-/// # Errors
-/// The code for a client that may not.
-pub(crate) fn authorize(
-    image: &MetadataImage,
-    topic: TopicRef<'_>,
-    check: impl FnOnce(On<'_>) -> Result<(), ErrorCode>,
-) -> Result<(), ErrorCode> {
-    match topic {
-        TopicRef::Name(name) => check(On::Topic(name)),
-        TopicRef::Id(id) => image.topics.by_id(id).map_or(Ok(()), |topic| check(On::Topic(&topic.name))),
-    }
 }
 
 /// A partition by the name of its topic.

@@ -33,7 +33,6 @@ struct OfKind {
     all: Option<Arc<OnResource>>,
     /// Those for a name or a prefix.
     named: Patterns<Arc<OnResource>>,
-    /// By principal.
     by_principal: SharedMap<Arc<str>, Arc<BTreeMap<Uuid, Arc<Acl>>>>,
 }
 
@@ -264,7 +263,6 @@ impl OnResource {
         self.of_anyone.is_none() && self.by_principal.is_empty()
     }
 
-    /// All of them.
     pub(super) fn acls(&self) -> impl Iterator<Item = &Arc<Acl>> {
         let of_each = self.of_anyone.iter().chain(self.by_principal.values());
         of_each.flat_map(|of| of.rights()).flat_map(|rights| &rights.said_by)

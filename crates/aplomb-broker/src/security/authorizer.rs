@@ -1,5 +1,5 @@
 //! Decisions: a super user may do everything; what an ACL denies is denied; what an ACL allows is
-//! allowed; what no ACL is about is as `allow.everyone.if.no.acl.found` says.
+//! allowed; the settings say what becomes of a resource that no ACL is about.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,7 +19,7 @@ pub struct Who<'a> {
     pub principal: &'a str,
     /// The address as Java writes it.
     pub host: &'a str,
-    /// The address.
+    /// The same as a number, for networks.
     pub peer: IpAddr,
 }
 
@@ -28,9 +28,9 @@ pub struct Who<'a> {
 pub enum Rule {
     /// `super.users`
     SuperUser,
-    /// An ACL.
+    /// The ACL that Apache Kafka would name.
     Acl(Arc<Acl>),
-    /// No ACL is about the resource, and `allow.everyone.if.no.acl.found` is set.
+    /// No ACL is about the resource, and the settings allow everything then.
     DefaultAllow,
     /// No ACL allows it.
     DefaultDeny,
@@ -52,12 +52,12 @@ impl fmt::Display for Rule {
 pub struct Authorizer {
     /// `super.users`
     pub super_users: BTreeSet<String>,
-    /// `allow.everyone.if.no.acl.found`
+    /// Whether a resource that no ACL is about is open to every client.
     pub allows_without_acl: bool,
 }
 
 /// A name that no pattern but `*` is meant for: Apache Kafka asks for it to find out whether
-/// someone may do something to every topic.
+/// a client may do something to every topic.
 const ANY_NAME: &str = "hardcode";
 
 impl Authorizer {

@@ -9,15 +9,15 @@ use super::words::{AclOperation, PatternKind, PermissionKind, ResourceKind, WILD
 /// A filter, with what does not matter left out.
 #[derive(Clone, Debug)]
 pub struct AclFilter<'a> {
-    /// Of what kind of resource; `Any`.
+    /// Of what kind of resource; `Any` matches all.
     pub kind: ResourceKind,
-    /// By which name.
+    /// By which name, if that matters; the same below.
     pub name: Option<&'a str>,
     /// By which pattern; `Any`, or all that would match the name.
     pub pattern: PatternKind,
-    /// Whose.
+    /// For whom, as the ACL has it.
     pub principal: Option<&'a str>,
-    /// From where.
+    /// From where, as the ACL has it.
     pub host: Option<&'a str>,
     /// About what; `Any`.
     pub operation: AclOperation,

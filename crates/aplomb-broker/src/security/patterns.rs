@@ -1,9 +1,10 @@
 //! Names and prefixes of names: one pass over a name finds what is said of it and of everything
 //! that it begins with. Clones share what they do not change.
 //!
-//! A hash of each beginning of the name is known when its end is reached. Lengths that no prefix has
-//! are passed over; of the others a filter of bits, which fits into a processor's cache, says for
-//! nearly all that there is none. So the time grows with the name, and hardly with what is in here.
+//! A hash of each beginning of the name is known when its end is reached. Lengths that no prefix
+//! has are passed over; of the others a filter of bits, which fits into a processor's cache, says
+//! for nearly all that there is none. So the time grows with the name, and hardly with what is in
+//! here.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -17,7 +18,7 @@ const BITS: usize = 16;
 /// What is said of names, and of all that begin so.
 #[derive(Clone, Debug)]
 pub(super) struct Patterns<V> {
-    parts: Vec<Arc<Part<V>>>,
+    parts: Vec<Arc<PatternPart<V>>>,
     len: usize,
     /// The lengths of prefixes, in order, and how many have them.
     lengths: Arc<Vec<(usize, usize)>>,
@@ -26,11 +27,11 @@ pub(super) struct Patterns<V> {
     stale: usize,
 }
 
-type Part<V> = HashMap<u64, Slot<V>, BuildHasherDefault<AsItIs>>;
+type PatternPart<V> = HashMap<u64, Bucket<V>, BuildHasherDefault<AsItIs>>;
 
 /// A pattern, and those that have the same hash: as good as never any.
 #[derive(Clone, Debug)]
-struct Slot<V> {
+struct Bucket<V> {
     pattern: Pattern,
     value: V,
     more: Vec<(Pattern, V)>,
@@ -125,11 +126,11 @@ impl<V: Clone> Patterns<V> {
             return None;
         }
         let is_it = |pattern: &Pattern| pattern.is_prefix == is_prefix && pattern.text.as_bytes() == text;
-        let slot = self.parts[part_of(key)].get(&key)?;
-        if is_it(&slot.pattern) {
-            return Some(&slot.value);
+        let bucket = self.parts[part_of(key)].get(&key)?;
+        if is_it(&bucket.pattern) {
+            return Some(&bucket.value);
         }
-        slot.more.iter().find(|(pattern, _)| is_it(pattern)).map(|(_, value)| value)
+        bucket.more.iter().find(|(pattern, _)| is_it(pattern)).map(|(_, value)| value)
     }
 
     #[inline]
@@ -150,11 +151,11 @@ impl<V: Clone> Patterns<V> {
             }
             self.put(key, pattern.clone(), new());
         }
-        let slot = Arc::make_mut(&mut self.parts[part_of(key)]).get_mut(&key).expect("it is there");
-        if slot.pattern == pattern {
-            return &mut slot.value;
+        let bucket = Arc::make_mut(&mut self.parts[part_of(key)]).get_mut(&key).expect("it is there");
+        if bucket.pattern == pattern {
+            return &mut bucket.value;
         }
-        let more = slot.more.iter_mut().find(|(other, _)| *other == pattern);
+        let more = bucket.more.iter_mut().find(|(other, _)| *other == pattern);
         &mut more.expect("it is there").1
     }
 
@@ -165,8 +166,8 @@ impl<V: Clone> Patterns<V> {
     fn put(&mut self, key: u64, pattern: Pattern, value: V) {
         let part = Arc::make_mut(&mut self.parts[part_of(key)]);
         match part.get_mut(&key) {
-            Some(slot) => slot.more.push((pattern, value)),
-            None => drop(part.insert(key, Slot { pattern, value, more: Vec::new() })),
+            Some(bucket) => bucket.more.push((pattern, value)),
+            None => drop(part.insert(key, Bucket { pattern, value, more: Vec::new() })),
         }
         if (self.len + self.stale) * BITS > self.filter.len() * 64 {
             self.filter_anew();
@@ -185,8 +186,8 @@ impl<V: Clone> Patterns<V> {
         self.stale = 0;
     }
 
-    /// Changes what is said of a name, or of all that begin so, if anything is; `true` from `change`
-    /// forgets it.
+    /// Changes what is said of a name, or of all that begin so, if anything is; `true` from
+    /// `change` forgets it.
     pub(super) fn change(&mut self, text: &str, is_prefix: bool, change: impl FnOnce(&mut V) -> bool) {
         let pattern = Pattern { text: text.into(), is_prefix };
         let key = Rolling::of(&pattern);
@@ -194,11 +195,11 @@ impl<V: Clone> Patterns<V> {
             return;
         }
         let part = Arc::make_mut(&mut self.parts[part_of(key)]);
-        let slot = part.get_mut(&key).expect("it is there");
-        if let Some(at) = slot.more.iter().position(|(other, _)| *other == pattern) {
-            slot.more.swap_remove(at);
-        } else if let Some((other, value)) = slot.more.pop() {
-            (slot.pattern, slot.value) = (other, value);
+        let bucket = part.get_mut(&key).expect("it is there");
+        if let Some(at) = bucket.more.iter().position(|(other, _)| *other == pattern) {
+            bucket.more.swap_remove(at);
+        } else if let Some((other, value)) = bucket.more.pop() {
+            (bucket.pattern, bucket.value) = (other, value);
         } else {
             part.remove(&key);
         }

@@ -12,19 +12,19 @@ pub const CLUSTER_NAME: &str = "kafka-cluster";
 
 /// Makes an enum of codes, each with a name in capitals.
 macro_rules! words {
-    ($(#[$doc:meta])* $type:ident { $($(#[$of:meta])* $word:ident = $code:literal $name:literal,)* }) => {
+    ($(#[$doc:meta])* $type:ident { $($word:ident = $code:literal $name:literal,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(i8)]
         pub enum $type {
-            $($(#[$of])* $word = $code,)*
+            $(#[doc = concat!("`", $name, "`")] $word = $code,)*
         }
 
         impl $type {
             /// All of them, in the order of their codes.
             pub const ALL: &'static [Self] = &[$(Self::$word,)*];
 
-            /// By its code.
+            /// By its number on the wire.
             #[must_use]
             pub const fn from_wire(code: i8) -> Option<Self> {
                 match code {
@@ -33,7 +33,7 @@ macro_rules! words {
                 }
             }
 
-            /// Its code.
+            /// As a number on the wire.
             #[must_use]
             pub const fn to_wire(self) -> i8 {
                 self as i8
@@ -57,83 +57,54 @@ macro_rules! words {
 }
 
 words! {
-    /// What may be done. In a filter, any.
+    /// What may be done; ANY is for filters.
     AclOperation {
-        /// Any; in filters.
         Any = 1 "ANY",
-        /// All; in ACLs.
         All = 2 "ALL",
-        /// Read.
         Read = 3 "READ",
-        /// Write.
         Write = 4 "WRITE",
-        /// Create.
         Create = 5 "CREATE",
-        /// Delete.
         Delete = 6 "DELETE",
-        /// Alter.
         Alter = 7 "ALTER",
-        /// Describe.
         Describe = 8 "DESCRIBE",
-        /// What brokers do to each other.
         ClusterAction = 9 "CLUSTER_ACTION",
-        /// Describe settings.
         DescribeConfigs = 10 "DESCRIBE_CONFIGS",
-        /// Alter settings.
         AlterConfigs = 11 "ALTER_CONFIGS",
-        /// Produce idempotently.
         IdempotentWrite = 12 "IDEMPOTENT_WRITE",
-        /// Create delegation tokens.
         CreateTokens = 13 "CREATE_TOKENS",
-        /// Describe delegation tokens.
         DescribeTokens = 14 "DESCRIBE_TOKENS",
-        /// Take part in transactions that another system coordinates.
         TwoPhaseCommit = 15 "TWO_PHASE_COMMIT",
     }
 }
 
 words! {
-    /// What it is done to. In a filter, any.
+    /// What it is done to; ANY is for filters.
     ResourceKind {
-        /// Any; in filters.
         Any = 1 "ANY",
-        /// A topic.
         Topic = 2 "TOPIC",
-        /// A group.
         Group = 3 "GROUP",
-        /// The cluster.
         Cluster = 4 "CLUSTER",
-        /// A transactional id.
         TransactionalId = 5 "TRANSACTIONAL_ID",
-        /// A delegation token.
         DelegationToken = 6 "DELEGATION_TOKEN",
-        /// A user.
         User = 7 "USER",
     }
 }
 
 words! {
-    /// How an ACL names resources. In a filter, any.
+    /// How an ACL names resources; a filter's ANY is both, and its MATCH all that would match.
     PatternKind {
-        /// Any; in filters.
         Any = 1 "ANY",
-        /// Whatever would match; in filters.
         Match = 2 "MATCH",
-        /// One by its name, or all by `*`.
         Literal = 3 "LITERAL",
-        /// All whose names begin so.
         Prefixed = 4 "PREFIXED",
     }
 }
 
 words! {
-    /// What an ACL says. In a filter, any.
+    /// What an ACL says; ANY is for filters.
     PermissionKind {
-        /// Any; in filters.
         Any = 1 "ANY",
-        /// It may not be done.
         Deny = 2 "DENY",
-        /// It may be done.
         Allow = 3 "ALLOW",
     }
 }

@@ -15,7 +15,7 @@ fn guarded() -> Broker {
     Broker::of(Setup { shards: 3, settings: SETTINGS.to_vec(), ..Setup::default() })
 }
 
-/// Writes an ACL for everyone about a topic.
+/// Writes an ACL for every principal about a topic.
 fn acl(client: &Client, permission: PermissionKind, operation: AclOperation, topic: &str) {
     let creation = m::create_acls_request::AclCreation {
         resource_type: ResourceKind::Topic.to_wire(),
