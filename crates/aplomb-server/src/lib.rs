@@ -15,6 +15,7 @@ pub mod loops;
 mod mail;
 pub mod metrics;
 pub mod net;
+pub mod security;
 mod server;
 
 pub use metrics::{RunDelays, TailFigures, TailSource};

@@ -239,11 +239,6 @@ impl Reading {
         if broker.is_empty() {
             return Err(self.conflict("listeners", "at least one listener that is not the controller's"));
         }
-        if let Some(other) = broker.iter().find(|listener| listener.protocol.has_tls()) {
-            let name = other.name.clone();
-            let accepted = format!("PLAINTEXT or SASL_PLAINTEXT for {name}: there is no TLS yet");
-            return Err(self.conflict("listeners", accepted));
-        }
         let advertised = if self.is_set("advertised.listeners") {
             parse("advertised.listeners", false)?
                 .into_iter()

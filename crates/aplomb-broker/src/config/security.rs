@@ -5,81 +5,17 @@
 //! counts.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::ConfigError;
 use super::jaas::{LoginModule, parse_jaas};
-use super::keys::broker_key;
 use super::listeners::Listener;
+use super::mechanism::Mechanism;
 use super::reading::Reading;
+use super::scope::{OfListener, Secret, refused};
+use super::tls::TlsConfig;
 use super::value::Value;
-
-/// A secret. It is shown nowhere.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Keeps it.
-    #[must_use]
-    pub const fn new(text: String) -> Self {
-        Self(text)
-    }
-
-    /// What it is, for those who compare or derive.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[hidden]")
-    }
-}
-
-/// A way to say who one is (RFC 4422).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mechanism {
-    /// A name and a password, as they are (RFC 4616).
-    Plain,
-    /// A proof that one knows the password (RFC 7677).
-    ScramSha256,
-    /// The same with a longer hash.
-    ScramSha512,
-}
-
-impl Mechanism {
-    /// All that are spoken here.
-    pub const ALL: [Self; 3] = [Self::Plain, Self::ScramSha256, Self::ScramSha512];
-
-    /// The name on the wire.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "PLAIN",
-            Self::ScramSha256 => "SCRAM-SHA-256",
-            Self::ScramSha512 => "SCRAM-SHA-512",
-        }
-    }
-
-    /// The one that clients call so, in capitals.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mechanism| mechanism.name() == name)
-    }
-
-    const fn login_module(self) -> &'static str {
-        match self {
-            Self::Plain => "org.apache.kafka.common.security.plain.PlainLoginModule",
-            Self::ScramSha256 | Self::ScramSha512 => {
-                "org.apache.kafka.common.security.scram.ScramLoginModule"
-            }
-        }
-    }
-}
 
 /// One mechanism of a listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +44,8 @@ pub struct SaslConfig {
 pub struct ListenerSecurity {
     /// SASL, if there is any.
     pub sasl: Option<Arc<SaslConfig>>,
+    /// TLS, if there is any.
+    pub tls: Option<Arc<TlsConfig>>,
 }
 
 /// Of all listeners.
@@ -123,8 +61,10 @@ impl SecurityConfig {
     pub(super) fn read(reading: &Reading, listeners: &[Listener]) -> Result<Self, ConfigError> {
         let read = |listener: &Listener| {
             let of = OfListener::new(reading, listener);
-            let sasl = if listener.protocol.has_sasl() { Some(Arc::new(of.sasl()?)) } else { None };
-            Ok::<_, ConfigError>((Arc::clone(&listener.name), ListenerSecurity { sasl }))
+            let protocol = listener.protocol;
+            let sasl = if protocol.has_sasl() { Some(Arc::new(of.sasl()?)) } else { None };
+            let tls = if protocol.has_tls() { Some(Arc::new(of.tls(protocol.has_sasl())?)) } else { None };
+            Ok::<_, ConfigError>((Arc::clone(&listener.name), ListenerSecurity { sasl, tls }))
         };
         Ok(Self {
             listeners: listeners.iter().map(read).collect::<Result<_, ConfigError>>()?,
@@ -133,48 +73,7 @@ impl SecurityConfig {
     }
 }
 
-/// The settings of one listener.
-pub(super) struct OfListener<'r> {
-    reading: &'r Reading,
-    prefix: String,
-}
-
-impl<'r> OfListener<'r> {
-    fn new(reading: &'r Reading, listener: &Listener) -> Self {
-        Self { reading, prefix: format!("listener.name.{}.", listener.name.to_lowercase()) }
-    }
-
-    /// The text that is set for a key, and the name under which it is: the mechanism's, the
-    /// listener's, or the key itself.
-    pub(super) fn text(&self, mechanism: Option<Mechanism>, key: &str) -> (String, Option<&'r str>) {
-        let of_listener = format!("{}{key}", self.prefix);
-        let of_mechanism =
-            mechanism.map(|mechanism| format!("{}{}.{key}", self.prefix, mechanism.name().to_lowercase()));
-        let names = of_mechanism.into_iter().chain([of_listener, key.to_owned()]);
-        let mut last = String::new();
-        for name in names {
-            if let Some(text) = self.reading.as_written(&name) {
-                return (name, Some(text));
-            }
-            last = name;
-        }
-        (last, None)
-    }
-
-    fn value(&self, mechanism: Option<Mechanism>, key: &str) -> Option<Value> {
-        let known = broker_key(key).expect("only keys of the tables are asked for");
-        let text = self.text(mechanism, key).1.or(known.default)?;
-        // Each value was read once, when the names were checked.
-        known.parse(text).ok()
-    }
-
-    fn millis(&self, mechanism: Option<Mechanism>, key: &str) -> Duration {
-        match self.value(mechanism, key) {
-            Some(Value::Number(millis)) => Duration::from_millis(u64::try_from(millis).unwrap_or(0)),
-            _ => Duration::ZERO,
-        }
-    }
-
+impl OfListener<'_> {
     fn sasl(&self) -> Result<SaslConfig, ConfigError> {
         let key = "sasl.enabled.mechanisms";
         let names = match self.value(None, key) {
@@ -241,8 +140,4 @@ impl<'r> OfListener<'r> {
         }
         Ok((name, Some(module)))
     }
-}
-
-pub(super) fn refused(name: String, value: String, accepted: String) -> ConfigError {
-    ConfigError::OfListener { name, value, accepted }
 }

@@ -388,3 +388,25 @@ fn a_setting_of_a_listener_that_there_is_not_does_nothing_and_is_named() {
     let (_, warnings) = read(&[("listener.name.other.ssl.keystore.type", "PEM")]).expect("accepted");
     assert!(warnings[0].text.ends_with("there is no listener OTHER"), "{}", warnings[0].text);
 }
+
+#[test]
+fn what_a_listener_with_tls_needs_is_said() {
+    let listener = [("listeners", "OUT://:9093"), ("listener.security.protocol.map", "OUT:SSL")];
+    let with = |pairs: &[(&str, &str)]| read(&[&listener, pairs].concat());
+    let refused = |pairs: &[(&str, &str)]| with(pairs).expect_err("refused").to_string();
+    let pem = [
+        ("listener.name.out.ssl.keystore.type", "PEM"),
+        ("listener.name.out.ssl.keystore.location", "/k.pem"),
+    ];
+    let (config, _) = with(&pem).expect("a key is enough");
+    let tls = config.security.listeners["OUT"].tls.clone().expect("it has TLS");
+    assert_eq!((tls.client_auth, tls.versions.len(), tls.rules.as_str()), (ClientAuth::None, 2, "DEFAULT"));
+    assert!(refused(&[]).contains("ssl.keystore.location"));
+    assert!(refused(&[("ssl.keystore.location", "/k.jks")]).contains("ssl.keystore.password"));
+    let password = refused(&[pem[0], pem[1], ("ssl.keystore.password", "secret")]);
+    assert!(password.contains("ssl.key.password") && !password.contains("secret"), "{password}");
+    assert!(refused(&[pem[0], pem[1], ("ssl.client.auth", "required")]).contains("trust store"));
+    assert!(refused(&[pem[0], pem[1], ("ssl.enabled.protocols", "TLSv1.1")]).contains("not safe"));
+    let half = refused(&[("ssl.keystore.type", "PEM"), ("ssl.keystore.key", "secret")]);
+    assert!(half.contains("certificate.chain") && !half.contains("secret"), "{half}");
+}

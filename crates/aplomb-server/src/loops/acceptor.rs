@@ -24,7 +24,7 @@ use super::poll::{Events, Poll};
 use crate::clock;
 use crate::log::Log;
 use crate::mail::{Outbox, Waker};
-use crate::net::{AcceptRates, Accepted, Connections, Listener, NetConfig, TooMany, Transport};
+use crate::net::{AcceptRates, Accepted, Connections, Listener, NetConfig, Tls, TooMany, Transport};
 
 /// How soon the acceptor tries again when it has no descriptor left, or a shard's mailbox is full.
 const RETRY: Duration = Duration::from_millis(50);
@@ -171,7 +171,17 @@ impl Acceptor {
         // Replies are written whole: waiting to join small ones only delays them. A socket that
         // refuses has lost its client.
         let _ = sockopt::set_tcp_nodelay(&socket, true);
-        let accepted = Accepted { transport: Transport::Plain(socket), session: Arc::new(session), permit };
+        let transport = match &self.parts.listeners[index].gate {
+            None => Transport::Plain(socket),
+            Some(gate) => match Tls::new(socket, gate) {
+                Ok(tls) => Transport::Tls(Box::new(tls)),
+                Err(error) => {
+                    let text = format!("refused a connection of {}: TLS cannot begin: {error}", session.peer);
+                    return self.parts.log.warn("server/net", text);
+                }
+            },
+        };
+        let accepted = Accepted { transport, session: Arc::new(session), permit };
         self.parts.outbox.send(shard, Mail::Connection(Box::new(accepted)));
     }
 }

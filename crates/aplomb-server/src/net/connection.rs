@@ -11,7 +11,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_broker::ports::{CloseReason, ConnectionId, FrameError, Reply, Request, RequestId, Session};
+use aplomb_broker::ports::{
+    CloseReason, ConnectionId, FrameError, Principal, Reply, Request, RequestId, Session,
+};
 use aplomb_broker::sasl::{Passage, TurnedAway};
 use aplomb_model::Instant;
 use bytes::Bytes;
@@ -21,6 +23,7 @@ use super::end::End;
 use super::frames::{FrameReader, Progress};
 use super::pace::Pace;
 use super::replies::{Replies, Written};
+use super::tls::Greeting;
 use super::transport::Transport;
 use super::{Accepted, Admission, Doorkeeper, Permit, ReadContext};
 use crate::figures::{Caller, ClientName, Exchange, HeldBy, LoopFigures, Turn};
@@ -233,6 +236,11 @@ impl Connection {
             return ReadOutcome::Nothing;
         }
         let progress = self.reader.read(&mut self.transport, context, &mut self.frames);
+        if let Some(greeting) = self.transport.take_greeting()
+            && let Some(end) = self.greet(greeting)
+        {
+            return self.ended(end);
+        }
         self.arrivals.resize(self.frames.len(), now);
         match progress {
             Progress::More => {
@@ -252,13 +260,44 @@ impl Connection {
             Progress::NoMemory => ReadOutcome::NoMemory,
             Progress::Crowded => ReadOutcome::Crowded,
             Progress::End => self.ended(End::ByClient),
-            Progress::Broken(_) => self.ended(End::Broken),
+            Progress::Broken(_) => {
+                let fault = self.transport.take_fault();
+                self.ended(fault.map_or(End::Broken, End::Insecure))
+            }
             Progress::Malformed(error) => {
                 let is_large = matches!(error, FrameError::TooLarge { .. });
                 let key = if is_large { " (socket.request.max.bytes)" } else { "" };
                 self.ended(End::Malformed(format!("{error}{key}")))
             }
         }
+    }
+
+    /// The handshake is over. Where SASL follows, that says who the client is.
+    fn greet(&mut self, greeting: Greeting) -> Option<End> {
+        if self.entry.authenticator.is_some() {
+            return None;
+        }
+        self.entry.deadline = None;
+        match greeting {
+            Greeting::Stranger => {}
+            Greeting::Named(name) => self.session = Arc::new(self.session.of(Principal::user(name))),
+            Greeting::Nameless => {
+                let why = "ssl.principal.mapping.rules have no name for its certificate";
+                return Some(End::Insecure(why.to_owned()));
+            }
+        }
+        self.figures.on_authenticated(&self.session.listener, false);
+        None
+    }
+
+    /// Whether its handshake is under way, each step of which takes long.
+    pub(crate) fn is_handshaking(&self) -> bool {
+        self.transport.is_handshaking()
+    }
+
+    /// Says the last that is to be said.
+    pub(crate) fn close(&mut self) {
+        self.transport.close();
     }
 
     /// Takes the reply to a request, made at `at`.
@@ -293,7 +332,7 @@ impl Connection {
     /// have their turn first. `clock` is the time that was read last; it is read anew after the
     /// write.
     pub(crate) fn write(&mut self, now: Instant, clock: &mut Instant) -> bool {
-        if !self.writable || !self.replies.has_pieces() {
+        if !self.writable || !self.has_unsent() {
             return false;
         }
         self.active = now;
@@ -339,8 +378,8 @@ impl Connection {
     /// Why the connection is to be closed now, if it is.
     pub(crate) fn finished(&self) -> Option<End> {
         match (self.replies.close_reason(), &self.end) {
-            (_, Some(End::Broken)) => Some(End::Broken),
-            (Some(reason), _) if !self.replies.has_pieces() => Some(End::ByBroker(reason.clone())),
+            (_, Some(end @ (End::Broken | End::Insecure(_)))) => Some(end.clone()),
+            (Some(reason), _) if !self.has_unsent() => Some(End::ByBroker(reason.clone())),
             (Some(_), _) | (None, None) => None,
             // What the client asked before it left is still handed out: it may have been produced
             // without acknowledgement. Replies that are made get one chance to be written.
@@ -350,7 +389,11 @@ impl Connection {
 
     /// Whether everything that was asked has been answered and written.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.replies.in_flight() == 0 && !self.replies.has_pieces()
+        self.replies.in_flight() == 0 && !self.has_unsent()
+    }
+
+    fn has_unsent(&self) -> bool {
+        self.replies.has_pieces() || self.transport.has_unsent()
     }
 
     /// Whether the connection has moved no byte since `before` though it could have: it waits for

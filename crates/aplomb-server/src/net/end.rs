@@ -17,6 +17,8 @@ pub(crate) enum End {
     ByBroker(CloseReason),
     /// Nothing moved for too long.
     Idle,
+    /// TLS has failed, or has brought a certificate without a name for its owner.
+    Insecure(String),
     /// It has not shown in so much time who it is.
     Unauthenticated(Duration),
     /// Memory for requests was used up, and its request, of which there were so many bytes, did not
@@ -38,6 +40,7 @@ impl End {
             | Self::Malformed(_)
             | Self::ByBroker(_)
             | Self::Idle
+            | Self::Insecure(_)
             | Self::Unauthenticated(_) => None,
         }
     }
@@ -54,6 +57,7 @@ impl End {
                 "memory for replies is used up, and it did not take its own, {owed} bytes \
                  (aplomb.replies.max.bytes)"
             )),
+            Self::Insecure(why) => Some(format!("the TLS handshake failed: {why}")),
             Self::Malformed(why)
             | Self::ByBroker(CloseReason::Malformed(why) | CloseReason::Unauthenticated(why)) => {
                 Some(why.clone())

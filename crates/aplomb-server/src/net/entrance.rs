@@ -37,8 +37,10 @@ impl Entrance {
     /// A connection that comes at `now`.
     pub(crate) fn entry(&self, session: &Session, now: Instant) -> Admission {
         let Some(security) = &self.security else { return Admission::default() };
-        let sasl = security.listeners.get(&session.listener).and_then(|listener| listener.sasl.clone());
-        let deadline = sasl.is_some().then(|| now + security.patience);
+        let listener = security.listeners.get(&session.listener);
+        let sasl = listener.and_then(|listener| listener.sasl.clone());
+        let is_guarded = listener.is_some_and(|listener| listener.sasl.is_some() || listener.tls.is_some());
+        let deadline = is_guarded.then(|| now + security.patience);
         let authenticator = sasl.map(|sasl| Box::new(Authenticator::new(sasl)));
         Admission { authenticator, refused: None, deadline }
     }

@@ -13,7 +13,8 @@ use bytes::Bytes;
 use rustix::io::Errno;
 
 use super::budget::{Account, Charge, FrameBudget, Want};
-use super::transport::{Moved, Transport};
+use super::moved::Moved;
+use super::transport::Transport;
 
 /// The size of a shard's buffer that small frames are read into, in bytes.
 pub(crate) const SCRATCH: usize = 32 * 1024;
@@ -49,7 +50,7 @@ pub(crate) enum Progress {
 impl Progress {
     fn of(received: Result<Moved, Errno>) -> Self {
         match received {
-            Ok(Moved { bytes: 0, .. }) => Self::End,
+            Ok(Moved { bytes: 0, more: false }) => Self::End,
             Ok(Moved { more: true, .. }) => Self::More,
             Ok(Moved { more: false, .. }) => Self::Drained,
             Err(Errno::AGAIN) => Self::Empty,

@@ -12,9 +12,11 @@ mod end;
 mod entrance;
 mod frames;
 mod limits;
+mod moved;
 mod pace;
 mod rates;
 mod replies;
+mod tls;
 mod transport;
 
 use std::net::TcpListener;
@@ -35,7 +37,10 @@ pub(crate) use frames::{ReadContext, SCRATCH};
 pub use limits::ConnectionLimits;
 pub(crate) use limits::{Connections, Permit, TooMany};
 pub(crate) use rates::AcceptRates;
+pub(crate) use tls::Tls;
 pub(crate) use transport::Transport;
+
+use crate::security::Gate;
 
 /// A socket that listens, bound already.
 #[derive(Debug)]
@@ -44,6 +49,8 @@ pub struct Listener {
     pub name: Arc<str>,
     /// How bytes travel on it.
     pub protocol: SecurityProtocol,
+    /// Its TLS, if the protocol has some.
+    pub gate: Option<Arc<Gate>>,
     /// Not blocking from [`crate::Server::start`] on.
     pub socket: TcpListener,
 }

@@ -213,7 +213,11 @@ impl Replies {
     pub(crate) fn write(&mut self, transport: &mut Transport) -> Written {
         for _ in 0..WRITES_A_TURN {
             if self.pieces.is_empty() {
-                return Written::All;
+                return match transport.flush() {
+                    Ok(true) => Written::All,
+                    Ok(false) => Written::Blocked,
+                    Err(errno) => Written::Broken(errno),
+                };
             }
             let slices: SmallVec<[IoSlice<'_>; 64]> =
                 self.pieces.iter().take(IOV_MAX).map(|piece| IoSlice::new(piece)).collect();
@@ -230,7 +234,7 @@ impl Replies {
                 Err(errno) => return Written::Broken(errno),
             }
         }
-        if self.pieces.is_empty() { Written::All } else { Written::Yield }
+        if self.pieces.is_empty() && !transport.has_unsent() { Written::All } else { Written::Yield }
     }
 
     fn on_written(&mut self, mut count: usize) {

@@ -6,6 +6,8 @@
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use super::moved::Moved;
+use super::tls::{Greeting, Tls};
 use rustix::buffer::spare_capacity;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
@@ -15,14 +17,8 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 pub(crate) enum Transport {
     /// Bytes as they are.
     Plain(OwnedFd),
-}
-
-/// What one call moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Moved {
-    pub(crate) bytes: usize,
-    /// Another call may move more at once.
-    pub(crate) more: bool,
+    /// The bytes of a session of TLS, which they are in.
+    Tls(Box<Tls>),
 }
 
 impl Transport {
@@ -35,6 +31,7 @@ impl Transport {
                 let (bytes, _) = retry_on_intr(|| recv(&*socket, spare_capacity(into), RecvFlags::empty()))?;
                 Ok(Moved { bytes, more: bytes == room })
             }
+            Self::Tls(tls) => tls.receive(into),
         }
     }
 
@@ -46,6 +43,7 @@ impl Transport {
                 let (bytes, _) = retry_on_intr(|| recv(&*socket, spare_capacity(into), RecvFlags::PEEK))?;
                 Ok(Moved { bytes, more: bytes == room })
             }
+            Self::Tls(tls) => tls.peek(into),
         }
     }
 
@@ -56,6 +54,7 @@ impl Transport {
                 let (bytes, _) = retry_on_intr(|| recv(&*socket, &mut *into, RecvFlags::empty()))?;
                 Ok(bytes)
             }
+            Self::Tls(tls) => Ok(tls.receive_peeked(into)),
         }
     }
 
@@ -69,6 +68,55 @@ impl Transport {
                 let offered: usize = pieces.iter().map(|piece| piece.len()).sum();
                 Ok(Moved { bytes, more: bytes == offered })
             }
+            Self::Tls(tls) => tls.send(pieces),
+        }
+    }
+
+    /// Whether something that was sent waits here for the socket.
+    pub(crate) fn has_unsent(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Tls(tls) => tls.has_unsent(),
+        }
+    }
+
+    /// Hands the socket what waits for it; true: all of it.
+    pub(crate) fn flush(&mut self) -> Result<bool, Errno> {
+        match self {
+            Self::Plain(_) => Ok(true),
+            Self::Tls(tls) => tls.flush(),
+        }
+    }
+
+    /// Whether the client is not through yet.
+    pub(crate) fn is_handshaking(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Tls(tls) => tls.is_handshaking(),
+        }
+    }
+
+    /// Who came, once, when the handshake is over.
+    pub(crate) fn take_greeting(&mut self) -> Option<Greeting> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Tls(tls) => tls.take_greeting(),
+        }
+    }
+
+    /// Why it broke, if TLS is the reason.
+    pub(crate) fn take_fault(&mut self) -> Option<String> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Tls(tls) => tls.take_fault(),
+        }
+    }
+
+    /// The last that is said, before the socket closes.
+    pub(crate) fn close(&mut self) {
+        match self {
+            Self::Plain(_) => {}
+            Self::Tls(tls) => tls.close(),
         }
     }
 }
@@ -77,6 +125,7 @@ impl AsFd for Transport {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Plain(socket) => socket.as_fd(),
+            Self::Tls(tls) => tls.as_fd(),
         }
     }
 }

@@ -257,7 +257,7 @@ impl Running {
         let switchboard = Switchboard::new(usize::from(shards)).expect("descriptors are left");
         let mut server = Server::start(switchboard, config, cores).expect("it starts");
         let (name, protocol) = ("PLAINTEXT".into(), SecurityProtocol::Plaintext);
-        server.open(vec![Listener { name, protocol, socket }]).expect("it opens");
+        server.open(vec![Listener { name, protocol, gate: None, socket }]).expect("it opens");
         Self { address, server, seen, guard }
     }
 

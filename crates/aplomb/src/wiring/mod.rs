@@ -20,6 +20,7 @@ mod observation;
 mod process;
 mod signals;
 pub(crate) mod storage;
+mod stores;
 mod tail;
 mod tail_files;
 mod tail_watch;
@@ -54,6 +55,7 @@ use self::loading::{LoadProgress, Loading};
 use self::network::{Bound, NetworkError};
 use self::observation::Watched;
 use self::signals::EndSignals;
+use self::stores::StoreFault;
 use self::tail::{Tail, TailError};
 use self::tail_files::{OldTails, Tmpfs, tell};
 use self::threads::ShardThreads;
@@ -70,6 +72,8 @@ pub(crate) enum BrokerError {
     Directory(#[from] DirectoryError),
     #[error(transparent)]
     Network(#[from] NetworkError),
+    #[error(transparent)]
+    Stores(#[from] StoreFault),
     #[error(transparent)]
     Tail(#[from] TailError),
     #[error(transparent)]
@@ -142,6 +146,7 @@ impl Broker {
         let candidates = Candidates::look(&storage.log_dirs, &storage.metadata_log_dir, config.node_id)?;
         let examined = candidates.examine(config.node_id)?;
         let bound: Vec<Bound> = config.network.listeners.iter().map(Bound::bind).collect::<Result<_, _>>()?;
+        let gates = stores::open(&config.security, log)?;
         let mut directories =
             candidates.settle(config.node_id, settings.cluster_id.as_deref(), &mut chance)?;
         if let Some(wanted) = settings.cluster_id.as_deref().filter(|id| *id != directories.cluster_id) {
@@ -214,7 +219,10 @@ impl Broker {
         if begun != LoadProgress::Interrupted {
             let listeners: Vec<Listener> = bound
                 .into_iter()
-                .map(|bound| bound.listen(config.network.backlog))
+                .map(|bound| {
+                    let gate = gates.get(bound.name()).cloned();
+                    bound.listen(config.network.backlog, gate)
+                })
                 .collect::<Result<_, _>>()?;
             server.open(listeners)?;
             health.enter(Phase::Ready);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use aplomb_broker::config::{BrokerConfig, Listener, SecurityProtocol};
 use aplomb_server::net::{ConnectionLimits, Entrance, NetConfig};
+use aplomb_server::security::Gate;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with, sockopt};
 
@@ -18,8 +19,6 @@ use super::directories::chance;
 pub(crate) enum NetworkError {
     #[error("listeners={listener}: the host cannot be resolved: {source}")]
     Host { listener: String, source: std::io::Error },
-    #[error("listeners={listener}: this version has no TLS yet")]
-    Protocol { listener: String },
     #[error("listeners={listener}: it cannot be bound: {source}")]
     Bind { listener: String, source: std::io::Error },
     #[error("aplomb.metrics.listener={text}: it cannot be bound: {source}")]
@@ -41,9 +40,6 @@ impl Bound {
     /// Binds the socket of a listener.
     pub(super) fn bind(listener: &Listener) -> Result<Self, NetworkError> {
         let written = listener.to_string();
-        if listener.protocol.has_tls() {
-            return Err(NetworkError::Protocol { listener: written });
-        }
         let failed = |source: Errno| NetworkError::Bind { listener: written.clone(), source: source.into() };
         let (socket, address) = match &listener.host {
             Some(host) => {
@@ -75,14 +71,18 @@ impl Bound {
     }
 
     /// Lets clients come, `backlog` of them at once.
-    pub(super) fn listen(self, backlog: u32) -> Result<aplomb_server::net::Listener, NetworkError> {
+    pub(super) fn listen(
+        self,
+        backlog: u32,
+        gate: Option<Arc<Gate>>,
+    ) -> Result<aplomb_server::net::Listener, NetworkError> {
         let backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
         listen(&self.socket, backlog).map_err(|source| NetworkError::Bind {
             listener: format!("{}://{}", self.name, self.address),
             source: source.into(),
         })?;
         let Self { name, protocol, socket, .. } = self;
-        Ok(aplomb_server::net::Listener { name, protocol, socket: TcpListener::from(socket) })
+        Ok(aplomb_server::net::Listener { name, protocol, gate, socket: TcpListener::from(socket) })
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
         let address = bound.address();
         assert_ne!(address.port(), 0);
         assert!(std::net::TcpStream::connect(address).is_err());
-        let _listening = bound.listen(5).expect("it is bound");
+        let _listening = bound.listen(5, None).expect("it is bound");
         assert!(std::net::TcpStream::connect(address).is_ok());
     }
 
@@ -165,7 +165,7 @@ mod tests {
     fn a_listener_on_every_interface_takes_both_families() {
         let bound = Bound::bind(&listener(None, 0)).expect("a free port");
         let port = bound.address().port();
-        let _listening = bound.listen(5).expect("it is bound");
+        let _listening = bound.listen(5, None).expect("it is bound");
         assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
     }
 
@@ -173,7 +173,7 @@ mod tests {
     fn a_taken_port_is_named() {
         let bound = Bound::bind(&listener(Some("127.0.0.1"), 0)).expect("a free port");
         let port = bound.address().port();
-        let _listening = bound.listen(5).expect("it is bound");
+        let _listening = bound.listen(5, None).expect("it is bound");
         let error = Bound::bind(&listener(Some("127.0.0.1"), port)).expect_err("it is taken");
         assert!(
             error

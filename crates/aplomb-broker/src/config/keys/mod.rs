@@ -18,7 +18,7 @@ mod security;
 mod topic;
 mod transactions;
 
-use super::key::{ConfigKey, GroupKey, TopicKey};
+use super::key::{ConfigKey, GroupKey, Meaning, TopicKey, Update};
 
 const BROKER_TABLES: [&[ConfigKey]; 11] = [
     aplomb::KEYS,
@@ -135,8 +135,10 @@ pub fn not_at_once(key: &ConfigKey) -> Option<&'static str> {
         _ if is_of_the_file_alone(key) => {
             Some("a change at run time is refused: listeners are opened at start")
         }
-        "sasl.enabled.mechanisms" | "sasl.jaas.config" => {
-            Some("a change at run time does nothing: listeners are opened at start, with what the file says")
+        _ if matches!(key.meaning, Meaning::Used("security.listeners")) && key.update != Update::ReadOnly => {
+            Some(
+                "a change at run time does nothing: what counts is in the file, and in the stores that it names",
+            )
         }
         "num.network.threads" | "num.recovery.threads.per.data.dir" => {
             Some("a change at run time counts from the next start on")

@@ -3,7 +3,8 @@
 
 use super::super::key::{ConfigKey, config_keys};
 use super::reasons::{
-    NO_CALLBACKS, NO_CLASSES, NO_KERBEROS, NO_LOGIN, NO_LOGIN_CLASSES, NO_OAUTH, NO_PEERS, NO_TLS, NO_TOKENS,
+    ANY_NAME, NEWEST, NO_CALLBACKS, NO_CLASSES, NO_ENGINES, NO_JVM, NO_KERBEROS, NO_LOGIN, NO_LOGIN_CLASSES,
+    NO_OAUTH, NO_PEERS, NO_TOKENS,
 };
 
 config_keys! {
@@ -129,53 +130,53 @@ config_keys! {
         "The most bytes of one message of a SASL exchange.";
     "security.inter.broker.protocol": Text = "PLAINTEXT", OneOf(&["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]), Medium, ReadOnly, Unused(NO_PEERS);
         "The security protocol between brokers, if inter.broker.listener.name is unset.";
-    "security.providers": Text = null, Any, Low, ReadOnly, Unused(NO_TLS);
+    "security.providers": Text = null, Any, Low, ReadOnly, Unused(NO_JVM);
         "Java classes that add security providers.";
-    "ssl.allow.dn.changes": Boolean = "false", Any, Low, ReadOnly, Unused(NO_TLS);
+    "ssl.allow.dn.changes": Boolean = "false", Any, Low, ReadOnly, Unused(ANY_NAME);
         "Whether a new key store may have another distinguished name.";
-    "ssl.allow.san.changes": Boolean = "false", Any, Low, ReadOnly, Unused(NO_TLS);
+    "ssl.allow.san.changes": Boolean = "false", Any, Low, ReadOnly, Unused(ANY_NAME);
         "Whether a new key store may have other alternative names.";
-    "ssl.cipher.suites": List = "", Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.cipher.suites": List = "", Any, Medium, PerBroker, Used("security.listeners");
         "The cipher suites that may be used; none means the usual ones.";
-    "ssl.client.auth": Text = "none", OneOf(&["required", "requested", "none"]), Medium, PerBroker, Unused(NO_TLS);
+    "ssl.client.auth": Text = "none", OneOf(&["required", "requested", "none"]), Medium, PerBroker, Used("security.listeners");
         "Whether clients must show a certificate.";
-    "ssl.enabled.protocols": List = "TLSv1.2,TLSv1.3", Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.enabled.protocols": List = "TLSv1.2,TLSv1.3", Any, Medium, PerBroker, Used("security.listeners");
         "The versions of TLS that may be used.";
-    "ssl.endpoint.identification.algorithm": Text = "https", Any, Low, PerBroker, Unused(NO_TLS);
+    "ssl.endpoint.identification.algorithm": Text = "https", Any, Low, PerBroker, Unused(NO_PEERS);
         "How the name of a server is compared with its certificate; empty: not at all.";
-    "ssl.engine.factory.class": Class = null, Any, Low, PerBroker, Unused(NO_TLS);
+    "ssl.engine.factory.class": Class = null, Any, Low, PerBroker, Refused(NO_ENGINES);
         "A Java class that makes TLS engines.";
-    "ssl.key.password": Password = null, Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.key.password": Password = null, Any, Medium, PerBroker, Used("security.listeners");
         "The password of the private key.";
-    "ssl.keymanager.algorithm": Text = "SunX509", Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.keymanager.algorithm": Text = "SunX509", Any, Medium, PerBroker, Unused(NO_JVM);
         "The algorithm of Java's key manager.";
-    "ssl.keystore.certificate.chain": Password = null, Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.keystore.certificate.chain": Password = null, Any, Medium, PerBroker, Used("security.listeners");
         "The broker's certificates, as PEM.";
-    "ssl.keystore.key": Password = null, Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.keystore.key": Password = null, Any, Medium, PerBroker, Used("security.listeners");
         "The broker's private key, as PEM.";
-    "ssl.keystore.location": Text = null, Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.keystore.location": Text = null, Any, Medium, PerBroker, Used("security.listeners");
         "The file with the broker's key and certificate.";
-    "ssl.keystore.password": Password = null, Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.keystore.password": Password = null, Any, Medium, PerBroker, Used("security.listeners");
         "The password of the key store.";
-    "ssl.keystore.type": Text = "JKS", Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.keystore.type": Text = "JKS", Any, Medium, PerBroker, Used("security.listeners");
         "The format of the key store.";
-    "ssl.principal.mapping.rules": Text = "DEFAULT", Any, Low, ReadOnly, Unused(NO_TLS);
+    "ssl.principal.mapping.rules": Text = "DEFAULT", Any, Low, ReadOnly, Used("security.listeners");
         "Rules that make short names of distinguished names.";
-    "ssl.protocol": Text = "TLSv1.3", Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.protocol": Text = "TLSv1.3", Any, Medium, PerBroker, Unused(NEWEST);
         "The newest version of TLS that is offered.";
-    "ssl.provider": Text = null, Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.provider": Text = null, Any, Medium, PerBroker, Unused(NO_JVM);
         "The Java security provider for TLS.";
-    "ssl.secure.random.implementation": Text = null, Any, Low, PerBroker, Unused(NO_TLS);
+    "ssl.secure.random.implementation": Text = null, Any, Low, PerBroker, Unused(NO_JVM);
         "The Java random number generator for TLS.";
-    "ssl.trustmanager.algorithm": Text = "PKIX", Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.trustmanager.algorithm": Text = "PKIX", Any, Medium, PerBroker, Unused(NO_JVM);
         "The algorithm of Java's trust manager.";
-    "ssl.truststore.certificates": Password = null, Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.truststore.certificates": Password = null, Any, Medium, PerBroker, Used("security.listeners");
         "The certificates that are trusted, as PEM.";
-    "ssl.truststore.location": Text = null, Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.truststore.location": Text = null, Any, Medium, PerBroker, Used("security.listeners");
         "The file with the certificates that are trusted.";
-    "ssl.truststore.password": Password = null, Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.truststore.password": Password = null, Any, Medium, PerBroker, Used("security.listeners");
         "The password of the trust store.";
-    "ssl.truststore.type": Text = "JKS", Any, Medium, PerBroker, Unused(NO_TLS);
+    "ssl.truststore.type": Text = "JKS", Any, Medium, PerBroker, Used("security.listeners");
         "The format of the trust store.";
     "super.users": Text = "", Any, Medium, ReadOnly, Used("access.authorizer");
         "Who may do everything, whatever ACLs say: Type:name, separated by semicolons.";

@@ -46,6 +46,10 @@ const HUNGRY_A_TURN: usize = 256;
 const COME_A_TURN: usize = 64;
 const GO_A_TURN: usize = 64;
 
+/// Handshakes that go on by a step in a turn: each takes up to a millisecond, and those who are in
+/// wait for no more than these.
+const HANDSHAKES_A_TURN: usize = 2;
+
 /// Reads that one connection gets before the others have their turn.
 const READS_A_TURN: usize = 8;
 
@@ -77,6 +81,8 @@ pub(super) struct Clients {
     eager: VecDeque<u64>,
     /// May have more of a large frame for us.
     large: VecDeque<u64>,
+    /// May have more of a handshake for us.
+    greeting: VecDeque<u64>,
     /// Were given replies or room to write, or requests were taken from them: to be written to, and
     /// to be looked at for their end.
     touched: VecDeque<u64>,
@@ -103,6 +109,7 @@ enum Line {
     Ready,
     Eager,
     Large,
+    Greeting,
 }
 
 /// What a connection has of a turn.
@@ -150,6 +157,7 @@ impl Clients {
             ready: VecDeque::new(),
             eager: VecDeque::new(),
             large: VecDeque::new(),
+            greeting: VecDeque::new(),
             touched: VecDeque::new(),
             hungry: VecDeque::new(),
             crowded: BTreeSet::new(),
@@ -260,6 +268,10 @@ impl Clients {
                 }
             }
         }
+        for _ in 0..self.greeting.len().min(HANDSHAKES_A_TURN) {
+            let Some(number) = self.greeting.pop_front() else { break };
+            self.serve_one(number, Share { requests: REQUESTS_A_TURN, large: None }, now, clock, &mut take);
+        }
         let mut left = LARGE_A_TURN;
         while left > 0 {
             let Some(number) = self.large.pop_front() else { break };
@@ -293,7 +305,8 @@ impl Clients {
             let read = connection.received() - before;
             let has_read_enough =
                 connection.is_within_large_frame() && share.large.is_none_or(|large| read >= large);
-            if reads == READS_A_TURN || has_read_enough {
+            let has_greeted_enough = reads > 0 && connection.is_handshaking();
+            if reads == READS_A_TURN || has_read_enough || has_greeted_enough {
                 break;
             }
             reads += 1;
@@ -384,7 +397,7 @@ impl Clients {
 
     /// Whether connections are in line to be read from.
     pub(super) fn are_ready(&self) -> bool {
-        !self.ready.is_empty() || !self.eager.is_empty() || !self.large.is_empty()
+        [&self.ready, &self.eager, &self.large, &self.greeting].into_iter().any(|line| !line.is_empty())
     }
 
     /// Whether connections have arrived, or are to be closed, that have not had their turn.
@@ -414,7 +427,8 @@ impl Clients {
 
     /// The socket closes here; what is left in its send buffer still goes out.
     fn close(&mut self, number: u64, end: End) {
-        let Some(connection) = self.table.remove(number) else { return };
+        let Some(mut connection) = self.table.remove(number) else { return };
+        connection.close();
         connection.muted_until().map(|at| self.muted.remove(&(at, number)));
         self.crowded.remove(&number);
         self.closed.push(Closed { id: connection.id(), peer: connection.peer(), end });
@@ -433,6 +447,7 @@ impl Clients {
             Line::Ready => &mut self.ready,
             Line::Eager => &mut self.eager,
             Line::Large => &mut self.large,
+            Line::Greeting => &mut self.greeting,
         }
     }
 
@@ -440,7 +455,11 @@ impl Clients {
     /// the line of those.
     fn list(&mut self, number: u64, line: Line) {
         let Some(connection) = self.table.get(number) else { return };
-        let line = if connection.is_within_large_frame() { Line::Large } else { line };
+        let line = match line {
+            _ if connection.is_handshaking() => Line::Greeting,
+            _ if connection.is_within_large_frame() => Line::Large,
+            line => line,
+        };
         let waits = connection.lists.hungry || connection.lists.crowded;
         if !waits && !std::mem::replace(&mut connection.lists.ready, true) {
             self.line(line).push_back(number);

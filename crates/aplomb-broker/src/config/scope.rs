@@ -1,0 +1,107 @@
+//! The settings of one listener, looked up under all the names that they can have.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::error::ConfigError;
+use super::keys::broker_key;
+use super::listeners::Listener;
+use super::mechanism::Mechanism;
+use super::reading::Reading;
+use super::value::Value;
+
+/// A secret. It is shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Keeps it.
+    #[must_use]
+    pub const fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// What it is, for those who compare or derive.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[hidden]")
+    }
+}
+
+/// The settings of one listener.
+pub(super) struct OfListener<'r> {
+    pub(super) reading: &'r Reading,
+    /// What the names of its settings begin with.
+    pub(super) prefix: String,
+}
+
+impl<'r> OfListener<'r> {
+    pub(super) fn new(reading: &'r Reading, listener: &Listener) -> Self {
+        Self { reading, prefix: format!("listener.name.{}.", listener.name.to_lowercase()) }
+    }
+
+    /// The text that is set for a key, and the name under which it is: the mechanism's, the
+    /// listener's, or the key itself.
+    pub(super) fn text(&self, mechanism: Option<Mechanism>, key: &str) -> (String, Option<&'r str>) {
+        let of_listener = format!("{}{key}", self.prefix);
+        let of_mechanism =
+            mechanism.map(|mechanism| format!("{}{}.{key}", self.prefix, mechanism.name().to_lowercase()));
+        let names = of_mechanism.into_iter().chain([of_listener, key.to_owned()]);
+        let mut last = String::new();
+        for name in names {
+            if let Some(text) = self.reading.as_written(&name) {
+                return (name, Some(text));
+            }
+            last = name;
+        }
+        (last, None)
+    }
+
+    /// What only this listener's own setting says.
+    pub(super) fn own_text(&self, key: &str) -> Option<&'r str> {
+        self.reading.as_written(&format!("{}{key}", self.prefix))
+    }
+
+    pub(super) fn secret(&self, key: &str) -> Option<Secret> {
+        let text = self.text(None, key).1.filter(|text| !text.is_empty());
+        text.map(|text| Secret::new(text.to_owned()))
+    }
+
+    pub(super) fn list(&self, key: &str) -> Vec<String> {
+        match self.value(None, key) {
+            Some(Value::List(items)) => items,
+            _ => Vec::new(),
+        }
+    }
+
+    /// A value that cannot be, where it is set.
+    pub(super) fn refuse(&self, key: &str, accepted: &str) -> ConfigError {
+        let (name, text) = self.text(None, key);
+        refused(name, text.unwrap_or_default().to_owned(), accepted.to_owned())
+    }
+
+    pub(super) fn value(&self, mechanism: Option<Mechanism>, key: &str) -> Option<Value> {
+        let known = broker_key(key).expect("only keys of the tables are asked for");
+        let text = self.text(mechanism, key).1.or(known.default)?;
+        // Each value was read once, when the names were checked.
+        known.parse(text).ok()
+    }
+
+    pub(super) fn millis(&self, mechanism: Option<Mechanism>, key: &str) -> Duration {
+        match self.value(mechanism, key) {
+            Some(Value::Number(millis)) => Duration::from_millis(u64::try_from(millis).unwrap_or(0)),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+/// The error of a setting that cannot be.
+pub(super) fn refused(name: String, value: String, accepted: String) -> ConfigError {
+    ConfigError::OfListener { name, value, accepted }
+}

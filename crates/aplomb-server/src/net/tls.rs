@@ -1,0 +1,257 @@
+//! A connection's bytes in TLS.
+//!
+//! What always holds: no call waits; what waits for the socket is bounded; a handshake that fails
+//! ends with an alert that the client can read.
+
+use std::io::{self, BufRead as _, IoSlice, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, sendmsg, shutdown};
+use rustls::ServerConnection;
+
+use super::moved::Moved;
+use crate::security::{Gate, PrincipalRules, principal};
+
+/// Reads of a socket by one call while they bring nothing that a frame is made of.
+const EMPTY_READS: usize = 8;
+
+/// What is read from a client that has failed, so that it can read why, in bytes.
+const DRAINED: usize = 64 * 1024;
+
+/// An alert, for what is no TLS at all and so is not answered by itself: that is what Apache Kafka
+/// says then.
+const INTERNAL_ERROR: [u8; 7] = [21, 3, 3, 0, 2, 2, 80];
+
+/// A connection in TLS.
+#[derive(Debug)]
+pub(crate) struct Tls {
+    socket: OwnedFd,
+    session: ServerConnection,
+    rules: PrincipalRules,
+    /// What was peeked at.
+    held: Vec<u8>,
+    /// The end of the handshake was told of.
+    greeted: bool,
+    /// Why it ended.
+    fault: Option<String>,
+}
+
+/// Who is at the other end, as its certificate says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Greeting {
+    /// It has shown none.
+    Stranger,
+    /// By the rules.
+    Named(String),
+    /// The rules have no name for it.
+    Nameless,
+}
+
+impl Tls {
+    /// The server's side of a connection that has said nothing yet.
+    pub(crate) fn new(socket: OwnedFd, gate: &Gate) -> Result<Self, rustls::Error> {
+        let (session, rules) = gate.connection()?;
+        Ok(Self { socket, session, rules, held: Vec::new(), greeted: false, fault: None })
+    }
+
+    pub(crate) fn is_handshaking(&self) -> bool {
+        self.session.is_handshaking()
+    }
+
+    /// Who came, once, when the handshake is over.
+    pub(crate) fn take_greeting(&mut self) -> Option<Greeting> {
+        if self.greeted || self.session.is_handshaking() {
+            return None;
+        }
+        self.greeted = true;
+        let certificate = self.session.peer_certificates().and_then(<[_]>::first);
+        Some(match certificate.map(|certificate| principal(certificate, &self.rules)) {
+            None => Greeting::Stranger,
+            Some(Some(name)) => Greeting::Named(name),
+            Some(None) => Greeting::Nameless,
+        })
+    }
+
+    /// Why the connection broke, if TLS is the reason.
+    pub(crate) fn take_fault(&mut self) -> Option<String> {
+        self.fault.take()
+    }
+
+    pub(crate) fn receive(&mut self, into: &mut Vec<u8>) -> Result<Moved, Errno> {
+        if self.held.is_empty() {
+            return receive(&self.socket, &mut self.session, into).map_err(|broken| self.broken(broken));
+        }
+        let room = into.capacity() - into.len();
+        let bytes = room.min(self.held.len());
+        into.extend(self.held.drain(..bytes));
+        Ok(Moved { bytes, more: true })
+    }
+
+    pub(crate) fn peek(&mut self, into: &mut Vec<u8>) -> Result<Moved, Errno> {
+        let room = into.capacity() - into.len();
+        let mut more = true;
+        if self.held.len() < room {
+            self.held.reserve_exact(room - self.held.len());
+            match receive(&self.socket, &mut self.session, &mut self.held) {
+                Ok(moved) if moved.bytes == 0 && !moved.more && self.held.is_empty() => return Ok(moved),
+                Ok(moved) => more = moved.more,
+                Err(Fault::Socket(Errno::AGAIN)) if !self.held.is_empty() => more = false,
+                Err(broken) => return Err(self.broken(broken)),
+            }
+        }
+        let bytes = room.min(self.held.len());
+        into.extend_from_slice(&self.held[..bytes]);
+        Ok(Moved { bytes, more })
+    }
+
+    pub(crate) fn receive_peeked(&mut self, into: &mut [u8]) -> usize {
+        let bytes = into.len().min(self.held.len());
+        into[..bytes].copy_from_slice(&self.held[..bytes]);
+        self.held.drain(..bytes);
+        if self.held.is_empty() {
+            self.held = Vec::new();
+        }
+        bytes
+    }
+
+    pub(crate) fn send(&mut self, pieces: &[IoSlice<'_>]) -> Result<Moved, Errno> {
+        if !self.flush()? {
+            return Err(Errno::AGAIN);
+        }
+        let bytes = self.session.writer().write_vectored(pieces).map_err(|_| Errno::PROTO)?;
+        let more = self.flush()?;
+        Ok(Moved { bytes, more })
+    }
+
+    /// Whether something waits for the socket.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.session.wants_write()
+    }
+
+    /// Hands the socket what waits for it; true: all of it.
+    pub(crate) fn flush(&mut self) -> Result<bool, Errno> {
+        flush(&self.socket, &mut self.session)
+    }
+
+    /// The last that is said.
+    pub(crate) fn close(&mut self) {
+        self.session.send_close_notify();
+        // Who does not take it will see the end all the same.
+        let _ = self.flush();
+    }
+
+    /// Has the client read the alert: what it has sent and we have not read would take the place
+    /// of it.
+    fn broken(&mut self, broken: Fault) -> Errno {
+        let error = match broken {
+            Fault::Socket(errno) => return errno,
+            Fault::Tls(error) => error,
+        };
+        self.fault = Some(error.to_string());
+        if self.session.is_handshaking() && !self.session.wants_write() {
+            let _ = Socket(&self.socket).write(&INTERNAL_ERROR);
+        }
+        let _ = self.flush();
+        let _ = shutdown(&self.socket, Shutdown::Write);
+        let mut drained = [0; 4096];
+        for _ in 0..DRAINED / drained.len() {
+            match recv(&self.socket, &mut drained[..], RecvFlags::DONTWAIT) {
+                Ok((bytes, _)) if bytes > 0 => {}
+                _ => break,
+            }
+        }
+        Errno::PROTO
+    }
+}
+
+impl AsFd for Tls {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+enum Fault {
+    Socket(Errno),
+    Tls(rustls::Error),
+}
+
+/// Appends to `into` what has come, as far as it has room. Neither bytes nor more: the client has
+/// said its last.
+fn receive(socket: &OwnedFd, session: &mut ServerConnection, into: &mut Vec<u8>) -> Result<Moved, Fault> {
+    let before = into.len();
+    let moved = |into: &Vec<u8>, more| Ok(Moved { bytes: into.len() - before, more });
+    for _ in 0..EMPTY_READS {
+        loop {
+            let room = into.capacity() - into.len();
+            if room == 0 {
+                return moved(into, true);
+            }
+            let mut reader = session.reader();
+            let plain = match reader.fill_buf() {
+                Ok([]) => return moved(into, false), // the client has closed in order
+                Ok(plain) => plain,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => return moved(into, false), // or without a word
+            };
+            let taken = room.min(plain.len());
+            into.extend_from_slice(&plain[..taken]);
+            reader.consume(taken);
+        }
+        match session.read_tls(&mut Socket(socket)) {
+            // What TLS itself says of such an end is found by the next look at its text.
+            Ok(0) if into.len() == before => return moved(into, false),
+            Ok(0) => return moved(into, true),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return if into.len() == before {
+                    Err(Fault::Socket(Errno::AGAIN))
+                } else {
+                    moved(into, false)
+                };
+            }
+            Err(error) => return Err(Fault::Socket(Errno::from_io_error(&error).unwrap_or(Errno::IO))),
+        }
+        session.process_new_packets().map_err(Fault::Tls)?;
+        // A socket that takes nothing takes it when there is room.
+        flush(socket, session).map_err(Fault::Socket)?;
+    }
+    moved(into, true)
+}
+
+fn flush(socket: &OwnedFd, session: &mut ServerConnection) -> Result<bool, Errno> {
+    while session.wants_write() {
+        match session.write_tls(&mut Socket(socket)) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) => return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+        }
+    }
+    Ok(true)
+}
+
+/// A socket as TLS reads and writes it.
+struct Socket<'a>(&'a OwnedFd);
+
+impl Read for Socket<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let (bytes, _) = retry_on_intr(|| recv(self.0, &mut *into, RecvFlags::DONTWAIT))?;
+        Ok(bytes)
+    }
+}
+
+impl Write for Socket<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_vectored(&[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut control = SendAncillaryBuffer::default();
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        Ok(retry_on_intr(|| sendmsg(self.0, pieces, &mut control, flags))?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,20 @@
+//! TLS: stores of keys and certificates, what is made of them, and who a certificate's owner is.
+//!
+//! What always holds: nothing here opens a file; threads that may wait for one hand its bytes in.
+//! What cannot be used is said in a sentence without a secret.
+
+mod der;
+mod jks;
+mod names;
+mod pbe;
+mod pem;
+mod pkcs12;
+mod pkcs8;
+mod read;
+mod store;
+mod tls;
+
+pub use names::{PrincipalRules, RuleError};
+pub use store::StoreError;
+pub(crate) use tls::principal;
+pub use tls::{Gate, Material, TlsError, TlsSettings, cipher_suites};

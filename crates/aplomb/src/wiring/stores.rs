@@ -1,0 +1,137 @@
+//! Stores of keys and certificates: read here, since files may keep one waiting, and handed to the
+//! server as bytes; looked at again and again, and taken anew when they have changed.
+//!
+//! What always holds: a store that cannot be used changes nothing, and is told of once.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use aplomb_broker::config::{SecurityConfig, StoreConfig, StorePlace, TlsConfig};
+use aplomb_server::log::Log;
+use aplomb_server::security::{Gate, Material, TlsError, TlsSettings};
+use zeroize::Zeroizing;
+
+/// How often files are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A listener's TLS that cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StoreFault {
+    #[error("listener {listener}: {path} cannot be read: {source}")]
+    File { listener: Arc<str>, path: String, source: std::io::Error },
+    #[error("listener {listener}: {error}")]
+    Tls { listener: Arc<str>, error: TlsError },
+    #[error("stores cannot be watched: {0}")]
+    Thread(std::io::Error),
+}
+
+/// The gates of all listeners with TLS.
+pub(super) type Gates = BTreeMap<Arc<str>, Arc<Gate>>;
+
+/// One listener's gate, and what it was made of.
+struct Guarded {
+    listener: Arc<str>,
+    config: Arc<TlsConfig>,
+    gate: Arc<Gate>,
+    seen: Vec<Option<(SystemTime, u64)>>,
+}
+
+/// Reads all stores, and has a thread look after them.
+pub(super) fn open(security: &SecurityConfig, log: &Log) -> Result<Gates, StoreFault> {
+    let (mut gates, mut watched) = (Gates::new(), Vec::new());
+    for (listener, security) in &security.listeners {
+        let Some(config) = &security.tls else { continue };
+        let seen = look(config);
+        let fault = |error| StoreFault::Tls { listener: Arc::clone(listener), error };
+        let gate = Arc::new(Gate::new(&read(listener, config)?).map_err(fault)?);
+        if let Some(subject) = gate.subject() {
+            log.info("wiring/stores", format!("listener {listener} shows the certificate of {subject}"));
+        }
+        gates.insert(Arc::clone(listener), Arc::clone(&gate));
+        watched.push(Guarded { listener: Arc::clone(listener), config: Arc::clone(config), gate, seen });
+    }
+    if !watched.is_empty() {
+        let log = log.clone();
+        let thread = std::thread::Builder::new().name("aplomb-stores".to_owned());
+        thread.spawn(move || watch(watched, &log)).map_err(StoreFault::Thread)?;
+    }
+    Ok(gates)
+}
+
+/// Until the process ends.
+fn watch(mut all: Vec<Guarded>, log: &Log) -> ! {
+    loop {
+        std::thread::sleep(LOOK);
+        for one in &mut all {
+            let seen = look(&one.config);
+            if seen == one.seen {
+                continue;
+            }
+            one.seen = seen;
+            let listener = &one.listener;
+            let renewed = read(listener, &one.config).and_then(|settings| {
+                let fault = |error| StoreFault::Tls { listener: Arc::clone(listener), error };
+                one.gate.renew(&settings).map_err(fault)
+            });
+            match renewed {
+                Ok(()) => {
+                    let subject = one.gate.subject().unwrap_or_default();
+                    let text = format!(
+                        "listener {listener}: its stores have changed; new connections are shown the certificate of {subject}"
+                    );
+                    log.info("wiring/stores", text);
+                }
+                Err(fault) => {
+                    log.error("wiring/stores", format!("{fault}; what there was before stays in use"));
+                }
+            }
+        }
+    }
+}
+
+/// When the files changed last, and how large they are.
+fn look(config: &TlsConfig) -> Vec<Option<(SystemTime, u64)>> {
+    let stores = [Some(&config.keystore), config.truststore.as_ref()];
+    let files = stores.into_iter().flatten().filter_map(|store| match &store.place {
+        StorePlace::File(path) => Some(PathBuf::from(path)),
+        StorePlace::Inline { .. } => None,
+    });
+    let facts = |path: PathBuf| {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some((metadata.modified().ok()?, metadata.len()))
+    };
+    files.map(facts).collect()
+}
+
+fn read(listener: &Arc<str>, config: &TlsConfig) -> Result<TlsSettings, StoreFault> {
+    Ok(TlsSettings {
+        keystore: material(listener, &config.keystore)?,
+        key_password: config.key_password.as_ref().map(|secret| secret.reveal().to_owned().into()),
+        truststore: config.truststore.as_ref().map(|store| material(listener, store)).transpose()?,
+        client_auth: config.client_auth,
+        versions: config.versions.clone(),
+        suites: config.suites.clone(),
+        rules: config.rules.clone(),
+    })
+}
+
+fn material(listener: &Arc<str>, store: &StoreConfig) -> Result<Material, StoreFault> {
+    let inline = |text: &str| Zeroizing::new(text.as_bytes().to_vec());
+    let (bytes, key) = match &store.place {
+        StorePlace::File(path) => {
+            let bytes = std::fs::read(path).map_err(|source| StoreFault::File {
+                listener: Arc::clone(listener),
+                path: path.clone(),
+                source,
+            })?;
+            (bytes.into(), None)
+        }
+        StorePlace::Inline { certificates, key } => {
+            (inline(certificates.reveal()), key.as_ref().map(|key| inline(key.reveal())))
+        }
+    };
+    let password = store.password.as_ref().map(|secret| secret.reveal().to_owned().into());
+    Ok(Material { kind: store.kind, bytes, key, password })
+}
