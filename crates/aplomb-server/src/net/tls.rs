@@ -19,10 +19,6 @@ const EMPTY_READS: usize = 8;
 /// What is read from a client that has failed, so that it can read why, in bytes.
 const DRAINED: usize = 64 * 1024;
 
-/// An alert, for what is no TLS at all and so is not answered by itself: that is what Apache Kafka
-/// says then.
-const INTERNAL_ERROR: [u8; 7] = [21, 3, 3, 0, 2, 2, 80];
-
 /// A connection in TLS.
 #[derive(Debug)]
 pub(crate) struct Tls {
@@ -136,7 +132,9 @@ impl Tls {
 
     /// The last that is said.
     pub(crate) fn close(&mut self) {
-        self.session.send_close_notify();
+        if !self.session.is_handshaking() {
+            self.session.send_close_notify();
+        }
         // Who does not take it will see the end all the same.
         let _ = self.flush();
     }
@@ -149,9 +147,6 @@ impl Tls {
             Fault::Tls(error) => error,
         };
         self.fault = Some(error.to_string());
-        if self.session.is_handshaking() && !self.session.wants_write() {
-            let _ = Socket(&self.socket).write(&INTERNAL_ERROR);
-        }
         let _ = self.flush();
         let _ = shutdown(&self.socket, Shutdown::Write);
         let mut drained = [0; 4096];

@@ -28,8 +28,13 @@ const CERTIFICATE_BAG: u8 = 3;
 /// A bag with what it is marked by.
 #[derive(Default)]
 struct Bags {
-    keys: Vec<(zeroize::Zeroizing<Vec<u8>>, Option<Vec<u8>>)>,
+    keys: Vec<PrivateKey>,
     certificates: Vec<Certificate>,
+}
+
+struct PrivateKey {
+    bytes: zeroize::Zeroizing<Vec<u8>>,
+    id: Option<Vec<u8>>,
 }
 
 struct Certificate {
@@ -105,8 +110,10 @@ impl Bags {
             let value = bag.expect(EXPLICIT_0)?;
             let (key, trusted) = marks(bag.optional(SET)?.unwrap_or_default())?;
             match kind {
-                Some([KEY_BAG]) => self.keys.push((value.to_vec().into(), key)),
-                Some([SHROUDED_KEY_BAG]) => self.keys.push((pkcs8::decrypt(value, password)?, key)),
+                Some([KEY_BAG]) => self.keys.push(PrivateKey { bytes: value.to_vec().into(), id: key }),
+                Some([SHROUDED_KEY_BAG]) => {
+                    self.keys.push(PrivateKey { bytes: pkcs8::decrypt(value, password)?, id: key })
+                }
                 Some([CERTIFICATE_BAG]) => {
                     let mut certificate = Der::new(value).inside(SEQUENCE)?;
                     if certificate.expect(OID)? == X509 {
@@ -126,7 +133,7 @@ impl Bags {
         let mut entries = Entries::default();
         let names: Vec<_> =
             self.certificates.iter().map(|one| super::names::issuer_and_subject(&one.bytes)).collect();
-        for (key, id) in self.keys {
+        for PrivateKey { bytes: key, id } in self.keys {
             let own = self.certificates.iter().position(|one| one.key.is_some() && one.key == id);
             let own = own.or((self.certificates.len() == 1).then_some(0));
             let mut chain = Vec::new();
@@ -134,11 +141,11 @@ impl Bags {
             while let Some(place) = at.filter(|_| chain.len() < self.certificates.len()) {
                 chain.push(self.certificates[place].bytes.clone());
                 let issuer = names[place].as_ref().map(|(issuer, _)| issuer);
-                let next = |(n, name): &(usize, &Option<(Vec<u8>, Vec<u8>)>)| {
-                    *n != place && issuer.is_some() && name.as_ref().map(|(_, subject)| subject) == issuer
-                };
+                let next = names.iter().enumerate().position(|(n, name)| {
+                    n != place && issuer.is_some() && name.as_ref().map(|(_, subject)| subject) == issuer
+                });
                 let is_its_own = names[place].as_ref().is_some_and(|(issuer, subject)| issuer == subject);
-                at = names.iter().enumerate().find(next).map(|(n, _)| n).filter(|_| !is_its_own);
+                at = next.filter(|_| !is_its_own);
             }
             entries.trusted.extend(chain.first().cloned());
             if !chain.is_empty() {

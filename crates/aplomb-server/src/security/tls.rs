@@ -86,7 +86,7 @@ pub enum TlsError {
 #[must_use]
 pub fn cipher_suites() -> Vec<&'static str> {
     let all = rustls::crypto::ring::ALL_CIPHER_SUITES.iter();
-    all.filter_map(|suite| java_name(suite)).collect()
+    all.filter_map(java_name).collect()
 }
 
 /// As Java calls them, which is what IANA does.
