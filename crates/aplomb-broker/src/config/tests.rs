@@ -98,7 +98,7 @@ fn a_value_that_is_none_is_named_with_what_would_be_accepted() {
         refusal(&[("node.id", "1"), ("broker.id", "2")]),
         "broker.id=2 cannot be used: accepted is the value of node.id, 1, or none"
     );
-    assert!(refusal(&[("listeners", "SSL://:9093")]).contains("PLAINTEXT for SSL"));
+    assert!(refusal(&[("listeners", "SSL://:9093")]).contains("ssl.keystore.location"));
     assert!(refusal(&[("authorizer.class.name", "x.Y")]).contains("Java classes cannot be loaded"));
     assert!(refusal(&[("super.users", "admin")]).contains("User:admin"));
     assert!(refusal(&[("process.roles", "broker")]).contains("broker,controller"));

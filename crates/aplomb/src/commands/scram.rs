@@ -37,7 +37,7 @@ impl NewUser {
 /// Reads `SCRAM-SHA-256=[name=alice,password=...]`. What is wrong with it is said without its
 /// values.
 pub(super) fn parse_user(text: &str) -> Result<NewUser, String> {
-    let form = || "the form is SCRAM-SHA-256=[name=alice,password=secret] or SCRAM-SHA-512=[...]".to_owned();
+    let form = || "the form is SCRAM-SHA-256=[name=alice,password=...] or SCRAM-SHA-512=[...]".to_owned();
     let (mechanism, rest) = text.trim().split_once('=').ok_or_else(form)?;
     let hash = ScramHash::from_name(mechanism.trim()).ok_or_else(form)?;
     let fields = rest.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).ok_or_else(form)?;
