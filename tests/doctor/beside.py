@@ -51,7 +51,7 @@ class Seen:
 
     answer: dict
     recording: dict
-    said: str
+    record: Path
 
     @property
     def causes(self):
@@ -83,7 +83,7 @@ class Watch:
     def wait(self, timeout=60):
         said, error = self.process.communicate(timeout=timeout)
         assert self.process.returncode == 0, error
-        return Seen(json.loads(said), json.loads(self.record.read_text()), error)
+        return Seen(json.loads(said), json.loads(self.record.read_text()), self.record)
 
 
 def is_right(incident, kind, causes):

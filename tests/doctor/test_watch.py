@@ -53,9 +53,9 @@ def test_an_incident_of_the_lab_is_named(incident, tmp_path):
     for cause in seen.answer["causes"]:
         assert cause["evidence"] and cause["remedy"] and cause["confidence"] in ("possible", "likely", "proved")
     # The recording is worth what the watching was.
-    record = next(tmp_path.glob("*/watch-*.json"))
+    record = seen.record
     again = subprocess.run([brokers.binary(), "doctor", "examine", record, "--format", "json"], capture_output=True, text=True, check=True)
-    assert [cause["name"] for cause in json.loads(again.stdout)["causes"]]
+    assert [cause["name"] for cause in json.loads(again.stdout)["causes"]] == seen.causes
 
 
 @NEEDS_ROOT
