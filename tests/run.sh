@@ -70,7 +70,7 @@ tools() { suite tools; }
 # Slow disks and what is made of them.
 lab() { suite lab; }
 
-# The doctor's picture, in a browser.
+# The doctor beside brokers that wait, and its picture in a browser.
 doctor() { suite doctor; }
 
 # Whole brokers with their disks and clients, by seed; a seed that fails prints what replays it.
@@ -139,16 +139,16 @@ else
   { after_others && lane ci simulate; } &
   others=$!
   wait $first
-  # Fuzzing takes what all of them leave. The lab measures, and has what it wants.
+  # Fuzzing takes what all of them leave. The lab measures, and the doctor says who was short of what: these have what they want.
   { behind_all && lane fuzz; } &
   lane e2e &
   others+=" $!"
   lane crash observation &
   others+=" $!"
-  lane tools adoption doctor oracles &
+  lane tools adoption oracles &
   others+=" $!"
   wait $others
-  lane "${also[@]}" lab &
+  lane "${also[@]}" doctor lab &
   wait
 fi
 [ ! -s "$failures" ] || { echo "failed: $(paste -sd ' ' "$failures")"; exit 1; }

@@ -3,6 +3,7 @@
 Of the lab's incidents a few run here, short; APLOMB_DOCTOR_INCIDENTS=all runs them all, or those that it names with commas between. table.py runs them
 several times in full, by hand."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -40,8 +41,8 @@ def the_right_answer(incident, kind, folder):
         assert seen.cost < 0.03, "it gives way above 2 % of a processor"
         if beside.is_right(incident, kind, seen.causes):
             return seen
-        rest = [cause for cause in seen.causes if cause not in beside.NO_DISK and cause != incident]
-        assert not (beside.TRUTH.get(incident) == beside.NONE and rest), f"{incident}: a disk is blamed: {seen.answer['causes']}"
+        if beside.TRUTH.get(incident) == beside.NONE:
+            pytest.fail(f"{incident}: a disk is blamed: {seen.answer['causes']}")
     pytest.fail(f"{incident}: {seen.causes}, {seen.answer['observations']}")
 
 
@@ -52,9 +53,9 @@ def test_an_incident_of_the_lab_is_named(incident, tmp_path):
     for cause in seen.answer["causes"]:
         assert cause["evidence"] and cause["remedy"] and cause["confidence"] in ("possible", "likely", "proved")
     # The recording is worth what the watching was.
-    record = next(tmp_path.glob("*/watch-*.json"))
+    record = seen.record
     again = subprocess.run([brokers.binary(), "doctor", "examine", record, "--format", "json"], capture_output=True, text=True, check=True)
-    assert [cause["name"] for cause in json.loads(again.stdout)["causes"]]
+    assert [cause["name"] for cause in json.loads(again.stdout)["causes"]] == seen.causes
 
 
 @NEEDS_ROOT
@@ -64,49 +65,40 @@ def test_of_aplomb_no_request_waits(incident, tmp_path):
     assert beside.is_no_disk(seen.causes), seen.answer["causes"]
 
 
-def watched(broker, folder, disturbed):
-    """What is said of a broker that is calm first, and then not."""
-    with beside.produced(broker, 500):
-        # A JVM that has just begun is busy with itself.
-        time.sleep(CALM)
-        watch = beside.Watch(broker.pid, folder)
-        time.sleep(CALM)
-        with disturbed:
-            time.sleep(SLOW)
-        return watch.end()
+def watched(broker, folder, disturbed, cause=None):
+    """What is said of a broker that is calm first, and then not; once more if `cause` is not named: a busy machine has other troubles, too."""
+    for _ in range(RUNS):
+        with beside.produced(broker, 500):
+            # A JVM that has just begun is busy with itself.
+            time.sleep(CALM)
+            watch = beside.Watch(broker.pid, folder)
+            time.sleep(CALM)
+            with disturbed():
+                time.sleep(SLOW)
+            seen = watch.end()
+        assert beside.is_no_disk(seen.causes), seen.answer["causes"]
+        if cause is None or cause in seen.causes:
+            return seen
+    pytest.fail(f"{cause}: {seen.causes}, {seen.answer['observations']}")
 
 
 @NEEDS_ROOT
 def test_what_is_no_disk_is_not_blamed_on_one(tmp_path):
     with beside.kafka(tmp_path) as (broker, tool):
-        starved = watched(broker, tmp_path, beside.busy_processors())
-        assert "cpu-starvation" in starved.causes, starved.answer
-        assert beside.is_no_disk(starved.causes), starved.answer
-
-        asked = watched(broker, tmp_path, beside.histograms(broker.pid))
-        assert beside.is_no_disk(asked.causes), asked.answer
-
-        limit = beside.quota_of_processors(broker.pid, 0.1)
-        throttled = watched(broker, tmp_path, limit)
-        if any(row["cgroup_periods"] for row in throttled.recording["host"]):
-            assert throttled.causes[0] == "cpu-quota", throttled.answer
-        assert beside.is_no_disk(throttled.causes), throttled.answer
-
+        watched(broker, tmp_path, beside.busy_processors, "cpu-starvation")
+        watched(broker, tmp_path, lambda: beside.histograms(broker.pid))
+        has_groups = beside.has_groups_of_processors()
+        watched(broker, tmp_path, lambda: beside.quota_of_processors(broker.pid, 0.1), "cpu-quota" if has_groups else None)
         words = ("--bootstrap-server", broker.bootstrap, "--alter", "--entity-type", "clients", "--entity-default")
         tool.ok("kafka-configs", *words, "--add-config", "producer_byte_rate=50000")
-        muted = watched(broker, tmp_path, beside.contextlib.nullcontext())
-        tool.ok("kafka-configs", *words, "--delete-config", "producer_byte_rate")
-        assert "client-quota" in muted.causes, muted.answer
-        assert beside.is_no_disk(muted.causes), muted.answer
+        watched(broker, tmp_path, contextlib.nullcontext, "client-quota")
 
 
 def test_a_consumer_that_takes_nothing_is_one(tmp_path):
     with beside.kafka(tmp_path) as (broker, _):
         with beside.produced(broker, 20_000):
             time.sleep(CALM)
-        seen = watched(broker, tmp_path, beside.paused_consumer(broker))
-        assert "slow-consumer" in seen.causes, seen.answer
-        assert beside.is_no_disk(seen.causes), seen.answer
+        watched(broker, tmp_path, lambda: beside.paused_consumer(broker), "slow-consumer")
 
 
 def test_a_process_that_is_not_there_and_one_that_ends(tmp_path):

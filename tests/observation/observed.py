@@ -50,6 +50,10 @@ def one(page, name, **labels):
     return page[name, tuple(sorted(labels.items()))]
 
 
+class NotReady(Exception):
+    """Prometheus listens already, and answers nothing yet."""
+
+
 class Prometheus:
     """A server of its own that scrapes one address every half second."""
 
@@ -76,6 +80,8 @@ class Prometheus:
     def query(self, text):
         """The series that an instant query returns."""
         status, answer = get(self.address, "/api/v1/query?" + urllib.parse.urlencode({"query": text}))
+        if status == 503:
+            raise NotReady(f"{text}: {answer}")
         assert status == 200, f"{text}: {answer}"
         return json.loads(answer)["data"]["result"]
 
@@ -88,7 +94,7 @@ class Prometheus:
                 if found and int(found[0]["value"][1]) >= count:
                     assert self.query("up")[0]["value"][1] == "1", self.query("up")
                     return
-            except OSError:
+            except (OSError, NotReady):
                 pass
             time.sleep(0.2)
         raise AssertionError(f"no {count} scrapes in {patience} s")
