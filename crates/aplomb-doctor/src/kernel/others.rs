@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::descriptors::Descriptors;
 use super::files::{nth, read};
-use super::threads::{Rights, Sleeper, Threads};
+use super::threads::{Rights, Sleeper, Threads, state};
 use crate::recording::{Role, Thread};
 
 /// How names of kernel threads begin that have to do with files and devices.
@@ -96,7 +96,7 @@ impl Others {
                 }
                 left -= 1;
                 let stat = read(format!("/proc/{pid}/task/{tid}/stat")).unwrap_or_default();
-                if stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('D')) {
+                if state(&stat) == Some('D') {
                     let neighbour = self.neighbours.entry(pid).or_insert_with(|| Neighbour::of(pid, rights));
                     neighbour.threads.add(pid, tid, 0);
                 }

@@ -320,7 +320,8 @@ impl Followed {
 
 /// The state in `/proc/PID/stat`: the word behind the name, which is in parentheses and may hold
 /// anything.
-fn state(stat: &str) -> Option<char> {
+#[must_use]
+pub fn state(stat: &str) -> Option<char> {
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
