@@ -2,7 +2,6 @@
 disk go on while its file system is frozen: that of old records is a story of the broker's own tests (`stories/waits.rs`)."""
 
 import json
-import os
 import socket
 import subprocess
 import threading
@@ -12,7 +11,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from conftest import produce
 from harness import wire
-from harness.broker import free_ports
+from harness.broker import binary, free_ports
 from observed import get, one, samples
 from rig import raw
 
@@ -162,7 +161,7 @@ def test_the_doctor_shows_what_the_broker_says(start_broker, frozen_later):
     disk = frozen_later
     broker = start(start_broker, log_dirs=str(disk.path / "data"))
     create(broker, "durable", flush_messages="1")
-    doctor = [os.environ["APLOMB_BIN"], "doctor", "slow", "--address", broker.page]
+    doctor = [binary(), "doctor", "slow", "--address", broker.page]
     disk.freeze()
     thaw = thaw_later(disk)
     produce(broker, "durable", 1, 1, client_id="patient")

@@ -213,6 +213,18 @@ pub enum Reply {
 }
 
 impl Reply {
+    /// A response of these pieces, of which none has a budget of its own.
+    pub(crate) fn of(parts: Vec<Bytes>, errors: ErrorTally, throttle_at: Option<usize>) -> Self {
+        Self::Frame {
+            parts,
+            lent: 0,
+            errors,
+            throttle: Duration::ZERO,
+            throttle_at,
+            waited: Waited::default(),
+        }
+    }
+
     /// Throttles the client, and tells it.
     pub(crate) fn set_throttle(&mut self, time: Duration) {
         match self {

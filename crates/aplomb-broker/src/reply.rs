@@ -1,11 +1,9 @@
 //! Which response answers which request.
 
-use std::time::Duration;
-
 use aplomb_protocol::frame::ResponseFrame;
 use aplomb_protocol::{ApiKey, EncodeError, Message};
 
-use crate::ports::{Reply, Waited};
+use crate::ports::Reply;
 
 /// What a response has to say of the request that it answers.
 #[derive(Clone, Copy, Debug)]
@@ -22,13 +20,6 @@ impl ReplyTo {
         body.encode(frame.writer(), self.version)?;
         let (errors, throttle_at) = (frame.writer().take_errors(), frame.writer().throttle_at());
         let parts = vec![frame.close(0)?];
-        Ok(Reply::Frame {
-            parts,
-            lent: 0,
-            errors,
-            throttle: Duration::ZERO,
-            throttle_at,
-            waited: Waited::default(),
-        })
+        Ok(Reply::of(parts, errors, throttle_at))
     }
 }

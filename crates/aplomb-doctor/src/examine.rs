@@ -76,6 +76,9 @@ pub fn examine(paths: &[PathBuf], other: &dyn Fn(&[u8]) -> Option<Recording>) ->
         let done = match content {
             Content::Json => examined.json(&file, other),
             Content::Jfr => examined.jfr(&file),
+            Content::JvmLog | Content::OwnLog if is_packed(&file).unwrap_or(false) => {
+                Err("it is a packed log: unpack it first".to_owned())
+            }
             Content::JvmLog => {
                 logs.push(file);
                 continue;
@@ -110,7 +113,13 @@ impl Examined {
 
     fn jfr(&mut self, file: &Path) -> Result<(), String> {
         let options = JfrOptions { shortest_ms: SHORTEST_MS, role_of };
-        let evidence = JfrEvidence::read(file, &options).map_err(|error| error.to_string())?;
+        let is_packed = is_packed(file).map_err(|error| error.to_string())?;
+        let evidence = if is_packed {
+            whole(file).map(|bytes| JfrEvidence::of_bytes(&bytes, &options))
+        } else {
+            JfrEvidence::read(file, &options)
+        };
+        let evidence = evidence.map_err(|error| error.to_string())?;
         self.unread.extend(evidence.faults.iter().map(|fault| (file.to_owned(), fault.to_string())));
         if evidence.more_faults > 0 {
             self.unread.push((file.to_owned(), format!("and {} more of that kind", evidence.more_faults)));
@@ -300,14 +309,19 @@ fn whole(file: &Path) -> io::Result<Vec<u8>> {
 
 /// A file's bytes, unpacked if they are packed.
 fn opened(file: &Path) -> io::Result<Box<dyn io::Read>> {
-    let metadata = fs::metadata(file)?;
-    if !metadata.is_file() {
+    // A pipe would keep its reader.
+    if !fs::metadata(file)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
-    let mut magic = [0; 2];
-    let is_packed = File::open(file)?.read(&mut magic)? == 2 && magic == [0x1f, 0x8b];
     let opened = File::open(file)?;
-    Ok(if is_packed { Box::new(GzDecoder::new(opened)) } else { Box::new(opened) })
+    Ok(if is_packed(file)? { Box::new(GzDecoder::new(opened)) } else { Box::new(opened) })
+}
+
+/// Whether it is packed by gzip.
+fn is_packed(file: &Path) -> io::Result<bool> {
+    let mut magic = Vec::new();
+    File::open(file)?.take(2).read_to_end(&mut magic)?;
+    Ok(magic == [0x1f, 0x8b])
 }
 
 fn content(file: &Path) -> io::Result<Content> {

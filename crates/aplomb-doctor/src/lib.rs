@@ -5,6 +5,7 @@
 
 pub mod diagnosis;
 pub mod examine;
+pub mod html;
 pub mod jfr;
 pub mod jvm;
 pub mod kernel;

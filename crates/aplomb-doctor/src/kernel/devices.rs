@@ -89,6 +89,13 @@ impl Devices {
         }
     }
 
+    /// Forgets the oldest rows.
+    pub(super) fn forget(&mut self, rows: usize) {
+        for Watched { device, .. } in &mut self.followed {
+            device.samples.drain(..rows.min(device.samples.len()));
+        }
+    }
+
     pub(super) fn finish(self) -> Vec<Device> {
         self.followed.into_iter().map(|followed| followed.device).collect()
     }

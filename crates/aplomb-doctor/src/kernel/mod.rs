@@ -21,4 +21,5 @@ mod watcher;
 
 pub use roles::role_of;
 pub use sockets::listening;
+pub use threads::state;
 pub use watcher::{BUDGET, WatchError, Watcher};

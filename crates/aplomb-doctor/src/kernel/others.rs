@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::descriptors::Descriptors;
 use super::files::{nth, read};
-use super::threads::{Rights, Sleeper, Threads};
+use super::threads::{Rights, Sleeper, Threads, state};
 use crate::recording::{Role, Thread};
 
 /// How names of kernel threads begin that have to do with files and devices.
@@ -14,6 +14,8 @@ const KERNEL: [&str; 7] = ["jbd2/", "kworker/", "xfsaild/", "loop", "kswapd", "k
 const KERNEL_THREAD: u64 = 0x0020_0000;
 /// One look at other processes reads no more states than this.
 const MOST_NEIGHBOURS: usize = 2_000;
+/// Threads of other processes that have ended and are remembered.
+const MOST_GONE: usize = 1_000;
 
 /// Kernel threads and neighbours.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub(super) struct Others {
     /// Whether a process is the kernel's, by number.
     known: HashMap<u32, bool>,
     neighbours: HashMap<u32, Neighbour>,
+    /// Threads of neighbours that have ended.
+    gone: Vec<Thread>,
 }
 
 /// A thread of another process that was seen waiting.
@@ -44,6 +48,7 @@ impl Others {
             kernel: Threads::of(0, rights),
             known: HashMap::new(),
             neighbours: HashMap::new(),
+            gone: Vec::new(),
         }
     }
 
@@ -51,7 +56,14 @@ impl Others {
     pub(super) fn find(&mut self, rows: usize) {
         let all = processes();
         self.known.retain(|pid, _| all.contains(pid));
-        self.neighbours.retain(|pid, _| all.contains(pid));
+        let ended: Vec<u32> = self.neighbours.keys().copied().filter(|pid| !all.contains(pid)).collect();
+        for pid in ended {
+            // What it held is told also when it is gone.
+            let threads = self.neighbours.remove(&pid).map(|neighbour| neighbour.told(pid));
+            self.gone.extend(threads.into_iter().flatten());
+        }
+        let room = self.gone.len().saturating_sub(MOST_GONE);
+        self.gone.drain(..room);
         for pid in all {
             let of_kernel = *self.known.entry(pid).or_insert_with(|| is_of_kernel(pid));
             if of_kernel {
@@ -84,7 +96,7 @@ impl Others {
                 }
                 left -= 1;
                 let stat = read(format!("/proc/{pid}/task/{tid}/stat")).unwrap_or_default();
-                if stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('D')) {
+                if state(&stat) == Some('D') {
                     let neighbour = self.neighbours.entry(pid).or_insert_with(|| Neighbour::of(pid, rights));
                     neighbour.threads.add(pid, tid, 0);
                 }
@@ -96,6 +108,11 @@ impl Others {
         sleepers
     }
 
+    /// Forgets the oldest rows.
+    pub(super) fn forget(&mut self, rows: usize) {
+        self.kernel.forget(rows);
+    }
+
     /// A row of the host is over.
     pub(super) fn row(&mut self) {
         self.kernel.row();
@@ -104,15 +121,9 @@ impl Others {
     /// All that there were.
     pub(super) fn finish(self) -> Vec<Thread> {
         let mut all = self.kernel.finish();
+        all.extend(self.gone);
         for (pid, neighbour) in self.neighbours {
-            let name = format!("{} (process {pid})", neighbour.name);
-            let threads = neighbour.threads.finish().into_iter();
-            all.extend(threads.map(|thread| Thread {
-                name: name.clone(),
-                role: Role::Neighbour,
-                usage: Vec::new(),
-                ..thread
-            }));
+            all.extend(neighbour.told(pid));
         }
         all
     }
@@ -122,6 +133,14 @@ impl Neighbour {
     fn of(pid: u32, rights: Rights) -> Self {
         let name = read(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned();
         Self { name, descriptors: Descriptors::of(pid), threads: Threads::of(0, rights) }
+    }
+
+    /// Its threads, by the name of their process.
+    fn told(self, pid: u32) -> Vec<Thread> {
+        let name = format!("{} (process {pid})", self.name);
+        let named =
+            |thread| Thread { name: name.clone(), role: Role::Neighbour, usage: Vec::new(), ..thread };
+        self.threads.finish().into_iter().map(named).collect()
     }
 }
 

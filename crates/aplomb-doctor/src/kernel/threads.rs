@@ -15,6 +15,9 @@ use super::roles::{is_either, is_handler, role_of, told_by};
 use super::stacks::{class_of, functions};
 use crate::recording::{Call, Role, Thread, Usage, WaitClass};
 
+/// Threads that have ended and are remembered, at least: a process may start some all the time.
+const MOST_GONE: usize = 5_000;
+
 /// A thread that waits, in one look.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sleeper {
@@ -141,7 +144,18 @@ impl Threads {
 
     fn end(&mut self, tid: u32) {
         if let Some(known) = self.known.remove(&tid) {
-            self.gone.push(known.told(tid));
+            // Its rows end in the middle, so that they compare with nothing.
+            self.gone.push(Thread { usage: Vec::new(), ..known.told(tid) });
+            if self.gone.len() > 2 * MOST_GONE {
+                self.gone.drain(..MOST_GONE);
+            }
+        }
+    }
+
+    /// Forgets the oldest rows.
+    pub(super) fn forget(&mut self, rows: usize) {
+        for known in self.known.values_mut() {
+            known.usage.drain(..rows.min(known.usage.len()));
         }
     }
 
@@ -306,7 +320,8 @@ impl Followed {
 
 /// The state in `/proc/PID/stat`: the word behind the name, which is in parentheses and may hold
 /// anything.
-fn state(stat: &str) -> Option<char> {
+#[must_use]
+pub fn state(stat: &str) -> Option<char> {
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
@@ -349,8 +364,11 @@ mod tests {
         assert!(threads.find(1));
         let all = threads.finish();
         let ours = all.iter().find(|thread| thread.tid == tid).expect("it was seen");
-        // The kernel keeps fifteen bytes.
-        assert_eq!((ours.name.as_str(), ours.usage.len()), ("kafka-scheduler", 1));
+        // The kernel keeps fifteen bytes. Rows of a thread that has ended compare with nothing.
+        assert_eq!((ours.name.as_str(), ours.usage.len()), ("kafka-scheduler", 0));
+        let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let living = all.iter().find(|thread| thread.tid == own).expect("it runs");
+        assert_eq!(living.usage.len(), 1);
         assert!(!Threads::of(u32::MAX, Rights { stacks: false, calls: false }).find(0));
     }
 

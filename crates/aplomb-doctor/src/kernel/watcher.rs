@@ -31,6 +31,10 @@ const OFTENEST: Duration = Duration::from_millis(10);
 const RAREST: Duration = Duration::from_millis(500);
 /// Between two rows of the machine.
 const ROW: Duration = Duration::from_millis(200);
+/// Rows that are kept, of the last one to two hours: each is a few bytes for every thread.
+const MOST_ROWS: usize = 36_000;
+/// Files and directories that are told apart.
+const MOST_PLACES: usize = 256;
 /// Threads begin and end seldom.
 const FIND_THREADS: Duration = Duration::from_millis(500);
 const FIND_OTHERS: Duration = Duration::from_secs(1);
@@ -71,6 +75,8 @@ pub struct Watcher {
     devices: Devices,
     host: Host,
     samples: Vec<HostSample>,
+    /// Rows that are not kept any more.
+    forgotten: u64,
     folder: Folder,
     places: Vec<Place>,
     interval: Duration,
@@ -128,6 +134,7 @@ impl Watcher {
             devices: Devices::new(),
             host: Host::of(pid, cpus),
             samples: Vec::new(),
+            forgotten: 0,
             folder: Folder::new(),
             places: Vec::new(),
             interval: OFTENEST,
@@ -176,6 +183,9 @@ impl Watcher {
     pub fn add_place(&mut self, path: &str, of: PlaceOf) {
         if let Some(place) = self.places.iter_mut().find(|place| place.path == path) {
             place.of = of;
+            return;
+        }
+        if self.places.len() >= MOST_PLACES {
             return;
         }
         let Some(mount) = self.descriptors.mounts().at(path) else { return };
@@ -229,6 +239,12 @@ impl Watcher {
         }
         if dropped > 0 {
             missing.push(format!("{dropped} of the shortest waits: there were too many to keep"));
+        }
+        if self.forgotten > 0 {
+            let hours = self.forgotten as f64 * ROW.as_secs_f64() / 3600.0;
+            missing.push(format!(
+                "processors, memory and devices in the first {hours:.1} hours: they are not kept as long"
+            ));
         }
         if !self.alive {
             missing.push(format!("what came after {:.1} s: the process ended then", length_ms / 1e3));
@@ -294,9 +310,21 @@ impl Watcher {
             self.threads.row();
             self.others.row();
         }
+        if self.samples.len() >= MOST_ROWS {
+            self.forget(MOST_ROWS / 2);
+        }
         self.watch_clock();
         self.give_way(now);
         self.due.row = (self.due.row + ROW).max(Instant::now());
+    }
+
+    /// Forgets the oldest rows: of the machine, its devices and all threads alike. Waits stay.
+    fn forget(&mut self, rows: usize) {
+        self.samples.drain(..rows);
+        self.threads.forget(rows);
+        self.others.forget(rows);
+        self.devices.forget(rows);
+        self.forgotten += rows as u64;
     }
 
     /// Notes a step of the wall clock.
@@ -405,6 +433,19 @@ mod tests {
         assert!(recording.threads.iter().any(|thread| thread.name == "main" || !thread.name.is_empty()));
         let back = Recording::from_json(recording.to_json().expect("finite").as_bytes());
         assert_eq!(back.expect("what was written"), recording);
+    }
+
+    #[test]
+    fn of_a_long_watch_the_oldest_rows_are_forgotten_everywhere() {
+        let mut watcher = watch_for(std::process::id(), Duration::from_millis(1_300));
+        let rows = watcher.samples.len();
+        assert!(rows >= 3, "{rows}");
+        watcher.forget(2);
+        let recording = watcher.finish();
+        assert_eq!(recording.host.len(), rows - 2);
+        let longest = recording.threads.iter().map(|thread| thread.usage.len()).max();
+        assert!(longest.is_some_and(|longest| longest <= rows - 2), "{longest:?}");
+        assert!(recording.sight.missing.iter().any(|line| line.contains("not kept as long")));
     }
 
     #[test]

@@ -4,7 +4,6 @@
 
 use super::digest;
 use super::facts;
-use super::html::{Element, el};
 use super::lists;
 use super::model::Model;
 use super::overview;
@@ -15,6 +14,7 @@ use super::units;
 use super::verdicts;
 use super::words;
 use crate::diagnosis::Diagnosis;
+use crate::html::{Element, el};
 use crate::recording::Recording;
 
 const STYLE: &str = include_str!("page.css");

@@ -4,11 +4,11 @@
 //! What always holds: the numbers that rows carry (`data-wait`, `data-stop`, `data-slow`) are the
 //! positions in the recording and the diagnosis, as in the script's data.
 
-use super::html::{Element, el};
 use super::places::{self, Places};
 use super::units;
 use super::words;
 use crate::diagnosis::Diagnosis;
+use crate::html::{Element, el};
 use crate::recording::{Recording, Role, Wait};
 
 /// Rows of a table.

@@ -2,7 +2,8 @@
 //!
 //! What always holds: the page follows from the recording and the diagnosis alone, asks nothing of
 //! a network, and can be read without scripts; a script only draws and finds. Foreign text is
-//! escaped by [`html`], and even if it were not, the page's policy lets only its own script run.
+//! escaped by [`crate::html`], and even if it were not, the page's policy lets only its own script
+//! run.
 //!
 //! From the top: [`facts`], [`verdicts`], the picture with its [`lists`] (drawn by `page.js` from
 //! the [`model`]; [`overview`] stands in for it without scripts), [`stacks`], [`sight`]. The same
@@ -12,7 +13,6 @@ mod answer;
 mod digest;
 mod facts;
 mod frame;
-mod html;
 mod intern;
 mod lists;
 mod model;

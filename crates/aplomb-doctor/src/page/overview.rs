@@ -4,12 +4,12 @@
 //! What always holds: its size does not grow with the number of waits: what falls into one column
 //! of a row is one mark.
 
-use super::html::{Element, Number, el};
 use super::lists;
 use super::places;
 use super::units;
 use super::words;
 use crate::diagnosis::Diagnosis;
+use crate::html::{Element, Number, el};
 use crate::recording::{Recording, Wait};
 
 /// Threads that have a row.

@@ -4,10 +4,10 @@
 //! What always holds: what could not be seen is said even when there is a cause.
 
 use super::facts;
-use super::html::{Element, el};
 use super::units;
 use super::words;
 use crate::diagnosis::Diagnosis;
+use crate::html::{Element, el};
 use crate::recording::Recording;
 
 /// Lines of the broker's own log that are shown.

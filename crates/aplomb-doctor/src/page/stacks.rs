@@ -3,12 +3,12 @@
 //!
 //! What always holds: the place of every wait in the tables of the longest is among those shown.
 
-use super::html::{Element, el};
 use super::lists;
 use super::model;
 use super::places::{self, PlaceWaits, Places};
 use super::units;
 use super::words;
+use crate::html::{Element, el};
 use crate::recording::Recording;
 
 /// Places that are shown because much time was spent in them.

@@ -18,6 +18,8 @@ use crate::recording::{Clock, Collection, LogLine, Recording, Safepoint};
 const INTERVAL: Duration = Duration::from_millis(200);
 /// Files that are followed at once.
 const MOST_FILES: usize = 16;
+/// Pauses that are kept, at least.
+const MOST_PAUSES: usize = 50_000;
 /// Lines of the broker's own log that are kept.
 const MOST_LINES: usize = 2_000;
 /// Safepoints between two looks that took less together are no row.
@@ -104,6 +106,20 @@ impl Logs {
     }
 }
 
+impl Rows {
+    /// Keeps the newest.
+    fn forget(&mut self) {
+        fn newest<T>(rows: &mut Vec<T>) {
+            if rows.len() > 2 * MOST_PAUSES {
+                rows.drain(..MOST_PAUSES);
+            }
+        }
+        newest(&mut self.safepoints);
+        newest(&mut self.counted);
+        newest(&mut self.collections);
+    }
+}
+
 impl Gathered {
     fn rows(&self) -> MutexGuard<'_, Rows> {
         // A reader that has panicked has left whole rows behind.
@@ -128,6 +144,7 @@ fn jvm_log(gathered: &Gathered, path: &Path, mut reader: JvmLogReader) {
         let mut rows = gathered.rows();
         rows.safepoints.extend(safepoints);
         rows.collections.extend(collections);
+        rows.forget();
         drop(rows);
         if !gathered.goes_on() {
             return;
@@ -144,7 +161,9 @@ fn counters(gathered: &Gathered, path: &Path, origin: Instant) {
             if let Some(row) = &row
                 && row.total_ms >= LEAST_MS
             {
-                gathered.rows().counted.push(row.clone());
+                let mut rows = gathered.rows();
+                rows.counted.push(row.clone());
+                rows.forget();
             }
             // Of a safepoint that is under way only a part has been counted.
             if row.is_some() || before.is_none() {

@@ -14,6 +14,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use aplomb_doctor::kernel::stacks::functions;
+use aplomb_doctor::kernel::state;
 
 use super::SAMPLING_MS;
 use super::stalls::{Folder, Sleeper};
@@ -138,22 +139,9 @@ impl Threads {
     }
 }
 
-/// The state in `/proc/PID/stat`: the word behind the name, which is in parentheses and may hold
-/// anything.
-fn state(stat: &str) -> Option<char> {
-    stat.rsplit_once(") ")?.1.chars().next()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_state_is_found_behind_any_name() {
-        assert_eq!(state("12 (data-pl..dler-0) D 1 2 3"), Some('D'));
-        assert_eq!(state("12 (a) R (b) S 1 2"), Some('S'));
-        assert_eq!(state(""), None);
-    }
 
     #[test]
     fn looking_goes_on_until_the_end_and_finds_nobody_where_nobody_waits() {

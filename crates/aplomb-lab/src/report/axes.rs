@@ -4,8 +4,8 @@
 //! record says; there are never more than a dozen ticks. Units of a picture are those of its
 //! `viewBox`; the style sheet makes texts larger in narrow windows, and margins allow for it.
 
-use super::html::{Element, Number, el};
 use super::units;
+use aplomb_doctor::html::{Element, Number, el};
 
 /// What a picture's axis means.
 #[derive(Clone, Copy, Debug, PartialEq)]

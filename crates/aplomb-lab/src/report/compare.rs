@@ -8,7 +8,6 @@ use super::comparison::{Cell, Comparison, Entry, IncidentRow};
 use super::evidence;
 use super::groups;
 use super::headline::STAYED;
-use super::html::{Element, el};
 use super::page;
 use super::picture;
 use super::series;
@@ -16,6 +15,7 @@ use super::special;
 use super::units;
 use super::who::{self, Who};
 use crate::record::{BrokerRun, Ended, Second};
+use aplomb_doctor::html::{Element, el};
 
 const SMALL: Frame = Frame { width: 400.0, height: 210.0, left: 66.0, right: 10.0, top: 10.0, bottom: 30.0 };
 

@@ -5,10 +5,10 @@
 //! room; a curve ends where its records do, and the largest latency is drawn there.
 
 use super::axes::{self, Frame, Scale};
-use super::html::{Element, el};
 use super::series;
 use super::who::Who;
 use crate::record::{Latency, Run};
+use aplomb_doctor::html::{Element, el};
 
 const FRAME: Frame = Frame { width: 640.0, height: 400.0, left: 74.0, right: 156.0, top: 16.0, bottom: 34.0 };
 

@@ -4,10 +4,10 @@
 //! operations, since a calm phase has fewer of them than a disturbed one.
 
 use super::axes::{self, Frame, Scale};
-use super::html::{Element, el};
 use super::units;
 use super::who::Who;
 use crate::record::{BrokerRun, Bucket, PhaseTimes, Run};
+use aplomb_doctor::html::{Element, el};
 
 const ROW: f64 = 40.0;
 const FRAME: Frame = Frame { width: 580.0, height: 0.0, left: 110.0, right: 128.0, top: 6.0, bottom: 32.0 };

@@ -5,13 +5,13 @@
 
 use super::axes::{self, Frame, Scale};
 use super::headline::STAYED;
-use super::html::{Element, el};
 use super::series;
 use super::special;
 use super::units;
 use super::waits;
 use super::who::Who;
 use crate::record::{BrokerRun, Ended, Latency, Run, Sighting};
+use aplomb_doctor::html::{Element, el};
 
 /// A table with a head and rows; the columns behind the first are figures.
 pub(super) fn table(

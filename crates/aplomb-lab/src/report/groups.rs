@@ -5,10 +5,10 @@
 
 use super::evidence::{figure, table};
 use super::headline::STAYED;
-use super::html::{Element, el};
 use super::units;
 use super::who::Who;
 use crate::record::{BrokerRun, GroupFigures, GroupPhase, Groups, GroupsOf, Percentiles};
+use aplomb_doctor::html::{Element, el};
 
 /// The caption of a page's part.
 pub(super) const CAPTION: &str = "Groups of members that hold their partitions, heartbeat and commit, and read nothing, beside the producers. A rebalance \

@@ -22,7 +22,6 @@ mod evidence;
 mod files;
 mod groups;
 mod headline;
-mod html;
 mod markdown;
 mod page;
 mod picture;

@@ -10,13 +10,13 @@ use super::device;
 use super::evidence;
 use super::groups;
 use super::headline;
-use super::html::{Element, el};
 use super::series::{self, Scales};
 use super::special;
 use super::timeline;
 use super::units;
 use super::who::{self, Who};
 use crate::record::{BrokerRun, Run};
+use aplomb_doctor::html::{Element, el};
 
 /// A whole page. `record` is the name of the JSON file beside it, for a link.
 #[must_use]

@@ -6,11 +6,11 @@
 
 use super::axes::{self, Frame, Scale};
 use super::comparison::{Comparison, Entry, IncidentRow};
-use super::html::{Element, el};
 use super::special;
 use super::units;
 use super::who::{self, Who};
 use crate::record::BrokerRun;
+use aplomb_doctor::html::{Element, el};
 
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 300.0;

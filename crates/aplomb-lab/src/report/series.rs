@@ -7,10 +7,10 @@
 //! has to be drawn by a script.
 
 use super::axes::{self, Frame, Scale};
-use super::html::{Element, Number, el};
 use super::units;
 use super::who::Who;
 use crate::record::{BrokerRun, Percentiles, Phase, PhaseName, Run, Second};
+use aplomb_doctor::html::{Element, Number, el};
 
 const FRAME: Frame = Frame { width: 580.0, height: 330.0, left: 74.0, right: 66.0, top: 34.0, bottom: 32.0 };
 const CARRIED: Frame = Frame { width: 580.0, height: 96.0, left: 74.0, right: 66.0, top: 30.0, bottom: 12.0 };

@@ -4,12 +4,12 @@
 //! script too; the time axis is that of the latencies above.
 
 use super::axes::{self, Frame, Scale};
-use super::html::{Element, Number, el};
 use super::series;
 use super::units;
 use super::waits::{self, WaitPlace, Waits};
 use super::who::{self, Who};
 use crate::record::BrokerRun;
+use aplomb_doctor::html::{Element, Number, el};
 
 const ROW: f64 = 37.0;
 /// The margins of the latencies' pictures.

@@ -1,13 +1,11 @@
 //! Fetches that are refused as a whole.
 
-use std::time::Duration;
-
 use aplomb_model::ErrorCode;
 use aplomb_protocol::EncodeError;
 use aplomb_protocol::hot::fetch_request::FetchBody;
 use aplomb_protocol::hot::fetch_response::{FetchResponseHead, FetchResponseWriter, FetchedPartition};
 
-use crate::ports::{Reply, Waited};
+use crate::ports::Reply;
 
 /// From this version on, an error of the whole request is not said for each partition.
 const SAID_ONCE_FROM: i16 = 13;
@@ -33,14 +31,7 @@ pub(super) fn refuse_each(
         })?;
     }
     let (errors, throttle_at) = (response.take_errors(), response.throttle_at());
-    Ok(Reply::Frame {
-        parts: response.finish(&[])?,
-        lent: 0,
-        errors,
-        throttle: Duration::ZERO,
-        throttle_at,
-        waited: Waited::default(),
-    })
+    Ok(Reply::of(response.finish(&[])?, errors, throttle_at))
 }
 
 /// A response that is nothing but an error.
@@ -49,12 +40,5 @@ pub(super) fn refuse(version: i16, correlation_id: i32, error: ErrorCode) -> Res
     let head = FetchResponseHead { throttle_time_ms: 0, error_code: error.to_wire(), session_id: 0 };
     let mut response = FetchResponseWriter::new(version, correlation_id, head)?;
     let (errors, throttle_at) = (response.take_errors(), response.throttle_at());
-    Ok(Reply::Frame {
-        parts: response.finish(&[])?,
-        lent: 0,
-        errors,
-        throttle: Duration::ZERO,
-        throttle_at,
-        waited: Waited::default(),
-    })
+    Ok(Reply::of(response.finish(&[])?, errors, throttle_at))
 }

@@ -1,15 +1,16 @@
-//! Elements of HTML and SVG, escaped by construction.
+//! Elements of HTML and SVG, escaped by construction; for the doctor's page and the lab's.
 //!
 //! What always holds: the only text that is written as it is, is a constant of the program
 //! ([`Element::source`]); everything else, be it a thread's name, a stack, a log line or an
 //! attribute's value, is escaped, and characters that XML does not know are replaced. What comes
-//! out can be read as HTML and, if it begins with an `svg`, as XML.
+//! out can be read as HTML and, if it begins with an `svg`, as XML. Data for a script
+//! ([`Element::data`]) has no character with a meaning in HTML.
 
 use std::fmt;
 
 /// An element with its attributes and what is in it.
 #[derive(Clone, Debug)]
-pub(super) struct Element {
+pub struct Element {
     name: &'static str,
     attributes: Vec<(&'static str, String)>,
     children: Vec<Node>,
@@ -20,59 +21,81 @@ enum Node {
     Element(Element),
     Text(String),
     Source(&'static str),
+    Data(String),
 }
 
 /// An element without anything in it.
-pub(super) fn el(name: &'static str) -> Element {
+#[must_use]
+pub fn el(name: &'static str) -> Element {
     Element { name, attributes: Vec::new(), children: Vec::new() }
 }
 
 impl Element {
     /// Sets an attribute.
-    pub(super) fn attr(mut self, name: &'static str, value: impl fmt::Display) -> Self {
+    #[must_use]
+    pub fn attr(mut self, name: &'static str, value: impl fmt::Display) -> Self {
         self.attributes.push((name, value.to_string()));
         self
     }
 
     /// Sets an attribute to a length or a position, to a tenth of a unit: pictures are not drawn
     /// finer than that.
-    pub(super) fn at(self, name: &'static str, value: f64) -> Self {
+    #[must_use]
+    pub fn at(self, name: &'static str, value: f64) -> Self {
         self.attr(name, Number(value))
     }
 
     /// Sets the class, instead of one that was set before.
-    pub(super) fn class(mut self, class: impl fmt::Display) -> Self {
+    #[must_use]
+    pub fn class(mut self, class: impl fmt::Display) -> Self {
         self.attributes.retain(|(name, _)| *name != "class");
         self.attr("class", class)
     }
 
+    /// Sets an attribute that is there or is not.
+    #[must_use]
+    pub fn flag(self, name: &'static str) -> Self {
+        self.attr(name, "")
+    }
+
     /// Adds a text.
-    pub(super) fn text(mut self, text: impl fmt::Display) -> Self {
+    #[must_use]
+    pub fn text(mut self, text: impl fmt::Display) -> Self {
         self.children.push(Node::Text(text.to_string()));
         self
     }
 
     /// Adds a style sheet or a script of the program's own.
-    pub(super) fn source(mut self, source: &'static str) -> Self {
+    #[must_use]
+    pub fn source(mut self, source: &'static str) -> Self {
         self.children.push(Node::Source(source));
         self
     }
 
+    /// Adds data for a script, as JSON in which nothing can end the script element.
+    #[must_use]
+    pub fn data(mut self, json: &str) -> Self {
+        self.children.push(Node::Data(inert(json)));
+        self
+    }
+
     /// Adds an element.
-    pub(super) fn child(mut self, child: Element) -> Self {
+    #[must_use]
+    pub fn child(mut self, child: Element) -> Self {
         self.children.push(Node::Element(child));
         self
     }
 
     /// Adds elements: a list, or an element that may be absent.
-    pub(super) fn children(mut self, children: impl IntoIterator<Item = Element>) -> Self {
+    #[must_use]
+    pub fn children(mut self, children: impl IntoIterator<Item = Element>) -> Self {
         self.children.extend(children.into_iter().map(Node::Element));
         self
     }
 }
 
 /// HTML's elements that never have an end tag, of those that are used here.
-const VOID: &[&str] = &["meta", "input"];
+const VOID: &[&str] = &["meta", "input", "link"];
 
 impl fmt::Display for Element {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -89,10 +112,28 @@ impl fmt::Display for Element {
                 Node::Element(element) => element.fmt(f)?,
                 Node::Text(text) => Escaped(text).fmt(f)?,
                 Node::Source(source) => f.write_str(source)?,
+                Node::Data(json) => f.write_str(json)?,
             }
         }
         write!(f, "</{}>", self.name)
     }
+}
+
+/// The same JSON without characters that HTML or a script's reader could take for something else.
+/// Outside of its strings JSON has none of them, and in a string an escape is the same text.
+fn inert(json: &str) -> String {
+    let mut inert = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' => inert.push_str("\\u003c"),
+            '>' => inert.push_str("\\u003e"),
+            '&' => inert.push_str("\\u0026"),
+            '\u{2028}' => inert.push_str("\\u2028"),
+            '\u{2029}' => inert.push_str("\\u2029"),
+            c => inert.push(c),
+        }
+    }
+    inert
 }
 
 /// A text in which nothing has a meaning.
@@ -119,7 +160,7 @@ impl fmt::Display for Escaped<'_> {
 }
 
 /// A number of a picture: a tenth of a unit, and no more digits than needed.
-pub(super) struct Number(pub(super) f64);
+pub struct Number(pub f64);
 
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -141,6 +182,17 @@ mod tests {
         let escaped =
             "&lt;/script&gt;&lt;img src=x onerror=&quot;a()&quot;&gt; &amp; &#39;b&#39;\u{fffd}\u{fffd}[31m";
         assert_eq!(page, format!("<p title=\"{escaped}\">{escaped}</p>"));
+    }
+
+    #[test]
+    fn data_cannot_end_its_script_and_reads_back_as_the_same() {
+        let foreign = "</script><!-- <script> & \u{2028}\u{2029} \"quoted\" \\ é";
+        let json = serde_json::to_string(&[foreign]).expect("a text");
+        let page = el("script").data(&json).to_string();
+        let inside = page.strip_prefix("<script>").and_then(|rest| rest.strip_suffix("</script>"));
+        let inside = inside.expect("one script");
+        assert!(!inside.contains(['<', '>', '&', '\u{2028}', '\u{2029}']), "{inside}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(inside).expect("JSON"), [foreign]);
     }
 
     #[test]
