@@ -1,4 +1,4 @@
-//! What a client may do: every API asks here, in the words of the table ([`super::needs`]).
+//! What a client may do: every API asks here, in the words of the table ([`mod@super::needs`]).
 //! Without an authorizer everything is allowed, and nothing is looked up.
 
 use std::sync::Arc;

@@ -23,6 +23,7 @@ use super::end::End;
 use super::frames::{FrameReader, Progress};
 use super::pace::Pace;
 use super::replies::{Replies, Written};
+use super::taking::{Slowness, Taking};
 use super::tls::Greeting;
 use super::transport::Transport;
 use super::{Accepted, Admission, Doorkeeper, Permit, ReadContext};
@@ -75,25 +76,6 @@ pub(crate) struct Connection {
     _permit: Permit,
 }
 
-/// How its client takes its replies.
-#[derive(Clone, Copy, Debug)]
-struct Taking {
-    /// Since when there have been some that it has not taken.
-    owed_since: Option<Instant>,
-    /// What it had taken when that was looked at last, and the time before.
-    marks: [u64; 2],
-}
-
-/// Who is to go when replies take too much memory: the least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Slowness {
-    /// What it has taken in the last second or two.
-    pub(crate) taken: u64,
-    /// What it would give back; more first.
-    pub(crate) owed: std::cmp::Reverse<usize>,
-    pub(crate) number: u64,
-}
-
 /// Which of its loop's lists a connection is on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lists {
@@ -129,7 +111,7 @@ impl Connection {
             frames: VecDeque::new(),
             arrivals: VecDeque::new(),
             replies: Replies::new(debt),
-            taking: Taking { owed_since: None, marks: [0; 2] },
+            taking: Taking::default(),
             readable: true,
             writable: true,
             hung_up: false,
@@ -308,7 +290,7 @@ impl Connection {
         }
         self.replies.complete(sequence, reply, at, self.figures.exchanges(), &self.caller);
         if self.replies.unwritten() > 0 {
-            self.taking.owed_since.get_or_insert(at);
+            self.taking.owes(at);
         }
     }
 
@@ -342,7 +324,7 @@ impl Connection {
         self.spent += clock.since(before);
         self.replies.count_sent(*clock, self.figures.exchanges(), &self.caller);
         if self.replies.unwritten() == 0 {
-            self.taking.owed_since = None;
+            self.taking.took_all();
         }
         match written {
             Written::All => false,
@@ -442,16 +424,16 @@ impl Connection {
     pub(crate) fn slowness_since(&self, before: Instant) -> Option<Slowness> {
         let waits_for_client = self.replies.has_pieces() && !self.writable;
         let owed = self.replies.owed();
-        if !waits_for_client || owed == 0 || self.taking.owed_since.is_none_or(|since| since > before) {
+        if !waits_for_client || owed == 0 || !self.taking.owes_since(before) {
             return None;
         }
-        let taken = self.replies.written() - self.taking.marks[1];
+        let taken = self.taking.of_late(self.replies.written());
         Some(Slowness { taken, owed: std::cmp::Reverse(owed), number: self.id.number })
     }
 
     /// What is taken from now on is taken in another second.
     pub(crate) fn mark_taken(&mut self) {
-        self.taking.marks = [self.replies.written(), self.taking.marks[0]];
+        self.taking.mark(self.replies.written());
     }
 
     /// Bytes of replies that are made and not written.

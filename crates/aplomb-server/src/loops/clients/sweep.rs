@@ -6,7 +6,8 @@ use aplomb_model::Instant;
 
 use super::{Clients, GO_A_TURN};
 use crate::net::End;
-use crate::net::connection::{Connection, Slowness};
+use crate::net::Slowness;
+use crate::net::connection::Connection;
 
 /// How often idle connections are looked for.
 const SWEEP: Duration = Duration::from_secs(1);
