@@ -65,14 +65,14 @@ impl Principal {
 
     /// A user who has shown who it is.
     #[must_use]
-    pub fn user(name: impl Into<Cow<'static, str>>) -> Self {
-        Self(name.into())
+    pub fn user(name: &str) -> Self {
+        Self(Cow::Owned(format!("{USER}{name}")))
     }
 
     /// The user's name, without the type.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.0.strip_prefix(USER).unwrap_or(&self.0)
+        self.0.strip_prefix(USER).expect("every principal is a user")
     }
 
     /// With the type.

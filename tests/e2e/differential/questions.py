@@ -9,7 +9,7 @@ import struct
 import uuid
 from dataclasses import dataclass, field
 
-from differential import access, batches, groups, schemas, transactions
+from differential import access, batches, credentials, groups, schemas, transactions
 from differential.schemas import Id, Raw
 from harness import wire
 
@@ -260,6 +260,7 @@ RIGHT = {
     "DescribeProducers": {"": {"Topics": [{"Name": "read", "PartitionIndexes": [0]}]}},
     "ListConfigResources": {"": {"ResourceTypes": [2]}, "all": {"ResourceTypes": []}},
     **access.RIGHT,
+    **credentials.RIGHT,
     **groups.RIGHT,
     **transactions.RIGHT,
     "DescribeTopicPartitions": {

@@ -32,6 +32,11 @@ _MAIN = {
 }
 
 
+def main_class(tool):
+    """The class that the tool's script starts."""
+    return _MAIN[tool]
+
+
 @dataclass(frozen=True)
 class Ran:
     """How a tool ended and what it said."""

@@ -247,7 +247,7 @@ impl Authenticator {
             Ok(Said::More(auth_bytes)) => self.answer(token_reply(auth_bytes, None, to)),
             Ok(Said::Proved { user, answer }) => {
                 let max_age = *max_age;
-                self.on_proved(Principal::user(user), answer, (mechanism, max_age), to, now)
+                self.on_proved(Principal::user(&user), answer, (mechanism, max_age), to, now)
             }
             Err(denied) => {
                 let during = if self.identity.is_some() { "re-authentication" } else { "authentication" };

@@ -262,7 +262,7 @@ impl Connection {
         self.entry.deadline = None;
         match greeting {
             Greeting::Stranger => {}
-            Greeting::Named(name) => self.session = Arc::new(self.session.of(Principal::user(name))),
+            Greeting::Named(name) => self.session = Arc::new(self.session.of(Principal::user(&name))),
             Greeting::Nameless => {
                 let why = "ssl.principal.mapping.rules have no name for its certificate";
                 return Some(End::Insecure(why.to_owned()));

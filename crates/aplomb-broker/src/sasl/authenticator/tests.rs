@@ -80,7 +80,8 @@ fn the_way_in_is_versions_handshake_and_proof() {
     let Passage::Authenticated { principal, again, .. } = log_in(&mut door, "alice", "wonder", 1) else {
         panic!("the password is right");
     };
-    assert_eq!((principal.to_string().as_str(), again, door.most()), ("User:alice", false, None));
+    assert_eq!((principal.as_str(), again, door.most()), ("User:alice", false, None));
+    assert_eq!(principal.name(), "alice");
     // From here on all of it is the broker's, for ever.
     for frame in [versions, handshake("PLAIN"), plain("alice", "wonder")] {
         assert!(matches!(say(&mut door, &frame, 1_000_000), Passage::Pass));
