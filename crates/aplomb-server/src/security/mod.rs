@@ -4,6 +4,8 @@
 //! What cannot be used is said in a sentence without a secret.
 
 mod der;
+#[cfg(test)]
+mod golden;
 mod jks;
 mod names;
 mod pbe;
