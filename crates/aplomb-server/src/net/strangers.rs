@@ -16,7 +16,7 @@ const PART: usize = 4;
 /// What a connection takes before a byte has come, without TLS and with it, in bytes: our own
 /// state, and a session's.
 const BASE: usize = 4 * 1024;
-const BASE_TLS: usize = 16 * 1024;
+const BASE_TLS: usize = 8 * 1024;
 
 /// The bound, and how much of it is in use.
 #[derive(Debug)]
