@@ -30,6 +30,18 @@ impl Entrance {
         Self { security: Some(Arc::new(security)), secret: chance(), chance }
     }
 
+    /// With PLAIN before one listener, and no user who could pass.
+    #[cfg(test)]
+    pub(crate) fn guarded(listener: &str) -> Self {
+        use aplomb_broker::config::{ListenerSecurity, Mechanism, MechanismConfig, SaslConfig};
+        let plain = MechanismConfig { mechanism: Mechanism::Plain, max_age: None, users: [].into() };
+        let (max_receive, failure_delay) = (1 << 19, Duration::ZERO);
+        let sasl = Some(Arc::new(SaslConfig { mechanisms: vec![plain], max_receive, failure_delay }));
+        let listeners = [(listener.into(), ListenerSecurity { sasl, tls: None })].into();
+        let patience = Duration::from_secs(30);
+        Self::new(SecurityConfig { listeners, patience }, || [7; 16])
+    }
+
     /// All may ask.
     #[must_use]
     pub const fn open() -> Self {

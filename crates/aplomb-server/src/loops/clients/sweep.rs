@@ -150,9 +150,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::sync::Arc;
 
-    use aplomb_broker::config::{
-        ListenerSecurity, Mechanism, MechanismConfig, SaslConfig, SecurityConfig, SecurityProtocol,
-    };
+    use aplomb_broker::config::SecurityProtocol;
     use aplomb_broker::ports::{Session, ShardId};
     use rustix::event::epoll::EventFlags;
 
@@ -180,17 +178,6 @@ mod tests {
     impl Room {
         fn new(memory: usize, min_frame_rate: u64) -> Self {
             Self::behind(Entrance::open(), memory, min_frame_rate)
-        }
-
-        /// With SASL before it.
-        fn guarded(memory: usize) -> Self {
-            let plain = MechanismConfig { mechanism: Mechanism::Plain, max_age: None, users: [].into() };
-            let (max_receive, failure_delay) = (1 << 19, Duration::ZERO);
-            let sasl = SaslConfig { mechanisms: vec![plain], max_receive, failure_delay };
-            let listener = ListenerSecurity { sasl: Some(Arc::new(sasl)), tls: None };
-            let listeners = [("HERE".into(), listener)].into();
-            let security = SecurityConfig { listeners, patience: 30 * GRACE };
-            Self::behind(Entrance::new(security, || [7; 16]), memory, 0)
         }
 
         fn behind(entrance: Entrance, memory: usize, min_frame_rate: u64) -> Self {
@@ -318,7 +305,7 @@ mod tests {
 
     #[test]
     fn strangers_that_are_waited_for_make_room_and_who_has_just_come_stays() {
-        let mut room = Room::guarded(4 << 20);
+        let mut room = Room::behind(Entrance::guarded("HERE"), 4 << 20, 0);
         let at = |tenths: u64| Instant::START + Duration::from_millis(1000 + 100 * tenths);
         let strangers = Arc::clone(room.clients.doorkeeper.strangers());
         let announces = |room: &mut Room, sent: usize, now: Instant| {
