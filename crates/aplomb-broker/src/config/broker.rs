@@ -17,6 +17,7 @@ use super::key::{ConfigKey, Meaning, Update};
 use super::keys::{broker_key, is_of_the_file_alone};
 use super::layers::{Layers, Properties};
 use super::listeners::Listener;
+use super::metrics_access::MetricsAccess;
 use super::quotas::QuotasConfig;
 use super::reading::{Reading, accept_or_suggest};
 use super::security::SecurityConfig;
@@ -97,6 +98,8 @@ pub struct NetworkConfig {
     pub max_response_partitions: i32,
     /// `aplomb.metrics.listener`
     pub metrics_listener: Option<String>,
+    /// `aplomb.metrics.ssl.*`, `aplomb.metrics.user`
+    pub metrics_access: MetricsAccess,
     /// `aplomb.slow.request.ms`; `None`: by how long others take.
     pub slow_request: Option<Duration>,
     /// `aplomb.metrics.groups.max`, if there is a listener.
@@ -335,6 +338,7 @@ impl NetworkConfig {
                 .and_then(|millis| u64::try_from(millis).ok())
                 .map(Duration::from_millis),
             metrics_listener: reading.optional_text("aplomb.metrics.listener"),
+            metrics_access: MetricsAccess::read(reading)?,
         })
     }
 }

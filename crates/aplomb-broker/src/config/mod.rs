@@ -15,6 +15,7 @@ mod keys;
 mod layers;
 mod listeners;
 mod mechanism;
+mod metrics_access;
 mod of_listener;
 mod quotas;
 mod reading;
@@ -39,6 +40,7 @@ pub use keys::{
 pub use layers::{Layers, Properties, Setting, Source};
 pub use listeners::{Listener, ListenerError, SecurityProtocol};
 pub use mechanism::Mechanism;
+pub use metrics_access::MetricsAccess;
 pub use quotas::{QuotaWindows, QuotasConfig};
 pub use scope::Secret;
 pub use security::{ListenerSecurity, MechanismConfig, SaslConfig, SecurityConfig};

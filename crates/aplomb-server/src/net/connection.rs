@@ -26,7 +26,7 @@ use super::replies::{Replies, Written};
 use super::taking::{Slowness, Taking};
 use super::tls::Greeting;
 use super::transport::Transport;
-use super::{Accepted, Admission, Doorkeeper, Permit, ReadContext};
+use super::{Accepted, Admission, Doorkeeper, Overstay, Permit, ReadContext};
 use crate::figures::{Caller, ClientName, Exchange, HeldBy, LoopFigures, Turn};
 
 /// Requests of one connection that are at work or wait for an earlier one's reply.
@@ -99,7 +99,7 @@ impl Connection {
         let Accepted { transport, session, permit } = accepted;
         figures.on_connection(&session.listener);
         let caller = Caller { connection: id, peer: session.peer, name: ClientName::NONE };
-        let entry = doorkeeper.entrance().entry(&session, now);
+        let entry = doorkeeper.entry(&session, now);
         Self {
             id,
             transport,
@@ -170,7 +170,7 @@ impl Connection {
                 Passage::Authenticated { reply, principal, again } => {
                     self.session = Arc::new(self.session.of(principal));
                     self.reader.set_max(self.max_frame);
-                    self.entry.deadline = None;
+                    self.entry.pass();
                     self.figures.on_authenticated(&self.session.listener, again);
                     self.answer(reply, at);
                 }
@@ -218,6 +218,7 @@ impl Connection {
             return ReadOutcome::Nothing;
         }
         let progress = self.reader.read(&mut self.transport, context, &mut self.frames);
+        self.entry.stay.hold(self.reader.held());
         if let Some(greeting) = self.transport.take_greeting()
             && let Some(end) = self.greet(greeting)
         {
@@ -259,7 +260,7 @@ impl Connection {
         if self.entry.authenticator.is_some() {
             return None;
         }
-        self.entry.deadline = None;
+        self.entry.pass();
         match greeting {
             Greeting::Stranger => {}
             Greeting::Named(name) => self.session = Arc::new(self.session.of(Principal::user(&name))),
@@ -388,6 +389,11 @@ impl Connection {
     /// Whether it should have shown by now who it is.
     pub(crate) fn is_unauthenticated_at(&self, now: Instant) -> bool {
         self.entry.deadline.is_some_and(|deadline| deadline <= now)
+    }
+
+    /// What it takes, and since when, if it has not shown who it is and is waited for.
+    pub(crate) fn overstay(&self) -> Option<(Overstay, usize)> {
+        if self.lists.ready { None } else { self.entry.stay.overstay(self.id.number) }
     }
 
     /// Whether half a frame has been here since `before` without a byte more.

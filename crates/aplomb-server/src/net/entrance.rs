@@ -13,6 +13,8 @@ use aplomb_broker::ports::Session;
 use aplomb_broker::sasl::{Authenticator, TurnedAway, World};
 use aplomb_model::Instant;
 
+use super::strangers::{Stay, Strangers};
+
 /// What stands before the listeners, the same for all shards.
 #[derive(Clone)]
 pub struct Entrance {
@@ -28,21 +30,35 @@ impl Entrance {
         Self { security: Some(Arc::new(security)), secret: chance(), chance }
     }
 
+    /// With PLAIN before one listener, and no user who could pass.
+    #[cfg(test)]
+    pub(crate) fn guarded(listener: &str) -> Self {
+        use aplomb_broker::config::{ListenerSecurity, Mechanism, MechanismConfig, SaslConfig};
+        let plain = MechanismConfig { mechanism: Mechanism::Plain, max_age: None, users: [].into() };
+        let (max_receive, failure_delay) = (1 << 19, Duration::ZERO);
+        let sasl = Some(Arc::new(SaslConfig { mechanisms: vec![plain], max_receive, failure_delay }));
+        let listeners = [(listener.into(), ListenerSecurity { sasl, tls: None })].into();
+        let patience = Duration::from_secs(30);
+        Self::new(SecurityConfig { listeners, patience }, || [7; 16])
+    }
+
     /// All may ask.
     #[must_use]
     pub const fn open() -> Self {
         Self { security: None, secret: [0; 16], chance: || [0; 16] }
     }
 
-    /// A connection that comes at `now`.
-    pub(crate) fn entry(&self, session: &Session, now: Instant) -> Admission {
+    /// A connection that comes at `now`, a stranger unless all may ask.
+    fn entry(&self, session: &Session, now: Instant, strangers: &Arc<Strangers>) -> Admission {
         let Some(security) = &self.security else { return Admission::default() };
         let listener = security.listeners.get(&session.listener);
         let sasl = listener.and_then(|listener| listener.sasl.clone());
-        let is_guarded = listener.is_some_and(|listener| listener.sasl.is_some() || listener.tls.is_some());
+        let has_tls = listener.is_some_and(|listener| listener.tls.is_some());
+        let is_guarded = has_tls || sasl.is_some();
         let deadline = is_guarded.then(|| now + security.patience);
+        let stay = if is_guarded { strangers.stay(has_tls, now) } else { Stay::default() };
         let authenticator = sasl.map(|sasl| Box::new(Authenticator::new(sasl)));
-        Admission { authenticator, refused: None, deadline }
+        Admission { authenticator, refused: None, deadline, stay }
     }
 
     /// How long a connection has until it has passed.
@@ -62,15 +78,27 @@ impl fmt::Debug for Entrance {
 pub(crate) struct Doorkeeper {
     entrance: Entrance,
     users: Arc<Security>,
+    strangers: Arc<Strangers>,
 }
 
 impl Doorkeeper {
-    pub(crate) fn new(entrance: Entrance) -> Self {
-        Self { entrance, users: Arc::default() }
+    /// `frames`: the shard's memory for frames, in bytes.
+    pub(crate) fn new(entrance: Entrance, frames: usize) -> Self {
+        Self { entrance, users: Arc::default(), strangers: Strangers::new(frames) }
     }
 
     pub(crate) const fn entrance(&self) -> &Entrance {
         &self.entrance
+    }
+
+    /// Those that have not shown who they are.
+    pub(crate) const fn strangers(&self) -> &Arc<Strangers> {
+        &self.strangers
+    }
+
+    /// A connection that comes at `now`.
+    pub(crate) fn entry(&self, session: &Session, now: Instant) -> Admission {
+        self.entrance.entry(session, now, &self.strangers)
     }
 
     /// The cluster's users are these from here on.
@@ -94,9 +122,17 @@ pub(crate) struct Admission {
     pub(crate) refused: Option<TurnedAway>,
     /// By when it has to have passed.
     pub(crate) deadline: Option<Instant>,
+    /// What it takes until then.
+    pub(crate) stay: Stay,
 }
 
 impl Admission {
+    /// It has passed.
+    pub(crate) fn pass(&mut self) {
+        self.deadline = None;
+        self.stay.end();
+    }
+
     /// The largest frame that may come now.
     pub(crate) fn most(&self, max_frame: usize) -> usize {
         let before = self.authenticator.as_ref().and_then(|authenticator| authenticator.most());

@@ -3,7 +3,10 @@
 //! What always holds: nothing here opens a file; threads that may wait for one hand its bytes in.
 //! What cannot be used is said in a sentence without a secret.
 
+mod backlog;
 mod der;
+#[cfg(test)]
+mod golden;
 mod jks;
 mod names;
 mod pbe;
@@ -14,6 +17,7 @@ mod read;
 mod store;
 mod tls;
 
+pub(crate) use backlog::Unsent;
 pub use names::{PrincipalRules, RuleError};
 pub use store::StoreError;
 pub(crate) use tls::principal;

@@ -17,6 +17,7 @@ mod limits;
 mod loading;
 mod network;
 mod observation;
+mod pages;
 mod process;
 mod signals;
 pub(crate) mod storage;
@@ -44,7 +45,7 @@ use aplomb_model::{Instant, Offset};
 use aplomb_server::guard::{Guard, GuardError, GuardMode};
 use aplomb_server::log::panic::abort_on_panic;
 use aplomb_server::log::{Log, LogWriter};
-use aplomb_server::metrics::{BrokerFigures, Health, Metrics, Phase, http};
+use aplomb_server::metrics::{BrokerFigures, Health, Metrics, Phase};
 use aplomb_server::net::Listener;
 use aplomb_server::{Around, Server, ServerConfig, Switchboard};
 
@@ -55,7 +56,7 @@ use self::loading::{LoadProgress, Loading};
 use self::network::{Bound, NetworkError};
 use self::observation::Watched;
 use self::signals::EndSignals;
-use self::stores::StoreFault;
+use self::stores::{Gates, StoreFault};
 use self::tail::{Tail, TailError};
 use self::tail_files::{OldTails, Tmpfs, tell};
 use self::threads::ShardThreads;
@@ -146,7 +147,7 @@ impl Broker {
         let candidates = Candidates::look(&storage.log_dirs, &storage.metadata_log_dir, config.node_id)?;
         let examined = candidates.examine(config.node_id)?;
         let bound: Vec<Bound> = config.network.listeners.iter().map(Bound::bind).collect::<Result<_, _>>()?;
-        let gates = stores::open(&config.security, log)?;
+        let gates = stores::open(&config, log)?;
         let mut directories =
             candidates.settle(config.node_id, settings.cluster_id.as_deref(), &mut chance)?;
         if let Some(wanted) = settings.cluster_id.as_deref().filter(|id| *id != directories.cluster_id) {
@@ -156,7 +157,7 @@ impl Broker {
             );
             log.warn("config", text);
         }
-        let (metrics, health) = start_metrics(&config, log)?;
+        let (metrics, health) = start_metrics(&config, &gates, log)?;
 
         let Planned { ready, tail, config, began, unclean } =
             plan(&config, &mut directories, examined, &bound, &health, log)?;
@@ -481,14 +482,11 @@ fn start_guard(setting: GuardSetting, log: &Log) -> Result<Guard, GuardError> {
     }
 }
 
-fn start_metrics(config: &BrokerConfig, log: &Log) -> Result<(Metrics, Health), BrokerError> {
+fn start_metrics(config: &BrokerConfig, gates: &Gates, log: &Log) -> Result<(Metrics, Health), BrokerError> {
     let (metrics, health) = (Metrics::default(), Health::default());
     let shown = health.clone();
     metrics.add(move |page| shown.put_on(page));
     metrics.add(process::put_on);
-    if let Some(text) = &config.network.metrics_listener {
-        let address = http::serve(network::bind_metrics(text)?, &metrics, &health, log)?;
-        log.info("wiring", format!("numbers are at http://{address}/metrics"));
-    }
+    pages::serve(&config.network, gates, (&metrics, &health), log)?;
     Ok((metrics, health))
 }
