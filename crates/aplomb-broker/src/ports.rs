@@ -65,8 +65,8 @@ impl Principal {
 
     /// A user who has shown who it is.
     #[must_use]
-    pub fn user(name: impl Into<Cow<'static, str>>) -> Self {
-        Self(name.into())
+    pub fn user(name: impl fmt::Display) -> Self {
+        Self(Cow::Owned(format!("{USER}{name}")))
     }
 
     /// The user's name, without the type.

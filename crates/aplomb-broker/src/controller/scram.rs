@@ -1,5 +1,6 @@
 //! Changing passwords for SCRAM (`ScramControlManager`).
 
+use aplomb_protocol::MetadataRecord;
 use aplomb_protocol::messages as m;
 use bytes::Bytes;
 
@@ -29,12 +30,12 @@ pub enum ScramChange<'a> {
 }
 
 impl Draft {
-    /// Drafts a change of a user's password.
+    /// What a change of a user's password is in the log.
     ///
     /// # Errors
-    /// When the name, the mechanism or the number of iterations is none, or there is no password to
-    /// take away; the draft is as before then.
-    pub fn alter_scram(&mut self, user: &str, change: ScramChange<'_>) -> Result<(), AdminError> {
+    /// When the name, the mechanism, the number of iterations or the password is none, or there is
+    /// none to take away.
+    pub fn scram_record(&self, user: &str, change: ScramChange<'_>) -> Result<MetadataRecord, AdminError> {
         let (ScramChange::Delete { mechanism } | ScramChange::Set { mechanism, .. }) = change;
         if user.is_empty() {
             return Err(AdminError::Scram("Username must not be empty"));
@@ -53,10 +54,21 @@ impl Draft {
             ScramChange::Set { iterations, .. } if iterations < MIN_ITERATIONS => {
                 return Err(AdminError::Scram("Too few iterations"));
             }
+            ScramChange::Set { salted_password, .. } if salted_password.is_empty() => {
+                return Err(AdminError::Scram("Empty salted password"));
+            }
             ScramChange::Set { iterations, salt, salted_password, .. } => {
                 hash.credential(user, salt.clone(), salted_password, iterations).into()
             }
         };
+        Ok(record)
+    }
+
+    /// Drafts such a change.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub fn alter_scram(&mut self, record: MetadataRecord) -> Result<(), AdminError> {
         self.check_room(1)?;
         self.push(vec![record]);
         Ok(())
