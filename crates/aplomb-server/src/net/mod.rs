@@ -16,6 +16,7 @@ mod moved;
 mod pace;
 mod rates;
 mod replies;
+mod standing;
 mod tls;
 mod transport;
 
@@ -37,6 +38,7 @@ pub(crate) use frames::{ReadContext, SCRATCH};
 pub use limits::ConnectionLimits;
 pub(crate) use limits::{Connections, Permit, TooMany};
 pub(crate) use rates::AcceptRates;
+pub(crate) use standing::Slowness;
 pub(crate) use tls::Tls;
 pub(crate) use transport::Transport;
 
