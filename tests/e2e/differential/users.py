@@ -1,0 +1,20 @@
+"""Right requests about passwords and delegation tokens, and those of SASL that come where there is none."""
+
+_SALTED = {"Mechanism": 1, "Iterations": 4096, "Salt": b"a-salt-of-a-test", "SaltedPassword": b"x" * 32}
+
+RIGHT = {
+    "SaslHandshake": {"": {"Mechanism": "PLAIN"}},
+    "SaslAuthenticate": {"": {"AuthBytes": b"\0user\0password"}},
+    "AlterUserScramCredentials": {
+        "": {"Deletions": [], "Upsertions": [{"Name": "salted-{n}", **_SALTED}]},
+        "taken away": {"Deletions": [{"Name": "nobody-{n}", "Mechanism": 1}], "Upsertions": []},
+    },
+    "DescribeUserScramCredentials": {"": {"Users": [{"Name": "nobody"}]}},
+    # Of a listener on which nobody has shown who it is.
+    "CreateDelegationToken": {
+        "": {"OwnerPrincipalType": "User", "OwnerPrincipalName": "odd", "Renewers": [{"PrincipalType": "User", "PrincipalName": "r"}], "MaxLifetimeMs": -1},
+    },
+    "RenewDelegationToken": {"": {"Hmac": b"h" * 64, "RenewPeriodMs": -1}},
+    "ExpireDelegationToken": {"": {"Hmac": b"h" * 64, "ExpiryTimePeriodMs": -1}},
+    "DescribeDelegationToken": {"": {"Owners": [{"PrincipalType": "User", "PrincipalName": "odd"}]}, "all": {"Owners": None}},
+}
