@@ -10,10 +10,11 @@ ANYONE = "User:*"
 OPERATIONS = {
     name: code
     for code, name in enumerate(
-        ("ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE"), 2
+        ("ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE",
+         "CREATE_TOKENS", "DESCRIBE_TOKENS"), 2
     )
 }  # fmt: skip
-KINDS = {"TOPIC": 2, "GROUP": 3, "CLUSTER": 4, "TRANSACTIONAL_ID": 5}
+KINDS = {"TOPIC": 2, "GROUP": 3, "CLUSTER": 4, "TRANSACTIONAL_ID": 5, "DELEGATION_TOKEN": 6, "USER": 7}
 CLUSTER = "kafka-cluster"
 LITERAL, PREFIXED = 3, 4
 DENY, ALLOW = 2, 3
@@ -93,6 +94,11 @@ NEEDS = {
     "AlterReplicaLogDirs": [("ALTER", "CLUSTER")],
     "DescribeLogDirs": [("DESCRIBE", "CLUSTER")],
     "CreatePartitions": [("ALTER", "TOPIC")],
+    # Of those who have not shown who they are nothing is asked: test_tokens.py has users.
+    "CreateDelegationToken": [("CREATE_TOKENS", "USER")],
+    "RenewDelegationToken": [],
+    "ExpireDelegationToken": [],
+    "DescribeDelegationToken": [("DESCRIBE", "DELEGATION_TOKEN"), ("DESCRIBE_TOKENS", "USER")],
     "DeleteGroups": [("DELETE", "GROUP")],
     "ElectLeaders": [("ALTER", "CLUSTER")],
     "IncrementalAlterConfigs": [("ALTER_CONFIGS", kind) for kind in _CONFIGS],
@@ -121,6 +127,8 @@ SOME = {
     "GROUP": [("kept", LITERAL), ("classic", LITERAL), ("heard-", PREFIXED)],
     "TRANSACTIONAL_ID": [("open", LITERAL), ("begun-", PREFIXED)],
     "CLUSTER": [],
+    "DELEGATION_TOKEN": [],
+    "USER": [("User:odd", LITERAL)],
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import struct
 import uuid
 from dataclasses import dataclass, field
 
-from differential import access, batches, credentials, groups, schemas, transactions
+from differential import access, batches, groups, schemas, transactions, users
 from differential.schemas import Id, Raw
 from harness import wire
 
@@ -260,9 +260,9 @@ RIGHT = {
     "DescribeProducers": {"": {"Topics": [{"Name": "read", "PartitionIndexes": [0]}]}},
     "ListConfigResources": {"": {"ResourceTypes": [2]}, "all": {"ResourceTypes": []}},
     **access.RIGHT,
-    **credentials.RIGHT,
     **groups.RIGHT,
     **transactions.RIGHT,
+    **users.RIGHT,
     "DescribeTopicPartitions": {
         "": {"Topics": [{"Name": "read"}], "ResponsePartitionLimit": 2_000, "Cursor": None},
         "from a cursor": {

@@ -23,7 +23,25 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         return Ok(Begun::ForHead);
     }
     let request: DescribeUserScramCredentialsRequest = asked.decode()?;
+    if let Err(error) = asked.access().check(AclOperation::Describe, On::Cluster) {
+        return asked.answer(&refused(&request, error));
+    }
     asked.answer(&handle(&request, &Context::of(asked)))
+}
+
+/// As Apache Kafka does, which leaves out the names.
+fn refused(
+    request: &DescribeUserScramCredentialsRequest,
+    error: ErrorCode,
+) -> DescribeUserScramCredentialsResponse {
+    let (error_code, error_message) = (error.to_wire(), Some(in_words(&AdminError::Denied(error))));
+    let of_one = DescribeUserScramCredentialsResult {
+        error_code,
+        error_message: error_message.clone(),
+        ..Default::default()
+    };
+    let results = vec![of_one; request.users.as_ref().map_or(0, Vec::len)];
+    DescribeUserScramCredentialsResponse { error_code, error_message, results, ..Default::default() }
 }
 
 /// Answers. No names, or none at all, are all users.

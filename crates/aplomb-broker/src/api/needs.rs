@@ -49,6 +49,10 @@ const NEEDS: &[(ApiKey, &[Need])] = &[
     (ApiKey::DescribeLogDirs, &[(Describe, Cluster)]),
     (ApiKey::SaslAuthenticate, &[]),
     (ApiKey::CreatePartitions, &[(Alter, Topic)]),
+    (ApiKey::CreateDelegationToken, &[(CreateTokens, User)]),
+    (ApiKey::RenewDelegationToken, &[]),
+    (ApiKey::ExpireDelegationToken, &[]),
+    (ApiKey::DescribeDelegationToken, &[(Describe, DelegationToken), (DescribeTokens, User)]),
     (ApiKey::DeleteGroups, &[(Delete, Group)]),
     (ApiKey::ElectLeaders, &[(Alter, Cluster)]),
     (

@@ -21,6 +21,7 @@ use super::metrics_access::MetricsAccess;
 use super::quotas::QuotasConfig;
 use super::reading::{Reading, accept_or_suggest};
 use super::security::SecurityConfig;
+use super::tokens::TokensConfig;
 use super::transactions::TransactionsConfig;
 
 /// What happens when a request thread makes a system call that could wait for a disk
@@ -196,6 +197,8 @@ pub struct BrokerConfig {
     pub access: AccessConfig,
     /// How clients say who they are.
     pub security: SecurityConfig,
+    /// Delegation tokens.
+    pub tokens: TokensConfig,
     /// What was written, under the names of the tables.
     pub properties: Properties,
 }
@@ -226,6 +229,7 @@ impl BrokerConfig {
             transactions: TransactionsConfig::read(&reading),
             quotas: QuotasConfig::read(&reading),
             access: AccessConfig::read(&reading)?,
+            tokens: TokensConfig::read(&reading),
             properties: reading.into_properties(),
         };
         Ok((config, warnings))

@@ -55,9 +55,13 @@ pub enum Passage {
         reply: Reply,
         /// Whose rights and quotas count from here on.
         principal: Principal,
+        /// Whether it has shown a delegation token.
+        by_token: bool,
         /// Whether it had authenticated before.
         again: bool,
     },
+    /// The same frame is to be handed in again after so long, and none before it.
+    Later(Duration),
     /// The connection is closed.
     Refused(TurnedAway),
 }
@@ -112,6 +116,15 @@ enum WayIn {
     Over,
 }
 
+/// Who a client has shown that it is, and how.
+struct Proved {
+    principal: Principal,
+    by_token: bool,
+    mechanism: Mechanism,
+    /// For how long it counts.
+    lifetime: Option<Duration>,
+}
+
 /// Why nothing is answered.
 type Silent = (Duration, String);
 
@@ -164,7 +177,8 @@ impl Authenticator {
             return Passage::Refused(TurnedAway {
                 reply: None,
                 delay: Duration::ZERO,
-                why: "its authentication has expired (connections.max.reauth.ms)".to_owned(),
+                why: "its authentication has expired (connections.max.reauth.ms, or the end of its token)"
+                    .to_owned(),
                 kind: RefusalKind::Expired,
             });
         }
@@ -245,9 +259,16 @@ impl Authenticator {
         };
         match exchange.on_message(token, users, world) {
             Ok(Said::More(auth_bytes)) => self.answer(token_reply(auth_bytes, None, to)),
-            Ok(Said::Proved { user, answer }) => {
-                let max_age = *max_age;
-                self.on_proved(Principal::user(&user), answer, (mechanism, max_age), to, now)
+            Ok(Said::Later(after)) => Passage::Later(after),
+            Ok(Said::Proved { user, answer, token_ends }) => {
+                let left = token_ends.map(|ends| Duration::from_millis(ends.millis_since((world.wall)())));
+                let proved = Proved {
+                    principal: Principal::user(user),
+                    by_token: token_ends.is_some(),
+                    mechanism,
+                    lifetime: max_age.iter().copied().chain(left).min(),
+                };
+                self.on_proved(proved, answer, to, now)
             }
             Err(denied) => {
                 let during = if self.identity.is_some() { "re-authentication" } else { "authentication" };
@@ -267,14 +288,8 @@ impl Authenticator {
         }
     }
 
-    fn on_proved(
-        &mut self,
-        principal: Principal,
-        answer: Bytes,
-        (mechanism, max_age): (Mechanism, Option<Duration>),
-        to: Option<ReplyTo>,
-        now: Instant,
-    ) -> Passage {
+    fn on_proved(&mut self, proved: Proved, answer: Bytes, to: Option<ReplyTo>, now: Instant) -> Passage {
+        let Proved { principal, by_token, mechanism, lifetime } = proved;
         let before = self.identity.as_ref();
         if let Some(other) = before.map(|before| &before.principal).filter(|before| **before != principal) {
             let told = format!(
@@ -286,13 +301,13 @@ impl Authenticator {
             return self.refuse(reply, self.config.failure_delay, told);
         }
         let (again, is_again) = (before.and_then(|before| before.again), before.is_some());
-        let Some(reply) = token_reply(answer, max_age, to) else {
+        let Some(reply) = token_reply(answer, lifetime, to) else {
             return self.refuse(None, Duration::ZERO, "the answer cannot be written".to_owned());
         };
-        let expires = max_age.map(|age| now + age);
+        let expires = lifetime.map(|lifetime| now + lifetime);
         self.identity = Some(Identity { principal: principal.clone(), mechanism, expires, again });
         self.stage = WayIn::Complete;
-        Passage::Authenticated { reply, principal, again: is_again }
+        Passage::Authenticated { reply, principal, by_token, again: is_again }
     }
 
     fn settings(&self, mechanism: Mechanism) -> Option<&MechanismConfig> {

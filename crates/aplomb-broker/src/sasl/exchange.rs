@@ -37,9 +37,9 @@ impl Exchange {
         match self {
             Self::Plain => {
                 let user = plain::authenticate(message, users)?;
-                Ok(Said::Proved { user, answer: Bytes::new() })
+                Ok(Said::Proved { user, answer: Bytes::new(), token_ends: None })
             }
-            Self::Scram(server) => server.on_message(message, world.security, world.secret, world.chance),
+            Self::Scram(server) => server.on_message(message, world),
         }
     }
 }

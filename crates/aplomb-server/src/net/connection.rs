@@ -21,6 +21,7 @@ use bytes::Bytes;
 use super::debt::Debt;
 use super::end::End;
 use super::frames::{FrameReader, Progress};
+use super::lists::Lists;
 use super::pace::Pace;
 use super::replies::{Replies, Written};
 use super::taking::{Slowness, Taking};
@@ -74,16 +75,6 @@ pub(crate) struct Connection {
     figures: Arc<LoopFigures>,
     /// Counted among its shard's connections while it lives.
     _permit: Permit,
-}
-
-/// Which of its loop's lists a connection is on.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Lists {
-    /// In one of the lines of those that may be read from.
-    pub(crate) ready: bool,
-    pub(crate) touched: bool,
-    pub(crate) hungry: bool,
-    pub(crate) crowded: bool,
 }
 
 impl Connection {
@@ -167,12 +158,20 @@ impl Connection {
             match doorkeeper.with_world(|world| authenticator.on_frame(&frame, arrived, world)) {
                 Passage::Pass => return Some(self.hand_out(frame, arrived, at)),
                 Passage::Answer(reply) => self.answer(reply, at),
-                Passage::Authenticated { reply, principal, again } => {
-                    self.session = Arc::new(self.session.of(principal));
+                Passage::Authenticated { reply, principal, by_token, again } => {
+                    self.session = Arc::new(Session { by_token, ..self.session.of(principal) });
+                    if self.frames.is_empty() {
+                        self.held_by = None; // by nothing that the next request has waited for
+                    }
                     self.reader.set_max(self.max_frame);
                     self.entry.pass();
                     self.figures.on_authenticated(&self.session.listener, again);
                     self.answer(reply, at);
+                }
+                Passage::Later(after) => {
+                    self.frames.push_front(frame);
+                    self.arrivals.push_front(arrived);
+                    self.muted_until = self.muted_until.max(Some(at + after));
                 }
                 Passage::Refused(refusal) => {
                     self.figures.on_refused(&self.session.listener, refusal.kind);

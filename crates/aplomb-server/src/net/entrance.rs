@@ -10,7 +10,7 @@ use std::time::Duration;
 use aplomb_broker::config::SecurityConfig;
 use aplomb_broker::metadata::Security;
 use aplomb_broker::ports::Session;
-use aplomb_broker::sasl::{Authenticator, TurnedAway, World};
+use aplomb_broker::sasl::{Authenticator, TokenKeys, TurnedAway, World};
 use aplomb_model::Instant;
 
 use super::strangers::{Stay, Strangers};
@@ -19,15 +19,17 @@ use super::strangers::{Stay, Strangers};
 #[derive(Clone)]
 pub struct Entrance {
     security: Option<Arc<SecurityConfig>>,
+    tokens: Option<Arc<TokenKeys>>,
     secret: [u8; 16],
     chance: fn() -> [u8; 16],
 }
 
 impl Entrance {
-    /// As the settings have it. `chance` draws nonces, and may not wait.
+    /// As the settings have it. `chance` draws nonces, and may not wait. `tokens`: if there are
+    /// any.
     #[must_use]
-    pub fn new(security: SecurityConfig, chance: fn() -> [u8; 16]) -> Self {
-        Self { security: Some(Arc::new(security)), secret: chance(), chance }
+    pub fn new(security: SecurityConfig, tokens: Option<Arc<TokenKeys>>, chance: fn() -> [u8; 16]) -> Self {
+        Self { security: Some(Arc::new(security)), tokens, secret: chance(), chance }
     }
 
     /// With PLAIN before one listener, and no user who could pass.
@@ -45,7 +47,7 @@ impl Entrance {
     /// All may ask.
     #[must_use]
     pub const fn open() -> Self {
-        Self { security: None, secret: [0; 16], chance: || [0; 16] }
+        Self { security: None, tokens: None, secret: [0; 16], chance: || [0; 16] }
     }
 
     /// A connection that comes at `now`, a stranger unless all may ask.
@@ -108,8 +110,10 @@ impl Doorkeeper {
 
     /// Lets `ask` look at the users.
     pub(crate) fn with_world<T>(&self, ask: impl FnOnce(&mut World<'_>) -> T) -> T {
-        let mut chance = self.entrance.chance;
-        ask(&mut World { security: &self.users, secret: &self.entrance.secret, chance: &mut chance })
+        let Entrance { secret, tokens, chance, .. } = &self.entrance;
+        let (mut chance, mut wall) = (*chance, crate::clock::wall);
+        let (security, tokens) = (&self.users, tokens.as_deref());
+        ask(&mut World { security, secret, chance: &mut chance, tokens, wall: &mut wall })
     }
 }
 

@@ -13,6 +13,7 @@ mod end;
 mod entrance;
 mod frames;
 mod limits;
+mod lists;
 mod moved;
 mod pace;
 mod rates;

@@ -26,6 +26,7 @@ mod tail;
 mod tail_files;
 mod tail_watch;
 mod threads;
+mod token_keys;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! Frames in, steps out.
 
+use aplomb_model::Timestamp;
 use aplomb_protocol::frame::encode_request;
 use aplomb_protocol::messages::MetadataRequest;
 use aplomb_protocol::messages::api_versions_request::ApiVersionsRequest;
@@ -44,8 +45,9 @@ fn at(seconds: u64) -> Instant {
 
 fn say(authenticator: &mut Authenticator, frame: &Bytes, seconds: u64) -> Passage {
     let security = Security::default();
-    let mut chance = || [3; 16];
-    let mut world = World { security: &security, secret: &[1; 16], chance: &mut chance };
+    let (mut chance, mut wall) = (|| [3; 16], || Timestamp(0));
+    let (secret, chance, wall) = (&[1; 16], &mut chance, &mut wall);
+    let mut world = World { security: &security, secret, chance, tokens: None, wall };
     authenticator.on_frame(frame, at(seconds), &mut world)
 }
 

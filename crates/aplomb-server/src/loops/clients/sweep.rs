@@ -5,9 +5,8 @@ use std::time::Duration;
 use aplomb_model::Instant;
 
 use super::{Clients, GO_A_TURN};
-use crate::net::End;
-use crate::net::Slowness;
 use crate::net::connection::Connection;
+use crate::net::{End, Slowness};
 
 /// How often idle connections are looked for.
 const SWEEP: Duration = Duration::from_secs(1);
