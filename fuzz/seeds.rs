@@ -1,7 +1,7 @@
 //! Writes the corpora that fuzzing starts from: `seeds GOLDEN.tsv STORES CORPUS`.
 //!
-//! Batches come from the golden file that Java wrote, one `name, hex` a line, and stores of keys from
-//! a folder that keytool and openssl filled; the rest is made here.
+//! Batches come from the golden file that Java wrote, one `name, hex` a line, and stores of keys
+//! from a folder that keytool and openssl filled; the rest is made here.
 
 mod security;
 

@@ -1,5 +1,5 @@
-//! Hands frames to a connection's way in, as a client sends them: a length of two bytes before each.
-//! The first byte says how long an authentication is good for.
+//! Hands frames to a connection's way in, as a client sends them: a length of two bytes before
+//! each. The first byte says how long an authentication is good for.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Hands tokens to a mechanism: the first byte says which, then a length of two bytes before each. One
-//! of `!` is what a client says that knows the password, as far as that can be said then.
+//! Hands tokens to a mechanism: the first byte says which, then a length of two bytes before each.
+//! One of `!` is what a client says that knows the password, as far as that can be said then.
 
 #![no_main]
 

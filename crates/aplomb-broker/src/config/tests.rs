@@ -245,8 +245,8 @@ fn read_field(path: &str, pairs: &[(&str, &str)]) -> Result<String, String> {
     Ok(field(path, &config, &topic))
 }
 
-/// What listeners with SASL or TLS have, that of the metrics among them; tests of their own say what
-/// they mean.
+/// What listeners with SASL or TLS have, that of the metrics among them; tests of their own say
+/// what they mean.
 const OF_LISTENERS: [&str; 2] = ["security.listeners", "network.metrics_access"];
 
 #[test]

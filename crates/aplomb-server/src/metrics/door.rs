@@ -21,8 +21,8 @@ pub struct Door {
 }
 
 impl Door {
-    /// With TLS by this gate, and for those who give this name and password; without either for
-    /// everyone.
+    /// With TLS by this gate, and for those who give this name and password; without a name for all
+    /// who come.
     #[must_use]
     pub fn new(gate: Option<Arc<Gate>>, login: Option<(&str, &str)>) -> Self {
         let login = login.map(|(name, password)| hash(format!("{name}:{password}").as_bytes()));

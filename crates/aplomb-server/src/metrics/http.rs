@@ -37,8 +37,8 @@ const LOOK: Duration = Duration::from_millis(250);
 /// After an error, for how long no new visitors are let in.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Serves the pages at `listener`, behind `door`, from threads of their own for as long as the process lives. Gives
-/// the address.
+/// Serves the pages at `listener`, behind `door`, from threads of their own for as long as the
+/// process lives. Gives the address.
 ///
 /// # Errors
 /// If the listener has no address or there is no thread.

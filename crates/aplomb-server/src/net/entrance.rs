@@ -131,7 +131,7 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    /// It has passed.
+    /// It is known from here on, or needs not be: no deadline, and no charge.
     pub(crate) fn pass(&mut self) {
         self.deadline = None;
         self.stay.end();

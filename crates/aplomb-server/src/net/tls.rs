@@ -172,8 +172,8 @@ impl Tls {
         let _ = self.flush();
     }
 
-    /// Appends to `into` what has come, as far as it has room. Neither bytes nor more: the client has
-    /// said its last.
+    /// Appends to `into` what has come, as far as it has room. Neither bytes nor more: the client
+    /// has said its last.
     fn receive_new(&mut self, into: &mut Vec<u8>) -> Result<Moved, Fault> {
         let before = into.len();
         let moved = |into: &Vec<u8>, more| Ok(Moved { bytes: into.len() - before, more });
@@ -194,8 +194,8 @@ impl Tls {
                 into.extend_from_slice(&plain[..taken]);
                 reader.consume(taken);
             }
-            let mut source = Source { socket: &self.socket, inbound: &mut self.inbound };
-            match self.session.read_tls(&mut source) {
+            let mut arriving = Arriving { socket: &self.socket, inbound: &mut self.inbound };
+            match self.session.read_tls(&mut arriving) {
                 // What TLS itself says of such an end is found by the next look at its text.
                 Ok(0) if into.len() == before => return moved(into, false),
                 Ok(0) => return moved(into, true),
@@ -257,7 +257,7 @@ struct Inbound {
 }
 
 /// A socket as TLS reads it.
-struct Source<'a> {
+struct Arriving<'a> {
     socket: &'a OwnedFd,
     inbound: &'a mut Inbound,
 }
@@ -265,7 +265,7 @@ struct Source<'a> {
 /// A socket as TLS writes it.
 struct Outbound<'a>(&'a OwnedFd);
 
-impl Read for Source<'_> {
+impl Read for Arriving<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let (bytes, _) = retry_on_intr(|| recv(self.socket, &mut *into, RecvFlags::DONTWAIT))?;
         self.inbound.records.take(&into[..bytes]);

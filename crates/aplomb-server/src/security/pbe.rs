@@ -14,7 +14,8 @@ use zeroize::Zeroizing;
 use super::der::{Broken, Der, INTEGER, OCTETS, OID, SEQUENCE};
 use super::store::StoreError;
 
-/// As many rounds of hashing as a whole store may take: more would keep a start waiting for minutes.
+/// As many rounds of hashing as a whole store may take: more would keep a start waiting for
+/// minutes.
 pub(super) const MOST_ITERATIONS: u32 = 10_000_000;
 
 /// The rounds that are left to a store, however many keys and bags it deals them out to.
@@ -192,8 +193,8 @@ mod tests {
 
     #[test]
     fn keys_are_derived_as_by_openssl() {
-        // openssl kdf -kdfopt digest:SHA1 -kdfopt hexpass:0073006d006500670000 -kdfopt hexsalt:0a58cf64530d823f
-        //   -kdfopt iter:1 -kdfopt id:1 -keylen 24 PKCS12KDF
+        // openssl kdf -kdfopt digest:SHA1 -kdfopt hexpass:0073006d006500670000
+        //   -kdfopt hexsalt:0a58cf64530d823f -kdfopt iter:1 -kdfopt id:1 -keylen 24 PKCS12KDF
         let salt = [0x0a, 0x58, 0xcf, 0x64, 0x53, 0x0d, 0x82, 0x3f];
         let key = derived(Purpose::Key, "smeg", &salt, 1, 24);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The metrics listener: where it is, who may look, and a warning where that is everyone.
+//! The metrics listener: where it is, who may look, and a warning where it asks for nothing.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Good clients beside hostile ones, by seed: real sockets and the loop's own rooms on a virtual
-//! clock. Frames that fill, frames that never end, replies that are not taken; strangers who never say
-//! who they are.
+//! clock. Frames that fill, frames that never end, replies that are not taken; strangers who never
+//! say who they are.
 //!
 //! What must hold: memory for frames and for replies stays within its bounds; a good client is
 //! never closed, and answered within [`PATIENCE`]; when all have gone, nothing is held.
