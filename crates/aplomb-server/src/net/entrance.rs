@@ -41,7 +41,7 @@ impl Entrance {
         let sasl = Some(Arc::new(SaslConfig { mechanisms: vec![plain], max_receive, failure_delay }));
         let listeners = [(listener.into(), ListenerSecurity { sasl, tls: None })].into();
         let patience = Duration::from_secs(30);
-        Self::new(SecurityConfig { listeners, patience }, || [7; 16])
+        Self::new(SecurityConfig { listeners, patience }, None, || [7; 16])
     }
 
     /// All may ask.
