@@ -30,9 +30,10 @@ pub enum JaasError {
     /// The flag is missing or another word.
     #[error("required, requisite, sufficient or optional behind the login module")]
     Flag,
-    /// An option without a value.
-    #[error("a value for the option {0}, in quotes if it is more than a word")]
-    NoValue(String),
+    /// An option without a value, by its number: what stands in its name's place may be the rest of
+    /// a secret that is not in quotes.
+    #[error("name=value for option {0} of the line, the value in quotes if it is more than a word")]
+    NoValue(usize),
     /// The end is missing.
     #[error("a line that ends with a semicolon")]
     NoSemicolon,
@@ -62,7 +63,7 @@ pub fn parse_jaas(line: &str) -> Result<LoginModule, JaasError> {
         _ => return Err(JaasError::Flag),
     }
     let mut options = BTreeMap::new();
-    loop {
+    for number in 1.. {
         match tokens.next() {
             None => return Err(JaasError::NoSemicolon),
             Some(Token::Sign(';')) => break,
@@ -70,10 +71,10 @@ pub fn parse_jaas(line: &str) -> Result<LoginModule, JaasError> {
                 let (sign, value) = (tokens.next(), tokens.next());
                 match (sign, value) {
                     (Some(Token::Sign('=')), Some(Token::Text(value))) => options.insert(name, value),
-                    _ => return Err(JaasError::NoValue(name)),
+                    _ => return Err(JaasError::NoValue(number)),
                 };
             }
-            Some(Token::Number | Token::Sign(_)) => return Err(JaasError::NoValue(String::new())),
+            Some(Token::Number | Token::Sign(_)) => return Err(JaasError::NoValue(number)),
         }
     }
     if tokens.peek().is_some() {
@@ -228,10 +229,10 @@ mod tests {
         assert_eq!(refused("Module"), JaasError::Flag);
         assert_eq!(refused("Module needed;"), JaasError::Flag);
         assert_eq!(refused("Module required a=b"), JaasError::NoSemicolon);
-        assert_eq!(refused("Module required a=12;"), JaasError::NoValue("a".to_owned()));
-        assert_eq!(refused("Module required a;"), JaasError::NoValue("a".to_owned()));
+        assert_eq!(refused("Module required a=12;"), JaasError::NoValue(1));
+        assert_eq!(refused("Module required b=c a;"), JaasError::NoValue(2));
         assert_eq!(refused("M required; N required;"), JaasError::Several);
-        let secret = refused("M required user_a=\"secret\" user_b;").to_string();
+        let secret = refused("M required user_a=\"secret\" user_b=two secret;").to_string();
         assert!(!secret.contains("secret"), "{secret}");
     }
 

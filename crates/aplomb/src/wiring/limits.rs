@@ -18,6 +18,15 @@ pub(super) fn raise_descriptors() -> Option<u64> {
     }
 }
 
+/// Sees to it that no memory of the process gets into a core dump. A limit of one byte counts for a
+/// program that takes dumps, too (`kernel.core_pattern`), for which the kernel does not look at a
+/// limit of nothing. Gives whether it could be set.
+pub(super) fn end_core_dumps() -> bool {
+    let maximum = getrlimit(Resource::Core).maximum;
+    setrlimit(Resource::Core, Rlimit { current: Some(maximum.map_or(1, |most| most.min(1))), maximum })
+        .is_ok()
+}
+
 /// How many of so many descriptors connections may have: three of four, and all but 256 where that
 /// is less, but half in any case. The others are there for files: without them nothing would be
 /// written to a new one for as long as a client keeps idle connections open.
