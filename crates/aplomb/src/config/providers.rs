@@ -72,7 +72,7 @@ pub(super) fn follow(
                 text.push_str(one.text);
                 continue;
             };
-            let place = Place { setting: &setting, reference: one.text };
+            let place = ReferencePlace { setting: &setting, reference: one.text };
             match provider.get(&place, one.provider, one.path, one.key)? {
                 Ok(found) => {
                     text.push_str(&found);
@@ -116,7 +116,7 @@ fn providers(
 }
 
 /// Where a reference stands.
-struct Place<'a> {
+struct ReferencePlace<'a> {
     setting: &'a str,
     reference: &'a str,
 }
@@ -172,7 +172,7 @@ impl Provider {
     /// The value, or why there is none.
     fn get(
         &self,
-        place: &Place<'_>,
+        place: &ReferencePlace<'_>,
         name: &str,
         path: &str,
         key: &str,
@@ -221,7 +221,7 @@ impl Provider {
     }
 }
 
-impl Place<'_> {
+impl ReferencePlace<'_> {
     fn read(&self, path: &Path) -> Result<String, ProviderError> {
         let shown = || path.display().to_string();
         let (setting, reference) = (self.setting.to_owned(), self.reference.to_owned());

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aplomb_broker::Shard;
-use aplomb_broker::config::{BrokerConfig, Guard as GuardSetting, ListenerSecurity};
+use aplomb_broker::config::{BrokerConfig, Guard as GuardSetting};
 use aplomb_broker::metadata::{MetadataImage, Topics};
 use aplomb_broker::ports::ShardId;
 use aplomb_broker::startup::{
@@ -137,12 +137,8 @@ impl Broker {
             log.warn("config", warning.text.clone());
         }
         let descriptors = limits::raise_descriptors();
-        let has_secrets = |one: &ListenerSecurity| one.tls.is_some() || one.sasl.is_some();
-        if config.security.listeners.values().any(has_secrets) && !limits::end_core_dumps() {
-            log.warn(
-                "wiring/limits",
-                "core dumps may have secrets in them: the limit cannot be set".to_owned(),
-            );
+        if let Some(text) = limits::end_core_dumps(&config.security) {
+            log.warn("wiring/limits", text.to_owned());
         }
         let guard = start_guard(config.guard, log)?;
 
