@@ -299,8 +299,11 @@ fn as_latin_1(text: &str) -> Vec<u8> {
 mod tests {
     use super::*;
 
+    /// Names and values, and what is said about them.
+    type Read = (Vec<(String, String)>, Vec<String>);
+
     /// A directory with a properties file and two secrets, and settings that name it `DIR`.
-    fn followed(pairs: &[(&str, &str)]) -> Result<(Vec<(String, String)>, Vec<String>), String> {
+    fn followed(pairs: &[(&str, &str)]) -> Result<Read, String> {
         let place = tempfile::tempdir().expect("a directory");
         let dir = place.path().display().to_string();
         let file = "key = one \nü=zwei\\ü\nescaped=\\u00e9\nnested=${env:A}\n";
