@@ -4,6 +4,7 @@ import re
 import time
 
 import pytest
+from confluent_kafka import Consumer
 from differential import access, answers, questions
 
 PROPERTIES = {
@@ -133,3 +134,34 @@ def test_changes_hold_at_once_for_every_connection(broker):
         admin.ask(questions.Question("DeleteAcls", 3, "off", {"Filters": [of_topic]}))
     for each in (admin, client):
         each.close()
+
+
+def test_an_expression_stands_for_topics_that_its_member_may_describe(both):
+    """A consumer of the new protocol that subscribes to a pattern is given what it may see, on both brokers."""
+    given = []
+    for broker in both:
+        admin = answers.Broker(broker)
+        # One of the cluster first, so that what follows is not closed to this test on Apache Kafka.
+        mine = access.creation("CLUSTER", access.CLUSTER, "ALL", "127.0.0.1", principal=MYSELF)
+        admin.ask(questions.Question("CreateAcls", 3, "before", {"Creations": [mine]}))
+        for name in ("shown-a", "shown-b", "shown-hidden"):
+            admin.ask(questions.create(name))
+        hidden = access.creation("TOPIC", "shown-hidden", "DESCRIBE", "*", access.DENY, principal=MYSELF)
+        others = [access.creation("TOPIC", name, "ALL", "*", principal=MYSELF) for name in ("shown-a", "shown-b", "shown-hidden")]
+        answer = admin.ask(questions.Question("CreateAcls", 3, "before", {"Creations": [*others, hidden]}))
+        assert {result["ErrorCode"] for result in answer["Results"]} == {0}
+        consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "of-an-expression", "group.protocol": "consumer"})
+        consumer.subscribe(["^shown-.*"])
+        deadline, seen = time.monotonic() + 40, set()
+        while time.monotonic() < deadline and len(seen) < 2:
+            consumer.poll(0.5)
+            seen = {partition.topic for partition in consumer.assignment()}
+        until = time.monotonic() + 3
+        while time.monotonic() < until:
+            consumer.poll(0.5)
+        given.append({partition.topic for partition in consumer.assignment()})
+        consumer.close()
+        of_topic = {**access.of_host(None), "ResourceTypeFilter": access.KINDS["TOPIC"]}
+        admin.ask(questions.Question("DeleteAcls", 3, "after", {"Filters": [of_topic]}))
+        admin.close()
+    assert given[0] == given[1] == {"shown-a", "shown-b"}

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use aplomb_coordinator::group::Sight;
 use aplomb_model::ErrorCode;
 use aplomb_protocol::ApiKey;
 
@@ -157,7 +158,9 @@ impl<'a> Access<'a> {
     pub fn may_to_any_topic(&self, operation: AclOperation) -> bool {
         self.0.as_ref().is_none_or(|guard| {
             guard.assert_need(operation, ResourceKind::Topic);
-            guard.authorizer.allows_any(guard.acls, guard.who, operation, ResourceKind::Topic)
+            let allowed = guard.authorizer.allows_any(guard.acls, guard.who, operation, ResourceKind::Topic);
+            guard.audit.count(allowed.into(), (!allowed).into());
+            allowed
         })
     }
 
@@ -165,10 +168,11 @@ impl<'a> Access<'a> {
     #[must_use]
     pub fn operations(&self, on: On<'_>) -> i32 {
         let all = on.operations();
-        let allowed = self
-            .0
-            .as_ref()
-            .map_or(all, |guard| guard.authorizer.allowed(guard.acls, guard.who, all, on.kind(), on.name()));
+        let allowed = self.0.as_ref().map_or(all, |guard| {
+            let allowed = guard.authorizer.allowed(guard.acls, guard.who, all, on.kind(), on.name());
+            guard.audit.count(allowed.count_ones(), (all & !allowed).count_ones());
+            allowed
+        });
         allowed.cast_signed()
     }
 
@@ -183,6 +187,7 @@ impl AccessRules<'_> {
     fn may(&self, operation: AclOperation, on: On<'_>, is_noted: bool) -> bool {
         self.assert_need(operation, on.kind());
         let allowed = self.authorizer.allows(self.acls, self.who, operation, on.kind(), on.name());
+        self.audit.count(allowed.into(), (!allowed).into());
         if (allowed && self.audits_grants) || (!allowed && is_noted) {
             self.audit.note(|| self.line(operation, on, allowed));
         }
@@ -231,6 +236,16 @@ impl<'a> Asked<'a> {
     /// What the client may do.
     pub(crate) fn access(&self) -> Access<'a> {
         Access::new(self.view, &self.request.session, self.to.api, self.audit)
+    }
+
+    /// Which topics the client may describe, for a coordinator: nothing is refused by it.
+    pub(crate) fn sight(&self) -> Sight {
+        let Some(authorizer) = self.view.config().access.authorizer.clone() else { return Sight::default() };
+        let (view, session) = (self.view.clone(), self.request.session.clone());
+        Sight::of(move |topic| {
+            let acls = &view.image().security.acls;
+            authorizer.allows(acls, session.who(), AclOperation::Describe, ResourceKind::Topic, topic)
+        })
     }
 
     /// The same for later; `None` where everything is allowed.

@@ -13,7 +13,7 @@ use super::On;
 use super::context::{Context, in_words};
 use crate::config::{
     ConfigKey, ConfigType, Setting, Source, Update, behind_listener, broker_key, broker_keys,
-    client_metrics_keys, effective_values, group_keys, is_only_shown_when_set,
+    client_metrics_keys, effective_values, group_keys, is_of_the_authorizer, is_only_shown_when_set,
 };
 use crate::controller::{AdminError, check_topic_name};
 use crate::metadata::Resource;
@@ -162,6 +162,11 @@ impl View<'_> {
             .filter(|key| self.is_wanted(key.name))
             .filter(is_shown)
             .map(|key| {
+                if is_of_the_authorizer(key) {
+                    let mut settings = layers.settings(key.name);
+                    settings.retain(|setting| setting.source != Source::Default);
+                    return self.without_a_table(key.name, &settings);
+                }
                 let value = layers.value(key).map(|value| value.to_string());
                 let read_only = key.update == Update::ReadOnly;
                 self.result(&Shown { value, read_only, ..Shown::of(key) }, &layers.settings(key.name))

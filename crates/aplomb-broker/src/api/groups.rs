@@ -41,11 +41,9 @@ pub(super) fn coordinator_of(group: &str, image: &MetadataImage) -> Option<Parti
 
 /// Who asks.
 pub(super) fn caller(asked: &Asked<'_>) -> Caller {
-    Caller {
-        version: asked.to.version,
-        client_id: asked.client_id.unwrap_or_default().into(),
-        host: asked.request.session.host.clone(),
-    }
+    let host = &asked.request.session.host;
+    let caller = Caller::new(asked.to.version, asked.client_id.unwrap_or_default(), host);
+    Caller { sight: asked.sight(), ..caller }
 }
 
 /// Asks the coordinator of a group. `response` is what is replied when it does not answer in time.

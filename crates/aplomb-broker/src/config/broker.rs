@@ -262,8 +262,8 @@ impl BrokerConfig {
     ///
     /// # Errors
     /// [`ConfigError::UnknownKey`] with the nearest name, if it is neither.
-    pub fn check_name(name: &str, value: &str) -> Result<(), ConfigError> {
-        if broker_key(name).is_some() { Ok(()) } else { accept_or_suggest(name, value).map(drop) }
+    pub fn check_name(name: &str) -> Result<(), ConfigError> {
+        if broker_key(name).is_some() { Ok(()) } else { accept_or_suggest(name).map(drop) }
     }
 }
 

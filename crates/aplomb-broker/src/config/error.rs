@@ -4,17 +4,15 @@ use super::listeners::ListenerError;
 use super::topic::TopicConfigError;
 use super::value::ValueError;
 
-/// A configuration that cannot be used. Each sentence names the key, the value and what would be
-/// accepted.
+/// A configuration that cannot be used. Each sentence names the key, what would be accepted, and
+/// the value where it can be no secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// No key has this name.
-    #[error("{name}={value}: there is no such key{}", suggestion.map(|known| format!("; did you mean {known}?")).unwrap_or_default())]
+    /// No key has this name. Its value may be a secret whose key is misspelt.
+    #[error("{name}: there is no such key{}", suggestion.map(|known| format!("; did you mean {known}?")).unwrap_or_default())]
     UnknownKey {
         /// As it was given.
         name: String,
-        /// The value as it was given.
-        value: String,
         /// A known name that is near.
         suggestion: Option<&'static str>,
     },

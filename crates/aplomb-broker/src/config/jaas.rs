@@ -30,9 +30,9 @@ pub enum JaasError {
     /// The flag is missing or another word.
     #[error("required, requisite, sufficient or optional behind the login module")]
     Flag,
-    /// An option without a value: which one. Its name may be half of a password that is not in
-    /// quotes, or has one in it.
-    #[error("a value for each option, in quotes if it is more than a word: option {0} has none")]
+    /// An option without a value, by its number: what stands in its name's place may be the rest of
+    /// a secret that is not in quotes.
+    #[error("name=value for option {0} of the line, the value in quotes if it is more than a word")]
     NoValue(usize),
     /// The end is missing.
     #[error("a line that ends with a semicolon")]
@@ -63,7 +63,7 @@ pub fn parse_jaas(line: &str) -> Result<LoginModule, JaasError> {
         _ => return Err(JaasError::Flag),
     }
     let mut options = BTreeMap::new();
-    loop {
+    for number in 1.. {
         match tokens.next() {
             None => return Err(JaasError::NoSemicolon),
             Some(Token::Sign(';')) => break,
@@ -71,10 +71,10 @@ pub fn parse_jaas(line: &str) -> Result<LoginModule, JaasError> {
                 let (sign, value) = (tokens.next(), tokens.next());
                 match (sign, value) {
                     (Some(Token::Sign('=')), Some(Token::Text(value))) => options.insert(name, value),
-                    _ => return Err(JaasError::NoValue(options.len() + 1)),
+                    _ => return Err(JaasError::NoValue(number)),
                 };
             }
-            Some(Token::Number | Token::Sign(_)) => return Err(JaasError::NoValue(options.len() + 1)),
+            Some(Token::Number | Token::Sign(_)) => return Err(JaasError::NoValue(number)),
         }
     }
     if tokens.peek().is_some() {
@@ -231,11 +231,13 @@ mod tests {
         assert_eq!(refused("Module required a=b"), JaasError::NoSemicolon);
         assert_eq!(refused("Module required a=12;"), JaasError::NoValue(1));
         assert_eq!(refused("Module required a;"), JaasError::NoValue(1));
+        assert_eq!(refused("Module required b=c a;"), JaasError::NoValue(2));
         assert_eq!(refused("M required; N required;"), JaasError::Several);
         for line in [
             "M required user_a=\"secret\" user_b;",
             "M required user_a=\"a\"secret\";",
             "M required user_a=\"a\" secret b;",
+            "M required user_a=\"secret\" user_b=two secret;",
         ] {
             let words = refused(line).to_string();
             assert!(!words.contains("secret"), "{words}");

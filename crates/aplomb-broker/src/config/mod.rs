@@ -36,7 +36,8 @@ pub use jaas::{JaasError, LoginModule, parse_jaas};
 pub use key::{ConfigKey, ConfigType, GroupKey, Importance, Meaning, TopicKey, Update, Valid};
 pub use keys::{
     behind_listener, broker_key, broker_keys, broker_synonyms, client_metrics_keys, group_key, group_keys,
-    is_changed_by_listener, is_of_the_file_alone, is_only_shown_when_set, not_at_once, topic_key, topic_keys,
+    is_changed_by_listener, is_of_the_authorizer, is_of_the_file_alone, is_only_shown_when_set, not_at_once,
+    topic_key, topic_keys,
 };
 pub use layers::{Layers, Properties, Setting, Source};
 pub use listeners::{Listener, ListenerError, SecurityProtocol};

@@ -12,8 +12,7 @@ pub(super) fn check_of_listener(
     listeners: &[String],
 ) -> Result<Option<Warning>, ConfigError> {
     let does_nothing = |why: String| Some(Warning { name: name.to_owned(), text: format!("{name} {why}") });
-    let unknown =
-        || ConfigError::UnknownKey { name: name.to_owned(), value: "[hidden]".to_owned(), suggestion: None };
+    let unknown = || ConfigError::UnknownKey { name: name.to_owned(), suggestion: None };
     let (listener, _) = split_listener_name(name).ok_or_else(unknown)?;
     if !listeners.iter().any(|known| known.eq_ignore_ascii_case(listener)) {
         return Ok(does_nothing(format!("does nothing: there is no listener {}", listener.to_uppercase())));

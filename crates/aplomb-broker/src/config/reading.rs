@@ -40,7 +40,11 @@ impl Reading {
                     warnings.extend(check_of_listener(name, text, &listeners)?);
                 }
                 Some(key) => warnings.extend(check_value(key, text)?),
-                None => warnings.push(accept_or_suggest(name, text)?),
+                // Those that there are have been looked at where references were followed.
+                None if name.starts_with("config.providers.") => {
+                    warnings.extend(unused_provider(name, properties));
+                }
+                None => warnings.push(accept_or_suggest(name)?),
             }
         }
         let mut properties = properties.clone();
@@ -283,6 +287,16 @@ impl Reading {
     }
 }
 
+/// A setting of a provider that `config.providers` does not name.
+fn unused_provider(name: &str, properties: &Properties) -> Option<Warning> {
+    let named = properties.get("config.providers").map(String::as_str).unwrap_or_default();
+    let rest = name.strip_prefix("config.providers.")?;
+    let is_of = |provider: &str| rest.strip_prefix(provider.trim()).is_some_and(|rest| rest.starts_with('.'));
+    let text = format!("{name} does nothing: config.providers does not name its provider");
+    let is_named = named.split(',').any(is_of);
+    (!is_named).then(|| Warning { name: name.to_owned(), text })
+}
+
 /// The names in `listeners`, or of the default, whatever else is wrong with them.
 fn names_of_listeners(properties: &Properties) -> Vec<String> {
     let default = broker_key("listeners").and_then(|key| key.default).unwrap_or_default();
@@ -315,18 +329,15 @@ fn check_value(key: &'static ConfigKey, text: &str) -> Result<Option<Warning>, C
         Meaning::Refused(why) => {
             let default = key.default.filter(|default| !default.is_empty()).unwrap_or("no value");
             let accepted = format!("{default}: {why}");
-            Err(ConfigError::Conflict { name: key.name, value: text.to_owned(), accepted })
+            let shown = if key.kind.is_sensitive() { "[hidden]" } else { text };
+            Err(ConfigError::Conflict { name: key.name, value: shown.to_owned(), accepted })
         }
     }
 }
 
-pub(super) fn accept_or_suggest(name: &str, text: &str) -> Result<Warning, ConfigError> {
+pub(super) fn accept_or_suggest(name: &str) -> Result<Warning, ConfigError> {
     match accepted_without_a_table(name) {
         Some(why) => Ok(Warning { name: name.to_owned(), text: format!("{name} does nothing: {why}") }),
-        None => Err(ConfigError::UnknownKey {
-            name: name.to_owned(),
-            value: text.to_owned(),
-            suggestion: nearest(name),
-        }),
+        None => Err(ConfigError::UnknownKey { name: name.to_owned(), suggestion: nearest(name) }),
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use zeroize::Zeroizing;
+
 use super::error::ConfigError;
 use super::keys::broker_key;
 use super::listeners::Listener;
@@ -10,15 +12,15 @@ use super::mechanism::Mechanism;
 use super::reading::Reading;
 use super::value::Value;
 
-/// A secret. It is shown nowhere.
+/// A secret. It is shown nowhere, and its memory is wiped when it goes.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct Secret(Zeroizing<String>);
 
 impl Secret {
     /// Keeps it.
     #[must_use]
-    pub const fn new(text: String) -> Self {
-        Self(text)
+    pub fn new(text: String) -> Self {
+        Self(Zeroizing::new(text))
     }
 
     /// What it is, for those who compare or derive.
@@ -53,8 +55,8 @@ impl<'r> OfListener<'r> {
         Self { reading, prefix: prefix.to_owned(), is_alone: true }
     }
 
-    /// The text that is set for a key, and the name under which it is: the mechanism's, the
-    /// listener's, or the key itself.
+    /// The text that is set for a key, without blanks around it, and the name under which it is:
+    /// the mechanism's, the listener's, or the key itself.
     pub(super) fn text(&self, mechanism: Option<Mechanism>, key: &str) -> (String, Option<&'r str>) {
         let of_listener = format!("{}{key}", self.prefix);
         let of_mechanism =
@@ -64,7 +66,7 @@ impl<'r> OfListener<'r> {
         let mut last = String::new();
         for name in names {
             if let Some(text) = self.reading.as_written(&name) {
-                return (name, Some(text));
+                return (name, Some(text.trim()));
             }
             last = name;
         }
@@ -73,7 +75,7 @@ impl<'r> OfListener<'r> {
 
     /// What only this listener's own setting says.
     pub(super) fn own_text(&self, key: &str) -> Option<&'r str> {
-        self.reading.as_written(&format!("{}{key}", self.prefix))
+        self.reading.as_written(&format!("{}{key}", self.prefix)).map(str::trim)
     }
 
     pub(super) fn secret(&self, key: &str) -> Option<Secret> {

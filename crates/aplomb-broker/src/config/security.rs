@@ -136,7 +136,9 @@ impl OfListener<'_> {
                 mechanism.login_module(),
                 mechanism.name()
             );
-            return Err(refused(name, module.class, accepted));
+            // Some other word may be there by mistake, a secret too.
+            let shown = if module.class.ends_with("LoginModule") { module.class } else { hidden() };
+            return Err(refused(name, shown, accepted));
         }
         Ok((name, Some(module)))
     }

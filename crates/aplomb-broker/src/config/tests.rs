@@ -84,8 +84,8 @@ fn a_combined_nodes_file_from_apache_kafka_is_taken_as_it_is() {
 
 #[test]
 fn a_name_that_nobody_knows_gets_the_nearest_one() {
-    assert_eq!(refusal(&[("log.dirz", "/x")]), "log.dirz=/x: there is no such key; did you mean log.dir?");
-    assert_eq!(refusal(&[("colour", "red")]), "colour=red: there is no such key");
+    assert_eq!(refusal(&[("log.dirz", "/x")]), "log.dirz: there is no such key; did you mean log.dir?");
+    assert_eq!(refusal(&[("colour", "red")]), "colour: there is no such key");
 }
 
 #[test]

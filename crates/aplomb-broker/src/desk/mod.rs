@@ -126,6 +126,7 @@ impl Desk {
         figures.set_parked_partitions(self.partitions);
         figures.set_fetch_sessions(self.sessions.len(), self.sessions.partitions(), self.sessions.evicted());
         self.clients.hand_over(figures);
+        figures.access().set_decisions(self.audit.counts());
     }
 
     /// A part of an operation has its answer.

@@ -9,6 +9,7 @@
 //! Names and meanings are those of Apache Kafka's MBeans (`ReplicaManager`, `BrokerTopicMetrics`,
 //! `Log`, `GroupCoordinatorMetrics`, `TransactionStateManager`).
 
+mod access;
 mod clients;
 mod compaction;
 mod group_totals;
@@ -20,6 +21,7 @@ mod transactions;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+pub use access::AccessFigures;
 pub use aplomb_coordinator::group::{GroupEvent, GroupState};
 pub use aplomb_coordinator::txn::TxnState;
 use clients::ClientKind;
@@ -46,6 +48,7 @@ pub struct ShardFigures {
     new_groups: Mutex<NewGroups>,
     groups: ShownTotals,
     transactions: TxnFigures,
+    access: AccessFigures,
     disks: Vec<DiskFigures>,
     compaction: Arc<CompactionFigures>,
     ledger: Arc<Ledger>,
@@ -92,6 +95,7 @@ impl ShardFigures {
             new_groups: Mutex::default(),
             groups: ShownTotals::default(),
             transactions: TxnFigures::default(),
+            access: AccessFigures::default(),
             disks: (0..disks).map(|_| DiskFigures::default()).collect(),
             compaction: Arc::new(CompactionFigures::new(disks)),
             ledger,
@@ -130,6 +134,12 @@ impl ShardFigures {
     #[must_use]
     pub fn transactions(&self) -> &TxnFigures {
         &self.transactions
+    }
+
+    /// What clients may do, and how many ACLs say so.
+    #[must_use]
+    pub const fn access(&self) -> &AccessFigures {
+        &self.access
     }
 
     /// What compaction has done, and what it leaves out.

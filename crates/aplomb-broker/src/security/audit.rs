@@ -3,7 +3,7 @@
 //! Clients can cause as many as they like. So many a second are written, of the others it is said
 //! how many there were.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use aplomb_model::Instant;
@@ -11,9 +11,13 @@ use aplomb_model::Instant;
 /// Lines of one shard in a second.
 const MOST: u32 = 100;
 
-/// Where decisions are noted.
+/// Where decisions are noted, and counted.
 #[derive(Debug, Default)]
-pub struct Audit(RefCell<AuditLines>);
+pub struct Audit {
+    lines: RefCell<AuditLines>,
+    allowed: Cell<u64>,
+    denied: Cell<u64>,
+}
 
 #[derive(Debug, Default)]
 struct AuditLines {
@@ -28,12 +32,23 @@ struct AuditLines {
 impl Audit {
     /// What is noted from here on is noted at this time.
     pub(crate) fn at(&self, now: Instant) {
-        self.0.borrow_mut().now = now;
+        self.lines.borrow_mut().now = now;
+    }
+
+    /// Counts decisions of which so many allowed something, and so many did not.
+    pub(crate) fn count(&self, allowed: u32, denied: u32) {
+        self.allowed.set(self.allowed.get() + u64::from(allowed));
+        self.denied.set(self.denied.get() + u64::from(denied));
+    }
+
+    /// How many decisions have allowed something since the start, and how many have not.
+    pub(crate) fn counts(&self) -> [u64; 2] {
+        [self.allowed.get(), self.denied.get()]
     }
 
     /// AuditLines a decision, if there is room for it.
     pub(crate) fn note(&self, line: impl FnOnce() -> String) {
-        let mut notes = self.0.borrow_mut();
+        let mut notes = self.lines.borrow_mut();
         if notes.next <= notes.now {
             (notes.next, notes.count) = (notes.now + Duration::from_secs(1), 0);
         }
@@ -51,7 +66,7 @@ impl Audit {
 
     /// What was noted.
     pub(crate) fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.borrow_mut().lines)
+        std::mem::take(&mut self.lines.borrow_mut().lines)
     }
 }
 
@@ -69,5 +84,8 @@ mod tests {
         audit.at(at(2));
         audit.note(|| "no".to_owned());
         assert_eq!(audit.take(), ["no (900 decisions before this one were left out)"]);
+        audit.count(2, 1);
+        audit.count(0, 1);
+        assert_eq!(audit.counts(), [2, 2], "lines and counts have nothing to do with each other");
     }
 }

@@ -477,6 +477,8 @@ impl Shard {
         if self.head.is_some() {
             let (topics, partitions) = self.view.image().topics.totals();
             self.figures.set_cluster(topics, partitions);
+            let has_authorizer = self.view.config().access.authorizer.is_some();
+            self.figures.access().set_acls(has_authorizer.then(|| self.view.image().security.acls.len()));
         }
     }
 

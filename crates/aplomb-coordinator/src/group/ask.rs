@@ -7,9 +7,10 @@ use aplomb_model::{ProducerEpoch, ProducerId, TopicId};
 use aplomb_protocol::messages as m;
 
 use super::filter::GroupFilter;
+use super::sight::Sight;
 
 /// Who asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Caller {
     /// The version of the request, and of the response.
     pub version: i16,
@@ -17,6 +18,16 @@ pub struct Caller {
     pub client_id: Arc<str>,
     /// Its address as Apache Kafka shows it: `/192.0.2.1`.
     pub host: Arc<str>,
+    /// The topics that it is shown.
+    pub sight: Sight,
+}
+
+impl Caller {
+    /// One that is shown all topics.
+    #[must_use]
+    pub fn new(version: i16, client_id: &str, host: &str) -> Self {
+        Self { version, client_id: client_id.into(), host: host.into(), sight: Sight::default() }
+    }
 }
 
 /// A question, with what it takes to answer it.

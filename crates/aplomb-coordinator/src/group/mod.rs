@@ -25,6 +25,7 @@ mod long;
 mod offsets;
 mod record;
 mod settings;
+mod sight;
 mod state;
 mod world;
 
@@ -44,6 +45,7 @@ pub use self::record::GroupRecord;
 pub use self::settings::{
     Bounded, ClassicSettings, ConsumerSettings, GroupSettings, MigrationPolicy, OffsetSettings, Overrides,
 };
+pub use self::sight::Sight;
 use self::state::GroupTurn;
 pub use self::state::counts::{GroupCounts, GroupEvent, GroupEvents, GroupState};
 pub use self::state::news::{GroupNews, OffsetPlace};

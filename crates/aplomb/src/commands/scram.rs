@@ -11,6 +11,11 @@ use bytes::Bytes;
 
 use crate::wiring::chance;
 
+/// What is no user; the sentence has none of its values.
+#[derive(Debug, thiserror::Error)]
+#[error("--add-scram: {0}")]
+pub(super) struct NotAUser(pub(super) String);
+
 /// A user to be.
 #[derive(Clone)]
 pub(super) struct NewUser {
@@ -47,7 +52,7 @@ pub(super) fn parse_user(text: &str) -> Result<NewUser, String> {
         let value = value.trim();
         let value = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
         if known.insert(key.trim(), value).is_some() {
-            return Err(format!("{} is there twice", key.trim()));
+            return Err("one of its fields is there twice".to_owned());
         }
     }
     let name = known.remove("name").filter(|name| !name.is_empty()).ok_or("a name is missing")?.to_owned();
@@ -64,8 +69,8 @@ pub(super) fn parse_user(text: &str) -> Result<NewUser, String> {
     };
     let salt = known.remove("salt").map(|text| base64("salt", text)).transpose()?;
     let (password, salted) = (known.remove("password"), known.remove("saltedpassword"));
-    if let Some(unknown) = known.keys().next() {
-        return Err(format!("{unknown} is not one of name, password, iterations, salt and saltedpassword"));
+    if !known.is_empty() {
+        return Err("its fields are name, password, iterations, salt and saltedpassword".to_owned());
     }
     let (salt, salted) = match (password, salted, salt) {
         (Some(password), None, salt) if !password.is_empty() => {

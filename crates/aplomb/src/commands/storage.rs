@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use super::scram::{NewUser, parse_user};
+use super::scram::{NewUser, NotAUser, parse_user};
 use crate::config;
 use crate::wiring::storage::{self, StorageError};
 
@@ -41,8 +41,8 @@ enum What {
         cluster_id: Option<String>,
         /// A user for SCRAM: 'SCRAM-SHA-256=[name=alice,password=...]', with iterations, or salt
         /// and saltedpassword in base64 instead of a password; may be given several times.
-        #[arg(short = 'S', long, value_name = "USER", value_parser = parse_user)]
-        add_scram: Vec<NewUser>,
+        #[arg(short = 'S', long, value_name = "USER")]
+        add_scram: Vec<String>,
         /// Directories that belong to the cluster already are no error.
         #[arg(short = 'g', long)]
         ignore_formatted: bool,
@@ -82,8 +82,13 @@ pub(super) fn run(args: &StorageArgs) -> ExitCode {
     };
     let done: Result<Vec<String>, StorageError> = match &args.what {
         What::Format { cluster_id, add_scram, ignore_formatted, .. } => {
+            // Not by the parser of arguments, which would quote what cannot be understood.
+            let users = add_scram.iter().map(|user| parse_user(user)).collect::<Result<Vec<_>, _>>();
+            let users = match users {
+                Ok(users) => users.iter().map(NewUser::record).collect(),
+                Err(why) => return super::fail(&NotAUser(why)),
+            };
             let wanted = cluster_id.as_deref().or(settings.cluster_id.as_deref());
-            let users = add_scram.iter().map(NewUser::record).collect();
             storage::format(&settings.broker, wanted, users, *ignore_formatted)
         }
         What::Info(_) => storage::info(&settings.broker),

@@ -60,7 +60,7 @@ pub(super) fn settings(
     for (name, value) in variables {
         let (Ok(name), Ok(value)) = (name.into_string(), value.into_string()) else { continue };
         let Some(key) = key_of(&name) else { continue };
-        match BrokerConfig::check_name(&key, &value) {
+        match BrokerConfig::check_name(&key) {
             Ok(()) => settings.push(Variable { name, key, value }),
             Err(error) => {
                 let text = format!("the environment variable {name} is ignored: {error}");

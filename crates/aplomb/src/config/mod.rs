@@ -5,13 +5,16 @@
 //! by then.
 
 mod environment;
+mod providers;
+mod references;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use aplomb_broker::config::{BrokerConfig, ConfigError, Properties, Warning};
+use aplomb_broker::config::{BrokerConfig, Properties, Warning};
 use aplomb_log::state_files::{MalformedEscape, PropertiesText};
 use environment::{CLUSTER_ID, Variable};
+use providers::{ProviderError, follow};
 
 /// A broker's settings, as written and as understood.
 #[derive(Debug)]
@@ -32,14 +35,14 @@ pub(crate) enum SettingsError {
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("{}: {error}", path.display())]
     Malformed { path: PathBuf, error: MalformedEscape },
-    #[error("--override {0}: a setting is written key=value")]
-    NotASetting(String),
+    #[error("--override, number {0} of them: a setting is written key=value")]
+    NotASetting(usize),
     #[error(
         "the environment variable {CLUSTER_ID}={0}: a cluster's id is letters, digits and signs of ASCII, without spaces"
     )]
     ClusterId(String),
-    #[error("{place}{error}")]
-    Invalid { place: String, error: Box<ConfigError> },
+    #[error("{place}{sentence}")]
+    Invalid { place: String, sentence: String },
 }
 
 /// Reads `file`, if there is one, puts this process's environment and then `overrides`
@@ -65,22 +68,25 @@ fn load_with(
             (text.entries().map(owned).collect(), bytes)
         }
     };
-    let (variables, mut ignored) = environment::settings(environment.into_iter());
+    let (variables, mut ignored) = environment::settings(environment.iter().cloned());
     properties.extend(variables.iter().map(|variable| (variable.key.clone(), variable.value.clone())));
-    for setting in overrides {
-        let (key, value) =
-            setting.split_once('=').ok_or_else(|| SettingsError::NotASetting(setting.clone()))?;
+    for (index, setting) in overrides.iter().enumerate() {
+        let (key, value) = setting.split_once('=').ok_or(SettingsError::NotASetting(index + 1))?;
         properties.insert(key.trim().to_owned(), value.to_owned());
     }
-    match BrokerConfig::from_properties(&properties) {
+    let invalid = |sentence: String| {
+        let place = place_of(&sentence, file, &bytes, &variables, overrides);
+        SettingsError::Invalid { place, sentence }
+    };
+    let mut followed =
+        follow(properties, &environment).map_err(|error: ProviderError| invalid(error.to_string()))?;
+    match BrokerConfig::from_properties(&followed.properties) {
         Ok((broker, mut warnings)) => {
+            warnings.append(&mut followed.warnings);
             warnings.append(&mut ignored);
             Ok(Settings { broker, warnings, cluster_id })
         }
-        Err(error) => {
-            let place = place_of(&error.to_string(), file, &bytes, &variables, overrides);
-            Err(SettingsError::Invalid { place, error: Box::new(error) })
-        }
+        Err(error) => Err(invalid(followed.origins.hide(&error.to_string()))),
     }
 }
 
@@ -101,8 +107,9 @@ fn place_of(
     let words = sentence.split(|c| !in_a_key(c)).map(|word| word.trim_end_matches('.'));
     for word in words.filter(|word| !word.is_empty()) {
         let is_it = |setting: &&String| setting.split_once('=').is_some_and(|(key, _)| key.trim() == word);
-        if let Some(setting) = overrides.iter().rfind(is_it) {
-            return format!("--override {setting}: ");
+        if overrides.iter().any(|setting| is_it(&setting)) {
+            // Its value may be a secret.
+            return format!("--override {word}: ");
         }
         if let Some(variable) = variables.iter().find(|variable| variable.key == word) {
             return format!("{}: ", variable.name);
@@ -216,12 +223,39 @@ mod tests {
             "{wrong}"
         );
         let wrong = error("num.partitions=1\n", &["num.partitions=0"]);
-        assert!(wrong.starts_with("--override num.partitions=0: "), "{wrong}");
+        assert!(wrong.starts_with("--override num.partitions: "), "{wrong}");
         assert_eq!(error("\n\na=\\u12\n", &[]), "FILE: malformed \\uxxxx escape in line 3");
         assert_eq!(
             error("", &["num.partitions"]),
-            "--override num.partitions: a setting is written key=value"
+            "--override, number 1 of them: a setting is written key=value"
         );
+    }
+
+    #[test]
+    fn a_value_from_elsewhere_is_in_no_sentence() {
+        let secret = file("password=hunter2 and more\n");
+        let class = "org.apache.kafka.common.config.provider.FileConfigProvider";
+        let reference = format!("${{file:{}:password}}", secret.path().display());
+        let wrong = |key: &str| {
+            let text = format!("config.providers=f\nconfig.providers.f.class={class}\n{key}=");
+            error(&format!("{text}{}\n", reference.replacen("file", "f", 1)), &[])
+        };
+        for key in [
+            "num.partitions",
+            "log.retention.ms",
+            "listener.security.protocol.map",
+            "listeners",
+            "no.such.key",
+        ] {
+            let sentence = wrong(key);
+            assert!(sentence.starts_with("FILE, line 3: ") && sentence.contains(key), "{sentence}");
+            assert!(!sentence.to_lowercase().contains("hunter2"), "{sentence}");
+        }
+        let text = format!("config.providers=f\nconfig.providers.f.class={class}\nbroker.rack=");
+        let right = file(&format!("{text}{}", reference.replacen("file", "f", 1)));
+        let settings = load_with(Some(right.path()), none(), &[]).expect("all of it is right");
+        assert_eq!(settings.broker.rack.as_deref(), Some("hunter2 and more"));
+        assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
     }
 
     #[test]

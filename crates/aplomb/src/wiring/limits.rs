@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use aplomb_broker::config::{ListenerSecurity, SecurityConfig};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Raises the number of descriptors that may be open to the hard limit: connections and files need
@@ -16,6 +17,20 @@ pub(super) fn raise_descriptors() -> Option<u64> {
         // The soft limit stays, which is reported with its number.
         Err(_) => limit.current,
     }
+}
+
+/// Sees to it that no memory of a process whose listeners have secrets gets into a core dump. A
+/// limit of one byte counts for a program that takes dumps, too (`kernel.core_pattern`), for which
+/// the kernel does not look at a limit of nothing. Gives what is wrong if it cannot be set.
+pub(super) fn end_core_dumps(security: &SecurityConfig) -> Option<&'static str> {
+    let has_secrets = |one: &ListenerSecurity| one.tls.is_some() || one.sasl.is_some();
+    if !security.listeners.values().any(has_secrets) {
+        return None;
+    }
+    let maximum = getrlimit(Resource::Core).maximum;
+    let current = Some(maximum.map_or(1, |most| most.min(1)));
+    let set = setrlimit(Resource::Core, Rlimit { current, maximum });
+    set.is_err().then_some("core dumps may have secrets in them: their limit cannot be set")
 }
 
 /// How many of so many descriptors connections may have: three of four, and all but 256 where that

@@ -139,6 +139,9 @@ impl Broker {
             log.warn("config", warning.text.clone());
         }
         let descriptors = limits::raise_descriptors();
+        if let Some(text) = limits::end_core_dumps(&config.security) {
+            log.warn("wiring/limits", text.to_owned());
+        }
         let guard = start_guard(config.guard, log)?;
 
         let storage = &config.storage;

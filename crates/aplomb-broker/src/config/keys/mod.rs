@@ -117,14 +117,19 @@ pub fn topic_key(name: &str) -> Option<&'static TopicKey> {
 /// settings of a file, and the authorizer's own.
 #[must_use]
 pub fn is_only_shown_when_set(key: &ConfigKey) -> bool {
-    const KEYS: [&str; 5] = [
-        "allow.everyone.if.no.acl.found",
-        "super.users",
+    const KEYS: [&str; 3] = [
         "leader.replication.throttled.rate",
         "follower.replication.throttled.rate",
         "replica.alter.log.dirs.io.max.bytes.per.second",
     ];
-    KEYS.contains(&key.name)
+    is_of_the_authorizer(key) || KEYS.contains(&key.name)
+}
+
+/// Whether a key is the authorizer's own. Apache Kafka's broker does not know these, so that
+/// DescribeConfigs hides their values.
+#[must_use]
+pub fn is_of_the_authorizer(key: &ConfigKey) -> bool {
+    matches!(key.name, "allow.everyone.if.no.acl.found" | "super.users")
 }
 
 /// What becomes of a change at run time that does not count at once; `None` where it does, or where
@@ -132,6 +137,9 @@ pub fn is_only_shown_when_set(key: &ConfigKey) -> bool {
 #[must_use]
 pub fn not_at_once(key: &ConfigKey) -> Option<&'static str> {
     match key.name {
+        "config.providers" => Some(
+            "a change at run time is refused: references are followed at start, in what stands in the file",
+        ),
         _ if is_of_the_file_alone(key) => {
             Some("a change at run time is refused: listeners are opened at start")
         }
@@ -150,7 +158,7 @@ pub fn not_at_once(key: &ConfigKey) -> Option<&'static str> {
 /// Whether a key that Apache Kafka can change at run time is only what the file says here.
 #[must_use]
 pub fn is_of_the_file_alone(key: &ConfigKey) -> bool {
-    matches!(key.name, "listeners" | "listener.security.protocol.map")
+    matches!(key.name, "config.providers" | "listeners" | "listener.security.protocol.map")
 }
 
 /// Why a name that is in no table is accepted and does nothing; `None` for one that is unknown.

@@ -3,7 +3,7 @@
 //! `process.roles` and `log.dir` have defaults here that Apache Kafka does not have.
 
 use super::super::key::{ConfigKey, config_keys};
-use super::reasons::{CLUSTER_OF_ITS_OWN, NO_CLASSES, NO_JVM, NO_PEERS, NO_QUORUM};
+use super::reasons::{CLUSTER_OF_ITS_OWN, NO_CLASSES, NO_PEERS, NO_QUORUM};
 
 config_keys! {
     "alter.config.policy.class.name": Class = null, Any, Low, ReadOnly, Refused(NO_CLASSES);
@@ -18,8 +18,8 @@ config_keys! {
         "Where this broker stands; replicas are spread over racks.";
     "broker.session.timeout.ms": Int = "9000", Any, Medium, ReadOnly, Unused(NO_QUORUM);
         "How long the controller believes a silent broker alive, in milliseconds.";
-    "config.providers": List = "", Any, Low, ClusterWide, Unused(NO_JVM);
-        "Java classes that fill in configuration values.";
+    "config.providers": List = "", Any, Low, ClusterWide, Used("properties");
+        "Names of providers that fill in ${provider:path:key} in other values; each has config.providers.<name>.class.";
     "controlled.shutdown.enable": Boolean = "true", Any, Medium, ReadOnly, Unused(NO_PEERS);
         "Whether leaderships move away before the broker stops.";
     "controller.listener.names": List = "", Any, High, ReadOnly, Used("network.controller_listeners");

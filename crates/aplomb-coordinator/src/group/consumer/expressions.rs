@@ -10,7 +10,7 @@ use aplomb_protocol::messages as m;
 use super::change::Change;
 use crate::group::state::consumer::{Resolving, records};
 use crate::group::state::{GroupTurn, Groups};
-use crate::group::{GroupEvent, GroupTimer};
+use crate::group::{GroupEvent, GroupTimer, Sight};
 
 type Value = m::ConsumerGroupRegularExpressionValue;
 
@@ -32,8 +32,13 @@ pub(super) enum Expressed {
 }
 
 /// Sees to what a member's change of expression (from the one to the other) brings with it, and to
-/// it that topics are looked for when it is time.
-pub(super) fn update(change: &mut Change<'_, '_>, news: Option<&(String, String)>) -> Expressed {
+/// it that topics are looked for when it is time. They are those of all the group's expressions
+/// that this member is shown, as in Apache Kafka.
+pub(super) fn update(
+    change: &mut Change<'_, '_>,
+    news: Option<&(String, String)>,
+    sight: &Sight,
+) -> Expressed {
     let mut expressed = Expressed::AsBefore;
     let mut has_new = false;
     if let Some((old, new)) = news {
@@ -50,7 +55,7 @@ pub(super) fn update(change: &mut Change<'_, '_>, news: Option<&(String, String)
         }
     }
     if is_to_resolve(change, has_new) {
-        begin(change);
+        begin(change, sight);
     }
     expressed
 }
@@ -72,9 +77,9 @@ fn is_to_resolve(change: &Change<'_, '_>, has_new: bool) -> bool {
             || age > millis(MAX_AGE))
 }
 
-fn begin(change: &mut Change<'_, '_>) {
+fn begin(change: &mut Change<'_, '_>, sight: &Sight) {
     let (world, now) = (change.turn.world, change.turn.now.wall);
-    let resolving = Resolving::new(change.group().subscriptions().expressions(), world, now);
+    let resolving = Resolving::new(change.group().subscriptions().expressions(), sight.clone(), world, now);
     change.remember(|group| group.set_resolving(Some(resolving)));
     change.turn.set_timer(GroupTimer::Expressions(change.id().clone()), PAUSE);
 }

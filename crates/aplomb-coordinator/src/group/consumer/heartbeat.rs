@@ -124,7 +124,7 @@ fn beat(
         let record = records::member(change.id(), &member, Some(said));
         change.apply(record);
     }
-    let expression = expressions::update(change, news.expression.as_ref());
+    let expression = expressions::update(change, news.expression.as_ref(), &caller.sight);
     let is_to_advance =
         news.names || expression == Expressed::OtherTopics || preferred != change.assignor(settings);
     change.advance(is_to_advance);

@@ -9,6 +9,7 @@
 //! Next: [`topics`] for what partitions count, [`groups`], [`requests`] for times, [`network`] for
 //! connections and loops.
 
+mod access;
 mod compaction;
 mod groups;
 mod loads;
@@ -28,6 +29,7 @@ use aplomb_model::Instant;
 use super::Page;
 use crate::figures::LoopFigures;
 use crate::net::Connections;
+use access::AccessRates;
 use groups::Groups;
 use network::Network;
 use requests::Requests;
@@ -60,6 +62,7 @@ pub(crate) struct Kafka {
     transactions: Transactions,
     requests: Requests,
     network: Network,
+    access: AccessRates,
     broker: BrokerFigures,
     loops: Vec<Arc<LoopFigures>>,
     connections: Arc<Connections>,
@@ -78,6 +81,7 @@ impl Kafka {
             transactions: Transactions::new(now),
             requests: Requests::new(now),
             network: Network::new(&loops, now),
+            access: AccessRates::new(now),
             broker,
             loops,
             connections,
@@ -108,6 +112,7 @@ impl Kafka {
         self.groups.put_on(page, &self.broker.shards, &self.topics, now);
         self.transactions.put_on(page, &self.broker.shards, now);
         self.requests.put_on(page, &self.loops, now);
+        self.access.put_on(page, &self.broker.shards, now);
         self.network.put_on(page, &self.loops, &self.broker.shards, &self.connections, now);
     }
 }

@@ -130,7 +130,7 @@ impl Lab {
             topics: vec![topic],
             ..Default::default()
         };
-        let caller = Caller { version: 8, client_id: "c".into(), host: "/h".into() };
+        let caller = Caller::new(8, "c", "/h");
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
         let ask = GroupAsk::Commit(caller, request);

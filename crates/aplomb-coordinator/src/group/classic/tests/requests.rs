@@ -15,7 +15,7 @@ pub(super) const SESSION: Duration = Duration::from_secs(10);
 pub(super) const REBALANCE: Duration = Duration::from_secs(60);
 
 pub(super) fn caller(version: i16) -> Caller {
-    Caller { version, client_id: "client".into(), host: "/192.0.2.1".into() }
+    Caller::new(version, "client", "/192.0.2.1")
 }
 
 pub(super) fn code(raw: i16) -> ErrorCode {

@@ -119,7 +119,7 @@ fn be_member(
         let record = records::member(change.id(), id, Some(said));
         change.apply(record);
     }
-    let expressed = expressions::update(change, news.expression.as_ref());
+    let expressed = expressions::update(change, news.expression.as_ref(), &caller.sight);
     let has_resubscribed = news.names || expressed != Expressed::AsBefore;
     change.advance(has_resubscribed);
     let owned = owned(subscription, change.turn.world);

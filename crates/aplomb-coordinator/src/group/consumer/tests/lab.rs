@@ -470,7 +470,7 @@ fn start() -> Runtime<Groups> {
 }
 
 pub(super) fn caller(version: i16) -> Caller {
-    Caller { version, client_id: "client".into(), host: "/192.0.2.1".into() }
+    Caller::new(version, "client", "/192.0.2.1")
 }
 
 pub(super) fn beat(member: &str, epoch: i32) -> Request {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use aplomb_model::Timestamp;
 
+use crate::group::Sight;
 use crate::group::expression::Expression;
 use crate::group::world::World;
 
@@ -21,6 +22,8 @@ pub(crate) struct Resolving {
     /// The metadata with which this began, and when.
     version: i64,
     since: Timestamp,
+    /// The topics that the member is shown which caused this.
+    sight: Sight,
 }
 
 /// The expression whose topics are looked for now.
@@ -43,11 +46,12 @@ impl Resolving {
     /// Begins to look for the topics of these expressions.
     pub(crate) fn new<'a>(
         expressions: impl Iterator<Item = &'a str>,
+        sight: Sight,
         world: &dyn World,
         since: Timestamp,
     ) -> Self {
         let waiting = expressions.map(str::to_owned).collect();
-        Self { waiting, current: None, found: Vec::new(), version: world.version(), since }
+        Self { waiting, current: None, found: Vec::new(), version: world.version(), since, sight }
     }
 
     /// Compiles the next expression, if it is its turn, and looks at the next names. Gives whether
@@ -57,7 +61,7 @@ impl Resolving {
         let Some(mut looking) = next else { return !self.waiting.is_empty() };
         let most = looking.expression.names_at_once();
         let names = world.names_after(looking.after.as_deref(), most);
-        for name in names.iter().filter(|name| looking.expression.matches(name)) {
+        for name in names.iter().filter(|name| looking.expression.matches(name) && self.sight.has(name)) {
             looking.matches.topics.push(name.to_string());
         }
         if names.len() == most {
@@ -148,7 +152,7 @@ mod tests {
         let world = Names((0..1000).map(|n| format!("many-{n:03}").into()).collect());
         let large = "(many-.*|x){1,200}";
         let expressions = [".*-00[1-3]", "(", large, "none", "many-999"];
-        let mut resolving = Resolving::new(expressions.into_iter(), &world, Timestamp(1));
+        let mut resolving = Resolving::new(expressions.into_iter(), Sight::default(), &world, Timestamp(1));
         let (mut turns, mut most_at_once) = (1, 0);
         loop {
             let more = resolving.look(&world);
@@ -165,5 +169,11 @@ mod tests {
         let counts: Vec<(&str, usize)> =
             found.iter().map(|matches| (matches.text.as_str(), matches.topics.len())).collect();
         assert_eq!(counts, [(".*-00[1-3]", 3), ("(", 0), (large, 1000), ("none", 0), ("many-999", 1)]);
+
+        let odd = Sight::of(|name| name.ends_with(['1', '3', '5', '7', '9']));
+        let mut resolving = Resolving::new(expressions.into_iter(), odd, &world, Timestamp(1));
+        while resolving.look(&world) {}
+        let counts = resolving.into_matches().into_iter().map(|matches| matches.topics.len());
+        assert_eq!(counts.collect::<Vec<_>>(), [2, 0, 500, 0, 1], "of those that the member is shown");
     }
 }
