@@ -19,6 +19,7 @@ mod owned;
 mod patient;
 mod post;
 mod seed;
+mod shown;
 mod stop;
 
 use std::sync::Arc;
@@ -469,16 +470,8 @@ impl Shard {
         let Self { view, partitions, replicas, storage, notes, fx, .. } = self;
         replicas.apply(delta, Hosting { view, partitions, storage, notes, now, fx });
         self.coordinators.on_metadata(delta);
-        self.show_cluster();
-    }
-
-    /// Shows how large the cluster is, where the controller is.
-    fn show_cluster(&self) {
         if self.head.is_some() {
-            let (topics, partitions) = self.view.image().topics.totals();
-            self.figures.set_cluster(topics, partitions);
-            let has_authorizer = self.view.config().access.authorizer.is_some();
-            self.figures.access().set_acls(has_authorizer.then(|| self.view.image().security.acls.len()));
+            shown::show_cluster(&self.view, &self.figures);
         }
     }
 

@@ -169,7 +169,9 @@ impl Shard {
             shard.post.push(Output::connection_rates(&shard.view));
         }
         shard.post.push(Output::Users(Arc::clone(&shard.view.image().security)));
-        shard.show_cluster();
+        if shard.head.is_some() {
+            super::shown::show_cluster(&shard.view, &shard.figures);
+        }
         shard.carry_out(now);
         shard
     }
