@@ -21,8 +21,10 @@ mod reading;
 mod scope;
 mod security;
 mod tls;
+mod tokens;
 mod topic;
 mod transactions;
+mod url;
 mod value;
 
 pub use access::AccessConfig;
@@ -43,8 +45,10 @@ pub use quotas::{QuotaWindows, QuotasConfig};
 pub use scope::Secret;
 pub use security::{ListenerSecurity, MechanismConfig, SaslConfig, SecurityConfig};
 pub use tls::{ClientAuth, StoreConfig, StoreKind, StorePlace, TlsConfig, TlsVersion};
+pub use tokens::{KeySource, TokenConfig, UnsecuredTokens, ValidatedTokens};
 pub use topic::{CleanupPolicy, TopicCompaction, TopicConfig, TopicConfigError, effective_values};
 pub use transactions::TransactionsConfig;
+pub use url::{HttpUrl, KeyUrl};
 pub use value::{Value, ValueError};
 
 #[cfg(test)]

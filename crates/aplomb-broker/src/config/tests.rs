@@ -410,3 +410,5 @@ fn what_a_listener_with_tls_needs_is_said() {
     let half = refused(&[("ssl.keystore.type", "PEM"), ("ssl.keystore.key", "secret")]);
     assert!(half.contains("certificate.chain") && !half.contains("secret"), "{half}");
 }
+
+mod tokens;

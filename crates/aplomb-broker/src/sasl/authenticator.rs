@@ -20,6 +20,7 @@ use aplomb_protocol::{ApiKey, DecodeError, ErrorTally, Message, Reader};
 use bytes::Bytes;
 
 use super::exchange::Exchange;
+use super::oauth::KeyCabinet;
 use super::said::{Denied, Said, World};
 use crate::api::api_versions;
 use crate::config::{Mechanism, MechanismConfig, SaslConfig};
@@ -28,6 +29,9 @@ use crate::reply::ReplyTo;
 
 /// Sooner after it began to authenticate anew a connection does not do so again.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// Longer than this no authentication is good for, whatever a token says: a hundred years.
+const LONGEST: Duration = Duration::from_secs(36_525 * 86_400);
 
 /// Who a connection is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,6 +94,8 @@ pub enum RefusalKind {
 #[derive(Debug)]
 pub struct Authenticator {
     config: Arc<SaslConfig>,
+    /// The keys of those who sign tokens.
+    keys: Option<Arc<KeyCabinet>>,
     stage: WayIn,
     identity: Option<Identity>,
 }
@@ -116,10 +122,10 @@ enum WayIn {
 type Silent = (Duration, String);
 
 impl Authenticator {
-    /// A connection that has said nothing yet.
+    /// A connection that has said nothing yet. `keys` are those that its tokens are signed with.
     #[must_use]
-    pub const fn new(config: Arc<SaslConfig>) -> Self {
-        Self { config, stage: WayIn::Fresh { versions: false }, identity: None }
+    pub const fn new(config: Arc<SaslConfig>, keys: Option<Arc<KeyCabinet>>) -> Self {
+        Self { config, keys, stage: WayIn::Fresh { versions: false }, identity: None }
     }
 
     /// The largest frame that may come now, if it is not what all may send.
@@ -240,20 +246,25 @@ impl Authenticator {
             return self.refuse(None, delay, why);
         }
         let settings = self.config.mechanisms.iter().find(|enabled| enabled.mechanism == mechanism);
-        let Some(MechanismConfig { max_age, users, .. }) = settings else {
+        let Some(settings) = settings else {
             return self.refuse(None, delay, "the mechanism is not enabled".to_owned());
         };
-        match exchange.on_message(token, users, world) {
+        match exchange.on_message(token, (settings, self.keys.as_deref()), now, world) {
             Ok(Said::More(auth_bytes)) => self.answer(token_reply(auth_bytes, None, to)),
-            Ok(Said::Proved { user, answer }) => {
-                let max_age = *max_age;
-                self.on_proved(Principal::user(user), answer, (mechanism, max_age), to, now)
+            Ok(Said::Proved { user, answer, until }) => {
+                let left = until.map(|until| Duration::from_millis(until.millis_since((world.wall)())));
+                let lifetime = left.map(|left| left.min(LONGEST)).into_iter().chain(settings.max_age).min();
+                self.on_proved(Principal::user(user), answer, (mechanism, lifetime), to, now)
+            }
+            Err(Denied::Silent(why)) => {
+                self.refuse(None, Duration::ZERO, format!("authentication failed: {why}"))
             }
             Err(denied) => {
                 let during = if self.identity.is_some() { "re-authentication" } else { "authentication" };
                 let (told, why) = match denied {
                     Denied::Said(text) => (text.clone(), text),
-                    Denied::Unsaid(why) => {
+                    Denied::Told { told, why } => (told, format!("authentication failed: its token: {why}")),
+                    Denied::Unsaid(why) | Denied::Silent(why) => {
                         let name = mechanism.name();
                         let told = format!(
                             "Authentication failed during {during} due to invalid credentials with SASL mechanism {name}"
@@ -271,7 +282,7 @@ impl Authenticator {
         &mut self,
         principal: Principal,
         answer: Bytes,
-        (mechanism, max_age): (Mechanism, Option<Duration>),
+        (mechanism, lifetime): (Mechanism, Option<Duration>),
         to: Option<ReplyTo>,
         now: Instant,
     ) -> Passage {
@@ -286,10 +297,10 @@ impl Authenticator {
             return self.refuse(reply, self.config.failure_delay, told);
         }
         let (again, is_again) = (before.and_then(|before| before.again), before.is_some());
-        let Some(reply) = token_reply(answer, max_age, to) else {
+        let Some(reply) = token_reply(answer, lifetime, to) else {
             return self.refuse(None, Duration::ZERO, "the answer cannot be written".to_owned());
         };
-        let expires = max_age.map(|age| now + age);
+        let expires = lifetime.map(|lifetime| now + lifetime);
         self.identity = Some(Identity { principal: principal.clone(), mechanism, expires, again });
         self.stage = WayIn::Complete;
         Passage::Authenticated { reply, principal, again: is_again }

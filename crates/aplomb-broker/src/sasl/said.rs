@@ -1,5 +1,6 @@
 //! What is said in an exchange, and what decides on it.
 
+use aplomb_model::Timestamp;
 use bytes::Bytes;
 
 use crate::metadata::Security;
@@ -12,6 +13,8 @@ pub struct World<'a> {
     pub secret: &'a [u8; 16],
     /// Draws nonces.
     pub chance: &'a mut dyn FnMut() -> [u8; 16],
+    /// Tells the time of the day.
+    pub wall: &'a dyn Fn() -> Timestamp,
 }
 
 /// What comes of a message.
@@ -25,6 +28,8 @@ pub(crate) enum Said {
         user: String,
         /// What it is told.
         answer: Bytes,
+        /// Until when that holds, if its proof says so.
+        until: Option<Timestamp>,
     },
 }
 
@@ -33,6 +38,15 @@ pub(crate) enum Said {
 pub(crate) enum Denied {
     /// It is told this.
     Said(String),
+    /// It is told one thing, and the log another.
+    Told {
+        /// What the client hears.
+        told: String,
+        /// What the log says.
+        why: String,
+    },
     /// It is not told why; the log is.
     Unsaid(&'static str),
+    /// It is told nothing at all; the log is.
+    Silent(&'static str),
 }

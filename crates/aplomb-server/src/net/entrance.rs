@@ -1,8 +1,9 @@
 //! What a client has to pass before it may ask, by listener; and how far one connection is.
 //!
-//! What always holds: what is done here takes hashes and no more; a client that has not passed has
-//! so much time, and then is closed.
+//! What always holds: what is done here takes hashes and a signature, and no more; a client that
+//! has not passed has so much time, and then is closed.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +11,20 @@ use std::time::Duration;
 use aplomb_broker::config::SecurityConfig;
 use aplomb_broker::metadata::Security;
 use aplomb_broker::ports::Session;
+use aplomb_broker::sasl::oauth::KeyCabinet;
 use aplomb_broker::sasl::{Authenticator, TurnedAway, World};
 use aplomb_model::Instant;
+
+use crate::clock;
+
+/// The keys of those who sign tokens, by listener.
+pub type KeyCabinets = BTreeMap<Arc<str>, Arc<KeyCabinet>>;
 
 /// What stands before the listeners, the same for all shards.
 #[derive(Clone)]
 pub struct Entrance {
     security: Option<Arc<SecurityConfig>>,
+    keys: Arc<KeyCabinets>,
     secret: [u8; 16],
     chance: fn() -> [u8; 16],
 }
@@ -24,14 +32,14 @@ pub struct Entrance {
 impl Entrance {
     /// As the settings have it. `chance` draws nonces, and may not wait.
     #[must_use]
-    pub fn new(security: SecurityConfig, chance: fn() -> [u8; 16]) -> Self {
-        Self { security: Some(Arc::new(security)), secret: chance(), chance }
+    pub fn new(security: SecurityConfig, keys: KeyCabinets, chance: fn() -> [u8; 16]) -> Self {
+        Self { security: Some(Arc::new(security)), keys: Arc::new(keys), secret: chance(), chance }
     }
 
     /// All may ask.
     #[must_use]
-    pub const fn open() -> Self {
-        Self { security: None, secret: [0; 16], chance: || [0; 16] }
+    pub fn open() -> Self {
+        Self { security: None, keys: Arc::default(), secret: [0; 16], chance: || [0; 16] }
     }
 
     /// A connection that comes at `now`.
@@ -41,7 +49,8 @@ impl Entrance {
         let sasl = listener.and_then(|listener| listener.sasl.clone());
         let is_guarded = listener.is_some_and(|listener| listener.sasl.is_some() || listener.tls.is_some());
         let deadline = is_guarded.then(|| now + security.patience);
-        let authenticator = sasl.map(|sasl| Box::new(Authenticator::new(sasl)));
+        let keys = || self.keys.get(&session.listener).cloned();
+        let authenticator = sasl.map(|sasl| Box::new(Authenticator::new(sasl, keys())));
         Admission { authenticator, refused: None, deadline }
     }
 
@@ -81,7 +90,8 @@ impl Doorkeeper {
     /// Lets `ask` look at the users.
     pub(crate) fn with_world<T>(&self, ask: impl FnOnce(&mut World<'_>) -> T) -> T {
         let mut chance = self.entrance.chance;
-        ask(&mut World { security: &self.users, secret: &self.entrance.secret, chance: &mut chance })
+        let secret = &self.entrance.secret;
+        ask(&mut World { security: &self.users, secret, chance: &mut chance, wall: &clock::wall })
     }
 }
 

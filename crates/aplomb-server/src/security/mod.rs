@@ -3,6 +3,7 @@
 //! What always holds: nothing here opens a file; threads that may wait for one hand its bytes in.
 //! What cannot be used is said in a sentence without a secret.
 
+mod client;
 mod der;
 mod jks;
 mod names;
@@ -14,6 +15,7 @@ mod read;
 mod store;
 mod tls;
 
+pub use client::client_config;
 pub use names::{PrincipalRules, RuleError};
 pub use store::StoreError;
 pub(crate) use tls::principal;

@@ -3,8 +3,8 @@
 
 use super::super::key::{ConfigKey, config_keys};
 use super::reasons::{
-    ANY_NAME, NEWEST, NO_CALLBACKS, NO_CLASSES, NO_ENGINES, NO_JVM, NO_KERBEROS, NO_LOGIN, NO_LOGIN_CLASSES,
-    NO_OAUTH, NO_PEERS, NO_TOKENS,
+    ANY_NAME, NEWEST, NO_CLASSES, NO_ENGINES, NO_JVM, NO_KERBEROS, NO_LOGIN, NO_LOGIN_CLASSES, NO_PEERS,
+    NO_TOKENS,
 };
 
 config_keys! {
@@ -68,63 +68,63 @@ config_keys! {
         "The SASL mechanism towards controllers.";
     "sasl.mechanism.inter.broker.protocol": Text = "GSSAPI", Any, Medium, PerBroker, Unused(NO_PEERS);
         "The SASL mechanism between brokers.";
-    "sasl.oauthbearer.allow.unverified.audience": Boolean = "false", Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.allow.unverified.audience": Boolean = "false", Any, Medium, ReadOnly, Used("security.listeners");
         "Whether tokens are accepted without a look at their audience.";
-    "sasl.oauthbearer.allow.unverified.issuer": Boolean = "false", Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.allow.unverified.issuer": Boolean = "false", Any, Medium, ReadOnly, Used("security.listeners");
         "Whether tokens are accepted without a look at their issuer.";
-    "sasl.oauthbearer.assertion.algorithm": Text = "RS256", OneOfIgnoringCase(&["ES256", "RS256"]), Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.assertion.algorithm": Text = "RS256", OneOfIgnoringCase(&["ES256", "RS256"]), Medium, ReadOnly, Unused(NO_LOGIN);
         "The algorithm that assertions are signed with.";
-    "sasl.oauthbearer.assertion.claim.aud": Text = null, Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.assertion.claim.aud": Text = null, Any, Medium, ReadOnly, Unused(NO_LOGIN);
         "The audience that an assertion claims.";
-    "sasl.oauthbearer.assertion.claim.exp.seconds": Int = "300", Between(0, 86400), Low, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.assertion.claim.exp.seconds": Int = "300", Between(0, 86400), Low, ReadOnly, Unused(NO_LOGIN);
         "Seconds after which an assertion expires.";
-    "sasl.oauthbearer.assertion.claim.iss": Text = null, Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.assertion.claim.iss": Text = null, Any, Medium, ReadOnly, Unused(NO_LOGIN);
         "The issuer that an assertion claims.";
-    "sasl.oauthbearer.assertion.claim.jti.include": Boolean = "false", Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.assertion.claim.jti.include": Boolean = "false", Any, Medium, ReadOnly, Unused(NO_LOGIN);
         "Whether an assertion has an identifier of its own.";
-    "sasl.oauthbearer.assertion.claim.nbf.seconds": Int = "60", Between(0, 3600), Low, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.assertion.claim.nbf.seconds": Int = "60", Between(0, 3600), Low, ReadOnly, Unused(NO_LOGIN);
         "Seconds by which the beginning of an assertion's validity lies in the past.";
-    "sasl.oauthbearer.assertion.claim.sub": Text = null, Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.assertion.claim.sub": Text = null, Any, Medium, ReadOnly, Unused(NO_LOGIN);
         "The subject that an assertion claims.";
-    "sasl.oauthbearer.assertion.file": Text = null, Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.assertion.file": Text = null, Any, Medium, ReadOnly, Unused(NO_LOGIN);
         "A file with a ready assertion.";
-    "sasl.oauthbearer.assertion.private.key.file": Text = null, Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.assertion.private.key.file": Text = null, Any, Medium, ReadOnly, Unused(NO_LOGIN);
         "The file with the key that assertions are signed with.";
-    "sasl.oauthbearer.assertion.private.key.passphrase": Password = null, Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.assertion.private.key.passphrase": Password = null, Any, Medium, ReadOnly, Unused(NO_LOGIN);
         "The passphrase of that key.";
-    "sasl.oauthbearer.assertion.template.file": Text = null, Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.assertion.template.file": Text = null, Any, Medium, ReadOnly, Unused(NO_LOGIN);
         "A file with the fixed parts of assertions.";
-    "sasl.oauthbearer.client.credentials.client.id": Text = null, Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.client.credentials.client.id": Text = null, Any, Medium, ReadOnly, Unused(NO_LOGIN);
         "The client id that tokens are asked for with.";
-    "sasl.oauthbearer.client.credentials.client.secret": Password = null, Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.client.credentials.client.secret": Password = null, Any, Medium, ReadOnly, Unused(NO_LOGIN);
         "The client secret that tokens are asked for with.";
-    "sasl.oauthbearer.clock.skew.seconds": Int = "30", Any, Low, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.clock.skew.seconds": Int = "30", Any, Low, ReadOnly, Used("security.listeners");
         "Seconds by which the clocks of issuer and broker may differ.";
-    "sasl.oauthbearer.expected.audience": List = "", Any, High, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.expected.audience": List = "", Any, High, ReadOnly, Used("security.listeners");
         "The audiences of which a token must have one.";
-    "sasl.oauthbearer.expected.issuer": Text = null, Any, High, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.expected.issuer": Text = null, Any, High, ReadOnly, Used("security.listeners");
         "The issuer that tokens must have.";
-    "sasl.oauthbearer.jwks.endpoint.refresh.ms": Long = "3600000", Any, Low, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms": Long = "3600000", Any, Low, ReadOnly, Used("security.listeners");
         "Milliseconds between two fetches of the issuer's keys.";
-    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms": Long = "10000", Any, Low, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms": Long = "10000", Any, Low, ReadOnly, Used("security.listeners");
         "The longest wait between two attempts to fetch the issuer's keys, in milliseconds.";
-    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": Long = "100", Any, Low, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": Long = "100", Any, Low, ReadOnly, Used("security.listeners");
         "The first wait between two attempts to fetch the issuer's keys, in milliseconds.";
-    "sasl.oauthbearer.jwks.endpoint.url": Text = null, Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.jwks.endpoint.url": Text = null, Any, Medium, ReadOnly, Used("security.listeners");
         "Where the issuer's keys are found.";
-    "sasl.oauthbearer.jwt.retriever.class": Class = "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever", Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.jwt.retriever.class": Class = "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever", Any, Medium, ReadOnly, Unused(NO_LOGIN);
         "A Java class that gets tokens.";
-    "sasl.oauthbearer.jwt.validator.class": Class = "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator", Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.jwt.validator.class": Class = "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator", Any, Medium, ReadOnly, Used("security.listeners");
         "A Java class that checks tokens.";
-    "sasl.oauthbearer.scope": Text = null, Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.scope": Text = null, Any, Medium, ReadOnly, Unused(NO_LOGIN);
         "The scope that tokens are asked for with.";
-    "sasl.oauthbearer.scope.claim.name": Text = "scope", Any, Low, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.scope.claim.name": Text = "scope", Any, Low, ReadOnly, Used("security.listeners");
         "The name of the claim with a token's scope.";
-    "sasl.oauthbearer.sub.claim.name": Text = "sub", Any, Low, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.sub.claim.name": Text = "sub", Any, Low, ReadOnly, Used("security.listeners");
         "The name of the claim with a token's subject.";
-    "sasl.oauthbearer.token.endpoint.url": Text = null, Any, Medium, ReadOnly, Unused(NO_OAUTH);
+    "sasl.oauthbearer.token.endpoint.url": Text = null, Any, Medium, ReadOnly, Unused(NO_LOGIN);
         "Where tokens are asked for.";
-    "sasl.server.callback.handler.class": Class = null, Any, Medium, ReadOnly, Refused(NO_CALLBACKS);
+    "sasl.server.callback.handler.class": Class = null, Any, Medium, ReadOnly, Used("security.listeners");
         "A Java class that answers the questions of SASL servers.";
     "sasl.server.max.receive.size": Int = "524288", Any, Medium, ReadOnly, Used("security.listeners");
         "The most bytes of one message of a SASL exchange.";

@@ -115,7 +115,7 @@ impl Challenge {
             return Err(Denied::Unsaid("the proof is wrong"));
         }
         let signature = self.hash.hmac(&stored.server_key, said.as_bytes());
-        Ok(Said::Proved { user: self.user, answer: server_final(&signature).into() })
+        Ok(Said::Proved { user: self.user, answer: server_final(&signature).into(), until: None })
     }
 }
 
@@ -180,7 +180,10 @@ mod tests {
         let last = format!("c=biws,r={nonce},p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=");
         let proved = challenge.check(last.as_bytes()).expect("the example is right");
         let expected = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=";
-        assert_eq!(proved, Said::Proved { user: "user".to_owned(), answer: expected[..].into() });
+        assert_eq!(
+            proved,
+            Said::Proved { user: "user".to_owned(), answer: expected[..].into(), until: None }
+        );
     }
 
     #[test]
