@@ -107,7 +107,7 @@ config_keys! {
     "sasl.oauthbearer.jwks.endpoint.refresh.ms": Long = "3600000", Any, Low, ReadOnly, Used("security.listeners");
         "Milliseconds between two fetches of the issuer's keys.";
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms": Long = "10000", Any, Low, ReadOnly, Used("security.listeners");
-        "The longest wait between two attempts to fetch the issuer's keys, in milliseconds.";
+        "How long a fetch of the issuer's keys that fails is tried again, in milliseconds.";
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": Long = "100", Any, Low, ReadOnly, Used("security.listeners");
         "The first wait between two attempts to fetch the issuer's keys, in milliseconds.";
     "sasl.oauthbearer.jwks.endpoint.url": Text = null, Any, Medium, ReadOnly, Used("security.listeners");

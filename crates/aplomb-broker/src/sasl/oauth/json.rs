@@ -13,7 +13,7 @@ pub(super) type Fields = BTreeMap<String, Json>;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Json {
     Null,
-    Flag,
+    Flag(bool),
     Whole(i64),
     /// A number with a fraction or an exponent, or one that is too large.
     Real(f64),
@@ -63,8 +63,8 @@ impl<'de> Visitor<'de> for AnyJson {
         Ok(Json::Null)
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Json, E> {
-        Ok(Json::Flag)
+    fn visit_bool<E>(self, flag: bool) -> Result<Json, E> {
+        Ok(Json::Flag(flag))
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<Json, E> {

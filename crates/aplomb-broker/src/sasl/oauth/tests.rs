@@ -201,6 +201,8 @@ fn the_key_that_a_token_names_has_to_have_signed_it() {
     // Without an id the first that can be meant is, as in Apache Kafka.
     assert_eq!(with(r#"{"alg":"EdDSA"}"#), Err(TokenFault::Signature));
     assert_eq!(looked_at(&key.token(r#"{"alg":"EdDSA"}"#, &claims("")), &set(&[key.jwk("k")])), alice());
+    let understood = r#"{"alg":"EdDSA","kid":"k","crit":["b64"],"b64":true}"#;
+    assert_eq!(with(understood), alice());
     // A key in the token vouches for nothing.
     let own = format!(r#"{{"alg":"EdDSA","kid":"other","jwk":{}}}"#, key.jwk("other"));
     assert_eq!(with(&own), Err(TokenFault::Signature));

@@ -47,7 +47,14 @@ pub(super) fn key_id(token: &str) -> Option<String> {
 
 /// What the header asks for beside a key.
 fn understood(header: &Fields) -> Result<(), TokenFault> {
-    if said(header, "crit").is_some() || said(header, "b64").is_some() {
+    // The one extension that is understood is not used: what is not encoded cannot be in a message.
+    let is_known = |one: &Json| one.text() == Some("b64");
+    let is_understood = match said(header, "crit") {
+        None => true,
+        Some(Json::List(names)) => names.iter().all(is_known),
+        Some(_) => false,
+    };
+    if !is_understood || header.get("b64") == Some(&Json::Flag(false)) {
         return Err(TokenFault::Critical);
     }
     let is_token =
