@@ -58,7 +58,9 @@ fn batch(corpus: &Path, name: &str, bytes: &[u8]) -> Result<(), Box<dyn Error>> 
 /// A token's header and claims, and sets of keys of every kind.
 fn tokens(corpus: &Path) -> Result<(), Box<dyn Error>> {
     let claims = r#"{"sub":"alice","aud":["kafka"],"iss":"idp","iat":1799999990,"exp":1800003600,"nbf":1.8e9,"scope":["a","b"],"jti":"1"}"#;
-    for (name, header) in [("signed", r#"{"alg":"EdDSA","kid":"k","typ":"JWT"}"#), ("unsigned", r#"{"alg":"none"}"#)] {
+    for (name, header) in
+        [("signed", r#"{"alg":"EdDSA","kid":"k","typ":"JWT"}"#), ("unsigned", r#"{"alg":"none"}"#)]
+    {
         put(corpus, "tokens", name, format!("{header}\0{claims}").as_bytes())?;
     }
     let [short, long] = [43, 342].map(|length| "A".repeat(length).replacen('A', "B", 1));
