@@ -131,9 +131,9 @@ def fill(broker, partitions):
         produce_at(broker, topic, partitions // 4, 8, 2, "--keys", "round-robin", partitions=partitions // 2)
 
 
-def consume(broker, topic, records):
-    """Reads all partitions from the start to the end."""
-    tool = ["kcat", "-C", "-b", broker.bootstrap, "-t", topic, "-o", "beginning", "-e", "-f", "", "-X", "fetch.wait.max.ms=100"]
+def consume(broker, topic, records, *options):
+    """Reads all partitions from the start to the end; `options` are kcat's."""
+    tool = ["kcat", "-C", "-b", broker.bootstrap, "-t", topic, "-o", "beginning", "-e", "-f", "", "-X", "fetch.wait.max.ms=100", *options]
     said, ends = [], []
     with machine.Meter(broker.pid) as meter:
         began = time.monotonic()

@@ -6,7 +6,7 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT / "tests" / "e2e"))
 
-from harness import broker, places, wire  # noqa: E402
+from harness import broker, certificates, places, wire  # noqa: E402
 from harness.tools import Tools  # noqa: E402
 
-__all__ = ["CHECKOUT", "Tools", "broker", "places", "wire"]
+__all__ = ["CHECKOUT", "Tools", "broker", "certificates", "places", "wire"]

@@ -36,7 +36,7 @@ done
 # With --target, build scripts are built without the flags.
 RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags" cargo build -q --release --target "$host" --target-dir target "${bins[@]}"
 # The seeds are written by an ordinary program: without the instrumentation it needs no libFuzzer.
-cargo run -q --target-dir target --bin seeds -- ../crates/aplomb-model/tests/golden/java-4.4.0.tsv corpus/seeds
+cargo run -q --target-dir target --bin seeds -- ../crates/aplomb-model/tests/golden/java-4.4.0.tsv ../crates/aplomb-server/tests/golden/stores corpus/seeds
 
 passed=$(mktemp)
 trap 'rm -f "$passed"' EXIT

@@ -1,7 +1,9 @@
-//! Writes the corpora that fuzzing starts from: `seeds GOLDEN.tsv CORPUS`.
+//! Writes the corpora that fuzzing starts from: `seeds GOLDEN.tsv STORES CORPUS`.
 //!
-//! Batches come from the golden file that Java wrote, one `name, hex` a line; the rest is made
-//! here.
+//! Batches come from the golden file that Java wrote, one `name, hex` a line, and stores of keys
+//! from a folder that keytool and openssl filled; the rest is made here.
+
+mod security;
 
 use std::error::Error;
 use std::fs;
@@ -16,7 +18,9 @@ use aplomb_protocol::ApiKey;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    let [golden, corpus] = &args[..] else { return Err("usage: seeds GOLDEN.tsv CORPUS".into()) };
+    let [golden, stores, corpus] = &args[..] else {
+        return Err("usage: seeds GOLDEN.tsv STORES CORPUS".into());
+    };
     for line in fs::read_to_string(golden)?.lines() {
         let (name, hex) = line.split_once('\t').ok_or("a line has a name and bytes")?;
         batch(corpus, name, &unhex(hex)?)?;
@@ -27,6 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     transactions(corpus)?;
     recordings(corpus)?;
     jvm(corpus)?;
+    security::seeds(corpus, stores)?;
     files(corpus)
 }
 

@@ -3,8 +3,10 @@
 
 #![no_main]
 
-use aplomb_log::state_files::{CleanShutdown, MetaProperties, PartitionMetadata, PropertiesText, QuorumState};
 use aplomb_log::layout::{PartitionDir, SegmentFile, with_suffix};
+use aplomb_log::state_files::{
+    CleanShutdown, MetaProperties, PartitionMetadata, PropertiesText, QuorumState,
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

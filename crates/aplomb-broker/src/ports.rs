@@ -65,14 +65,14 @@ impl Principal {
 
     /// A user who has shown who it is.
     #[must_use]
-    pub fn user(name: impl Into<Cow<'static, str>>) -> Self {
-        Self(name.into())
+    pub fn user(name: impl fmt::Display) -> Self {
+        Self(Cow::Owned(format!("{USER}{name}")))
     }
 
     /// The user's name, without the type.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.0.strip_prefix(USER).unwrap_or(&self.0)
+        self.0.strip_prefix(USER).expect("every principal is a user")
     }
 
     /// With the type.
@@ -102,6 +102,8 @@ pub struct Session {
     pub protocol: SecurityProtocol,
     /// Whose rights and quotas count.
     pub principal: Principal,
+    /// Whether that was shown by a delegation token, which is no ground for another.
+    pub by_token: bool,
 }
 
 impl Session {
@@ -110,7 +112,7 @@ impl Session {
     pub fn anonymous(peer: IpAddr, listener: Arc<str>, protocol: SecurityProtocol) -> Self {
         let peer = peer.to_canonical();
         let host = format!("/{}", java_address(peer)).into();
-        Self { peer, host, listener, protocol, principal: Principal::ANONYMOUS }
+        Self { peer, host, listener, protocol, principal: Principal::ANONYMOUS, by_token: false }
     }
 
     /// Who decides whether it may do something is told this.
@@ -124,7 +126,7 @@ impl Session {
     #[must_use]
     pub fn of(&self, principal: Principal) -> Self {
         let (host, listener) = (Arc::clone(&self.host), Arc::clone(&self.listener));
-        Self { peer: self.peer, host, listener, protocol: self.protocol, principal }
+        Self { peer: self.peer, host, listener, protocol: self.protocol, principal, by_token: false }
     }
 }
 

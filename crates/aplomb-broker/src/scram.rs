@@ -8,7 +8,7 @@ use ring::digest::{self, digest};
 use ring::{hmac, pbkdf2};
 
 /// The hash that a mechanism is named after.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScramHash {
     /// SCRAM-SHA-256.
     Sha256,

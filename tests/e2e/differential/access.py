@@ -10,10 +10,11 @@ ANYONE = "User:*"
 OPERATIONS = {
     name: code
     for code, name in enumerate(
-        ("ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE"), 2
+        ("ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE",
+         "CREATE_TOKENS", "DESCRIBE_TOKENS"), 2
     )
 }  # fmt: skip
-KINDS = {"TOPIC": 2, "GROUP": 3, "CLUSTER": 4, "TRANSACTIONAL_ID": 5}
+KINDS = {"TOPIC": 2, "GROUP": 3, "CLUSTER": 4, "TRANSACTIONAL_ID": 5, "DELEGATION_TOKEN": 6, "USER": 7}
 CLUSTER = "kafka-cluster"
 LITERAL, PREFIXED = 3, 4
 DENY, ALLOW = 2, 3
@@ -72,6 +73,7 @@ NEEDS = {
     "SyncGroup": _GROUP_MEMBER,
     "DescribeGroups": [("DESCRIBE", "GROUP")],
     "ListGroups": [("DESCRIBE", "CLUSTER"), ("DESCRIBE", "GROUP")],
+    "SaslHandshake": [],
     "ApiVersions": [],
     "CreateTopics": [("CREATE", "CLUSTER"), ("CREATE", "TOPIC"), ("DESCRIBE_CONFIGS", "TOPIC")],
     "DeleteTopics": [("DELETE", "CLUSTER"), ("DELETE", "TOPIC"), ("DESCRIBE", "TOPIC")],
@@ -86,11 +88,17 @@ NEEDS = {
     "DescribeAcls": [("DESCRIBE", "CLUSTER")],
     "CreateAcls": [("ALTER", "CLUSTER")],
     "DeleteAcls": [("ALTER", "CLUSTER")],
+    "SaslAuthenticate": [],
     "DescribeConfigs": [("DESCRIBE_CONFIGS", kind) for kind in _CONFIGS],
     "AlterConfigs": [("ALTER_CONFIGS", kind) for kind in _CONFIGS],
     "AlterReplicaLogDirs": [("ALTER", "CLUSTER")],
     "DescribeLogDirs": [("DESCRIBE", "CLUSTER")],
     "CreatePartitions": [("ALTER", "TOPIC")],
+    # Of those who have not shown who they are nothing is asked: test_tokens.py has users.
+    "CreateDelegationToken": [("CREATE_TOKENS", "USER")],
+    "RenewDelegationToken": [],
+    "ExpireDelegationToken": [],
+    "DescribeDelegationToken": [("DESCRIBE", "DELEGATION_TOKEN"), ("DESCRIBE_TOKENS", "USER")],
     "DeleteGroups": [("DELETE", "GROUP")],
     "ElectLeaders": [("ALTER", "CLUSTER")],
     "IncrementalAlterConfigs": [("ALTER_CONFIGS", kind) for kind in _CONFIGS],
@@ -99,6 +107,8 @@ NEEDS = {
     "OffsetDelete": [("DELETE", "GROUP"), ("READ", "TOPIC")],
     "DescribeClientQuotas": [("DESCRIBE_CONFIGS", "CLUSTER")],
     "AlterClientQuotas": [("ALTER_CONFIGS", "CLUSTER")],
+    "DescribeUserScramCredentials": [("DESCRIBE", "CLUSTER")],
+    "AlterUserScramCredentials": [("ALTER", "CLUSTER")],
     "DescribeQuorum": [("DESCRIBE", "CLUSTER")],
     "UpdateFeatures": [("ALTER", "CLUSTER")],
     "DescribeCluster": [("DESCRIBE", "CLUSTER")],
@@ -117,6 +127,8 @@ SOME = {
     "GROUP": [("kept", LITERAL), ("classic", LITERAL), ("heard-", PREFIXED)],
     "TRANSACTIONAL_ID": [("open", LITERAL), ("begun-", PREFIXED)],
     "CLUSTER": [],
+    "DELEGATION_TOKEN": [],
+    "USER": [("User:odd", LITERAL)],
 }  # fmt: skip
 
 

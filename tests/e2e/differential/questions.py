@@ -9,7 +9,7 @@ import struct
 import uuid
 from dataclasses import dataclass, field
 
-from differential import access, batches, groups, schemas, transactions
+from differential import access, batches, groups, schemas, transactions, users
 from differential.schemas import Id, Raw
 from harness import wire
 
@@ -262,6 +262,7 @@ RIGHT = {
     **access.RIGHT,
     **groups.RIGHT,
     **transactions.RIGHT,
+    **users.RIGHT,
     "DescribeTopicPartitions": {
         "": {"Topics": [{"Name": "read"}], "ResponsePartitionLimit": 2_000, "Cursor": None},
         "from a cursor": {

@@ -21,6 +21,7 @@ _MAIN = {
     "kafka-reassign-partitions": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
     "kafka-cluster": "org.apache.kafka.tools.ClusterTool",
     "kafka-broker-api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
+    "kafka-delegation-tokens": "org.apache.kafka.tools.DelegationTokenCommand",
     "kafka-acls": "org.apache.kafka.tools.AclCommand",
     "kafka-client-metrics": "org.apache.kafka.tools.ClientMetricsCommand",
     "kafka-metadata-quorum": "org.apache.kafka.tools.MetadataQuorumCommand",
@@ -30,6 +31,11 @@ _MAIN = {
     "kafka-features": "org.apache.kafka.tools.FeatureCommand",
     "kafka-dump-log": "org.apache.kafka.tools.DumpLogSegments",
 }
+
+
+def main_class(tool):
+    """The class that the tool's script starts."""
+    return _MAIN[tool]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-//! What a client may do: every API asks here, in the words of the table ([`super::needs`]).
+//! What a client may do: every API asks here, in the words of the table ([`mod@super::needs`]).
 //! Without an authorizer everything is allowed, and nothing is looked up.
 
 use std::sync::Arc;
@@ -21,6 +21,10 @@ pub enum On<'r> {
     Group(&'r str),
     /// A transactional id.
     TransactionalId(&'r str),
+    /// The delegation token with this id.
+    DelegationToken(&'r str),
+    /// A principal, with its type.
+    User(&'r str),
     /// There is only one cluster.
     Cluster,
 }
@@ -31,13 +35,19 @@ impl<'r> On<'r> {
             Self::Topic(_) => ResourceKind::Topic,
             Self::Group(_) => ResourceKind::Group,
             Self::TransactionalId(_) => ResourceKind::TransactionalId,
+            Self::DelegationToken(_) => ResourceKind::DelegationToken,
+            Self::User(_) => ResourceKind::User,
             Self::Cluster => ResourceKind::Cluster,
         }
     }
 
     const fn name(self) -> &'r str {
         match self {
-            Self::Topic(name) | Self::Group(name) | Self::TransactionalId(name) => name,
+            Self::Topic(name)
+            | Self::Group(name)
+            | Self::TransactionalId(name)
+            | Self::DelegationToken(name)
+            | Self::User(name) => name,
             Self::Cluster => CLUSTER_NAME,
         }
     }
@@ -49,6 +59,7 @@ impl<'r> On<'r> {
             Self::Topic(_) => ErrorCode::TopicAuthorizationFailed,
             Self::Group(_) => ErrorCode::GroupAuthorizationFailed,
             Self::TransactionalId(_) => ErrorCode::TransactionalIdAuthorizationFailed,
+            Self::DelegationToken(_) | Self::User(_) => ErrorCode::DelegationTokenAuthorizationFailed,
             Self::Cluster => ErrorCode::ClusterAuthorizationFailed,
         }
     }
@@ -56,13 +67,15 @@ impl<'r> On<'r> {
     /// What can be done to it, as a set (`AclEntry#supportedOperations`).
     const fn operations(self) -> u32 {
         use AclOperation::{
-            Alter, AlterConfigs, ClusterAction, Create, Delete, Describe, DescribeConfigs, IdempotentWrite,
-            Read, TwoPhaseCommit, Write,
+            Alter, AlterConfigs, ClusterAction, Create, CreateTokens, Delete, Describe, DescribeConfigs,
+            DescribeTokens, IdempotentWrite, Read, TwoPhaseCommit, Write,
         };
         let of_each: &[AclOperation] = match self {
             Self::Topic(_) => &[Read, Write, Create, Describe, Delete, Alter, DescribeConfigs, AlterConfigs],
             Self::Group(_) => &[Read, Describe, Delete, DescribeConfigs, AlterConfigs],
             Self::TransactionalId(_) => &[Describe, Write, TwoPhaseCommit],
+            Self::DelegationToken(_) => &[Describe],
+            Self::User(_) => &[CreateTokens, DescribeTokens],
             Self::Cluster => {
                 &[Create, ClusterAction, DescribeConfigs, AlterConfigs, IdempotentWrite, Alter, Describe]
             }
@@ -237,5 +250,7 @@ mod tests {
         let all = [On::Topic("t"), On::Group("g"), On::Cluster, On::TransactionalId("x")];
         let sent = all.map(|on| Access::open().operations(on));
         assert_eq!(sent, [3576, 3400, 8096, 33040]);
+        let others = [On::DelegationToken("d"), On::User("User:u")];
+        assert_eq!(others.map(|on| Access::open().operations(on)), [256, 24576]);
     }
 }

@@ -9,8 +9,11 @@ use aplomb_protocol::messages::describe_user_scram_credentials_response::{
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::On;
 use super::context::{Context, in_words};
+use crate::controller::AdminError;
 use crate::operation::{Api, Asked, Begun};
+use crate::security::AclOperation;
 
 pub(super) const API: Api = Api::new(ApiKey::DescribeUserScramCredentials, begin);
 
@@ -20,7 +23,25 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         return Ok(Begun::ForHead);
     }
     let request: DescribeUserScramCredentialsRequest = asked.decode()?;
+    if let Err(error) = asked.access().check(AclOperation::Describe, On::Cluster) {
+        return asked.answer(&refused(&request, error));
+    }
     asked.answer(&handle(&request, &Context::of(asked)))
+}
+
+/// As Apache Kafka does, which leaves out the names.
+fn refused(
+    request: &DescribeUserScramCredentialsRequest,
+    error: ErrorCode,
+) -> DescribeUserScramCredentialsResponse {
+    let (error_code, error_message) = (error.to_wire(), Some(in_words(&AdminError::Denied(error))));
+    let of_one = DescribeUserScramCredentialsResult {
+        error_code,
+        error_message: error_message.clone(),
+        ..Default::default()
+    };
+    let results = vec![of_one; request.users.as_ref().map_or(0, Vec::len)];
+    DescribeUserScramCredentialsResponse { error_code, error_message, results, ..Default::default() }
 }
 
 /// Answers. No names, or none at all, are all users.
@@ -29,6 +50,18 @@ pub(super) fn handle(
     request: &DescribeUserScramCredentialsRequest,
     ctx: &Context<'_>,
 ) -> DescribeUserScramCredentialsResponse {
+    if let Err(error) = ctx.access.check(AclOperation::Describe, On::Cluster) {
+        let none = DescribeUserScramCredentialsResult { error_code: error.to_wire(), ..Default::default() };
+        let results = vec![none; request.users.as_deref().map_or(0, <[_]>::len)];
+        let error_message = Some(in_words(&AdminError::Denied(error)));
+        let error_code = error.to_wire();
+        return DescribeUserScramCredentialsResponse {
+            error_code,
+            error_message,
+            results,
+            ..Default::default()
+        };
+    }
     let scram = &ctx.image.security.scram;
     // Whether a name is there twice.
     let mut names: BTreeMap<&str, bool> = BTreeMap::new();

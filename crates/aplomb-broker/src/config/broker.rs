@@ -17,9 +17,11 @@ use super::key::{ConfigKey, Meaning, Update};
 use super::keys::{broker_key, is_of_the_file_alone};
 use super::layers::{Layers, Properties};
 use super::listeners::Listener;
+use super::metrics_access::MetricsAccess;
 use super::quotas::QuotasConfig;
 use super::reading::{Reading, accept_or_suggest};
 use super::security::SecurityConfig;
+use super::tokens::TokensConfig;
 use super::transactions::TransactionsConfig;
 
 /// What happens when a request thread makes a system call that could wait for a disk
@@ -97,6 +99,8 @@ pub struct NetworkConfig {
     pub max_response_partitions: i32,
     /// `aplomb.metrics.listener`
     pub metrics_listener: Option<String>,
+    /// `aplomb.metrics.ssl.*`, `aplomb.metrics.user`
+    pub metrics_access: MetricsAccess,
     /// `aplomb.slow.request.ms`; `None`: by how long others take.
     pub slow_request: Option<Duration>,
     /// `aplomb.metrics.groups.max`, if there is a listener.
@@ -193,6 +197,8 @@ pub struct BrokerConfig {
     pub access: AccessConfig,
     /// How clients say who they are.
     pub security: SecurityConfig,
+    /// Delegation tokens.
+    pub tokens: TokensConfig,
     /// What was written, under the names of the tables.
     pub properties: Properties,
 }
@@ -223,6 +229,7 @@ impl BrokerConfig {
             transactions: TransactionsConfig::read(&reading),
             quotas: QuotasConfig::read(&reading),
             access: AccessConfig::read(&reading)?,
+            tokens: TokensConfig::read(&reading),
             properties: reading.into_properties(),
         };
         Ok((config, warnings))
@@ -335,6 +342,7 @@ impl NetworkConfig {
                 .and_then(|millis| u64::try_from(millis).ok())
                 .map(Duration::from_millis),
             metrics_listener: reading.optional_text("aplomb.metrics.listener"),
+            metrics_access: MetricsAccess::read(reading)?,
         })
     }
 }

@@ -30,9 +30,10 @@ pub enum JaasError {
     /// The flag is missing or another word.
     #[error("required, requisite, sufficient or optional behind the login module")]
     Flag,
-    /// An option without a value.
-    #[error("a value for the option {0}, in quotes if it is more than a word")]
-    NoValue(String),
+    /// An option without a value: which one. Its name may be half of a password that is not in
+    /// quotes, or has one in it.
+    #[error("a value for each option, in quotes if it is more than a word: option {0} has none")]
+    NoValue(usize),
     /// The end is missing.
     #[error("a line that ends with a semicolon")]
     NoSemicolon,
@@ -70,10 +71,10 @@ pub fn parse_jaas(line: &str) -> Result<LoginModule, JaasError> {
                 let (sign, value) = (tokens.next(), tokens.next());
                 match (sign, value) {
                     (Some(Token::Sign('=')), Some(Token::Text(value))) => options.insert(name, value),
-                    _ => return Err(JaasError::NoValue(name)),
+                    _ => return Err(JaasError::NoValue(options.len() + 1)),
                 };
             }
-            Some(Token::Number | Token::Sign(_)) => return Err(JaasError::NoValue(String::new())),
+            Some(Token::Number | Token::Sign(_)) => return Err(JaasError::NoValue(options.len() + 1)),
         }
     }
     if tokens.peek().is_some() {
@@ -228,11 +229,17 @@ mod tests {
         assert_eq!(refused("Module"), JaasError::Flag);
         assert_eq!(refused("Module needed;"), JaasError::Flag);
         assert_eq!(refused("Module required a=b"), JaasError::NoSemicolon);
-        assert_eq!(refused("Module required a=12;"), JaasError::NoValue("a".to_owned()));
-        assert_eq!(refused("Module required a;"), JaasError::NoValue("a".to_owned()));
+        assert_eq!(refused("Module required a=12;"), JaasError::NoValue(1));
+        assert_eq!(refused("Module required a;"), JaasError::NoValue(1));
         assert_eq!(refused("M required; N required;"), JaasError::Several);
-        let secret = refused("M required user_a=\"secret\" user_b;").to_string();
-        assert!(!secret.contains("secret"), "{secret}");
+        for line in [
+            "M required user_a=\"secret\" user_b;",
+            "M required user_a=\"a\"secret\";",
+            "M required user_a=\"a\" secret b;",
+        ] {
+            let words = refused(line).to_string();
+            assert!(!words.contains("secret"), "{words}");
+        }
     }
 
     #[test]

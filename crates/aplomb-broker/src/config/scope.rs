@@ -39,11 +39,18 @@ pub(super) struct OfListener<'r> {
     pub(super) reading: &'r Reading,
     /// What the names of its settings begin with.
     pub(super) prefix: String,
+    /// What is not set for it is not set by what all have, either.
+    is_alone: bool,
 }
 
 impl<'r> OfListener<'r> {
     pub(super) fn new(reading: &'r Reading, listener: &Listener) -> Self {
-        Self { reading, prefix: format!("listener.name.{}.", listener.name.to_lowercase()) }
+        Self { reading, prefix: format!("listener.name.{}.", listener.name.to_lowercase()), is_alone: false }
+    }
+
+    /// For one that clients of Kafka do not come by.
+    pub(super) fn alone(reading: &'r Reading, prefix: &str) -> Self {
+        Self { reading, prefix: prefix.to_owned(), is_alone: true }
     }
 
     /// The text that is set for a key, and the name under which it is: the mechanism's, the
@@ -52,7 +59,8 @@ impl<'r> OfListener<'r> {
         let of_listener = format!("{}{key}", self.prefix);
         let of_mechanism =
             mechanism.map(|mechanism| format!("{}{}.{key}", self.prefix, mechanism.name().to_lowercase()));
-        let names = of_mechanism.into_iter().chain([of_listener, key.to_owned()]);
+        let of_all = (!self.is_alone).then(|| key.to_owned());
+        let names = of_mechanism.into_iter().chain([of_listener]).chain(of_all);
         let mut last = String::new();
         for name in names {
             if let Some(text) = self.reading.as_written(&name) {

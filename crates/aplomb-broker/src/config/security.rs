@@ -12,10 +12,10 @@ use super::error::ConfigError;
 use super::jaas::{LoginModule, parse_jaas};
 use super::listeners::Listener;
 use super::mechanism::Mechanism;
+use super::oauth::TokenConfig;
 use super::reading::Reading;
 use super::scope::{OfListener, Secret, refused};
 use super::tls::TlsConfig;
-use super::tokens::TokenConfig;
 use super::value::Value;
 
 /// One mechanism of a listener.

@@ -245,14 +245,15 @@ fn read_field(path: &str, pairs: &[(&str, &str)]) -> Result<String, String> {
     Ok(field(path, &config, &topic))
 }
 
-/// What listeners with SASL or TLS have; tests of their own say what they mean.
-const OF_LISTENERS: &str = "security.listeners";
+/// What listeners with SASL or TLS have, that of the metrics among them; tests of their own say
+/// what they mean.
+const OF_LISTENERS: [&str; 2] = ["security.listeners", "network.metrics_access"];
 
 #[test]
 fn every_used_key_changes_the_field_that_it_names() {
     for key in broker_keys() {
         let Meaning::Used(path) = key.meaning else { continue };
-        if path == OF_LISTENERS {
+        if OF_LISTENERS.contains(&path) {
             continue;
         }
         let (value, mut pairs) = another_value(key);
@@ -288,7 +289,7 @@ fn every_key_that_can_change_at_run_time_changes_its_field_then() {
     let none = Properties::new();
     for key in broker_keys().filter(|key| key.update != Update::ReadOnly && !is_of_the_file_alone(key)) {
         let Meaning::Used(path) = key.meaning else { continue };
-        if path == OF_LISTENERS {
+        if OF_LISTENERS.contains(&path) {
             continue;
         }
         let (value, beside) = another_value(key);
@@ -411,4 +412,40 @@ fn what_a_listener_with_tls_needs_is_said() {
     assert!(half.contains("certificate.chain") && !half.contains("secret"), "{half}");
 }
 
-mod tokens;
+#[test]
+fn a_reference_to_a_file_or_the_environment_stays_what_is_written() {
+    for reference in ["${file:/etc/passwd:root}", "${env:HOME}", "${dir:/etc:passwd}"] {
+        let (config, _) = read(&[
+            ("aplomb.metrics.listener", "127.0.0.1:9404"),
+            ("aplomb.metrics.user", &reference.replace(':', "/")),
+            ("aplomb.metrics.password", reference),
+        ])
+        .expect("text like any other");
+        let login = config.network.metrics_access.login.expect("there is one");
+        assert_eq!(login.1.reveal(), reference);
+    }
+}
+
+#[test]
+fn the_metrics_listener_has_its_own_key_and_nothing_of_what_all_listeners_have() {
+    let file = ("aplomb.metrics.ssl.keystore.location", "/m.pem");
+    let kind = ("aplomb.metrics.ssl.keystore.type", "PEM");
+    let of_all = [("ssl.keystore.location", "/k.jks"), ("ssl.keystore.password", "secret")];
+    let others = [("ssl.enabled.protocols", "TLSv1.3"), ("ssl.truststore.location", "/t.jks")];
+    let (config, _) = read(&[of_all, others].concat()).expect("no listener has TLS");
+    assert_eq!(config.network.metrics_access, MetricsAccess::default());
+    let (config, _) = read(&[&of_all[..1], &others, &[file, kind]].concat()).expect("a key is enough");
+    let tls = config.network.metrics_access.tls.expect("there is a key");
+    assert_eq!((tls.keystore.password.clone(), tls.truststore.clone(), tls.versions.len()), (None, None, 2));
+    let refused = |pairs: &[(&str, &str)]| read(pairs).expect_err("refused").to_string();
+    assert!(refused(&[kind]).contains("aplomb.metrics.ssl.keystore.location"));
+    assert!(refused(&[file]).contains("aplomb.metrics.ssl.keystore.password"));
+    assert!(refused(&[file, kind, ("aplomb.metrics.ssl.client.auth", "required")]).contains("trust store"));
+    assert!(refused(&[("aplomb.metrics.user", "prom")]).contains("aplomb.metrics.password"));
+    let lonely = refused(&[("aplomb.metrics.password", "secret")]);
+    assert!(lonely.contains("aplomb.metrics.user") && !lonely.contains("secret"), "{lonely}");
+    let colon = refused(&[("aplomb.metrics.user", "a:b"), ("aplomb.metrics.password", "secret")]);
+    assert!(colon.contains("colon") && !colon.contains("secret"), "{colon}");
+}
+
+mod oauth;

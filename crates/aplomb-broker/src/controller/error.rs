@@ -113,6 +113,9 @@ pub enum AdminError {
     /// A password for SCRAM that cannot be.
     #[error("{0}")]
     Scram(&'static str),
+    /// A salted password of no bytes.
+    #[error("The salted password must not be empty")]
+    EmptyScram,
     /// A mechanism that there is not.
     #[error("Unknown SCRAM mechanism")]
     ScramMechanism,
@@ -192,6 +195,7 @@ impl From<&AdminError> for ErrorCode {
                 Self::InvalidUpdateVersion
             }
             AdminError::Scram(_) => Self::UnacceptableCredential,
+            AdminError::EmptyScram => Self::UnknownServerError,
             AdminError::ScramMechanism => Self::UnsupportedSaslMechanism,
             AdminError::NoScram => Self::ResourceNotFound,
             AdminError::ScramTwice => Self::DuplicateResource,

@@ -22,6 +22,8 @@ mod placement;
 mod producer_ids;
 mod quotas;
 mod scram;
+mod token_index;
+mod tokens;
 mod topics;
 
 #[cfg(test)]
@@ -35,6 +37,7 @@ pub use features::{FeatureUpdate, UpgradeType};
 pub use partitions::NewPartitions;
 pub use producer_ids::{PRODUCER_ID_BLOCK, ProducerIdBlock};
 pub use scram::ScramChange;
+pub use tokens::{NewToken, TokenChange, TokenRules};
 pub use topics::{
     CreatedTopic, METADATA_TOPIC, NewTopic, Placement, check_topic_name, create_with_defaults,
     is_internal_topic,
@@ -42,6 +45,7 @@ pub use topics::{
 
 use aplomb_protocol::MetadataRecord;
 
+use self::token_index::TokenIndex;
 use crate::metadata::MetadataImage;
 
 /// The most records that one request may cause, and the most in one batch
@@ -65,13 +69,15 @@ pub type Random<'a> = &'a mut dyn FnMut() -> [u8; 16];
 #[derive(Clone, Debug)]
 pub struct Controller {
     image: MetadataImage,
+    /// Made when it is needed first.
+    token_index: Option<TokenIndex>,
 }
 
 impl Controller {
     /// Goes on from what the log says.
     #[must_use]
     pub const fn new(image: MetadataImage) -> Self {
-        Self { image }
+        Self { image, token_index: None }
     }
 
     /// The cluster with all that has been decided, durable or not.
@@ -92,6 +98,9 @@ impl Controller {
     pub fn take(&mut self, draft: Draft) -> Vec<MetadataRecord> {
         let (image, records) = draft.into_parts();
         self.image = image;
+        if let Some(index) = &mut self.token_index {
+            records.iter().for_each(|record| index.follow(record));
+        }
         records
     }
 }

@@ -1,6 +1,6 @@
 //! Changing passwords for SCRAM (`ScramControlManager`).
 
-use aplomb_protocol::messages as m;
+use aplomb_protocol::{MetadataRecord, messages as m};
 use bytes::Bytes;
 
 use super::draft::Draft;
@@ -29,36 +29,47 @@ pub enum ScramChange<'a> {
 }
 
 impl Draft {
-    /// Drafts a change of a user's password.
+    /// What is written for a change of a user's password.
     ///
     /// # Errors
     /// When the name, the mechanism or the number of iterations is none, or there is no password to
-    /// take away; the draft is as before then.
-    pub fn alter_scram(&mut self, user: &str, change: ScramChange<'_>) -> Result<(), AdminError> {
+    /// take away or none to set.
+    pub fn scram_change(&self, user: &str, change: ScramChange<'_>) -> Result<MetadataRecord, AdminError> {
         let (ScramChange::Delete { mechanism } | ScramChange::Set { mechanism, .. }) = change;
         if user.is_empty() {
             return Err(AdminError::Scram("Username must not be empty"));
         }
         let hash = ScramHash::from_wire(mechanism).ok_or(AdminError::ScramMechanism)?;
-        let record = match change {
+        match change {
             ScramChange::Delete { .. } => {
                 if !self.image().security.scram.contains_key(&(user.to_owned(), mechanism)) {
                     return Err(AdminError::NoScram);
                 }
-                m::RemoveUserScramCredentialRecord { name: user.to_owned(), mechanism }.into()
+                Ok(m::RemoveUserScramCredentialRecord { name: user.to_owned(), mechanism }.into())
             }
             ScramChange::Set { iterations, .. } if iterations > MAX_ITERATIONS => {
-                return Err(AdminError::Scram("Too many iterations"));
+                Err(AdminError::Scram("Too many iterations"))
             }
             ScramChange::Set { iterations, .. } if iterations < MIN_ITERATIONS => {
-                return Err(AdminError::Scram("Too few iterations"));
+                Err(AdminError::Scram("Too few iterations"))
+            }
+            // Java makes no key of nothing.
+            ScramChange::Set { salted_password, .. } if salted_password.is_empty() => {
+                Err(AdminError::EmptyScram)
             }
             ScramChange::Set { iterations, salt, salted_password, .. } => {
-                hash.credential(user, salt.clone(), salted_password, iterations).into()
+                Ok(hash.credential(user, salt.clone(), salted_password, iterations).into())
             }
-        };
+        }
+    }
+
+    /// Drafts a change of [`Self::scram_change`].
+    ///
+    /// # Errors
+    /// When the decision has as many records as it may; the draft is as before then.
+    pub fn alter_scram(&mut self, change: MetadataRecord) -> Result<(), AdminError> {
         self.check_room(1)?;
-        self.push(vec![record]);
+        self.push(vec![change]);
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! A controller at work, and under any sequence of requests ([`any_requests`]).
 
 mod any_requests;
+mod delegation_tokens;
 
 use aplomb_model::batch::Batches;
 use aplomb_model::{BrokerId, ErrorCode, LeaderEpoch, Offset, PartitionIndex, Timestamp, Uuid};

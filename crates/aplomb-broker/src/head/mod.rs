@@ -10,13 +10,16 @@
 mod decisions;
 mod producer_ids;
 mod snapshots;
+mod token_sweep;
+mod wakes;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use aplomb_disk_api::{DiskCommand, DiskIndex};
 use aplomb_model::{
-    DirectoryId, ErrorCode, LeaderEpoch, Offset, PartitionIndex, ProducerId, Timestamp, TopicPartition,
+    DirectoryId, ErrorCode, Instant, LeaderEpoch, Offset, PartitionIndex, ProducerId, Timestamp,
+    TopicPartition,
 };
 use aplomb_protocol::messages::VotersRecord;
 use aplomb_protocol::{EncodeError, MetadataRecord};
@@ -25,7 +28,9 @@ use bytes::Bytes;
 use self::decisions::Decisions;
 use self::producer_ids::ProducerIds;
 use self::snapshots::Snapshots;
+use self::token_sweep::TokenSweep;
 use crate::calls::{Answer, AppendRefusal, Appended, Asker, PartitionKey};
+use crate::config::BrokerConfig;
 use crate::controller::{Controller, MAX_RECORDS, ProducerIdBlock, Random};
 use crate::metadata::{Delta, Entry, MetadataImage, Replay, encode_batch, encode_control_batch};
 use crate::partition::Partition;
@@ -126,6 +131,7 @@ pub(crate) struct Head {
     ids: ProducerIds,
     /// Where partitions are to be made that are not there yet.
     preferred: BTreeMap<TopicPartition, DiskIndex>,
+    token_sweep: Option<TokenSweep>,
     /// The last decision is made: the other shards may be gone, and are not waited for.
     is_leaving: bool,
     effects: Vec<HeadEffect>,
@@ -133,7 +139,7 @@ pub(crate) struct Head {
 
 impl Head {
     /// `end`: the log end offset of the metadata log.
-    pub(crate) fn new(seed: ControllerSeed, end: Offset) -> Self {
+    pub(crate) fn new(seed: ControllerSeed, end: Offset, config: &BrokerConfig, now: Instant) -> Self {
         Self {
             replay: Replay::from_image(seed.controller.image().clone()),
             controller: seed.controller,
@@ -147,6 +153,7 @@ impl Head {
             generation: 0,
             ids: ProducerIds::new(seed.ids),
             preferred: BTreeMap::new(),
+            token_sweep: TokenSweep::new(&config.tokens, now),
             is_leaving: false,
             effects: Vec::new(),
         }

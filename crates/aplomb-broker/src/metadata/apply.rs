@@ -294,7 +294,7 @@ impl MetadataImage {
                 security.acls.remove(gone.id);
             }
             MetadataRecord::DelegationToken(token) => {
-                security.tokens.insert(token.token_id.clone(), token.clone());
+                security.tokens.insert(token);
             }
             MetadataRecord::RemoveDelegationToken(gone) => {
                 security.tokens.remove(&gone.token_id);

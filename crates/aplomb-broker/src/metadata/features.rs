@@ -26,6 +26,8 @@ impl MetadataVersion {
     pub const MINIMUM: Self = Self(7);
     /// 3.4-IV0
     const MIGRATION: Self = Self(8);
+    /// 3.6-IV2
+    const DELEGATION_TOKENS: Self = Self(14);
     /// 3.7-IV0
     const CONTROLLER_REGISTRATION: Self = Self(15);
     /// 3.7-IV2
@@ -92,6 +94,12 @@ impl MetadataVersion {
     #[must_use]
     pub fn has_networks_in_acls(self) -> bool {
         self >= Self::NETWORKS_IN_ACLS
+    }
+
+    /// Whether there can be delegation tokens.
+    #[must_use]
+    pub fn has_delegation_tokens(self) -> bool {
+        self >= Self::DELEGATION_TOKENS
     }
 
     /// Whether controllers register in the log.

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use aplomb_protocol::messages::{DelegationTokenRecord, UserScramCredentialRecord};
+use aplomb_protocol::messages::UserScramCredentialRecord;
 
-use crate::security::Acls;
+use crate::security::{Acls, DelegationTokens};
 
 /// Whom a quota is for: (type, name) pairs sorted by type; a name of `None` is the default of its
 /// type.
@@ -20,6 +20,6 @@ pub struct Security {
     pub scram: BTreeMap<(String, i8), UserScramCredentialRecord>,
     /// Permissions.
     pub acls: Acls,
-    /// Delegation tokens, by id.
-    pub tokens: BTreeMap<String, DelegationTokenRecord>,
+    /// Who may act as whom, until when.
+    pub tokens: DelegationTokens,
 }

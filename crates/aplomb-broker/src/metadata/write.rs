@@ -32,7 +32,10 @@ impl MetadataImage {
         }
         records.extend(self.security.acls.records().into_iter().cloned().map(MetadataRecord::from));
         records.extend(self.security.scram.values().cloned().map(MetadataRecord::from));
-        records.extend(self.security.tokens.values().cloned().map(MetadataRecord::from));
+        if version.has_delegation_tokens() {
+            let tokens = self.security.tokens.sorted().into_iter();
+            records.extend(tokens.map(|token| MetadataRecord::from((**token).clone())));
+        }
         records
     }
 

@@ -59,9 +59,13 @@ pub enum Passage {
         reply: Reply,
         /// Whose rights and quotas count from here on.
         principal: Principal,
+        /// Whether it has shown a delegation token.
+        by_token: bool,
         /// Whether it had authenticated before.
         again: bool,
     },
+    /// The same frame is to be handed in again after so long, and none before it.
+    Later(Duration),
     /// The connection is closed.
     Refused(TurnedAway),
 }
@@ -118,6 +122,15 @@ enum WayIn {
     Over,
 }
 
+/// Who a client has shown that it is, and how.
+struct Proved {
+    principal: Principal,
+    by_token: bool,
+    mechanism: Mechanism,
+    /// For how long it counts.
+    lifetime: Option<Duration>,
+}
+
 /// Why nothing is answered.
 type Silent = (Duration, String);
 
@@ -170,7 +183,8 @@ impl Authenticator {
             return Passage::Refused(TurnedAway {
                 reply: None,
                 delay: Duration::ZERO,
-                why: "its authentication has expired (connections.max.reauth.ms)".to_owned(),
+                why: "its authentication has expired (connections.max.reauth.ms, or the end of its token)"
+                    .to_owned(),
                 kind: RefusalKind::Expired,
             });
         }
@@ -251,10 +265,12 @@ impl Authenticator {
         };
         match exchange.on_message(token, (settings, self.keys.as_deref()), now, world) {
             Ok(Said::More(auth_bytes)) => self.answer(token_reply(auth_bytes, None, to)),
-            Ok(Said::Proved { user, answer, until }) => {
-                let left = until.map(|until| Duration::from_millis(until.millis_since((world.wall)())));
+            Ok(Said::Later(after)) => Passage::Later(after),
+            Ok(Said::Proved { user, answer, ends, by_token }) => {
+                let left = ends.map(|ends| Duration::from_millis(ends.millis_since((world.wall)())));
                 let lifetime = left.map(|left| left.min(LONGEST)).into_iter().chain(settings.max_age).min();
-                self.on_proved(Principal::user(user), answer, (mechanism, lifetime), to, now)
+                let proved = Proved { principal: Principal::user(user), by_token, mechanism, lifetime };
+                self.on_proved(proved, answer, to, now)
             }
             Err(Denied::Silent(why)) => {
                 self.refuse(None, Duration::ZERO, format!("authentication failed: {why}"))
@@ -278,14 +294,8 @@ impl Authenticator {
         }
     }
 
-    fn on_proved(
-        &mut self,
-        principal: Principal,
-        answer: Bytes,
-        (mechanism, lifetime): (Mechanism, Option<Duration>),
-        to: Option<ReplyTo>,
-        now: Instant,
-    ) -> Passage {
+    fn on_proved(&mut self, proved: Proved, answer: Bytes, to: Option<ReplyTo>, now: Instant) -> Passage {
+        let Proved { principal, by_token, mechanism, lifetime } = proved;
         let before = self.identity.as_ref();
         if let Some(other) = before.map(|before| &before.principal).filter(|before| **before != principal) {
             let told = format!(
@@ -303,7 +313,7 @@ impl Authenticator {
         let expires = lifetime.map(|lifetime| now + lifetime);
         self.identity = Some(Identity { principal: principal.clone(), mechanism, expires, again });
         self.stage = WayIn::Complete;
-        Passage::Authenticated { reply, principal, again: is_again }
+        Passage::Authenticated { reply, principal, by_token, again: is_again }
     }
 
     fn settings(&self, mechanism: Mechanism) -> Option<&MechanismConfig> {

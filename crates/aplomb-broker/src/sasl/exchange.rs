@@ -40,9 +40,9 @@ impl Exchange {
         match self {
             Self::Plain => {
                 let user = plain::authenticate(message, &settings.users)?;
-                Ok(Said::Proved { user, answer: Bytes::new(), until: None })
+                Ok(Said::Proved { user, answer: Bytes::new(), ends: None, by_token: false })
             }
-            Self::Scram(server) => server.on_message(message, world.security, world.secret, world.chance),
+            Self::Scram(server) => server.on_message(message, world),
             Self::Oauth(server) => {
                 let tokens = settings.tokens.as_ref();
                 let tokens = tokens.ok_or(Denied::Unsaid("no tokens are taken here"))?;

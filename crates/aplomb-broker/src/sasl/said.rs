@@ -1,8 +1,11 @@
 //! What is said in an exchange, and what decides on it.
 
+use std::time::Duration;
+
 use aplomb_model::Timestamp;
 use bytes::Bytes;
 
+use super::token_keys::TokenKeys;
 use crate::metadata::Security;
 
 /// Users and secrets, as a shard has them.
@@ -13,7 +16,9 @@ pub struct World<'a> {
     pub secret: &'a [u8; 16],
     /// Draws nonces.
     pub chance: &'a mut dyn FnMut() -> [u8; 16],
-    /// Tells the time of the day.
+    /// What proofs of delegation tokens are compared with, where there are any.
+    pub tokens: Option<&'a TokenKeys>,
+    /// Reads the wall clock: tokens end at a time of that.
     pub wall: &'a dyn Fn() -> Timestamp,
 }
 
@@ -24,13 +29,17 @@ pub(crate) enum Said {
     More(Bytes),
     /// It is who it says.
     Proved {
-        /// Whose password it knows.
+        /// Whose password or token it knows.
         user: String,
         /// What it is told.
         answer: Bytes,
-        /// Until when that holds, if its proof says so.
-        until: Option<Timestamp>,
+        /// When that ends, if its proof says so.
+        ends: Option<Timestamp>,
+        /// Whether it has shown a delegation token.
+        by_token: bool,
     },
+    /// It cannot be decided yet: the same message is to be taken again after so long.
+    Later(Duration),
 }
 
 /// The client does not get in.

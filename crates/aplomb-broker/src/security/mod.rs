@@ -13,6 +13,7 @@ mod filter;
 mod host;
 mod patterns;
 mod shared_map;
+pub mod tokens;
 mod words;
 
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub use audit::Audit;
 pub use authorizer::{Authorizer, Rule, Who};
 pub use filter::AclFilter;
 pub use host::{NetworkError, check_network};
+pub use tokens::{DelegationTokens, TokenKey};
 pub use words::{
     AclOperation, CLUSTER_NAME, PatternKind, PermissionKind, ResourceKind, WILDCARD, WILDCARD_USER,
 };

@@ -141,7 +141,8 @@ impl Shard {
         if !self.patient.is_empty() {
             return Some(Instant::START);
         }
-        let rooms = [self.desk.wake_at(), self.partitions.wake_at(), self.storage.wake_at()];
+        let head = self.head.as_ref().and_then(|head| head.wake_at());
+        let rooms = [self.desk.wake_at(), self.partitions.wake_at(), self.storage.wake_at(), head];
         rooms.into_iter().chain([self.coordinators.wake_at()]).flatten().min()
     }
 
@@ -162,6 +163,7 @@ impl Shard {
         }
         self.storage.on_wake(&self.view, &mut self.partitions, now, &mut self.fx);
         self.coordinators.on_wake(&self.view, now);
+        self.head.iter_mut().for_each(|head| head.on_wake(now));
         self.carry_out(now);
     }
 

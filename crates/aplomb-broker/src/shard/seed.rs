@@ -152,7 +152,9 @@ impl Shard {
             partitions,
             replicas,
             storage,
-            head: seed.controller.map(|seed| Box::new(Head::new(seed, metadata_end))),
+            head: seed
+                .controller
+                .map(|seed| Box::new(Head::new(seed, metadata_end, view.config(), now.instant))),
             stop: Stop::new(),
             figures,
             notes,

@@ -23,6 +23,7 @@ mod metadata_log;
 mod moves;
 mod quotas;
 mod starts;
+mod tokens;
 mod topics;
 mod transactions;
 mod vanished;

@@ -5,12 +5,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aplomb_broker::config::SecurityProtocol;
 use aplomb_broker::figures::{PartitionFigures, ShardFigures};
+use aplomb_broker::ports::{Principal, Session};
 use aplomb_broker::quotas::ConnectionRates;
 use aplomb_disk_api::sim::SimDisk;
 use aplomb_model::ErrorCode;
 
 use super::client::Client;
+use super::process::Process;
 use super::requests::{CreateTopic, MoveReplica, Place};
 use super::world::World;
 
@@ -71,6 +74,15 @@ impl Broker {
     pub(crate) fn client_of_shard(&self, shard: u16) -> Client {
         let connection = self.world.borrow_mut().connect(shard);
         Client { world: self.world.clone(), connection, name: "story" }
+    }
+
+    /// A client that has shown who it is: by a password, or by a delegation token.
+    pub(crate) fn client_of_user(&self, user: &str, by_token: bool) -> Client {
+        let client = self.client();
+        let anyone = Process::anyone(SecurityProtocol::SaslPlaintext);
+        let session = Session { by_token, ..anyone.of(Principal::user(user)) };
+        self.world.borrow_mut().identify(client.connection, session);
+        client
     }
 
     /// Makes a topic of one partition, and waits until it is there.

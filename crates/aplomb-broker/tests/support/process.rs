@@ -19,7 +19,6 @@ use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue, PatientD
 use aplomb_log::recovery::restore::{Wanted, restore};
 use aplomb_log::tail::{ArenaMemory, CrashSwitch, OldTail, TailShare, open_shares};
 use aplomb_model::{BrokerId, DirectoryId, Instant, Uuid};
-use bytes::Bytes;
 
 /// This broker's id.
 pub(crate) const NODE: i32 = 1;
@@ -156,11 +155,13 @@ impl Process {
     }
 
     /// A client's frame arrives.
-    pub(super) fn on_frame(&mut self, id: RequestId, frame: Bytes, now: Now) {
-        let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let session = Session::anonymous(peer, LISTENER.into(), SecurityProtocol::Plaintext);
-        let request = Request { id, frame, session: Arc::new(session), spent: Duration::ZERO };
-        self.turn(id.connection.shard, now, |shard| shard.on_request(request, now));
+    pub(super) fn on_frame(&mut self, request: Request, now: Now) {
+        self.turn(request.id.connection.shard, now, |shard| shard.on_request(request, now));
+    }
+
+    /// A client that has not said who it is.
+    pub(super) fn anyone(protocol: SecurityProtocol) -> Session {
+        Session::anonymous(IpAddr::V4(Ipv4Addr::LOCALHOST), LISTENER.into(), protocol)
     }
 
     /// A client's connection is gone.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_broker::config::Properties;
+use aplomb_broker::config::{Properties, SecurityProtocol};
 use aplomb_broker::figures::{PartitionFigures, ShardFigures};
-use aplomb_broker::ports::{ConnectionId, Event, Now, Reply, RequestId, ShardId};
+use aplomb_broker::ports::{ConnectionId, Event, Now, Reply, Request, RequestId, Session, ShardId};
 use aplomb_broker::quotas::ConnectionRates;
 use aplomb_disk_api::DiskIndex;
 use aplomb_disk_api::sim::{SimDisk, SimOptions};
@@ -38,6 +38,9 @@ pub(super) struct World {
     replies: BTreeMap<RequestId, Reply>,
     process: Option<Process>,
     memory: Option<ArenaMemory>,
+    /// Those that are not anyone's.
+    sessions: BTreeMap<ConnectionId, Arc<Session>>,
+    anyone: Arc<Session>,
     setup: Setup,
     properties: Properties,
     starts: u64,
@@ -72,6 +75,8 @@ impl World {
             replies: BTreeMap::new(),
             process: None,
             memory: None,
+            sessions: BTreeMap::new(),
+            anyone: Arc::new(Process::anyone(SecurityProtocol::Plaintext)),
             properties,
             setup,
             starts: 0,
@@ -159,6 +164,11 @@ impl World {
         ConnectionId { shard: ShardId(1 + shard), number: self.connections }
     }
 
+    /// Whose requests those of a connection are from now on.
+    pub(super) fn identify(&mut self, connection: ConnectionId, session: Session) {
+        self.sessions.insert(connection, Arc::new(session));
+    }
+
     pub(super) fn close(&mut self, connection: ConnectionId) {
         let now = self.clocks();
         self.replies.retain(|id, _| id.connection != connection);
@@ -170,7 +180,8 @@ impl World {
         let now = self.clocks();
         let id = RequestId { connection, sequence: self.requests };
         self.requests += 1;
-        self.running().on_frame(id, frame, now);
+        let session = self.sessions.get(&connection).unwrap_or(&self.anyone).clone();
+        self.running().on_frame(Request { id, frame, session, spent: Duration::ZERO }, now);
         id
     }
 

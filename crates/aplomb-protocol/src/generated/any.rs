@@ -75,6 +75,14 @@ pub enum AnyRequest {
     SaslAuthenticate(super::SaslAuthenticateRequest),
     /// `CreatePartitionsRequest`.
     CreatePartitions(super::CreatePartitionsRequest),
+    /// `CreateDelegationTokenRequest`.
+    CreateDelegationToken(super::CreateDelegationTokenRequest),
+    /// `RenewDelegationTokenRequest`.
+    RenewDelegationToken(super::RenewDelegationTokenRequest),
+    /// `ExpireDelegationTokenRequest`.
+    ExpireDelegationToken(super::ExpireDelegationTokenRequest),
+    /// `DescribeDelegationTokenRequest`.
+    DescribeDelegationToken(super::DescribeDelegationTokenRequest),
     /// `DeleteGroupsRequest`.
     DeleteGroups(super::DeleteGroupsRequest),
     /// `ElectLeadersRequest`.
@@ -156,6 +164,10 @@ impl AnyRequest {
             Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
             Self::SaslAuthenticate(_) => ApiKey::SaslAuthenticate,
             Self::CreatePartitions(_) => ApiKey::CreatePartitions,
+            Self::CreateDelegationToken(_) => ApiKey::CreateDelegationToken,
+            Self::RenewDelegationToken(_) => ApiKey::RenewDelegationToken,
+            Self::ExpireDelegationToken(_) => ApiKey::ExpireDelegationToken,
+            Self::DescribeDelegationToken(_) => ApiKey::DescribeDelegationToken,
             Self::DeleteGroups(_) => ApiKey::DeleteGroups,
             Self::ElectLeaders(_) => ApiKey::ElectLeaders,
             Self::IncrementalAlterConfigs(_) => ApiKey::IncrementalAlterConfigs,
@@ -225,6 +237,18 @@ impl AnyRequest {
             ApiKey::DescribeLogDirs => Self::DescribeLogDirs(super::DescribeLogDirsRequest::decode(r, v)?),
             ApiKey::SaslAuthenticate => Self::SaslAuthenticate(super::SaslAuthenticateRequest::decode(r, v)?),
             ApiKey::CreatePartitions => Self::CreatePartitions(super::CreatePartitionsRequest::decode(r, v)?),
+            ApiKey::CreateDelegationToken => {
+                Self::CreateDelegationToken(super::CreateDelegationTokenRequest::decode(r, v)?)
+            }
+            ApiKey::RenewDelegationToken => {
+                Self::RenewDelegationToken(super::RenewDelegationTokenRequest::decode(r, v)?)
+            }
+            ApiKey::ExpireDelegationToken => {
+                Self::ExpireDelegationToken(super::ExpireDelegationTokenRequest::decode(r, v)?)
+            }
+            ApiKey::DescribeDelegationToken => {
+                Self::DescribeDelegationToken(super::DescribeDelegationTokenRequest::decode(r, v)?)
+            }
             ApiKey::DeleteGroups => Self::DeleteGroups(super::DeleteGroupsRequest::decode(r, v)?),
             ApiKey::ElectLeaders => Self::ElectLeaders(super::ElectLeadersRequest::decode(r, v)?),
             ApiKey::IncrementalAlterConfigs => {
@@ -315,6 +339,10 @@ impl AnyRequest {
             Self::DescribeLogDirs(message) => message.encode(w, v),
             Self::SaslAuthenticate(message) => message.encode(w, v),
             Self::CreatePartitions(message) => message.encode(w, v),
+            Self::CreateDelegationToken(message) => message.encode(w, v),
+            Self::RenewDelegationToken(message) => message.encode(w, v),
+            Self::ExpireDelegationToken(message) => message.encode(w, v),
+            Self::DescribeDelegationToken(message) => message.encode(w, v),
             Self::DeleteGroups(message) => message.encode(w, v),
             Self::ElectLeaders(message) => message.encode(w, v),
             Self::IncrementalAlterConfigs(message) => message.encode(w, v),
@@ -410,6 +438,14 @@ pub enum AnyResponse {
     SaslAuthenticate(super::SaslAuthenticateResponse),
     /// `CreatePartitionsResponse`.
     CreatePartitions(super::CreatePartitionsResponse),
+    /// `CreateDelegationTokenResponse`.
+    CreateDelegationToken(super::CreateDelegationTokenResponse),
+    /// `RenewDelegationTokenResponse`.
+    RenewDelegationToken(super::RenewDelegationTokenResponse),
+    /// `ExpireDelegationTokenResponse`.
+    ExpireDelegationToken(super::ExpireDelegationTokenResponse),
+    /// `DescribeDelegationTokenResponse`.
+    DescribeDelegationToken(super::DescribeDelegationTokenResponse),
     /// `DeleteGroupsResponse`.
     DeleteGroups(super::DeleteGroupsResponse),
     /// `ElectLeadersResponse`.
@@ -491,6 +527,10 @@ impl AnyResponse {
             Self::DescribeLogDirs(_) => ApiKey::DescribeLogDirs,
             Self::SaslAuthenticate(_) => ApiKey::SaslAuthenticate,
             Self::CreatePartitions(_) => ApiKey::CreatePartitions,
+            Self::CreateDelegationToken(_) => ApiKey::CreateDelegationToken,
+            Self::RenewDelegationToken(_) => ApiKey::RenewDelegationToken,
+            Self::ExpireDelegationToken(_) => ApiKey::ExpireDelegationToken,
+            Self::DescribeDelegationToken(_) => ApiKey::DescribeDelegationToken,
             Self::DeleteGroups(_) => ApiKey::DeleteGroups,
             Self::ElectLeaders(_) => ApiKey::ElectLeaders,
             Self::IncrementalAlterConfigs(_) => ApiKey::IncrementalAlterConfigs,
@@ -563,6 +603,18 @@ impl AnyResponse {
             }
             ApiKey::CreatePartitions => {
                 Self::CreatePartitions(super::CreatePartitionsResponse::decode(r, v)?)
+            }
+            ApiKey::CreateDelegationToken => {
+                Self::CreateDelegationToken(super::CreateDelegationTokenResponse::decode(r, v)?)
+            }
+            ApiKey::RenewDelegationToken => {
+                Self::RenewDelegationToken(super::RenewDelegationTokenResponse::decode(r, v)?)
+            }
+            ApiKey::ExpireDelegationToken => {
+                Self::ExpireDelegationToken(super::ExpireDelegationTokenResponse::decode(r, v)?)
+            }
+            ApiKey::DescribeDelegationToken => {
+                Self::DescribeDelegationToken(super::DescribeDelegationTokenResponse::decode(r, v)?)
             }
             ApiKey::DeleteGroups => Self::DeleteGroups(super::DeleteGroupsResponse::decode(r, v)?),
             ApiKey::ElectLeaders => Self::ElectLeaders(super::ElectLeadersResponse::decode(r, v)?),
@@ -656,6 +708,10 @@ impl AnyResponse {
             Self::DescribeLogDirs(message) => message.encode(w, v),
             Self::SaslAuthenticate(message) => message.encode(w, v),
             Self::CreatePartitions(message) => message.encode(w, v),
+            Self::CreateDelegationToken(message) => message.encode(w, v),
+            Self::RenewDelegationToken(message) => message.encode(w, v),
+            Self::ExpireDelegationToken(message) => message.encode(w, v),
+            Self::DescribeDelegationToken(message) => message.encode(w, v),
             Self::DeleteGroups(message) => message.encode(w, v),
             Self::ElectLeaders(message) => message.encode(w, v),
             Self::IncrementalAlterConfigs(message) => message.encode(w, v),

@@ -47,6 +47,8 @@ pub mod consumer_protocol_assignment;
 pub mod consumer_protocol_subscription;
 pub mod create_acls_request;
 pub mod create_acls_response;
+pub mod create_delegation_token_request;
+pub mod create_delegation_token_response;
 pub mod create_partitions_request;
 pub mod create_partitions_response;
 pub mod create_topics_request;
@@ -68,6 +70,8 @@ pub mod describe_cluster_request;
 pub mod describe_cluster_response;
 pub mod describe_configs_request;
 pub mod describe_configs_response;
+pub mod describe_delegation_token_request;
+pub mod describe_delegation_token_response;
 pub mod describe_groups_request;
 pub mod describe_groups_response;
 pub mod describe_log_dirs_request;
@@ -88,6 +92,8 @@ pub mod end_transaction_record;
 pub mod end_txn_marker;
 pub mod end_txn_request;
 pub mod end_txn_response;
+pub mod expire_delegation_token_request;
+pub mod expire_delegation_token_response;
 pub mod feature_level_record;
 pub mod fence_broker_record;
 pub mod fetch_request;
@@ -145,6 +151,8 @@ pub mod remove_access_control_entry_record;
 pub mod remove_delegation_token_record;
 pub mod remove_topic_record;
 pub mod remove_user_scram_credential_record;
+pub mod renew_delegation_token_request;
+pub mod renew_delegation_token_response;
 pub mod request_header;
 pub mod response_header;
 pub mod sasl_authenticate_request;
@@ -217,6 +225,8 @@ pub use consumer_protocol_assignment::ConsumerProtocolAssignment;
 pub use consumer_protocol_subscription::ConsumerProtocolSubscription;
 pub use create_acls_request::CreateAclsRequest;
 pub use create_acls_response::CreateAclsResponse;
+pub use create_delegation_token_request::CreateDelegationTokenRequest;
+pub use create_delegation_token_response::CreateDelegationTokenResponse;
 pub use create_partitions_request::CreatePartitionsRequest;
 pub use create_partitions_response::CreatePartitionsResponse;
 pub use create_topics_request::CreateTopicsRequest;
@@ -238,6 +248,8 @@ pub use describe_cluster_request::DescribeClusterRequest;
 pub use describe_cluster_response::DescribeClusterResponse;
 pub use describe_configs_request::DescribeConfigsRequest;
 pub use describe_configs_response::DescribeConfigsResponse;
+pub use describe_delegation_token_request::DescribeDelegationTokenRequest;
+pub use describe_delegation_token_response::DescribeDelegationTokenResponse;
 pub use describe_groups_request::DescribeGroupsRequest;
 pub use describe_groups_response::DescribeGroupsResponse;
 pub use describe_log_dirs_request::DescribeLogDirsRequest;
@@ -258,6 +270,8 @@ pub use end_transaction_record::EndTransactionRecord;
 pub use end_txn_marker::EndTxnMarker;
 pub use end_txn_request::EndTxnRequest;
 pub use end_txn_response::EndTxnResponse;
+pub use expire_delegation_token_request::ExpireDelegationTokenRequest;
+pub use expire_delegation_token_response::ExpireDelegationTokenResponse;
 pub use feature_level_record::FeatureLevelRecord;
 pub use fence_broker_record::FenceBrokerRecord;
 pub use fetch_request::FetchRequest;
@@ -314,6 +328,8 @@ pub use remove_access_control_entry_record::RemoveAccessControlEntryRecord;
 pub use remove_delegation_token_record::RemoveDelegationTokenRecord;
 pub use remove_topic_record::RemoveTopicRecord;
 pub use remove_user_scram_credential_record::RemoveUserScramCredentialRecord;
+pub use renew_delegation_token_request::RenewDelegationTokenRequest;
+pub use renew_delegation_token_response::RenewDelegationTokenResponse;
 pub use request_header::RequestHeader;
 pub use response_header::ResponseHeader;
 pub use sasl_authenticate_request::SaslAuthenticateRequest;
@@ -390,6 +406,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<ConsumerProtocolSubscription>(),
     Codec::of::<CreateAclsRequest>(),
     Codec::of::<CreateAclsResponse>(),
+    Codec::of::<CreateDelegationTokenRequest>(),
+    Codec::of::<CreateDelegationTokenResponse>(),
     Codec::of::<CreatePartitionsRequest>(),
     Codec::of::<CreatePartitionsResponse>(),
     Codec::of::<CreateTopicsRequest>(),
@@ -411,6 +429,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<DescribeClusterResponse>(),
     Codec::of::<DescribeConfigsRequest>(),
     Codec::of::<DescribeConfigsResponse>(),
+    Codec::of::<DescribeDelegationTokenRequest>(),
+    Codec::of::<DescribeDelegationTokenResponse>(),
     Codec::of::<DescribeGroupsRequest>(),
     Codec::of::<DescribeGroupsResponse>(),
     Codec::of::<DescribeLogDirsRequest>(),
@@ -431,6 +451,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<EndTxnMarker>(),
     Codec::of::<EndTxnRequest>(),
     Codec::of::<EndTxnResponse>(),
+    Codec::of::<ExpireDelegationTokenRequest>(),
+    Codec::of::<ExpireDelegationTokenResponse>(),
     Codec::of::<FeatureLevelRecord>(),
     Codec::of::<FenceBrokerRecord>(),
     Codec::of::<FetchRequest>(),
@@ -487,6 +509,8 @@ pub const ALL: &[Codec] = &[
     Codec::of::<RemoveDelegationTokenRecord>(),
     Codec::of::<RemoveTopicRecord>(),
     Codec::of::<RemoveUserScramCredentialRecord>(),
+    Codec::of::<RenewDelegationTokenRequest>(),
+    Codec::of::<RenewDelegationTokenResponse>(),
     Codec::of::<RequestHeader>(),
     Codec::of::<ResponseHeader>(),
     Codec::of::<SaslAuthenticateRequest>(),

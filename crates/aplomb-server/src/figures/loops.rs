@@ -39,6 +39,10 @@ pub(crate) struct LoopFigures {
     pub(crate) congested_turns: Counter,
     /// Bytes of replies that clients had not taken when this was last looked at, once a second.
     pub(crate) unwritten: Counter,
+    /// Bytes of clients that had not shown who they are, the same.
+    pub(crate) strangers: Counter,
+    /// Such clients that were closed because all of them took too much.
+    pub(crate) turned_out: Counter,
     longest_turn_nanos: AtomicU64,
     last_turn: Counter,
     listeners: Vec<ListenerFigures>,

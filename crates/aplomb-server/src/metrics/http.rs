@@ -17,7 +17,7 @@ use aplomb_model::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::visitor::{Paper, Visitor, VisitorProgress, Wish};
-use super::{Health, Metrics};
+use super::{Door, Health, Metrics};
 use crate::clock;
 use crate::log::Log;
 
@@ -37,13 +37,14 @@ const LOOK: Duration = Duration::from_millis(250);
 /// After an error, for how long no new visitors are let in.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Serves the pages at `listener` from threads of their own for as long as the process lives. Gives
-/// the address.
+/// Serves the pages at `listener`, behind `door`, from threads of their own for as long as the
+/// process lives. Gives the address.
 ///
 /// # Errors
 /// If the listener has no address or there is no thread.
 pub fn serve(
     listener: TcpListener,
+    door: Door,
     metrics: &Metrics,
     health: &Health,
     log: &Log,
@@ -61,6 +62,7 @@ pub fn serve(
     let (health, log) = (health.clone(), log.clone());
     let mut hall = Hall {
         listener,
+        door,
         deaf_until: None,
         bell,
         orders,
@@ -123,6 +125,7 @@ fn make_pages(
 /// All visitors, and who sees to them.
 struct Hall {
     listener: TcpListener,
+    door: Door,
     /// No new visitors until then.
     deaf_until: Option<Instant>,
     /// Rung when a page is made.
@@ -153,7 +156,7 @@ impl Hall {
             } else if flags.is_empty() {
                 VisitorProgress::Stays
             } else {
-                visitor.on_ready()
+                visitor.on_ready(&self.door)
             };
             self.on_progress(visitor, progress, now);
         }
@@ -175,7 +178,7 @@ impl Hall {
         });
         let listens = if self.deaf_until.is_some() { PollFlags::empty() } else { PollFlags::IN };
         let mut watched = vec![PollFd::new(&self.listener, listens), PollFd::new(&self.bell, PollFlags::IN)];
-        watched.extend(self.visitors.iter().map(|visitor| PollFd::new(&visitor.stream, visitor.interest())));
+        watched.extend(self.visitors.iter().map(|visitor| PollFd::new(&visitor.channel, visitor.interest())));
         match poll(&mut watched, timeout.as_ref()) {
             Ok(_) => watched[2..].iter().map(PollFd::revents).collect(),
             Err(_) => vec![PollFlags::empty(); self.visitors.len()],
@@ -210,6 +213,12 @@ impl Hall {
                 "404 Not Found",
                 "the numbers are at /metrics, slow requests at /slow, the health at /healthz and /readyz, the console at /",
             ),
+            VisitorProgress::Asks(Wish::Password) => {
+                let body = "a name and a password are asked for here\n";
+                let asks = "WWW-Authenticate: Basic realm=\"aplomb\", charset=\"UTF-8\"\r\n";
+                let answer = head("401 Unauthorized", TEXT, body.len(), asks);
+                return self.tell(visitor, [answer, body.into()].concat(), now);
+            }
             VisitorProgress::Asks(Wish::NoPage) => {
                 said("405 Method Not Allowed", "GET is all that is answered here")
             }
@@ -227,7 +236,7 @@ impl Hall {
     /// Lets in who waits at the door.
     fn let_in(&mut self, now: Instant) {
         while self.deaf_until.is_none() {
-            match self.listener.accept().and_then(|(stream, _)| Visitor::new(stream, now)) {
+            match self.listener.accept().and_then(|(stream, _)| Visitor::new(stream, &self.door, now)) {
                 Ok(visitor) => {
                     if self.visitors.len() >= MOST_VISITORS {
                         self.send_one_away();
@@ -325,7 +334,7 @@ mod tests {
         let (log, _writer) = Log::start(Box::new(std::io::sink())).expect("a thread starts");
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let health = Health::default();
-        let address = serve(listener, &metrics, &health, &log).expect("threads start");
+        let address = serve(listener, Door::default(), &metrics, &health, &log).expect("threads start");
 
         let page = ask(address, "GET /metrics?x=1 HTTP/1.1\r\nHost: here\r\n\r\n");
         assert!(page.starts_with("HTTP/1.1 200 OK\r\n") && page.ends_with("\nanswers_total 42\n"), "{page}");
@@ -349,6 +358,32 @@ mod tests {
         assert!(again.starts_with("HTTP/1.1 304 Not Modified\r\n") && again.ends_with("\r\n\r\n"));
         assert!(ask(address, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
     }
+
+    #[test]
+    fn who_gives_no_password_learns_whether_the_process_lives_and_no_more() {
+        let metrics = Metrics::default();
+        metrics.add(|page| page.counter("answers_total", "Answers.", &[], 42));
+        let (log, _writer) = Log::start(Box::new(std::io::sink())).expect("a thread starts");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let door = Door::new(None, Some(("prom", "secret")));
+        let address = serve(listener, door, &metrics, &Health::default(), &log).expect("threads start");
+        let get = |path, more| ask(address, &format!("GET {path} HTTP/1.1\r\n{more}\r\n"));
+        for path in ["/metrics", "/slow", "/console/data", "/", "/other"] {
+            let refused = get(path, "");
+            assert!(
+                refused.starts_with("HTTP/1.1 401 ") && refused.contains("\r\nWWW-Authenticate: Basic "),
+                "{refused}"
+            );
+            assert_eq!(get(path, "Authorization: Basic cHJvbTpzZWNyZXQx\r\n"), refused);
+        }
+        assert!(ask(address, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 401 "));
+        assert!(get("/healthz", "").starts_with("HTTP/1.1 200 OK\r\n"));
+        assert!(get("/readyz", "").ends_with("\r\n\r\nstarting\n"));
+        assert!(
+            get("/metrics", "Authorization: Basic cHJvbTpzZWNyZXQ=\r\n").ends_with("\nanswers_total 42\n")
+        );
+    }
+
     #[test]
     fn no_visitor_waits_for_another() {
         let metrics = Metrics::default();
@@ -356,7 +391,8 @@ mod tests {
         metrics.add(move |page| page.counter("answers_total", long, &[], 42));
         let (log, _writer) = Log::start(Box::new(std::io::sink())).expect("a thread starts");
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = serve(listener, &metrics, &Health::default(), &log).expect("threads start");
+        let address =
+            serve(listener, Door::default(), &metrics, &Health::default(), &log).expect("threads start");
         let connect = || TcpStream::connect(address).expect("somebody listens");
         let healthz = || ask(address, "GET /healthz HTTP/1.1\r\n\r\n");
         let is_there = |visitor: &mut TcpStream| {

@@ -4,7 +4,9 @@
 //! of its own ([`http`]). The same thread looks at what slow requests waited for ([`recorder`]),
 //! and makes what the [`console`] shows.
 
+mod channel;
 mod console;
+mod door;
 mod health;
 pub mod http;
 pub(crate) mod kafka;
@@ -17,6 +19,7 @@ mod visitor;
 
 pub(crate) use console::{Console, Sources};
 pub use console::{TailFigures, TailSource};
+pub use door::Door;
 pub use health::{Health, Phase};
 pub use kafka::BrokerFigures;
 pub use page::{Kind, Labels, Page, Samples};

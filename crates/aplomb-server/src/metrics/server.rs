@@ -87,6 +87,18 @@ impl ServerFigures {
                 &labels,
                 figures.unwritten.get() as f64,
             );
+            page.gauge(
+                "aplomb_shard_unauthenticated_bytes",
+                "Memory of clients that have not authenticated.",
+                &labels,
+                figures.strangers.get() as f64,
+            );
+            page.counter(
+                "aplomb_shard_unauthenticated_closed_total",
+                "Clients that were closed because those that had not authenticated took too much memory.",
+                &labels,
+                figures.turned_out.get(),
+            );
             page.counter(
                 "aplomb_shard_turns_total",
                 "Turns of the shard's loop.",

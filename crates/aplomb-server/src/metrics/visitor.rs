@@ -11,6 +11,8 @@ use std::time::Duration;
 use aplomb_model::Instant;
 use rustix::event::PollFlags;
 
+use super::Door;
+use super::channel::Channel;
 use super::console::assets::{self, Asset};
 
 /// For how long a visitor may say nothing that is a request.
@@ -24,7 +26,7 @@ const MAX_HEAD: usize = 8192;
 
 /// One connection, from its first byte to the last of its answer.
 pub(super) struct Visitor {
-    pub(super) stream: TcpStream,
+    pub(super) channel: Channel,
     step: VisitorStep,
     until: Instant,
 }
@@ -44,6 +46,8 @@ enum VisitorStep {
         page: Arc<Vec<u8>>,
         sent: usize,
     },
+    /// All is said, and has yet to leave.
+    Leaving,
 }
 
 /// A page that is some work to make.
@@ -67,6 +71,8 @@ pub(super) enum Wish {
     Readiness,
     Elsewhere,
     NoPage,
+    /// It has to say who it is.
+    Password,
 }
 
 /// What has become of a visitor.
@@ -79,9 +85,9 @@ pub(super) enum VisitorProgress {
 
 impl Visitor {
     /// Comes in.
-    pub(super) fn new(stream: TcpStream, now: Instant) -> std::io::Result<Self> {
-        stream.set_nonblocking(true)?;
-        Ok(Self { stream, step: VisitorStep::Asking { head: Vec::new() }, until: now + TO_ASK })
+    pub(super) fn new(stream: TcpStream, door: &Door, now: Instant) -> std::io::Result<Self> {
+        let channel = Channel::new(stream, door.gate())?;
+        Ok(Self { channel, step: VisitorStep::Asking { head: Vec::new() }, until: now + TO_ASK })
     }
 
     /// When the visitor has to go.
@@ -96,18 +102,22 @@ impl Visitor {
     /// What to be woken for.
     pub(super) fn interest(&self) -> PollFlags {
         match self.step {
+            VisitorStep::Asking { .. } if self.channel.has_unsent() => PollFlags::IN | PollFlags::OUT,
             VisitorStep::Asking { .. } => PollFlags::IN,
             VisitorStep::Waiting { .. } => PollFlags::empty(),
-            VisitorStep::Told { .. } => PollFlags::OUT,
+            VisitorStep::Told { .. } | VisitorStep::Leaving => PollFlags::OUT,
         }
     }
 
     /// Reads or writes what can be at once.
-    pub(super) fn on_ready(&mut self) -> VisitorProgress {
+    pub(super) fn on_ready(&mut self, door: &Door) -> VisitorProgress {
         match &mut self.step {
-            VisitorStep::Asking { head } => read(&self.stream, head),
+            VisitorStep::Asking { head } => {
+                let _ = self.channel.flush();
+                read(&mut self.channel, head, door)
+            }
             VisitorStep::Waiting { .. } => VisitorProgress::Goes, // woken without a wish: an error
-            VisitorStep::Told { head, page, sent } => write(&self.stream, head, page, sent),
+            VisitorStep::Told { .. } | VisitorStep::Leaving => self.write(),
         }
     }
 
@@ -143,14 +153,28 @@ impl Visitor {
     pub(super) fn tell(&mut self, head: Vec<u8>, page: Arc<Vec<u8>>, now: Instant) -> VisitorProgress {
         self.step = VisitorStep::Told { head, page, sent: 0 };
         self.until = now + TO_READ;
-        self.on_ready()
+        self.write()
+    }
+
+    fn write(&mut self) -> VisitorProgress {
+        if let VisitorStep::Told { head, page, sent } = &mut self.step {
+            match write(&mut self.channel, head, page, sent) {
+                VisitorProgress::Goes => self.step = VisitorStep::Leaving,
+                other => return other,
+            }
+        }
+        match self.channel.close() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => VisitorProgress::Stays,
+            // A visitor who leaves early has lost nothing that we owe.
+            _ => VisitorProgress::Goes,
+        }
     }
 }
 
-fn read(mut stream: &TcpStream, head: &mut Vec<u8>) -> VisitorProgress {
+fn read(channel: &mut Channel, head: &mut Vec<u8>, door: &Door) -> VisitorProgress {
     let mut buffer = [0; 1024];
     loop {
-        let count = match stream.read(&mut buffer) {
+        let count = match channel.read(&mut buffer) {
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return VisitorProgress::Stays,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -159,12 +183,16 @@ fn read(mut stream: &TcpStream, head: &mut Vec<u8>) -> VisitorProgress {
         head.extend_from_slice(&buffer[..count]);
         let is_whole = head.windows(4).any(|end| end == b"\r\n\r\n");
         if is_whole || count == 0 || head.len() >= MAX_HEAD {
-            return if head.is_empty() { VisitorProgress::Goes } else { VisitorProgress::Asks(wish(head)) };
+            return if head.is_empty() {
+                VisitorProgress::Goes
+            } else {
+                VisitorProgress::Asks(wish(head, door))
+            };
         }
     }
 }
 
-fn write(mut stream: &TcpStream, head: &[u8], page: &[u8], sent: &mut usize) -> VisitorProgress {
+fn write(channel: &mut Channel, head: &[u8], page: &[u8], sent: &mut usize) -> VisitorProgress {
     loop {
         let rest = match sent.checked_sub(head.len()) {
             None => &head[*sent..],
@@ -173,24 +201,25 @@ fn write(mut stream: &TcpStream, head: &[u8], page: &[u8], sent: &mut usize) -> 
         if rest.is_empty() {
             return VisitorProgress::Goes;
         }
-        match stream.write(rest) {
+        match channel.write(rest) {
             Ok(count) => *sent += count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return VisitorProgress::Stays,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // A visitor who leaves early has lost nothing that we owe.
             Err(_) => return VisitorProgress::Goes,
         }
     }
 }
 
-fn wish(head: &[u8]) -> Wish {
+fn wish(head: &[u8], door: &Door) -> Wish {
     let (line, since) = request_line(head);
     match line {
+        // Who looks after processes knows no password, and learns no more than that they live.
+        Some(("GET", "/healthz")) => Wish::Liveness,
+        Some(("GET", "/readyz")) => Wish::Readiness,
+        _ if !door.lets_in(head) => Wish::Password,
         Some(("GET", "/metrics")) => Wish::Paper(Paper::Numbers),
         Some(("GET", "/slow")) => Wish::Paper(Paper::Slow),
         Some(("GET", "/console/data")) => Wish::Paper(Paper::Console(since)),
-        Some(("GET", "/healthz")) => Wish::Liveness,
-        Some(("GET", "/readyz")) => Wish::Readiness,
         Some(("GET", path)) => assets::at(path).map_or(Wish::Elsewhere, |asset| {
             Wish::Asset(asset, asset.is_known_to(std::str::from_utf8(head).unwrap_or_default()))
         }),

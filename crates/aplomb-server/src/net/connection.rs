@@ -21,11 +21,13 @@ use bytes::Bytes;
 use super::debt::Debt;
 use super::end::End;
 use super::frames::{FrameReader, Progress};
+use super::lists::Lists;
 use super::pace::Pace;
 use super::replies::{Replies, Written};
+use super::taking::{Slowness, Taking};
 use super::tls::Greeting;
 use super::transport::Transport;
-use super::{Accepted, Admission, Doorkeeper, Permit, ReadContext};
+use super::{Accepted, Admission, Doorkeeper, Overstay, Permit, ReadContext};
 use crate::figures::{Caller, ClientName, Exchange, HeldBy, LoopFigures, Turn};
 
 /// Requests of one connection that are at work or wait for an earlier one's reply.
@@ -75,35 +77,6 @@ pub(crate) struct Connection {
     _permit: Permit,
 }
 
-/// How its client takes its replies.
-#[derive(Clone, Copy, Debug)]
-struct Taking {
-    /// Since when there have been some that it has not taken.
-    owed_since: Option<Instant>,
-    /// What it had taken when that was looked at last, and the time before.
-    marks: [u64; 2],
-}
-
-/// Who is to go when replies take too much memory: the least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Slowness {
-    /// What it has taken in the last second or two.
-    pub(crate) taken: u64,
-    /// What it would give back; more first.
-    pub(crate) owed: std::cmp::Reverse<usize>,
-    pub(crate) number: u64,
-}
-
-/// Which of its loop's lists a connection is on.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Lists {
-    /// In one of the lines of those that may be read from.
-    pub(crate) ready: bool,
-    pub(crate) touched: bool,
-    pub(crate) hungry: bool,
-    pub(crate) crowded: bool,
-}
-
 impl Connection {
     /// Takes over an accepted connection.
     pub(crate) fn new(
@@ -117,7 +90,7 @@ impl Connection {
         let Accepted { transport, session, permit } = accepted;
         figures.on_connection(&session.listener);
         let caller = Caller { connection: id, peer: session.peer, name: ClientName::NONE };
-        let entry = doorkeeper.entrance().entry(&session, now);
+        let entry = doorkeeper.entry(&session, now);
         Self {
             id,
             transport,
@@ -129,7 +102,7 @@ impl Connection {
             frames: VecDeque::new(),
             arrivals: VecDeque::new(),
             replies: Replies::new(debt),
-            taking: Taking { owed_since: None, marks: [0; 2] },
+            taking: Taking::default(),
             readable: true,
             writable: true,
             hung_up: false,
@@ -185,12 +158,20 @@ impl Connection {
             match doorkeeper.with_world(|world| authenticator.on_frame(&frame, arrived, world)) {
                 Passage::Pass => return Some(self.hand_out(frame, arrived, at)),
                 Passage::Answer(reply) => self.answer(reply, at),
-                Passage::Authenticated { reply, principal, again } => {
-                    self.session = Arc::new(self.session.of(principal));
+                Passage::Authenticated { reply, principal, by_token, again } => {
+                    self.session = Arc::new(Session { by_token, ..self.session.of(principal) });
+                    if self.frames.is_empty() {
+                        self.held_by = None; // by nothing that the next request has waited for
+                    }
                     self.reader.set_max(self.max_frame);
-                    self.entry.deadline = None;
+                    self.entry.pass();
                     self.figures.on_authenticated(&self.session.listener, again);
                     self.answer(reply, at);
+                }
+                Passage::Later(after) => {
+                    self.frames.push_front(frame);
+                    self.arrivals.push_front(arrived);
+                    self.muted_until = self.muted_until.max(Some(at + after));
                 }
                 Passage::Refused(refusal) => {
                     self.figures.on_refused(&self.session.listener, refusal.kind);
@@ -236,6 +217,7 @@ impl Connection {
             return ReadOutcome::Nothing;
         }
         let progress = self.reader.read(&mut self.transport, context, &mut self.frames);
+        self.entry.stay.hold(self.reader.held());
         if let Some(greeting) = self.transport.take_greeting()
             && let Some(end) = self.greet(greeting)
         {
@@ -277,10 +259,10 @@ impl Connection {
         if self.entry.authenticator.is_some() {
             return None;
         }
-        self.entry.deadline = None;
+        self.entry.pass();
         match greeting {
             Greeting::Stranger => {}
-            Greeting::Named(name) => self.session = Arc::new(self.session.of(Principal::user(name))),
+            Greeting::Named(name) => self.session = Arc::new(self.session.of(Principal::user(&name))),
             Greeting::Nameless => {
                 let why = "ssl.principal.mapping.rules have no name for its certificate";
                 return Some(End::Insecure(why.to_owned()));
@@ -308,7 +290,7 @@ impl Connection {
         }
         self.replies.complete(sequence, reply, at, self.figures.exchanges(), &self.caller);
         if self.replies.unwritten() > 0 {
-            self.taking.owed_since.get_or_insert(at);
+            self.taking.owes(at);
         }
     }
 
@@ -342,7 +324,7 @@ impl Connection {
         self.spent += clock.since(before);
         self.replies.count_sent(*clock, self.figures.exchanges(), &self.caller);
         if self.replies.unwritten() == 0 {
-            self.taking.owed_since = None;
+            self.taking.took_all();
         }
         match written {
             Written::All => false,
@@ -408,6 +390,11 @@ impl Connection {
         self.entry.deadline.is_some_and(|deadline| deadline <= now)
     }
 
+    /// What it takes, and since when, if it has not shown who it is and is waited for.
+    pub(crate) fn overstay(&self) -> Option<(Overstay, usize)> {
+        if self.lists.ready { None } else { self.entry.stay.overstay(self.id.number) }
+    }
+
     /// Whether half a frame has been here since `before` without a byte more.
     pub(crate) fn sends_nothing_since(&self, before: Instant) -> bool {
         self.active < before && self.reader.is_within_frame() && !self.waits_to_be_read()
@@ -442,16 +429,16 @@ impl Connection {
     pub(crate) fn slowness_since(&self, before: Instant) -> Option<Slowness> {
         let waits_for_client = self.replies.has_pieces() && !self.writable;
         let owed = self.replies.owed();
-        if !waits_for_client || owed == 0 || self.taking.owed_since.is_none_or(|since| since > before) {
+        if !waits_for_client || owed == 0 || !self.taking.owes_since(before) {
             return None;
         }
-        let taken = self.replies.written() - self.taking.marks[1];
+        let taken = self.taking.of_late(self.replies.written());
         Some(Slowness { taken, owed: std::cmp::Reverse(owed), number: self.id.number })
     }
 
     /// What is taken from now on is taken in another second.
     pub(crate) fn mark_taken(&mut self) {
-        self.taking.marks = [self.replies.written(), self.taking.marks[0]];
+        self.taking.mark(self.replies.written());
     }
 
     /// Bytes of replies that are made and not written.

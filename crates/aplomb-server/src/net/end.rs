@@ -21,6 +21,8 @@ pub(crate) enum End {
     Insecure(String),
     /// It has not shown in so much time who it is.
     Unauthenticated(Duration),
+    /// It has not shown who it is, and those who have not took too much memory.
+    Crowding,
     /// Memory for requests was used up, and its request, of which there were so many bytes, did not
     /// get on.
     SlowFrame(usize),
@@ -41,7 +43,8 @@ impl End {
             | Self::ByBroker(_)
             | Self::Idle
             | Self::Insecure(_)
-            | Self::Unauthenticated(_) => None,
+            | Self::Unauthenticated(_)
+            | Self::Crowding => None,
         }
     }
 
@@ -66,6 +69,11 @@ impl End {
                 "it has not authenticated within {} ms (aplomb.authentication.timeout.ms)",
                 patience.as_millis()
             )),
+            Self::Crowding => Some(
+                "it has not authenticated yet, and memory for those that have not is used up (a quarter of \
+                 aplomb.frames.max.bytes)"
+                    .to_owned(),
+            ),
             Self::ByBroker(CloseReason::Unsupported { api_key, version }) => {
                 Some(format!("version {version} of API {api_key} is not offered here"))
             }

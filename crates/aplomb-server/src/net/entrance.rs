@@ -12,9 +12,10 @@ use aplomb_broker::config::SecurityConfig;
 use aplomb_broker::metadata::Security;
 use aplomb_broker::ports::Session;
 use aplomb_broker::sasl::oauth::KeyCabinet;
-use aplomb_broker::sasl::{Authenticator, TurnedAway, World};
+use aplomb_broker::sasl::{Authenticator, TokenKeys, TurnedAway, World};
 use aplomb_model::Instant;
 
+use super::strangers::{Stay, Strangers};
 use crate::clock;
 
 /// The keys of those who sign tokens, by listener.
@@ -25,33 +26,56 @@ pub type KeyCabinets = BTreeMap<Arc<str>, Arc<KeyCabinet>>;
 pub struct Entrance {
     security: Option<Arc<SecurityConfig>>,
     keys: Arc<KeyCabinets>,
+    tokens: Option<Arc<TokenKeys>>,
     secret: [u8; 16],
     chance: fn() -> [u8; 16],
 }
 
 impl Entrance {
-    /// As the settings have it. `chance` draws nonces, and may not wait.
+    /// As the settings have it. `chance` draws nonces, and may not wait. `tokens`: if there are
+    /// any.
     #[must_use]
-    pub fn new(security: SecurityConfig, keys: KeyCabinets, chance: fn() -> [u8; 16]) -> Self {
-        Self { security: Some(Arc::new(security)), keys: Arc::new(keys), secret: chance(), chance }
+    pub fn new(
+        security: SecurityConfig,
+        keys: KeyCabinets,
+        tokens: Option<Arc<TokenKeys>>,
+        chance: fn() -> [u8; 16],
+    ) -> Self {
+        let (security, keys) = (Some(Arc::new(security)), Arc::new(keys));
+        Self { security, keys, tokens, secret: chance(), chance }
+    }
+
+    /// With PLAIN before one listener, and no user who could pass.
+    #[cfg(test)]
+    pub(crate) fn guarded(listener: &str) -> Self {
+        use aplomb_broker::config::{ListenerSecurity, Mechanism, MechanismConfig, SaslConfig};
+        let (mechanism, users) = (Mechanism::Plain, [].into());
+        let plain = MechanismConfig { mechanism, max_age: None, users, tokens: None };
+        let (max_receive, failure_delay) = (1 << 19, Duration::ZERO);
+        let sasl = Some(Arc::new(SaslConfig { mechanisms: vec![plain], max_receive, failure_delay }));
+        let listeners = [(listener.into(), ListenerSecurity { sasl, tls: None })].into();
+        let patience = Duration::from_secs(30);
+        Self::new(SecurityConfig { listeners, patience }, KeyCabinets::new(), None, || [7; 16])
     }
 
     /// All may ask.
     #[must_use]
     pub fn open() -> Self {
-        Self { security: None, keys: Arc::default(), secret: [0; 16], chance: || [0; 16] }
+        Self { security: None, keys: Arc::default(), tokens: None, secret: [0; 16], chance: || [0; 16] }
     }
 
-    /// A connection that comes at `now`.
-    pub(crate) fn entry(&self, session: &Session, now: Instant) -> Admission {
+    /// A connection that comes at `now`, a stranger unless all may ask.
+    fn entry(&self, session: &Session, now: Instant, strangers: &Arc<Strangers>) -> Admission {
         let Some(security) = &self.security else { return Admission::default() };
         let listener = security.listeners.get(&session.listener);
         let sasl = listener.and_then(|listener| listener.sasl.clone());
-        let is_guarded = listener.is_some_and(|listener| listener.sasl.is_some() || listener.tls.is_some());
+        let has_tls = listener.is_some_and(|listener| listener.tls.is_some());
+        let is_guarded = has_tls || sasl.is_some();
         let deadline = is_guarded.then(|| now + security.patience);
+        let stay = if is_guarded { strangers.stay(has_tls, now) } else { Stay::default() };
         let keys = || self.keys.get(&session.listener).cloned();
         let authenticator = sasl.map(|sasl| Box::new(Authenticator::new(sasl, keys())));
-        Admission { authenticator, refused: None, deadline }
+        Admission { authenticator, refused: None, deadline, stay }
     }
 
     /// How long a connection has until it has passed.
@@ -71,15 +95,27 @@ impl fmt::Debug for Entrance {
 pub(crate) struct Doorkeeper {
     entrance: Entrance,
     users: Arc<Security>,
+    strangers: Arc<Strangers>,
 }
 
 impl Doorkeeper {
-    pub(crate) fn new(entrance: Entrance) -> Self {
-        Self { entrance, users: Arc::default() }
+    /// `frames`: the shard's memory for frames, in bytes.
+    pub(crate) fn new(entrance: Entrance, frames: usize) -> Self {
+        Self { entrance, users: Arc::default(), strangers: Strangers::new(frames) }
     }
 
     pub(crate) const fn entrance(&self) -> &Entrance {
         &self.entrance
+    }
+
+    /// Those that have not shown who they are.
+    pub(crate) const fn strangers(&self) -> &Arc<Strangers> {
+        &self.strangers
+    }
+
+    /// A connection that comes at `now`.
+    pub(crate) fn entry(&self, session: &Session, now: Instant) -> Admission {
+        self.entrance.entry(session, now, &self.strangers)
     }
 
     /// The cluster's users are these from here on.
@@ -89,9 +125,9 @@ impl Doorkeeper {
 
     /// Lets `ask` look at the users.
     pub(crate) fn with_world<T>(&self, ask: impl FnOnce(&mut World<'_>) -> T) -> T {
-        let mut chance = self.entrance.chance;
-        let secret = &self.entrance.secret;
-        ask(&mut World { security: &self.users, secret, chance: &mut chance, wall: &clock::wall })
+        let Entrance { secret, tokens, chance, .. } = &self.entrance;
+        let (security, tokens, mut chance) = (&self.users, tokens.as_deref(), *chance);
+        ask(&mut World { security, secret, chance: &mut chance, tokens, wall: &clock::wall })
     }
 }
 
@@ -104,9 +140,17 @@ pub(crate) struct Admission {
     pub(crate) refused: Option<TurnedAway>,
     /// By when it has to have passed.
     pub(crate) deadline: Option<Instant>,
+    /// What it takes until then.
+    pub(crate) stay: Stay,
 }
 
 impl Admission {
+    /// It is known from here on, or needs not be: no deadline, and no charge.
+    pub(crate) fn pass(&mut self) {
+        self.deadline = None;
+        self.stay.end();
+    }
+
     /// The largest frame that may come now.
     pub(crate) fn most(&self, max_frame: usize) -> usize {
         let before = self.authenticator.as_ref().and_then(|authenticator| authenticator.most());

@@ -72,6 +72,8 @@ pub(crate) struct FrameReader {
     cutter: FrameCutter,
     /// The memory of the frame at hand.
     charge: Option<Charge>,
+    /// The memory of what the transport has that is no byte of a frame yet.
+    sealed: Option<Charge>,
     account: Arc<Account>,
     /// Bytes that were ever read.
     received: u64,
@@ -93,7 +95,13 @@ impl FrameReader {
     /// A reader at the start of a stream whose frames have up to `max` bytes
     /// (`socket.request.max.bytes`).
     pub(crate) fn new(max: usize) -> Self {
-        Self { cutter: FrameCutter::new(max), charge: None, account: Arc::default(), received: 0 }
+        Self {
+            cutter: FrameCutter::new(max),
+            charge: None,
+            sealed: None,
+            account: Arc::default(),
+            received: 0,
+        }
     }
 
     /// Frames may have up to so many bytes from here on.
@@ -101,9 +109,9 @@ impl FrameReader {
         self.cutter.set_limit(max);
     }
 
-    /// Whether the stream stands within a frame.
+    /// Whether the stream stands within a frame, or a record of TLS.
     pub(crate) fn is_within_frame(&self) -> bool {
-        self.cutter.held() > 0
+        self.cutter.held() > 0 || self.sealed.is_some()
     }
 
     /// Whether the stream stands within a frame of which much has yet to come.
@@ -113,7 +121,7 @@ impl FrameReader {
 
     /// The memory of the frame at hand, in bytes.
     pub(crate) fn held(&self) -> usize {
-        self.charge.as_ref().map_or(0, Charge::bytes)
+        [&self.charge, &self.sealed].into_iter().flatten().map(Charge::bytes).sum()
     }
 
     /// Bytes that were ever read.
@@ -128,11 +136,26 @@ impl FrameReader {
         context: &mut ReadContext<'_>,
         frames: &mut VecDeque<Bytes>,
     ) -> Progress {
-        if self.is_within_large_frame() {
+        let progress = if self.is_within_large_frame() {
             self.read_directly(transport, context, frames)
         } else {
             self.read_through_scratch(transport, context, frames)
+        };
+        self.charge_sealed(transport.unfinished(), context.budget);
+        progress
+    }
+
+    /// It is here already, as a part of a frame is that was read along with others.
+    fn charge_sealed(&mut self, bytes: usize, budget: &Arc<FrameBudget>) {
+        if self.sealed.as_ref().map_or(0, Charge::bytes) == bytes {
+            return;
         }
+        self.sealed = (bytes > 0).then(|| {
+            let mut charge = budget.charge(&self.account);
+            charge.begin();
+            charge.add(bytes);
+            charge
+        });
     }
 
     fn read_through_scratch(
@@ -146,7 +169,7 @@ impl FrameReader {
             return Progress::NoMemory;
         }
         context.scratch.clear();
-        let has_begun = self.charge.is_some() || charge.is_overdraft();
+        let has_begun = self.charge.is_some() || self.sealed.is_some() || charge.is_overdraft();
         if !has_begun && context.budget.is_crowded_for(context.shard) {
             return self.read_whole_frames(transport, context, charge, frames);
         }

@@ -2,7 +2,8 @@
 //!
 //! What always holds: nothing that a client sends or leaves undone makes another client wait or
 //! memory grow without bound. Bytes become frames in [`frames`] under the bound of [`FrameBudget`];
-//! replies leave through [`replies`]; both by a [`transport`]. A connection's state machine is
+//! replies leave through [`replies`]; both by a [`transport`]. Who has not shown who it is counts
+//! among [`strangers`]. A connection's state machine is
 //! [`connection`]; how many connections there may be is in [`limits`].
 
 mod budget;
@@ -12,10 +13,14 @@ mod end;
 mod entrance;
 mod frames;
 mod limits;
+mod lists;
 mod moved;
 mod pace;
 mod rates;
+mod records;
 mod replies;
+mod strangers;
+mod taking;
 mod tls;
 mod transport;
 
@@ -37,6 +42,8 @@ pub(crate) use frames::{ReadContext, SCRATCH};
 pub use limits::ConnectionLimits;
 pub(crate) use limits::{Connections, Permit, TooMany};
 pub(crate) use rates::AcceptRates;
+pub(crate) use strangers::Overstay;
+pub(crate) use taking::Slowness;
 pub(crate) use tls::Tls;
 pub(crate) use transport::Transport;
 

@@ -11,10 +11,14 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, sen
 use rustls::ServerConnection;
 
 use super::moved::Moved;
-use crate::security::{Gate, PrincipalRules, principal};
+use super::records::Records;
+use crate::security::{Gate, PrincipalRules, Unsent, principal};
 
 /// Reads of a socket by one call while they bring nothing that a frame is made of.
 const EMPTY_READS: usize = 8;
+
+/// The largest message of a handshake, which TLS keeps until it has come, in bytes.
+const LARGEST_HANDSHAKE: usize = 64 * 1024;
 
 /// What is read from a client that has failed, so that it can read why, in bytes.
 const DRAINED: usize = 64 * 1024;
@@ -27,6 +31,9 @@ pub(crate) struct Tls {
     rules: PrincipalRules,
     /// What was peeked at.
     held: Vec<u8>,
+    inbound: Inbound,
+    /// What was encrypted and has not left.
+    unsent: Unsent,
     /// The end of the handshake was told of.
     greeted: bool,
     /// Why it ended.
@@ -48,7 +55,18 @@ impl Tls {
     /// The server's side of a connection that has said nothing yet.
     pub(crate) fn new(socket: OwnedFd, gate: &Gate) -> Result<Self, rustls::Error> {
         let (session, rules) = gate.connection()?;
-        Ok(Self { socket, session, rules, held: Vec::new(), greeted: false, fault: None })
+        let (inbound, unsent) = (Inbound::default(), gate.backlog().unsent());
+        Ok(Self { socket, session, rules, held: Vec::new(), inbound, unsent, greeted: false, fault: None })
+    }
+
+    /// What is here and is no text yet: half a record; and all that has come of a handshake, whose
+    /// messages may be in many.
+    pub(crate) fn unfinished(&self) -> usize {
+        if self.session.is_handshaking() {
+            self.inbound.bytes.min(LARGEST_HANDSHAKE)
+        } else {
+            self.inbound.records.held()
+        }
     }
 
     pub(crate) fn is_handshaking(&self) -> bool {
@@ -76,7 +94,7 @@ impl Tls {
 
     pub(crate) fn receive(&mut self, into: &mut Vec<u8>) -> Result<Moved, Errno> {
         if self.held.is_empty() {
-            return receive(&self.socket, &mut self.session, into).map_err(|broken| self.broken(broken));
+            return self.receive_new(into).map_err(|broken| self.broken(broken));
         }
         let room = into.capacity() - into.len();
         let bytes = room.min(self.held.len());
@@ -89,7 +107,12 @@ impl Tls {
         let mut more = true;
         if self.held.len() < room {
             self.held.reserve_exact(room - self.held.len());
-            match receive(&self.socket, &mut self.session, &mut self.held) {
+            let mut held = std::mem::take(&mut self.held);
+            let received = self.receive_new(&mut held);
+            // What is not there takes no room.
+            held.shrink_to_fit();
+            self.held = held;
+            match received {
                 Ok(moved) if moved.bytes == 0 && !moved.more && self.held.is_empty() => return Ok(moved),
                 Ok(moved) => more = moved.more,
                 Err(Fault::Socket(Errno::AGAIN)) if !self.held.is_empty() => more = false,
@@ -115,7 +138,9 @@ impl Tls {
         if !self.flush()? {
             return Err(Errno::AGAIN);
         }
+        self.session.set_buffer_limit(Some(self.unsent.allowance()));
         let bytes = self.session.writer().write_vectored(pieces).map_err(|_| Errno::PROTO)?;
+        self.unsent.add(bytes);
         let more = self.flush()?;
         Ok(Moved { bytes, more })
     }
@@ -127,7 +152,15 @@ impl Tls {
 
     /// Hands the socket what waits for it; true: all of it.
     pub(crate) fn flush(&mut self) -> Result<bool, Errno> {
-        flush(&self.socket, &mut self.session)
+        while self.session.wants_write() {
+            match self.session.write_tls(&mut Outbound(&self.socket)) {
+                Ok(bytes) => self.unsent.settle(bytes),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+            }
+        }
+        self.unsent.settle_all();
+        Ok(true)
     }
 
     /// The last that is said.
@@ -137,6 +170,50 @@ impl Tls {
         }
         // Who does not take it will see the end all the same.
         let _ = self.flush();
+    }
+
+    /// Appends to `into` what has come, as far as it has room. Neither bytes nor more: the client
+    /// has said its last.
+    fn receive_new(&mut self, into: &mut Vec<u8>) -> Result<Moved, Fault> {
+        let before = into.len();
+        let moved = |into: &Vec<u8>, more| Ok(Moved { bytes: into.len() - before, more });
+        for _ in 0..EMPTY_READS {
+            loop {
+                let room = into.capacity() - into.len();
+                if room == 0 {
+                    return moved(into, true);
+                }
+                let mut reader = self.session.reader();
+                let plain = match reader.fill_buf() {
+                    Ok([]) => return moved(into, false), // the client has closed in order
+                    Ok(plain) => plain,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    Err(_) => return moved(into, false), // or without a word
+                };
+                let taken = room.min(plain.len());
+                into.extend_from_slice(&plain[..taken]);
+                reader.consume(taken);
+            }
+            let mut arriving = Arriving { socket: &self.socket, inbound: &mut self.inbound };
+            match self.session.read_tls(&mut arriving) {
+                // What TLS itself says of such an end is found by the next look at its text.
+                Ok(0) if into.len() == before => return moved(into, false),
+                Ok(0) => return moved(into, true),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return if into.len() == before {
+                        Err(Fault::Socket(Errno::AGAIN))
+                    } else {
+                        moved(into, false)
+                    };
+                }
+                Err(error) => return Err(Fault::Socket(Errno::from_io_error(&error).unwrap_or(Errno::IO))),
+            }
+            self.session.process_new_packets().map_err(Fault::Tls)?;
+            // A socket that takes nothing takes it when there is room.
+            self.flush().map_err(Fault::Socket)?;
+        }
+        moved(into, true)
     }
 
     /// Has the client read the alert: what it has sent and we have not read would take the place
@@ -171,71 +248,33 @@ enum Fault {
     Tls(rustls::Error),
 }
 
-/// Appends to `into` what has come, as far as it has room. Neither bytes nor more: the client has
-/// said its last.
-fn receive(socket: &OwnedFd, session: &mut ServerConnection, into: &mut Vec<u8>) -> Result<Moved, Fault> {
-    let before = into.len();
-    let moved = |into: &Vec<u8>, more| Ok(Moved { bytes: into.len() - before, more });
-    for _ in 0..EMPTY_READS {
-        loop {
-            let room = into.capacity() - into.len();
-            if room == 0 {
-                return moved(into, true);
-            }
-            let mut reader = session.reader();
-            let plain = match reader.fill_buf() {
-                Ok([]) => return moved(into, false), // the client has closed in order
-                Ok(plain) => plain,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(_) => return moved(into, false), // or without a word
-            };
-            let taken = room.min(plain.len());
-            into.extend_from_slice(&plain[..taken]);
-            reader.consume(taken);
-        }
-        match session.read_tls(&mut Socket(socket)) {
-            // What TLS itself says of such an end is found by the next look at its text.
-            Ok(0) if into.len() == before => return moved(into, false),
-            Ok(0) => return moved(into, true),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                return if into.len() == before {
-                    Err(Fault::Socket(Errno::AGAIN))
-                } else {
-                    moved(into, false)
-                };
-            }
-            Err(error) => return Err(Fault::Socket(Errno::from_io_error(&error).unwrap_or(Errno::IO))),
-        }
-        session.process_new_packets().map_err(Fault::Tls)?;
-        // A socket that takes nothing takes it when there is room.
-        flush(socket, session).map_err(Fault::Socket)?;
-    }
-    moved(into, true)
+/// What has come of records.
+#[derive(Debug, Default)]
+struct Inbound {
+    records: Records,
+    /// All that has come.
+    bytes: usize,
 }
 
-fn flush(socket: &OwnedFd, session: &mut ServerConnection) -> Result<bool, Errno> {
-    while session.wants_write() {
-        match session.write_tls(&mut Socket(socket)) {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-            Err(error) => return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
-        }
-    }
-    Ok(true)
+/// A socket as TLS reads it.
+struct Arriving<'a> {
+    socket: &'a OwnedFd,
+    inbound: &'a mut Inbound,
 }
 
-/// A socket as TLS reads and writes it.
-struct Socket<'a>(&'a OwnedFd);
+/// A socket as TLS writes it.
+struct Outbound<'a>(&'a OwnedFd);
 
-impl Read for Socket<'_> {
+impl Read for Arriving<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let (bytes, _) = retry_on_intr(|| recv(self.0, &mut *into, RecvFlags::DONTWAIT))?;
+        let (bytes, _) = retry_on_intr(|| recv(self.socket, &mut *into, RecvFlags::DONTWAIT))?;
+        self.inbound.records.take(&into[..bytes]);
+        self.inbound.bytes = self.inbound.bytes.saturating_add(bytes);
         Ok(bytes)
     }
 }
 
-impl Write for Socket<'_> {
+impl Write for Outbound<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_vectored(&[IoSlice::new(bytes)])
     }

@@ -88,6 +88,14 @@ impl Transport {
         }
     }
 
+    /// What is here and cannot be taken up yet, in bytes.
+    pub(crate) fn unfinished(&self) -> usize {
+        match self {
+            Self::Plain(_) => 0,
+            Self::Tls(tls) => tls.unfinished(),
+        }
+    }
+
     /// Whether the client is not through yet.
     pub(crate) fn is_handshaking(&self) -> bool {
         match self {

@@ -133,3 +133,83 @@ impl<'a> Reader<'a> {
         self.sized().map(<[u8]>::to_vec)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::golden::{ALICE, BOB, MIDDLE, ROOT, is_key, stored};
+    use super::*;
+
+    fn broken(bytes: &[u8], password: Option<&str>) -> StoreError {
+        read(bytes, password, None).err().expect("it cannot be read")
+    }
+
+    #[test]
+    fn keys_with_their_chains_and_what_is_trusted_are_read() {
+        for store in [stored("java-17.jks"), stored("java-25.jks")] {
+            let entries = read(store, Some("secret"), None).expect("a store");
+            let mut chains: Vec<_> = entries.keys.iter().map(|entry| entry.chain.clone()).collect();
+            chains.sort_by_key(Vec::len);
+            assert_eq!(chains, [vec![BOB.to_vec()], [ALICE, MIDDLE, ROOT].map(<[u8]>::to_vec).to_vec()]);
+            assert!(entries.keys.iter().all(|entry| is_key(&entry.key)));
+            let mut trusted = entries.trusted;
+            trusted.sort();
+            let mut expected = [ALICE, BOB, ROOT].map(<[u8]>::to_vec);
+            expected.sort();
+            assert_eq!(trusted, expected, "the first of each chain, too");
+        }
+    }
+
+    #[test]
+    fn without_a_password_there_are_certificates_and_no_keys() {
+        let entries = read(stored("java-17.jks"), None, None).expect("a store");
+        assert_eq!((entries.keys.len(), entries.trusted.len()), (0, 3));
+    }
+
+    #[test]
+    fn a_key_can_have_a_password_of_its_own() {
+        let store = stored("java-17-key-password.jks");
+        assert_eq!(broken(store, Some("secret")), StoreError::Password);
+        let wrong = read(store, Some("secret"), Some("other")).err();
+        assert_eq!(wrong, Some(StoreError::Password));
+        let entries = read(store, Some("secret"), Some("another")).expect("a store");
+        assert_eq!((entries.keys.len(), entries.keys[0].chain.len()), (1, 3));
+        let unchecked = read(store, None, Some("another")).expect("its signature is not looked at");
+        assert_eq!(*unchecked.keys[0].key, *entries.keys[0].key);
+    }
+
+    #[test]
+    fn a_wrong_password_and_a_flipped_bit_are_told_alike() {
+        let store = stored("java-17.jks");
+        assert_eq!(broken(store, Some("secres")), StoreError::Password);
+        assert_eq!(broken(store, Some("")), StoreError::Password);
+        for at in [4, 20, store.len() / 2, store.len() - 1] {
+            let mut flipped = store.to_vec();
+            flipped[at] ^= 1;
+            assert_eq!(broken(&flipped, Some("secret")), StoreError::Password, "{at}");
+        }
+    }
+
+    #[test]
+    fn half_a_store_is_broken_wherever_it_ends() {
+        let store = stored("java-17.jks");
+        for end in 0..store.len() - 1 {
+            // The end of what is there is taken for its signature.
+            assert!(read(&store[..end], None, None).is_err(), "{end}");
+            assert!(read(&store[..end], Some("secret"), None).is_err(), "{end}");
+        }
+    }
+
+    #[test]
+    fn counts_that_only_are_said_cost_nothing() {
+        let said = |entries: u32, kind: u32, tail: &[u8]| {
+            let head =
+                [&MAGIC[..], &2_u32.to_be_bytes(), &entries.to_be_bytes(), &kind.to_be_bytes()].concat();
+            [&head[..], &[0, 1, b'a'], &[0; 8], tail, &[0; SHA1_OUTPUT_LEN]].concat()
+        };
+        let chain = [&0_u32.to_be_bytes()[..], &u32::MAX.to_be_bytes()].concat();
+        assert_eq!(broken(&said(u32::MAX, PRIVATE_KEY, &chain), None), StoreError::Broken("JKS"));
+        let sealed = u32::MAX.to_be_bytes();
+        assert_eq!(broken(&said(1, PRIVATE_KEY, &sealed), None), StoreError::Broken("JKS"));
+        assert_eq!(broken(&said(1, 3, &[]), None), StoreError::Broken("JKS"));
+    }
+}

@@ -3,8 +3,11 @@
 //! What always holds: nothing here opens a file; threads that may wait for one hand its bytes in.
 //! What cannot be used is said in a sentence without a secret.
 
+mod backlog;
 mod client;
 mod der;
+#[cfg(test)]
+mod golden;
 mod jks;
 mod names;
 mod pbe;
@@ -15,6 +18,7 @@ mod read;
 mod store;
 mod tls;
 
+pub(crate) use backlog::Unsent;
 pub use client::client_config;
 pub use names::{PrincipalRules, RuleError};
 pub use store::StoreError;

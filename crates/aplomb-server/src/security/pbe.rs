@@ -14,8 +14,29 @@ use zeroize::Zeroizing;
 use super::der::{Broken, Der, INTEGER, OCTETS, OID, SEQUENCE};
 use super::store::StoreError;
 
-/// More would keep a start waiting for minutes.
-const MOST_ITERATIONS: u32 = 10_000_000;
+/// As many rounds of hashing as a whole store may take: more would keep a start waiting for
+/// minutes.
+pub(super) const MOST_ITERATIONS: u32 = 10_000_000;
+
+/// The rounds that are left to a store, however many keys and bags it deals them out to.
+pub(super) struct Effort {
+    left: u32,
+}
+
+impl Effort {
+    pub(super) const fn of(rounds: u32) -> Self {
+        Self { left: rounds }
+    }
+
+    /// Takes so many rounds of those that are left.
+    pub(super) fn spend(&mut self, iterations: u32) -> Result<NonZeroU32, StoreError> {
+        let count = NonZeroU32::new(iterations);
+        self.left = self.left.checked_sub(iterations).ok_or(TOO_MUCH)?;
+        count.ok_or(TOO_MUCH)
+    }
+}
+
+const TOO_MUCH: StoreError = StoreError::Cipher("more than 10 million iterations, or none");
 
 const PBES2: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05, 0x0d];
 const PBKDF2: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05, 0x0c];
@@ -40,17 +61,18 @@ pub(super) fn decrypt(
     algorithm: Der<'_>,
     password: &str,
     sealed: &[u8],
+    effort: &mut Effort,
 ) -> Result<Zeroizing<Vec<u8>>, StoreError> {
     let mut algorithm = algorithm;
     let broken = |_: Broken| StoreError::Broken("PKCS #8");
     let name = algorithm.expect(OID).map_err(broken)?;
     let parameters = algorithm.inside(SEQUENCE).map_err(broken)?;
     if name == PBES2 {
-        return decrypt_pbes2(parameters, password, sealed);
+        return decrypt_pbes2(parameters, password, sealed, effort);
     }
     let (mut parameters, scheme) = (parameters, name.strip_prefix(PKCS12_SCHEMES));
     let salt = parameters.expect(OCTETS).map_err(broken)?;
-    let iterations = checked(parameters.number().map_err(broken)?)?;
+    let iterations = effort.spend(parameters.number().map_err(broken)?)?;
     let derive = |purpose: Purpose, length: usize| {
         derive_pkcs12(&digest::SHA1_FOR_LEGACY_USE_ONLY, purpose, password, salt, iterations, length)
     };
@@ -70,6 +92,7 @@ fn decrypt_pbes2(
     mut parameters: Der<'_>,
     password: &str,
     sealed: &[u8],
+    effort: &mut Effort,
 ) -> Result<Zeroizing<Vec<u8>>, StoreError> {
     let broken = |_: Broken| StoreError::Broken("PKCS #8");
     let mut derivation = parameters.inside(SEQUENCE).map_err(broken)?;
@@ -79,7 +102,7 @@ fn decrypt_pbes2(
     }
     let mut derivation = derivation.inside(SEQUENCE).map_err(broken)?;
     let salt = derivation.expect(OCTETS).map_err(broken)?;
-    let iterations = checked(derivation.number().map_err(broken)?)?;
+    let iterations = effort.spend(derivation.number().map_err(broken)?)?;
     derivation.optional(INTEGER).map_err(broken)?;
     let hash = match derivation.optional(SEQUENCE).map_err(broken)? {
         None => None,
@@ -106,11 +129,6 @@ fn decrypt_pbes2(
         _ if name == DES_EDE3 => unseal::<TdesEde3>(&derive(24), vector, sealed),
         _ => Err(StoreError::Cipher("neither AES nor 3DES in CBC mode")),
     }
-}
-
-pub(super) fn checked(iterations: u32) -> Result<NonZeroU32, StoreError> {
-    let count = NonZeroU32::new(iterations).filter(|_| iterations <= MOST_ITERATIONS);
-    count.ok_or(StoreError::Cipher("more than 10 million iterations, or none"))
 }
 
 fn unseal<C>(key: &[u8], vector: &[u8], sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, StoreError>
@@ -161,4 +179,70 @@ pub(super) fn derive_pkcs12(
     }
     derived.truncate(length);
     derived
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::der::wrap;
+    use super::*;
+
+    fn derived(purpose: Purpose, password: &str, salt: &[u8], rounds: u32, length: usize) -> Vec<u8> {
+        let rounds = NonZeroU32::new(rounds).expect("not zero");
+        derive_pkcs12(&digest::SHA1_FOR_LEGACY_USE_ONLY, purpose, password, salt, rounds, length).to_vec()
+    }
+
+    #[test]
+    fn keys_are_derived_as_by_openssl() {
+        // openssl kdf -kdfopt digest:SHA1 -kdfopt hexpass:0073006d006500670000
+        //   -kdfopt hexsalt:0a58cf64530d823f -kdfopt iter:1 -kdfopt id:1 -keylen 24 PKCS12KDF
+        let salt = [0x0a, 0x58, 0xcf, 0x64, 0x53, 0x0d, 0x82, 0x3f];
+        let key = derived(Purpose::Key, "smeg", &salt, 1, 24);
+        assert_eq!(
+            key,
+            [
+                0x8a, 0xaa, 0xe6, 0x29, 0x7b, 0x6c, 0xb0, 0x46, 0x42, 0xab, 0x5b, 0x07, 0x78, 0x51, 0x28,
+                0x4e, 0xb7, 0x12, 0x8f, 0x1a, 0x2a, 0x7f, 0xbc, 0xa3
+            ]
+        );
+        let vector = derived(Purpose::Vector, "smeg", &salt, 1, 8);
+        assert_eq!(vector, [0x79, 0x99, 0x3d, 0xfe, 0x04, 0x8d, 0x3b, 0x76]);
+    }
+
+    #[test]
+    fn no_salt_no_password_and_more_than_one_block_are_as_good() {
+        assert_eq!(derived(Purpose::Key, "", &[], 2, 20)[..], derived(Purpose::Key, "", &[], 2, 50)[..20]);
+    }
+
+    #[test]
+    fn effort_is_spent_once() {
+        let mut effort = Effort::of(10);
+        assert!(effort.spend(4).is_ok() && effort.spend(6).is_ok());
+        assert!(effort.spend(1).is_err());
+        assert!(Effort::of(10).spend(0).is_err());
+        assert!(Effort::of(10).spend(11).is_err());
+    }
+
+    #[test]
+    fn parameters_that_do_not_fit_are_refused() {
+        let scheme = |number: u8, parameters: &[u8]| {
+            let name = wrap(OID, &[PKCS12_SCHEMES, &[number]].concat());
+            [name, wrap(SEQUENCE, parameters)].concat()
+        };
+        let rounds = |rounds: &[u8]| [wrap(OCTETS, b"salt"), wrap(INTEGER, rounds)].concat();
+        let outcome = |algorithm: &[u8], sealed: &[u8]| {
+            decrypt(Der::new(algorithm), "secret", sealed, &mut Effort::of(MOST_ITERATIONS)).err()
+        };
+        assert_eq!(outcome(&scheme(3, &rounds(&[9])), &[0; 7]), Some(StoreError::Password));
+        assert_eq!(outcome(&scheme(3, &[]), &[0; 8]), Some(StoreError::Broken("PKCS #8")));
+        assert_eq!(outcome(&scheme(3, &rounds(&[])), &[0; 8]), Some(StoreError::Broken("PKCS #8")));
+        for many in [&[0x7f, 0xff, 0xff, 0xff][..], &[0]] {
+            let error = outcome(&scheme(3, &rounds(many)), &[0; 8]);
+            assert!(matches!(error, Some(StoreError::Cipher(_))), "{error:?}");
+        }
+        // A vector that is none.
+        let hashed = wrap(SEQUENCE, &[wrap(OID, PBKDF2), wrap(SEQUENCE, &rounds(&[1]))].concat());
+        let cipher = wrap(SEQUENCE, &[wrap(OID, &[AES, &[42]].concat()), wrap(OCTETS, &[0; 15])].concat());
+        let algorithm = [wrap(OID, PBES2), wrap(SEQUENCE, &[hashed, cipher].concat())].concat();
+        assert_eq!(outcome(&algorithm, &[0; 16]), Some(StoreError::Broken("PKCS #8")));
+    }
 }

@@ -11,15 +11,13 @@ use rustls::sign::CertifiedKey;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, SupportedCipherSuite};
 use zeroize::Zeroizing;
 
+use super::backlog::Backlog;
 use super::names::{PrincipalRules, RuleError, distinguished_name};
 use super::read;
 use super::store::{Entries, KeyEntry, StoreError};
 
 /// Sessions that are remembered so that clients can resume them, each listener.
 const SESSIONS: usize = 4096;
-
-/// How much may wait in a connection until its socket takes it, in bytes.
-const BUFFER: usize = 64 * 1024;
 
 /// A store, as it was read.
 #[derive(Clone)]
@@ -106,6 +104,7 @@ fn java_name(suite: &SupportedCipherSuite) -> Option<&'static str> {
 #[derive(Debug)]
 pub struct Gate {
     current: Mutex<Arc<Current>>,
+    backlog: Arc<Backlog>,
 }
 
 struct Current {
@@ -126,7 +125,7 @@ impl Gate {
     /// # Errors
     /// With a sentence, when they cannot be used.
     pub fn new(settings: &TlsSettings) -> Result<Self, TlsError> {
-        Ok(Self { current: Mutex::new(Arc::new(Current::new(settings)?)) })
+        Ok(Self { current: Mutex::new(Arc::new(Current::new(settings)?)), backlog: Arc::default() })
     }
 
     /// Other settings or stores from here on.
@@ -152,9 +151,13 @@ impl Gate {
     /// The server's side of a new connection, and the rules for its client's name.
     pub(crate) fn connection(&self) -> Result<(ServerConnection, PrincipalRules), rustls::Error> {
         let current = self.current();
-        let mut connection = ServerConnection::new(Arc::clone(&current.config))?;
-        connection.set_buffer_limit(Some(BUFFER));
+        let connection = ServerConnection::new(Arc::clone(&current.config))?;
         Ok((connection, current.rules.clone()))
+    }
+
+    /// What waits for the sockets of its connections.
+    pub(crate) const fn backlog(&self) -> &Arc<Backlog> {
+        &self.backlog
     }
 }
 

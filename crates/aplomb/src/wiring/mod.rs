@@ -18,6 +18,7 @@ mod limits;
 mod loading;
 mod network;
 mod observation;
+mod pages;
 mod process;
 mod signals;
 pub(crate) mod storage;
@@ -26,6 +27,7 @@ mod tail;
 mod tail_files;
 mod tail_watch;
 mod threads;
+mod token_keys;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -45,7 +47,7 @@ use aplomb_model::{Instant, Offset};
 use aplomb_server::guard::{Guard, GuardError, GuardMode};
 use aplomb_server::log::panic::abort_on_panic;
 use aplomb_server::log::{Log, LogWriter};
-use aplomb_server::metrics::{BrokerFigures, Health, Metrics, Phase, http};
+use aplomb_server::metrics::{BrokerFigures, Health, Metrics, Phase};
 use aplomb_server::net::Listener;
 use aplomb_server::{Around, Server, ServerConfig, Switchboard};
 
@@ -57,7 +59,7 @@ use self::loading::{LoadProgress, Loading};
 use self::network::{Bound, NetworkError};
 use self::observation::Watched;
 use self::signals::EndSignals;
-use self::stores::StoreFault;
+use self::stores::{Gates, StoreFault};
 use self::tail::{Tail, TailError};
 use self::tail_files::{OldTails, Tmpfs, tell};
 use self::threads::ShardThreads;
@@ -150,7 +152,7 @@ impl Broker {
         let candidates = Candidates::look(&storage.log_dirs, &storage.metadata_log_dir, config.node_id)?;
         let examined = candidates.examine(config.node_id)?;
         let bound: Vec<Bound> = config.network.listeners.iter().map(Bound::bind).collect::<Result<_, _>>()?;
-        let gates = stores::open(&config.security, log)?;
+        let gates = stores::open(&config, log)?;
         let keys = key_sets::open(&config.security, log)?;
         let mut directories =
             candidates.settle(config.node_id, settings.cluster_id.as_deref(), &mut chance)?;
@@ -161,7 +163,7 @@ impl Broker {
             );
             log.warn("config", text);
         }
-        let (metrics, health) = start_metrics(&config, log)?;
+        let (metrics, health) = start_metrics(&config, &gates, log)?;
 
         let Planned { ready, tail, config, began, unclean } =
             plan(&config, &mut directories, examined, &bound, &health, log)?;
@@ -486,14 +488,11 @@ fn start_guard(setting: GuardSetting, log: &Log) -> Result<Guard, GuardError> {
     }
 }
 
-fn start_metrics(config: &BrokerConfig, log: &Log) -> Result<(Metrics, Health), BrokerError> {
+fn start_metrics(config: &BrokerConfig, gates: &Gates, log: &Log) -> Result<(Metrics, Health), BrokerError> {
     let (metrics, health) = (Metrics::default(), Health::default());
     let shown = health.clone();
     metrics.add(move |page| shown.put_on(page));
     metrics.add(process::put_on);
-    if let Some(text) = &config.network.metrics_listener {
-        let address = http::serve(network::bind_metrics(text)?, &metrics, &health, log)?;
-        log.info("wiring", format!("numbers are at http://{address}/metrics"));
-    }
+    pages::serve(&config.network, gates, (&metrics, &health), log)?;
     Ok((metrics, health))
 }

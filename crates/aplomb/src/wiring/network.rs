@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with, sockopt};
 
 use super::directories::chance;
+use super::token_keys;
 
 /// A listener that cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +24,8 @@ pub(crate) enum NetworkError {
     Bind { listener: String, source: std::io::Error },
     #[error("aplomb.metrics.listener={text}: it cannot be bound: {source}")]
     Metrics { text: String, source: std::io::Error },
+    #[error("keys of delegation tokens cannot be derived: {0}")]
+    Tokens(std::io::Error),
     #[error("max.connections.per.ip.overrides: {host} is not an address and cannot be resolved: {source}")]
     Override { host: String, source: std::io::Error },
 }
@@ -111,12 +114,13 @@ pub(super) fn net_config(
             resolve(host, 0).map_err(|source| NetworkError::Override { host: host.clone(), source })?;
         limits.per_ip_overrides.insert(address.ip().to_canonical(), count(*limit));
     }
+    let tokens = token_keys::start(&config.tokens).map_err(NetworkError::Tokens)?;
     Ok(NetConfig {
         max_frame: size(network.max_request.0),
         max_frames: size(network.frames.0),
         min_frame_rate: network.min_frame_rate.0,
         max_replies: size(network.replies.0),
-        entrance: Entrance::new(config.security.clone(), keys, chance),
+        entrance: Entrance::new(config.security.clone(), keys, tokens, chance),
         connections: limits,
         rate_windows: config.quotas.clients.into(),
         max_idle: network.max_idle,

@@ -4,11 +4,12 @@
 //! What always holds: a store that cannot be used changes nothing, and is told of once.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use aplomb_broker::config::{SecurityConfig, StoreConfig, StorePlace, TlsConfig};
+use aplomb_broker::config::{BrokerConfig, StoreConfig, StorePlace, TlsConfig};
 use aplomb_server::log::Log;
 use aplomb_server::security::{Gate, Material, TlsError, TlsSettings};
 use zeroize::Zeroizing;
@@ -38,11 +39,22 @@ struct Guarded {
     seen: Vec<Option<(SystemTime, u64)>>,
 }
 
+/// The metrics listener among the gates. Others have names without dots.
+pub(super) const METRICS: &str = "aplomb.metrics.listener";
+
+/// More than any store has; and all that is read of what is none, in bytes.
+const LARGEST_STORE: u64 = 4 << 20;
+
 /// Reads all stores, and has a thread look after them.
-pub(super) fn open(security: &SecurityConfig, log: &Log) -> Result<Gates, StoreFault> {
+pub(super) fn open(config: &BrokerConfig, log: &Log) -> Result<Gates, StoreFault> {
     let (mut gates, mut watched) = (Gates::new(), Vec::new());
-    for (listener, security) in &security.listeners {
-        let Some(config) = &security.tls else { continue };
+    let of_clients = config.security.listeners.iter();
+    let of_clients =
+        of_clients.filter_map(|(name, security)| Some((Arc::clone(name), security.tls.as_ref()?)));
+    let network = &config.network;
+    let of_metrics = network.metrics_access.tls.as_ref().filter(|_| network.metrics_listener.is_some());
+    for (listener, config) in of_clients.chain(of_metrics.map(|tls| (Arc::from(METRICS), tls))) {
+        let listener = &listener;
         let seen = look(config);
         let fault = |error| StoreFault::Tls { listener: Arc::clone(listener), error };
         let gate = Arc::new(Gate::new(&read(listener, config)?).map_err(fault)?);
@@ -121,12 +133,12 @@ fn material(listener: &Arc<str>, store: &StoreConfig) -> Result<Material, StoreF
     let inline = |text: &str| Zeroizing::new(text.as_bytes().to_vec());
     let (bytes, key) = match &store.place {
         StorePlace::File(path) => {
-            let bytes = std::fs::read(path).map_err(|source| StoreFault::File {
+            let bytes = read_file(path).map_err(|source| StoreFault::File {
                 listener: Arc::clone(listener),
                 path: path.clone(),
                 source,
             })?;
-            (bytes.into(), None)
+            (bytes, None)
         }
         StorePlace::Inline { certificates, key } => {
             (inline(certificates.reveal()), key.as_ref().map(|key| inline(key.reveal())))
@@ -134,4 +146,14 @@ fn material(listener: &Arc<str>, store: &StoreConfig) -> Result<Material, StoreF
     };
     let password = store.password.as_ref().map(|secret| secret.reveal().to_owned().into());
     Ok(Material { kind: store.kind, bytes, key, password })
+}
+
+/// A file that is no larger than a store can be.
+fn read_file(path: &str) -> std::io::Result<Zeroizing<Vec<u8>>> {
+    let mut bytes = Zeroizing::new(Vec::new());
+    std::fs::File::open(path)?.take(LARGEST_STORE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST_STORE {
+        return Err(std::io::Error::other("it is larger than 4 MiB, and so no store"));
+    }
+    Ok(bytes)
 }

@@ -7,19 +7,17 @@
 //! partition whose records only the disk has says so at once and answers again when they are there;
 //! nobody waits for it who has something to return.
 //!
-//! What always holds: a partition is there once, however often the request names it, with what it
-//! names last. A fetch that waits for more holds no records. Memory for readers is little, and one
-//! who waits with some of it in hand would keep others from records that they could have now. It
-//! remembers how much there was, and reads it again in the end. It is woken not by each append but
-//! by as much as it lacks. Sums are kept, not made: who waits for many partitions is woken by each
-//! of them.
+//! What always holds: a fetch that waits for more holds no records. Memory for readers is little,
+//! and one who waits with some of it in hand would keep others from records that they could have
+//! now. It remembers how much there was, and reads it again in the end. It is woken not by each
+//! append but by as much as it lacks. Sums are kept, not made: who waits for many partitions is
+//! woken by each of them.
 
 mod part;
 mod patience;
 mod refusals;
+mod wishes;
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use aplomb_model::{ErrorCode, Instant, LeaderEpoch};
@@ -35,7 +33,7 @@ use super::Access;
 use super::rights::TopicRights;
 use super::whole_batches::whole_batches_within;
 use crate::calls::{Answer, ReadCall, ReadRecords, ReadRefusal, Slot, Watch};
-use crate::fetch_sessions::{FetchContext, FetchKey, FetchSessions, PartitionData, SessionRequest};
+use crate::fetch_sessions::{FetchContext, FetchSessions};
 use crate::metadata::MetadataImage;
 use crate::operation::{
     Api, Asked, Begun, Calls, Kind, Operation, PartitionCall, Progress, Replied, ReplyContext, WaitsAt,
@@ -118,33 +116,7 @@ impl FetchOp {
         fetch_limit: u64,
         now: Instant,
     ) -> Result<Self, ErrorCode> {
-        let key = |topic: &TopicKey, partition: i32| FetchKey {
-            topic: topic.clone(),
-            partition: aplomb_model::PartitionIndex(partition),
-        };
-        let wishes = body.partitions.iter().map(|partition| {
-            let wish = PartitionData {
-                fetch_offset: partition.fetch_offset,
-                current_leader_epoch: partition.current_leader_epoch,
-                last_fetched_epoch: partition.last_fetched_epoch,
-                max_bytes: partition.partition_max_bytes,
-            };
-            (key(body.topic_of(partition), partition.partition), wish)
-        });
-        let wishes = each_once(wishes);
-        let forgotten = body
-            .forgotten
-            .iter()
-            .flat_map(|topic| topic.partitions.iter().map(|partition| key(&topic.topic, *partition)))
-            .collect();
-        let request = SessionRequest {
-            id: body.session_id,
-            epoch: body.session_epoch,
-            by_id: body.version >= 13,
-            wishes,
-            forgotten,
-        };
-        let (context, list) = sessions.begin(request, now)?;
+        let (context, list) = sessions.begin(wishes::of(&body), now)?;
         // No partition has a replica elsewhere.
         let is_follower = body.replica_id >= 0;
         let mut rights = TopicRights::to_fetch(image, access, is_follower);
@@ -397,23 +369,6 @@ impl FetchOp {
             left = left.saturating_sub(kept);
         }
     }
-}
-
-/// Each partition once, where it is named first, with what is wished of it last
-/// (`FetchRequest#fetchData` in Apache Kafka).
-fn each_once(named: impl Iterator<Item = (FetchKey, PartitionData)>) -> Vec<(FetchKey, PartitionData)> {
-    let mut places: HashMap<FetchKey, usize> = HashMap::new();
-    let mut wishes: Vec<(FetchKey, PartitionData)> = Vec::with_capacity(named.size_hint().0);
-    for (key, wish) in named {
-        match places.entry(key) {
-            Entry::Occupied(place) => wishes[*place.get()].1 = wish,
-            Entry::Vacant(place) => {
-                wishes.push((place.key().clone(), wish));
-                place.insert(wishes.len() - 1);
-            }
-        }
-    }
-    wishes
 }
 
 /// What a fetch wants next.

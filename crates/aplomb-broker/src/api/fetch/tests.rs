@@ -5,6 +5,7 @@ use bytes::Bytes;
 
 use super::*;
 use crate::calls::PartitionKey;
+use crate::fetch_sessions::{FetchKey, PartitionData};
 use crate::figures::PartitionFigures;
 
 const SLOT: Slot = 0;
@@ -143,12 +144,6 @@ fn what_only_the_disk_has_when_it_is_read_again_is_waited_for_as_ever() {
     assert!(matches!(op.next(at(101)), Next::WaitUntil(_)));
     op.take(SLOT, Records::new(600).answer(), false);
     assert_eq!(op.next(at(200)), Next::Reply);
-}
-
-#[test]
-fn a_partition_that_is_named_many_times_is_there_once_with_what_is_wished_last() {
-    let named = [(key(1), wish(3)), (key(0), wish(4)), (key(1), wish(5)), (key(1), wish(6))];
-    assert_eq!(each_once(named.into_iter()), [(key(1), wish(6)), (key(0), wish(4))]);
 }
 
 #[test]

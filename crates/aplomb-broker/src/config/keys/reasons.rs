@@ -23,7 +23,6 @@ pub(super) const NO_LOGIN_CLASSES: &str =
 pub(super) const ANY_NAME: &str = "a new store is taken whatever names are in it";
 pub(super) const NEWEST: &str = "the newest of ssl.enabled.protocols that the client knows is spoken";
 pub(super) const NO_ENGINES: &str = "Java classes cannot be loaded here; stores are named by ssl.keystore.location and ssl.truststore.location";
-pub(super) const NO_TOKENS: &str = "there are no delegation tokens yet";
 pub(super) const NO_THREAD_POOLS: &str =
     "requests run on event loops; see num.network.threads and aplomb.shards";
 pub(super) const NO_SHARE_GROUPS: &str = "there are no share groups yet";

@@ -4,7 +4,6 @@
 use super::super::key::{ConfigKey, config_keys};
 use super::reasons::{
     ANY_NAME, NEWEST, NO_CLASSES, NO_ENGINES, NO_JVM, NO_KERBEROS, NO_LOGIN, NO_LOGIN_CLASSES, NO_PEERS,
-    NO_TOKENS,
 };
 
 config_keys! {
@@ -16,13 +15,13 @@ config_keys! {
         "How long a failed authentication waits for its answer, in milliseconds.";
     "connections.max.reauth.ms": Long = "0", Any, Medium, ReadOnly, Used("security.listeners");
         "How long an authentication is good for, in milliseconds.";
-    "delegation.token.expiry.check.interval.ms": Long = "3600000", AtLeast(1), Low, ReadOnly, Unused(NO_TOKENS);
+    "delegation.token.expiry.check.interval.ms": Long = "3600000", AtLeast(1), Low, ReadOnly, Used("tokens.expiry_check");
         "Milliseconds between two looks for delegation tokens that have expired.";
-    "delegation.token.expiry.time.ms": Long = "86400000", AtLeast(1), Medium, ReadOnly, Unused(NO_TOKENS);
+    "delegation.token.expiry.time.ms": Long = "86400000", AtLeast(1), Medium, ReadOnly, Used("tokens.expiry");
         "Milliseconds after which a delegation token has to be renewed.";
-    "delegation.token.max.lifetime.ms": Long = "604800000", AtLeast(1), Medium, ReadOnly, Unused(NO_TOKENS);
+    "delegation.token.max.lifetime.ms": Long = "604800000", AtLeast(1), Medium, ReadOnly, Used("tokens.max_lifetime");
         "Milliseconds after which a delegation token cannot be renewed any more.";
-    "delegation.token.secret.key": Password = null, Any, Medium, ReadOnly, Unused(NO_TOKENS);
+    "delegation.token.secret.key": Password = null, Any, Medium, ReadOnly, Used("tokens.secret");
         "The secret that delegation tokens are signed with, the same on all brokers.";
     "principal.builder.class": Class = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", Any, Medium, PerBroker, Refused(NO_CLASSES);
         "A Java class that names the peer of a connection.";

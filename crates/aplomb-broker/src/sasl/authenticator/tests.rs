@@ -46,9 +46,9 @@ fn at(seconds: u64) -> Instant {
 
 fn say(authenticator: &mut Authenticator, frame: &Bytes, seconds: u64) -> Passage {
     let security = Security::default();
-    let mut chance = || [3; 16];
-    let wall = || Timestamp(1_000_000);
-    let mut world = World { security: &security, secret: &[1; 16], chance: &mut chance, wall: &wall };
+    let (mut chance, wall) = (|| [3; 16], || Timestamp(1_000_000));
+    let (secret, chance, wall) = (&[1; 16], &mut chance, &wall);
+    let mut world = World { security: &security, secret, chance, tokens: None, wall };
     authenticator.on_frame(frame, at(seconds), &mut world)
 }
 
@@ -83,7 +83,8 @@ fn the_way_in_is_versions_handshake_and_proof() {
     let Passage::Authenticated { principal, again, .. } = log_in(&mut door, "alice", "wonder", 1) else {
         panic!("the password is right");
     };
-    assert_eq!((principal.to_string().as_str(), again, door.most()), ("alice", false, None));
+    assert_eq!((principal.as_str(), again, door.most()), ("User:alice", false, None));
+    assert_eq!(principal.name(), "alice");
     // From here on all of it is the broker's, for ever.
     for frame in [versions, handshake("PLAIN"), plain("alice", "wonder")] {
         assert!(matches!(say(&mut door, &frame, 1_000_000), Passage::Pass));

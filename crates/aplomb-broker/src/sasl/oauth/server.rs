@@ -52,7 +52,7 @@ impl OauthServer {
                 message.authorization
             )));
         }
-        Ok(Said::Proved { user: name, answer: Bytes::new(), until: Some(expires) })
+        Ok(Said::Proved { user: name, answer: Bytes::new(), ends: Some(expires), by_token: false })
     }
 }
 

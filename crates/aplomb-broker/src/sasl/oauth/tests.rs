@@ -455,7 +455,9 @@ fn who_is_challenged_is_refused_when_it_says_nothing_more_and_may_try_again_othe
     assert_eq!(say(&message(r#"{"alg":"EdDSA","kid":"x"}"#, "")), Ok(Said::More(challenge.into())));
     assert!(!cabinet.take_wish(), "asked for already");
     let proved = say(&message(&header("EdDSA"), "a=alice"));
-    assert!(matches!(proved, Ok(Said::Proved { user, until: Some(_), .. }) if user == "alice"));
+    assert!(
+        matches!(proved, Ok(Said::Proved { user, ends: Some(_), by_token: false, .. }) if user == "alice")
+    );
     let other = say(&message(&header("EdDSA"), "a=bob")).expect_err("another name");
     assert!(matches!(other, Denied::Said(why) if why.contains("(bob)") && why.contains("(alice)")));
 }

@@ -9,6 +9,8 @@ pub(super) struct ClientFirst<'a> {
     pub(super) authorization: Option<String>,
     pub(super) user: String,
     pub(super) nonce: &'a str,
+    /// The name is a delegation token's id, and the password what its holder has to know.
+    pub(super) by_token: bool,
     /// Everything behind the header, which is signed.
     pub(super) bare: &'a str,
 }
@@ -38,7 +40,15 @@ impl<'a> ClientFirst<'a> {
         parts.next_if(|part| part.strip_prefix("m=").is_some_and(is_value));
         let user = user_name(parts.next()?.strip_prefix("n=")?)?;
         let nonce = parts.next()?.strip_prefix("r=").filter(|nonce| is_printable(nonce))?;
-        parts.all(is_extension).then_some(Self { authorization, user, nonce, bare })
+        // Of one that is there twice the last counts.
+        let mut by_token = false;
+        for part in parts {
+            let (name, value) = extension(part)?;
+            if name == "tokenauth" {
+                by_token = value.eq_ignore_ascii_case("true");
+            }
+        }
+        Some(Self { authorization, user, nonce, by_token, bare })
     }
 }
 
@@ -50,7 +60,7 @@ impl<'a> ClientFinal<'a> {
         STANDARD.decode(parts.next()?.strip_prefix("c=")?).ok()?;
         let nonce = parts.next()?.strip_prefix("r=").filter(|nonce| is_printable(nonce))?;
         let proof = STANDARD.decode(proof).ok()?;
-        parts.all(is_extension).then_some(Self { nonce, proof, without_proof })
+        parts.all(|part| extension(part).is_some()).then_some(Self { nonce, proof, without_proof })
     }
 }
 
@@ -91,9 +101,11 @@ fn is_printable(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| (0x21..=0x7e).contains(&byte))
 }
 
-fn is_extension(part: &str) -> bool {
-    let Some((name, value)) = part.split_once('=') else { return false };
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic()) && is_value(value)
+/// A name and a value.
+fn extension(part: &str) -> Option<(&str, &str)> {
+    let (name, value) = part.split_once('=')?;
+    let is_one = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic()) && is_value(value);
+    is_one.then_some((name, value))
 }
 
 #[cfg(test)]
@@ -104,10 +116,17 @@ mod tests {
     fn a_first_message_is_taken_apart_and_what_is_signed_stays_as_it_came() {
         let first = ClientFirst::parse(b"n,,n=us=3Der=2C1,r=abc,tokenauth=true").expect("a message");
         assert_eq!(first.user, "us=er,1");
-        assert_eq!((first.nonce, first.authorization.as_deref()), ("abc", None));
+        assert_eq!((first.nonce, first.authorization.as_deref(), first.by_token), ("abc", None, true));
         assert_eq!(first.bare, "n=us=3Der=2C1,r=abc,tokenauth=true");
         let first = ClientFirst::parse(b"n,a=other,m=x,n=user,r=abc").expect("a message");
         assert_eq!((first.authorization.as_deref(), first.user.as_str()), (Some("other"), "user"));
+        assert!(!first.by_token);
+        for (extensions, by_token) in
+            [("tokenauth=TRUE", true), ("tokenauth=yes", false), ("tokenauth=true,tokenauth=x", false)]
+        {
+            let message = format!("n,,n=u,r=a,{extensions}");
+            assert_eq!(ClientFirst::parse(message.as_bytes()).expect("a message").by_token, by_token);
+        }
     }
 
     #[test]

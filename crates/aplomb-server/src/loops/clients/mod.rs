@@ -99,6 +99,7 @@ pub(super) struct Clients {
     taken_up: u32,
     scratch: Vec<u8>,
     next_relief: Instant,
+    next_turning_out: Instant,
     next_sweep: Instant,
 }
 
@@ -142,6 +143,7 @@ impl Clients {
         replies: Arc<ReplyBudget>,
         figures: Arc<LoopFigures>,
     ) -> Self {
+        let memory = budget.limit_of_shard();
         Self {
             shard,
             max_frame: net.max_frame,
@@ -150,7 +152,7 @@ impl Clients {
             budget,
             replies,
             figures,
-            doorkeeper: Doorkeeper::new(net.entrance.clone()),
+            doorkeeper: Doorkeeper::new(net.entrance.clone(), memory),
             table: ConnectionTable::new(shard),
             arriving: VecDeque::new(),
             late: VecDeque::new(),
@@ -167,6 +169,7 @@ impl Clients {
             taken_up: 0,
             scratch: Vec::with_capacity(SCRATCH),
             next_relief: Instant::START,
+            next_turning_out: Instant::START,
             next_sweep: Instant::START,
         }
     }

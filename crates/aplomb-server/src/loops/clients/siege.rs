@@ -1,5 +1,6 @@
 //! Good clients beside hostile ones, by seed: real sockets and the loop's own rooms on a virtual
-//! clock. Frames that fill, frames that never end, replies that are not taken.
+//! clock. Frames that fill, frames that never end, replies that are not taken; strangers who never
+//! say who they are.
 //!
 //! What must hold: memory for frames and for replies stays within its bounds; a good client is
 //! never closed, and answered within [`PATIENCE`]; when all have gone, nothing is held.
@@ -30,6 +31,8 @@ use crate::net::{
 };
 
 const HERE: ShardId = ShardId(0);
+/// The listener that strangers come by.
+const GATE: &str = "GATE";
 const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Seeds of an ordinary run.
 const SEEDS: u64 = 16;
@@ -54,6 +57,8 @@ const ONE_READ: usize = 4 * SCRATCH;
 #[derive(Clone, Debug)]
 struct Habit {
     is_good: bool,
+    /// It comes by a listener where it has to say who it is, and does not.
+    is_stranger: bool,
     frame: usize,
     reply: usize,
     /// So many bytes of a frame it sends at once, the rest by so many a second.
@@ -112,13 +117,15 @@ impl Habit {
             if dice.within(0..4) == 0 { number(dice, HEAD..SCRATCH - 4) } else { number(dice, HEAD..2_000) };
         let pause = Some(dice.duration(MS..MS * 200));
         let reply = number(dice, 10..20_000);
-        Self { is_good: true, frame, reply, at_once: frame + 4, send_rate: 0, take_rate: u64::MAX, pause }
+        let (is_stranger, at_once, take_rate) = (false, frame + 4, u64::MAX);
+        Self { is_good: true, is_stranger, frame, reply, at_once, send_rate: 0, take_rate, pause }
     }
 
     fn hostile(dice: &mut SplitMix64) -> Self {
         let large = number(dice, 100_000..LARGEST);
         let floods = Self {
             is_good: false,
+            is_stranger: false,
             frame: large,
             reply: 10,
             at_once: large + 4,
@@ -127,7 +134,7 @@ impl Habit {
             pause: None,
         };
         let most = number(dice, 4..large);
-        match dice.within(0..5) {
+        match dice.within(0..6) {
             // Announces much, sends some or nearly all of it, and goes on by a byte now and then.
             0 => Self { at_once: most, send_rate: dice.within(0..60_000), ..floods },
             1 => Self { at_once: large, send_rate: 1, ..floods },
@@ -142,6 +149,7 @@ impl Habit {
                 let take_rate = *pick(dice, &[0, 0, 100, 100_000]);
                 Self { frame, at_once: frame + 4, reply, take_rate, ..floods }
             }
+            4 => Self { is_stranger: true, at_once: most, send_rate: dice.within(0..60_000), ..floods },
             _ => floods,
         }
     }
@@ -161,7 +169,8 @@ impl Guest {
         here.set_nonblocking(true).expect("a socket");
         there.set_nonblocking(true).expect("a socket");
         let (permit, _) = siege.connections.admit(HOME).ok().expect("there is no limit");
-        let session = Session::anonymous(HOME, "HERE".into(), SecurityProtocol::Plaintext);
+        let listener = if habit.is_stranger { GATE } else { "HERE" };
+        let session = Session::anonymous(HOME, listener.into(), SecurityProtocol::Plaintext);
         let accepted =
             Accepted { transport: Transport::Plain(here.into()), session: Arc::new(session), permit };
         siege.clients.arrive(accepted);
@@ -235,7 +244,7 @@ impl Siege {
         let max_replies = number(&mut dice, 200_000..2_000_000);
         let net = NetConfig {
             rate_windows: Windows { count: 11, millis: 1000 },
-            entrance: crate::net::Entrance::open(),
+            entrance: crate::net::Entrance::guarded(GATE),
             max_frame: LARGEST,
             max_frames: limit,
             min_frame_rate: 64 * 1024,
@@ -289,8 +298,9 @@ impl Siege {
             self.turn();
             self.now = self.now + TURN;
         }
-        match (self.budget.used(), self.replies.used()) {
-            (0, 0) => Ok(()),
+        let strangers = self.clients.doorkeeper.strangers();
+        match (self.budget.used(), self.replies.used(), strangers.used()) {
+            (0, 0, 0) => Ok(()),
             held => Err(format!("when all is over, {held:?} bytes are held")),
         }
     }
@@ -355,6 +365,13 @@ impl Siege {
         if used > most {
             return Err(format!("frames take {used} bytes, {most} at the most"));
         }
+        // Each may have come since it was looked for who is to go, with what one read brings.
+        let strangers = self.clients.doorkeeper.strangers();
+        let guests = self.guests.iter().filter(|guest| guest.habit.is_stranger).count();
+        let most = 2 * strangers.limit() + guests * ONE_READ;
+        if strangers.used() > most {
+            return Err(format!("strangers take {} bytes, {most} at the most", strangers.used()));
+        }
         // Who is in the way of others is looked for now and then.
         let now = self.now;
         while self.made.front().is_some_and(|(at, _)| now.since(*at) > RELIEF + TURN) {
@@ -391,8 +408,9 @@ fn good_clients_do_not_notice_hostile_ones() {
 fn beside(floods: usize, frame: usize) -> Vec<(u64, usize)> {
     let mut siege = Siege::new(0);
     let (reply, take_rate) = (10, u64::MAX);
+    let (is_stranger, at_once) = (false, frame + 4);
     let flood =
-        Habit { is_good: false, frame, reply, at_once: frame + 4, send_rate: 0, take_rate, pause: None };
+        Habit { is_good: false, is_stranger, frame, reply, at_once, send_rate: 0, take_rate, pause: None };
     let good = Habit { is_good: true, frame: 100, reply: 77, at_once: 104, pause: Some(MS), ..flood };
     for habit in std::iter::repeat_n(flood, floods).chain([good]) {
         let guest = Guest::comes(habit, &mut siege);

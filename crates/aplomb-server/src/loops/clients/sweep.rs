@@ -5,8 +5,8 @@ use std::time::Duration;
 use aplomb_model::Instant;
 
 use super::{Clients, GO_A_TURN};
-use crate::net::End;
-use crate::net::connection::{Connection, Slowness};
+use crate::net::connection::Connection;
+use crate::net::{End, Slowness};
 
 /// How often idle connections are looked for.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -29,6 +29,7 @@ impl Clients {
     /// have held some for a while without doing anything with it.
     pub(in crate::loops) fn sweep(&mut self, now: Instant, core_is_short: impl FnOnce() -> bool) {
         self.relieve(now);
+        self.turn_out(now);
         if now >= self.next_sweep && self.late.is_empty() {
             self.look_for_late(now, core_is_short);
         }
@@ -42,6 +43,7 @@ impl Clients {
         self.next_sweep = now + SWEEP;
         let unwritten: usize = self.table.iter().map(Connection::unwritten).sum();
         self.figures.unwritten.set(unwritten as u64);
+        self.figures.strangers.set(self.doorkeeper.strangers().used() as u64);
         let replies_are_many = unwritten >= self.budget.limit_of_shard();
         let stuck_since = before(now, STUCK);
         let sending = stuck_since.filter(|_| self.budget.is_short());
@@ -82,6 +84,32 @@ impl Clients {
             }
             self.replies.count_closed();
             self.close(number, End::SlowTaker(owed.0));
+        }
+    }
+
+    /// While those that have not shown who they are take more than they may, closes some that we
+    /// wait for: those that hold the most, and of equals the oldest. Who has just come has a moment
+    /// to go on, unless they are far too many.
+    fn turn_out(&mut self, now: Instant) {
+        let strangers = self.doorkeeper.strangers();
+        let mut excess = strangers.excess();
+        if excess == 0 || now < self.next_turning_out || !self.late.is_empty() {
+            return;
+        }
+        let grace = if strangers.are_too_many() { Duration::ZERO } else { GRACE };
+        self.next_turning_out = now + RELIEF;
+        let Some(since) = before(now, grace) else { return };
+        let mut waited_for: Vec<_> = self.table.iter().filter_map(Connection::overstay).collect();
+        waited_for.sort_unstable();
+        for (overstay, held) in waited_for {
+            if excess == 0 {
+                return;
+            }
+            if overstay.since <= since {
+                excess = excess.saturating_sub(held);
+                self.figures.turned_out.add(1);
+                self.late.push_back((overstay.number, End::Crowding));
+            }
         }
     }
 
@@ -149,9 +177,13 @@ mod tests {
 
     impl Room {
         fn new(memory: usize, min_frame_rate: u64) -> Self {
+            Self::behind(Entrance::open(), memory, min_frame_rate)
+        }
+
+        fn behind(entrance: Entrance, memory: usize, min_frame_rate: u64) -> Self {
             let net = NetConfig {
                 rate_windows: Windows { count: 11, millis: 1000 },
-                entrance: Entrance::open(),
+                entrance,
                 max_frame: 1 << 20,
                 max_frames: memory,
                 min_frame_rate,
@@ -269,6 +301,40 @@ mod tests {
             room.clients.on_event(0, EventFlags::IN);
             assert!(room.turn(at(second)).is_empty());
         }
+    }
+
+    #[test]
+    fn strangers_that_are_waited_for_make_room_and_who_has_just_come_stays() {
+        let mut room = Room::behind(Entrance::guarded("HERE"), 4 << 20, 0);
+        let at = |tenths: u64| Instant::START + Duration::from_millis(1000 + 100 * tenths);
+        let strangers = Arc::clone(room.clients.doorkeeper.strangers());
+        let announces = |room: &mut Room, sent: usize, now: Instant| {
+            let mut there = room.arrives();
+            assert!(room.clients.take_over(&room.poll, now).is_empty(), "it can be watched");
+            there.write_all(&(1_i32 << 18).to_be_bytes()).expect("the pair's buffer holds that");
+            there.write_all(&vec![0; sent]).expect("the pair's buffer holds that");
+            there
+        };
+        let mut theirs = Vec::new();
+        let mut gone = Vec::new();
+        for n in 0..300 {
+            theirs.push(announces(&mut room, 100, at(n)));
+            gone.extend(room.turn(at(n)));
+            assert!(strangers.used() <= 2 * strangers.limit() + (64 << 10), "{}", strangers.used());
+        }
+        assert!(gone.len() > 200, "{} are gone", gone.len());
+        // One that holds much more goes before all others, one that has just come stays.
+        let newest = |room: &Room| room.clients.table.iter().map(|connection| connection.id().number).max();
+        theirs.push(announces(&mut room, 200_000, at(300)));
+        let large = newest(&room).expect("it is there");
+        theirs.push(announces(&mut room, 0, at(309)));
+        let good = newest(&room).expect("it is there");
+        gone.clear();
+        for n in 310..330 {
+            gone.extend(room.turn(at(n)));
+        }
+        assert!(gone.contains(&large) && !gone.contains(&good), "{gone:?}");
+        assert!(strangers.used() <= strangers.limit(), "{}", strangers.used());
     }
 
     #[test]
