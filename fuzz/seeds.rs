@@ -27,6 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     messages(corpus)?;
     groups(corpus)?;
+    tokens(corpus)?;
     transactions(corpus)?;
     recordings(corpus)?;
     jvm(corpus)?;
@@ -57,6 +58,24 @@ fn batch(corpus: &Path, name: &str, bytes: &[u8]) -> Result<(), Box<dyn Error>> 
         put(corpus, "validate_produced", &format!("{name}-{}-{}", rules[0], rules[1]), &produced)?;
     }
     Ok(())
+}
+
+/// A token's header and claims, and sets of keys of every kind.
+fn tokens(corpus: &Path) -> Result<(), Box<dyn Error>> {
+    let claims = r#"{"sub":"alice","aud":["kafka"],"iss":"idp","iat":1799999990,"exp":1800003600,"nbf":1.8e9,"scope":["a","b"],"jti":"1"}"#;
+    for (name, header) in
+        [("signed", r#"{"alg":"EdDSA","kid":"k","typ":"JWT"}"#), ("unsigned", r#"{"alg":"none"}"#)]
+    {
+        put(corpus, "tokens", name, format!("{header}\0{claims}").as_bytes())?;
+    }
+    let [short, long] = [43, 342].map(|length| "A".repeat(length).replacen('A', "B", 1));
+    let keys = [
+        format!(r#"{{"kty":"RSA","kid":"a","use":"sig","alg":"RS256","n":"{long}","e":"AQAB"}}"#),
+        format!(r#"{{"kty":"EC","kid":"b","crv":"P-256","x":"{short}","y":"{short}","key_ops":["verify"]}}"#),
+        format!(r#"{{"kty":"OKP","kid":"c","crv":"Ed25519","x":"{short}","x5t":"t","x5t#S256":"u"}}"#),
+        r#"{"kty":"oct","kid":"d","k":"AAAA"}"#.to_owned(),
+    ];
+    put(corpus, "key_sets", "all", format!(r#"{{"keys":[{}]}}"#, keys.join(",")).as_bytes())
 }
 
 /// Every API in every version, with bodies of zeros and of small numbers, which are empty and short

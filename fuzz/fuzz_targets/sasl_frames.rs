@@ -10,7 +10,7 @@ use aplomb_broker::config::{Mechanism, MechanismConfig, SaslConfig, Secret};
 use aplomb_broker::metadata::Security;
 use aplomb_broker::ports::Reply;
 use aplomb_broker::sasl::{Authenticator, Passage, World};
-use aplomb_model::Instant;
+use aplomb_model::{Instant, Timestamp};
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 
@@ -19,13 +19,14 @@ fuzz_target!(|data: &[u8]| {
     let max_age = (age > 0).then(|| Duration::from_secs(u64::from(age)));
     let users = [("alice", "wonder"), ("bob", "builder")];
     let users = users.map(|(name, word)| (name.to_owned(), Secret::new(word.to_owned())));
-    let mechanism = |mechanism| MechanismConfig { mechanism, max_age, users: users.clone().into() };
+    let mechanism =
+        |mechanism| MechanismConfig { mechanism, max_age, users: users.clone().into(), tokens: None };
     let config = SaslConfig {
         mechanisms: Mechanism::ALL.map(mechanism).into(),
         max_receive: 1 << 19,
         failure_delay: Duration::from_millis(100),
     };
-    let mut authenticator = Authenticator::new(Arc::new(config));
+    let mut authenticator = Authenticator::new(Arc::new(config), None);
     let security = Security::default();
     let (mut who, mut over) = (None, false);
     for turn in 0.. {
@@ -35,7 +36,8 @@ fuzz_target!(|data: &[u8]| {
         rest = behind;
         let now = Instant::START + Duration::from_millis(700 * turn);
         let mut chance = || [7; 16];
-        let mut world = World { security: &security, secret: &[1; 16], chance: &mut chance };
+        let (secret, chance, wall) = (&[1; 16], &mut chance, &|| Timestamp(0));
+        let mut world = World { security: &security, secret, chance, tokens: None, wall };
         let passage = authenticator.on_frame(&Bytes::copy_from_slice(frame), now, &mut world);
         assert!(!over || matches!(passage, Passage::Refused(_)), "a refusal is the last");
         match passage {
@@ -44,9 +46,10 @@ fuzz_target!(|data: &[u8]| {
                 assert!(who.is_some() || frame.starts_with(&[0, 18]));
             }
             Passage::Answer(reply) => written(&reply),
-            Passage::Authenticated { reply, principal, again } => {
+            Passage::Later(_) => panic!("there are no delegation tokens whose keys are waited for"),
+            Passage::Authenticated { reply, principal, by_token, again } => {
                 written(&reply);
-                assert_eq!(again, who.is_some());
+                assert_eq!((again, by_token), (who.is_some(), false));
                 let word =
                     if principal.name() == "alice" { &b"\0alice\0wonder"[..] } else { b"\0bob\0builder" };
                 assert!(frame.windows(word.len()).any(|part| part == word), "by its password");

@@ -12,7 +12,7 @@ use aplomb_broker::metadata::Security;
 use aplomb_broker::ports::Reply;
 use aplomb_broker::sasl::{Authenticator, Passage, World};
 use aplomb_broker::scram::ScramHash;
-use aplomb_model::Instant;
+use aplomb_model::{Instant, Timestamp};
 use aplomb_protocol::messages::UserScramCredentialRecord;
 use aplomb_protocol::messages::sasl_handshake_request::SaslHandshakeRequest;
 use base64::Engine as _;
@@ -52,16 +52,17 @@ fuzz_target!(|data: &[u8]| {
     let mechanism = Mechanism::ALL[usize::from(choice) % Mechanism::ALL.len()];
     let users = [("alice".to_owned(), Secret::new("wonder".to_owned()))];
     let config = SaslConfig {
-        mechanisms: vec![MechanismConfig { mechanism, max_age: None, users: users.into() }],
+        mechanisms: vec![MechanismConfig { mechanism, max_age: None, users: users.into(), tokens: None }],
         max_receive: 1 << 19,
         failure_delay: Duration::ZERO,
     };
-    let mut authenticator = Authenticator::new(Arc::new(config));
+    let mut authenticator = Authenticator::new(Arc::new(config), None);
     let request = SaslHandshakeRequest { mechanism: mechanism.name().to_owned() };
     let frame = aplomb_protocol::frame::encode_request(&request, 0, 1, "fuzz").expect("a request").slice(4..);
     let mut say = |token: &Bytes| {
         let mut chance = || [7; 16];
-        let mut world = World { security: &STORED.security, secret: &[1; 16], chance: &mut chance };
+        let (secret, chance, wall) = (&[1; 16], &mut chance, &|| Timestamp(0));
+        let mut world = World { security: &STORED.security, secret, chance, tokens: None, wall };
         authenticator.on_frame(token, Instant::START, &mut world)
     };
     assert!(matches!(say(&frame), Passage::Answer(_)));
@@ -87,6 +88,7 @@ fuzz_target!(|data: &[u8]| {
             }
             Passage::Refused(_) => return,
             Passage::Pass => panic!("nothing passes before the end"),
+            Passage::Later(_) => panic!("there are no delegation tokens whose keys are waited for"),
         }
     }
 });

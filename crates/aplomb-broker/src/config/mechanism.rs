@@ -9,11 +9,13 @@ pub enum Mechanism {
     ScramSha256,
     /// The same with a longer hash.
     ScramSha512,
+    /// A token that others have signed (RFC 7628).
+    OauthBearer,
 }
 
 impl Mechanism {
     /// All that are spoken here.
-    pub const ALL: [Self; 3] = [Self::Plain, Self::ScramSha256, Self::ScramSha512];
+    pub const ALL: [Self; 4] = [Self::Plain, Self::ScramSha256, Self::ScramSha512, Self::OauthBearer];
 
     /// The name on the wire.
     #[must_use]
@@ -22,6 +24,7 @@ impl Mechanism {
             Self::Plain => "PLAIN",
             Self::ScramSha256 => "SCRAM-SHA-256",
             Self::ScramSha512 => "SCRAM-SHA-512",
+            Self::OauthBearer => "OAUTHBEARER",
         }
     }
 
@@ -37,6 +40,7 @@ impl Mechanism {
             Self::ScramSha256 | Self::ScramSha512 => {
                 "org.apache.kafka.common.security.scram.ScramLoginModule"
             }
+            Self::OauthBearer => "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
         }
     }
 }

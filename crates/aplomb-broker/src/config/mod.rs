@@ -16,6 +16,7 @@ mod layers;
 mod listeners;
 mod mechanism;
 mod metrics_access;
+mod oauth;
 mod of_listener;
 mod quotas;
 mod reading;
@@ -25,6 +26,7 @@ mod tls;
 mod tokens;
 mod topic;
 mod transactions;
+mod url;
 mod value;
 
 pub use access::AccessConfig;
@@ -43,6 +45,7 @@ pub use layers::{Layers, Properties, Setting, Source};
 pub use listeners::{Listener, ListenerError, SecurityProtocol};
 pub use mechanism::Mechanism;
 pub use metrics_access::MetricsAccess;
+pub use oauth::{KeySource, TokenConfig, UnsecuredTokens, ValidatedTokens};
 pub use quotas::{QuotaWindows, QuotasConfig};
 pub use scope::Secret;
 pub use security::{ListenerSecurity, MechanismConfig, SaslConfig, SecurityConfig};
@@ -50,6 +53,7 @@ pub use tls::{ClientAuth, StoreConfig, StoreKind, StorePlace, TlsConfig, TlsVers
 pub use tokens::TokensConfig;
 pub use topic::{CleanupPolicy, TopicCompaction, TopicConfig, TopicConfigError, effective_values};
 pub use transactions::TransactionsConfig;
+pub use url::{HttpUrl, KeyUrl};
 pub use value::{Value, ValueError};
 
 #[cfg(test)]

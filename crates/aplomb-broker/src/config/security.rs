@@ -12,6 +12,7 @@ use super::error::ConfigError;
 use super::jaas::{LoginModule, parse_jaas};
 use super::listeners::Listener;
 use super::mechanism::Mechanism;
+use super::oauth::TokenConfig;
 use super::reading::Reading;
 use super::scope::{OfListener, Secret, refused};
 use super::tls::TlsConfig;
@@ -26,6 +27,8 @@ pub struct MechanismConfig {
     pub max_age: Option<Duration>,
     /// PLAIN's users and their passwords.
     pub users: BTreeMap<String, Secret>,
+    /// Which tokens of OAUTHBEARER count.
+    pub tokens: Option<TokenConfig>,
 }
 
 /// SASL on a listener.
@@ -106,6 +109,12 @@ impl OfListener<'_> {
     fn mechanism(&self, mechanism: Mechanism) -> Result<MechanismConfig, ConfigError> {
         let max_age = self.millis(Some(mechanism), "connections.max.reauth.ms");
         let (name, module) = self.jaas(mechanism)?;
+        let tokens = if mechanism == Mechanism::OauthBearer {
+            Some(self.tokens(module.as_ref())?)
+        } else {
+            self.refuse_handler(mechanism)?;
+            None
+        };
         let users = match (mechanism, module) {
             (Mechanism::Plain, Some(module)) => {
                 let user = |(option, value): (String, String)| {
@@ -120,7 +129,7 @@ impl OfListener<'_> {
             _ => BTreeMap::new(),
         };
         let max_age = Some(max_age).filter(|age| !age.is_zero());
-        Ok(MechanismConfig { mechanism, max_age, users })
+        Ok(MechanismConfig { mechanism, max_age, users, tokens })
     }
 
     /// The mechanism's JAAS line, and under which name it is or would be. One without a

@@ -447,3 +447,5 @@ fn the_metrics_listener_has_its_own_key_and_nothing_of_what_all_listeners_have()
     let colon = refused(&[("aplomb.metrics.user", "a:b"), ("aplomb.metrics.password", "secret")]);
     assert!(colon.contains("colon") && !colon.contains("secret"), "{colon}");
 }
+
+mod oauth;

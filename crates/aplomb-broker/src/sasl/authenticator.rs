@@ -20,6 +20,7 @@ use aplomb_protocol::{ApiKey, DecodeError, ErrorTally, Message, Reader};
 use bytes::Bytes;
 
 use super::exchange::Exchange;
+use super::oauth::KeyCabinet;
 use super::said::{Denied, Said, World};
 use crate::api::api_versions;
 use crate::config::{Mechanism, MechanismConfig, SaslConfig};
@@ -28,6 +29,9 @@ use crate::reply::ReplyTo;
 
 /// Sooner after it began to authenticate anew a connection does not do so again.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// Longer than this no authentication is good for, whatever a token says: a hundred years.
+const LONGEST: Duration = Duration::from_secs(36_525 * 86_400);
 
 /// Who a connection is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +98,8 @@ pub enum RefusalKind {
 #[derive(Debug)]
 pub struct Authenticator {
     config: Arc<SaslConfig>,
+    /// The keys of those who sign tokens.
+    keys: Option<Arc<KeyCabinet>>,
     stage: WayIn,
     identity: Option<Identity>,
 }
@@ -129,10 +135,10 @@ struct Proved {
 type Silent = (Duration, String);
 
 impl Authenticator {
-    /// A connection that has said nothing yet.
+    /// A connection that has said nothing yet. `keys` are those that its tokens are signed with.
     #[must_use]
-    pub const fn new(config: Arc<SaslConfig>) -> Self {
-        Self { config, stage: WayIn::Fresh { versions: false }, identity: None }
+    pub const fn new(config: Arc<SaslConfig>, keys: Option<Arc<KeyCabinet>>) -> Self {
+        Self { config, keys, stage: WayIn::Fresh { versions: false }, identity: None }
     }
 
     /// The largest frame that may come now, if it is not what all may send.
@@ -254,27 +260,27 @@ impl Authenticator {
             return self.refuse(None, delay, why);
         }
         let settings = self.config.mechanisms.iter().find(|enabled| enabled.mechanism == mechanism);
-        let Some(MechanismConfig { max_age, users, .. }) = settings else {
+        let Some(settings) = settings else {
             return self.refuse(None, delay, "the mechanism is not enabled".to_owned());
         };
-        match exchange.on_message(token, users, world) {
+        match exchange.on_message(token, (settings, self.keys.as_deref()), now, world) {
             Ok(Said::More(auth_bytes)) => self.answer(token_reply(auth_bytes, None, to)),
             Ok(Said::Later(after)) => Passage::Later(after),
-            Ok(Said::Proved { user, answer, token_ends }) => {
-                let left = token_ends.map(|ends| Duration::from_millis(ends.millis_since((world.wall)())));
-                let proved = Proved {
-                    principal: Principal::user(user),
-                    by_token: token_ends.is_some(),
-                    mechanism,
-                    lifetime: max_age.iter().copied().chain(left).min(),
-                };
+            Ok(Said::Proved { user, answer, ends, by_token }) => {
+                let left = ends.map(|ends| Duration::from_millis(ends.millis_since((world.wall)())));
+                let lifetime = left.map(|left| left.min(LONGEST)).into_iter().chain(settings.max_age).min();
+                let proved = Proved { principal: Principal::user(user), by_token, mechanism, lifetime };
                 self.on_proved(proved, answer, to, now)
+            }
+            Err(Denied::Silent(why)) => {
+                self.refuse(None, Duration::ZERO, format!("authentication failed: {why}"))
             }
             Err(denied) => {
                 let during = if self.identity.is_some() { "re-authentication" } else { "authentication" };
                 let (told, why) = match denied {
                     Denied::Said(text) => (text.clone(), text),
-                    Denied::Unsaid(why) => {
+                    Denied::Told { told, why } => (told, format!("authentication failed: its token: {why}")),
+                    Denied::Unsaid(why) | Denied::Silent(why) => {
                         let name = mechanism.name();
                         let told = format!(
                             "Authentication failed during {during} due to invalid credentials with SASL mechanism {name}"

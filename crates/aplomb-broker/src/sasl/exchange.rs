@@ -1,13 +1,13 @@
 //! One exchange of a mechanism: what the client says, and what it proves.
 
-use std::collections::BTreeMap;
-
+use aplomb_model::Instant;
 use bytes::Bytes;
 
+use super::oauth::{KeyCabinet, OauthServer};
 use super::plain;
 use super::said::{Denied, Said, World};
 use super::scram::ScramServer;
-use crate::config::{Mechanism, Secret};
+use crate::config::{Mechanism, MechanismConfig};
 use crate::scram::ScramHash;
 
 /// A mechanism at work.
@@ -16,30 +16,38 @@ pub(super) enum Exchange {
     /// One message is all.
     Plain,
     Scram(ScramServer),
+    Oauth(OauthServer),
 }
 
 impl Exchange {
-    pub(super) const fn new(mechanism: Mechanism) -> Self {
+    pub(super) fn new(mechanism: Mechanism) -> Self {
         match mechanism {
             Mechanism::Plain => Self::Plain,
             Mechanism::ScramSha256 => Self::Scram(ScramServer::new(ScramHash::Sha256)),
             Mechanism::ScramSha512 => Self::Scram(ScramServer::new(ScramHash::Sha512)),
+            Mechanism::OauthBearer => Self::Oauth(OauthServer::default()),
         }
     }
 
-    /// Takes what the client says. `users` are those of PLAIN.
+    /// Takes what the client says at `now`. `keys` are those that tokens are signed with.
     pub(super) fn on_message(
         &mut self,
         message: &[u8],
-        users: &BTreeMap<String, Secret>,
+        (settings, keys): (&MechanismConfig, Option<&KeyCabinet>),
+        now: Instant,
         world: &mut World<'_>,
     ) -> Result<Said, Denied> {
         match self {
             Self::Plain => {
-                let user = plain::authenticate(message, users)?;
-                Ok(Said::Proved { user, answer: Bytes::new(), token_ends: None })
+                let user = plain::authenticate(message, &settings.users)?;
+                Ok(Said::Proved { user, answer: Bytes::new(), ends: None, by_token: false })
             }
             Self::Scram(server) => server.on_message(message, world),
+            Self::Oauth(server) => {
+                let tokens = settings.tokens.as_ref();
+                let tokens = tokens.ok_or(Denied::Unsaid("no tokens are taken here"))?;
+                server.on_message(message, (tokens, keys), now, world.wall)
+            }
         }
     }
 }

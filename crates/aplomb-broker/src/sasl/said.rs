@@ -16,10 +16,10 @@ pub struct World<'a> {
     pub secret: &'a [u8; 16],
     /// Draws nonces.
     pub chance: &'a mut dyn FnMut() -> [u8; 16],
-    /// What tokens are compared with, where there are any.
+    /// What proofs of delegation tokens are compared with, where there are any.
     pub tokens: Option<&'a TokenKeys>,
     /// Reads the wall clock: tokens end at a time of that.
-    pub wall: &'a mut dyn FnMut() -> Timestamp,
+    pub wall: &'a dyn Fn() -> Timestamp,
 }
 
 /// What comes of a message.
@@ -33,8 +33,10 @@ pub(crate) enum Said {
         user: String,
         /// What it is told.
         answer: Bytes,
-        /// Until when, if it has shown a token.
-        token_ends: Option<Timestamp>,
+        /// When that ends, if its proof says so.
+        ends: Option<Timestamp>,
+        /// Whether it has shown a delegation token.
+        by_token: bool,
     },
     /// It cannot be decided yet: the same message is to be taken again after so long.
     Later(Duration),
@@ -45,6 +47,15 @@ pub(crate) enum Said {
 pub(crate) enum Denied {
     /// It is told this.
     Said(String),
+    /// It is told one thing, and the log another.
+    Told {
+        /// What the client hears.
+        told: String,
+        /// What the log says.
+        why: String,
+    },
     /// It is not told why; the log is.
     Unsaid(&'static str),
+    /// It is told nothing at all; the log is.
+    Silent(&'static str),
 }

@@ -1,8 +1,9 @@
 //! What a client has to pass before it may ask, by listener; and how far one connection is.
 //!
-//! What always holds: what is done here takes hashes and no more; a client that has not passed has
-//! so much time, and then is closed.
+//! What always holds: what is done here takes hashes and a signature, and no more; a client that
+//! has not passed has so much time, and then is closed.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,15 +11,21 @@ use std::time::Duration;
 use aplomb_broker::config::SecurityConfig;
 use aplomb_broker::metadata::Security;
 use aplomb_broker::ports::Session;
+use aplomb_broker::sasl::oauth::KeyCabinet;
 use aplomb_broker::sasl::{Authenticator, TokenKeys, TurnedAway, World};
 use aplomb_model::Instant;
 
 use super::strangers::{Stay, Strangers};
+use crate::clock;
+
+/// The keys of those who sign tokens, by listener.
+pub type KeyCabinets = BTreeMap<Arc<str>, Arc<KeyCabinet>>;
 
 /// What stands before the listeners, the same for all shards.
 #[derive(Clone)]
 pub struct Entrance {
     security: Option<Arc<SecurityConfig>>,
+    keys: Arc<KeyCabinets>,
     tokens: Option<Arc<TokenKeys>>,
     secret: [u8; 16],
     chance: fn() -> [u8; 16],
@@ -28,26 +35,33 @@ impl Entrance {
     /// As the settings have it. `chance` draws nonces, and may not wait. `tokens`: if there are
     /// any.
     #[must_use]
-    pub fn new(security: SecurityConfig, tokens: Option<Arc<TokenKeys>>, chance: fn() -> [u8; 16]) -> Self {
-        Self { security: Some(Arc::new(security)), tokens, secret: chance(), chance }
+    pub fn new(
+        security: SecurityConfig,
+        keys: KeyCabinets,
+        tokens: Option<Arc<TokenKeys>>,
+        chance: fn() -> [u8; 16],
+    ) -> Self {
+        let (security, keys) = (Some(Arc::new(security)), Arc::new(keys));
+        Self { security, keys, tokens, secret: chance(), chance }
     }
 
     /// With PLAIN before one listener, and no user who could pass.
     #[cfg(test)]
     pub(crate) fn guarded(listener: &str) -> Self {
         use aplomb_broker::config::{ListenerSecurity, Mechanism, MechanismConfig, SaslConfig};
-        let plain = MechanismConfig { mechanism: Mechanism::Plain, max_age: None, users: [].into() };
+        let (mechanism, users) = (Mechanism::Plain, [].into());
+        let plain = MechanismConfig { mechanism, max_age: None, users, tokens: None };
         let (max_receive, failure_delay) = (1 << 19, Duration::ZERO);
         let sasl = Some(Arc::new(SaslConfig { mechanisms: vec![plain], max_receive, failure_delay }));
         let listeners = [(listener.into(), ListenerSecurity { sasl, tls: None })].into();
         let patience = Duration::from_secs(30);
-        Self::new(SecurityConfig { listeners, patience }, None, || [7; 16])
+        Self::new(SecurityConfig { listeners, patience }, KeyCabinets::new(), None, || [7; 16])
     }
 
     /// All may ask.
     #[must_use]
-    pub const fn open() -> Self {
-        Self { security: None, tokens: None, secret: [0; 16], chance: || [0; 16] }
+    pub fn open() -> Self {
+        Self { security: None, keys: Arc::default(), tokens: None, secret: [0; 16], chance: || [0; 16] }
     }
 
     /// A connection that comes at `now`, a stranger unless all may ask.
@@ -59,7 +73,8 @@ impl Entrance {
         let is_guarded = has_tls || sasl.is_some();
         let deadline = is_guarded.then(|| now + security.patience);
         let stay = if is_guarded { strangers.stay(has_tls, now) } else { Stay::default() };
-        let authenticator = sasl.map(|sasl| Box::new(Authenticator::new(sasl)));
+        let keys = || self.keys.get(&session.listener).cloned();
+        let authenticator = sasl.map(|sasl| Box::new(Authenticator::new(sasl, keys())));
         Admission { authenticator, refused: None, deadline, stay }
     }
 
@@ -111,9 +126,8 @@ impl Doorkeeper {
     /// Lets `ask` look at the users.
     pub(crate) fn with_world<T>(&self, ask: impl FnOnce(&mut World<'_>) -> T) -> T {
         let Entrance { secret, tokens, chance, .. } = &self.entrance;
-        let (mut chance, mut wall) = (*chance, crate::clock::wall);
-        let (security, tokens) = (&self.users, tokens.as_deref());
-        ask(&mut World { security, secret, chance: &mut chance, tokens, wall: &mut wall })
+        let (security, tokens, mut chance) = (&self.users, tokens.as_deref(), *chance);
+        ask(&mut World { security, secret, chance: &mut chance, tokens, wall: &clock::wall })
     }
 }
 

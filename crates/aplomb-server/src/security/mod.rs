@@ -4,6 +4,7 @@
 //! What cannot be used is said in a sentence without a secret.
 
 mod backlog;
+mod client;
 mod der;
 #[cfg(test)]
 mod golden;
@@ -18,6 +19,7 @@ mod store;
 mod tls;
 
 pub(crate) use backlog::Unsent;
+pub use client::client_config;
 pub use names::{PrincipalRules, RuleError};
 pub use store::StoreError;
 pub(crate) use tls::principal;

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use aplomb_broker::config::{BrokerConfig, Listener, SecurityProtocol};
-use aplomb_server::net::{ConnectionLimits, Entrance, NetConfig};
+use aplomb_server::net::{ConnectionLimits, Entrance, KeyCabinets, NetConfig};
 use aplomb_server::security::Gate;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with, sockopt};
@@ -95,7 +95,11 @@ pub(super) fn bind_metrics(text: &str) -> Result<TcpListener, NetworkError> {
 }
 
 /// How connections are treated, as the server wants to know it.
-pub(super) fn net_config(config: &BrokerConfig, ceiling: usize) -> Result<NetConfig, NetworkError> {
+pub(super) fn net_config(
+    config: &BrokerConfig,
+    ceiling: usize,
+    keys: KeyCabinets,
+) -> Result<NetConfig, NetworkError> {
     let network = &config.network;
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
@@ -116,7 +120,7 @@ pub(super) fn net_config(config: &BrokerConfig, ceiling: usize) -> Result<NetCon
         max_frames: size(network.frames.0),
         min_frame_rate: network.min_frame_rate.0,
         max_replies: size(network.replies.0),
-        entrance: Entrance::new(config.security.clone(), tokens, chance),
+        entrance: Entrance::new(config.security.clone(), keys, tokens, chance),
         connections: limits,
         rate_windows: config.quotas.clients.into(),
         max_idle: network.max_idle,

@@ -16,13 +16,10 @@ pub(super) const IN_PIECES: &str = "a log is loaded in pieces of 64 KiB, one a t
 pub(super) const NO_QUORUM: &str = "the metadata quorum is this process alone";
 pub(super) const NO_REQUEST_QUEUE: &str =
     "requests are handled by the loop that reads them, and wait in no queue; see queued.max.request.bytes";
-pub(super) const NO_CALLBACKS: &str = "Java classes cannot be loaded here; users of PLAIN are in listener.name.<name>.plain.sasl.jaas.config, \
-     those of SCRAM in the metadata log (kafka-configs.sh --entity-type users)";
 pub(super) const NO_KERBEROS: &str = "Kerberos is not spoken yet";
 pub(super) const NO_LOGIN: &str = "this broker logs in nowhere yet";
 pub(super) const NO_LOGIN_CLASSES: &str =
     "Java classes cannot be loaded here, and this broker logs in nowhere yet";
-pub(super) const NO_OAUTH: &str = "OAUTHBEARER is not spoken yet";
 pub(super) const ANY_NAME: &str = "a new store is taken whatever names are in it";
 pub(super) const NEWEST: &str = "the newest of ssl.enabled.protocols that the client knows is spoken";
 pub(super) const NO_ENGINES: &str = "Java classes cannot be loaded here; stores are named by ssl.keystore.location and ssl.truststore.location";

@@ -6,6 +6,7 @@ use aplomb_protocol::messages::MetadataRequest;
 use aplomb_protocol::messages::api_versions_request::ApiVersionsRequest;
 use aplomb_protocol::request::decode_any_response;
 use aplomb_protocol::{AnyResponse, Request as Body};
+use base64::Engine as _;
 use proptest::prelude::*;
 
 use super::*;
@@ -18,13 +19,13 @@ const AGE: Duration = Duration::from_secs(60);
 fn authenticator(max_age: Option<Duration>) -> Authenticator {
     let users = [("alice", "wonder"), ("bob", "builder")];
     let users = users.map(|(name, word)| (name.to_owned(), Secret::new(word.to_owned()))).into();
-    let plain = MechanismConfig { mechanism: Mechanism::Plain, max_age, users };
-    let scram = MechanismConfig { mechanism: Mechanism::ScramSha256, max_age, users: [].into() };
-    Authenticator::new(Arc::new(SaslConfig {
-        mechanisms: vec![plain, scram],
-        max_receive: 1000,
-        failure_delay: DELAY,
-    }))
+    let plain = MechanismConfig { mechanism: Mechanism::Plain, max_age, users, tokens: None };
+    let scram =
+        MechanismConfig { mechanism: Mechanism::ScramSha256, max_age, users: [].into(), tokens: None };
+    Authenticator::new(
+        Arc::new(SaslConfig { mechanisms: vec![plain, scram], max_receive: 1000, failure_delay: DELAY }),
+        None,
+    )
 }
 
 fn framed<T: Body>(request: &T, version: i16) -> Bytes {
@@ -45,8 +46,8 @@ fn at(seconds: u64) -> Instant {
 
 fn say(authenticator: &mut Authenticator, frame: &Bytes, seconds: u64) -> Passage {
     let security = Security::default();
-    let (mut chance, mut wall) = (|| [3; 16], || Timestamp(0));
-    let (secret, chance, wall) = (&[1; 16], &mut chance, &mut wall);
+    let (mut chance, wall) = (|| [3; 16], || Timestamp(1_000_000));
+    let (secret, chance, wall) = (&[1; 16], &mut chance, &wall);
     let mut world = World { security: &security, secret, chance, tokens: None, wall };
     authenticator.on_frame(frame, at(seconds), &mut world)
 }
@@ -180,4 +181,55 @@ fn any_frame() -> impl Strategy<Value = Bytes> {
         }),
         Just(framed(&ApiVersionsRequest::default(), 0)),
     ]
+}
+
+fn bearer(sub: &str, exp: u64) -> Bytes {
+    let part = |text: String| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(text);
+    let claims = part(format!("{{\"sub\":\"{sub}\",\"exp\":{exp}}}"));
+    let token = format!("n,,\x01auth=Bearer {}.{claims}.\x01\x01", part("{\"alg\":\"none\"}".to_owned()));
+    framed(&SaslAuthenticateRequest { auth_bytes: token.into_bytes().into() }, 2)
+}
+
+#[test]
+fn a_token_is_good_until_it_expires_or_for_as_long_as_any_authentication_is() {
+    let tokens = crate::config::UnsecuredTokens {
+        principal_claim: "sub".to_owned(),
+        scope_claim: "scope".to_owned(),
+        required_scope: Vec::new(),
+        skew_millis: 60_000,
+    };
+    let tokens = Some(crate::config::TokenConfig::Unsecured(tokens));
+    let with = |max_age| {
+        let mechanism = Mechanism::OauthBearer;
+        let oauth = MechanismConfig { mechanism, max_age, users: [].into(), tokens: tokens.clone() };
+        let config = SaslConfig { mechanisms: vec![oauth], max_receive: 1000, failure_delay: DELAY };
+        Authenticator::new(Arc::new(config), None)
+    };
+    // It is second 1000 of that clock.
+    for (exp, max_age, good_for) in [
+        (1010, None, 10),
+        (1010, Some(AGE), 10),
+        (1090, Some(AGE), 60),
+        (960, None, 0),
+        (9_000_000_000_000_000, None, LONGEST.as_secs()),
+    ] {
+        let mut door = with(max_age);
+        say(&mut door, &handshake("OAUTHBEARER"), 5);
+        let step = say(&mut door, &bearer("alice", exp), 5);
+        assert!(matches!(step, Passage::Authenticated { .. }), "{step:?}");
+        assert_eq!(door.identity.as_ref().and_then(|identity| identity.expires), Some(at(5 + good_for)));
+    }
+    let mut door = with(None);
+    say(&mut door, &handshake("OAUTHBEARER"), 5);
+    assert!(matches!(say(&mut door, &bearer("alice", 1010), 5), Passage::Authenticated { .. }));
+    say(&mut door, &handshake("OAUTHBEARER"), 7);
+    let other = refusal(say(&mut door, &bearer("bob", 1010), 7));
+    assert!(other.why.contains("Cannot change principals"), "{}", other.why);
+    let mut door = with(None);
+    say(&mut door, &handshake("OAUTHBEARER"), 5);
+    assert!(matches!(say(&mut door, &bearer("alice", 900), 5), Passage::Answer(_)), "a challenge");
+    let nothing = framed(&SaslAuthenticateRequest { auth_bytes: Bytes::from_static(b"\x01") }, 2);
+    let failed = refusal(say(&mut door, &nothing, 5));
+    assert!(failed.why.ends_with("it has expired"), "{}", failed.why);
+    assert_eq!(error_of(failed.reply, ApiKey::SaslAuthenticate, 2), 58);
 }

@@ -140,7 +140,7 @@ impl Challenge {
             return Err(Denied::Unsaid("the nonce is another"));
         }
         let said = format!("{},{}", self.said, last.without_proof);
-        let (keys, user, token_ends) = match (&self.stored, &self.derived) {
+        let (keys, user, ends) = match (&self.stored, &self.derived) {
             (Stored::Password(stored), _) => (stored, self.user, None),
             (Stored::Token { owner, ends, .. }, Some(derived)) => (&**derived, owner.clone(), Some(*ends)),
             (Stored::Nothing, _) => return Err(Denied::Unsaid("there is no such user")),
@@ -157,7 +157,8 @@ impl Challenge {
             return Err(Denied::Unsaid("the proof is wrong"));
         }
         let signature = self.hash.hmac(&keys.server_key, said.as_bytes());
-        Ok(Said::Proved { user, answer: server_final(&signature).into(), token_ends })
+        let (answer, by_token) = (server_final(&signature).into(), ends.is_some());
+        Ok(Said::Proved { user, answer, ends, by_token })
     }
 }
 
@@ -211,8 +212,9 @@ mod tests {
         tokens: Option<&TokenKeys>,
         message: &str,
     ) -> Result<Said, Denied> {
-        let (mut chance, mut wall) = (|| [7; 16], || Timestamp(0));
-        let mut world = World { security, secret: &SECRET, chance: &mut chance, tokens, wall: &mut wall };
+        let mut chance = || [7; 16];
+        let wall = &|| Timestamp(0);
+        let mut world = World { security, secret: &SECRET, chance: &mut chance, tokens, wall };
         server.on_message(message.as_bytes(), &mut world)
     }
 
@@ -255,8 +257,8 @@ mod tests {
         let last = format!("c=biws,r={nonce},p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=");
         let proved = challenge.check(last.as_bytes()).expect("the example is right");
         let expected = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=";
-        let user = "user".to_owned();
-        assert_eq!(proved, Said::Proved { user, answer: expected[..].into(), token_ends: None });
+        let (user, answer) = ("user".to_owned(), expected[..].into());
+        assert_eq!(proved, Said::Proved { user, answer, ends: None, by_token: false });
     }
 
     #[test]
@@ -339,8 +341,10 @@ mod tests {
                 };
                 if gets_in {
                     assert_eq!((waits[0], waits[8]), (SOON, SOON * 64), "later and later");
-                    let Ok(Said::Proved { user, token_ends, .. }) = said else { panic!("{said:?}") };
-                    assert_eq!((user.as_str(), token_ends), ("al:ice", Some(Timestamp(77))));
+                    let Ok(Said::Proved { user, ends, by_token: true, .. }) = said else {
+                        panic!("{said:?}")
+                    };
+                    assert_eq!((user.as_str(), ends), ("al:ice", Some(Timestamp(77))));
                 } else {
                     assert_eq!(waits, [], "the keys are there");
                     assert_eq!(said, Err(Denied::Unsaid("the proof is wrong")));
