@@ -56,7 +56,6 @@ KNOWN = [
     Known("DescribeConfigs", "ResourceName missing|ResourceType 2$", r"Results\[\]\.ErrorMessage", SENTENCE),
     Known("DescribeConfigs", "of a (broker|listener and a plug-in): .*ConfigurationKeys (empty|null)", r"Results\[\]\.Configs", "a broker has settings of its own"),
     Known("AlterClientQuotas", "32 KB", ".*", TOO_LONG),
-    Known("DescribeUserScramCredentials", "32 KB", ".*", TOO_LONG),
     Known("DescribeClientQuotas", "32 KB", "", "a text of 32 KB is refused for what it is; Apache Kafka cannot write an answer that quotes it, and gives none"),
     Known("AlterConfigs", "Resources twice", "", "a resource that is there twice is refused; Apache Kafka's answer never comes"),
     Known("AlterConfigs", "32 KB", ".*", TOO_LONG),

@@ -166,7 +166,7 @@ impl Broker {
             );
             log.warn("config", text);
         }
-        let (metrics, health) = start_metrics(&config, &gates, log)?;
+        let (metrics, health) = pages::start(&config, &gates, log)?;
 
         let Planned { ready, tail, config, began, unclean } =
             plan(&config, &mut directories, examined, &bound, &health, log)?;
@@ -489,13 +489,4 @@ fn start_guard(setting: GuardSetting, log: &Log) -> Result<Guard, GuardError> {
         }
         (Err(error), _) => Err(error),
     }
-}
-
-fn start_metrics(config: &BrokerConfig, gates: &Gates, log: &Log) -> Result<(Metrics, Health), BrokerError> {
-    let (metrics, health) = (Metrics::default(), Health::default());
-    let shown = health.clone();
-    metrics.add(move |page| shown.put_on(page));
-    metrics.add(process::put_on);
-    pages::serve(&config.network, gates, (&metrics, &health), log)?;
-    Ok((metrics, health))
 }

@@ -2,16 +2,30 @@
 
 use std::sync::Arc;
 
-use aplomb_broker::config::{ClientAuth, NetworkConfig};
+use aplomb_broker::config::{BrokerConfig, ClientAuth, NetworkConfig};
 use aplomb_server::log::Log;
 use aplomb_server::metrics::{Door, Health, Metrics, http};
 
-use super::BrokerError;
 use super::network::bind_metrics;
 use super::stores::{Gates, METRICS};
+use super::{BrokerError, process};
+
+/// What is to be shown, and how the broker is; served, if they are to be.
+pub(super) fn start(
+    config: &BrokerConfig,
+    gates: &Gates,
+    log: &Log,
+) -> Result<(Metrics, Health), BrokerError> {
+    let (metrics, health) = (Metrics::default(), Health::default());
+    let shown = health.clone();
+    metrics.add(move |page| shown.put_on(page));
+    metrics.add(process::put_on);
+    serve(&config.network, gates, (&metrics, &health), log)?;
+    Ok((metrics, health))
+}
 
 /// Serves the pages, if they are to be.
-pub(super) fn serve(
+fn serve(
     network: &NetworkConfig,
     gates: &Gates,
     (metrics, health): (&Metrics, &Health),
