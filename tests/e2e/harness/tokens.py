@@ -9,7 +9,7 @@ from harness.sasl import CLOSED, Conversation, Scram, authenticate, authenticate
 
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 # Times in answers are told apart by this, in milliseconds; one that was decided half of it ago is the same.
-ABOUT = 60_000
+ABOUT = 600_000
 
 
 class User:
@@ -58,7 +58,7 @@ def plain(value, name=""):
     if isinstance(value, list):
         return sorted((plain(item, name) for item in value), key=repr)
     if "Timestamp" in name and value > 0:
-        return f"in {int(value - time.time() * 1000 + ABOUT / 2) // ABOUT} minutes"
+        return f"in about {int(value - time.time() * 1000 + ABOUT / 2) // ABOUT * 10} minutes"
     if name in ("TokenId", "Hmac"):
         return f"{len(value)} long"
     return value

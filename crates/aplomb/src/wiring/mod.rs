@@ -47,7 +47,7 @@ use aplomb_model::{Instant, Offset};
 use aplomb_server::guard::{Guard, GuardError, GuardMode};
 use aplomb_server::log::panic::abort_on_panic;
 use aplomb_server::log::{Log, LogWriter};
-use aplomb_server::metrics::{BrokerFigures, Health, Metrics, Phase};
+use aplomb_server::metrics::{BrokerFigures, Health, Phase};
 use aplomb_server::net::Listener;
 use aplomb_server::{Around, Server, ServerConfig, Switchboard};
 
@@ -59,7 +59,7 @@ use self::loading::{LoadProgress, Loading};
 use self::network::{Bound, NetworkError};
 use self::observation::Watched;
 use self::signals::EndSignals;
-use self::stores::{Gates, StoreFault};
+use self::stores::StoreFault;
 use self::tail::{Tail, TailError};
 use self::tail_files::{OldTails, Tmpfs, tell};
 use self::threads::ShardThreads;
