@@ -243,7 +243,7 @@ fn settings_that_are_wrong_are_refused_in_one_sentence() {
     let refusal = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refusal.lines().count(), 1, "{refusal}");
     assert!(
-        refusal.contains("--override num.partition=3: ") && refusal.contains("num.partitions?"),
+        refusal.contains("--override num.partition: ") && refusal.contains("num.partitions?"),
         "{refusal}"
     );
     assert!(!place.path().join("aplomb-data").exists(), "nothing was touched");
