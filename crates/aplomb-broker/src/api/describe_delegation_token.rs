@@ -1,7 +1,7 @@
 //! DescribeDelegationToken: tokens, with what their holders have to know of them, to those who have
 //! something to do with them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages::DelegationTokenRecord;
@@ -58,10 +58,13 @@ fn shown<'a>(
             named.into_iter().any(|of| owners.contains(of))
         })
     };
-    let may_see = |token: &DelegationTokenRecord| {
+    // One decision an owner: thousands of tokens may be of the same.
+    let mut of_owners: HashMap<&str, bool> = HashMap::new();
+    let mut may_see = |token: &'a DelegationTokenRecord| {
+        let of_owner = || ctx.access.may_quietly(AclOperation::DescribeTokens, On::User(&token.owner));
         is_of(token, principal)
+            || *of_owners.entry(&token.owner).or_insert_with(of_owner)
             || ctx.access.may_quietly(AclOperation::Describe, On::DelegationToken(&token.token_id))
-            || ctx.access.may_quietly(AclOperation::DescribeTokens, On::User(&token.owner))
     };
     let all = ctx.image.security.tokens.iter().map(|token| &**token);
     all.filter(|token| is_wanted(token) && may_see(token)).collect()

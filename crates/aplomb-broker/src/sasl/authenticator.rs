@@ -20,7 +20,7 @@ use aplomb_protocol::{ApiKey, DecodeError, ErrorTally, Message, Reader};
 use bytes::Bytes;
 
 use super::exchange::Exchange;
-use super::oauth::KeyCabinet;
+use super::oauth::JwksCache;
 use super::said::{Denied, Said, World};
 use crate::api::api_versions;
 use crate::config::{Mechanism, MechanismConfig, SaslConfig};
@@ -99,7 +99,7 @@ pub enum RefusalKind {
 pub struct Authenticator {
     config: Arc<SaslConfig>,
     /// The keys of those who sign tokens.
-    keys: Option<Arc<KeyCabinet>>,
+    keys: Option<Arc<JwksCache>>,
     stage: WayIn,
     identity: Option<Identity>,
 }
@@ -137,7 +137,7 @@ type Silent = (Duration, String);
 impl Authenticator {
     /// A connection that has said nothing yet. `keys` are those that its tokens are signed with.
     #[must_use]
-    pub const fn new(config: Arc<SaslConfig>, keys: Option<Arc<KeyCabinet>>) -> Self {
+    pub const fn new(config: Arc<SaslConfig>, keys: Option<Arc<JwksCache>>) -> Self {
         Self { config, keys, stage: WayIn::Fresh { versions: false }, identity: None }
     }
 

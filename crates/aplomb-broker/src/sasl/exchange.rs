@@ -3,7 +3,7 @@
 use aplomb_model::Instant;
 use bytes::Bytes;
 
-use super::oauth::{KeyCabinet, OauthServer};
+use super::oauth::{JwksCache, OauthServer};
 use super::plain;
 use super::said::{Denied, Said, World};
 use super::scram::ScramServer;
@@ -33,7 +33,7 @@ impl Exchange {
     pub(super) fn on_message(
         &mut self,
         message: &[u8],
-        (settings, keys): (&MechanismConfig, Option<&KeyCabinet>),
+        (settings, keys): (&MechanismConfig, Option<&JwksCache>),
         now: Instant,
         world: &mut World<'_>,
     ) -> Result<Said, Denied> {

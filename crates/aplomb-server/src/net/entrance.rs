@@ -11,7 +11,7 @@ use std::time::Duration;
 use aplomb_broker::config::SecurityConfig;
 use aplomb_broker::metadata::Security;
 use aplomb_broker::ports::Session;
-use aplomb_broker::sasl::oauth::KeyCabinet;
+use aplomb_broker::sasl::oauth::JwksCache;
 use aplomb_broker::sasl::{Authenticator, TokenKeys, TurnedAway, World};
 use aplomb_model::Instant;
 
@@ -19,13 +19,13 @@ use super::strangers::{Stay, Strangers};
 use crate::clock;
 
 /// The keys of those who sign tokens, by listener.
-pub type KeyCabinets = BTreeMap<Arc<str>, Arc<KeyCabinet>>;
+pub type JwksCaches = BTreeMap<Arc<str>, Arc<JwksCache>>;
 
 /// What stands before the listeners, the same for all shards.
 #[derive(Clone)]
 pub struct Entrance {
     security: Option<Arc<SecurityConfig>>,
-    keys: Arc<KeyCabinets>,
+    keys: Arc<JwksCaches>,
     tokens: Option<Arc<TokenKeys>>,
     secret: [u8; 16],
     chance: fn() -> [u8; 16],
@@ -37,7 +37,7 @@ impl Entrance {
     #[must_use]
     pub fn new(
         security: SecurityConfig,
-        keys: KeyCabinets,
+        keys: JwksCaches,
         tokens: Option<Arc<TokenKeys>>,
         chance: fn() -> [u8; 16],
     ) -> Self {
@@ -55,7 +55,7 @@ impl Entrance {
         let sasl = Some(Arc::new(SaslConfig { mechanisms: vec![plain], max_receive, failure_delay }));
         let listeners = [(listener.into(), ListenerSecurity { sasl, tls: None })].into();
         let patience = Duration::from_secs(30);
-        Self::new(SecurityConfig { listeners, patience }, KeyCabinets::new(), None, || [7; 16])
+        Self::new(SecurityConfig { listeners, patience }, JwksCaches::new(), None, || [7; 16])
     }
 
     /// All may ask.

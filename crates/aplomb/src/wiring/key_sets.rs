@@ -15,9 +15,9 @@ use std::thread::{Builder, Thread};
 use std::time::Duration;
 
 use aplomb_broker::config::{KeySource, SecurityConfig, TokenConfig};
-use aplomb_broker::sasl::oauth::KeyCabinet;
+use aplomb_broker::sasl::oauth::JwksCache;
 use aplomb_server::log::Log;
-use aplomb_server::net::KeyCabinets;
+use aplomb_server::net::JwksCaches;
 
 use self::fetch::FetchFault;
 use self::tend::Tender;
@@ -40,19 +40,19 @@ pub(crate) enum KeyFault {
 }
 
 /// Fetches all keys that listeners need, and has threads look after them.
-pub(super) fn open(security: &SecurityConfig, log: &Log) -> Result<KeyCabinets, KeyFault> {
-    let (mut cabinets, mut places) = (KeyCabinets::new(), Vec::<(KeySource, Arc<KeyCabinet>)>::new());
+pub(super) fn open(security: &SecurityConfig, log: &Log) -> Result<JwksCaches, KeyFault> {
+    let (mut caches, mut places) = (JwksCaches::new(), Vec::<(KeySource, Arc<JwksCache>)>::new());
     let mut firsts = Vec::new();
     for (listener, source) in sources(security) {
         if let Some((_, known)) = places.iter().find(|(known, _)| *known == source) {
-            cabinets.insert(listener, Arc::clone(known));
+            caches.insert(listener, Arc::clone(known));
             continue;
         }
         let (first, told) = sync_channel(1);
-        let cabinet = begin(&source, first, log).map_err(KeyFault::Thread)?;
+        let cache = begin(&source, first, log).map_err(KeyFault::Thread)?;
         firsts.push((Arc::clone(&listener), source.url.to_string(), told));
-        places.push((source, Arc::clone(&cabinet)));
-        cabinets.insert(listener, cabinet);
+        places.push((source, Arc::clone(&cache)));
+        caches.insert(listener, cache);
     }
     let by = std::time::Instant::now() + PATIENCE;
     for (listener, place, told) in firsts {
@@ -64,7 +64,7 @@ pub(super) fn open(security: &SecurityConfig, log: &Log) -> Result<KeyCabinets, 
             }
         }
     }
-    Ok(cabinets)
+    Ok(caches)
 }
 
 /// Where the keys of each listener come from.
@@ -85,7 +85,7 @@ fn begin(
     source: &KeySource,
     first: SyncSender<Result<(), FetchFault>>,
     log: &Log,
-) -> std::io::Result<Arc<KeyCabinet>> {
+) -> std::io::Result<Arc<JwksCache>> {
     let sleeper = Arc::new(OnceLock::<Thread>::new());
     let woken = Arc::clone(&sleeper);
     let bell = move || {
@@ -93,9 +93,9 @@ fn begin(
             thread.unpark();
         }
     };
-    let cabinet = Arc::new(KeyCabinet::new(Box::new(bell)));
-    let tender = Tender::new(source.clone(), Arc::clone(&cabinet), log.clone());
+    let cache = Arc::new(JwksCache::new(Box::new(bell)));
+    let tender = Tender::new(source.clone(), Arc::clone(&cache), log.clone());
     let thread = Builder::new().name("aplomb-keys".to_owned()).spawn(move || tender.run(&first))?;
     let _ = sleeper.set(thread.thread().clone());
-    Ok(cabinet)
+    Ok(cache)
 }

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use aplomb_broker::config::{BrokerConfig, Listener, SecurityProtocol};
-use aplomb_server::net::{ConnectionLimits, Entrance, KeyCabinets, NetConfig};
+use aplomb_server::net::{ConnectionLimits, Entrance, JwksCaches, NetConfig};
 use aplomb_server::security::Gate;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with, sockopt};
@@ -98,7 +98,7 @@ pub(super) fn bind_metrics(text: &str) -> Result<TcpListener, NetworkError> {
 pub(super) fn net_config(
     config: &BrokerConfig,
     ceiling: usize,
-    keys: KeyCabinets,
+    keys: JwksCaches,
 ) -> Result<NetConfig, NetworkError> {
     let network = &config.network;
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);

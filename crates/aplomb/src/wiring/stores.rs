@@ -148,10 +148,16 @@ fn material(listener: &Arc<str>, store: &StoreConfig) -> Result<Material, StoreF
     Ok(Material { kind: store.kind, bytes, key, password })
 }
 
-/// A file that is no larger than a store can be.
-fn read_file(path: &str) -> std::io::Result<Zeroizing<Vec<u8>>> {
+/// No more of a file than `most` bytes: one without an end would otherwise fill the memory.
+pub(super) fn read_up_to(path: &str, most: u64) -> std::io::Result<Zeroizing<Vec<u8>>> {
     let mut bytes = Zeroizing::new(Vec::new());
-    std::fs::File::open(path)?.take(LARGEST_STORE + 1).read_to_end(&mut bytes)?;
+    std::fs::File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A file that is no larger than a store can be.
+pub(super) fn read_file(path: &str) -> std::io::Result<Zeroizing<Vec<u8>>> {
+    let bytes = read_up_to(path, LARGEST_STORE + 1)?;
     if bytes.len() as u64 > LARGEST_STORE {
         return Err(std::io::Error::other("it is larger than 4 MiB, and so no store"));
     }

@@ -3,14 +3,14 @@
 //! [`message`] reads what clients say, [`token`] takes a token apart, [`jwks`] has the issuer's
 //! keys, [`claims`] what a token has to say, [`unsecured`] the same without a signature,
 //! [`OauthServer`] is the exchange. What always holds: what is done here is arithmetic over one
-//! message; keys come from a [`KeyCabinet`], which another thread fills; a token is in no line of
+//! message; keys come from a [`JwksCache`], which another thread fills; a token is in no line of
 //! the log.
 
-mod cabinet;
 mod claims;
 mod fault;
 mod json;
 mod jwks;
+mod jwks_cache;
 mod message;
 mod server;
 mod signature;
@@ -18,10 +18,10 @@ mod token;
 mod unsecured;
 mod validator;
 
-pub use cabinet::KeyCabinet;
 pub use claims::Bearer;
 pub use fault::TokenFault;
 pub use jwks::{KeySet, KeySetError};
+pub use jwks_cache::JwksCache;
 pub(super) use server::OauthServer;
 pub use unsecured::examine_unsecured;
 pub use validator::examine;

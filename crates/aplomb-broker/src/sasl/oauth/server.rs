@@ -4,9 +4,9 @@
 use aplomb_model::{Instant, Timestamp};
 use bytes::Bytes;
 
-use super::cabinet::KeyCabinet;
 use super::claims::Bearer;
 use super::fault::TokenFault;
+use super::jwks_cache::JwksCache;
 use super::message::ClientMessage;
 use super::unsecured::examine_unsecured;
 use super::validator::{examine, key_id};
@@ -28,7 +28,7 @@ impl OauthServer {
     pub(in crate::sasl) fn on_message(
         &mut self,
         message: &[u8],
-        (tokens, keys): (&TokenConfig, Option<&KeyCabinet>),
+        (tokens, keys): (&TokenConfig, Option<&JwksCache>),
         now: Instant,
         wall: &dyn Fn() -> Timestamp,
     ) -> Result<Said, Denied> {
@@ -58,19 +58,19 @@ impl OauthServer {
 
 fn bearer(
     token: &str,
-    (tokens, keys): (&TokenConfig, Option<&KeyCabinet>),
+    (tokens, keys): (&TokenConfig, Option<&JwksCache>),
     now: Instant,
     wall: Timestamp,
 ) -> Result<Bearer, TokenFault> {
     match tokens {
         TokenConfig::Unsecured(rules) => examine_unsecured(token, rules, wall),
         TokenConfig::Validated(rules) => {
-            let cabinet = keys.ok_or(TokenFault::NoKey)?;
-            let found = examine(token, &cabinet.keys(), rules, wall);
+            let cache = keys.ok_or(TokenFault::NoKey)?;
+            let found = examine(token, &cache.keys(), rules, wall);
             if found == Err(TokenFault::NoKey)
                 && let Some(id) = key_id(token)
             {
-                cabinet.miss(&id, now);
+                cache.miss(&id, now);
             }
             found
         }

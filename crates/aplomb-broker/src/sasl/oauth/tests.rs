@@ -436,8 +436,8 @@ fn a_token_without_a_signature_is_believed_where_that_is_asked_for() {
 #[test]
 fn who_is_challenged_is_refused_when_it_says_nothing_more_and_may_try_again_otherwise() {
     let key = edwards();
-    let cabinet = KeyCabinet::new(Box::new(|| {}));
-    cabinet.put(set(&[key.jwk("k")]));
+    let cache = JwksCache::new(Box::new(|| {}));
+    cache.put(set(&[key.jwk("k")]));
     let config = TokenConfig::Validated(Box::new(rules()));
     let message = |header: &str, who: &str| {
         let token = key.token(header, &claims(""));
@@ -445,15 +445,15 @@ fn who_is_challenged_is_refused_when_it_says_nothing_more_and_may_try_again_othe
     };
     let mut server = OauthServer::default();
     let mut say = |message: &[u8]| {
-        server.on_message(message, (&config, Some(&cabinet)), Instant::START, &|| Timestamp(NOW * 1000))
+        server.on_message(message, (&config, Some(&cache)), Instant::START, &|| Timestamp(NOW * 1000))
     };
     assert!(matches!(say(b"\x01"), Err(Denied::Unsaid(_))), "before anything else it says nothing");
     let challenge = "{\"status\":\"invalid_token\"}";
     assert_eq!(say(&message(r#"{"alg":"EdDSA","kid":"x"}"#, "")), Ok(Said::More(challenge.into())));
-    assert!(cabinet.take_wish(), "newer keys may have it");
+    assert!(cache.take_wish(), "newer keys may have it");
     assert!(matches!(say(b"\x01"), Err(Denied::Told { told, .. }) if told == challenge));
     assert_eq!(say(&message(r#"{"alg":"EdDSA","kid":"x"}"#, "")), Ok(Said::More(challenge.into())));
-    assert!(!cabinet.take_wish(), "asked for already");
+    assert!(!cache.take_wish(), "asked for already");
     let proved = say(&message(&header("EdDSA"), "a=alice"));
     assert!(
         matches!(proved, Ok(Said::Proved { user, ends: Some(_), by_token: false, .. }) if user == "alice")

@@ -1,6 +1,5 @@
 //! One set of keys, from wherever it is.
 
-use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +7,9 @@ use aplomb_broker::config::{HttpUrl, KeySource, KeyUrl, StoreKind, StorePlace};
 use aplomb_broker::sasl::oauth::{KeySet, KeySetError};
 use aplomb_server::security::{Material, TlsError, client_config};
 use rustls::ClientConfig;
+use zeroize::Zeroizing;
 
+use super::super::stores::{read_file, read_up_to};
 use super::http::{HttpFault, get};
 
 /// How long one fetch may take, from the first to the last byte.
@@ -42,22 +43,15 @@ pub(super) fn fetch(source: &KeySource) -> Result<KeySet, FetchFault> {
     let bytes = match &source.url {
         KeyUrl::File(path) => {
             let fault = |source| FetchFault::File { path: path.clone(), source };
-            read(path, KeySet::LARGEST + 1).map_err(fault)?
+            read_up_to(path, KeySet::LARGEST as u64 + 1).map_err(fault)?
         }
         KeyUrl::Http(url) => {
             let tls = tls(source, url)?;
             let fault = |fault| FetchFault::Http { place: source.url.to_string(), fault };
-            get(url, tls, PATIENCE, KeySet::LARGEST).map_err(fault)?
+            get(url, tls, PATIENCE, KeySet::LARGEST).map_err(fault)?.into()
         }
     };
     KeySet::parse(&bytes).map_err(|error| FetchFault::Keys { place: source.url.to_string(), error })
-}
-
-/// No more of a file than `most` bytes: one without an end would otherwise fill the memory.
-fn read(path: &str, most: usize) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(most as u64).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Stores are read each time, so that a new one counts from the next fetch on.
@@ -66,24 +60,22 @@ fn tls(source: &KeySource, url: &HttpUrl) -> Result<Option<Arc<ClientConfig>>, F
         return Ok(None);
     }
     let Some(store) = &source.truststore else {
-        let of_the_system =
-            Material { kind: StoreKind::Pem, bytes: system()?.into(), key: None, password: None };
+        let of_the_system = Material { kind: StoreKind::Pem, bytes: system()?, key: None, password: None };
         return Ok(Some(client_config(&of_the_system)?));
     };
     let bytes = match &store.place {
         StorePlace::File(path) => {
-            std::fs::read(path).map_err(|source| FetchFault::Trust { path: path.clone(), source })?
+            read_file(path).map_err(|source| FetchFault::Trust { path: path.clone(), source })?
         }
-        StorePlace::Inline { certificates, .. } => certificates.reveal().as_bytes().to_vec(),
+        StorePlace::Inline { certificates, .. } => certificates.reveal().as_bytes().to_vec().into(),
     };
     let password = store.password.as_ref().map(|secret| secret.reveal().to_owned().into());
-    Ok(Some(client_config(&Material { kind: store.kind, bytes: bytes.into(), key: None, password })?))
+    Ok(Some(client_config(&Material { kind: store.kind, bytes, key: None, password })?))
 }
 
-fn system() -> Result<Vec<u8>, FetchFault> {
-    if let Some(path) = std::env::var_os("SSL_CERT_FILE") {
-        let fault = |source| FetchFault::File { path: path.display().to_string(), source };
-        return std::fs::read(&path).map_err(fault);
+fn system() -> Result<Zeroizing<Vec<u8>>, FetchFault> {
+    if let Ok(path) = std::env::var("SSL_CERT_FILE") {
+        return read_file(&path).map_err(|source| FetchFault::File { path, source });
     }
-    SYSTEM.iter().find_map(|path| std::fs::read(path).ok()).ok_or(FetchFault::NoTrust)
+    SYSTEM.iter().find_map(|path| read_file(path).ok()).ok_or(FetchFault::NoTrust)
 }

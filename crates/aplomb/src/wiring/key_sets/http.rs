@@ -1,7 +1,8 @@
 //! GET of HTTP/1.1, no more of it than a set of keys needs: one request a connection, no redirects.
 //!
 //! What always holds: all of it together takes no longer than it may, however slowly a server
-//! speaks; and no more is read than may be.
+//! speaks; and no more is read than may be. The host's name is resolved before that, in the time
+//! that the system's resolver gives itself.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};

@@ -6,7 +6,7 @@ use std::thread::{park_timeout, sleep};
 use std::time::{Duration, Instant, SystemTime};
 
 use aplomb_broker::config::{KeySource, KeyUrl};
-use aplomb_broker::sasl::oauth::KeyCabinet;
+use aplomb_broker::sasl::oauth::JwksCache;
 use aplomb_server::log::Log;
 
 use super::fetch::{FetchFault, fetch};
@@ -20,13 +20,13 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Looks after the keys of one place.
 pub(super) struct Tender {
     source: KeySource,
-    cabinet: Arc<KeyCabinet>,
+    cache: Arc<JwksCache>,
     log: Log,
 }
 
 impl Tender {
-    pub(super) const fn new(source: KeySource, cabinet: Arc<KeyCabinet>, log: Log) -> Self {
-        Self { source, cabinet, log }
+    pub(super) const fn new(source: KeySource, cache: Arc<JwksCache>, log: Log) -> Self {
+        Self { source, cache, log }
     }
 
     /// Until the process ends, or the first fetch fails, of which `first` is told.
@@ -61,7 +61,7 @@ impl Tender {
         let began = Instant::now();
         let due = began.checked_add(self.source.refresh);
         sleep(PAUSE.min(self.source.refresh));
-        while !self.cabinet.take_wish() {
+        while !self.cache.take_wish() {
             // A year, where no time is so late.
             let left = due
                 .map_or(Duration::from_secs(31_536_000), |due| due.saturating_duration_since(Instant::now()));
@@ -81,13 +81,13 @@ impl Tender {
             let fault = match fetch(&self.source) {
                 Ok(keys) => {
                     let (there, unused) = (keys.len(), keys.unused());
-                    if *self.cabinet.keys() != keys {
+                    if *self.cache.keys() != keys {
                         let place = &self.source.url;
                         let text = format!(
                             "{there} keys for tokens from {place}, {unused} more that are of no use here"
                         );
                         self.log.info("wiring/keys", text);
-                        self.cabinet.put(keys);
+                        self.cache.put(keys);
                     }
                     return Ok(());
                 }

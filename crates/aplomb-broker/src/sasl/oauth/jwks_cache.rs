@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_secs(60);
 const LONGEST_ID: usize = 1000;
 
 /// Keys of one issuer.
-pub struct KeyCabinet {
+pub struct JwksCache {
     sets: [RwLock<Arc<KeySet>>; 2],
     counts: AtomicUsize,
     missing: Mutex<VecDeque<(String, Instant)>>,
@@ -33,13 +33,13 @@ pub struct KeyCabinet {
     bell: Box<dyn Fn() + Send + Sync>,
 }
 
-impl fmt::Debug for KeyCabinet {
+impl fmt::Debug for JwksCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyCabinet").field("keys", &self.keys()).finish_non_exhaustive()
+        f.debug_struct("JwksCache").field("keys", &self.keys()).finish_non_exhaustive()
     }
 }
 
-impl KeyCabinet {
+impl JwksCache {
     /// One without keys. `bell` wakes who fetches them, and may not wait.
     #[must_use]
     pub fn new(bell: Box<dyn Fn() + Send + Sync>) -> Self {
@@ -109,8 +109,8 @@ impl KeyCabinet {
 mod tests {
     use super::*;
 
-    fn cabinet() -> KeyCabinet {
-        KeyCabinet::new(Box::new(|| {}))
+    fn cache() -> JwksCache {
+        JwksCache::new(Box::new(|| {}))
     }
 
     fn at(seconds: u64) -> Instant {
@@ -126,58 +126,58 @@ mod tests {
 
     #[test]
     fn the_newest_keys_count_and_older_ones_stay_with_who_has_them() {
-        let cabinet = cabinet();
-        assert!(cabinet.keys().is_empty());
-        cabinet.put(set("a"));
-        let before = cabinet.keys();
+        let cache = cache();
+        assert!(cache.keys().is_empty());
+        cache.put(set("a"));
+        let before = cache.keys();
         for id in ["b", "c", "d"] {
-            cabinet.put(set(id));
-            assert_eq!(cabinet.keys().ids().collect::<Vec<_>>(), [id]);
+            cache.put(set(id));
+            assert_eq!(cache.keys().ids().collect::<Vec<_>>(), [id]);
         }
         assert_eq!(before.ids().collect::<Vec<_>>(), ["a"]);
     }
 
     #[test]
     fn an_id_that_no_key_has_asks_for_new_keys_once_a_minute() {
-        let cabinet = cabinet();
-        cabinet.miss("a", at(0));
-        assert!(cabinet.take_wish() && !cabinet.take_wish());
-        cabinet.miss("a", at(59));
-        assert!(!cabinet.take_wish());
-        cabinet.miss("a", at(60));
-        assert!(cabinet.take_wish());
+        let cache = cache();
+        cache.miss("a", at(0));
+        assert!(cache.take_wish() && !cache.take_wish());
+        cache.miss("a", at(59));
+        assert!(!cache.take_wish());
+        cache.miss("a", at(60));
+        assert!(cache.take_wish());
         // One that was found counts as new when it is missing again.
-        cabinet.put(set("a"));
-        cabinet.miss("a", at(61));
-        assert!(cabinet.take_wish());
+        cache.put(set("a"));
+        cache.miss("a", at(61));
+        assert!(cache.take_wish());
     }
 
     #[test]
     fn what_strangers_name_is_forgotten_again() {
-        let cabinet = cabinet();
+        let cache = cache();
         for n in 0..1_000_000 {
-            cabinet.miss(&n.to_string(), at(0));
+            cache.miss(&n.to_string(), at(0));
         }
-        let missing = cabinet.missing.lock().expect("one thread");
+        let missing = cache.missing.lock().expect("one thread");
         assert_eq!((missing.len(), missing[0].0.as_str()), (REMEMBERED, "999984"));
         drop(missing);
-        assert!(cabinet.take_wish());
-        cabinet.miss(&"é".repeat(1001), at(0));
-        assert!(!cabinet.take_wish());
-        cabinet.miss(&"é".repeat(1000), at(0));
-        assert!(cabinet.take_wish());
+        assert!(cache.take_wish());
+        cache.miss(&"é".repeat(1001), at(0));
+        assert!(!cache.take_wish());
+        cache.miss(&"é".repeat(1000), at(0));
+        assert!(cache.take_wish());
     }
 
     #[test]
     fn who_looks_while_keys_change_finds_some() {
-        let cabinet = cabinet();
-        cabinet.put(set("0"));
+        let cache = cache();
+        cache.put(set("0"));
         std::thread::scope(|threads| {
             for _ in 0..2 {
-                threads.spawn(|| (0..20_000).for_each(|_| assert_eq!(cabinet.keys().len(), 1)));
+                threads.spawn(|| (0..20_000).for_each(|_| assert_eq!(cache.keys().len(), 1)));
             }
-            (1..2_000).for_each(|n| cabinet.put(set(&n.to_string())));
+            (1..2_000).for_each(|n| cache.put(set(&n.to_string())));
         });
-        assert_eq!(cabinet.keys().ids().collect::<Vec<_>>(), ["1999"]);
+        assert_eq!(cache.keys().ids().collect::<Vec<_>>(), ["1999"]);
     }
 }
