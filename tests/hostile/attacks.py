@@ -439,6 +439,17 @@ class Attack:
             payloads.append(asked("EndTxn", 3, TransactionalId=f"wide-{n}", ProducerId=producer, ProducerEpoch=0, Committed=False))
         self.ask_over_and_over(payloads)
 
+    def batches_for_many_partitions(self):
+        """One of a record for each of two thousand, so that a disk has two thousand files to sync for each round of them."""
+        self.many_topics(count=50, partitions=40)
+        batch = batches.batch()
+        part = lambda index: struct.pack(">ii", index, len(batch)) + batch
+        topic = lambda n: wire.string(f"many-{n}") + struct.pack(">i", 40) + b"".join(part(index) for index in range(40))
+        head = struct.pack(">hhi", -1, 1, 30_000)
+        few = [wire.header(wire.PRODUCE, 3) + head + struct.pack(">i", 20) + b"".join(topic(n) for n in range(at, at + 20)) for at in (0, 20, 30)]
+        wide = wire.header(wire.PRODUCE, 3) + head + struct.pack(">i", 50) + b"".join(topic(n) for n in range(50))
+        self.ask_over_and_over([*few, wide], connections=30)
+
     def markers_for_one_partition_many_times(self):
         marker = {"ProducerId": 9_000_000, "ProducerEpoch": 1, "TransactionResult": False, "CoordinatorEpoch": 0, "TransactionVersion": 0,
                   "Topics": [{"Name": TOPIC, "PartitionIndexes": [2] * MANY}]}  # fmt: skip

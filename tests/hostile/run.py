@@ -2,11 +2,15 @@
 the client's requests took, how far the broker's memory grew, and how many lines it wrote; fails where that is more than docs/operating/limits.md
 allows. By hand, on a machine that does nothing else:
 
-    .work/e2e/venv/bin/python tests/hostile/run.py --seconds 600 [--out FILE] [KIND...]
+    .work/e2e/venv/bin/python tests/hostile/run.py --seconds 600 [--together N] [--out FILE] [KIND...]
+
+With --together, N attacks at a time on one broker, or those that stand as KIND+KIND: what is kept of one must not be the undoing of another. Their
+processes have what broker and good client leave of the processors, since attackers have machines of their own.
 """
 
 import argparse
 import json
+import os
 import select
 import subprocess
 import sys
@@ -29,7 +33,8 @@ GROWTH = 704 * MIB
 # Lines come once in ten seconds for each kind and shard; a handful of kinds in two shards.
 LINES_A_SECOND = 3
 WARM = 3
-MAKE_SOMETHING = ("transactions_over_many_partitions", "questions_about_many_topics", "patterns_over_many_topics", "members_that_change_their_minds")
+MAKE_SOMETHING = ("batches_for_many_partitions", "transactions_over_many_partitions", "questions_about_many_topics")
+MAKE_SOMETHING += ("patterns_over_many_topics", "members_that_change_their_minds")
 LONGEST = 300
 
 
@@ -62,30 +67,33 @@ def started(directory):
     return broker, http_port, made["Topics"][0]["TopicId"]
 
 
-def one(kind, seconds, directory):
+def one(kinds, seconds, directory):
     broker, http_port, topic = started(directory)
     python = lambda script, *arguments: [sys.executable, str(HERE / script), *map(str, arguments)]
-    attack = lambda name: subprocess.Popen(python("attacks.py", name, broker.port, http_port, topic), stdout=subprocess.PIPE)
+    last = (lambda: os.nice(19)) if len(kinds) > 1 else None
+    attack = lambda name: subprocess.Popen(python("attacks.py", name, broker.port, http_port, topic), stdout=subprocess.PIPE, preexec_fn=last)
     processes = [attack("appends")]
     try:
         time.sleep(WARM)
         before, memory = broker.resident_bytes(), Memory(broker)
         memory.start()
-        if kind != "nothing":
+        for kind in kinds:
+            if kind == "nothing":
+                continue
             processes.append(attack(kind))
             # Some make first what they attack.
             select.select([processes[-1].stdout], [], [], LONGEST if kind in MAKE_SOMETHING else WARM)
-            time.sleep(WARM)
+        time.sleep(WARM)
         good = subprocess.run(python("good.py", broker.port, http_port, seconds), capture_output=True, text=True, timeout=seconds + 300)
-        alive = [process.poll() is None for process in processes]
+        ended = [name for name, process in zip(["appends", *kinds], processes) if process.poll() is not None]
         memory.done.set()
         memory.join()
-        said = {"kind": kind, "seconds": seconds, "grown": memory.most - before, "lines": len(broker.log_file.read_text().splitlines())}
+        said = {"kind": "+".join(kinds), "seconds": seconds, "grown": memory.most - before, "lines": len(broker.log_file.read_text().splitlines())}
         if good.returncode != 0:
             return {**said, "wrong": good.stderr.splitlines()[-1:]}
         said |= json.loads(good.stdout)
         wrong = []
-        wrong += [] if all(alive) else ["the attack ended by itself"]
+        wrong += [f"{name} ended by itself" for name in ended]
         wrong += [] if broker.alive() else ["the broker ended"]
         wrong += [] if said["p99"] < P99 else [f"p99 {said['p99']} ms"]
         wrong += [] if said["probes_failed"] == 0 else ["the health page did not answer"]
@@ -102,16 +110,21 @@ def one(kind, seconds, directory):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--seconds", type=int, default=600)
+    arguments.add_argument("--together", type=int, default=1, metavar="N", help="so many of the kinds at a time")
     arguments.add_argument("--out")
     arguments.add_argument("kinds", nargs="*", metavar="KIND", help=f"nothing, {', '.join(KINDS)}")
     arguments = arguments.parse_args()
+    named = [kind.split("+") for kind in arguments.kinds or ["nothing", *KINDS]]
+    if arguments.together > 1:
+        every = [name for names in named for name in names]
+        named = [every[at : at + arguments.together] for at in range(0, len(every), arguments.together)]
     found = []
-    for kind in arguments.kinds or ["nothing", *KINDS]:
+    for kinds in named:
         with tempfile.TemporaryDirectory(prefix="aplomb-hostile-") as directory:
-            found.append(one(kind, arguments.seconds, directory))
+            found.append(one(kinds, arguments.seconds, directory))
         figures = found[-1]
         shown = {name: figures.get(name) for name in ("p50", "p99", "p999", "max", "probe_max", "requests", "lines")}
-        print(f"{kind:45} {figures['grown'] // MIB:5} MiB  {shown}  {figures['wrong'] or 'ok'}", flush=True)
+        print(f"{figures['kind']:45} {figures['grown'] // MIB:5} MiB  {shown}  {figures['wrong'] or 'ok'}", flush=True)
         if arguments.out:
             Path(arguments.out).write_text("".join(json.dumps(each) + "\n" for each in found))
     sys.exit(any(figures["wrong"] for figures in found))

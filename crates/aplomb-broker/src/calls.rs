@@ -12,6 +12,7 @@ use aplomb_coordinator::txn::{TxnAsk, TxnReply};
 use aplomb_log::Reader;
 use aplomb_log::cold::TimeWanted;
 use aplomb_log::producers::MarkerEpochRule;
+use aplomb_log::tail::Claim;
 use aplomb_model::batch::{BatchHeader, ProducerStamp};
 use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset, PartitionIndex, ProducerId, Timestamp, TopicId};
 use bytes::Bytes;
@@ -168,6 +169,8 @@ pub(crate) struct Produced {
     pub(crate) from: ConnectionId,
     /// What validating it may cost.
     pub(crate) allowance: Allowance,
+    /// How much of the memory it may take that disks have not got yet.
+    pub(crate) claim: Claim,
     /// It is part of a transaction, and is to be looked at as such.
     pub(crate) transaction: Option<InTransaction>,
 }

@@ -32,6 +32,7 @@ pub mod startup;
 mod storage;
 pub mod tail_watch;
 mod view;
+mod volumes;
 
 pub use calls::{Answer, Asker, OpId, PartitionKey, Slot};
 pub use head::HeadMessage;

@@ -7,7 +7,7 @@ use aplomb_disk_api::sim::{SimDisk, SimOptions};
 use aplomb_disk_api::{DiskCommand, DiskIndex, FileName, PatientDisk, SmallFile};
 use aplomb_log::recovery::{LoadRequest, load};
 use aplomb_log::state_files::PartitionMetadata;
-use aplomb_log::tail::{ArenaMemory, TailShare, open_shares};
+use aplomb_log::tail::{ArenaMemory, Claim, TailShare, open_shares};
 use aplomb_log::{Log, LogConfig};
 use aplomb_model::batch::{AppendBytes, BatchBuilder, BatchHeader, HEADER_SIZE, ProducerStamp};
 use aplomb_model::{LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, Uuid};
@@ -36,7 +36,7 @@ fn append(log: &mut Log, producer: i64, base_sequence: i32) -> bool {
     let bytes = builder.build();
     let header = BatchHeader::parse(&bytes).expect("a batch");
     let batch = AppendBytes { header, records: bytes.slice(HEADER_SIZE..) };
-    log.append(batch, LeaderEpoch::ZERO, NOW).is_ok()
+    log.append(batch, Claim::Ordinary, LeaderEpoch::ZERO, NOW).is_ok()
 }
 
 fn carry_out(disk: &SimDisk, commands: Vec<DiskCommand>) {

@@ -9,7 +9,7 @@ use aplomb_log::future::{FutureLog, FutureStep};
 use aplomb_log::index::IndexLimits;
 use aplomb_log::layout::SegmentFile;
 use aplomb_log::recovery::{LoadRequest, load};
-use aplomb_log::tail::{ArenaMemory, TailShare, open_shares};
+use aplomb_log::tail::{ArenaMemory, Claim, TailShare, open_shares};
 use aplomb_log::{Log, LogConfig};
 use aplomb_model::batch::{AppendBytes, BatchBuilder, BatchHeader, HEADER_SIZE};
 use aplomb_model::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, Uuid};
@@ -69,7 +69,9 @@ impl Story {
             let bytes = builder.build();
             let header = BatchHeader::parse(&bytes).expect("a batch");
             let batch = AppendBytes { header, records: bytes.slice(HEADER_SIZE..) };
-            self.log.append(batch, LeaderEpoch::new(1), Timestamp(5000)).expect("there is room");
+            self.log
+                .append(batch, Claim::Ordinary, LeaderEpoch::new(1), Timestamp(5000))
+                .expect("there is room");
             self.log.advance_high_watermark(self.log.end());
             self.appended += 1;
         }

@@ -3,7 +3,7 @@
 
 use aplomb_disk_api::{FileName, SmallFile};
 use aplomb_log::producers::MarkerEpochRule;
-use aplomb_log::tail::{ArenaMemory, open_shares};
+use aplomb_log::tail::{ArenaMemory, Claim, open_shares};
 use aplomb_log::{Log, LogConfig};
 use aplomb_model::batch::{AppendBytes, BatchBuilder, BatchHeader, EndTxnMarker, HEADER_SIZE, ProducerStamp};
 use aplomb_model::{
@@ -29,7 +29,7 @@ fn append(log: &mut Log, batches: u64) {
         let bytes = builder.build();
         let header = BatchHeader::parse(&bytes).expect("a batch");
         let batch = AppendBytes { header, records: bytes.slice(HEADER_SIZE..) };
-        log.append(batch, LeaderEpoch::ZERO, NOW).expect("there is room");
+        log.append(batch, Claim::Ordinary, LeaderEpoch::ZERO, NOW).expect("there is room");
     }
 }
 

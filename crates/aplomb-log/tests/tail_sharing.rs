@@ -7,8 +7,8 @@ use std::sync::mpsc::sync_channel;
 
 use aplomb_log::Reader;
 use aplomb_log::tail::{
-    ArenaMemory, CrashSwitch, DEFAULT_CHUNK_SIZE, LogEnd, LogTail, OldTail, Reserve, TailBatch, TailRead,
-    TailShare, open_shares, renew_shares,
+    ArenaMemory, Claim, CrashSwitch, DEFAULT_CHUNK_SIZE, LogEnd, LogTail, OldTail, Reserve, TailBatch,
+    TailRead, TailShare, open_shares, renew_shares,
 };
 use aplomb_model::batch::{BatchBuilder, BatchHeader};
 use aplomb_model::{Offset, PartitionIndex, Timestamp, Uuid};
@@ -48,9 +48,13 @@ fn batch(offset: u64) -> TailBatch {
 }
 
 fn push_next(tail: &mut LogTail) -> bool {
+    push_next_with(Claim::Ordinary, tail)
+}
+
+fn push_next_with(claim: Claim, tail: &mut LogTail) -> bool {
     let end = tail.end();
     let bytes = content(end.offset.get());
-    tail.push(end.at, &[&bytes[..60], &bytes[60..]], batch(end.offset.get())).is_ok()
+    tail.push_with(claim, end.at, &[&bytes[..60], &bytes[60..]], batch(end.offset.get())).is_ok()
 }
 
 fn disk_takes_all(tail: &mut LogTail) {
@@ -242,17 +246,19 @@ fn small_batches_do_not_fill_the_heap_instead_of_the_tail() {
     while tail.push(pushed * 61, &[&[7; 61]], tiny(pushed)).is_ok() {
         pushed += 1;
     }
-    assert_eq!(pushed, 15 * 4096 / 128, "one batch for 128 bytes of the share, less what is kept");
+    assert_eq!(pushed, 14 * 4096 / 128, "one batch for 128 bytes of the share, less what is kept");
     disk_takes_all(&mut tail);
     assert!(tail.push(pushed * 61, &[&[7; 61]], tiny(pushed)).is_ok());
 }
 
 #[test]
-fn a_part_is_kept_for_internal_topics_whatever_others_fill() {
+fn parts_are_kept_for_light_clients_and_internal_topics_whatever_others_fill() {
     let share = share(48);
-    let (mut other, mut internal) = (tail(&share, 0), tail(&share, 1));
+    let (mut other, mut light, mut internal) = (tail(&share, 0), tail(&share, 2), tail(&share, 1));
     internal.set_internal(true);
     while push_next(&mut other) {}
+    assert_eq!(share.stats().free, 6, "an eighth");
+    while push_next_with(Claim::Light, &mut light) {}
     assert_eq!(share.stats().free, 3, "a sixteenth");
     let mut pushed = 0;
     while push_next(&mut internal) {
@@ -271,12 +277,19 @@ fn a_part_is_kept_for_internal_topics_whatever_others_fill() {
 #[test]
 fn room_to_remember_batches_is_kept_for_internal_topics_too() {
     let share = share(16);
-    let (mut other, mut internal) = (tail(&share, 0), tail(&share, 1));
+    let (mut other, mut light, mut internal) = (tail(&share, 0), tail(&share, 2), tail(&share, 1));
     internal.set_internal(true);
     let tiny = |n: u64| TailBatch { size: 61, ..batch(n) };
-    let fill = |tail: &mut LogTail| (0..).find(|n| tail.push(n * 61, &[&[7; 61]], tiny(*n)).is_err());
-    assert_eq!(fill(&mut other), Some(15 * 4096 / 128));
-    assert_eq!(fill(&mut internal), Some(4096 / 128), "the sixteenth that is kept");
+    let fill = |claim: Claim, tail: &mut LogTail| {
+        (0..).find(|n| tail.push_with(claim, n * 61, &[&[7; 61]], tiny(*n)).is_err())
+    };
+    assert_eq!(fill(Claim::Ordinary, &mut other), Some(14 * 4096 / 128));
+    assert_eq!(fill(Claim::Light, &mut light), Some(4096 / 128), "the sixteenth that is kept");
+    assert_eq!(fill(Claim::Ordinary, &mut internal), Some(4096 / 128), "the last sixteenth");
+    assert!(share.shortage() == 0, "the disk has none of it");
+    disk_takes_all(&mut other);
+    // An eighth was given out beyond what others leave, and a sixteenth is to be free besides.
+    assert!(share.shortage() >= 16 * 3 / 16, "{}", share.shortage());
 }
 
 #[test]

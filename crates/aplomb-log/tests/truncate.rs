@@ -9,7 +9,7 @@ use aplomb_log::producers::MarkerEpochRule;
 use aplomb_log::recovery::restore::{Wanted, restore};
 use aplomb_log::recovery::{LoadRequest, load};
 use aplomb_log::state_files::PartitionMetadata;
-use aplomb_log::tail::{ArenaMemory, CrashSwitch, OldTail, TailShare, open_shares};
+use aplomb_log::tail::{ArenaMemory, Claim, CrashSwitch, OldTail, TailShare, open_shares};
 use aplomb_log::{Log, LogConfig};
 use aplomb_model::batch::{
     AppendBytes, BatchBuilder, BatchHeader, EndTxnMarker, HEADER_SIZE, ProducerStamp, crc32c,
@@ -76,7 +76,7 @@ impl Story {
                 self.log.append_own(header, &bytes[HEADER_SIZE..], epoch, NOW).expect("there is room");
             } else {
                 let batch = AppendBytes { header, records: bytes.slice(HEADER_SIZE..) };
-                self.log.append(batch, epoch, NOW).expect("there is room");
+                self.log.append(batch, Claim::Ordinary, epoch, NOW).expect("there is room");
             }
         }
     }

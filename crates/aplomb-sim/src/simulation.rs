@@ -23,9 +23,9 @@ use super::{Summary, Syncs};
 const LOOK: Duration = Duration::from_millis(3);
 /// A share with fewer chunks may have none for a log of the broker's own.
 const FULL: usize = 4;
-/// A share that remembers more than a batch for so many bytes may have no room for another: a
-/// sixteenth less than `aplomb-log` has room for.
-const BYTES_PER_BATCH: u64 = 136;
+/// A share that remembers more than a batch for so many bytes may have no room for another: an
+/// eighth less than `aplomb-log` has room for.
+const BYTES_PER_BATCH: u64 = 146;
 /// How long groups may take to come to rest, when nothing goes wrong any more.
 const REST: Duration = Duration::from_secs(60);
 /// A reader that has just got something has this for more.

@@ -33,7 +33,7 @@ use crate::controller::is_internal_topic;
 use crate::metadata::MetadataImage;
 use crate::operation::{
     Api, Asked, Begun, Calls, Kind, Operation, PartitionCall, Progress, Replied, ReplyContext, WaitsAt,
-    patience, resolve,
+    is_long, patience, resolve,
 };
 use crate::ports::{CloseReason, Reply, Waited, WaitedFor};
 use crate::security::AclOperation;
@@ -63,6 +63,8 @@ const RATIO: usize = 256;
 const FEW: usize = 64 << 10;
 /// The bit of the low byte of its attributes that says that a batch is part of a transaction.
 const TRANSACTIONAL: u8 = 1 << 4;
+/// A request about more partitions is long: a thousand take half a millisecond.
+const MANY: usize = 1_000;
 /// From this version on clients know `TRANSACTION_ABORTABLE`.
 const KNOWS_ABORTABLE: i16 = 11;
 /// From this version on partitions are in a transaction by being written to.
@@ -111,12 +113,20 @@ enum State {
 }
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
+    // What comes behind one that was passed on stays behind it.
+    let is_for_head = || asked.is_behind_forwarded || names_many(asked);
+    if !asked.is_at_head() && is_for_head() {
+        return Ok(Begun::ForHead);
+    }
     let body = ProduceBody::decode(asked.body, asked.to.version)?;
     let (image, limit) = (asked.view.image(), asked.view.config().network.decompressed.0);
     let all = asked.request.frame.len();
     let budget = Budget { limit: usize::try_from(limit).unwrap_or(usize::MAX), all };
     let patience = patience(body.timeout_ms).max(SHORTEST_PATIENCE);
     let partitions = each_once(&body);
+    let sizes = partitions.iter().filter_map(|(_, partition)| Some(partition.records.as_ref()?.len()));
+    let connection = asked.request.id.connection;
+    let claim = asked.volumes.claim(connection, sizes, asked.is_first, asked.now.instant);
     let access = asked.access();
     let transaction = transaction(&body, &partitions, &access);
     let mut op = ProduceOp {
@@ -152,8 +162,8 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
                     guard: None,
                     has_epoch_each: body.version >= ADDS_PARTITIONS,
                 });
-                let (from, allowance) = (asked.request.id.connection, budget.of(records.len()));
-                let produced = Produced { records, from, allowance, transaction };
+                let allowance = budget.of(records.len());
+                let produced = Produced { records, from: connection, allowance, claim, transaction };
                 if transaction.is_some() {
                     again = Some(Box::new(((topic.clone(), partition.index), produced.clone())));
                 }
@@ -169,6 +179,11 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         op.parts.push(Part { topic, first_of_topic, index: partition.index, state, again });
     }
     asked.wait(op, patience)
+}
+
+/// Whether a request is about so many partitions that others would wait for it.
+fn names_many(asked: &Asked<'_>) -> bool {
+    is_long(asked.request) && ProduceBody::names_more_than(MANY, asked.body, asked.to.version)
 }
 
 /// Whose transaction a request writes in. `Ok(None)`: in none, whatever id it names.

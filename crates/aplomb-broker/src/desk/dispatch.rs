@@ -65,13 +65,16 @@ impl Desk {
             return Ok(());
         };
         if around.head.is_none() && api.is_for_head(&request) {
-            self.forward(request);
+            self.forward(head.api, request);
             return Ok(());
         }
         let (mut calls, mut to_head) = (Calls::new(), Vec::new());
         let Surroundings { view, storage, head: controller, now } = around;
         let mut bill = self.quotas.bill(&request, head.api, head.client_id.as_deref());
         self.audit.at(now.instant);
+        let connection = request.id.connection;
+        let passed_on = self.forwarded.get(&connection);
+        let is_first = self.by_connection.range((connection, 0)..=(connection, u64::MAX)).next().is_none();
         let begun = api.begin(&mut Asked {
             request: &request,
             to,
@@ -83,6 +86,9 @@ impl Desk {
             sessions: &mut self.sessions,
             clients: &mut self.clients,
             quotas: &mut self.quotas,
+            volumes: &mut self.volumes,
+            is_first,
+            is_behind_forwarded: passed_on.is_some_and(|apis| apis.contains(&head.api)),
             bill: &mut bill,
             audit: &self.audit,
             head: controller,
@@ -103,14 +109,17 @@ impl Desk {
                 self.make(number, calls);
                 self.go_on(number, storage, now);
             }
-            Begun::ForHead => self.forward(request),
+            Begun::ForHead => self.forward(head.api, request),
         }
         Ok(())
     }
 
     /// Has a request answered where the controller is.
-    fn forward(&mut self, request: Request) {
-        self.forwarded.insert(request.id.connection);
+    fn forward(&mut self, api: ApiKey, request: Request) {
+        let before = self.forwarded.entry(request.id.connection).or_default();
+        if !before.contains(&api) {
+            before.push(api);
+        }
         self.effects.push(DeskEffect::Forward(request));
     }
 }

@@ -12,9 +12,10 @@ mod waits;
 pub(crate) use self::dispatch::Surroundings;
 use self::waits::Waits;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use aplomb_model::{Instant, Timers};
+use aplomb_protocol::ApiKey;
 
 use crate::calls::{Answer, Asker, OpId, PartitionKey, Slot};
 use crate::fetch_sessions::FetchSessions;
@@ -25,6 +26,7 @@ use crate::ports::{CloseReason, ConnectionId, Event, Now, Reply, Request, Reques
 use crate::quotas::{Bill, Quotas, Till};
 use crate::security::Audit;
 use crate::storage::Storage;
+use crate::volumes::Volumes;
 
 /// What the desk wants done.
 #[derive(Debug)]
@@ -60,8 +62,8 @@ pub(crate) struct Desk {
     me: ShardId,
     parked: HashMap<u64, Parked>,
     by_connection: BTreeSet<(ConnectionId, u64)>,
-    /// Connections with requests that are, or were, for the controller's shard.
-    forwarded: HashSet<ConnectionId>,
+    /// Connections with requests that are, or were, for the controller's shard, and of which APIs.
+    forwarded: HashMap<ConnectionId, Vec<ApiKey>>,
     deadlines: Timers<u64>,
     next: u64,
     fetches: usize,
@@ -74,6 +76,7 @@ pub(crate) struct Desk {
     sessions: FetchSessions,
     clients: Clients,
     quotas: Quotas,
+    volumes: Volumes,
     audit: Audit,
     effects: Vec<DeskEffect>,
 }
@@ -84,7 +87,7 @@ impl Desk {
             me,
             parked: HashMap::new(),
             by_connection: BTreeSet::new(),
-            forwarded: HashSet::new(),
+            forwarded: HashMap::new(),
             deadlines: Timers::default(),
             next: 0,
             fetches: 0,
@@ -95,6 +98,7 @@ impl Desk {
             sessions,
             clients: Clients::default(),
             quotas,
+            volumes: Volumes::default(),
             audit: Audit::default(),
             effects: Vec::new(),
         }
@@ -177,7 +181,8 @@ impl Desk {
         if connection.shard == self.me {
             self.clients.leave(connection.number);
         }
-        if self.forwarded.remove(&connection) {
+        self.volumes.forget(connection);
+        if self.forwarded.remove(&connection).is_some() {
             self.effects.push(DeskEffect::ForwardClosed(connection));
         }
     }

@@ -19,6 +19,7 @@ use crate::reply::ReplyTo;
 use crate::security::Audit;
 use crate::storage::Storage;
 use crate::view::View;
+use crate::volumes::Volumes;
 
 /// How long a request may take that does not say (`request.timeout.ms` of clients).
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -122,6 +123,12 @@ pub(crate) struct Asked<'a> {
     pub(crate) sessions: &'a mut FetchSessions,
     pub(crate) clients: &'a mut Clients,
     pub(crate) quotas: &'a mut Quotas,
+    /// What connections have produced of late.
+    pub(crate) volumes: &'a mut Volumes,
+    /// Whether no other request of its connection is under way here.
+    pub(crate) is_first: bool,
+    /// Whether one of its API was passed on before it, on the same connection.
+    pub(crate) is_behind_forwarded: bool,
     /// What it has to pay, if a quota counts for its client.
     pub(crate) bill: &'a mut Option<Bill>,
     /// Where decisions on what the client may do are noted.

@@ -1,16 +1,14 @@
 //! Appending what is valid, and waiting: for memory, and where it was promised, for the disk.
 
 use aplomb_log::AppendError;
-use aplomb_model::batch::{BatchHeader, HEADER_SIZE, ProduceRejection, TimestampType, Validated};
+use aplomb_model::batch::{BatchHeader, HEADER_SIZE, ProduceRejection, TimestampType};
 use aplomb_model::{ErrorCode, Offset, Timestamp};
 use bytes::Bytes;
 
 use super::gate::Gate;
-use super::waiting::{Appending, WaitingForMemory, WaitingForSync};
+use super::waiting::{Appending, Valid, WaitingForMemory, WaitingForSync};
 use super::{Effects, Partition};
-use crate::calls::{
-    Answer, AppendRefusal, Appended, Asker, InTransaction, MarkerCall, OwnBatch, PartitionKey, Promise,
-};
+use crate::calls::{Answer, AppendRefusal, Appended, Asker, MarkerCall, OwnBatch, PartitionKey, Promise};
 use crate::figures::Count;
 use crate::limits::LimitHit;
 use crate::ports::{Now, WaitedFor};
@@ -50,7 +48,7 @@ struct Admitted {
 impl Partition {
     /// Appends a batch that is valid, or lets it wait for memory.
     pub(super) fn admit(&mut self, asker: Asker, batch: Appending, now: Now, fx: &mut Effects) {
-        if !self.memory_line.is_empty() {
+        if !self.memory_line.is_empty() && !batch.is_light() {
             return self.wait_for_memory(asker, batch, fx);
         }
         if let Attempt::NoRoom = self.attempt(asker, &batch, now, fx) {
@@ -67,13 +65,13 @@ impl Partition {
     /// which all clients try again: REQUEST_TIMED_OUT would tell some that it may have been. They
     /// are woken when there is room: megabytes that come again before cost all clients something.
     fn wait_for_memory(&mut self, asker: Asker, batch: Appending, fx: &mut Effects) {
-        let Appending::Produced(mut validated, transaction) = batch else {
+        let Appending::Produced(mut valid) = batch else {
             return self.memory_line.push(asker, WaitingForMemory { batch, _loan: None });
         };
-        let bytes = validated.append.size().max(LEAST_TO_WAIT);
+        let bytes = valid.batch.append.size().max(LEAST_TO_WAIT);
         let loan = self.log.tail().share().producing().take(bytes);
         if loan.is_none() {
-            self.note_late(validated.producer);
+            self.note_late(valid.batch.producer);
             fx.limits.push(LimitHit::Waiting { partition: self.name.clone() });
             self.turned_away.push(asker, bytes);
             fx.answer(
@@ -86,10 +84,10 @@ impl Partition {
             );
             return fx.waits(asker, WaitedFor::Memory(self.disk));
         }
-        if !validated.rebuilt {
-            validated.append.records = Bytes::copy_from_slice(&validated.append.records);
+        if !valid.batch.rebuilt {
+            valid.batch.append.records = Bytes::copy_from_slice(&valid.batch.append.records);
         }
-        let batch = Appending::Produced(validated, transaction);
+        let batch = Appending::Produced(valid);
         self.memory_line.push(asker, WaitingForMemory { batch, _loan: loan });
         fx.waits(asker, WaitedFor::Memory(self.disk));
     }
@@ -121,9 +119,7 @@ impl Partition {
 
     fn attempt(&mut self, asker: Asker, batch: &Appending, now: Now, fx: &mut Effects) -> Attempt {
         let appended = match batch {
-            Appending::Produced(validated, transaction) => {
-                self.append_produced(validated, transaction.as_ref(), now)
-            }
+            Appending::Produced(valid) => self.append_produced(valid, now),
             Appending::Own(own) => self.append_own(own, now),
             Appending::Marker(marker) => self.append_marker(marker, now),
         };
@@ -181,14 +177,10 @@ impl Partition {
     }
 
     /// Appends a produced batch. `Err(None)`: there is no memory.
-    fn append_produced(
-        &mut self,
-        batch: &Validated,
-        transaction: Option<&InTransaction>,
-        now: Now,
-    ) -> Result<Admitted, Option<Box<AppendRefusal>>> {
+    fn append_produced(&mut self, valid: &Valid, now: Now) -> Result<Admitted, Option<Box<AppendRefusal>>> {
+        let Valid { batch, transaction, claim } = valid;
         let size = batch.append.size();
-        if let Some(Err(error)) = transaction.map(|producer| self.check_in_transaction(producer)) {
+        if let Some(Err(error)) = transaction.as_ref().map(|producer| self.check_in_transaction(producer)) {
             self.count_refusal(error, size);
             return Err(Some(Box::new(AppendRefusal {
                 message: Some("the batch is in no transaction of its producer's".to_owned()),
@@ -205,7 +197,7 @@ impl Partition {
             })));
         }
         let count = u64::from(batch.count);
-        match self.log.append(batch.append.clone(), self.leader_epoch(), now.wall) {
+        match self.log.append(batch.append.clone(), *claim, self.leader_epoch(), now.wall) {
             Ok(appended) => {
                 self.advance_high_watermark();
                 self.clients_end = self.log.end();

@@ -236,10 +236,10 @@ impl Partition {
             // A batch that is none would have been refused when its turn had come.
             self.note_late(produced.producer());
         }
-        if let Some(WaitingForMemory { batch: Appending::Produced(batch, _), .. }) =
+        if let Some(WaitingForMemory { batch: Appending::Produced(valid), .. }) =
             self.memory_line.cancel(asker)
         {
-            self.note_late(batch.producer);
+            self.note_late(valid.batch.producer);
         }
         self.turned_away.cancel(asker);
         self.sync_line.cancel(asker);

@@ -5,7 +5,7 @@ use aplomb_model::ErrorCode;
 use aplomb_model::batch::{BatchError, ProduceRejection, ProduceRules, Validated, Validation};
 
 use super::checks::{Lane, Sliced};
-use super::waiting::Appending;
+use super::waiting::{Appending, Valid};
 use super::{Effects, Partition};
 use crate::calls::{Answer, AppendCall, AppendRefusal, Asker, Produced};
 use crate::figures::Count;
@@ -140,7 +140,9 @@ impl Partition {
         now: Now,
         fx: &mut Effects,
     ) {
-        self.admit(asker, Appending::Produced(Box::new(validated), produced.transaction), now, fx);
+        let Produced { transaction, claim, .. } = *produced;
+        let valid = Valid { batch: Box::new(validated), transaction, claim };
+        self.admit(asker, Appending::Produced(valid), now, fx);
     }
 
     fn refuse_produced(

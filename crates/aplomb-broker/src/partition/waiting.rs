@@ -1,6 +1,7 @@
 //! Appends that wait.
 
 use aplomb_log::Loan;
+use aplomb_log::tail::Claim;
 use aplomb_model::Offset;
 use aplomb_model::batch::Validated;
 
@@ -9,19 +10,33 @@ use crate::calls::{Appended, InTransaction, MarkerCall, OwnBatch};
 /// A batch that may be appended.
 #[derive(Debug)]
 pub(super) enum Appending {
-    /// A client's, and its transaction if it is to be looked at as part of one.
-    Produced(Box<Validated>, Option<InTransaction>),
+    /// A client's.
+    Produced(Valid),
     /// This broker's own.
     Own(OwnBatch),
     /// The end of a transaction.
     Marker(MarkerCall),
 }
 
+/// A client's batch that was found valid.
+#[derive(Debug)]
+pub(super) struct Valid {
+    pub(super) batch: Box<Validated>,
+    /// Its transaction, if it is to be looked at as part of one.
+    pub(super) transaction: Option<InTransaction>,
+    pub(super) claim: Claim,
+}
+
 impl Appending {
+    /// Whether it need not wait behind others: it overtakes none of its own connection.
+    pub(super) fn is_light(&self) -> bool {
+        matches!(self, Self::Produced(Valid { claim: Claim::Light, .. }))
+    }
+
     /// In bytes, as they lie in the log.
     pub(super) fn size(&self) -> usize {
         match self {
-            Self::Produced(validated, _) => validated.append.size(),
+            Self::Produced(valid) => valid.batch.append.size(),
             Self::Own(own) => own.batch.len(),
             Self::Marker(_) => 0,
         }

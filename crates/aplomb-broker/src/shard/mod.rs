@@ -89,7 +89,11 @@ impl Shard {
     pub fn on_message(&mut self, from: ShardId, message: ShardMessage, now: Now) {
         self.stop.check(from, &message);
         match message {
-            ShardMessage::Request(request) if is_long(&request) => self.patient.push(request),
+            ShardMessage::Request(request)
+                if is_long(&request) || self.patient.has_of(request.id.connection) =>
+            {
+                self.patient.push(request);
+            }
             ShardMessage::Request(request) => return self.on_request(request, now),
             ShardMessage::ConnectionClosed(connection) => {
                 self.patient.on_connection_closed(connection);

@@ -1,9 +1,10 @@
 //! What takes long, or is asked by what takes long: so much a turn, between which clients that have
 //! asked for something short are served.
 //!
-//! What always holds: each of the two queues is carried out in the order in which it came.
+//! What always holds: each of the two queues is carried out in the order in which it came, and the
+//! requests here of a connection are counted.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use crate::calls::{Asker, OpId, PartitionKey, Slot};
 use crate::operation::PartitionCall;
@@ -18,6 +19,8 @@ const CALLS_A_TURN: usize = 256;
 pub(super) struct Patient {
     /// Long requests, on the shard with the controller: one a turn.
     requests: VecDeque<Request>,
+    /// How many of them are of which connection.
+    count_of: HashMap<ConnectionId, usize>,
     /// Calls of that shard's operations, on the others.
     calls: VecDeque<(Asker, PartitionKey, PartitionCall)>,
 }
@@ -28,7 +31,13 @@ impl Patient {
     }
 
     pub(super) fn push(&mut self, request: Request) {
+        *self.count_of.entry(request.id.connection).or_default() += 1;
         self.requests.push_back(request);
+    }
+
+    /// Whether requests of a connection wait here. What comes behind them must not overtake them.
+    pub(super) fn has_of(&self, connection: ConnectionId) -> bool {
+        self.count_of.contains_key(&connection)
     }
 
     pub(super) fn extend(&mut self, op: OpId, calls: Vec<(Slot, PartitionKey, PartitionCall)>) {
@@ -37,12 +46,21 @@ impl Patient {
 
     /// A connection is gone, and with it who would read the answers.
     pub(super) fn on_connection_closed(&mut self, connection: ConnectionId) {
-        self.requests.retain(|request| request.id.connection != connection);
+        if self.count_of.remove(&connection).is_some() {
+            self.requests.retain(|request| request.id.connection != connection);
+        }
     }
 
     /// Takes out the request of this turn.
     pub(super) fn take_request(&mut self) -> Option<Request> {
-        self.requests.pop_front()
+        let request = self.requests.pop_front()?;
+        let connection = request.id.connection;
+        let count = self.count_of.get_mut(&connection).expect("what is here is counted");
+        *count -= 1;
+        if *count == 0 {
+            self.count_of.remove(&connection);
+        }
+        Some(request)
     }
 
     /// Takes out the calls of this turn.
@@ -86,9 +104,11 @@ mod tests {
             patient.take_request().map(|request| (request.id.connection.number, request.id.sequence))
         };
         assert_eq!(next(&mut patient), Some((1, 0)));
+        assert!(patient.has_of(request(1, 0).id.connection));
         patient.on_connection_closed(request(1, 0).id.connection);
         let rest = [next(&mut patient), next(&mut patient), next(&mut patient)];
         assert_eq!(rest, [Some((2, 0)), Some((3, 0)), None]);
+        assert!((1..4).all(|connection| !patient.has_of(request(connection, 0).id.connection)));
         assert!(patient.is_empty());
     }
 

@@ -18,7 +18,7 @@ fn a_full_share() -> (Broker, Client, Asked<Produce>) {
 
 /// A broker with a topic "orders" on its second disk, which is frozen.
 fn a_frozen_disk() -> (Broker, Client) {
-    let broker = Broker::of(Setup { disks: 2, chunks: 16, ..Setup::default() });
+    let broker = Broker::of(Setup { disks: 2, chunks: 15, ..Setup::default() });
     broker.has_on_disk(1, CreateTopic::named("orders"));
     let producer = broker.client();
     broker.disk(1).freeze();
@@ -142,7 +142,7 @@ fn a_waiting_batch_waits_a_second_however_little_time_its_producer_gives() {
 #[test]
 fn a_waiting_batch_is_not_appended_after_its_connection_has_gone() {
     let (broker, _producer, first) = a_full_share();
-    let gone = broker.client();
+    let gone = broker.client().busy();
     let _never_answered = gone.send(Produce::to("orders", "gone"));
     gone.close();
     broker.disk(1).thaw();
@@ -157,7 +157,7 @@ fn a_waiting_batch_is_not_appended_after_its_connection_has_gone() {
 #[test]
 fn a_waiting_batch_that_nobody_waits_for_is_appended_after_its_connection_has_gone() {
     let (broker, _producer, first) = a_full_share();
-    let gone = broker.client();
+    let gone = broker.client().busy();
     let _never_answered = gone.send(Produce::to("orders", "sent").acks(0));
     gone.close();
     broker.disk(1).thaw();
@@ -171,7 +171,7 @@ fn batches_of_a_request_are_answered_when_all_have_found_room() {
     let (broker, _producer, _first) = a_full_share();
     broker.has_on_disk(0, CreateTopic::named("payments"));
     let both = [("payments".into(), "now".into()), ("orders".into(), "later".into())];
-    let asked = broker.client().send(ProduceAll::to(both));
+    let asked = broker.client().busy().send(ProduceAll::to(both));
     broker.advance(SECOND);
     assert!(asked.is_waiting());
     assert_eq!(broker.client().read("payments", 0), ["now"]);
@@ -259,7 +259,7 @@ fn a_retry_of_a_batch_that_waits_for_memory_is_appended_once() {
     let producer = client.ask(InitProducerId);
     let _filled = fill(&broker, &client);
     let batch = || Produce::to("orders", Batch::from("one").by(producer, 0));
-    let (first, retry) = (client.send(batch()), broker.client().send(batch()));
+    let (first, retry) = (client.send(batch()), broker.client().busy().send(batch()));
     broker.disk(1).thaw();
     let (first, retry) = (first.wait(), retry.wait());
     assert_eq!((retry.error, retry.base), (ErrorCode::None, first.base));
@@ -345,4 +345,29 @@ fn producers_are_known_after_a_stop_and_after_kill_9() {
     assert_eq!(broker.client().ask(batch(1)).base, 1, "a retry");
     assert_eq!(broker.client().ask(batch(7)).error, ErrorCode::OutOfOrderSequenceNumber);
     assert_eq!(broker.client().ask(batch(2)).base, 2);
+}
+
+#[test]
+fn batches_of_a_connection_keep_their_order_behind_a_request_about_very_many_partitions() {
+    for shards in [1, 3] {
+        let broker = Broker::of(Setup { shards, ..Setup::default() });
+        broker.has_topic("orders");
+        let client = broker.client_of_shard(shards - 1);
+        let wide = |value: &str| {
+            let others = (1..=1_000).map(|index| (("orders", index).into(), Batch::of(&["nowhere"])));
+            let parts: Vec<_> = others.chain([(("orders", 0).into(), Batch::of(&[value]))]).collect();
+            ProduceAll::to(parts)
+        };
+        let first = client.send_along(wide("first"));
+        let second = client.send_along(Produce::to("orders", "second"));
+        let third = client.send_along(wide("third"));
+        let fourth = client.send_along(Produce::to("orders", "fourth"));
+        broker.advance(SECOND);
+        let (first, third) = (first.answer(), third.answer());
+        assert_eq!((first.len(), third.len()), (1_001, 1_001));
+        assert!(first[..1_000].iter().all(|part| part.error == ErrorCode::UnknownTopicOrPartition));
+        let bases = [first[1_000].base, second.answer().base, third[1_000].base, fourth.answer().base];
+        assert_eq!(bases, [0, 1, 2, 3], "{shards} shards");
+        assert_eq!(client.read("orders", 0), ["first", "second", "third", "fourth"]);
+    }
 }

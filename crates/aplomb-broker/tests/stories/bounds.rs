@@ -106,10 +106,15 @@ fn a_topic_with_a_codec_of_its_own_gets_it_in_turns() {
 }
 
 /// A broker with a topic "orders" on its second disk, which is frozen, and for which 20,000 bytes
-/// may wait; and one "payments" on the first.
+/// may wait; and one "payments" on the first. A share of fewer than sixteen chunks keeps none for
+/// light clients.
 fn a_frozen_disk() -> Broker {
+    a_frozen_disk_with(15)
+}
+
+fn a_frozen_disk_with(chunks: u32) -> Broker {
     let settings = vec![("aplomb.produce.waiting.max.bytes", "20000")];
-    let broker = Broker::of(Setup { disks: 2, chunks: 16, settings, ..Setup::default() });
+    let broker = Broker::of(Setup { disks: 2, chunks, settings, ..Setup::default() });
     broker.has_on_disk(0, CreateTopic::named("payments"));
     broker.has_on_disk(1, CreateTopic::named("orders"));
     broker.disk(1).freeze();
@@ -120,7 +125,7 @@ fn a_frozen_disk() -> Broker {
 fn fill(broker: &Broker, producer: &Client) -> Vec<Asked<Produce>> {
     let mut waiting = Vec::new();
     let before = broker.total(ShardFigures::too_much_waiting);
-    for _ in 0..100 {
+    for _ in 0..1000 {
         let asked = large(producer);
         broker.advance(MS);
         if broker.total(ShardFigures::too_much_waiting) > before {
@@ -235,7 +240,7 @@ fn small_batches_that_nobody_waits_for_are_bounded_too() {
     };
     let mut waiting = 1;
     while broker.total(ShardFigures::too_much_waiting) == 0 {
-        let gone = broker.client();
+        let gone = broker.client().busy();
         let _never_answered = gone.send(small().acks(0));
         gone.close();
         broker.advance(MS);
@@ -267,4 +272,41 @@ fn a_batch_that_is_refused_because_others_wait_comes_before_those_sent_behind_it
     assert_eq!(client.ask(batch("1", 1)).error, ErrorCode::OutOfOrderSequenceNumber);
     assert_eq!(client.ask(Produce::to("orders", large)).error, ErrorCode::None);
     assert_eq!(client.ask(batch("1", 1)).error, ErrorCode::None);
+}
+
+#[test]
+fn who_produces_little_does_not_wait_for_those_who_have_filled_the_memory() {
+    let broker = a_frozen_disk_with(256);
+    broker.has_on_disk(1, CreateTopic::named("quiet"));
+    let _waiting = fill(&broker, &broker.client());
+    let light = broker.client();
+    for n in 0..20 {
+        for topic in ["orders", "quiet"] {
+            let produced = light.send(Produce::to(topic, Batch::of_size(1000)));
+            broker.advance(MS);
+            assert!(!produced.is_waiting(), "batch {n} for {topic}");
+            assert_eq!(produced.answer().error, ErrorCode::None);
+        }
+        broker.advance(50 * MS);
+    }
+    assert_eq!(light.read("quiet", 0).len(), 20);
+
+    // One that has produced much of late waits as all others do, when its chunk is full.
+    let busy = light.busy();
+    assert!((0..5).any(|_| {
+        let asked = busy.send(Produce::to("quiet", Batch::of_size(1000)));
+        broker.advance(MS);
+        asked.is_waiting()
+    }));
+}
+
+#[test]
+fn a_light_batch_does_not_overtake_those_before_it_on_its_connection() {
+    let broker = a_frozen_disk_with(256);
+    let producer = broker.client();
+    let _filled = fill(&broker, &producer);
+    broker.advance(5 * SECOND);
+    let next = producer.send(Produce::to("orders", "next").within(100 * SECOND));
+    broker.advance(MS);
+    assert!(next.is_waiting(), "its account has run out, but others of it wait");
 }

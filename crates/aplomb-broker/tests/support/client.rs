@@ -12,7 +12,7 @@ use aplomb_protocol::messages::{RequestHeader, ResponseHeader};
 use aplomb_protocol::{Message, Reader, Request, Writer};
 use bytes::{Bytes, BytesMut};
 
-use super::requests::{Fetch, Place};
+use super::requests::{Batch, Fetch, Place, Produce};
 use super::world::World;
 
 /// A client that waits longer than this waits for ever.
@@ -61,6 +61,13 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) fn named(self, name: &'static str) -> Self {
         Self { name, ..self }
+    }
+
+    /// The same client when it has just produced much, to a topic that is not there.
+    pub(crate) fn busy(self) -> Self {
+        let produced = self.ask(Produce::to("nowhere", Batch::of_size(200_000)));
+        assert_eq!(produced.error, ErrorCode::UnknownTopicOrPartition);
+        self
     }
 
     /// Sends a request, whatever becomes of it.

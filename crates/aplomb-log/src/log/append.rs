@@ -13,7 +13,7 @@ use crate::producers::{
     marker_of,
 };
 use crate::segments::ActiveSegment;
-use crate::tail::{TailBatch, TailFull};
+use crate::tail::{Claim, TailBatch, TailFull};
 
 /// As [`AppendError::TooLarge`] names it: a batch that no tail holds has an error code of its own.
 const TAIL: &str = "the memory tail";
@@ -70,13 +70,15 @@ impl From<&AppendError> for ErrorCode {
 }
 
 impl Log {
-    /// Admits a produced batch to the memory tail, and leaves the disk its share of the work.
+    /// Admits a produced batch to the memory tail, of which it may take what `claim` says, and
+    /// leaves the disk its share of the work.
     ///
     /// # Errors
     /// [`AppendError`]. A full tail is the only way in which a slow disk is felt here.
     pub fn append(
         &mut self,
         batch: AppendBytes,
+        claim: Claim,
         epoch: LeaderEpoch,
         now: Timestamp,
     ) -> Result<Appended, AppendError> {
@@ -90,7 +92,7 @@ impl Log {
         }
         header.stamp_base_offset(self.end());
         header.stamp_leader_epoch(epoch);
-        self.append_stamped(&header, &records, now)
+        self.append_stamped(claim, &header, &records, now)
     }
 
     /// Whether the marker that ends a producer's transaction may be appended.
@@ -124,7 +126,7 @@ impl Log {
         self.check_marker(producer, end, rule)?;
         let batch = end.to_batch(self.end(), epoch, producer, now);
         let header = BatchHeader::parse(&batch).expect("a marker's batch is one");
-        self.append_stamped(&header, &batch[HEADER_SIZE..], now)
+        self.append_stamped(Claim::Ordinary, &header, &batch[HEADER_SIZE..], now)
     }
 
     /// Admits a batch of this broker's own, control batches included, at the log end offset.
@@ -140,11 +142,12 @@ impl Log {
     ) -> Result<Appended, AppendError> {
         header.stamp_base_offset(self.end());
         header.stamp_leader_epoch(epoch);
-        self.append_stamped(&header, records, now)
+        self.append_stamped(Claim::Ordinary, &header, records, now)
     }
 
     fn append_stamped(
         &mut self,
+        claim: Claim,
         header: &BatchHeader,
         records: &[u8],
         now: Timestamp,
@@ -157,7 +160,7 @@ impl Log {
         let at = self.segments.active().size;
         let facts = TailBatch::of(header);
         self.tail
-            .push(at, &[&header.as_bytes()[..HEADER_SIZE], records], facts)
+            .push_with(claim, at, &[&header.as_bytes()[..HEADER_SIZE], records], facts)
             .map_err(|TailFull { waiting }| AppendError::TailFull { waiting })?;
         if let Some(epoch) = header.leader_epoch() {
             self.assign_epoch(epoch, header.base_offset());

@@ -19,7 +19,7 @@ use super::error::TailFull;
 use super::facts::{HeldBatch, TailBatch};
 use super::format::{ChunkHeader, SegmentEnd};
 use super::held::HeldChunk;
-use super::share::TailShare;
+use super::share::{Claim, TailShare};
 
 /// Where a log ends: the next batch goes there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +155,23 @@ impl LogTail {
     /// # Panics
     /// If the batch does not go where the log ends, or is not of the size that `batch` says.
     pub fn push(&mut self, at: u64, parts: &[&[u8]], batch: TailBatch) -> Result<(), TailFull> {
+        self.push_with(Claim::Ordinary, at, parts, batch)
+    }
+
+    /// As [`Self::push`], where not every batch may take as much of the share.
+    ///
+    /// # Errors
+    /// [`TailFull`]: the log is as it was.
+    ///
+    /// # Panics
+    /// As for [`Self::push`].
+    pub fn push_with(
+        &mut self,
+        claim: Claim,
+        at: u64,
+        parts: &[&[u8]],
+        batch: TailBatch,
+    ) -> Result<(), TailFull> {
         let size: usize = parts.iter().map(|part| part.len()).sum();
         assert_eq!(at, self.end.at, "a batch goes where the log ends");
         assert_eq!(size as u64, u64::from(batch.size), "the batch is as long as it says");
@@ -163,7 +180,8 @@ impl LogTail {
         assert!(size > 0 && batch.last_offset >= batch.base_offset, "a batch is never empty");
         // The rest of a chunk that the next process would not find stays empty.
         self.writer.take_if(|end| self.share.is_outdated(end));
-        let slots = self.allocate(at, size as u64)?;
+        let claim = if self.is_internal { Claim::Internal } else { claim };
+        let slots = self.allocate(claim, at, size as u64)?;
 
         let chunk_size = self.share.chunk_size();
         let mut ends: SmallVec<[WriteEnd; 2]> = self.writer.take().into_iter().collect();
@@ -303,10 +321,10 @@ impl LogTail {
     }
 
     /// Finds memory for `size` bytes at position `at`, and room to remember the batch.
-    fn allocate(&mut self, at: u64, size: u64) -> Result<Vec<ChunkSlot>, TailFull> {
-        if !self.share.admit_batch(self.is_internal) {
+    fn allocate(&mut self, claim: Claim, at: u64, size: u64) -> Result<Vec<ChunkSlot>, TailFull> {
+        if !self.share.admit_batch(claim) {
             self.evict(usize::MAX);
-            if !self.share.admit_batch(self.is_internal) {
+            if !self.share.admit_batch(claim) {
                 return Err(self.share.full());
             }
         }
@@ -315,7 +333,7 @@ impl LogTail {
             if needed == 0 {
                 return Ok(Vec::new());
             }
-            if let Some(slots) = self.share.take(needed, self.is_internal) {
+            if let Some(slots) = self.share.take(needed, claim) {
                 return Ok(slots);
             }
             if self.evict(needed) == 0 {

@@ -39,4 +39,4 @@ pub use format::{BLOCK, DEFAULT_CHUNK_SIZE, SegmentEnd};
 pub use log_tail::{LogEnd, LogTail};
 pub use reading::{TailRead, Unread, WriteOut};
 pub use reserve::Reserve;
-pub use share::{TailShare, TailStats, open_shares, renew_shares};
+pub use share::{Claim, TailShare, TailStats, open_shares, renew_shares};

@@ -15,16 +15,40 @@ use super::format::{Geometry, Superblock};
 use super::free_list::FreeList;
 use crate::memory_budget::MemoryBudget;
 
-/// Below this part of the share being free, logs are asked to give up chunks that the disk has.
-const WANTED_FREE: usize = 8;
+/// Below so many sixteenths of the share being free, logs are asked to give up chunks that the disk
+/// has: more than what is kept from anybody, or there would be none to ask for it.
+const WANTED_FREE: usize = 3;
 /// Readers may hold this part of the share; beyond it they get copies.
 const READERS_PART: usize = 4;
-/// This part of the share is kept for logs of internal topics: while other logs have filled the
-/// rest, groups still commit, and their members stay.
-const KEPT_PART: usize = 16;
+/// What parts of the share are counted in.
+const PARTS: usize = 16;
 /// One batch for so many bytes of the share is remembered; this bounds the heap that very small
 /// batches can take.
 const BYTES_PER_BATCH: u64 = 128;
+
+/// How much of the share a batch may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// All of it, for logs of internal topics: while other logs have filled the rest, groups still
+    /// commit, and their members stay.
+    Internal,
+    /// All but a sixteenth: for who has produced little of late, and shall not wait for those who
+    /// have filled the rest.
+    Light,
+    /// All but an eighth.
+    Ordinary,
+}
+
+impl Claim {
+    /// In sixteenths of the share, what is left to others.
+    fn kept(self) -> usize {
+        match self {
+            Self::Internal => 0,
+            Self::Light => 1,
+            Self::Ordinary => 2,
+        }
+    }
+}
 
 /// One disk's share of the arena.
 #[derive(Debug)]
@@ -217,7 +241,7 @@ impl TailShare {
     #[must_use]
     pub fn largest_batch(&self) -> ByteCount {
         // Two chunks may be filled only in part: the one it begins in and the one it ends in.
-        let chunks = (self.chunks - self.reader_limit() - self.kept(false)).saturating_sub(1);
+        let chunks = (self.chunks - self.reader_limit() - self.kept(Claim::Ordinary)).saturating_sub(1);
         ByteCount(chunks as u64 * u64::from(self.chunk_size))
     }
 
@@ -225,12 +249,15 @@ impl TailShare {
     /// next batches find room.
     #[must_use]
     pub fn shortage(&self) -> usize {
-        let wanted = (self.chunks / WANTED_FREE).max(1).max(self.missed.load(Ordering::Relaxed));
+        let wanted = (self.chunks * WANTED_FREE / PARTS).max(1).max(self.missed.load(Ordering::Relaxed));
         let chunks = wanted.saturating_sub(self.free()).max(self.outdated.load(Ordering::Relaxed));
-        // Chunks full of very small batches are given up for the room to remember others.
-        let few = self.most_batches - self.most_batches / WANTED_FREE as u64;
-        let batches = usize::from(self.batches.load(Ordering::Relaxed) > few);
-        chunks.max(batches).min(self.cached.load(Ordering::Relaxed))
+        // Chunks full of very small batches are given up for the room to remember others: as many
+        // as have the batches that are too many, if all have as many.
+        let few = self.most_batches - self.most_batches * WANTED_FREE as u64 / PARTS as u64;
+        let batches = self.batches.load(Ordering::Relaxed);
+        let held = self.held.load(Ordering::Relaxed);
+        let for_batches = (batches.saturating_sub(few) * held as u64).div_ceil(batches.max(1));
+        chunks.max(for_batches as usize).min(self.cached.load(Ordering::Relaxed))
     }
 
     /// How the share stands.
@@ -258,9 +285,9 @@ impl TailShare {
         self.index
     }
 
-    /// Takes `count` chunks, or none. A log that is not of an internal topic leaves some.
-    pub(super) fn take(&self, count: usize, is_internal: bool) -> Option<Vec<ChunkSlot>> {
-        let kept = self.kept(is_internal);
+    /// Takes `count` chunks, or none. What is not for such a claim stays.
+    pub(super) fn take(&self, count: usize, claim: Claim) -> Option<Vec<ChunkSlot>> {
+        let kept = self.kept(claim);
         let needed = count + kept;
         let in_the_list = kept.saturating_sub(self.reserved.load(Ordering::Relaxed));
         let Some(mut taken) = self.free.take(count, in_the_list) else {
@@ -371,9 +398,9 @@ impl TailShare {
         self.waiting.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Reserves room to remember one batch. A log that is not of an internal topic leaves some.
-    pub(super) fn admit_batch(&self, is_internal: bool) -> bool {
-        let kept = if is_internal { 0 } else { self.most_batches / KEPT_PART as u64 };
+    /// Reserves room to remember one batch. What is not for such a claim stays.
+    pub(super) fn admit_batch(&self, claim: Claim) -> bool {
+        let kept = self.kept(claim) as u64 * u64::from(self.chunk_size) / BYTES_PER_BATCH;
         let admitted = self.batches.fetch_add(1, Ordering::Relaxed) < self.most_batches - kept;
         if !admitted {
             self.batches.fetch_sub(1, Ordering::Relaxed);
@@ -404,9 +431,9 @@ impl TailShare {
         self.free.count() + self.reserved.load(Ordering::Relaxed)
     }
 
-    /// How many chunks such a log leaves to others.
-    fn kept(&self, is_internal: bool) -> usize {
-        if is_internal { 0 } else { self.chunks / KEPT_PART }
+    /// How many chunks such a claim leaves to others.
+    fn kept(&self, claim: Claim) -> usize {
+        self.chunks / PARTS * claim.kept()
     }
 
     fn reader_limit(&self) -> usize {

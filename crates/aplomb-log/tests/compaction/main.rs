@@ -16,7 +16,7 @@ use aplomb_log::cold::{ColdRead, ColdStep};
 use aplomb_log::compaction::{ActiveProducers, CompactionRules, Pass, PassFailed, PassStep, finish_swap};
 use aplomb_log::index::IndexLimits;
 use aplomb_log::recovery::{LoadRequest, load};
-use aplomb_log::tail::TailShare;
+use aplomb_log::tail::{Claim, TailShare};
 use aplomb_log::{CompactionConfig, Dirtiness, Fetched, Log, LogConfig, Reader};
 use aplomb_model::batch::{
     AppendBytes, BatchBuilder, BatchHeader, Batches, Codec, EndTxnMarker, HEADER_SIZE, ProducerStamp,
@@ -122,7 +122,8 @@ impl Lab {
         let bytes = batch.build();
         let header = BatchHeader::parse(&bytes).expect("a batch");
         let append = AppendBytes { header, records: bytes.slice(HEADER_SIZE..) };
-        let appended = self.log.append(append, EPOCH, Timestamp(self.clock)).expect("there is room");
+        let appended =
+            self.log.append(append, Claim::Ordinary, EPOCH, Timestamp(self.clock)).expect("there is room");
         assert!(!appended.duplicate);
         self.history.append(producer.filter(|_| transactional), written);
         self.log.advance_high_watermark(self.log.end());

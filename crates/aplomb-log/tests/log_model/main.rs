@@ -15,7 +15,7 @@ use aplomb_disk_api::{DiskCommand, Done, FileName, PatientDisk};
 use aplomb_log::cold::{ColdRead, ColdStep, TimeAnswer, TimeStep, TimeWanted};
 use aplomb_log::index::IndexLimits;
 use aplomb_log::recovery::{LoadReport, LoadRequest, load};
-use aplomb_log::tail::TailShare;
+use aplomb_log::tail::{Claim, TailShare};
 use aplomb_log::{Fetched, Log, LogConfig, Reader, TimeFound};
 use aplomb_model::batch::{AppendBytes, BatchBuilder, BatchHeader, Batches, HEADER_SIZE, ProducerStamp};
 use aplomb_model::{
@@ -105,7 +105,8 @@ impl Lab {
         let header = BatchHeader::parse(&bytes).expect("a batch");
         let at = self.log.end();
         let append = AppendBytes { header, records: bytes.slice(HEADER_SIZE..) };
-        let appended = self.log.append(append, EPOCH, Timestamp(self.clock)).expect("there is room");
+        let appended =
+            self.log.append(append, Claim::Ordinary, EPOCH, Timestamp(self.clock)).expect("there is room");
         assert_eq!((appended.base, appended.duplicate), (at, false));
         let mut stored = bytes.to_vec();
         aplomb_model::batch::stamp_base_offset(&mut stored, at);
@@ -332,8 +333,10 @@ impl Lab {
             if let Some((base, stored, header)) = last {
                 let records = Bytes::copy_from_slice(&stored[HEADER_SIZE..]);
                 *next = header.last_sequence().expect("idempotent") + 1;
-                let again =
-                    self.log.append(AppendBytes { header, records }, EPOCH, Timestamp(0)).expect("known");
+                let again = self
+                    .log
+                    .append(AppendBytes { header, records }, Claim::Ordinary, EPOCH, Timestamp(0))
+                    .expect("known");
                 assert!(again.duplicate && again.base == base, "the last batch of producer {who} is known");
             } else if let Some(entry) = self.log.producers().producer(id) {
                 *next = entry.last_sequence() + 1;

@@ -57,6 +57,18 @@ impl ProduceBody {
         Ok(Self { version, transactional_id, acks, timeout_ms, topics })
     }
 
+    /// Whether a request's body names more partitions than that, each as often as it does. Looks at
+    /// no more of them. Of one that is not sound, as far as it is.
+    #[must_use]
+    pub fn names_more_than(most: usize, body: &Reader, version: i16) -> bool {
+        let mut body = body.clone();
+        let head = body
+            .nullable_string(ApiKey::Produce.is_flexible(version))
+            .and_then(|_| Ok((body.i16()?, body.i32()?)));
+        let Ok(mut walk) = head.and_then(|_| Walk::new(&mut body, version)) else { return false };
+        (0..=most).all(|_| matches!(walk.next(), Ok(Some(_))))
+    }
+
     /// The partitions, in the order of the request.
     #[must_use]
     pub fn partitions(&self) -> Partitions<'_> {
