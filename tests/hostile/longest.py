@@ -48,7 +48,7 @@ def _lists(api, value):
 
 def _of_topic(value, topic, name):
     if isinstance(value, Id):
-        return {"member": "m", "epoch": 1}.get(value.of, topic)
+        return 1 if value.of.startswith("producer ") else {"member": "m", "epoch": 1}.get(value.of, topic)
     if isinstance(value, dict):
         return {field: _of_topic(item, topic, name) for field, item in value.items()}
     if isinstance(value, list):
