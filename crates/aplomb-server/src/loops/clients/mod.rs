@@ -34,7 +34,7 @@ use crate::net::{Accepted, Doorkeeper, FrameBudget, NetConfig, ReadContext, Repl
 /// Requests that one connection may have handed out before the others have their turn, and all of a
 /// line together: where many are in it, each has its part, and those behind them the next turn.
 const REQUESTS_A_TURN: usize = 32;
-const REQUESTS_OF_ALL_A_TURN: usize = 256;
+const REQUESTS_OF_ALL_A_TURN: usize = 128;
 
 /// Connections that may begin a frame again in a turn, when there is memory for it.
 const CROWD_A_TURN: usize = 64;
