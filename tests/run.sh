@@ -70,8 +70,11 @@ tools() { suite tools; }
 # Slow disks and what is made of them.
 lab() { suite lab; }
 
-# The doctor beside brokers that wait, and its picture in a browser.
-doctor() { suite doctor; }
+# The doctor's picture in a browser; how fast it is drawn is for a machine that does nothing else.
+picture() { tests/doctor/run.sh tests/doctor -k "test_picture and not stutter"; }
+
+# The doctor beside brokers that wait.
+doctor() { tests/doctor/run.sh tests/doctor -k "test_watch or stutter"; }
 
 # Whole brokers with their disks and clients, by seed; a seed that fails prints what replays it.
 simulate() {
@@ -110,7 +113,7 @@ after_others() { renice -n 10 -p "$BASHPID" >/dev/null; }
 # This process and its children run only when nothing else wants a processor, or nearly so where there is no such class.
 behind_all() { chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID" >/dev/null; }
 
-known=(setup ci simulate release oracles e2e e2e-kafka tools adoption crash observation doctor lab fuzz)
+known=(setup ci simulate release oracles e2e e2e-kafka tools adoption crash observation picture doctor lab fuzz)
 failures=$(mktemp)
 trap 'rm -f "$failures"' EXIT
 also=()
@@ -143,7 +146,7 @@ else
   { behind_all && lane fuzz; } &
   lane e2e &
   others+=" $!"
-  lane crash observation &
+  lane crash observation picture &
   others+=" $!"
   lane tools adoption oracles &
   others+=" $!"
