@@ -13,6 +13,7 @@ use aplomb_broker::config::{BrokerConfig, Properties};
 use aplomb_broker::controller::Node;
 use aplomb_broker::metadata::Endpoint;
 use aplomb_broker::ports::{Now, Severity, ShardId};
+use aplomb_broker::security::StoreChecks;
 use aplomb_broker::startup::{
     Directory, MetadataFound, OldTailError, OldTails, Ready, Room, StartError, StartInput, Surveyed,
     TailRecord, may_lack_records, plan, survey,
@@ -297,6 +298,7 @@ impl Shape<'_> {
             found,
             shards: self.shards,
             now: self.now.wall,
+            stores: Arc::new(StoreChecks::new(|| {})),
             random: Box::new(move || {
                 let mut own = Dice::new(dice.bits());
                 Box::new(move || own.bytes())

@@ -104,6 +104,7 @@ impl Desk {
                 self.go_on(number, storage, now);
             }
             Begun::ForHead => self.forward(request),
+            Begun::Again(at) => self.effects.push(DeskEffect::Again(request, at)),
         }
         Ok(())
     }

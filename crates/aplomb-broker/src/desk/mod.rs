@@ -35,6 +35,8 @@ pub(crate) enum DeskEffect {
     Reply(RequestId, Reply),
     /// Have the request answered where the controller is.
     Forward(Request),
+    /// Have the request begun anew then.
+    Again(Request, Instant),
     /// A connection is gone that had requests answered there.
     ForwardClosed(ConnectionId),
     /// Say this to the controller, wherever it is.

@@ -14,6 +14,7 @@
 //! What comes in during a turn of the loop is taken in at once (`on_…`), and [`Shard::settle`]
 //! carries out what the rooms want until they want nothing. Nothing here waits.
 
+mod image;
 mod message;
 mod owned;
 mod patient;
@@ -39,7 +40,6 @@ use crate::desk::{Desk, DeskEffect, Surroundings};
 use crate::figures::{Notes, ShardFigures};
 use crate::head::{Head, HeadEffect, HeadMessage};
 use crate::limits::Limits;
-use crate::metadata::{Delta, MetadataImage};
 use crate::operation::{PartitionCall, is_long};
 use crate::partition::{Effects, Partitions};
 use crate::ports::{ConnectionId, Event, Now, Request, Severity, ShardId};
@@ -139,17 +139,15 @@ impl Shard {
     /// When [`Self::on_wake`] has something to do.
     #[must_use]
     pub fn wake_at(&self) -> Option<Instant> {
-        if !self.patient.is_empty() {
-            return Some(Instant::START);
-        }
         let head = self.head.as_ref().and_then(|head| head.wake_at());
         let rooms = [self.desk.wake_at(), self.partitions.wake_at(), self.storage.wake_at(), head];
-        rooms.into_iter().chain([self.coordinators.wake_at()]).flatten().min()
+        let others = [self.coordinators.wake_at(), self.patient.wake_at()];
+        rooms.into_iter().chain(others).flatten().min()
     }
 
     /// That time has come.
     pub fn on_wake(&mut self, now: Now) {
-        if let Some(request) = self.patient.take_request() {
+        if let Some(request) = self.patient.take_request(now.instant) {
             self.on_request(request, now);
         }
         for (asker, key, call) in self.patient.take_calls() {
@@ -279,6 +277,7 @@ impl Shard {
             DeskEffect::ForwardClosed(connection) => {
                 self.post.send(HEAD, ShardMessage::ConnectionClosed(connection));
             }
+            DeskEffect::Again(request, at) => self.patient.push_again(request, at),
             DeskEffect::Head(message) => self.post.send(HEAD, ShardMessage::Head(message)),
             DeskEffect::CancelAtHead(asker) => {
                 let head = self.head.as_mut().expect("what waits for the controller is where it is");
@@ -457,39 +456,5 @@ impl Shard {
 
     fn warn(&mut self, room: &'static str, text: String) {
         self.post.push(Output::Event(Event { severity: Severity::Warn, room, text }));
-    }
-
-    /// Takes a new image, and makes the partitions of this shard what it says.
-    fn apply(&mut self, image: Arc<MetadataImage>, delta: &Delta, now: Now) {
-        self.view.set_image(image);
-        if delta.broker_configs {
-            self.reconfigure();
-        }
-        let outputs = Output::of_image(&self.view, delta, self.head.is_some());
-        outputs.for_each(|output| self.post.push(output));
-        let Self { view, partitions, replicas, storage, notes, fx, .. } = self;
-        replicas.apply(delta, Hosting { view, partitions, storage, notes, now, fx });
-        self.coordinators.on_metadata(delta);
-        if self.head.is_some() {
-            shown::show_cluster(&self.view, &self.figures);
-        }
-    }
-
-    /// The broker's own settings, with what the image says of them.
-    fn reconfigure(&mut self) {
-        let old = self.view.config().clone();
-        let changed = match old.in_force(&self.view.image().layers(&old)) {
-            Ok(changed) => Arc::new(changed),
-            // The controller checks before it writes: another has written.
-            Err(error) => {
-                let text = format!("settings changed at run time are not in force: {error}");
-                return self.warn("broker/config", text);
-            }
-        };
-        if self.view.me() == HEAD {
-            let limits = Output::connection_limits(&old.network, &changed.network);
-            limits.into_iter().for_each(|limits| self.post.push(limits));
-        }
-        self.view.set_config(changed);
     }
 }

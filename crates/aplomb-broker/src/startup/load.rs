@@ -28,6 +28,7 @@ use crate::partition::PartitionSettings;
 use crate::ports::{Chance, Now, ShardId};
 use crate::quotas::Ledger;
 use crate::replicas::{LoadPlan, LoadSource};
+use crate::security::StoreChecks;
 use crate::shard::{DiskSeed, PartitionSeed, Shard, ShardSeed};
 use crate::storage::checkpoints::CheckpointEntry;
 use crate::storage::{Background, partition_metadata};
@@ -57,6 +58,8 @@ pub struct StartInput {
     pub now: Timestamp,
     /// Random bytes.
     pub random: Box<dyn FnMut() -> Chance>,
+    /// Where stores are looked at that a client wants listeners to have.
+    pub stores: Arc<StoreChecks>,
 }
 
 /// Everything is ready to be loaded.
@@ -121,6 +124,7 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
         shards,
         now,
         random: mut sources,
+        stores,
     } = input;
     let mut random = sources();
     let home = &directories[usize::from(metadata.0)].directory;
@@ -258,6 +262,7 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
         voters: node.voters(),
         snapshots,
         random,
+        stores,
     };
     let found = Found { plans, new, doomed, controller };
     let shards = deal(found, (&directories, &lost), &shares, shards + 1, &config, &image, &mut sources);

@@ -12,6 +12,7 @@ use aplomb_broker::figures::{PartitionFigures, ShardFigures};
 use aplomb_broker::metadata::Endpoint;
 use aplomb_broker::ports::{ConnectionId, Event, Now, Reply, Request, RequestId, Session, ShardId};
 use aplomb_broker::quotas::ConnectionRates;
+use aplomb_broker::security::StoreChecks;
 use aplomb_broker::startup::{Directory, MetadataFound, StartInput, Surveyed, plan, survey};
 use aplomb_broker::{Output, ShardMessage};
 use aplomb_disk_api::sim::SimDisk;
@@ -139,6 +140,7 @@ impl Process {
             shards: ground.shards,
             now: ground.now.wall,
             random: Box::new(move || Box::new(random.clone())),
+            stores: Arc::new(StoreChecks::new(|| {})),
         });
         let ready = ready.map_err(|error| error.to_string())?;
         let inbox = Inbox::default();
