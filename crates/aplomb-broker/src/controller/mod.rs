@@ -70,7 +70,7 @@ pub type Random<'a> = &'a mut dyn FnMut() -> [u8; 16];
 #[derive(Clone, Debug)]
 pub struct Controller {
     image: MetadataImage,
-    /// Made when it is needed first.
+    /// Made in turns when it is needed first.
     token_index: Option<TokenIndex>,
 }
 

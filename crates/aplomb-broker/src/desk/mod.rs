@@ -12,7 +12,7 @@ mod waits;
 pub(crate) use self::dispatch::Surroundings;
 use self::waits::Waits;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use aplomb_model::{Instant, Timers};
 
@@ -65,6 +65,9 @@ pub(crate) struct Desk {
     /// Connections with requests that are, or were, for the controller's shard.
     forwarded: HashSet<ConnectionId>,
     deadlines: Timers<u64>,
+    /// Those that want turns, one a turn of the loop. The first has them all until it is through, so
+    /// that no more than one keeps what it has found so far.
+    turns: VecDeque<u64>,
     next: u64,
     fetches: usize,
     produces: usize,
@@ -88,6 +91,7 @@ impl Desk {
             by_connection: BTreeSet::new(),
             forwarded: HashSet::new(),
             deadlines: Timers::default(),
+            turns: VecDeque::new(),
             next: 0,
             fetches: 0,
             produces: 0,
@@ -112,9 +116,9 @@ impl Desk {
         self.effects.is_empty()
     }
 
-    /// The next deadline of an operation.
+    /// The next deadline of an operation, or at once if one wants a turn.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
-        self.deadlines.wake_at()
+        if self.turns.is_empty() { self.deadlines.wake_at() } else { Some(Instant::START) }
     }
 
     /// Whether nothing waits.
@@ -156,8 +160,15 @@ impl Desk {
     }
 
     /// Operations whose deadline has come answer with what they have. Each is asked once in a turn,
-    /// whatever it says then.
+    /// whatever it says then. One that wants turns has one.
     pub(crate) fn on_wake(&mut self, storage: &Storage, now: Now) {
+        if let Some(number) = self.turns.front().copied() {
+            self.audit.at(now.instant);
+            let parked = self.parked.get_mut(&number).expect("what wants a turn is parked");
+            parked.operation.on_turn(&self.audit);
+            self.tell_audit();
+            self.go_on(number, storage, now);
+        }
         let due: Vec<u64> = std::iter::from_fn(|| self.deadlines.pop_due(now.instant)).collect();
         for number in due {
             let parked = self.parked.get_mut(&number).expect("what has a deadline is parked");
@@ -233,6 +244,7 @@ impl Desk {
         }
         self.by_connection.remove(&(parked.request.connection, number));
         self.deadlines.cancel(&number);
+        self.turns.retain(|other| *other != number);
         let op = OpId { shard: self.me, number };
         let effects = &mut self.effects;
         parked.operation.waits_at(&mut |slot, place| {
@@ -272,6 +284,11 @@ impl Desk {
                 assert!(self.deadlines.has(&number), "an operation that waits has a deadline");
             }
             Progress::WaitUntil(later) => self.deadlines.set(number, later),
+            Progress::Turn => {
+                if !self.turns.contains(&number) {
+                    self.turns.push_back(number);
+                }
+            }
             Progress::Reply => {
                 let Parked { request, operation, mut bill, since, waits, .. } =
                     self.remove(number).expect("it was there just now");

@@ -34,7 +34,7 @@ use crate::config::BrokerConfig;
 use crate::controller::{Controller, MAX_RECORDS, ProducerIdBlock, Random};
 use crate::metadata::{Delta, Entry, MetadataImage, Replay, encode_batch, encode_control_batch};
 use crate::ports::{Event, Now, Severity, ShardId};
-use crate::security::StoreChecks;
+use crate::security::{StoreChecks, TokenKey};
 use crate::storage::{Disks, Purpose};
 use crate::view::View;
 
@@ -135,6 +135,8 @@ pub(crate) struct Head {
     preferred: BTreeMap<TopicPartition, DiskIndex>,
     token_sweep: Option<TokenSweep>,
     stores: Arc<StoreChecks>,
+    /// Tokens are being made ready to be found, with this.
+    indexing: Option<TokenKey>,
     /// The last decision is made: the other shards may be gone, and are not waited for.
     is_leaving: bool,
     effects: Vec<HeadEffect>,
@@ -150,6 +152,7 @@ impl Head {
             snapshots: Snapshots::new(seed.voters, seed.snapshots),
             random: seed.random,
             stores: seed.stores,
+            indexing: None,
             decisions: Decisions::new(end),
             backlog: 0,
             durable: None,

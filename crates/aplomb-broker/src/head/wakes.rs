@@ -5,15 +5,18 @@ use aplomb_model::Instant;
 use super::token_sweep::TokenSweep;
 use super::{Head, event};
 use crate::ports::{Now, Severity};
+use crate::security::TokenKey;
 
 impl Head {
     /// When [`Self::on_wake`] has something to do.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
-        self.token_sweep.as_ref().filter(|_| !self.is_leaving).map(TokenSweep::wake_at)
+        let sweep = self.token_sweep.as_ref().filter(|_| !self.is_leaving).map(TokenSweep::wake_at);
+        if self.indexing.is_some() { Some(Instant::START) } else { sweep }
     }
 
     /// That time may have come.
     pub(crate) fn on_wake(&mut self, now: Now) {
+        self.indexing.take_if(|key| self.controller.index_tokens(key));
         let Some(sweep) = &mut self.token_sweep else { return };
         if self.is_leaving || !sweep.is_due(now.instant) {
             return;
@@ -26,5 +29,15 @@ impl Head {
             self.effects.push(event(Severity::Info, text));
             self.write(Vec::new(), records, None, now);
         }
+    }
+
+    /// Whether tokens can be found by what their holders know. If not, they are made ready for it in
+    /// some turns from here on: it is to be asked again.
+    pub(crate) fn finds_tokens(&mut self, key: TokenKey) -> bool {
+        let finds = self.controller.has_token_index();
+        if !finds {
+            self.indexing = Some(key);
+        }
+        finds
     }
 }
