@@ -4,28 +4,19 @@ without; what is wrong is an error that they show. And what openssl and scanners
 import json
 import shutil
 import subprocess
-import sys
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 from harness import broker as brokers
-from harness import places, sasl
+from harness import sasl
 from harness.certificates import PASSWORD, Authority
+from harness.secure_clients import COMMANDS, EVERYTHING, run
 
 NAMES = ("OPEN", "MUTUAL", "BARE", "SEALED")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 USERS = {"PLAIN": ("alice", "wonder,=land"), "SCRAM-SHA-256": ("carol=,", "rab,bit"), "SCRAM-SHA-512": ("dave", "bowman")}
 # kafka-python sends names as they are, and commas end them.
 PLAIN_NAME = ("kafka-python", "SCRAM-SHA-256")
-PYTHON = places.CLIENTS / "python" / "secure.py"
-COMMANDS = {
-    "franz-go": lambda: [str(places.prepared(places.WORK / "bin" / "secure-franz-go"))],
-    "sarama": lambda: [str(places.prepared(places.WORK / "bin" / "secure-sarama"))],
-    "kafkajs": lambda: ["node", str(places.CLIENTS / "kafkajs" / "secure.js")],
-    "kafka-python": lambda: [sys.executable, str(PYTHON), "kafka-python"],
-    "aiokafka": lambda: [sys.executable, str(PYTHON), "aiokafka"],
-}
-NEEDS = {"franz-go": "go", "sarama": "go", "kafkajs": "node"}
 
 
 @pytest.fixture(scope="module")
@@ -78,24 +69,11 @@ def broker(authority, tmp_path_factory):
     assert not any(password in log for _, password in USERS.values())
 
 
-def run(broker, library, listener, topic, **options):
-    if shutil.which(NEEDS.get(library, "python3")) is None:
-        pytest.skip(f"no {NEEDS[library]} here")
-    arguments = [f"--{name}={value}" for name, value in options.items() if value is not None]
-    at = [f"--bootstrap=localhost:{broker.ports[listener]}", f"--topic={topic}", "--count=10"]
-    done = subprocess.run([*COMMANDS[library](), *at, *arguments], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.strip().splitlines()[-1])
-
-
 def created(broker, *parts):
     topic = "-".join(parts).lower()
     for future in broker.admin.create_topics([NewTopic(topic, 1, 1)]).values():
         future.result(30)
     return topic
-
-
-EVERYTHING = {"values": [f"value-{n}" for n in range(10)]}
 
 
 @pytest.mark.parametrize("listener", ["OPEN", "MUTUAL"])
