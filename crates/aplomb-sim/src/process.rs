@@ -13,11 +13,11 @@ use aplomb_broker::config::{BrokerConfig, Properties};
 use aplomb_broker::controller::Node;
 use aplomb_broker::metadata::Endpoint;
 use aplomb_broker::ports::{Now, Severity, ShardId};
-use aplomb_broker::security::StoreChecks;
 use aplomb_broker::startup::{
     Directory, MetadataFound, OldTailError, OldTails, Ready, Room, StartError, StartInput, Surveyed,
     TailRecord, may_lack_records, plan, survey,
 };
+use aplomb_broker::store_checks::StoreChecks;
 use aplomb_disk_api::sim::SimDisk;
 use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue};
 use aplomb_log::recovery::restore::Wanted;

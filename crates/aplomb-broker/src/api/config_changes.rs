@@ -13,8 +13,8 @@ use crate::config::BrokerConfig;
 use crate::controller::{AdminError, Controller, Draft, Planned};
 use crate::metadata::Resource;
 use crate::operation::{Asked, Begun, PATIENCE};
-use crate::security::store_checks::Found;
-use crate::security::{AclOperation, StoreChange, StoreChecks};
+use crate::security::AclOperation;
+use crate::store_checks::{CheckAnswer, StoreChange, StoreChecks};
 
 /// The stores that a request wants listeners to have, and what is known of them.
 pub struct Stores<'a> {
@@ -47,9 +47,9 @@ impl<'a> Stores<'a> {
             let found = self.checks.find(&change, self.now);
             self.wanted.push(change);
             match found {
-                Found::Known(verdict) => verdict.map_err(AdminError::Request)?,
-                Found::Pending(at) => self.again = Some(self.again.map_or(at, |other| other.min(at))),
-                Found::TooLate => self.is_too_late = true,
+                CheckAnswer::Known(verdict) => verdict.map_err(AdminError::Request)?,
+                CheckAnswer::Pending(at) => self.again = Some(self.again.map_or(at, |other| other.min(at))),
+                CheckAnswer::TooLate => self.is_too_late = true,
             }
         }
         Ok(())

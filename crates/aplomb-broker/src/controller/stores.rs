@@ -1,5 +1,5 @@
-//! What a change of settings means for the stores of this broker's listeners: they have to be looked
-//! at before it is decided, by threads that may wait for a file
+//! What a change of settings means for the stores of this broker's listeners: they have to be
+//! looked at before it is decided, by threads that may wait for a file
 //! (`SslFactory#validateReconfiguration`).
 
 use std::sync::Arc;
@@ -8,8 +8,7 @@ use super::configs::{ConfigWish, Target};
 use super::draft::Draft;
 use crate::config::{BrokerConfig, Layers, is_of_a_listeners_stores};
 use crate::metadata::Resource;
-use crate::security::StoreChange;
-use crate::security::store_checks::tls_of_listeners;
+use crate::store_checks::{StoreChange, tls_of_listeners};
 
 impl Draft {
     /// The listeners whose TLS would be another. None where the change is refused anyway.

@@ -65,8 +65,8 @@ pub(crate) struct Desk {
     /// Connections with requests that are, or were, for the controller's shard.
     forwarded: HashSet<ConnectionId>,
     deadlines: Timers<u64>,
-    /// Those that want turns, one a turn of the loop. The first has them all until it is through, so
-    /// that no more than one keeps what it has found so far.
+    /// Those that want turns, one a turn of the loop. The first has them all until it is through,
+    /// so that no more than one keeps what it has found so far.
     turns: VecDeque<u64>,
     next: u64,
     fetches: usize,

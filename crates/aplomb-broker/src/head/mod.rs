@@ -34,8 +34,9 @@ use crate::config::BrokerConfig;
 use crate::controller::{Controller, MAX_RECORDS, ProducerIdBlock, Random};
 use crate::metadata::{Delta, Entry, MetadataImage, Replay, encode_batch, encode_control_batch};
 use crate::ports::{Event, Now, Severity, ShardId};
-use crate::security::{StoreChecks, TokenKey};
+use crate::security::TokenKey;
 use crate::storage::{Disks, Purpose};
+use crate::store_checks::StoreChecks;
 use crate::view::View;
 
 /// So many names are remembered of partitions that are to be made in a certain directory.

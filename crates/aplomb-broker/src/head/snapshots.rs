@@ -8,11 +8,8 @@ use aplomb_model::{Instant, LeaderEpoch, Offset};
 use aplomb_protocol::EncodeError;
 use aplomb_protocol::messages::VotersRecord;
 
-use super::{Head, HeadEffect, event};
 use crate::metadata::{snapshot_bytes, snapshot_name};
-use crate::partition::Partition;
-use crate::ports::{Now, Severity};
-use crate::storage::Purpose;
+use crate::ports::Now;
 use crate::view::View;
 
 /// When the next snapshot is due, and which ones there are.
@@ -90,31 +87,4 @@ impl Snapshots {
 
 fn file(end: Offset, epoch: LeaderEpoch) -> FileName {
     FileName::new(format!("{CLUSTER_METADATA_DIR}/{}", snapshot_name(end, epoch)))
-}
-
-impl Head {
-    /// Makes a snapshot of the published image if one is due.
-    pub(crate) fn consider_snapshot(&mut self, view: &View, metadata: &Partition, now: Now) {
-        let made = self.snapshots.make_if_due(view, metadata.log().size(), now);
-        match made {
-            Ok(command) => {
-                let submit = |command| HeadEffect::Submit(command, Purpose::Snapshot);
-                self.effects.extend(command.map(submit));
-            }
-            Err(error) => {
-                let text = format!("metadata snapshot cannot be written: {error}");
-                self.effects.push(event(Severity::Error, text));
-            }
-        }
-    }
-
-    /// A snapshot is on the disk, or never will be: what it stands for need not be in the log any
-    /// more.
-    pub(crate) fn on_snapshot(&mut self, written: bool, metadata: &mut Partition) {
-        if let Some(end) = self.snapshots.on_ended(written) {
-            metadata.raise_start(end);
-            let obsolete = self.snapshots.take_obsolete(metadata.log().size());
-            self.effects.extend(obsolete.map(|command| HeadEffect::Submit(command, Purpose::Chore)));
-        }
-    }
 }

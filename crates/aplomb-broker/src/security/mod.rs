@@ -4,8 +4,6 @@
 //! [`Authorizer`] has the settings and decides; [`Acls`] is what the metadata log says, with an
 //! index that every shard reads without a lock: a change makes a new one that shares what did not
 //! change. [`AclOperation`] and [`ResourceKind`] are the words.
-//!
-//! Beside that: delegation tokens ([`tokens`]), and stores that are to be used ([`store_checks`]).
 
 mod acl;
 mod acls;
@@ -15,7 +13,6 @@ mod filter;
 mod host;
 mod patterns;
 mod shared_map;
-pub mod store_checks;
 pub mod tokens;
 mod words;
 
@@ -28,7 +25,6 @@ pub use audit::Audit;
 pub use authorizer::{Authorizer, Rule, Who};
 pub use filter::AclFilter;
 pub use host::{NetworkError, check_network};
-pub use store_checks::{StoreChange, StoreChecks, StoreTask};
 pub use tokens::{DelegationTokens, TokenKey};
 pub use words::{
     AclOperation, CLUSTER_NAME, PatternKind, PermissionKind, ResourceKind, WILDCARD, WILDCARD_USER,

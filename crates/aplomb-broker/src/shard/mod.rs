@@ -14,7 +14,6 @@
 //! What comes in during a turn of the loop is taken in at once (`on_…`), and [`Shard::settle`]
 //! carries out what the rooms want until they want nothing. Nothing here waits.
 
-mod image;
 mod message;
 mod owned;
 mod patient;
@@ -40,6 +39,7 @@ use crate::desk::{Desk, DeskEffect, Surroundings};
 use crate::figures::{Notes, ShardFigures};
 use crate::head::{Head, HeadEffect, HeadMessage};
 use crate::limits::Limits;
+use crate::metadata::{Delta, MetadataImage};
 use crate::operation::{PartitionCall, is_long};
 use crate::partition::{Effects, Partitions};
 use crate::ports::{ConnectionId, Event, Now, Request, Severity, ShardId};
@@ -456,5 +456,40 @@ impl Shard {
 
     fn warn(&mut self, room: &'static str, text: String) {
         self.post.push(Output::Event(Event { severity: Severity::Warn, room, text }));
+    }
+
+    /// Takes a new image, and makes the partitions of this shard what it says.
+    fn apply(&mut self, image: Arc<MetadataImage>, delta: &Delta, now: Now) {
+        self.view.set_image(image);
+        if delta.broker_configs {
+            self.reconfigure();
+        }
+        let outputs = Output::of_image(&self.view, delta, self.head.is_some());
+        outputs.for_each(|output| self.post.push(output));
+        let Self { view, partitions, replicas, storage, notes, fx, .. } = self;
+        replicas.apply(delta, Hosting { view, partitions, storage, notes, now, fx });
+        self.coordinators.on_metadata(delta);
+        if self.head.is_some() {
+            shown::show_cluster(&self.view, &self.figures);
+        }
+    }
+
+    /// The broker's own settings, with what the image says of them.
+    fn reconfigure(&mut self) {
+        let old = self.view.config().clone();
+        let changed = match old.in_force(&self.view.image().layers(&old)) {
+            Ok(changed) => Arc::new(changed),
+            // The controller checks before it writes: another has written.
+            Err(error) => {
+                let text = format!("settings changed at run time are not in force: {error}");
+                return self.warn("broker/config", text);
+            }
+        };
+        if let Some(head) = &self.head {
+            let limits = Output::connection_limits(&old.network, &changed.network);
+            limits.into_iter().for_each(|limits| self.post.push(limits));
+            head.stores().put_in_force(&changed.security);
+        }
+        self.view.set_config(changed);
     }
 }

@@ -28,10 +28,10 @@ use crate::partition::PartitionSettings;
 use crate::ports::{Chance, Now, ShardId};
 use crate::quotas::Ledger;
 use crate::replicas::{LoadPlan, LoadSource};
-use crate::security::StoreChecks;
 use crate::shard::{DiskSeed, PartitionSeed, Shard, ShardSeed};
 use crate::storage::checkpoints::CheckpointEntry;
 use crate::storage::{Background, partition_metadata};
+use crate::store_checks::StoreChecks;
 
 /// What the metadata says of a replica whose log directory it does not know.
 const RESERVED: [DirectoryId; 3] = [Uuid::ZERO, Uuid::ONE, Uuid::TWO];

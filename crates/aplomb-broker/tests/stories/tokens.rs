@@ -203,7 +203,7 @@ fn one_user_takes_a_part_of_the_room_for_tokens_and_no_more() {
     assert_eq!(described(&alice, Some(&["eve"])).1.len(), 138);
 }
 
-/// Whoever asks the controller for something short waits for one of these turns, and not for all
+/// Who asks the controller for something short waits for one of these turns, and not for all
 /// tokens to be looked at, or signed.
 #[test]
 fn tokens_are_described_and_made_ready_to_be_found_in_turns() {
@@ -241,5 +241,5 @@ fn tokens_that_are_being_described_are_forgotten_with_the_connection() {
     alice.close();
     assert_eq!(owners(&bob, None), ["alice"]);
     let (_, tokens) = described(&broker.client_of_user("alice", false), None);
-    assert_eq!(tokens[0].expiry_timestamp, token.expiry_timestamp_ms, "nobody waits for it any more");
+    assert_eq!(tokens[0].expiry_timestamp, token.expiry_timestamp_ms, "its client has gone");
 }

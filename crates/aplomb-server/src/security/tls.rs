@@ -153,7 +153,7 @@ impl Gate {
         Current::new(settings).map(|current| Prepared(Arc::new(current)))
     }
 
-    /// Whether it may follow what there is.
+    /// Whether it may follow what is in use.
     ///
     /// # Errors
     /// With a sentence, when it is another's.

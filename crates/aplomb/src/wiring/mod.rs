@@ -37,10 +37,10 @@ use aplomb_broker::Shard;
 use aplomb_broker::config::{BrokerConfig, Guard as GuardSetting};
 use aplomb_broker::metadata::{MetadataImage, Topics};
 use aplomb_broker::ports::ShardId;
-use aplomb_broker::security::StoreChecks;
 use aplomb_broker::startup::{
     self, Directory, Examined, MetadataFound, Names, Ready, Refusal, StartError, StartInput, Surveyed, survey,
 };
+use aplomb_broker::store_checks::StoreChecks;
 use aplomb_disk::EngineError;
 use aplomb_disk_api::DiskIndex;
 use aplomb_log::recovery::restore::Wanted;

@@ -13,13 +13,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aplomb_broker::config::{BrokerConfig, TlsConfig};
-use aplomb_broker::security::StoreChecks;
-use aplomb_broker::security::store_checks::tls_of_listeners;
+use aplomb_broker::store_checks::{StoreChecks, tls_of_listeners};
 use aplomb_server::log::Log;
 use aplomb_server::security::{Gate, Prepared, TlsError, TlsSettings};
 
 use self::checks::Checker;
-use self::files::{Seen, look, read};
+use self::files::{FileFacts, look, read};
 pub(super) use self::files::{read_file, read_up_to};
 
 /// A listener's TLS that cannot be had.
@@ -58,7 +57,7 @@ struct Guarded {
 #[derive(Clone)]
 struct InUse {
     config: Arc<TlsConfig>,
-    seen: Seen,
+    seen: FileFacts,
 }
 
 /// What was read by settings, to be used from some time on.
@@ -118,7 +117,7 @@ impl Guarded {
     }
 
     /// The files have changed, and are of no use.
-    fn pass_over(&self, config: &Arc<TlsConfig>, seen: Seen) {
+    fn pass_over(&self, config: &Arc<TlsConfig>, seen: FileFacts) {
         let mut in_use = self.lock();
         if Arc::ptr_eq(&in_use.config, config) {
             in_use.seen = seen;

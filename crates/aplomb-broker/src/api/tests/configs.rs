@@ -4,7 +4,7 @@ use aplomb_model::Instant;
 
 use super::super::config_changes::Stores;
 use super::*;
-use crate::security::{StoreChecks, StoreTask};
+use crate::store_checks::{StoreChecks, StoreTask};
 
 /// What is planned of changes that are about no store.
 pub(super) fn planned(

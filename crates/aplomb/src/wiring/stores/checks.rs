@@ -1,6 +1,6 @@
-//! Stores that a client wants a listener to have while the broker runs: each is read by a thread of
-//! its own, so that a disk that stands still keeps nothing else, and kept as it was read until it is
-//! decided on.
+//! Stores that a client wants a listener to have while the broker runs: each is read by a thread
+//! of its own, so that a disk that stands still keeps nothing else, and kept as it was read until
+//! it is decided on.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -8,8 +8,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aplomb_broker::config::TlsConfig;
-use aplomb_broker::security::store_checks::{MOST_CHECKS, TlsOfListeners};
-use aplomb_broker::security::{StoreChange, StoreChecks, StoreTask};
+use aplomb_broker::store_checks::{MOST_CHECKS, StoreChange, StoreChecks, StoreTask, TlsOfListeners};
 use aplomb_server::log::Log;
 use aplomb_server::security::OwnerRules;
 
@@ -88,8 +87,8 @@ impl Checker {
         Ok(())
     }
 
-    /// Has stores used that are decided on. What cannot be used was put in force by another program,
-    /// or is no longer what it was.
+    /// Has stores used that are decided on. What cannot be used was put in force by another
+    /// program, or is no longer what it was.
     pub(super) fn put_in_force(&self, all: TlsOfListeners) {
         for (listener, tls) in all {
             let Some(guarded) = self.all.get(&listener) else { continue };

@@ -12,13 +12,13 @@ use zeroize::Zeroizing;
 use super::StoreFault;
 
 /// When files changed last, and how large they are.
-pub(super) type Seen = Vec<Option<(SystemTime, u64)>>;
+pub(super) type FileFacts = Vec<Option<(SystemTime, u64)>>;
 
 /// More than any store has; and all that is read of what is none, in bytes.
 const LARGEST_STORE: u64 = 4 << 20;
 
 /// Looks at the files of stores.
-pub(super) fn look(config: &TlsConfig) -> Seen {
+pub(super) fn look(config: &TlsConfig) -> FileFacts {
     let stores = [Some(&config.keystore), config.truststore.as_ref()];
     let files = stores.into_iter().flatten().filter_map(|store| match &store.place {
         StorePlace::File(path) => Some(PathBuf::from(path)),
@@ -31,7 +31,7 @@ pub(super) fn look(config: &TlsConfig) -> Seen {
     files.map(facts).collect()
 }
 
-/// Reads stores.
+/// Reads what settings name, or has it from them.
 pub(super) fn read(listener: &Arc<str>, config: &TlsConfig) -> Result<TlsSettings, StoreFault> {
     Ok(TlsSettings {
         keystore: material(listener, &config.keystore)?,

@@ -1,10 +1,11 @@
 //! Stores that a client wants a listener to have while the broker runs: whether they can be used is
 //! found out by other threads, since files may keep one waiting.
 //!
-//! The controller's shard asks ([`StoreChecks::find`]) and comes again; threads that may take their
-//! time look at what was asked for ([`StoreChecks::next`]) and tell ([`StoreChecks::tell`]). What is
-//! decided then is said here, too ([`StoreChecks::put_in_force`]). What always holds: a shard waits
-//! for no answer; what is asked for has an end; an answer counts for the request that asked.
+//! The controller's shard asks ([`StoreChecks::find`]) and comes again; threads that may take
+//! their time look at what was asked for ([`StoreChecks::next`]) and tell ([`StoreChecks::tell`]).
+//! What is decided then is said here, too ([`StoreChecks::put_in_force`]). What always holds: a
+//! shard waits for no answer; what is asked for has an end; an answer counts for the request that
+//! asked.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,7 +27,7 @@ const LOOKS: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(50
 /// Another TLS for a listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreChange {
-    /// The listener.
+    /// Whose it would be, by the listener's name.
     pub listener: Arc<str>,
     /// What it would have.
     pub tls: Arc<TlsConfig>,
@@ -39,7 +40,7 @@ pub type TlsOfListeners = BTreeMap<Arc<str>, Arc<TlsConfig>>;
 
 /// What is known of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum CheckAnswer {
     /// Nothing yet: come again then.
     Pending(Instant),
     /// It can be used, or why it cannot.
@@ -48,7 +49,7 @@ pub(crate) enum Found {
     TooLate,
 }
 
-/// What there is to do for a thread that may take its time.
+/// Work for a thread that may take its time.
 #[derive(Debug)]
 pub enum StoreTask {
     /// Find out whether this can be used, and tell.
@@ -59,13 +60,13 @@ pub enum StoreTask {
 
 /// The checks that are asked for.
 pub struct StoreChecks {
-    state: Mutex<State>,
+    state: Mutex<CheckState>,
     /// Has [`Self::next`] called soon.
     call: Box<dyn Fn() + Send + Sync>,
 }
 
 #[derive(Default)]
-struct State {
+struct CheckState {
     checks: Vec<Check>,
     in_force: Option<TlsOfListeners>,
     is_closed: bool,
@@ -90,30 +91,30 @@ impl StoreChecks {
     }
 
     /// What is known of a change. It is asked for if it has not been.
-    pub(crate) fn find(&self, change: &StoreChange, now: Instant) -> Found {
+    pub(crate) fn find(&self, change: &StoreChange, now: Instant) -> CheckAnswer {
         let mut state = self.lock();
         if state.is_closed {
-            return Found::TooLate;
+            return CheckAnswer::TooLate;
         }
         // Of connections that have gone meanwhile.
         state.checks.retain(|check| check.verdict.is_none() || now < check.since + 2 * PATIENCE);
         let full = state.checks.len() >= MOST_CHECKS;
         let Some(check) = state.checks.iter().find(|check| check.change == *change) else {
             if full {
-                return Found::TooLate;
+                return CheckAnswer::TooLate;
             }
             let (change, verdict) = (change.clone(), None);
             state.checks.push(Check { change, since: now, is_begun: false, is_given_up: false, verdict });
             drop(state);
             (self.call)();
-            return Found::Pending(now + LOOKS[0]);
+            return CheckAnswer::Pending(now + LOOKS[0]);
         };
         let waited = now.since(check.since);
         match &check.verdict {
-            Some(verdict) => Found::Known(verdict.clone()),
+            Some(verdict) => CheckAnswer::Known(verdict.clone()),
             // Who asks for the same again is told so at once, until the thread has ended.
-            None if waited >= PATIENCE => Found::TooLate,
-            None => Found::Pending(now + (waited / 2).clamp(LOOKS[0], LOOKS[1])),
+            None if waited >= PATIENCE => CheckAnswer::TooLate,
+            None => CheckAnswer::Pending(now + (waited / 2).clamp(LOOKS[0], LOOKS[1])),
         }
     }
 
@@ -136,7 +137,7 @@ impl StoreChecks {
         self.lock().is_closed = true;
     }
 
-    /// What there is to do next.
+    /// Takes out what some thread is to do now.
     pub fn next(&self) -> Option<StoreTask> {
         let mut state = self.lock();
         if let Some(all) = state.in_force.take() {
@@ -159,8 +160,8 @@ impl StoreChecks {
         }
     }
 
-    /// Nobody holds it but to move a few pointers, as with the locks of allocators.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    /// It is held to move a few pointers, and for no longer, as the locks of allocators are.
+    fn lock(&self) -> MutexGuard<'_, CheckState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -215,8 +216,8 @@ mod tests {
         let (good, bad) = (change("good.pem"), change("bad.pem"));
         let now = Instant::START;
         for _ in 0..3 {
-            assert_eq!(checks.find(&good, now), Found::Pending(now + LOOKS[0]));
-            assert_eq!(checks.find(&bad, now), Found::Pending(now + LOOKS[0]));
+            assert_eq!(checks.find(&good, now), CheckAnswer::Pending(now + LOOKS[0]));
+            assert_eq!(checks.find(&bad, now), CheckAnswer::Pending(now + LOOKS[0]));
         }
         assert_eq!(called.load(Ordering::Relaxed), 2, "each is asked for once");
         for expected in [&good, &bad] {
@@ -225,13 +226,13 @@ mod tests {
         }
         assert!(checks.next().is_none());
         checks.tell(&bad, Err("there is no key".to_owned()));
-        assert_eq!(checks.find(&good, now), Found::Pending(now + LOOKS[0]));
+        assert_eq!(checks.find(&good, now), CheckAnswer::Pending(now + LOOKS[0]));
         checks.tell(&good, Ok(()));
-        assert_eq!(checks.find(&good, now), Found::Known(Ok(())));
-        assert_eq!(checks.find(&bad, now), Found::Known(Err("there is no key".to_owned())));
+        assert_eq!(checks.find(&good, now), CheckAnswer::Known(Ok(())));
+        assert_eq!(checks.find(&bad, now), CheckAnswer::Known(Err("there is no key".to_owned())));
         checks.forget(&bad);
         assert!(
-            matches!(checks.find(&bad, now), Found::Pending(_)),
+            matches!(checks.find(&bad, now), CheckAnswer::Pending(_)),
             "the next request has it looked at anew"
         );
     }
@@ -240,19 +241,19 @@ mod tests {
     fn a_disk_that_stands_still_costs_who_asked_its_patience_and_the_others_nothing() {
         let checks = StoreChecks::new(|| {});
         let (frozen, other) = (change("frozen.pem"), change("other.pem"));
-        assert!(matches!(checks.find(&frozen, Instant::START), Found::Pending(_)));
+        assert!(matches!(checks.find(&frozen, Instant::START), CheckAnswer::Pending(_)));
         assert!(matches!(checks.next(), Some(StoreTask::Check(_))));
         let almost = after(PATIENCE - Duration::from_millis(1));
-        assert_eq!(checks.find(&frozen, almost), Found::Pending(almost + LOOKS[1]));
-        assert_eq!(checks.find(&frozen, after(PATIENCE)), Found::TooLate);
+        assert_eq!(checks.find(&frozen, almost), CheckAnswer::Pending(almost + LOOKS[1]));
+        assert_eq!(checks.find(&frozen, after(PATIENCE)), CheckAnswer::TooLate);
         checks.forget(&frozen);
-        assert!(matches!(checks.find(&other, after(PATIENCE)), Found::Pending(_)));
+        assert!(matches!(checks.find(&other, after(PATIENCE)), CheckAnswer::Pending(_)));
         let Some(StoreTask::Check(asked)) = checks.next() else { panic!("the other is looked at") };
         assert_eq!(asked, other);
         let again = after(2 * PATIENCE);
-        assert_eq!(checks.find(&frozen, again), Found::TooLate, "it still stands still");
+        assert_eq!(checks.find(&frozen, again), CheckAnswer::TooLate, "it still stands still");
         checks.tell(&frozen, Ok(()));
-        assert!(matches!(checks.find(&frozen, again), Found::Pending(_)), "an old answer is none");
+        assert!(matches!(checks.find(&frozen, again), CheckAnswer::Pending(_)), "an old answer is none");
     }
 
     #[test]
@@ -260,15 +261,15 @@ mod tests {
         let checks = StoreChecks::new(|| {});
         let change = |n: usize| change(&format!("{n}.pem"));
         for n in 0..MOST_CHECKS {
-            assert!(matches!(checks.find(&change(n), Instant::START), Found::Pending(_)));
+            assert!(matches!(checks.find(&change(n), Instant::START), CheckAnswer::Pending(_)));
         }
-        assert_eq!(checks.find(&change(MOST_CHECKS), Instant::START), Found::TooLate);
+        assert_eq!(checks.find(&change(MOST_CHECKS), Instant::START), CheckAnswer::TooLate);
         let Some(StoreTask::Check(first)) = checks.next() else { panic!("the first") };
         checks.tell(&first, Ok(()));
         // Its client has gone without having come again.
         let later = after(2 * PATIENCE);
-        assert!(matches!(checks.find(&change(MOST_CHECKS), later), Found::Pending(_)));
+        assert!(matches!(checks.find(&change(MOST_CHECKS), later), CheckAnswer::Pending(_)));
         checks.close();
-        assert_eq!(checks.find(&change(1), later), Found::TooLate);
+        assert_eq!(checks.find(&change(1), later), CheckAnswer::TooLate);
     }
 }
