@@ -7,13 +7,12 @@ import time
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
 from harness import broker as brokers
 from harness import oauth, wire
 from harness.certificates import Authority
 from harness.oauth import Issuer, base64url, first_message
 from harness.sasl import CLOSED, Conversation, authenticate, authenticated, handshake, handshaken
-from harness.secure_clients import COMMANDS, EVERYTHING, run
 from harness.tools import Tools
 
 SHARED = ["OAUTH", "BARE", "SHORT"]
@@ -136,34 +135,6 @@ def test_librdkafka_gets_in_with_a_token_of_the_issuer(broker, issuer):
 @pytest.mark.aplomb
 def test_librdkafka_gets_in_by_tls(broker, issuer, authority):
     produce_and_consume(client(issuer, broker.ports["SECURE"], authority=authority), "oidc-tls")
-
-
-def created(broker, topic):
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    for future in admin.create_topics([NewTopic(topic, 1, 1)]).values():
-        future.result(30)
-    return topic
-
-
-@pytest.mark.parametrize("library", COMMANDS)
-def test_other_clients_get_in_with_a_token(broker, issuer, library):
-    shown = {"mechanism": "OAUTHBEARER", "token": issuer.token()}
-    assert run(broker, library, "OAUTH", created(broker, f"bearer-{library}"), **shown) == EVERYTHING
-
-
-@pytest.mark.aplomb
-@pytest.mark.parametrize("library", COMMANDS)
-def test_other_clients_get_in_by_tls(broker, issuer, authority, library):
-    shown = {"mechanism": "OAUTHBEARER", "token": issuer.token(kid="es256")}
-    assert run(broker, library, "SECURE", created(broker, f"tls-{library}"), ca=authority.certificate, **shown) == EVERYTHING
-
-
-@pytest.mark.parametrize("library", COMMANDS)
-def test_a_token_that_has_expired_is_an_error_that_the_client_shows(broker, issuer, library):
-    now = int(time.time())
-    shown = {"mechanism": "OAUTHBEARER", "token": issuer.token(iat=now - 600, exp=now - 300)}
-    told = run(broker, library, "OAUTH", created(broker, f"expired-{library}"), **shown)
-    assert "error" in told, told
 
 
 def test_librdkafka_gets_in_with_a_token_of_its_own(broker, issuer):
