@@ -2,30 +2,24 @@
 without; what is wrong is an error that they show. And what openssl and scanners say of a listener with TLS."""
 
 import json
+import os
 import shutil
 import subprocess
-import sys
+import time
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 from harness import broker as brokers
-from harness import places, sasl
+from harness import oauth, sasl
 from harness.certificates import PASSWORD, Authority
+from harness.oauth import Issuer
+from harness.secure_clients import COMMANDS, EVERYTHING, run
 
-NAMES = ("OPEN", "MUTUAL", "BARE", "SEALED")
+NAMES = ("OPEN", "MUTUAL", "BARE", "SEALED", "TOKEN", "TOKENS")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 USERS = {"PLAIN": ("alice", "wonder,=land"), "SCRAM-SHA-256": ("carol=,", "rab,bit"), "SCRAM-SHA-512": ("dave", "bowman")}
 # kafka-python sends names as they are, and commas end them.
 PLAIN_NAME = ("kafka-python", "SCRAM-SHA-256")
-PYTHON = places.CLIENTS / "python" / "secure.py"
-COMMANDS = {
-    "franz-go": lambda: [str(places.prepared(places.WORK / "bin" / "secure-franz-go"))],
-    "sarama": lambda: [str(places.prepared(places.WORK / "bin" / "secure-sarama"))],
-    "kafkajs": lambda: ["node", str(places.CLIENTS / "kafkajs" / "secure.js")],
-    "kafka-python": lambda: [sys.executable, str(PYTHON), "kafka-python"],
-    "aiokafka": lambda: [sys.executable, str(PYTHON), "aiokafka"],
-}
-NEEDS = {"franz-go": "go", "sarama": "go", "kafkajs": "node"}
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +31,19 @@ def authority(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def broker(authority, tmp_path_factory):
-    protocols = zip(NAMES, ("SSL", "SSL", "SASL_PLAINTEXT", "SASL_SSL"), strict=True)
+def issuer(tmp_path_factory):
+    issuer = Issuer(tmp_path_factory.mktemp("issuer"))
+    issuer.key("es256", "ES256")
+    # A JVM fetches nothing that is not named so.
+    os.environ["JAVA_TOOL_OPTIONS"] = f"-D{oauth.ALLOWED}={issuer.keys_url}"
+    yield issuer
+    del os.environ["JAVA_TOOL_OPTIONS"]
+    issuer.close()
+
+
+@pytest.fixture(scope="module")
+def broker(authority, issuer, tmp_path_factory):
+    protocols = zip(NAMES, ("SSL", "SSL", "SASL_PLAINTEXT", "SASL_SSL", "SASL_PLAINTEXT", "SASL_SSL"), strict=True)
     properties = {
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT," + ",".join(map(":".join, protocols)),
         "inter.broker.listener.name": "PLAINTEXT",
@@ -50,6 +55,8 @@ def broker(authority, tmp_path_factory):
         "ssl.truststore.location": authority.trust("PKCS12"),
         "ssl.truststore.password": PASSWORD,
         "listener.name.mutual.ssl.client.auth": "required",
+        **issuer.properties("token"),
+        **issuer.properties("tokens"),
     }
     for name in ("bare", "sealed"):
         prefix = f"listener.name.{name}"
@@ -78,24 +85,11 @@ def broker(authority, tmp_path_factory):
     assert not any(password in log for _, password in USERS.values())
 
 
-def run(broker, library, listener, topic, **options):
-    if shutil.which(NEEDS.get(library, "python3")) is None:
-        pytest.skip(f"no {NEEDS[library]} here")
-    arguments = [f"--{name}={value}" for name, value in options.items() if value is not None]
-    at = [f"--bootstrap=localhost:{broker.ports[listener]}", f"--topic={topic}", "--count=10"]
-    done = subprocess.run([*COMMANDS[library](), *at, *arguments], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.strip().splitlines()[-1])
-
-
 def created(broker, *parts):
     topic = "-".join(parts).lower()
     for future in broker.admin.create_topics([NewTopic(topic, 1, 1)]).values():
         future.result(30)
     return topic
-
-
-EVERYTHING = {"values": [f"value-{n}" for n in range(10)]}
 
 
 @pytest.mark.parametrize("listener", ["OPEN", "MUTUAL"])
@@ -122,6 +116,22 @@ def test_a_client_comes_in_by_sasl(broker, authority, library, mechanism, listen
 def test_a_wrong_password_is_an_error_that_the_client_shows(broker, library, mechanism):
     topic = created(broker, "wrong", library, mechanism)
     told = run(broker, library, "BARE", topic, mechanism=mechanism, user=USERS[mechanism][0], password="wrong")
+    assert "error" in told, told
+
+
+@pytest.mark.parametrize("listener", ["TOKEN", "TOKENS"])
+@pytest.mark.parametrize("library", COMMANDS)
+def test_a_client_comes_in_by_a_token_of_an_issuer(broker, authority, issuer, library, listener):
+    ca = authority.certificate if listener == "TOKENS" else None
+    topic = created(broker, library, listener)
+    assert run(broker, library, listener, topic, ca=ca, mechanism="OAUTHBEARER", token=issuer.token()) == EVERYTHING
+
+
+@pytest.mark.parametrize("library", COMMANDS)
+def test_a_token_that_has_expired_is_an_error_that_the_client_shows(broker, issuer, library):
+    now = int(time.time())
+    token = issuer.token(iat=now - 600, exp=now - 300)
+    told = run(broker, library, "TOKEN", created(broker, "expired", library), mechanism="OAUTHBEARER", token=token)
     assert "error" in told, told
 
 

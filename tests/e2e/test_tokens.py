@@ -6,9 +6,10 @@ import re
 import time
 
 import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
 from differential import access
 from harness import broker as brokers
-from harness import sasl, tokens, wire
+from harness import sasl, secure_clients, tokens, wire
 from harness.sasl import CLOSED
 from harness.tokens import User, plain
 
@@ -43,6 +44,7 @@ def permitted(broker):
         ("USER", "User:bob", "CREATE_TOKENS", "User:carol"),
         ("USER", "User:eve", "DESCRIBE_TOKENS", "User:carol"),
         ("TOPIC", "of-alice", "ALL", "User:alice"),
+        ("TOPIC", "by-token", "ALL", "User:alice"),
     ]
     creations = [access.creation(kind, name, operation, principal=who) for kind, name, operation, who in rights]
     with User(broker.port) as anyone:
@@ -307,6 +309,23 @@ def test_java_gets_in_by_a_token(broker, tools, tmp_path, mechanism):
     assert "of-alice" in tools.ok("kafka-topics", *at, "--list").output
     ran = tools.run("kafka-topics", *at, "--create", "--topic", "of-others")
     assert ran.exit != 0 and "authorization failed" in ran.output.lower(), ran.output
+
+
+@pytest.mark.parametrize("mechanism", tokens.HASHES)
+def test_franz_go_gets_in_by_a_token(broker, mechanism):
+    token = token_of(broker, "alice")
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    for future in admin.delete_topics(["by-token"]).values():
+        future.exception(30)
+    once(lambda: admin.list_topics(timeout=10).topics, lambda topics: "by-token" not in topics)
+    for future in admin.create_topics([NewTopic("by-token", 1, 1)]).values():
+        future.result(30)
+    password = base64.b64encode(token["Hmac"]).decode()
+    broker.ports = {"SASL": broker.sasl_port}
+    shown = {"mechanism": mechanism, "user": token["TokenId"], "by-token": "true"}
+    assert secure_clients.run(broker, "franz-go", "SASL", "by-token", password=password, **shown) == secure_clients.EVERYTHING
+    told = secure_clients.run(broker, "franz-go", "SASL", "by-token", password="wrong", **shown)
+    assert "error" in told, told
 
 
 def test_kafka_delegation_tokens_makes_shows_renews_and_ends_them(broker, tools, tmp_path):

@@ -30,6 +30,7 @@ pub mod security;
 mod shard;
 pub mod startup;
 mod storage;
+pub mod store_checks;
 pub mod tail_watch;
 mod view;
 mod volumes;

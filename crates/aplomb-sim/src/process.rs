@@ -17,6 +17,7 @@ use aplomb_broker::startup::{
     Directory, MetadataFound, OldTailError, OldTails, Ready, Room, StartError, StartInput, Surveyed,
     TailRecord, may_lack_records, plan, survey,
 };
+use aplomb_broker::store_checks::StoreChecks;
 use aplomb_disk_api::sim::SimDisk;
 use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue};
 use aplomb_log::recovery::restore::Wanted;
@@ -297,6 +298,7 @@ impl Shape<'_> {
             found,
             shards: self.shards,
             now: self.now.wall,
+            stores: Arc::new(StoreChecks::new(|| {})),
             random: Box::new(move || {
                 let mut own = Dice::new(dice.bits());
                 Box::new(move || own.bytes())

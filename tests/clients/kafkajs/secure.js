@@ -6,18 +6,19 @@ const fs = require('node:fs')
 const { parseArgs } = require('node:util')
 const { Kafka, logLevel } = require('kafkajs')
 
-const names = ['bootstrap', 'topic', 'count', 'mechanism', 'user', 'password', 'ca', 'cert', 'key']
+const names = ['bootstrap', 'topic', 'count', 'mechanism', 'user', 'password', 'token', 'ca', 'cert', 'key']
 const { values: o } = parseArgs({ options: Object.fromEntries(names.map(name => [name, { type: 'string' }])) })
 
 const run = async () => {
   const file = path => (path ? fs.readFileSync(path) : undefined)
+  const credentials = o.token ? { oauthBearerProvider: async () => ({ value: o.token }) } : { username: o.user, password: o.password }
   const kafka = new Kafka({
     clientId: 'secure',
     brokers: [o.bootstrap],
     logLevel: logLevel.NOTHING,
     retry: { retries: 2 },
     ssl: o.ca ? { ca: [file(o.ca)], cert: file(o.cert), key: file(o.key) } : undefined,
-    sasl: o.mechanism ? { mechanism: o.mechanism.toLowerCase(), username: o.user, password: o.password } : undefined,
+    sasl: o.mechanism ? { mechanism: o.mechanism.toLowerCase(), ...credentials } : undefined,
   })
   const count = Number(o.count)
   const producer = kafka.producer()

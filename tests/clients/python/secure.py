@@ -11,7 +11,7 @@ import sys
 def options():
     parser = argparse.ArgumentParser()
     parser.add_argument("library", choices=["kafka-python", "aiokafka"])
-    for name in ("bootstrap", "topic", "mechanism", "user", "password", "ca", "cert", "key"):
+    for name in ("bootstrap", "topic", "mechanism", "user", "password", "token", "ca", "cert", "key"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--count", type=int, default=10)
     return parser.parse_args()
@@ -25,9 +25,30 @@ def settings(o):
         if o.cert:
             context.load_cert_chain(o.cert, o.key)
         pairs["ssl_context"] = context
-    if o.mechanism:
+    if o.token:
+        pairs |= {"sasl_mechanism": o.mechanism, "sasl_oauth_token_provider": provider(o)}
+    elif o.mechanism:
         pairs |= {"sasl_mechanism": o.mechanism, "sasl_plain_username": o.user, "sasl_plain_password": o.password}
     return pairs
+
+
+def provider(o):
+    """A token that is known already, in the form that each library takes it in."""
+    if o.library == "kafka-python":
+        from kafka.net.sasl.oauth import AbstractTokenProvider
+
+        class Known(AbstractTokenProvider):
+            def token(self):
+                return o.token
+
+    else:
+        from aiokafka.abc import AbstractTokenProvider
+
+        class Known(AbstractTokenProvider):
+            async def token(self):
+                return o.token
+
+    return Known()
 
 
 def values(o):

@@ -24,12 +24,12 @@ class Authority:
             "-subj", f"/CN={name}/O=Tests", "-keyout", f"{name}.key", "-out", f"{name}.pem", cwd=directory,
         )  # fmt: skip
 
-    def issue(self, name, subject, rsa=False):
+    def issue(self, name, subject, rsa=False, names="DNS:localhost,IP:127.0.0.1"):
         """Key and certificate as NAME.key, NAME.pem; both as NAME.both.pem."""
         here = self.directory
         kind = ["rsa:2048"] if rsa else ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
         openssl("req", "-newkey", *kind, "-nodes", "-subj", subject, "-keyout", f"{name}.key", "-out", f"{name}.csr", cwd=here)
-        (here / f"{name}.ext").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=CA:FALSE\n")
+        (here / f"{name}.ext").write_text(f"subjectAltName={names}\nbasicConstraints=CA:FALSE\n")
         openssl(
             "x509", "-req", "-in", f"{name}.csr", "-CA", f"{self.name}.pem", "-CAkey", f"{self.name}.key", "-CAcreateserial",
             "-days", "30", "-extfile", f"{name}.ext", "-out", f"{name}.pem", cwd=here,

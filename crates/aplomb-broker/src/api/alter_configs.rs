@@ -4,33 +4,36 @@
 use aplomb_protocol::messages::alter_configs_request::{AlterConfigsRequest, AlterConfigsResource};
 use aplomb_protocol::messages::alter_configs_response::{AlterConfigsResourceResponse, AlterConfigsResponse};
 
+use aplomb_model::ErrorCode;
 use aplomb_protocol::{ApiKey, DecodeError};
 
 use super::Access;
-use super::config_changes::{authorize, check_named_once, check_none_is_null, plan_each};
+use super::config_changes::{Stores, authorize, check_named_once, check_none_is_null, decide, plan_each};
 use crate::config::{BrokerConfig, Properties};
-use crate::controller::{AdminError, Controller, Draft, Planned};
+use crate::controller::{AdminError, ConfigWish, Controller, Draft, Planned};
 use crate::metadata::Resource;
-use crate::operation::{Api, Asked, Begun, PATIENCE};
+use crate::operation::{Api, Asked, Begun};
 
 pub(super) const API: Api = Api::of_controller(ApiKey::AlterConfigs, begin);
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: AlterConfigsRequest = asked.decode()?;
-    let (view, disks, access) = (asked.view, asked.storage.disks(), asked.access());
-    let head = asked.head();
-    let mut planned = head.plan(|controller, _| plan(&request, controller, view.config(), &access));
-    planned.records.extend(head.cordon(view, disks));
-    asked.decide(Vec::new(), planned, PATIENCE, move |error| {
-        let refused = |resource: &AlterConfigsResource| AlterConfigsResourceResponse {
+    let resources = request.resources.clone();
+    let refuse = move |error: ErrorCode| {
+        let refused = |resource: AlterConfigsResource| AlterConfigsResourceResponse {
             error_code: error.to_wire(),
             error_message: None,
             resource_type: resource.resource_type,
-            resource_name: resource.resource_name.clone(),
+            resource_name: resource.resource_name,
         };
-        let responses = request.resources.iter().map(refused).collect();
+        let responses = resources.into_iter().map(refused).collect();
         AlterConfigsResponse { responses, ..Default::default() }
-    })
+    };
+    decide(
+        asked,
+        |controller, config, access, stores| plan(&request, controller, config, access, stores),
+        refuse,
+    )
 }
 
 /// The settings of all resources of the request as one decision.
@@ -40,13 +43,15 @@ pub fn plan(
     controller: &mut Controller,
     config: &BrokerConfig,
     access: &Access<'_>,
+    stores: &mut Stores<'_>,
 ) -> Planned<AlterConfigsResponse> {
     let (changes, records) = plan_each(
         &request.resources,
         request.validate_only,
         controller,
+        stores,
         |resource| Resource { kind: resource.resource_type, name: resource.resource_name.clone() },
-        |request, resource, draft| replace(request, resource, draft, config, access),
+        |request, resource, draft, stores| replace(request, resource, draft, (config, access, stores)),
     );
     let responses = changes.into_iter().map(|change| AlterConfigsResourceResponse {
         error_code: change.error_code,
@@ -62,8 +67,7 @@ fn replace(
     request: &AlterConfigsResource,
     resource: &Resource,
     draft: &mut Draft,
-    config: &BrokerConfig,
-    access: &Access<'_>,
+    (config, access, stores): (&BrokerConfig, &Access<'_>, &mut Stores<'_>),
 ) -> Result<(), AdminError> {
     let configs = &request.configs;
     check_named_once(configs.iter().map(|config| config.name.as_str()))?;
@@ -76,5 +80,6 @@ fn replace(
     let settings: Properties =
         configs.iter().filter_map(|config| Some((config.name.clone(), config.value.clone()?))).collect();
     authorize(resource, access)?;
+    stores.check(draft.store_changes(resource, ConfigWish::Replace(&settings), config))?;
     draft.replace_configs(resource, &settings, config)
 }

@@ -47,6 +47,10 @@ fn change<R: Message + 'static>(
         let error = ErrorCode::DelegationTokenRequestNotAllowed;
         return asked.answer(&told((error.to_wire(), NO_TIME)));
     }
+    let key = asked.view.config().tokens.key();
+    if key.is_some_and(|key| !asked.head().finds_tokens(key)) {
+        return Ok(Begun::Again(asked.now.instant)); // in the next turn
+    }
     let rules = TokenRules { config: &asked.view.config().tokens, now: asked.now.wall };
     let principal = session.principal.as_str();
     let planned =

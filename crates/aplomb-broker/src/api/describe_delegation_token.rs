@@ -2,22 +2,29 @@
 //! something to do with them.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use aplomb_model::ErrorCode;
+use aplomb_model::{ErrorCode, Instant};
 use aplomb_protocol::messages::DelegationTokenRecord;
-use aplomb_protocol::messages::describe_delegation_token_request::DescribeDelegationTokenRequest;
+use aplomb_protocol::messages::describe_delegation_token_request::{
+    DescribeDelegationTokenOwner, DescribeDelegationTokenRequest,
+};
 use aplomb_protocol::messages::describe_delegation_token_response::{
     DescribeDelegationTokenResponse, DescribedDelegationToken, DescribedDelegationTokenRenewer,
 };
 use aplomb_protocol::{ApiKey, DecodeError};
 
+use super::access::LaterAccess;
 use super::token_requests::{are_allowed, joined, parts};
-use super::{Context, On};
-use crate::operation::{Api, Asked, Begun};
+use super::{Access, On};
+use crate::calls::{Answer, Slot};
+use crate::metadata::MetadataImage;
+use crate::operation::{Api, Asked, Begun, Calls, Operation, PATIENCE, Progress, Replied, ReplyContext};
+use crate::ports::WaitedFor;
+use crate::reply::ReplyTo;
 use crate::security::tokens::is_of;
-use crate::security::{AclOperation, TokenKey};
+use crate::security::{AclOperation, Audit, DelegationTokens, TokenKey};
 
-// There may be very many.
 pub(super) const API: Api = Api::of_controller(ApiKey::DescribeDelegationToken, begin);
 
 /// From this version on responses say who has asked for a token.
@@ -25,10 +32,6 @@ const WITH_REQUESTER: i16 = 3;
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: DescribeDelegationTokenRequest = asked.decode()?;
-    let refused = |error: ErrorCode| DescribeDelegationTokenResponse {
-        error_code: error.to_wire(),
-        ..Default::default()
-    };
     let session = &asked.request.session;
     if !are_allowed(session) {
         return asked.answer(&refused(ErrorCode::DelegationTokenRequestNotAllowed));
@@ -36,38 +39,103 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let Some(key) = asked.view.config().tokens.key() else {
         return asked.answer(&refused(ErrorCode::DelegationTokenAuthDisabled));
     };
-    let (principal, has_requester) = (session.principal.as_str(), asked.to.version >= WITH_REQUESTER);
-    let tokens = shown(&request, principal, &Context::of(asked));
-    let tokens = tokens.into_iter().map(|token| described(token, &key, has_requester)).collect();
-    asked.answer(&DescribeDelegationTokenResponse { tokens, ..Default::default() })
+    let joined = |owner: &DescribeDelegationTokenOwner| joined(&owner.principal_type, &owner.principal_name);
+    asked.wait(
+        DescribeTokens {
+            to: asked.to,
+            image: Arc::clone(asked.view.image()),
+            access: asked.access_later(),
+            principal: session.principal.as_str().to_owned(),
+            owners: request.owners.as_ref().map(|owners| owners.iter().map(joined).collect()),
+            key,
+            of_owners: HashMap::new(),
+            next: 0,
+            tokens: Vec::new(),
+            is_late: false,
+        },
+        PATIENCE,
+    )
 }
 
-/// The tokens of the owners that are asked for, as far as the client may see them. A list of none
-/// asks for none, no list for all.
-fn shown<'a>(
-    request: &DescribeDelegationTokenRequest,
-    principal: &str,
-    ctx: &Context<'a>,
-) -> Vec<&'a DelegationTokenRecord> {
-    let owners = request.owners.as_ref().map(|owners| -> HashSet<String> {
-        owners.iter().map(|owner| joined(&owner.principal_type, &owner.principal_name)).collect()
-    });
-    let is_wanted = |token: &DelegationTokenRecord| {
-        owners.as_ref().is_none_or(|owners| {
-            let named = [&token.owner, &token.requester].into_iter().chain(&token.renewers);
-            named.into_iter().any(|of| owners.contains(of))
-        })
-    };
-    // One decision an owner: thousands of tokens may be of the same.
-    let mut of_owners: HashMap<&str, bool> = HashMap::new();
-    let mut may_see = |token: &'a DelegationTokenRecord| {
-        let of_owner = || ctx.access.may_quietly(AclOperation::DescribeTokens, On::User(&token.owner));
-        is_of(token, principal)
-            || *of_owners.entry(&token.owner).or_insert_with(of_owner)
-            || ctx.access.may_quietly(AclOperation::Describe, On::DelegationToken(&token.token_id))
-    };
-    let all = ctx.image.security.tokens.iter().map(|token| &**token);
-    all.filter(|token| is_wanted(token) && may_see(token)).collect()
+/// The tokens of the owners that are asked for, as far as the client may see them, looked for in
+/// turns: there may be very many, with a decision and a signature each.
+#[derive(Debug)]
+struct DescribeTokens {
+    to: ReplyTo,
+    image: Arc<MetadataImage>,
+    access: Option<LaterAccess>,
+    principal: String,
+    /// A list of none asks for none, no list for all.
+    owners: Option<HashSet<String>>,
+    key: TokenKey,
+    /// Whether the client may see those of an owner. One decision each: thousands of tokens may be
+    /// of the same.
+    of_owners: HashMap<String, bool>,
+    /// The part of all tokens that is next.
+    next: usize,
+    tokens: Vec<DescribedDelegationToken>,
+    is_late: bool,
+}
+
+impl Operation for DescribeTokens {
+    fn on_answer(&mut self, slot: Slot, answer: Answer) {
+        panic!("part {slot} of it asked nothing, and is told {answer:?}");
+    }
+
+    fn on_turn(&mut self, audit: &Audit) {
+        let Self { image, access, principal, owners, of_owners, tokens, .. } = self;
+        let access = access.as_ref().map_or(Access::open(), |access| access.with(audit));
+        let has_requester = self.to.version >= WITH_REQUESTER;
+        for token in image.security.tokens.part(self.next) {
+            let is_wanted = owners.as_ref().is_none_or(|owners| {
+                let named = [&token.owner, &token.requester].into_iter().chain(&token.renewers);
+                named.into_iter().any(|of| owners.contains(of))
+            });
+            if !is_wanted {
+                continue;
+            }
+            let may_see = is_of(token, principal)
+                || may_see_all_of(&token.owner, of_owners, &access)
+                || access.may_quietly(AclOperation::Describe, On::DelegationToken(&token.token_id));
+            if may_see {
+                tokens.push(described(token, &self.key, has_requester));
+            }
+        }
+        self.next += 1;
+    }
+
+    fn on_deadline(&mut self) {
+        self.is_late = true;
+    }
+
+    fn progress(&mut self, _: Instant, _: &mut Calls) -> Progress {
+        let is_through = self.next == DelegationTokens::PARTS;
+        if is_through || self.is_late { Progress::Reply } else { Progress::Turn }
+    }
+
+    fn waits_for(&self) -> WaitedFor {
+        WaitedFor::Work
+    }
+
+    fn reply(self: Box<Self>, _: &mut ReplyContext<'_>) -> Replied {
+        if self.next < DelegationTokens::PARTS {
+            return self.to.with(&refused(ErrorCode::RequestTimedOut)); // clients try again
+        }
+        self.to.with(&DescribeDelegationTokenResponse { tokens: self.tokens, ..Default::default() })
+    }
+}
+
+fn refused(error: ErrorCode) -> DescribeDelegationTokenResponse {
+    DescribeDelegationTokenResponse { error_code: error.to_wire(), ..Default::default() }
+}
+
+fn may_see_all_of(owner: &str, known: &mut HashMap<String, bool>, access: &Access<'_>) -> bool {
+    if let Some(may) = known.get(owner) {
+        return *may;
+    }
+    let may = access.may_quietly(AclOperation::DescribeTokens, On::User(owner));
+    known.insert(owner.to_owned(), may);
+    may
 }
 
 fn described(token: &DelegationTokenRecord, key: &TokenKey, has_requester: bool) -> DescribedDelegationToken {

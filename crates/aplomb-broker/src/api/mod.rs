@@ -79,5 +79,6 @@ mod tests;
 pub use self::access::{Access, On};
 pub use self::needs::{Need, needs};
 pub use crate::operation::Api;
+pub use config_changes::Stores;
 pub use context::Context;
 pub use table::{APIS, served};

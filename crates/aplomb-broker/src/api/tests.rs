@@ -109,8 +109,7 @@ impl Broker {
             configs,
         };
         let request = m::IncrementalAlterConfigsRequest { resources: vec![resource], validate_only: false };
-        let planned =
-            incremental_alter_configs::plan(&request, &mut self.controller, &self.config, &Access::open());
+        let planned = configs::planned(&request, &mut self.controller, &self.config);
         encodes_in_all_versions::<m::IncrementalAlterConfigsRequest, _>(|_| planned.response.clone());
         let answer = planned.response.responses.into_iter().next().expect("one for each resource");
         (answer.error_code, answer.error_message)

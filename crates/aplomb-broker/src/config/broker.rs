@@ -14,7 +14,7 @@ use super::cleaner::CleanerConfig;
 use super::error::{ConfigError, Warning};
 use super::groups::GroupsConfig;
 use super::key::{ConfigKey, Meaning, Update};
-use super::keys::{broker_key, is_of_the_file_alone};
+use super::keys::{broker_key, is_of_a_listeners_stores, is_of_the_file_alone};
 use super::layers::{Layers, Properties};
 use super::listeners::Listener;
 use super::metrics_access::MetricsAccess;
@@ -254,6 +254,8 @@ impl BrokerConfig {
                 properties.insert(name.clone(), value.clone());
             }
         }
+        let of_stores = layers.for_this.iter().filter(|(name, _)| is_of_a_listeners_stores(name));
+        properties.extend(of_stores.map(|(name, value)| (name.clone(), value.clone())));
         let (changed, _) = Self::from_properties(&properties)?;
         Ok(Self { properties: self.properties.clone(), ..changed })
     }

@@ -36,6 +36,7 @@ pub use error::{ConfigError, Warning};
 pub use groups::GroupsConfig;
 pub use jaas::{JaasError, LoginModule, parse_jaas};
 pub use key::{ConfigKey, ConfigType, GroupKey, Importance, Meaning, TopicKey, Update, Valid};
+pub(crate) use keys::is_of_a_listeners_stores;
 pub use keys::{
     behind_listener, broker_key, broker_keys, broker_synonyms, client_metrics_keys, group_key, group_keys,
     is_changed_by_listener, is_of_the_authorizer, is_of_the_file_alone, is_only_shown_when_set, not_at_once,

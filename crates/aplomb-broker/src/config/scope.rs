@@ -103,6 +103,10 @@ impl<'r> OfListener<'r> {
         known.parse(text).ok()
     }
 
+    pub(super) fn is_true(&self, key: &str) -> bool {
+        self.value(None, key) == Some(Value::Boolean(true))
+    }
+
     pub(super) fn millis(&self, mechanism: Option<Mechanism>, key: &str) -> Duration {
         match self.value(mechanism, key) {
             Some(Value::Number(millis)) => Duration::from_millis(u64::try_from(millis).unwrap_or(0)),

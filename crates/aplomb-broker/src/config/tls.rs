@@ -76,6 +76,10 @@ pub struct TlsConfig {
     pub suites: Vec<String>,
     /// `ssl.principal.mapping.rules`
     pub rules: String,
+    /// `ssl.allow.dn.changes`: a key store that is set at run time may be another owner's.
+    pub allows_other_owner: bool,
+    /// `ssl.allow.san.changes`: it may lack alternative names that the one before has.
+    pub allows_fewer_names: bool,
 }
 
 impl OfListener<'_> {
@@ -103,6 +107,8 @@ impl OfListener<'_> {
             versions: self.versions()?,
             suites: self.list("ssl.cipher.suites"),
             rules: self.text(None, "ssl.principal.mapping.rules").1.unwrap_or("DEFAULT").to_owned(),
+            allows_other_owner: self.is_true("ssl.allow.dn.changes"),
+            allows_fewer_names: self.is_true("ssl.allow.san.changes"),
         })
     }
 

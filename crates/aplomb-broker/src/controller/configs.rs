@@ -61,6 +61,15 @@ pub struct ConfigChange {
     pub value: Option<String>,
 }
 
+/// What settings a resource is to have.
+#[derive(Clone, Copy, Debug)]
+pub enum ConfigWish<'a> {
+    /// Those that it has, changed so.
+    Change(&'a [ConfigChange]),
+    /// These and no others.
+    Replace(&'a Properties),
+}
+
 impl Draft {
     /// Drafts changes to the settings of a topic, of a broker, of all, or of a subscription to
     /// clients' metrics.
@@ -74,12 +83,7 @@ impl Draft {
         config: &BrokerConfig,
     ) -> Result<(), AdminError> {
         let target = Target::of(resource, config.node_id)?;
-        let current = self.image().configs.of(resource);
-        let mut changed = Vec::with_capacity(changes.len());
-        for change in changes {
-            let old = current.get(&change.name).map(String::as_str);
-            changed.push((change.name.clone(), target.changed(old, change)?));
-        }
+        let changed = self.new_values(&target, resource, ConfigWish::Change(changes))?;
         self.change(&target, resource, changed, config)
     }
 
@@ -94,11 +98,32 @@ impl Draft {
         config: &BrokerConfig,
     ) -> Result<(), AdminError> {
         let target = Target::of(resource, config.node_id)?;
+        let changed = self.new_values(&target, resource, ConfigWish::Replace(settings))?;
+        self.change(&target, resource, changed, config)
+    }
+
+    /// The settings that are named, with their new values; none takes a setting away.
+    pub(super) fn new_values(
+        &self,
+        target: &Target,
+        resource: &Resource,
+        wish: ConfigWish<'_>,
+    ) -> Result<Vec<(String, Option<String>)>, AdminError> {
         let current = self.image().configs.of(resource);
-        let set = settings.iter().map(|(name, value)| (name.clone(), Some(value.clone())));
-        let gone =
-            current.keys().filter(|name| !settings.contains_key(*name)).map(|name| (name.clone(), None));
-        self.change(&target, resource, set.chain(gone).collect(), config)
+        match wish {
+            ConfigWish::Change(changes) => {
+                let changed = |change: &ConfigChange| {
+                    let old = current.get(&change.name).map(String::as_str);
+                    Ok((change.name.clone(), target.changed(old, change)?))
+                };
+                changes.iter().map(changed).collect()
+            }
+            ConfigWish::Replace(settings) => {
+                let set = settings.iter().map(|(name, value)| (name.clone(), Some(value.clone())));
+                let gone = current.keys().filter(|name| !settings.contains_key(*name));
+                Ok(set.chain(gone.map(|name| (name.clone(), None))).collect())
+            }
+        }
     }
 
     /// Drafts new values, where they are new; none takes a setting away.
@@ -179,7 +204,7 @@ impl Draft {
 }
 
 /// Whose settings.
-enum Target {
+pub(super) enum Target {
     Topic,
     Broker,
     AllBrokers,
@@ -188,7 +213,7 @@ enum Target {
 }
 
 impl Target {
-    fn of(resource: &Resource, this: BrokerId) -> Result<Self, AdminError> {
+    pub(super) fn of(resource: &Resource, this: BrokerId) -> Result<Self, AdminError> {
         let request = |text: String| Err(AdminError::Request(text));
         let name = &resource.name;
         match resource.kind {

@@ -22,6 +22,7 @@ mod placement;
 mod producer_ids;
 mod quotas;
 mod scram;
+mod stores;
 mod token_index;
 mod tokens;
 mod topics;
@@ -30,7 +31,7 @@ mod topics;
 mod tests;
 
 pub use activation::{Activation, Node, UnsupportedFeature, supported_features};
-pub use configs::{ConfigChange, ConfigOperation};
+pub use configs::{ConfigChange, ConfigOperation, ConfigWish};
 pub use draft::Draft;
 pub use error::AdminError;
 pub use features::{FeatureUpdate, UpgradeType};
@@ -69,7 +70,7 @@ pub type Random<'a> = &'a mut dyn FnMut() -> [u8; 16];
 #[derive(Clone, Debug)]
 pub struct Controller {
     image: MetadataImage,
-    /// Made when it is needed first.
+    /// Made in turns when it is needed first.
     token_index: Option<TokenIndex>,
 }
 

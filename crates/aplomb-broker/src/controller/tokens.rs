@@ -55,32 +55,48 @@ pub struct TokenRules<'a> {
 }
 
 impl Controller {
+    /// Whether tokens can be found by what their holders know: [`Self::index_tokens`] sees to that.
+    #[must_use]
+    pub fn has_token_index(&self) -> bool {
+        self.token_index.as_ref().is_some_and(TokenIndex::is_complete)
+    }
+
+    /// Signs some more tokens. Whether none are left.
+    pub fn index_tokens(&mut self, key: &TokenKey) -> bool {
+        let index = self.token_index.get_or_insert_with(|| TokenIndex::new(key.clone()));
+        index.go_on(&self.image.security.tokens);
+        index.is_complete()
+    }
+
     /// The token that a client knows, as far as this says.
-    fn token(&mut self, key: TokenKey, hmac: &[u8]) -> Option<Arc<DelegationTokenRecord>> {
-        let tokens = &self.image.security.tokens;
-        let index = self.token_index.get_or_insert_with(|| TokenIndex::new(key, tokens));
-        tokens.get(index.find(hmac)?).cloned()
+    fn token(&self, hmac: &[u8]) -> Option<&Arc<DelegationTokenRecord>> {
+        assert!(self.has_token_index(), "tokens are looked for when they can be found");
+        let index = self.token_index.as_ref()?;
+        self.image.security.tokens.get(index.find(hmac)?)
     }
 
     /// Drafts a change of a token by a client that knows it. Gives until when it is good then.
     ///
     /// # Errors
     /// When there is none, it is another's, or its time is up.
+    ///
+    /// # Panics
+    /// If there are tokens here, and [`Self::has_token_index`] does not hold.
     pub fn change_token(
-        &mut self,
+        &self,
         hmac: &[u8],
         principal: &str,
         change: TokenChange,
         rules: TokenRules<'_>,
     ) -> Result<(Draft, i64), ErrorCode> {
-        let key = check_enabled(&self.image, rules.config)?;
-        let token = self.token(key, hmac).ok_or(ErrorCode::DelegationTokenNotFound)?;
-        let (now, is_over) = (rules.now, is_expired(&token, rules.now));
+        check_enabled(&self.image, rules.config)?;
+        let token = self.token(hmac).ok_or(ErrorCode::DelegationTokenNotFound)?;
+        let (now, is_over) = (rules.now, is_expired(token, rules.now));
         let is_renewal = matches!(change, TokenChange::Renew(_));
         if is_renewal && is_over {
             return Err(ErrorCode::DelegationTokenExpired);
         }
-        if !may_renew(&token, principal) {
+        if !may_renew(token, principal) {
             return Err(ErrorCode::DelegationTokenOwnerMismatch);
         }
         let mut draft = self.draft();
@@ -96,7 +112,7 @@ impl Controller {
             TokenChange::Expire(period) => period,
         };
         let expiration_timestamp = token.max_timestamp.min(now.0.saturating_add(period));
-        let renewed = DelegationTokenRecord { expiration_timestamp, ..(*token).clone() };
+        let renewed = DelegationTokenRecord { expiration_timestamp, ..(**token).clone() };
         draft.push(vec![renewed.into()]);
         Ok((draft, expiration_timestamp))
     }

@@ -110,6 +110,7 @@ impl Desk {
                 self.go_on(number, storage, now);
             }
             Begun::ForHead => self.forward(head.api, request),
+            Begun::Again(at) => self.effects.push(DeskEffect::Again(request, at)),
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ mod waits;
 pub(crate) use self::dispatch::Surroundings;
 use self::waits::Waits;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use aplomb_model::{Instant, Timers};
 use aplomb_protocol::ApiKey;
@@ -37,6 +37,8 @@ pub(crate) enum DeskEffect {
     Reply(RequestId, Reply),
     /// Have the request answered where the controller is.
     Forward(Request),
+    /// Have the request begun anew then.
+    Again(Request, Instant),
     /// A connection is gone that had requests answered there.
     ForwardClosed(ConnectionId),
     /// Say this to the controller, wherever it is.
@@ -65,6 +67,9 @@ pub(crate) struct Desk {
     /// Connections with requests that are, or were, for the controller's shard, and of which APIs.
     forwarded: HashMap<ConnectionId, Vec<ApiKey>>,
     deadlines: Timers<u64>,
+    /// Those that want turns, one a turn of the loop. The first has them all until it is through,
+    /// so that no more than one keeps what it has found so far.
+    turns: VecDeque<u64>,
     next: u64,
     fetches: usize,
     produces: usize,
@@ -89,6 +94,7 @@ impl Desk {
             by_connection: BTreeSet::new(),
             forwarded: HashMap::new(),
             deadlines: Timers::default(),
+            turns: VecDeque::new(),
             next: 0,
             fetches: 0,
             produces: 0,
@@ -114,9 +120,9 @@ impl Desk {
         self.effects.is_empty()
     }
 
-    /// The next deadline of an operation.
+    /// The next deadline of an operation, or at once if one wants a turn.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
-        self.deadlines.wake_at()
+        if self.turns.is_empty() { self.deadlines.wake_at() } else { Some(Instant::START) }
     }
 
     /// Whether nothing waits.
@@ -158,8 +164,15 @@ impl Desk {
     }
 
     /// Operations whose deadline has come answer with what they have. Each is asked once in a turn,
-    /// whatever it says then.
+    /// whatever it says then. One that wants turns has one.
     pub(crate) fn on_wake(&mut self, storage: &Storage, now: Now) {
+        if let Some(number) = self.turns.front().copied() {
+            self.audit.at(now.instant);
+            let parked = self.parked.get_mut(&number).expect("what wants a turn is parked");
+            parked.operation.on_turn(&self.audit);
+            self.tell_audit();
+            self.go_on(number, storage, now);
+        }
         let due: Vec<u64> = std::iter::from_fn(|| self.deadlines.pop_due(now.instant)).collect();
         for number in due {
             let parked = self.parked.get_mut(&number).expect("what has a deadline is parked");
@@ -236,6 +249,7 @@ impl Desk {
         }
         self.by_connection.remove(&(parked.request.connection, number));
         self.deadlines.cancel(&number);
+        self.turns.retain(|other| *other != number);
         let op = OpId { shard: self.me, number };
         let effects = &mut self.effects;
         parked.operation.waits_at(&mut |slot, place| {
@@ -275,6 +289,11 @@ impl Desk {
                 assert!(self.deadlines.has(&number), "an operation that waits has a deadline");
             }
             Progress::WaitUntil(later) => self.deadlines.set(number, later),
+            Progress::Turn => {
+                if !self.turns.contains(&number) {
+                    self.turns.push_back(number);
+                }
+            }
             Progress::Reply => {
                 let Parked { request, operation, mut bill, since, waits, .. } =
                     self.remove(number).expect("it was there just now");

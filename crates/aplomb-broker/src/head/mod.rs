@@ -33,9 +33,10 @@ use crate::calls::{Answer, AppendRefusal, Appended, Asker, PartitionKey};
 use crate::config::BrokerConfig;
 use crate::controller::{Controller, MAX_RECORDS, ProducerIdBlock, Random};
 use crate::metadata::{Delta, Entry, MetadataImage, Replay, encode_batch, encode_control_batch};
-use crate::partition::Partition;
 use crate::ports::{Event, Now, Severity, ShardId};
+use crate::security::TokenKey;
 use crate::storage::{Disks, Purpose};
+use crate::store_checks::StoreChecks;
 use crate::view::View;
 
 /// So many names are remembered of partitions that are to be made in a certain directory.
@@ -58,6 +59,8 @@ pub(crate) struct ControllerSeed {
     pub(crate) snapshots: Vec<(Offset, LeaderEpoch)>,
     /// Random bytes, for ids.
     pub(crate) random: Box<dyn FnMut() -> [u8; 16] + Send>,
+    /// Where stores are looked at that a client wants listeners to have.
+    pub(crate) stores: Arc<StoreChecks>,
 }
 
 /// What is said to the controller from any shard.
@@ -132,6 +135,9 @@ pub(crate) struct Head {
     /// Where partitions are to be made that are not there yet.
     preferred: BTreeMap<TopicPartition, DiskIndex>,
     token_sweep: Option<TokenSweep>,
+    stores: Arc<StoreChecks>,
+    /// Tokens are being made ready to be found, with this.
+    indexing: Option<TokenKey>,
     /// The last decision is made: the other shards may be gone, and are not waited for.
     is_leaving: bool,
     effects: Vec<HeadEffect>,
@@ -146,6 +152,8 @@ impl Head {
             epoch: seed.epoch,
             snapshots: Snapshots::new(seed.voters, seed.snapshots),
             random: seed.random,
+            stores: seed.stores,
+            indexing: None,
             decisions: Decisions::new(end),
             backlog: 0,
             durable: None,
@@ -172,6 +180,10 @@ impl Head {
     /// The image with all that is durable.
     pub(crate) fn durable_image(&self) -> &MetadataImage {
         self.replay.image()
+    }
+
+    pub(crate) fn stores(&self) -> &Arc<StoreChecks> {
+        &self.stores
     }
 
     pub(crate) fn controller(&self) -> &Controller {
@@ -455,34 +467,6 @@ impl Head {
         let cordoned = disks.iter().filter(|disk| is_cordoned(disk.path()));
         let directories = cordoned.map(crate::storage::ShardDisk::directory).collect();
         self.controller.cordon(view.node(), directories)
-    }
-}
-
-/// Snapshots.
-impl Head {
-    /// Makes a snapshot of the published image if one is due.
-    pub(crate) fn consider_snapshot(&mut self, view: &View, metadata: &Partition, now: Now) {
-        let made = self.snapshots.make_if_due(view, metadata.log().size(), now);
-        match made {
-            Ok(command) => {
-                let submit = |command| HeadEffect::Submit(command, Purpose::Snapshot);
-                self.effects.extend(command.map(submit));
-            }
-            Err(error) => {
-                let text = format!("metadata snapshot cannot be written: {error}");
-                self.effects.push(event(Severity::Error, text));
-            }
-        }
-    }
-
-    /// A snapshot is on the disk, or never will be: what it stands for need not be in the log any
-    /// more.
-    pub(crate) fn on_snapshot(&mut self, written: bool, metadata: &mut Partition) {
-        if let Some(end) = self.snapshots.on_ended(written) {
-            metadata.raise_start(end);
-            let obsolete = self.snapshots.take_obsolete(metadata.log().size());
-            self.effects.extend(obsolete.map(|command| HeadEffect::Submit(command, Purpose::Chore)));
-        }
     }
 }
 

@@ -109,6 +109,8 @@ pub(crate) enum Begun {
     Wait(Box<dyn Operation>, Instant),
     /// It takes long, or needs what the shard with the controller has: it is to be begun there.
     ForHead,
+    /// Another thread finds out what it needs: it is to be begun anew then, with nothing done.
+    Again(Instant),
 }
 
 /// A request, and what may be looked at to answer it.

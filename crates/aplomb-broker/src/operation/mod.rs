@@ -41,6 +41,8 @@ pub(crate) enum Progress {
     Wait,
     /// The same, with another deadline.
     WaitUntil(Instant),
+    /// A turn, to do some of its own work in.
+    Turn,
     /// To be answered.
     Reply,
 }
@@ -81,6 +83,12 @@ pub(crate) trait Operation: Debug + Send {
     /// A part that watches its partition has more to ask of it.
     fn on_woken(&mut self, slot: Slot, _: &mut Calls) {
         panic!("part {slot} of {self:?} is woken, and watches nothing");
+    }
+
+    /// Its turn: it does no more than others can wait for. [`Self::progress`] says whether it wants
+    /// another.
+    fn on_turn(&mut self, _: &Audit) {
+        panic!("{self:?} has asked for no turn");
     }
 
     /// The deadline has come. [`Self::progress`] says whether it is the end.

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Into so many parts a map is cut.
-const PARTS: usize = 256;
+pub(super) const PARTS: usize = 256;
 
 /// A map. An empty one is nothing.
 #[derive(Clone, Debug)]
@@ -53,6 +53,11 @@ impl<K: Ord + Hash + Clone, V: Clone> SharedMap<K, V> {
         }
         self.len -= 1;
         Arc::make_mut(part).remove(key)
+    }
+
+    /// The values of one part of [`PARTS`], in no order.
+    pub(super) fn values_of(&self, part: usize) -> impl Iterator<Item = &V> {
+        self.parts.get(part).into_iter().flat_map(|part| part.values())
     }
 
     /// All values, in no order.

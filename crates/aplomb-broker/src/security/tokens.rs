@@ -11,7 +11,7 @@ use aplomb_protocol::messages::DelegationTokenRecord;
 use bytes::Bytes;
 use ring::hmac;
 
-use super::shared_map::SharedMap;
+use super::shared_map::{PARTS, SharedMap};
 
 /// What a token takes in memory beside its texts.
 const OVERHEAD: usize = 512;
@@ -87,6 +87,15 @@ impl DelegationTokens {
     /// All of them, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<DelegationTokenRecord>> {
         self.by_id.values()
+    }
+
+    /// They are looked at in so many parts by those who do more with each than to read it: a few
+    /// hundred are in one when there are as many as there can be.
+    pub const PARTS: usize = PARTS;
+
+    /// Those of one part.
+    pub fn part(&self, part: usize) -> impl Iterator<Item = &Arc<DelegationTokenRecord>> {
+        self.by_id.values_of(part)
     }
 
     /// All of them in the order of their ids.
@@ -180,6 +189,17 @@ mod tests {
         }
         assert!(tokens.is_empty());
         assert_eq!((tokens.bytes(), tokens.bytes_of("User:alice")), (0, 0));
+    }
+
+    #[test]
+    fn each_token_is_in_one_part_and_none_has_many() {
+        let mut tokens = DelegationTokens::default();
+        (0..20_000).for_each(|n| tokens.insert(&token(&n.to_string(), "User:alice", 0)));
+        let parts = (0..DelegationTokens::PARTS).map(|part| tokens.part(part).count());
+        let parts: Vec<usize> = parts.collect();
+        assert_eq!(parts.iter().sum::<usize>(), 20_000);
+        assert!(parts.iter().all(|count| *count < 200), "{parts:?}");
+        assert_eq!(tokens.part(DelegationTokens::PARTS).count(), 0);
     }
 
     #[test]

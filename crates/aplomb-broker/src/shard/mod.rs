@@ -143,17 +143,15 @@ impl Shard {
     /// When [`Self::on_wake`] has something to do.
     #[must_use]
     pub fn wake_at(&self) -> Option<Instant> {
-        if !self.patient.is_empty() {
-            return Some(Instant::START);
-        }
         let head = self.head.as_ref().and_then(|head| head.wake_at());
         let rooms = [self.desk.wake_at(), self.partitions.wake_at(), self.storage.wake_at(), head];
-        rooms.into_iter().chain([self.coordinators.wake_at()]).flatten().min()
+        let others = [self.coordinators.wake_at(), self.patient.wake_at()];
+        rooms.into_iter().chain(others).flatten().min()
     }
 
     /// That time has come.
     pub fn on_wake(&mut self, now: Now) {
-        if let Some(request) = self.patient.take_request() {
+        if let Some(request) = self.patient.take_request(now.instant) {
             self.on_request(request, now);
         }
         for (asker, key, call) in self.patient.take_calls() {
@@ -283,6 +281,7 @@ impl Shard {
             DeskEffect::ForwardClosed(connection) => {
                 self.post.send(HEAD, ShardMessage::ConnectionClosed(connection));
             }
+            DeskEffect::Again(request, at) => self.patient.push_again(request, at),
             DeskEffect::Head(message) => self.post.send(HEAD, ShardMessage::Head(message)),
             DeskEffect::CancelAtHead(asker) => {
                 let head = self.head.as_mut().expect("what waits for the controller is where it is");
@@ -490,9 +489,10 @@ impl Shard {
                 return self.warn("broker/config", text);
             }
         };
-        if self.view.me() == HEAD {
+        if let Some(head) = &self.head {
             let limits = Output::connection_limits(&old.network, &changed.network);
             limits.into_iter().for_each(|limits| self.post.push(limits));
+            head.stores().put_in_force(&changed.security);
         }
         self.view.set_config(changed);
     }

@@ -1,10 +1,13 @@
 //! What takes long, or is asked by what takes long: so much a turn, between which clients that have
-//! asked for something short are served.
+//! asked for something short are served. And requests that wait for another thread, until it is
+//! time to begin them anew.
 //!
 //! What always holds: each of the two queues is carried out in the order in which it came, and the
 //! requests here of a connection are counted.
 
 use std::collections::{HashMap, VecDeque};
+
+use aplomb_model::Instant;
 
 use crate::calls::{Asker, OpId, PartitionKey, Slot};
 use crate::operation::PartitionCall;
@@ -23,11 +26,25 @@ pub(super) struct Patient {
     count_of: HashMap<ConnectionId, usize>,
     /// Calls of that shard's operations, on the others.
     calls: VecDeque<(Asker, PartitionKey, PartitionCall)>,
+    /// Requests that are to be begun anew, and when.
+    again: Vec<(Instant, Request)>,
 }
 
 impl Patient {
     pub(super) fn is_empty(&self) -> bool {
-        self.requests.is_empty() && self.calls.is_empty()
+        self.requests.is_empty() && self.calls.is_empty() && self.again.is_empty()
+    }
+
+    /// When something is to be taken out.
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        if !self.requests.is_empty() || !self.calls.is_empty() {
+            return Some(Instant::START);
+        }
+        self.again.iter().map(|(at, _)| *at).min()
+    }
+
+    pub(super) fn push_again(&mut self, request: Request, at: Instant) {
+        self.again.push((at, request));
     }
 
     pub(super) fn push(&mut self, request: Request) {
@@ -46,13 +63,17 @@ impl Patient {
 
     /// A connection is gone, and with it who would read the answers.
     pub(super) fn on_connection_closed(&mut self, connection: ConnectionId) {
+        self.again.retain(|(_, request)| request.id.connection != connection);
         if self.count_of.remove(&connection).is_some() {
             self.requests.retain(|request| request.id.connection != connection);
         }
     }
 
-    /// Takes out the request of this turn.
-    pub(super) fn take_request(&mut self) -> Option<Request> {
+    /// Takes out the request of this turn: one whose time has come, or the next long one.
+    pub(super) fn take_request(&mut self, now: Instant) -> Option<Request> {
+        if let Some(due) = self.again.iter().position(|(at, _)| *at <= now) {
+            return Some(self.again.remove(due).1);
+        }
         let request = self.requests.pop_front()?;
         let connection = request.id.connection;
         let count = self.count_of.get_mut(&connection).expect("what is here is counted");
@@ -101,7 +122,9 @@ mod tests {
             patient.push(request(connection, number));
         }
         let next = |patient: &mut Patient| {
-            patient.take_request().map(|request| (request.id.connection.number, request.id.sequence))
+            patient
+                .take_request(Instant::START)
+                .map(|request| (request.id.connection.number, request.id.sequence))
         };
         assert_eq!(next(&mut patient), Some((1, 0)));
         assert!(patient.has_of(request(1, 0).id.connection));
@@ -110,6 +133,22 @@ mod tests {
         assert_eq!(rest, [Some((2, 0)), Some((3, 0)), None]);
         assert!((1..4).all(|connection| !patient.has_of(request(connection, 0).id.connection)));
         assert!(patient.is_empty());
+    }
+
+    #[test]
+    fn a_request_that_waits_for_another_thread_is_begun_anew_when_it_is_time() {
+        let mut patient = Patient::default();
+        let at = |millis| Instant::START + std::time::Duration::from_millis(millis);
+        for (connection, millis) in [(1, 20), (2, 10), (3, 5)] {
+            patient.push_again(request(connection, 0), at(millis));
+        }
+        patient.on_connection_closed(request(3, 0).id.connection);
+        assert_eq!(patient.wake_at(), Some(at(10)));
+        assert!(patient.take_request(at(9)).is_none() && !patient.is_empty());
+        let begun = [patient.take_request(at(20)), patient.take_request(at(20))];
+        let connections = begun.map(|request| request.map(|request| request.id.connection.number));
+        assert_eq!(connections, [Some(1), Some(2)]);
+        assert!(patient.is_empty() && patient.wake_at().is_none());
     }
 
     #[test]

@@ -134,6 +134,9 @@ impl Stop {
             self.stage = StopStage::Draining;
             rooms.storage.begin_stop();
             self.unloaded = rooms.replicas.give_up_loads();
+            if let Some(head) = rooms.head {
+                head.stores().close();
+            }
             rooms.desk.hurry(rooms.storage, rooms.now);
         }
     }

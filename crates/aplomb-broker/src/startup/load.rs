@@ -31,6 +31,7 @@ use crate::replicas::{LoadPlan, LoadSource};
 use crate::shard::{DiskSeed, PartitionSeed, Shard, ShardSeed};
 use crate::storage::checkpoints::CheckpointEntry;
 use crate::storage::{Background, partition_metadata};
+use crate::store_checks::StoreChecks;
 
 /// What the metadata says of a replica whose log directory it does not know.
 const RESERVED: [DirectoryId; 3] = [Uuid::ZERO, Uuid::ONE, Uuid::TWO];
@@ -57,6 +58,8 @@ pub struct StartInput {
     pub now: Timestamp,
     /// Random bytes.
     pub random: Box<dyn FnMut() -> Chance>,
+    /// Where stores are looked at that a client wants listeners to have.
+    pub stores: Arc<StoreChecks>,
 }
 
 /// Everything is ready to be loaded.
@@ -121,6 +124,7 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
         shards,
         now,
         random: mut sources,
+        stores,
     } = input;
     let mut random = sources();
     let home = &directories[usize::from(metadata.0)].directory;
@@ -258,6 +262,7 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
         voters: node.voters(),
         snapshots,
         random,
+        stores,
     };
     let found = Found { plans, new, doomed, controller };
     let shards = deal(found, (&directories, &lost), &shares, shards + 1, &config, &image, &mut sources);

@@ -202,3 +202,44 @@ fn one_user_takes_a_part_of_the_room_for_tokens_and_no_more() {
     assert_eq!(create(&alice, None, &[]).error_code, 0);
     assert_eq!(described(&alice, Some(&["eve"])).1.len(), 138);
 }
+
+/// Who asks the controller for something short waits for one of these turns, and not for all
+/// tokens to be looked at, or signed.
+#[test]
+fn tokens_are_described_and_made_ready_to_be_found_in_turns() {
+    let broker = with_tokens(&[]);
+    let alice = broker.client_of_user("alice", false);
+    let hmacs: Vec<Bytes> = (0..300).map(|_| create(&alice, None, &[]).hmac).collect();
+    let turns_of = |what: &dyn Fn()| {
+        let before = broker.turns_of_head();
+        what();
+        broker.turns_of_head() - before
+    };
+    let many = 200; // some of 300 tokens share a turn
+    assert!(turns_of(&|| assert_eq!(owners(&alice, None).len(), 300)) > many);
+    broker.kill();
+    broker.restart();
+    let alice = broker.client_of_user("alice", false);
+    let renewal = || {
+        let now = broker.wall_ms();
+        assert_eq!(renew(&alice, &hmacs[0], 5000), (0, now + 5000));
+    };
+    assert!(turns_of(&renewal) > many, "they are signed once");
+    assert!(turns_of(&renewal) < 50);
+}
+
+#[test]
+fn tokens_that_are_being_described_are_forgotten_with_the_connection() {
+    let broker = with_tokens(&[]);
+    let [alice, bob] = ["alice", "bob"].map(|user| broker.client_of_user(user, false));
+    let token = create(&alice, None, &[]);
+    let _gone = alice.send_along(AsIs::<_, 3>(m::DescribeDelegationTokenRequest { owners: None }));
+    let _gone_too = alice.send_along(AsIs::<_, 2>(m::RenewDelegationTokenRequest {
+        hmac: token.hmac.clone(),
+        renew_period_ms: 5000,
+    }));
+    alice.close();
+    assert_eq!(owners(&bob, None), ["alice"]);
+    let (_, tokens) = described(&broker.client_of_user("alice", false), None);
+    assert_eq!(tokens[0].expiry_timestamp, token.expiry_timestamp_ms, "its client has gone");
+}

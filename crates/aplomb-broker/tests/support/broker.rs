@@ -160,6 +160,11 @@ impl Broker {
         self.world.borrow().most_replies()
     }
 
+    /// How many turns the shard with the controller has had since the last start.
+    pub(crate) fn turns_of_head(&self) -> u64 {
+        self.world.borrow().turns_of_head()
+    }
+
     /// kill -9.
     pub(crate) fn kill(&self) {
         self.world.borrow_mut().end(true);

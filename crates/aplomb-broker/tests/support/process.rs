@@ -13,6 +13,7 @@ use aplomb_broker::metadata::Endpoint;
 use aplomb_broker::ports::{ConnectionId, Event, Now, Reply, Request, RequestId, Session, ShardId};
 use aplomb_broker::quotas::ConnectionRates;
 use aplomb_broker::startup::{Directory, MetadataFound, StartInput, Surveyed, plan, survey};
+use aplomb_broker::store_checks::StoreChecks;
 use aplomb_broker::{Output, ShardMessage};
 use aplomb_disk_api::sim::SimDisk;
 use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue, PatientDisk};
@@ -85,6 +86,7 @@ pub(super) struct Process {
     mail_takes: Duration,
     said: Vec<Said>,
     most_replies: usize,
+    turns_of_head: u64,
 }
 
 /// The path of a log directory.
@@ -139,6 +141,7 @@ impl Process {
             shards: ground.shards,
             now: ground.now.wall,
             random: Box::new(move || Box::new(random.clone())),
+            stores: Arc::new(StoreChecks::new(|| {})),
         });
         let ready = ready.map_err(|error| error.to_string())?;
         let inbox = Inbox::default();
@@ -151,7 +154,16 @@ impl Process {
             shards.push(start.begin(ground.disks.iter().map(queue).collect(), ground.now));
         }
         let (messages, mail_takes) = (VecDeque::new(), ground.mail_takes);
-        Ok(Self { shards, shares, inbox, messages, mail_takes, said: Vec::new(), most_replies: 0 })
+        Ok(Self {
+            shards,
+            shares,
+            inbox,
+            messages,
+            mail_takes,
+            said: Vec::new(),
+            most_replies: 0,
+            turns_of_head: 0,
+        })
     }
 
     /// A client's frame arrives.
@@ -190,6 +202,11 @@ impl Process {
     /// How many requests a turn has answered at the most.
     pub(super) fn most_replies(&self) -> usize {
         self.most_replies
+    }
+
+    /// How many turns the shard with the controller has had.
+    pub(super) fn turns_of_head(&self) -> u64 {
+        self.turns_of_head
     }
 
     /// Whether all partitions are loaded, or are offline.
@@ -242,6 +259,7 @@ impl Process {
         let mut out = Vec::new();
         let shard = &mut self.shards[usize::from(id.0)];
         turn(shard);
+        self.turns_of_head += u64::from(id.0 == 0);
         shard.settle(now, &mut out);
         let replies = out.iter().filter(|output| matches!(output, Output::Reply { .. })).count();
         self.most_replies = self.most_replies.max(replies);

@@ -128,6 +128,10 @@ impl World {
         self.process.as_ref().expect("the broker is up").take_newcomers()
     }
 
+    pub(super) fn turns_of_head(&self) -> u64 {
+        self.process.as_ref().expect("the broker is up").turns_of_head()
+    }
+
     pub(super) fn most_replies(&self) -> usize {
         self.process.as_ref().expect("the broker is up").most_replies()
     }

@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 
 use super::backlog::Backlog;
 use super::names::{PrincipalRules, RuleError, distinguished_name};
+use super::owner::{Owner, OwnerRules, difference};
 use super::read;
 use super::store::{Entries, KeyEntry, StoreError};
 
@@ -75,6 +76,9 @@ pub enum TlsError {
     /// A name that is none.
     #[error("ssl.cipher.suites: {0} is not spoken here; {1} are")]
     Suite(String, String),
+    /// It is not of whom the one before is.
+    #[error("the key store cannot follow the one before: {0}")]
+    Owner(String),
     /// A principal cannot be found by them.
     #[error("ssl.principal.mapping.rules has to be {0}")]
     Rules(#[from] RuleError),
@@ -107,15 +111,27 @@ pub struct Gate {
     backlog: Arc<Backlog>,
 }
 
+/// What a listener's TLS can be from some time on: its stores have been read.
+#[derive(Clone, Debug)]
+pub struct Prepared(Arc<Current>);
+
 struct Current {
     config: Arc<ServerConfig>,
     rules: PrincipalRules,
-    subject: Option<String>,
+    /// Of each key.
+    owners: Vec<Owner>,
+}
+
+impl Current {
+    /// Whose certificate clients are shown.
+    fn subject(&self) -> Option<&str> {
+        self.owners.first().map(Owner::name)
+    }
 }
 
 impl fmt::Debug for Current {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Current").field("subject", &self.subject).finish_non_exhaustive()
+        f.debug_struct("Current").field("subject", &self.subject()).finish_non_exhaustive()
     }
 }
 
@@ -125,23 +141,36 @@ impl Gate {
     /// # Errors
     /// With a sentence, when they cannot be used.
     pub fn new(settings: &TlsSettings) -> Result<Self, TlsError> {
-        Ok(Self { current: Mutex::new(Arc::new(Current::new(settings)?)), backlog: Arc::default() })
+        let Prepared(current) = Self::prepare(settings)?;
+        Ok(Self { current: Mutex::new(current), backlog: Arc::default() })
+    }
+
+    /// Makes of settings and stores what is installed later, or never.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn prepare(settings: &TlsSettings) -> Result<Prepared, TlsError> {
+        Current::new(settings).map(|current| Prepared(Arc::new(current)))
+    }
+
+    /// Whether it may follow what is in use.
+    ///
+    /// # Errors
+    /// With a sentence, when it is another's.
+    pub fn check_owner(&self, prepared: &Prepared, rules: OwnerRules) -> Result<(), TlsError> {
+        let difference = difference(&self.current().owners, &prepared.0.owners, rules);
+        difference.map_or(Ok(()), |why| Err(TlsError::Owner(why)))
     }
 
     /// Other settings or stores from here on.
-    ///
-    /// # Errors
-    /// As [`Self::new`]; those that there were stay then.
-    pub fn renew(&self, settings: &TlsSettings) -> Result<(), TlsError> {
-        let renewed = Arc::new(Current::new(settings)?);
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = renewed;
-        Ok(())
+    pub fn install(&self, prepared: Prepared) {
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = prepared.0;
     }
 
     /// Whose certificate clients are shown.
     #[must_use]
     pub fn subject(&self) -> Option<String> {
-        self.current().subject.clone()
+        self.current().subject().map(str::to_owned)
     }
 
     fn current(&self) -> Arc<Current> {
@@ -172,7 +201,7 @@ impl Current {
         let key_password = settings.key_password.as_ref().map(|password| password.as_str());
         let keys = keys(&settings.keystore, key_password).map_err(TlsError::Keys)?;
         let resolver = Resolver::new(keys, &provider)?;
-        let subject = resolver.keys.first().and_then(|key| distinguished_name(key.cert.first()?));
+        let owners = resolver.keys.iter().filter_map(|key| Owner::of(key.cert.first()?)).collect();
         let versions: Vec<_> = settings.versions.iter().map(|version| version_of(*version)).collect();
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&versions)
@@ -192,7 +221,7 @@ impl Current {
         };
         let mut config = builder.with_cert_resolver(Arc::new(resolver));
         config.session_storage = rustls::server::ServerSessionMemoryCache::new(SESSIONS);
-        Ok(Self { config: Arc::new(config), rules: PrincipalRules::parse(&settings.rules)?, subject })
+        Ok(Self { config: Arc::new(config), rules: PrincipalRules::parse(&settings.rules)?, owners })
     }
 }
 

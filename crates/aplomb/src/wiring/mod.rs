@@ -40,6 +40,7 @@ use aplomb_broker::ports::ShardId;
 use aplomb_broker::startup::{
     self, Directory, Examined, MetadataFound, Names, Ready, Refusal, StartError, StartInput, Surveyed, survey,
 };
+use aplomb_broker::store_checks::StoreChecks;
 use aplomb_disk::EngineError;
 use aplomb_disk_api::DiskIndex;
 use aplomb_log::recovery::restore::Wanted;
@@ -59,7 +60,7 @@ use self::loading::{LoadProgress, Loading};
 use self::network::{Bound, NetworkError};
 use self::observation::Watched;
 use self::signals::EndSignals;
-use self::stores::StoreFault;
+use self::stores::{StoreFault, Stores};
 use self::tail::{Tail, TailError};
 use self::tail_files::{OldTails, Tmpfs, tell};
 use self::threads::ShardThreads;
@@ -155,7 +156,7 @@ impl Broker {
         let candidates = Candidates::look(&storage.log_dirs, &storage.metadata_log_dir, config.node_id)?;
         let examined = candidates.examine(config.node_id)?;
         let bound: Vec<Bound> = config.network.listeners.iter().map(Bound::bind).collect::<Result<_, _>>()?;
-        let gates = stores::open(&config, log)?;
+        let stores = Stores::open(&config, log)?;
         let keys = key_sets::open(&config.security, log)?;
         let mut directories =
             candidates.settle(config.node_id, settings.cluster_id.as_deref(), &mut chance)?;
@@ -166,10 +167,11 @@ impl Broker {
             );
             log.warn("config", text);
         }
-        let (metrics, health) = pages::start(&config, &gates, log)?;
+        let (metrics, health) = pages::start(&config, &stores.gates, log)?;
 
         let Planned { ready, tail, config, began, unclean } =
-            plan(&config, &mut directories, examined, &bound, &health, log)?;
+            plan(&config, &mut directories, examined, &bound, &stores.checks, &health, log)?;
+        stores.adopt(&config);
         let net = network::net_config(&config, limits::most_connections(descriptors), keys)?;
         for remark in &ready.remarks {
             log.warn("wiring/load", remark.clone());
@@ -230,7 +232,7 @@ impl Broker {
             let listeners: Vec<Listener> = bound
                 .into_iter()
                 .map(|bound| {
-                    let gate = gates.get(bound.name()).cloned();
+                    let gate = stores.gates.get(bound.name()).cloned();
                     bound.listen(config.network.backlog, gate)
                 })
                 .collect::<Result<_, _>>()?;
@@ -334,6 +336,7 @@ fn plan(
     directories: &mut LogDirectories,
     examined: Option<Examined>,
     bound: &[Bound],
+    checks: &Arc<StoreChecks>,
     health: &Health,
     log: &Log,
 ) -> Result<Planned, BrokerError> {
@@ -386,6 +389,7 @@ fn plan(
         shards: config.network.shards_on(processors),
         now: began.wall,
         random: Box::new(|| Box::new(chance)),
+        stores: Arc::clone(checks),
     })?;
     Ok(Planned { ready, tail, config, began: began.instant, unclean })
 }

@@ -1,21 +1,25 @@
 //! Stores of keys and certificates: read here, since files may keep one waiting, and handed to the
-//! server as bytes; looked at again and again, and taken anew when they have changed.
+//! server as bytes; looked at again and again, and taken anew when they have changed (`watch.rs`).
+//! Others, which a client wants while the broker runs, are looked at in `checks.rs`.
 //!
-//! What always holds: a store that cannot be used changes nothing, and is told of once.
+//! What always holds: a store that cannot be used changes nothing, and is told of once; a disk that
+//! stands still keeps a thread of the listener that has its store there, and no other.
+
+mod checks;
+mod files;
+mod watch;
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use aplomb_broker::config::{BrokerConfig, StoreConfig, StorePlace, TlsConfig};
+use aplomb_broker::config::{BrokerConfig, TlsConfig};
+use aplomb_broker::store_checks::{StoreChecks, tls_of_listeners};
 use aplomb_server::log::Log;
-use aplomb_server::security::{Gate, Material, TlsError, TlsSettings};
-use zeroize::Zeroizing;
+use aplomb_server::security::{Gate, Prepared, TlsError, TlsSettings};
 
-/// How often files are looked at.
-const LOOK: Duration = Duration::from_secs(1);
+use self::checks::Checker;
+use self::files::{FileFacts, look, read};
+pub(super) use self::files::{read_file, read_up_to};
 
 /// A listener's TLS that cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -31,135 +35,125 @@ pub(crate) enum StoreFault {
 /// The gates of all listeners with TLS.
 pub(super) type Gates = BTreeMap<Arc<str>, Arc<Gate>>;
 
-/// One listener's gate, and what it was made of.
-struct Guarded {
-    listener: Arc<str>,
-    config: Arc<TlsConfig>,
-    gate: Arc<Gate>,
-    seen: Vec<Option<(SystemTime, u64)>>,
-}
-
 /// The metrics listener among the gates. Others have names without dots.
 pub(super) const METRICS: &str = "aplomb.metrics.listener";
 
-/// More than any store has; and all that is read of what is none, in bytes.
-const LARGEST_STORE: u64 = 4 << 20;
+/// All stores, and who looks after them.
+pub(super) struct Stores {
+    pub(super) gates: Gates,
+    /// What clients want listeners to have.
+    pub(super) checks: Arc<StoreChecks>,
+    checker: Arc<Checker>,
+}
 
-/// Reads all stores, and has a thread look after them.
-pub(super) fn open(config: &BrokerConfig, log: &Log) -> Result<Gates, StoreFault> {
-    let (mut gates, mut watched) = (Gates::new(), Vec::new());
-    let of_clients = config.security.listeners.iter();
-    let of_clients =
-        of_clients.filter_map(|(name, security)| Some((Arc::clone(name), security.tls.as_ref()?)));
-    let network = &config.network;
-    let of_metrics = network.metrics_access.tls.as_ref().filter(|_| network.metrics_listener.is_some());
-    for (listener, config) in of_clients.chain(of_metrics.map(|tls| (Arc::from(METRICS), tls))) {
-        let listener = &listener;
+/// One listener's gate, and what it was made of.
+struct Guarded {
+    listener: Arc<str>,
+    gate: Arc<Gate>,
+    in_use: Mutex<InUse>,
+}
+
+/// Settings, and what their files were like when they were read.
+#[derive(Clone)]
+struct InUse {
+    config: Arc<TlsConfig>,
+    seen: FileFacts,
+}
+
+/// What was read by settings, to be used from some time on.
+struct Made {
+    of: InUse,
+    prepared: Prepared,
+}
+
+impl Guarded {
+    fn open(listener: Arc<str>, config: &Arc<TlsConfig>) -> Result<Self, StoreFault> {
         let seen = look(config);
-        let fault = |error| StoreFault::Tls { listener: Arc::clone(listener), error };
-        let gate = Arc::new(Gate::new(&read(listener, config)?).map_err(fault)?);
-        if let Some(subject) = gate.subject() {
-            log.info("wiring/stores", format!("listener {listener} shows the certificate of {subject}"));
-        }
-        gates.insert(Arc::clone(listener), Arc::clone(&gate));
-        watched.push(Guarded { listener: Arc::clone(listener), config: Arc::clone(config), gate, seen });
+        let fault = |error| StoreFault::Tls { listener: Arc::clone(&listener), error };
+        let gate = Arc::new(Gate::new(&read(&listener, config)?).map_err(fault)?);
+        let in_use = Mutex::new(InUse { config: Arc::clone(config), seen });
+        Ok(Self { listener, gate, in_use })
     }
-    if !watched.is_empty() {
-        let log = log.clone();
-        let thread = std::thread::Builder::new().name("aplomb-stores".to_owned());
-        thread.spawn(move || watch(watched, &log)).map_err(StoreFault::Thread)?;
-    }
-    Ok(gates)
-}
 
-/// Until the process ends.
-fn watch(mut all: Vec<Guarded>, log: &Log) -> ! {
-    loop {
-        std::thread::sleep(LOOK);
-        for one in &mut all {
-            let seen = look(&one.config);
-            if seen == one.seen {
-                continue;
-            }
-            one.seen = seen;
-            let listener = &one.listener;
-            let renewed = read(listener, &one.config).and_then(|settings| {
-                let fault = |error| StoreFault::Tls { listener: Arc::clone(listener), error };
-                one.gate.renew(&settings).map_err(fault)
-            });
-            match renewed {
-                Ok(()) => {
-                    let subject = one.gate.subject().unwrap_or_default();
-                    let text = format!(
-                        "listener {listener}: its stores have changed; new connections are shown the certificate of {subject}"
-                    );
-                    log.info("wiring/stores", text);
-                }
-                Err(fault) => {
-                    log.error("wiring/stores", format!("{fault}; what there was before stays in use"));
-                }
-            }
+    fn in_use(&self) -> InUse {
+        self.lock().clone()
+    }
+
+    /// Reads what settings name. It waits for files, and changes nothing.
+    fn read(&self, config: &Arc<TlsConfig>) -> Result<(InUse, TlsSettings), StoreFault> {
+        let seen = look(config);
+        let settings = read(&self.listener, config)?;
+        Ok((InUse { config: Arc::clone(config), seen }, settings))
+    }
+
+    /// Takes apart what was read. Passwords can be such that this takes a processor for seconds.
+    fn prepare(&self, (of, settings): (InUse, TlsSettings)) -> Result<Made, StoreFault> {
+        let fault = |error| StoreFault::Tls { listener: Arc::clone(&self.listener), error };
+        let prepared = Gate::prepare(&settings).map_err(fault)?;
+        Ok(Made { of, prepared })
+    }
+
+    /// Both, one after the other.
+    fn make(&self, config: &Arc<TlsConfig>) -> Result<Made, StoreFault> {
+        self.prepare(self.read(config)?)
+    }
+
+    /// New connections have this from here on.
+    fn install(&self, made: Made) {
+        let mut in_use = self.lock();
+        self.gate.install(made.prepared);
+        *in_use = made.of;
+    }
+
+    /// The same, unless other settings have come into force while their files were read.
+    fn renew(&self, made: Made) -> bool {
+        let mut in_use = self.lock();
+        let is_current = Arc::ptr_eq(&in_use.config, &made.of.config);
+        if is_current {
+            self.gate.install(made.prepared);
+            *in_use = made.of;
+        }
+        is_current
+    }
+
+    /// The files have changed, and are of no use.
+    fn pass_over(&self, config: &Arc<TlsConfig>, seen: FileFacts) {
+        let mut in_use = self.lock();
+        if Arc::ptr_eq(&in_use.config, config) {
+            in_use.seen = seen;
         }
     }
-}
 
-/// When the files changed last, and how large they are.
-fn look(config: &TlsConfig) -> Vec<Option<(SystemTime, u64)>> {
-    let stores = [Some(&config.keystore), config.truststore.as_ref()];
-    let files = stores.into_iter().flatten().filter_map(|store| match &store.place {
-        StorePlace::File(path) => Some(PathBuf::from(path)),
-        StorePlace::Inline { .. } => None,
-    });
-    let facts = |path: PathBuf| {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some((metadata.modified().ok()?, metadata.len()))
-    };
-    files.map(facts).collect()
-}
-
-fn read(listener: &Arc<str>, config: &TlsConfig) -> Result<TlsSettings, StoreFault> {
-    Ok(TlsSettings {
-        keystore: material(listener, &config.keystore)?,
-        key_password: config.key_password.as_ref().map(|secret| secret.reveal().to_owned().into()),
-        truststore: config.truststore.as_ref().map(|store| material(listener, store)).transpose()?,
-        client_auth: config.client_auth,
-        versions: config.versions.clone(),
-        suites: config.suites.clone(),
-        rules: config.rules.clone(),
-    })
-}
-
-fn material(listener: &Arc<str>, store: &StoreConfig) -> Result<Material, StoreFault> {
-    let inline = |text: &str| Zeroizing::new(text.as_bytes().to_vec());
-    let (bytes, key) = match &store.place {
-        StorePlace::File(path) => {
-            let bytes = read_file(path).map_err(|source| StoreFault::File {
-                listener: Arc::clone(listener),
-                path: path.clone(),
-                source,
-            })?;
-            (bytes, None)
-        }
-        StorePlace::Inline { certificates, key } => {
-            (inline(certificates.reveal()), key.as_ref().map(|key| inline(key.reveal())))
-        }
-    };
-    let password = store.password.as_ref().map(|secret| secret.reveal().to_owned().into());
-    Ok(Material { kind: store.kind, bytes, key, password })
-}
-
-/// No more of a file than `most` bytes: one without an end would otherwise fill the memory.
-pub(super) fn read_up_to(path: &str, most: u64) -> std::io::Result<Zeroizing<Vec<u8>>> {
-    let mut bytes = Zeroizing::new(Vec::new());
-    std::fs::File::open(path)?.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// A file that is no larger than a store can be.
-pub(super) fn read_file(path: &str) -> std::io::Result<Zeroizing<Vec<u8>>> {
-    let bytes = read_up_to(path, LARGEST_STORE + 1)?;
-    if bytes.len() as u64 > LARGEST_STORE {
-        return Err(std::io::Error::other("it is larger than 4 MiB, and so no store"));
+    fn subject(&self) -> String {
+        self.gate.subject().unwrap_or_default()
     }
-    Ok(bytes)
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, InUse> {
+        self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Stores {
+    /// Reads all stores, and has threads look after them.
+    pub(super) fn open(config: &BrokerConfig, log: &Log) -> Result<Self, StoreFault> {
+        let network = &config.network;
+        let of_metrics = network.metrics_access.tls.as_ref().filter(|_| network.metrics_listener.is_some());
+        let of_metrics = of_metrics.map(|tls| (Arc::from(METRICS), Arc::clone(tls)));
+        let (mut gates, mut all) = (Gates::new(), BTreeMap::new());
+        for (listener, config) in tls_of_listeners(&config.security).into_iter().chain(of_metrics) {
+            let guarded = Arc::new(Guarded::open(Arc::clone(&listener), &config)?);
+            let text = format!("listener {listener} shows the certificate of {}", guarded.subject());
+            log.info("wiring/stores", text);
+            gates.insert(Arc::clone(&listener), Arc::clone(&guarded.gate));
+            watch::start(Arc::clone(&guarded), log.clone()).map_err(StoreFault::Thread)?;
+            all.insert(listener, guarded);
+        }
+        let (checks, checker) = Checker::start(all, log.clone()).map_err(StoreFault::Thread)?;
+        Ok(Self { gates, checks, checker })
+    }
+
+    /// What was changed while earlier processes ran counts from here on, where it can be used.
+    pub(super) fn adopt(&self, config: &BrokerConfig) {
+        self.checker.put_in_force(tls_of_listeners(&config.security));
+    }
 }

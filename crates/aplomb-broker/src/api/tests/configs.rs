@@ -1,6 +1,21 @@
 //! Settings: shown, changed one by one or all at once, refused.
 
+use aplomb_model::Instant;
+
+use super::super::config_changes::Stores;
 use super::*;
+use crate::store_checks::{StoreChecks, StoreTask};
+
+/// What is planned of changes that are about no store.
+pub(super) fn planned(
+    request: &m::IncrementalAlterConfigsRequest,
+    controller: &mut Controller,
+    config: &BrokerConfig,
+) -> Planned<m::IncrementalAlterConfigsResponse> {
+    let checks = StoreChecks::new(|| {});
+    let stores = &mut Stores::new(&checks, Instant::START);
+    incremental_alter_configs::plan(request, controller, config, &Access::open(), stores)
+}
 
 #[test]
 fn settings_show_where_they_come_from() {
@@ -161,7 +176,10 @@ fn all_settings_at_once_replace_what_was_there() {
             configs,
         };
         let request = m::AlterConfigsRequest { resources: vec![resource], validate_only: false };
-        let planned = alter_configs::plan(&request, &mut broker.controller, &broker.config, &Access::open());
+        let checks = StoreChecks::new(|| {});
+        let stores = &mut Stores::new(&checks, Instant::START);
+        let (controller, config) = (&mut broker.controller, &broker.config);
+        let planned = alter_configs::plan(&request, controller, config, &Access::open(), stores);
         encodes_in_all_versions::<m::AlterConfigsRequest, _>(|_| planned.response.clone());
         let answer = &planned.response.responses[0];
         (code(answer.error_code), answer.error_message.clone(), planned.records.len())
@@ -249,4 +267,53 @@ fn there_are_no_loggers_to_change() {
     assert_eq!(refusal("1", 2, "root").0, ErrorCode::InvalidRequest);
     assert_eq!(refusal("2", 0, "root").0, ErrorCode::InvalidRequest);
     assert_eq!(refusal("one", 0, "root").0, ErrorCode::InvalidRequest);
+}
+
+#[test]
+fn a_listeners_store_is_decided_on_when_it_is_known_whether_it_can_be_used() {
+    let listeners = [
+        ("listeners", "OUT://:9093"),
+        ("listener.security.protocol.map", "OUT:SSL"),
+        ("ssl.keystore.type", "PEM"),
+        ("ssl.keystore.location", "old.pem"),
+    ];
+    let mut broker = Broker::with(&listeners);
+    let checks = StoreChecks::new(|| {});
+    let mut alter = |name: &str, value: &str, validate_only| {
+        let config = m::incremental_alter_configs_request::AlterableConfig {
+            name: format!("listener.name.out.{name}"),
+            config_operation: 0,
+            value: Some(value.to_owned()),
+        };
+        let resource = m::incremental_alter_configs_request::AlterConfigsResource {
+            resource_type: 4,
+            resource_name: "1".to_owned(),
+            configs: vec![config],
+        };
+        let request = m::IncrementalAlterConfigsRequest { resources: vec![resource], validate_only };
+        let mut stores = Stores::new(&checks, Instant::START);
+        let (controller, config) = (&mut broker.controller, &broker.config);
+        let planned =
+            incremental_alter_configs::plan(&request, controller, config, &Access::open(), &mut stores);
+        let answer = &planned.response.responses[0];
+        (stores.is_pending(), answer.error_code, answer.error_message.clone(), planned.records.len())
+    };
+    let location = "ssl.keystore.location";
+    assert_eq!(alter(location, "new.pem", false), (true, 0, None, 0), "nothing is decided yet");
+    let told = |verdict: Result<(), String>| {
+        let Some(StoreTask::Check(change)) = checks.next() else { panic!("it is looked at") };
+        checks.tell(&change, verdict);
+    };
+    told(Ok(()));
+    assert_eq!(alter(location, "new.pem", true), (false, 0, None, 0));
+    assert_eq!(alter(location, "new.pem", false), (false, 0, None, 1));
+    alter(location, "bad.pem", false);
+    told(Err("listener OUT: it is bad".to_owned()));
+    let invalid = ErrorCode::InvalidRequest.to_wire();
+    let refused = (false, invalid, Some("listener OUT: it is bad".to_owned()), 0);
+    assert_eq!(alter(location, "bad.pem", false), refused);
+    let (_, code, message, records) = alter("ssl.truststore.location", "ca.pem", false);
+    let why = "listener OUT: Cannot add SSL truststore to an existing listener for which no truststore was configured.";
+    assert_eq!((code, message.as_deref(), records), (invalid, Some(why), 0));
+    assert!(checks.next().is_none(), "it needs no look");
 }

@@ -143,6 +143,9 @@ pub fn not_at_once(key: &ConfigKey) -> Option<&'static str> {
         _ if is_of_the_file_alone(key) => {
             Some("a change at run time is refused: listeners are opened at start")
         }
+        _ if is_changed_by_listener(key) => Some(
+            "at run time it can be changed for one listener, as `listener.name.<listener>.` with this name",
+        ),
         _ if matches!(key.meaning, Meaning::Used("security.listeners")) && key.update != Update::ReadOnly => {
             Some(
                 "a change at run time does nothing: what counts is in the file, and in the stores that it names",
@@ -223,6 +226,13 @@ pub(super) fn listener_key(name: &str) -> Option<&'static ConfigKey> {
 pub fn is_changed_by_listener(key: &ConfigKey) -> bool {
     const STORES: [&str; 2] = ["ssl.keystore.", "ssl.truststore."];
     key.name == "ssl.key.password" || STORES.iter().any(|store| key.name.starts_with(store))
+}
+
+/// Whether this is a setting of one listener's stores, which can change at run time.
+#[must_use]
+pub(crate) fn is_of_a_listeners_stores(name: &str) -> bool {
+    let key = split_listener_name(name).and_then(|(_, key)| broker_key(key));
+    key.is_some_and(is_changed_by_listener)
 }
 
 /// Other names under which a setting of the broker is set, itself included, the strongest first

@@ -20,7 +20,6 @@ pub(super) const NO_KERBEROS: &str = "Kerberos is not spoken yet";
 pub(super) const NO_LOGIN: &str = "this broker logs in nowhere yet";
 pub(super) const NO_LOGIN_CLASSES: &str =
     "Java classes cannot be loaded here, and this broker logs in nowhere yet";
-pub(super) const ANY_NAME: &str = "a new store is taken whatever names are in it";
 pub(super) const NEWEST: &str = "the newest of ssl.enabled.protocols that the client knows is spoken";
 pub(super) const NO_ENGINES: &str = "Java classes cannot be loaded here; stores are named by ssl.keystore.location and ssl.truststore.location";
 pub(super) const NO_THREAD_POOLS: &str =

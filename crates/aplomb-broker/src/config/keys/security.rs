@@ -3,7 +3,7 @@
 
 use super::super::key::{ConfigKey, config_keys};
 use super::reasons::{
-    ANY_NAME, NEWEST, NO_CLASSES, NO_ENGINES, NO_JVM, NO_KERBEROS, NO_LOGIN, NO_LOGIN_CLASSES, NO_PEERS,
+    NEWEST, NO_CLASSES, NO_ENGINES, NO_JVM, NO_KERBEROS, NO_LOGIN, NO_LOGIN_CLASSES, NO_PEERS,
 };
 
 config_keys! {
@@ -131,10 +131,10 @@ config_keys! {
         "The security protocol between brokers, if inter.broker.listener.name is unset.";
     "security.providers": Text = null, Any, Low, ReadOnly, Unused(NO_JVM);
         "Java classes that add security providers.";
-    "ssl.allow.dn.changes": Boolean = "false", Any, Low, ReadOnly, Unused(ANY_NAME);
-        "Whether a new key store may have another distinguished name.";
-    "ssl.allow.san.changes": Boolean = "false", Any, Low, ReadOnly, Unused(ANY_NAME);
-        "Whether a new key store may have other alternative names.";
+    "ssl.allow.dn.changes": Boolean = "false", Any, Low, ReadOnly, Used("security.listeners");
+        "Whether a key store that is set at run time may have another distinguished name.";
+    "ssl.allow.san.changes": Boolean = "false", Any, Low, ReadOnly, Used("security.listeners");
+        "Whether a key store that is set at run time may lack alternative names of the one before.";
     "ssl.cipher.suites": List = "", Any, Medium, PerBroker, Used("security.listeners");
         "The cipher suites that may be used; none means the usual ones.";
     "ssl.client.auth": Text = "none", OneOf(&["required", "requested", "none"]), Medium, PerBroker, Used("security.listeners");

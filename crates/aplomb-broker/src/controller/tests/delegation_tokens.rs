@@ -25,6 +25,8 @@ impl Lab {
 
     fn change(&mut self, hmac: &[u8], change: TokenChange, now: i64) -> Result<i64, ErrorCode> {
         let rules = TokenRules { config: &self.config.tokens, now: Timestamp(now) };
+        let key = self.config.tokens.key().expect("there are tokens");
+        while !self.controller.index_tokens(&key) {}
         let (draft, until) = self.controller.change_token(hmac, "User:alice", change, rules)?;
         let records = self.controller.take(draft);
         self.write(&records);

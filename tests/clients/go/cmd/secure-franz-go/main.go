@@ -8,6 +8,7 @@ import (
 	"aplomb/tests/clients/internal/secure"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/oauth"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
@@ -35,9 +36,11 @@ func run(o secure.Options) ([]string, error) {
 	case "PLAIN":
 		options = append(options, kgo.SASL(plain.Auth{User: o.User, Pass: o.Password}.AsMechanism()))
 	case "SCRAM-SHA-256":
-		options = append(options, kgo.SASL(scram.Auth{User: o.User, Pass: o.Password}.AsSha256Mechanism()))
+		options = append(options, kgo.SASL(scram.Auth{User: o.User, Pass: o.Password, IsToken: o.ByToken}.AsSha256Mechanism()))
 	case "SCRAM-SHA-512":
-		options = append(options, kgo.SASL(scram.Auth{User: o.User, Pass: o.Password}.AsSha512Mechanism()))
+		options = append(options, kgo.SASL(scram.Auth{User: o.User, Pass: o.Password, IsToken: o.ByToken}.AsSha512Mechanism()))
+	case "OAUTHBEARER":
+		options = append(options, kgo.SASL(oauth.Auth{Token: o.Token}.AsMechanism()))
 	}
 	client, err := kgo.NewClient(options...)
 	if err != nil {

@@ -14,6 +14,13 @@ import (
 
 func main() { secure.Run(run) }
 
+// A token that is known already, as sarama.AccessTokenProvider.
+type bearer string
+
+func (b bearer) Token() (*sarama.AccessToken, error) {
+	return &sarama.AccessToken{Token: string(b)}, nil
+}
+
 func run(o secure.Options) ([]string, error) {
 	config := sarama.NewConfig()
 	config.Version = sarama.MaxVersion
@@ -35,6 +42,8 @@ func run(o secure.Options) ([]string, error) {
 			sasl.SCRAMClientGeneratorFunc = func() sarama.SCRAMClient { return &client{hash: sha256.New} }
 		case "SCRAM-SHA-512":
 			sasl.SCRAMClientGeneratorFunc = func() sarama.SCRAMClient { return &client{hash: sha512.New} }
+		case sarama.SASLTypeOAuth:
+			sasl.TokenProvider = bearer(o.Token)
 		}
 	}
 	producer, err := sarama.NewSyncProducer([]string{o.Bootstrap}, config)

@@ -12,8 +12,10 @@ import (
 
 // Options is the command line.
 type Options struct {
-	Bootstrap, Topic, Mechanism, User, Password, CA, Cert, Key string
-	Count                                                      int
+	Bootstrap, Topic, Mechanism, User, Password, Token, CA, Cert, Key string
+	Count                                                             int
+	// ByToken: user and password are those of a delegation token.
+	ByToken bool
 }
 
 // Run parses the command line, has the client write and read, and prints the values that were read, or the error.
@@ -25,6 +27,8 @@ func Run(client func(Options) ([]string, error)) {
 	flag.StringVar(&o.Mechanism, "mechanism", "", "of SASL; none without it")
 	flag.StringVar(&o.User, "user", "", "")
 	flag.StringVar(&o.Password, "password", "", "")
+	flag.StringVar(&o.Token, "token", "", "of OAUTHBEARER")
+	flag.BoolVar(&o.ByToken, "by-token", false, "user and password are a delegation token")
 	flag.StringVar(&o.CA, "ca", "", "PEM: TLS, and who vouches for the broker")
 	flag.StringVar(&o.Cert, "cert", "", "PEM: what the client shows")
 	flag.StringVar(&o.Key, "key", "", "PEM: its key")
