@@ -1,0 +1,70 @@
+//! A connection's side of an exchange: it asks at the desk, and comes again for the answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::desk::{GssAnswer, GssDesk, GssPlace};
+use crate::sasl::said::{Denied, Said};
+
+/// A longer token is looked at by none: tickets have 64 KiB at most (Active Directory's
+/// `MaxTokenSize`, the largest of them, is 65,535).
+const LONGEST_TOKEN: usize = 64 << 10;
+
+/// When it comes again for the first time, and how often that is doubled.
+const SOON: Duration = Duration::from_millis(1);
+const MOST_DOUBLINGS: u32 = 5;
+
+/// After so long it is given up: the keytab's disk does not answer, or too many want to get in.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A server's side.
+#[derive(Debug, Default)]
+pub(in crate::sasl) struct GssServer {
+    place: Option<Arc<GssPlace>>,
+    /// An answer is to come.
+    is_asked: bool,
+    looks: u32,
+    waited: Duration,
+}
+
+impl GssServer {
+    /// Takes what the client says, or said when it was to be taken later.
+    pub(in crate::sasl) fn on_message(&mut self, token: &[u8], desk: &GssDesk) -> Result<Said, Denied> {
+        if !self.is_asked {
+            if token.len() > LONGEST_TOKEN {
+                return Err(Denied::Unsaid("its token is longer than tickets are"));
+            }
+            let is_first = self.place.is_none();
+            let place = self.place.take().unwrap_or_else(|| desk.place());
+            self.is_asked = desk.ask(&place, token, is_first);
+            // Until it has been asked, the exchange has not begun.
+            self.place = (self.is_asked || !is_first).then_some(place);
+            return self.later();
+        }
+        let Some(answer) = self.place.as_ref().and_then(|place| place.take()) else { return self.later() };
+        (self.is_asked, self.looks, self.waited) = (false, 0, Duration::ZERO);
+        match answer {
+            GssAnswer::More(token) => Ok(Said::More(token)),
+            GssAnswer::Proved(user) => {
+                // A ticket's end does not end a session, as in Apache Kafka, whose mechanism does not
+                // say when that is.
+                Ok(Said::Proved { user, answer: Bytes::new(), ends: None, by_token: false })
+            }
+            GssAnswer::Failed(fault) => {
+                Err(Denied::Kerberos { why: fault.why, is_passing: fault.is_passing })
+            }
+        }
+    }
+
+    fn later(&mut self) -> Result<Said, Denied> {
+        if self.waited >= PATIENCE {
+            return Err(Denied::Silent("its ticket could not be looked at within 10 s"));
+        }
+        let after = SOON * (1 << self.looks);
+        self.looks = (self.looks + 1).min(MOST_DOUBLINGS);
+        self.waited += after;
+        Ok(Said::Later(after))
+    }
+}
