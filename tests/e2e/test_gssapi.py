@@ -2,27 +2,32 @@
 is gone, a keytab that changes, exchanges that are garbage or are not gone on with."""
 
 import contextlib
+import json
 import os
+import re
 import shutil
 import subprocess
+import tempfile
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, AdminClient, NewTopic, ResourcePatternType, ResourceType
 from harness import broker as brokers
-from harness import kerberos, wire
+from harness import kerberos, places, wire
 from harness.certificates import Authority
 from harness.kerberos import MUTUAL, REALM, Initiator, Realm
 from harness.sasl import CLOSED, Conversation, authenticate, authenticated, handshake, handshaken
-from harness.tools import Tools
+from harness.tools import Tools, main_class
 
 if kerberos.missing():
     message = f"skipped, since this machine has no {', '.join(kerberos.missing())} (packages krb5-kdc, krb5-admin-server, krb5-user)"
     pytest.skip(message, allow_module_level=True)
 
 NAMES = ("OPEN", "SECURE", "RULED", "SHORT")
+SARAMA = places.WORK / "bin" / "secure-sarama"
 RULES = f"RULE:[2:$1-$2](.*-admin)s/-admin$/-the-boss/,RULE:[1:$1@$0](b.*@{REALM})s/@.*///U,RULE:[1:$1](slash)s/h/@/"
 
 
@@ -148,6 +153,18 @@ def test_kcat_gets_in(broker, realm, authority, listener):
     assert read.stdout.splitlines() == ["one", "two"], read.stderr
 
 
+@pytest.mark.parametrize("listener", ["OPEN", "SECURE"])
+def test_sarama_gets_in(broker, realm, authority, listener):
+    if shutil.which("go") is None:
+        pytest.skip("no go here")
+    topic = created(broker, f"sarama-{listener.lower()}")
+    command = [places.prepared(SARAMA), f"--bootstrap=localhost:{broker.ports[listener]}", f"--topic={topic}", "--count=10", "--mechanism=GSSAPI"]
+    command += ["--user=alice", f"--keytab={realm.principal('alice')}", f"--realm={REALM}"]
+    command += [f"--ca={authority.certificate}"] if listener == "SECURE" else []
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert json.loads(done.stdout) == {"values": [f"value-{n}" for n in range(10)]}, done
+
+
 def test_a_principal_that_the_kdc_does_not_know_gets_nowhere(broker, realm):
     realm.principal("ghost")
     realm.admin("delprinc -force ghost")
@@ -203,14 +220,14 @@ def outcome(broker, realm, name="alice", listener="OPEN", *arguments, version=1,
         return exchange.said, exchange.is_in()
 
 
-DONE = (0, None, False)
+DONE = (0, "", False)
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_ticket_gets_in_as_with_apache_kafka(both, realm, version):
     said = [outcome(broker, realm, version=version) for broker in both]
-    assert said[0] == said[1] == ([(0, None, True), (0, None, True), DONE], True)
-    assert [outcome(broker, realm, version=version, flags=0) for broker in both] == [([(0, None, True), DONE], True)] * 2
+    assert said[0] == said[1] == ([(0, "", True), (0, "", True), DONE], True)
+    assert [outcome(broker, realm, version=version, flags=0) for broker in both] == [([(0, "", True), DONE], True)] * 2
 
 
 def test_what_is_offered_is_what_apache_kafka_offers(both, realm):
@@ -323,7 +340,7 @@ def test_a_replay_is_closed_without_a_word_as_by_apache_kafka(both, realm):
         return told
 
     ours, theirs = map(said, both)
-    assert ours == theirs == [(0, None, True), CLOSED]
+    assert ours == theirs == [(0, "", True), CLOSED]
 
 
 def test_a_ticket_that_is_over_is_refused_as_by_apache_kafka(both, realm):
@@ -558,3 +575,41 @@ def test_without_the_library_the_package_is_named(realm, authority, tmp_path, mo
     without = {"listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT"}
     broker = brokers.KINDS["aplomb"](tmp_path / "plain", without).start()
     broker.close()
+
+
+@pytest.mark.aplomb
+def test_what_the_page_says_to_type_works_as_it_is_typed(realm, tmp_path):
+    page = (places.CHECKOUT / "docs/operating/security.md").read_text()
+    walk = page[page.index("## Kerberos") :].split("\n## ")[0]
+    inside, controller = brokers.free_ports(2)
+    for written, here in (("broker.example", "localhost"), ("EXAMPLE.COM", REALM), (":9093", f":{inside}"), (":9094", f":{controller}")):
+        walk = walk.replace(written, here)
+    bin = tmp_path / "bin"
+    bin.mkdir()
+    (bin / "aplomb").symlink_to(brokers.binary())
+    for name in set(re.findall(r"(kafka-[a-z-]+)\.sh", walk)):
+        script = bin / f"{name}.sh"
+        script.write_text("#!/bin/sh\nexec " + " ".join(f"'{word}'" for word in [*places.java("tools"), main_class(name)]) + ' "$@"\n')
+        script.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{bin}:{os.environ['PATH']}", "KRB5CCNAME": f"FILE:{tmp_path}/cache"}
+    tail = Path(tempfile.mkdtemp(prefix="aplomb-e2e-", dir="/dev/shm"))
+    files, started, done = iter(("server.properties", "client.properties")), None, None
+    try:
+        for kind, text in re.findall(r"```(\w+)\n(.*?)```", walk, re.DOTALL):
+            if kind == "properties":
+                small = f"aplomb.tail.bytes={64 << 20}\naplomb.tail.dir={tail}\n"
+                (tmp_path / next(files)).write_text(text + (small if "log.dirs" in text else ""))
+                continue
+            for line in text.splitlines():
+                if line.endswith("&"):
+                    with (tmp_path / "log").open("w") as log:
+                        started = subprocess.Popen(["sh", "-c", f"exec {line[:-1]}"], cwd=tmp_path, env=environment, stdout=log, stderr=log)
+                    continue
+                done = subprocess.run(["sh", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+                assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}\n{(tmp_path / 'log').read_text() if started else ''}"
+        assert done.stdout == "hello\n", done
+    finally:
+        if started:
+            started.terminate()
+            assert started.wait(60) == 0
+        shutil.rmtree(tail, ignore_errors=True)

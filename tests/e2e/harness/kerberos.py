@@ -15,6 +15,8 @@ SERVICE = "kafka"
 MODULE = "com.sun.security.auth.module.Krb5LoginModule"
 # How far clocks, and so tokens, may be behind.
 SKEW = 10
+# Without it Java keeps from Apache Kafka which error of Kerberos's it is, and KerberosError knows none that passes.
+SEEN = "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED"
 PROGRAMS = ("krb5kdc", "kadmin.local", "kdb5_util", "kinit")
 LIBRARY = "libgssapi_krb5.so.2"
 MECHANISM = bytes.fromhex("2a864886f712010202")
@@ -52,7 +54,7 @@ class Realm:
             "KRB5_CONFIG": str(self.config),
             "KRB5_KDC_PROFILE": str(kdc),
             "KRB5RCACHENAME": f"file2:{self.directory}/replays",
-            "JAVA_TOOL_OPTIONS": f"-Djava.security.krb5.conf={self.config}",
+            "JAVA_TOOL_OPTIONS": f"-Djava.security.krb5.conf={self.config} {SEEN}",
             "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin",
         }
         self.before = {name: os.environ.get(name) for name in self.environment}

@@ -206,7 +206,8 @@ fn a_token_is_good_until_it_expires_or_for_as_long_as_any_authentication_is() {
     let tokens = Some(crate::config::TokenConfig::Unsecured(tokens));
     let with = |max_age| {
         let mechanism = Mechanism::OauthBearer;
-        let oauth = MechanismConfig { mechanism, max_age, users: [].into(), tokens: tokens.clone() };
+        let oauth =
+            MechanismConfig { mechanism, max_age, users: [].into(), tokens: tokens.clone(), kerberos: None };
         let config = SaslConfig { mechanisms: vec![oauth], max_receive: 1000, failure_delay: DELAY };
         Authenticator::new(Arc::new(config), None)
     };

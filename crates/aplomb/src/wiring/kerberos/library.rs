@@ -24,6 +24,7 @@ const USER_NAME: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01, 0x02, 0x01,
 
 const CONTINUE_NEEDED: u32 = 1;
 const ERRORS: u32 = 0xffff_0000;
+const FAILURE: u32 = 13 << 16;
 const ACCEPT: c_int = 2;
 const INDEFINITE: u32 = u32::MAX;
 const GSS_CODE: c_int = 1;
@@ -223,8 +224,15 @@ impl Library {
             return Ok(());
         }
         let is_passing = PASSING.map(|code| KERBEROS_ERRORS + code).contains(&minor);
-        let words = [self.words(major, GSS_CODE), self.words(minor, MECHANISM_CODE)].join(": ");
-        Err(GssFault { why: format!("{what}: {words}"), is_passing })
+        let mut words = Vec::new();
+        // A failure of the mechanism's own is described by it, if it has described it.
+        if major & ERRORS != FAILURE || minor == 0 {
+            words.push(self.words(major, GSS_CODE));
+        }
+        if minor != 0 {
+            words.push(self.words(minor, MECHANISM_CODE));
+        }
+        Err(GssFault { why: format!("{what}: {}", words.join(": ")), is_passing })
     }
 
     /// What the library says of a code.
@@ -409,10 +417,10 @@ mod tests {
         let Ok(library) = library() else { return };
         let fault = library.keys(Some("kafka/host@REALM"), Some(c"/nowhere/keytab")).err().expect("no file");
         assert!(fault.is_passing && fault.why.contains("/nowhere/keytab"), "{fault:?}");
-        let fault = library.check("its ticket does not count", 13 << 16, KERBEROS_ERRORS + 34);
+        let fault = library.check("its ticket does not count", FAILURE, KERBEROS_ERRORS + 34);
         assert!(fault.is_err_and(|fault| fault.is_passing), "a replay");
-        let fault = library.check("its ticket does not count", 13 << 16, KERBEROS_ERRORS + 32);
+        let fault = library.check("its ticket does not count", FAILURE, KERBEROS_ERRORS + 32);
         let fault = fault.expect_err("it is over");
-        assert!(!fault.is_passing && fault.why.ends_with(": Ticket expired"), "{fault:?}");
+        assert!(!fault.is_passing && fault.why == "its ticket does not count: Ticket expired", "{fault:?}");
     }
 }
