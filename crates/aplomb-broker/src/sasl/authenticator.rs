@@ -20,7 +20,7 @@ use aplomb_protocol::{ApiKey, DecodeError, ErrorTally, Message, Reader};
 use bytes::Bytes;
 
 use super::exchange::{Exchange, Means};
-use super::gssapi::GssDesk;
+use super::gssapi::GssQueue;
 use super::oauth::JwksCache;
 use super::said::{Denied, Said, World};
 use crate::api::api_versions;
@@ -102,7 +102,7 @@ pub struct Authenticator {
     /// The keys of those who sign tokens.
     keys: Option<Arc<JwksCache>>,
     /// Where tickets of Kerberos are looked at.
-    gss: Option<Arc<GssDesk>>,
+    gss: Option<Arc<GssQueue>>,
     stage: WayIn,
     identity: Option<Identity>,
 }
@@ -146,7 +146,7 @@ impl Authenticator {
 
     /// Has tickets of Kerberos looked at there.
     #[must_use]
-    pub fn with_gss(self, gss: Option<Arc<GssDesk>>) -> Self {
+    pub fn with_gss(self, gss: Option<Arc<GssQueue>>) -> Self {
         Self { gss, ..self }
     }
 

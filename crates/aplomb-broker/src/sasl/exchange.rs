@@ -3,7 +3,7 @@
 use aplomb_model::Instant;
 use bytes::Bytes;
 
-use super::gssapi::{GssDesk, GssServer};
+use super::gssapi::{GssQueue, GssServer};
 use super::oauth::{JwksCache, OauthServer};
 use super::plain;
 use super::said::{Denied, Said, World};
@@ -28,7 +28,7 @@ pub(super) struct Means<'a> {
     /// The keys that tokens are signed with.
     pub(super) keys: Option<&'a JwksCache>,
     /// Where tickets are looked at.
-    pub(super) gss: Option<&'a GssDesk>,
+    pub(super) gss: Option<&'a GssQueue>,
 }
 
 impl Exchange {
@@ -62,8 +62,8 @@ impl Exchange {
                 server.on_message(message, (tokens, means.keys), now, world.wall)
             }
             Self::Gss(server) => {
-                let desk = means.gss.ok_or(Denied::Unsaid("no tickets are taken here"))?;
-                server.on_message(message, desk)
+                let queue = means.gss.ok_or(Denied::Unsaid("no tickets are taken here"))?;
+                server.on_message(message, queue)
             }
         }
     }

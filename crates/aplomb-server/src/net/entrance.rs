@@ -11,7 +11,7 @@ use std::time::Duration;
 use aplomb_broker::config::SecurityConfig;
 use aplomb_broker::metadata::Security;
 use aplomb_broker::ports::Session;
-use aplomb_broker::sasl::gssapi::GssDesk;
+use aplomb_broker::sasl::gssapi::GssQueue;
 use aplomb_broker::sasl::oauth::JwksCache;
 use aplomb_broker::sasl::{Authenticator, TokenKeys, TurnedAway, World};
 use aplomb_model::Instant;
@@ -23,14 +23,14 @@ use crate::clock;
 pub type JwksCaches = BTreeMap<Arc<str>, Arc<JwksCache>>;
 
 /// Where tickets of Kerberos are looked at, by listener.
-pub type GssDesks = BTreeMap<Arc<str>, Arc<GssDesk>>;
+pub type GssQueues = BTreeMap<Arc<str>, Arc<GssQueue>>;
 
 /// What stands before the listeners, the same for all shards.
 #[derive(Clone)]
 pub struct Entrance {
     security: Option<Arc<SecurityConfig>>,
     keys: Arc<JwksCaches>,
-    gss: Arc<GssDesks>,
+    gss: Arc<GssQueues>,
     tokens: Option<Arc<TokenKeys>>,
     secret: [u8; 16],
     chance: fn() -> [u8; 16],
@@ -52,7 +52,7 @@ impl Entrance {
 
     /// Has tickets of Kerberos looked at there.
     #[must_use]
-    pub fn with_gss(self, gss: GssDesks) -> Self {
+    pub fn with_gss(self, gss: GssQueues) -> Self {
         Self { gss: Arc::new(gss), ..self }
     }
 

@@ -1,7 +1,7 @@
 //! Tickets of Kerberos: looked at by a thread for each listener that takes them, since keytabs and
 //! what is noted of replays are files.
 //!
-//! What always holds: shards find what came of a ticket ([`GssDesk`]) and wait for nothing; a keytab
+//! What always holds: shards find what came of a ticket ([`GssQueue`]) and wait for nothing; a keytab
 //! is read anew for each exchange, so that one that is put in its place counts at once.
 
 mod library;
@@ -13,9 +13,9 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use aplomb_broker::config::{KerberosConfig, SecurityConfig};
-use aplomb_broker::sasl::gssapi::{GssAcceptor, GssClerk, GssDesk, GssFault};
+use aplomb_broker::sasl::gssapi::{GssAcceptor, GssFault, GssQueue, GssWorker};
 use aplomb_server::log::Log;
-use aplomb_server::net::GssDesks;
+use aplomb_server::net::GssQueues;
 use aplomb_server::security::{LocalNames, LocalRuleError};
 
 use self::library::{Context, Library, NoLibrary, library};
@@ -45,8 +45,8 @@ pub(crate) enum KerberosFault {
 type First = Result<String, KerberosFault>;
 
 /// Has threads look at the tickets of all listeners that take them.
-pub(super) fn open(security: &SecurityConfig, log: &Log) -> Result<GssDesks, KerberosFault> {
-    let (mut desks, mut firsts) = (GssDesks::new(), Vec::new());
+pub(super) fn open(security: &SecurityConfig, log: &Log) -> Result<GssQueues, KerberosFault> {
+    let (mut queues, mut firsts) = (GssQueues::new(), Vec::new());
     for (listener, security) in &security.listeners {
         let mechanisms = security.sasl.iter().flat_map(|sasl| &sasl.mechanisms);
         let Some(config) = mechanisms.filter_map(|mechanism| mechanism.kerberos.clone()).next() else {
@@ -54,15 +54,15 @@ pub(super) fn open(security: &SecurityConfig, log: &Log) -> Result<GssDesks, Ker
         };
         let (call, calls) = sync_channel(1);
         // If one call waits already, it will see to this, too.
-        let desk = Arc::new(GssDesk::new(move || {
+        let queue = Arc::new(GssQueue::new(move || {
             let _ = call.try_send(());
         }));
         let (first, told) = sync_channel(1);
-        let (name, work) = (Arc::clone(listener), Arc::clone(&desk));
+        let (name, work) = (Arc::clone(listener), Arc::clone(&queue));
         let thread = Builder::new().name("aplomb-kerberos".to_owned());
         thread.spawn(move || tend(&name, config, &work, &calls, &first)).map_err(KerberosFault::Thread)?;
         firsts.push((Arc::clone(listener), told));
-        desks.insert(Arc::clone(listener), desk);
+        queues.insert(Arc::clone(listener), queue);
     }
     let by = Instant::now() + PATIENCE;
     for (listener, told) in firsts {
@@ -73,14 +73,14 @@ pub(super) fn open(security: &SecurityConfig, log: &Log) -> Result<GssDesks, Ker
             }
         }
     }
-    Ok(desks)
+    Ok(queues)
 }
 
 /// The thread of a listener. `first` is told whether its keytab can be used.
 fn tend(
     listener: &Arc<str>,
     config: KerberosConfig,
-    desk: &GssDesk,
+    queue: &GssQueue,
     calls: &Receiver<()>,
     first: &SyncSender<First>,
 ) {
@@ -94,10 +94,10 @@ fn tend(
             return;
         }
     };
-    let mut clerk = GssClerk::new(acceptor);
+    let mut worker = GssWorker::new(acceptor);
     while calls.recv_timeout(SWEEP) != Err(RecvTimeoutError::Disconnected) {
-        while clerk.serve_next(desk) {}
-        clerk.forget_gone();
+        while worker.serve_next(queue) {}
+        worker.forget_gone();
     }
 }
 

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use aplomb_broker::config::{BrokerConfig, Listener, SecurityProtocol};
-use aplomb_server::net::{ConnectionLimits, Entrance, GssDesks, JwksCaches, NetConfig};
+use aplomb_server::net::{ConnectionLimits, Entrance, GssQueues, JwksCaches, NetConfig};
 use aplomb_server::security::Gate;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with, sockopt};
@@ -99,7 +99,7 @@ pub(super) fn net_config(
     config: &BrokerConfig,
     ceiling: usize,
     keys: JwksCaches,
-    gss: GssDesks,
+    gss: GssQueues,
 ) -> Result<NetConfig, NetworkError> {
     let network = &config.network;
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);

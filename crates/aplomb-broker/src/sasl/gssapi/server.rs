@@ -1,11 +1,11 @@
-//! A connection's side of an exchange: it asks at the desk, and comes again for the answer.
+//! A connection's side of an exchange: it asks by the queue, and comes again for the answer.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::desk::{GssAnswer, GssDesk, GssPlace};
+use super::queue::{GssAnswer, GssQueue, GssSlot};
 use crate::sasl::said::{Denied, Said};
 
 /// A longer token is looked at by none: tickets have 64 KiB at most (Active Directory's
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A server's side.
 #[derive(Debug, Default)]
 pub(in crate::sasl) struct GssServer {
-    place: Option<Arc<GssPlace>>,
+    slot: Option<Arc<GssSlot>>,
     /// An answer is to come.
     is_asked: bool,
     looks: u32,
@@ -31,19 +31,19 @@ pub(in crate::sasl) struct GssServer {
 
 impl GssServer {
     /// Takes what the client says, or said when it was to be taken later.
-    pub(in crate::sasl) fn on_message(&mut self, token: &[u8], desk: &GssDesk) -> Result<Said, Denied> {
+    pub(in crate::sasl) fn on_message(&mut self, token: &[u8], queue: &GssQueue) -> Result<Said, Denied> {
         if !self.is_asked {
             if token.len() > LONGEST_TOKEN {
                 return Err(Denied::Unsaid("its token is longer than tickets are"));
             }
-            let is_first = self.place.is_none();
-            let place = self.place.take().unwrap_or_else(|| desk.place());
-            self.is_asked = desk.ask(&place, token, is_first);
+            let is_first = self.slot.is_none();
+            let slot = self.slot.take().unwrap_or_else(|| queue.slot());
+            self.is_asked = queue.ask(&slot, token, is_first);
             // Until it has been asked, the exchange has not begun.
-            self.place = (self.is_asked || !is_first).then_some(place);
+            self.slot = (self.is_asked || !is_first).then_some(slot);
             return self.later();
         }
-        let Some(answer) = self.place.as_ref().and_then(|place| place.take()) else { return self.later() };
+        let Some(answer) = self.slot.as_ref().and_then(|slot| slot.take()) else { return self.later() };
         (self.is_asked, self.looks, self.waited) = (false, 0, Duration::ZERO);
         match answer {
             GssAnswer::More(token) => Ok(Said::More(token)),

@@ -76,8 +76,8 @@ fn text(bytes: &[u8]) -> String {
 }
 
 struct Office {
-    desk: GssDesk,
-    clerk: GssClerk<Fake>,
+    queue: GssQueue,
+    worker: GssWorker<Fake>,
     open: Rc<Cell<usize>>,
     calls: Arc<AtomicUsize>,
 }
@@ -86,18 +86,18 @@ impl Office {
     fn new() -> Self {
         let (open, calls) = (Rc::new(Cell::new(0)), Arc::new(AtomicUsize::new(0)));
         let called = Arc::clone(&calls);
-        let desk = GssDesk::new(move || {
+        let queue = GssQueue::new(move || {
             called.fetch_add(1, Ordering::Relaxed);
         });
-        let clerk = GssClerk::new(Fake { open: Rc::clone(&open), has_keys: true });
-        Self { desk, clerk, open, calls }
+        let worker = GssWorker::new(Fake { open: Rc::clone(&open), has_keys: true });
+        Self { queue, worker, open, calls }
     }
 
-    /// What comes of a token when the clerk has looked at it.
+    /// What comes of a token when the worker has looked at it.
     fn say(&mut self, server: &mut GssServer, token: &[u8]) -> Result<Said, Denied> {
-        assert_eq!(server.on_message(token, &self.desk), Ok(Said::Later(Duration::from_millis(1))));
-        while self.clerk.serve_next(&self.desk) {}
-        server.on_message(token, &self.desk)
+        assert_eq!(server.on_message(token, &self.queue), Ok(Said::Later(Duration::from_millis(1))));
+        while self.worker.serve_next(&self.queue) {}
+        server.on_message(token, &self.queue)
     }
 }
 
@@ -160,7 +160,7 @@ fn what_is_wrong_ends_the_exchange_with_a_reason_for_the_log() {
 #[test]
 fn without_keys_the_client_is_to_come_again() {
     let mut office = Office::new();
-    office.clerk = GssClerk::new(Fake { open: Rc::clone(&office.open), has_keys: false });
+    office.worker = GssWorker::new(Fake { open: Rc::clone(&office.open), has_keys: false });
     let refused = office.say(&mut GssServer::default(), &ticket("alice@HERE", true));
     assert_eq!(refused, Err(Denied::Kerberos { why: "there is no keytab".to_owned(), is_passing: true }));
 }
@@ -171,7 +171,7 @@ fn what_is_not_answered_is_given_up() {
     let mut server = GssServer::default();
     let mut waited = Duration::ZERO;
     let end = loop {
-        match server.on_message(&ticket("alice@HERE", true), &office.desk) {
+        match server.on_message(&ticket("alice@HERE", true), &office.queue) {
             Ok(Said::Later(after)) => waited += after,
             end => break end,
         }
@@ -187,25 +187,25 @@ fn what_lies_at_the_desk_has_an_end_and_what_finds_no_room_comes_again() {
     let token = ticket("alice@HERE", true);
     let mut servers: Vec<GssServer> = (0..1030).map(|_| GssServer::default()).collect();
     for server in &mut servers {
-        assert!(matches!(server.on_message(&token, &office.desk), Ok(Said::Later(_))));
+        assert!(matches!(server.on_message(&token, &office.queue), Ok(Said::Later(_))));
     }
     assert_eq!(office.calls.load(Ordering::Relaxed), 1024);
-    while office.clerk.serve_next(&office.desk) {}
-    let answers: Vec<_> = servers.iter_mut().map(|server| server.on_message(&token, &office.desk)).collect();
+    while office.worker.serve_next(&office.queue) {}
+    let answers: Vec<_> = servers.iter_mut().map(|server| server.on_message(&token, &office.queue)).collect();
     assert!(answers[..1024].iter().all(|answer| *answer == more(b"here I am")));
     assert!(answers[1024..].iter().all(|answer| matches!(answer, Ok(Said::Later(_)))));
-    while office.clerk.serve_next(&office.desk) {}
-    assert_eq!(servers[1029].on_message(&token, &office.desk), more(b"here I am"));
+    while office.worker.serve_next(&office.queue) {}
+    assert_eq!(servers[1029].on_message(&token, &office.queue), more(b"here I am"));
 
     // Large ones have an end of their own.
     let large = [&token[..], &[b'x'; 60 << 10]].concat();
     let mut servers: Vec<GssServer> = (0..70).map(|_| GssServer::default()).collect();
     for server in &mut servers {
-        assert!(matches!(server.on_message(&large, &office.desk), Ok(Said::Later(_))));
+        assert!(matches!(server.on_message(&large, &office.queue), Ok(Said::Later(_))));
     }
     assert_eq!(office.calls.load(Ordering::Relaxed), 1024 + 6 + (4 << 20) / large.len());
     let largest = vec![b'x'; 65 << 10];
-    let refused = GssServer::default().on_message(&largest, &office.desk);
+    let refused = GssServer::default().on_message(&largest, &office.queue);
     assert_eq!(refused, Err(Denied::Unsaid("its token is longer than tickets are")));
 }
 
@@ -219,20 +219,20 @@ fn exchanges_that_do_not_end_are_forgotten() {
         assert_eq!(office.say(&mut server, &token), more(b"here I am"));
         servers.push(server);
     }
-    assert_eq!((office.clerk.begun(), office.open.get()), (1024, 1024), "the oldest were given up");
+    assert_eq!((office.worker.begun(), office.open.get()), (1024, 1024), "the oldest were given up");
     let given_up =
         Denied::Kerberos { why: "its exchange was given up for newer ones".to_owned(), is_passing: true };
     assert_eq!(office.say(&mut servers[9], b""), Err(given_up));
     assert_eq!(office.say(&mut servers[10], b""), more(OFFERED));
     servers.truncate(20);
-    office.clerk.forget_gone();
-    assert_eq!((office.clerk.begun(), office.open.get()), (10, 10), "their connections have gone");
+    office.worker.forget_gone();
+    assert_eq!((office.worker.begun(), office.open.get()), (10, 10), "their connections have gone");
 
     // What a client said that has gone by then is not looked at.
     let mut gone = GssServer::default();
-    assert!(gone.on_message(&token, &office.desk).is_ok());
+    assert!(gone.on_message(&token, &office.queue).is_ok());
     drop(gone);
-    assert!(office.clerk.serve_next(&office.desk));
+    assert!(office.worker.serve_next(&office.queue));
     assert_eq!(office.open.get(), 10);
 }
 
@@ -272,7 +272,7 @@ proptest! {
             }
         }
         drop(server);
-        office.clerk.forget_gone();
+        office.worker.forget_gone();
         prop_assert_eq!(office.open.get(), 0);
     }
 }

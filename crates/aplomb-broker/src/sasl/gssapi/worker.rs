@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-use super::desk::{AskedToken, GssAnswer, GssDesk, GssPlace};
 use super::dialogue::{Dialogue, Step};
 use super::port::{GssAcceptor, GssFault};
+use super::queue::{AskedToken, GssAnswer, GssQueue, GssSlot};
 
 /// Exchanges that are remembered at a time. A client that shows a ticket and does not go on can
 /// have as many begun as it makes connections: the oldest are given up for newer ones, and honest
@@ -17,37 +17,37 @@ const MOST_BEGUN: usize = 1024;
 const KERBEROS: [u8; 11] = [0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01, 0x02, 0x02];
 
 /// The exchanges that are under way.
-pub struct GssClerk<A: GssAcceptor> {
+pub struct GssWorker<A: GssAcceptor> {
     acceptor: A,
     /// By their number: the oldest is the first.
     begun: BTreeMap<u64, Begun<A::Context>>,
 }
 
 struct Begun<C> {
-    place: Weak<GssPlace>,
+    slot: Weak<GssSlot>,
     dialogue: Dialogue<C>,
 }
 
-impl<A: GssAcceptor> GssClerk<A> {
+impl<A: GssAcceptor> GssWorker<A> {
     /// One that has nothing to do yet.
     pub const fn new(acceptor: A) -> Self {
         Self { acceptor, begun: BTreeMap::new() }
     }
 
-    /// Answers what was left at the desk first. Whether anything was.
-    pub fn serve_next(&mut self, desk: &GssDesk) -> bool {
-        let Some(asked) = desk.take() else { return false };
+    /// Answers what was left in the queue first. Whether anything was.
+    pub fn serve_next(&mut self, queue: &GssQueue) -> bool {
+        let Some(asked) = queue.take() else { return false };
         // What a client said that has gone needs no answer.
-        if Arc::strong_count(&asked.place) > 1 {
+        if Arc::strong_count(&asked.slot) > 1 {
             let answer = self.answer(&asked).unwrap_or_else(GssAnswer::Failed);
-            asked.place.put(answer);
+            asked.slot.put(answer);
         }
         true
     }
 
     /// Forgets the exchanges of connections that have gone.
     pub fn forget_gone(&mut self) {
-        self.begun.retain(|_, begun| begun.place.strong_count() > 0);
+        self.begun.retain(|_, begun| begun.slot.strong_count() > 0);
     }
 
     /// Exchanges that are remembered.
@@ -57,8 +57,8 @@ impl<A: GssAcceptor> GssClerk<A> {
     }
 
     fn answer(&mut self, asked: &AskedToken) -> Result<GssAnswer, GssFault> {
-        let AskedToken { place, token, is_first } = asked;
-        let mut dialogue = match self.begun.remove(&place.number) {
+        let AskedToken { slot, token, is_first } = asked;
+        let mut dialogue = match self.begun.remove(&slot.number) {
             Some(begun) => begun.dialogue,
             // Whatever is no ticket costs no look at a file.
             None if *is_first && !is_kerberos(token) => {
@@ -75,7 +75,7 @@ impl<A: GssAcceptor> GssClerk<A> {
                 if self.begun.len() >= MOST_BEGUN {
                     self.begun.pop_first();
                 }
-                self.begun.insert(place.number, Begun { place: Arc::downgrade(place), dialogue });
+                self.begun.insert(slot.number, Begun { slot: Arc::downgrade(slot), dialogue });
                 Ok(GssAnswer::More(token.into()))
             }
             Step::Proved(principal) => self.acceptor.short_name(&principal).map(GssAnswer::Proved),

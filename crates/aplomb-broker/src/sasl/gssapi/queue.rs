@@ -17,10 +17,10 @@ const MOST_ASKED: usize = 1024;
 const MOST_BYTES: usize = 4 << 20;
 
 /// What clients of one listener say.
-pub struct GssDesk {
+pub struct GssQueue {
     asked: Mutex<AskedTokens>,
     next: AtomicU64,
-    /// Has the clerk come soon.
+    /// Has the worker look here soon.
     call: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -32,7 +32,7 @@ struct AskedTokens {
 
 /// What a client says, and where the answer is put.
 pub(super) struct AskedToken {
-    pub(super) place: Arc<GssPlace>,
+    pub(super) slot: Arc<GssSlot>,
     pub(super) token: Bytes,
     /// Its exchange begins with it.
     pub(super) is_first: bool,
@@ -49,35 +49,35 @@ pub(super) enum GssAnswer {
     Failed(GssFault),
 }
 
-/// One exchange's. When its connection goes, the clerk alone has it.
-pub(super) struct GssPlace {
+/// One exchange's. When its connection goes, the worker alone has it.
+pub(super) struct GssSlot {
     pub(super) number: u64,
     answer: Mutex<Option<GssAnswer>>,
 }
 
-impl GssDesk {
-    /// An empty one. `call` is to have a [`super::GssClerk`] look here, and may not wait for that.
+impl GssQueue {
+    /// An empty one. `call` is to have a [`super::GssWorker`] look here, and may not wait for that.
     #[must_use]
     pub fn new(call: impl Fn() + Send + Sync + 'static) -> Self {
         Self { asked: Mutex::default(), next: AtomicU64::new(0), call: Box::new(call) }
     }
 
-    /// A place for an exchange that begins.
-    pub(super) fn place(&self) -> Arc<GssPlace> {
+    /// A slot for an exchange that begins.
+    pub(super) fn slot(&self) -> Arc<GssSlot> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        Arc::new(GssPlace { number, answer: Mutex::default() })
+        Arc::new(GssSlot { number, answer: Mutex::default() })
     }
 
-    /// Leaves a token here, if there is room and the clerk is not about to take one.
-    pub(super) fn ask(&self, place: &Arc<GssPlace>, token: &[u8], is_first: bool) -> bool {
+    /// Leaves a token here, if there is room and the worker is not about to take one.
+    pub(super) fn ask(&self, slot: &Arc<GssSlot>, token: &[u8], is_first: bool) -> bool {
         {
             let Ok(mut asked) = self.asked.try_lock() else { return false };
             if asked.tokens.len() >= MOST_ASKED || asked.bytes + token.len() > MOST_BYTES {
                 return false;
             }
             asked.bytes += token.len();
-            let (place, token) = (Arc::clone(place), Bytes::copy_from_slice(token));
-            asked.tokens.push_back(AskedToken { place, token, is_first });
+            let (slot, token) = (Arc::clone(slot), Bytes::copy_from_slice(token));
+            asked.tokens.push_back(AskedToken { slot, token, is_first });
         }
         (self.call)();
         true
@@ -97,13 +97,13 @@ impl GssDesk {
     }
 }
 
-impl fmt::Debug for GssDesk {
+impl fmt::Debug for GssQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GssDesk").finish_non_exhaustive()
+        f.debug_struct("GssQueue").finish_non_exhaustive()
     }
 }
 
-impl GssPlace {
+impl GssSlot {
     /// The answer, if it is there.
     pub(super) fn take(&self) -> Option<GssAnswer> {
         self.answer.try_lock().ok()?.take()
@@ -115,8 +115,8 @@ impl GssPlace {
     }
 }
 
-impl fmt::Debug for GssPlace {
+impl fmt::Debug for GssSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GssPlace").field("number", &self.number).finish_non_exhaustive()
+        f.debug_struct("GssSlot").field("number", &self.number).finish_non_exhaustive()
     }
 }
