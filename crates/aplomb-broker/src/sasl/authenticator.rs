@@ -25,7 +25,7 @@ use super::oauth::JwksCache;
 use super::said::{Denied, Said, World};
 use crate::api::api_versions;
 use crate::config::{Mechanism, MechanismConfig, SaslConfig};
-use crate::ports::{Principal, Reply, Waited, peek};
+use crate::ports::{ConnectionId, Principal, Reply, Waited, peek};
 use crate::reply::ReplyTo;
 
 /// Sooner after it began to authenticate anew a connection does not do so again.
@@ -101,8 +101,8 @@ pub struct Authenticator {
     config: Arc<SaslConfig>,
     /// The keys of those who sign tokens.
     keys: Option<Arc<JwksCache>>,
-    /// Where tickets of Kerberos are looked at.
-    gss: Option<Arc<GssQueue>>,
+    /// Where tickets of Kerberos are looked at, and for which connection.
+    gss: Option<(Arc<GssQueue>, ConnectionId)>,
     stage: WayIn,
     identity: Option<Identity>,
 }
@@ -144,9 +144,9 @@ impl Authenticator {
         Self { config, keys, gss: None, stage: WayIn::Fresh { versions: false }, identity: None }
     }
 
-    /// Has tickets of Kerberos looked at there.
+    /// Has tickets of Kerberos looked at there, for this connection.
     #[must_use]
-    pub fn with_gss(self, gss: Option<Arc<GssQueue>>) -> Self {
+    pub fn with_gss(self, gss: Option<(Arc<GssQueue>, ConnectionId)>) -> Self {
         Self { gss, ..self }
     }
 
@@ -272,7 +272,8 @@ impl Authenticator {
         let Some(settings) = settings else {
             return self.refuse(None, delay, "the mechanism is not enabled".to_owned());
         };
-        let means = Means { settings, keys: self.keys.as_deref(), gss: self.gss.as_deref() };
+        let gss = self.gss.as_ref().map(|(queue, connection)| (&**queue, *connection));
+        let means = Means { settings, keys: self.keys.as_deref(), gss };
         match exchange.on_message(token, &means, now, world) {
             Ok(Said::More(auth_bytes)) => self.answer(token_reply(auth_bytes, None, to)),
             Ok(Said::Later(after)) => Passage::Later(after),

@@ -9,6 +9,7 @@ use super::plain;
 use super::said::{Denied, Said, World};
 use super::scram::ScramServer;
 use crate::config::{Mechanism, MechanismConfig};
+use crate::ports::ConnectionId;
 use crate::scram::ScramHash;
 
 /// A mechanism at work.
@@ -27,8 +28,8 @@ pub(super) struct Means<'a> {
     pub(super) settings: &'a MechanismConfig,
     /// The keys that tokens are signed with.
     pub(super) keys: Option<&'a JwksCache>,
-    /// Where tickets are looked at.
-    pub(super) gss: Option<&'a GssQueue>,
+    /// Where tickets are looked at, and for which connection.
+    pub(super) gss: Option<(&'a GssQueue, ConnectionId)>,
 }
 
 impl Exchange {
@@ -62,8 +63,8 @@ impl Exchange {
                 server.on_message(message, (tokens, means.keys), now, world.wall)
             }
             Self::Gss(server) => {
-                let queue = means.gss.ok_or(Denied::Unsaid("no tickets are taken here"))?;
-                server.on_message(message, queue)
+                let gss = means.gss.ok_or(Denied::Unsaid("no tickets are taken here"))?;
+                server.on_message(message, gss)
             }
         }
     }

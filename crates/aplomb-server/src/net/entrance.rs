@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use aplomb_broker::config::SecurityConfig;
 use aplomb_broker::metadata::Security;
-use aplomb_broker::ports::Session;
+use aplomb_broker::ports::{ConnectionId, Session};
 use aplomb_broker::sasl::gssapi::GssQueue;
 use aplomb_broker::sasl::oauth::JwksCache;
 use aplomb_broker::sasl::{Authenticator, TokenKeys, TurnedAway, World};
@@ -69,6 +69,14 @@ impl Entrance {
         Self::new(SecurityConfig { listeners, patience }, JwksCaches::new(), None, || [7; 16])
     }
 
+    /// `tell` has a connection look for what its ticket has come to.
+    pub(crate) fn tell_of_tickets(&self, tell: &Arc<dyn Fn(ConnectionId) + Send + Sync>) {
+        for queue in self.gss.values() {
+            let tell = Arc::clone(tell);
+            queue.tell_by(move |connection| tell(connection));
+        }
+    }
+
     /// All may ask.
     #[must_use]
     pub fn open() -> Self {
@@ -77,7 +85,13 @@ impl Entrance {
     }
 
     /// A connection that comes at `now`, a stranger unless all may ask.
-    fn entry(&self, session: &Session, now: Instant, strangers: &Arc<Strangers>) -> Admission {
+    fn entry(
+        &self,
+        session: &Session,
+        id: ConnectionId,
+        now: Instant,
+        strangers: &Arc<Strangers>,
+    ) -> Admission {
         let Some(security) = &self.security else { return Admission::default() };
         let listener = security.listeners.get(&session.listener);
         let sasl = listener.and_then(|listener| listener.sasl.clone());
@@ -86,7 +100,7 @@ impl Entrance {
         let deadline = is_guarded.then(|| now + security.patience);
         let stay = if is_guarded { strangers.stay(has_tls, now) } else { Stay::default() };
         let keys = || self.keys.get(&session.listener).cloned();
-        let gss = || self.gss.get(&session.listener).cloned();
+        let gss = || self.gss.get(&session.listener).map(|queue| (Arc::clone(queue), id));
         let authenticator = sasl.map(|sasl| Box::new(Authenticator::new(sasl, keys()).with_gss(gss())));
         Admission { authenticator, refused: None, deadline, stay }
     }
@@ -127,8 +141,8 @@ impl Doorkeeper {
     }
 
     /// A connection that comes at `now`.
-    pub(crate) fn entry(&self, session: &Session, now: Instant) -> Admission {
-        self.entrance.entry(session, now, &self.strangers)
+    pub(crate) fn entry(&self, session: &Session, id: ConnectionId, now: Instant) -> Admission {
+        self.entrance.entry(session, id, now, &self.strangers)
     }
 
     /// The cluster's users are these from here on.

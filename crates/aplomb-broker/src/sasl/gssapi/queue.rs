@@ -6,11 +6,12 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
 use super::port::GssFault;
+use crate::ports::ConnectionId;
 
 /// Tokens that may lie here at a time, and their bytes.
 const MOST_ASKED: usize = 1024;
@@ -22,6 +23,8 @@ pub struct GssQueue {
     next: AtomicU64,
     /// Has the worker look here soon.
     call: Box<dyn Fn() + Send + Sync>,
+    /// Has a connection look for its answer.
+    tell: OnceLock<Box<dyn Fn(ConnectionId) + Send + Sync>>,
 }
 
 #[derive(Default)]
@@ -52,6 +55,7 @@ pub(super) enum GssAnswer {
 /// One exchange's. When its connection goes, the worker alone has it.
 pub(super) struct GssSlot {
     pub(super) number: u64,
+    connection: ConnectionId,
     answer: Mutex<Option<GssAnswer>>,
 }
 
@@ -59,13 +63,19 @@ impl GssQueue {
     /// An empty one. `call` is to have a [`super::GssWorker`] look here, and may not wait for that.
     #[must_use]
     pub fn new(call: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { asked: Mutex::default(), next: AtomicU64::new(0), call: Box::new(call) }
+        Self { asked: Mutex::default(), next: AtomicU64::new(0), call: Box::new(call), tell: OnceLock::new() }
     }
 
-    /// A slot for an exchange that begins.
-    pub(super) fn slot(&self) -> Arc<GssSlot> {
+    /// `tell` is to have a connection look for its answer, and may be in vain: it looks all the
+    /// same, only later.
+    pub fn tell_by(&self, tell: impl Fn(ConnectionId) + Send + Sync + 'static) {
+        self.tell.get_or_init(|| Box::new(tell));
+    }
+
+    /// A slot for an exchange that begins on this connection.
+    pub(super) fn slot(&self, connection: ConnectionId) -> Arc<GssSlot> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        Arc::new(GssSlot { number, answer: Mutex::default() })
+        Arc::new(GssSlot { number, connection, answer: Mutex::default() })
     }
 
     /// Leaves a token here, if there is room and the worker is not about to take one.
@@ -91,6 +101,14 @@ impl GssQueue {
         Some(first)
     }
 
+    /// Answers what was taken. Not for a thread that carries requests.
+    pub(super) fn answer(&self, slot: &GssSlot, answer: GssAnswer) {
+        *slot.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+        if let Some(tell) = self.tell.get() {
+            tell(slot.connection);
+        }
+    }
+
     /// Not for a thread that carries requests.
     fn lock(&self) -> MutexGuard<'_, AskedTokens> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
@@ -107,11 +125,6 @@ impl GssSlot {
     /// The answer, if it is there.
     pub(super) fn take(&self) -> Option<GssAnswer> {
         self.answer.try_lock().ok()?.take()
-    }
-
-    /// Not for a thread that carries requests.
-    pub(super) fn put(&self, answer: GssAnswer) {
-        *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
     }
 }
 

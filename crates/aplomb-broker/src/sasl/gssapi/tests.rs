@@ -2,14 +2,15 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::*;
+use crate::ports::{ConnectionId, ShardId};
 use crate::sasl::said::{Denied, Said};
 
 /// A ticket of `name`. `answer`: the server shows who it is, too.
@@ -80,6 +81,7 @@ struct Office {
     worker: GssWorker<Fake>,
     open: Rc<Cell<usize>>,
     calls: Arc<AtomicUsize>,
+    told: Arc<Mutex<Vec<ConnectionId>>>,
 }
 
 impl Office {
@@ -89,15 +91,18 @@ impl Office {
         let queue = GssQueue::new(move || {
             called.fetch_add(1, Ordering::Relaxed);
         });
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let tell = Arc::clone(&told);
+        queue.tell_by(move |connection| tell.lock().expect("one thread").push(connection));
         let worker = GssWorker::new(Fake { open: Rc::clone(&open), has_keys: true });
-        Self { queue, worker, open, calls }
+        Self { queue, worker, open, calls, told }
     }
 
     /// What comes of a token when the worker has looked at it.
     fn say(&mut self, server: &mut GssServer, token: &[u8]) -> Result<Said, Denied> {
-        assert_eq!(server.on_message(token, &self.queue), Ok(Said::Later(Duration::from_millis(1))));
+        assert_eq!(server.on_message(token, (&self.queue, HERE)), Ok(Said::Later(Duration::from_millis(50))));
         while self.worker.serve_next(&self.queue) {}
-        server.on_message(token, &self.queue)
+        server.on_message(token, (&self.queue, HERE))
     }
 }
 
@@ -113,6 +118,8 @@ fn denied(why: &str) -> Result<Said, Denied> {
     Err(Denied::Kerberos { why: why.to_owned(), is_passing: false })
 }
 
+const HERE: ConnectionId = ConnectionId { shard: ShardId(1), number: 7 };
+
 const OFFERED: &[u8] = b"sealed\x01\x01\x00\x00";
 
 #[test]
@@ -123,6 +130,7 @@ fn a_ticket_gets_in_as_its_owner_whatever_name_it_asks_for() {
     assert_eq!(office.say(&mut server, b""), more(OFFERED));
     assert_eq!(office.say(&mut server, b"sealed\x01\x00\x00\x00bob"), proved("alice"));
     assert_eq!((office.open.get(), office.calls.load(Ordering::Relaxed)), (0, 3));
+    assert_eq!(*office.told.lock().expect("one thread"), [HERE; 3]);
 }
 
 #[test]
@@ -171,7 +179,7 @@ fn what_is_not_answered_is_given_up() {
     let mut server = GssServer::default();
     let mut waited = Duration::ZERO;
     let end = loop {
-        match server.on_message(&ticket("alice@HERE", true), &office.queue) {
+        match server.on_message(&ticket("alice@HERE", true), (&office.queue, HERE)) {
             Ok(Said::Later(after)) => waited += after,
             end => break end,
         }
@@ -187,25 +195,26 @@ fn what_lies_at_the_desk_has_an_end_and_what_finds_no_room_comes_again() {
     let token = ticket("alice@HERE", true);
     let mut servers: Vec<GssServer> = (0..1030).map(|_| GssServer::default()).collect();
     for server in &mut servers {
-        assert!(matches!(server.on_message(&token, &office.queue), Ok(Said::Later(_))));
+        assert!(matches!(server.on_message(&token, (&office.queue, HERE)), Ok(Said::Later(_))));
     }
     assert_eq!(office.calls.load(Ordering::Relaxed), 1024);
     while office.worker.serve_next(&office.queue) {}
-    let answers: Vec<_> = servers.iter_mut().map(|server| server.on_message(&token, &office.queue)).collect();
+    let answers: Vec<_> =
+        servers.iter_mut().map(|server| server.on_message(&token, (&office.queue, HERE))).collect();
     assert!(answers[..1024].iter().all(|answer| *answer == more(b"here I am")));
     assert!(answers[1024..].iter().all(|answer| matches!(answer, Ok(Said::Later(_)))));
     while office.worker.serve_next(&office.queue) {}
-    assert_eq!(servers[1029].on_message(&token, &office.queue), more(b"here I am"));
+    assert_eq!(servers[1029].on_message(&token, (&office.queue, HERE)), more(b"here I am"));
 
     // Large ones have an end of their own.
     let large = [&token[..], &[b'x'; 60 << 10]].concat();
     let mut servers: Vec<GssServer> = (0..70).map(|_| GssServer::default()).collect();
     for server in &mut servers {
-        assert!(matches!(server.on_message(&large, &office.queue), Ok(Said::Later(_))));
+        assert!(matches!(server.on_message(&large, (&office.queue, HERE)), Ok(Said::Later(_))));
     }
     assert_eq!(office.calls.load(Ordering::Relaxed), 1024 + 6 + (4 << 20) / large.len());
     let largest = vec![b'x'; 65 << 10];
-    let refused = GssServer::default().on_message(&largest, &office.queue);
+    let refused = GssServer::default().on_message(&largest, (&office.queue, HERE));
     assert_eq!(refused, Err(Denied::Unsaid("its token is longer than tickets are")));
 }
 
@@ -230,7 +239,7 @@ fn exchanges_that_do_not_end_are_forgotten() {
 
     // What a client said that has gone by then is not looked at.
     let mut gone = GssServer::default();
-    assert!(gone.on_message(&token, &office.queue).is_ok());
+    assert!(gone.on_message(&token, (&office.queue, HERE)).is_ok());
     drop(gone);
     assert!(office.worker.serve_next(&office.queue));
     assert_eq!(office.open.get(), 10);

@@ -40,7 +40,7 @@ impl<A: GssAcceptor> GssWorker<A> {
         // What a client said that has gone needs no answer.
         if Arc::strong_count(&asked.slot) > 1 {
             let answer = self.answer(&asked).unwrap_or_else(GssAnswer::Failed);
-            asked.slot.put(answer);
+            queue.answer(&asked.slot, answer);
         }
         true
     }
