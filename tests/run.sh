@@ -47,7 +47,7 @@ oracles() {
   for script in tests/oracle*/golden.sh; do
     "$script" || failed=1
   done
-  git diff --exit-code --stat -- crates/aplomb-protocol/tests/golden crates/aplomb-log/tests/golden crates/aplomb-broker/tests/golden crates/aplomb-coordinator/tests/golden || failed=1
+  git diff --exit-code --stat -- crates/aplomb-protocol/tests/golden crates/aplomb-log/tests/golden crates/aplomb-broker/tests/golden crates/aplomb-coordinator/tests/golden crates/aplomb-server/tests/golden || failed=1
   for script in tests/oracle*/run.py tests/oracle*/run.sh; do
     [ -e "$script" ] || continue
     "$script" || failed=1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Has Apache Kafka's KerberosShortNamer and ours make the same short names, 100,000 times over. APLOMB_ORACLE_SEED: other cases.
+# Has Apache Kafka's KerberosShortNamer and ours make the same short names of tens of thousands of principals. APLOMB_ORACLE_SEED: other cases.
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
