@@ -1,5 +1,5 @@
-//! Reads bytes as rules for Kerberos principals, one a line, and applies them to a principal; and as
-//! what a client says last in an exchange of GSSAPI. The first byte is the length of the rules.
+//! Reads bytes as rules for Kerberos principals, one a line, and applies them to a principal; and
+//! as what a client says last in an exchange of GSSAPI. The first byte is the length of the rules.
 
 #![no_main]
 

@@ -24,7 +24,6 @@ pub(super) enum Exchange {
 
 /// What mechanisms look things up in.
 pub(super) struct Means<'a> {
-    /// The mechanism's settings.
     pub(super) settings: &'a MechanismConfig,
     /// The keys that tokens are signed with.
     pub(super) keys: Option<&'a JwksCache>,

@@ -1,5 +1,5 @@
-//! The short name of a Kerberos principal, by `sasl.kerberos.principal.to.local.rules` (Apache Kafka
-//! 4.4.0: `KerberosName`, `KerberosShortNamer`, `KerberosRule`).
+//! The short name of a Kerberos principal, by `sasl.kerberos.principal.to.local.rules` (Apache
+//! Kafka 4.4.0: `KerberosName`, `KerberosShortNamer`, `KerberosRule`).
 //!
 //! What always holds: rules that could fail for one principal and not for another (a component or a
 //! group that there is not) are found when they are read; matching takes time in proportion to the
@@ -33,7 +33,7 @@ struct Rewrite {
     format: Vec<Piece>,
     pattern: Option<Regex>,
     substitution: Option<Substitution>,
-    case: Case,
+    case: LocalCase,
     /// As it is written.
     text: String,
 }
@@ -53,7 +53,7 @@ enum Piece {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Case {
+enum LocalCase {
     Same,
     Lower,
     Upper,
@@ -68,7 +68,7 @@ pub enum LocalRuleError {
     /// It begins as one, and something is behind its end.
     #[error("Invalid rule: `{rule}`, unmatched substring: `{rest}`")]
     Rest {
-        /// All of it.
+        /// As it stands in the settings.
         rule: String,
         /// What is too much.
         rest: String,
@@ -98,7 +98,7 @@ pub enum NameFault {
     NotSimple {
         /// What came of it.
         name: String,
-        /// By which rule.
+        /// The rule that has made it.
         rule: String,
     },
 }
@@ -143,7 +143,7 @@ impl LocalRule {
         if let Some(rest) = rule.strip_prefix("DEFAULT") {
             return if rest.is_empty() { Ok(Self::Default) } else { Err(too_much(rule, rest)) };
         }
-        let written = Written::read(rule).ok_or_else(|| error(LocalRuleError::Form))?;
+        let written = WrittenRule::read(rule).ok_or_else(|| error(LocalRuleError::Form))?;
         if !written.rest.is_empty() {
             return Err(too_much(rule, written.rest));
         }
@@ -188,9 +188,9 @@ impl LocalRule {
         }
     }
 
-    fn case(&self) -> Case {
+    fn case(&self) -> LocalCase {
         match self {
-            Self::Default => Case::Same,
+            Self::Default => LocalCase::Same,
             Self::Rewrite(rewrite) => rewrite.case,
         }
     }
@@ -205,7 +205,7 @@ impl fmt::Display for LocalRule {
     }
 }
 
-impl Case {
+impl LocalCase {
     fn apply(self, name: String) -> String {
         match self {
             Self::Same => name,
@@ -237,16 +237,16 @@ impl Substitution {
 }
 
 /// A rule's parts, as they are written.
-struct Written<'a> {
+struct WrittenRule<'a> {
     components: &'a str,
     format: &'a str,
     pattern: Option<&'a str>,
     substitution: Option<(&'a str, &'a str, bool)>,
-    case: Case,
+    case: LocalCase,
     rest: &'a str,
 }
 
-impl<'a> Written<'a> {
+impl<'a> WrittenRule<'a> {
     fn read(rule: &'a str) -> Option<Self> {
         let (components, rest) = rule.strip_prefix("RULE:[")?.split_once(':')?;
         if !components.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -266,9 +266,9 @@ impl<'a> Written<'a> {
         }
         rest = rest.strip_prefix('/').unwrap_or(rest);
         let (case, rest) = match (rest.strip_prefix('L'), rest.strip_prefix('U')) {
-            (Some(behind), _) => (Case::Lower, behind),
-            (None, Some(behind)) => (Case::Upper, behind),
-            (None, None) => (Case::Same, rest),
+            (Some(behind), _) => (LocalCase::Lower, behind),
+            (None, Some(behind)) => (LocalCase::Upper, behind),
+            (None, None) => (LocalCase::Same, rest),
         };
         Some(Self { components, format, pattern, substitution, case, rest })
     }

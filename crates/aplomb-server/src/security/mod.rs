@@ -1,5 +1,5 @@
-//! TLS: stores of keys and certificates, what is made of them, and who a certificate's owner is; and
-//! whom a Kerberos principal stands for.
+//! TLS: stores of keys and certificates, what is made of them, and who a certificate's owner is;
+//! and whom a Kerberos principal stands for.
 //!
 //! What always holds: nothing here opens a file; threads that may wait for one hand its bytes in.
 //! What cannot be used is said in a sentence without a secret.

@@ -1,8 +1,8 @@
 //! Tickets of Kerberos: looked at by a thread for each listener that takes them, since keytabs and
 //! what is noted of replays are files.
 //!
-//! What always holds: shards find what came of a ticket ([`GssQueue`]) and wait for nothing; a keytab
-//! is read anew for each exchange, so that one that is put in its place counts at once.
+//! What always holds: shards find what came of a ticket ([`GssQueue`]) and wait for nothing; a
+//! keytab is read anew for each exchange, so that one that is put in its place counts at once.
 
 mod library;
 

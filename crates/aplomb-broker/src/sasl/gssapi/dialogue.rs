@@ -16,10 +16,10 @@ const OFFER: [u8; 4] = [NO_LAYER, 1, 0, 0];
 /// One exchange.
 pub(super) struct Dialogue<C> {
     context: C,
-    stage: Stage,
+    stage: DialogueStage,
 }
 
-enum Stage {
+enum DialogueStage {
     /// The context is being established.
     Tokens,
     /// The client has the last token, and is to say nothing.
@@ -30,7 +30,7 @@ enum Stage {
 
 /// What comes of a token.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum DialogueStep {
     /// The client is to hear this.
     More(Vec<u8>),
     /// It is this principal.
@@ -39,40 +39,40 @@ pub(super) enum Step {
 
 impl<C: GssContext> Dialogue<C> {
     pub(super) const fn new(context: C) -> Self {
-        Self { context, stage: Stage::Tokens }
+        Self { context, stage: DialogueStage::Tokens }
     }
 
     /// Takes what the client says. Behind an error or a proof there is nothing more to say.
-    pub(super) fn on_token(&mut self, token: &[u8]) -> Result<Step, GssFault> {
-        match std::mem::replace(&mut self.stage, Stage::Tokens) {
-            Stage::Tokens => match self.context.accept(token)? {
-                Accepted { token, peer: None } => Ok(Step::More(token)),
+    pub(super) fn on_token(&mut self, token: &[u8]) -> Result<DialogueStep, GssFault> {
+        match std::mem::replace(&mut self.stage, DialogueStage::Tokens) {
+            DialogueStage::Tokens => match self.context.accept(token)? {
+                Accepted { token, peer: None } => Ok(DialogueStep::More(token)),
                 Accepted { token, peer: Some(peer) } if token.is_empty() => self.offer(peer),
                 Accepted { token, peer: Some(peer) } => {
-                    self.stage = Stage::Established { peer };
-                    Ok(Step::More(token))
+                    self.stage = DialogueStage::Established { peer };
+                    Ok(DialogueStep::More(token))
                 }
             },
-            Stage::Established { peer } if token.is_empty() => self.offer(peer),
-            Stage::Established { .. } => {
+            DialogueStage::Established { peer } if token.is_empty() => self.offer(peer),
+            DialogueStage::Established { .. } => {
                 Err(GssFault::lasting("it says something where it is to say nothing"))
             }
-            Stage::Offered { peer } => {
+            DialogueStage::Offered { peer } => {
                 let choice = self.context.unwrap(token)?;
                 chosen_layer(&choice).map_err(GssFault::lasting)?;
-                Ok(Step::Proved(peer))
+                Ok(DialogueStep::Proved(peer))
             }
         }
     }
 
-    fn offer(&mut self, peer: String) -> Result<Step, GssFault> {
+    fn offer(&mut self, peer: String) -> Result<DialogueStep, GssFault> {
         let offer = self.context.wrap(&OFFER)?;
-        self.stage = Stage::Offered { peer };
-        Ok(Step::More(offer))
+        self.stage = DialogueStage::Offered { peer };
+        Ok(DialogueStep::More(offer))
     }
 }
 
-/// Whether the last message of a client chooses what there was to choose, which is no layer.
+/// Whether the last message of a client chooses what it was offered, which is no layer.
 ///
 /// # Errors
 /// In words for the log.

@@ -1,7 +1,7 @@
 //! Where shards leave what clients say in exchanges of Kerberos, and find what is to be answered.
 //!
-//! What always holds: a shard waits for no lock, and comes again instead; what lies here has an end,
-//! in pieces and in bytes.
+//! What always holds: a shard waits for no lock, and comes again instead; what lies here has an
+//! end, in pieces and in bytes.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -56,8 +56,8 @@ impl GssServer {
         match answer {
             GssAnswer::More(token) => Ok(Said::More(token)),
             GssAnswer::Proved(user) => {
-                // A ticket's end does not end a session, as in Apache Kafka, whose mechanism does not
-                // say when that is.
+                // A ticket's end does not end a session, as in Apache Kafka, whose mechanism does
+                // not say when that is.
                 Ok(Said::Proved { user, answer: Bytes::new(), ends: None, by_token: false })
             }
             GssAnswer::Failed(fault) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-use super::dialogue::{Dialogue, Step};
+use super::dialogue::{Dialogue, DialogueStep};
 use super::port::{GssAcceptor, GssFault};
 use super::queue::{AskedToken, GssAnswer, GssQueue, GssSlot};
 
@@ -20,10 +20,10 @@ const KERBEROS: [u8; 11] = [0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01
 pub struct GssWorker<A: GssAcceptor> {
     acceptor: A,
     /// By their number: the oldest is the first.
-    begun: BTreeMap<u64, Begun<A::Context>>,
+    begun: BTreeMap<u64, BegunExchange<A::Context>>,
 }
 
-struct Begun<C> {
+struct BegunExchange<C> {
     slot: Weak<GssSlot>,
     dialogue: Dialogue<C>,
 }
@@ -68,17 +68,17 @@ impl<A: GssAcceptor> GssWorker<A> {
             None => return Err(GssFault::passing("its exchange was given up for newer ones")),
         };
         match dialogue.on_token(token)? {
-            Step::More(token) => {
+            DialogueStep::More(token) => {
                 if self.begun.len() >= MOST_BEGUN {
                     self.forget_gone();
                 }
                 if self.begun.len() >= MOST_BEGUN {
                     self.begun.pop_first();
                 }
-                self.begun.insert(slot.number, Begun { slot: Arc::downgrade(slot), dialogue });
+                self.begun.insert(slot.number, BegunExchange { slot: Arc::downgrade(slot), dialogue });
                 Ok(GssAnswer::More(token.into()))
             }
-            Step::Proved(principal) => self.acceptor.short_name(&principal).map(GssAnswer::Proved),
+            DialogueStep::Proved(principal) => self.acceptor.short_name(&principal).map(GssAnswer::Proved),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! MIT Kerberos's library of GSSAPI, loaded when a listener wants it: most brokers start where it is
-//! not installed.
+//! MIT Kerberos's library of GSSAPI, loaded when a listener wants it: most brokers start where it
+//! is not installed.
 //!
 //! What always holds: all that is unsafe about it is here. The functions have the types of RFC 2744
 //! and of MIT's `gssapi_ext.h`; what the library makes is released once, by the value that has it.
@@ -128,8 +128,8 @@ pub(super) fn library() -> Result<&'static Library, NoLibrary> {
 
 impl Library {
     fn load(name: &CStr) -> Result<Self, NoLibrary> {
-        // SAFETY: the name ends with a NUL. The library's initializers are MIT's, and run before any
-        // function of it does.
+        // SAFETY: the name ends with a NUL. The library's initializers are MIT's, and run before
+        // any function of it does.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(NoLibrary(last_error()));
@@ -165,7 +165,7 @@ impl Library {
     /// The realm that the machine is in, if its settings (`krb5.conf`) say so.
     pub(super) fn default_realm(&'static self) -> Option<String> {
         let user = self.import("tmp", USER_NAME).ok()?;
-        let mut name = Name { library: self, handle: null_mut() };
+        let mut name = PrincipalName { library: self, handle: null_mut() };
         let mut minor = 0;
         // SAFETY: the name is the library's; what comes out has an owner, which releases it.
         let major =
@@ -209,8 +209,8 @@ impl Library {
         Ok(keys)
     }
 
-    fn import(&'static self, text: &str, kind: &[u8]) -> Result<Name, GssFault> {
-        let mut name = Name { library: self, handle: null_mut() };
+    fn import(&'static self, text: &str, kind: &[u8]) -> Result<PrincipalName, GssFault> {
+        let mut name = PrincipalName { library: self, handle: null_mut() };
         let mut minor = 0;
         // SAFETY: the library copies the text and the number; what comes out has an owner.
         let major =
@@ -261,12 +261,12 @@ impl Library {
 }
 
 /// A principal's name.
-struct Name {
+struct PrincipalName {
     library: &'static Library,
     handle: Handle,
 }
 
-impl Name {
+impl PrincipalName {
     fn text(&self) -> Result<String, GssFault> {
         let (mut minor, mut text) = (0, empty());
         // SAFETY: the name is the library's; the text is taken.
@@ -277,7 +277,7 @@ impl Name {
     }
 }
 
-impl Drop for Name {
+impl Drop for PrincipalName {
     fn drop(&mut self) {
         let mut minor = 0;
         // SAFETY: it is released here alone; the library passes over none at all.
@@ -315,10 +315,10 @@ pub(super) struct Context {
 impl GssContext for Context {
     fn accept(&mut self, token: &[u8]) -> Result<Accepted, GssFault> {
         let library = self.keys.library;
-        let mut peer = Name { library, handle: null_mut() };
+        let mut peer = PrincipalName { library, handle: null_mut() };
         let (mut minor, mut answer) = (0, empty());
-        // SAFETY: the token lives until the call ends, and the keys as long as the context; the name
-        // and the answer have owners. Without a place for them, credentials are not delegated.
+        // SAFETY: the token lives until the call ends, and the keys as long as the context; the
+        // name and the answer have owners. Without a place for them, credentials are not delegated.
         let major = unsafe {
             (library.accept_sec_context)(
                 &mut minor,
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn what_the_library_refuses_is_said_in_its_words() {
-        // Where it is not installed, the test above is what there is to be tested.
+        // Where it is not installed, the test above is all that can be tested.
         let Ok(library) = library() else { return };
         let fault = library.keys(Some("kafka/host@REALM"), Some(c"/nowhere/keytab")).err().expect("no file");
         assert!(fault.is_passing && fault.why.contains("/nowhere/keytab"), "{fault:?}");
