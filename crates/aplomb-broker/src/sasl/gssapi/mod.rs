@@ -1,9 +1,10 @@
 //! GSSAPI (RFC 4752): the client shows a ticket of Kerberos.
 //!
 //! [`GssServer`] is a connection's side: it leaves what the client says in the [`GssQueue`] and
-//! comes again. A [`GssWorker`], on a thread of its own, goes through the exchanges (`dialogue`) with a
-//! library that reads keytabs and notes replays ([`GssAcceptor`]). What always holds: a shard opens
-//! no file and waits for no lock; what lies in the queue and what the worker remembers has an end.
+//! comes again. A [`GssWorker`], on a thread of its own, goes through the exchanges (`dialogue`)
+//! with a library that reads keytabs and notes replays ([`GssAcceptor`]). What always holds: a
+//! shard opens no file and waits for no lock; what lies in the queue and what the worker remembers
+//! has an end.
 
 mod dialogue;
 mod port;

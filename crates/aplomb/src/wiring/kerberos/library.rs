@@ -260,7 +260,6 @@ impl Library {
     }
 }
 
-/// A principal's name.
 struct PrincipalName {
     library: &'static Library,
     handle: Handle,
