@@ -23,6 +23,16 @@ pub(super) fn seeds(corpus: &Path, stores: &Path) -> Result<(), Box<dyn Error>> 
     ] {
         put(corpus, "jaas_lines", name, line.as_bytes())?;
     }
+    for (name, rules, principal) in [
+        ("usual", "DEFAULT", "alice@HERE"),
+        ("service", "RULE:[2:$1-$2](a.*)s/a(.)/$1x/g/L\nDEFAULT", "ab/c@HERE"),
+        ("realm", "RULE:[1:$1@$0](.*@THERE)s/@.*///U", "bob@THERE"),
+        ("named", "RULE:[1:$1]s/(?<x>b)/${x}\\$/", "abcb@HERE"),
+    ] {
+        let seed = [&[rules.len() as u8][..], rules.as_bytes(), principal.as_bytes()].concat();
+        put(corpus, "kerberos_names", name, &seed)?;
+    }
+    put(corpus, "kerberos_names", "layer", b"\x01\x00\x00\x00bob")?;
     for file in fs::read_dir(stores)? {
         let (path, name) = {
             let file = file?;

@@ -20,6 +20,12 @@ optional_tools() {
   command -v go >/dev/null || missing+=(golang-go)
   command -v npm >/dev/null || missing+=(nodejs npm)
   command -v kcat >/dev/null || missing+=(kcat)
+  if [ "$(id -u)" = 0 ]; then
+    command -v krb5kdc >/dev/null || missing+=(krb5-kdc)
+    command -v kadmin.local >/dev/null || missing+=(krb5-admin-server)
+    command -v kinit >/dev/null || missing+=(krb5-user)
+    compgen -G '/usr/lib/*/sasl2/libgssapiv2.so*' >/dev/null || missing+=(libsasl2-modules-gssapi-mit)
+  fi
   # What slow disks are formatted with; tests that need root need it.
   [ "$(id -u)" = 0 ] && { command -v mkfs.xfs >/dev/null || missing+=(xfsprogs); }
   [ ${#missing[@]} -eq 0 ] && return 0
@@ -41,7 +47,7 @@ oracles() {
   for script in tests/oracle*/golden.sh; do
     "$script" || failed=1
   done
-  git diff --exit-code --stat -- crates/aplomb-protocol/tests/golden crates/aplomb-log/tests/golden crates/aplomb-broker/tests/golden crates/aplomb-coordinator/tests/golden || failed=1
+  git diff --exit-code --stat -- crates/aplomb-protocol/tests/golden crates/aplomb-log/tests/golden crates/aplomb-broker/tests/golden crates/aplomb-coordinator/tests/golden crates/aplomb-server/tests/golden || failed=1
   for script in tests/oracle*/run.py tests/oracle*/run.sh; do
     [ -e "$script" ] || continue
     "$script" || failed=1

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use aplomb_broker::ports::ShardId;
+use aplomb_broker::ports::{ConnectionId, ShardId};
 use aplomb_disk_api::CompletionSink;
 use aplomb_disk_api::stats::DiskStats;
 
@@ -153,6 +153,9 @@ impl<C: Core> Server<C> {
             cores.iter().map(|_| Arc::new(LoopFigures::new(names()))).collect();
         let figures = ServerFigures { connections, budget, replies, loops, guard, log };
 
+        let boxes = mailboxes.clone();
+        let tell = move |id: ConnectionId| boxes[usize::from(id.shard.0)].offer(Mail::TakeUp(id));
+        net.entrance.tell_of_tickets(&(Arc::new(tell) as _));
         let (at_work, news) = channel();
         let mut shards = Vec::with_capacity(cores.len());
         for (index, (core, inbox)) in cores.into_iter().zip(inboxes).enumerate() {

@@ -11,11 +11,14 @@ pub enum Mechanism {
     ScramSha512,
     /// A token that others have signed (RFC 7628).
     OauthBearer,
+    /// A ticket of Kerberos (RFC 4752).
+    Gssapi,
 }
 
 impl Mechanism {
     /// All that are spoken here.
-    pub const ALL: [Self; 4] = [Self::Plain, Self::ScramSha256, Self::ScramSha512, Self::OauthBearer];
+    pub const ALL: [Self; 5] =
+        [Self::Plain, Self::ScramSha256, Self::ScramSha512, Self::OauthBearer, Self::Gssapi];
 
     /// The name on the wire.
     #[must_use]
@@ -25,6 +28,7 @@ impl Mechanism {
             Self::ScramSha256 => "SCRAM-SHA-256",
             Self::ScramSha512 => "SCRAM-SHA-512",
             Self::OauthBearer => "OAUTHBEARER",
+            Self::Gssapi => "GSSAPI",
         }
     }
 
@@ -41,6 +45,7 @@ impl Mechanism {
                 "org.apache.kafka.common.security.scram.ScramLoginModule"
             }
             Self::OauthBearer => "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
+            Self::Gssapi => "com.sun.security.auth.module.Krb5LoginModule",
         }
     }
 }

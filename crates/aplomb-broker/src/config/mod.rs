@@ -10,6 +10,7 @@ mod cleaner;
 mod error;
 mod groups;
 mod jaas;
+mod kerberos;
 mod key;
 mod keys;
 mod layers;
@@ -35,6 +36,7 @@ pub use cleaner::CleanerConfig;
 pub use error::{ConfigError, Warning};
 pub use groups::GroupsConfig;
 pub use jaas::{JaasError, LoginModule, parse_jaas};
+pub use kerberos::KerberosConfig;
 pub use key::{ConfigKey, ConfigType, GroupKey, Importance, Meaning, TopicKey, Update, Valid};
 pub(crate) use keys::is_of_a_listeners_stores;
 pub use keys::{

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::error::ConfigError;
 use super::jaas::{LoginModule, parse_jaas};
+use super::kerberos::KerberosConfig;
 use super::listeners::Listener;
 use super::mechanism::Mechanism;
 use super::oauth::TokenConfig;
@@ -29,6 +30,8 @@ pub struct MechanismConfig {
     pub users: BTreeMap<String, Secret>,
     /// Which tokens of OAUTHBEARER count.
     pub tokens: Option<TokenConfig>,
+    /// Which tickets of GSSAPI count.
+    pub kerberos: Option<KerberosConfig>,
 }
 
 /// SASL on a listener.
@@ -115,6 +118,10 @@ impl OfListener<'_> {
             self.refuse_handler(mechanism)?;
             None
         };
+        let kerberos = match mechanism {
+            Mechanism::Gssapi => Some(self.kerberos(&name, module.as_ref())?),
+            _ => None,
+        };
         let users = match (mechanism, module) {
             (Mechanism::Plain, Some(module)) => {
                 let user = |(option, value): (String, String)| {
@@ -129,7 +136,7 @@ impl OfListener<'_> {
             _ => BTreeMap::new(),
         };
         let max_age = Some(max_age).filter(|age| !age.is_zero());
-        Ok(MechanismConfig { mechanism, max_age, users, tokens })
+        Ok(MechanismConfig { mechanism, max_age, users, tokens, kerberos })
     }
 
     /// The mechanism's JAAS line, and under which name it is or would be. One without a

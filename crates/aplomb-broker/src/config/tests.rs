@@ -355,10 +355,16 @@ fn a_listener_has_its_own_mechanisms_users_and_times() {
 #[test]
 fn what_cannot_be_spoken_is_refused_with_what_can() {
     let refused = |pairs: &[(&str, &str)]| of_listener(pairs).expect_err("refused").to_string();
-    let kerberos = refused(&[]);
+    let unknown = refused(&[("sasl.enabled.mechanisms", "SCRAM-SHA-1")]);
     assert!(
-        kerberos.contains("PLAIN, SCRAM-SHA-256, SCRAM-SHA-512") && kerberos.contains("GSSAPI"),
-        "{kerberos}"
+        unknown.contains("PLAIN, SCRAM-SHA-256, SCRAM-SHA-512") && unknown.contains("SCRAM-SHA-1 is"),
+        "{unknown}"
+    );
+    let usual = refused(&[]);
+    assert!(
+        usual.starts_with("listener.name.in.gssapi.sasl.jaas.config=")
+            && usual.contains("Krb5LoginModule required useKeyTab=true"),
+        "{usual}"
     );
     let no_users = refused(&[("sasl.enabled.mechanisms", "PLAIN")]);
     assert!(no_users.starts_with("listener.name.in.plain.sasl.jaas.config="), "{no_users}");
@@ -448,4 +454,5 @@ fn the_metrics_listener_has_its_own_key_and_nothing_of_what_all_listeners_have()
     assert!(colon.contains("colon") && !colon.contains("secret"), "{colon}");
 }
 
+mod kerberos;
 mod oauth;

@@ -19,12 +19,13 @@ use aplomb_protocol::request::decode_request;
 use aplomb_protocol::{ApiKey, DecodeError, ErrorTally, Message, Reader};
 use bytes::Bytes;
 
-use super::exchange::Exchange;
+use super::exchange::{Exchange, Means};
+use super::gssapi::GssQueue;
 use super::oauth::JwksCache;
 use super::said::{Denied, Said, World};
 use crate::api::api_versions;
 use crate::config::{Mechanism, MechanismConfig, SaslConfig};
-use crate::ports::{Principal, Reply, Waited, peek};
+use crate::ports::{ConnectionId, Principal, Reply, Waited, peek};
 use crate::reply::ReplyTo;
 
 /// Sooner after it began to authenticate anew a connection does not do so again.
@@ -100,6 +101,8 @@ pub struct Authenticator {
     config: Arc<SaslConfig>,
     /// The keys of those who sign tokens.
     keys: Option<Arc<JwksCache>>,
+    /// Where tickets of Kerberos are looked at, and for which connection.
+    gss: Option<(Arc<GssQueue>, ConnectionId)>,
     stage: WayIn,
     identity: Option<Identity>,
 }
@@ -138,7 +141,13 @@ impl Authenticator {
     /// A connection that has said nothing yet. `keys` are those that its tokens are signed with.
     #[must_use]
     pub const fn new(config: Arc<SaslConfig>, keys: Option<Arc<JwksCache>>) -> Self {
-        Self { config, keys, stage: WayIn::Fresh { versions: false }, identity: None }
+        Self { config, keys, gss: None, stage: WayIn::Fresh { versions: false }, identity: None }
+    }
+
+    /// Has tickets of Kerberos looked at there, for this connection.
+    #[must_use]
+    pub fn with_gss(self, gss: Option<(Arc<GssQueue>, ConnectionId)>) -> Self {
+        Self { gss, ..self }
     }
 
     /// The largest frame that may come now, if it is not what all may send.
@@ -263,7 +272,9 @@ impl Authenticator {
         let Some(settings) = settings else {
             return self.refuse(None, delay, "the mechanism is not enabled".to_owned());
         };
-        match exchange.on_message(token, (settings, self.keys.as_deref()), now, world) {
+        let gss = self.gss.as_ref().map(|(queue, connection)| (&**queue, *connection));
+        let means = Means { settings, keys: self.keys.as_deref(), gss };
+        match exchange.on_message(token, &means, now, world) {
             Ok(Said::More(auth_bytes)) => self.answer(token_reply(auth_bytes, None, to)),
             Ok(Said::Later(after)) => Passage::Later(after),
             Ok(Said::Proved { user, answer, ends, by_token }) => {
@@ -275,18 +286,23 @@ impl Authenticator {
             Err(Denied::Silent(why)) => {
                 self.refuse(None, Duration::ZERO, format!("authentication failed: {why}"))
             }
+            Err(Denied::Kerberos { why, is_passing: true }) => {
+                self.refuse(None, Duration::ZERO, format!("authentication failed: {why}"))
+            }
             Err(denied) => {
                 let during = if self.identity.is_some() { "re-authentication" } else { "authentication" };
+                let unsaid = |why: &str| {
+                    let name = mechanism.name();
+                    let told = format!(
+                        "Authentication failed during {during} due to invalid credentials with SASL mechanism {name}"
+                    );
+                    (told.clone(), format!("{told} ({why})"))
+                };
                 let (told, why) = match denied {
                     Denied::Said(text) => (text.clone(), text),
                     Denied::Told { told, why } => (told, format!("authentication failed: its token: {why}")),
-                    Denied::Unsaid(why) | Denied::Silent(why) => {
-                        let name = mechanism.name();
-                        let told = format!(
-                            "Authentication failed during {during} due to invalid credentials with SASL mechanism {name}"
-                        );
-                        (told.clone(), format!("{told} ({why})"))
-                    }
+                    Denied::Unsaid(why) | Denied::Silent(why) => unsaid(why),
+                    Denied::Kerberos { why, .. } => unsaid(&why),
                 };
                 let reply = to.and_then(|to| failure(to, told));
                 self.refuse(reply, delay, why)

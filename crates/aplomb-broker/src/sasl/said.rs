@@ -58,4 +58,12 @@ pub(crate) enum Denied {
     Unsaid(&'static str),
     /// It is told nothing at all; the log is.
     Silent(&'static str),
+    /// Its ticket of Kerberos does not count. The log is told why; the client is, if that will not
+    /// pass, that it was in vain.
+    Kerberos {
+        /// What the log says.
+        why: String,
+        /// It may try again.
+        is_passing: bool,
+    },
 }

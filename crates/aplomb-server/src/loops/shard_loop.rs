@@ -137,6 +137,7 @@ impl<C: Core> ShardLoop<C> {
                     self.unsettled = true;
                 }
                 Mail::Reply { id, reply } => self.clients.deliver(id, reply, self.clock),
+                Mail::TakeUp(id) => self.clients.take_up(id, now.instant),
                 Mail::Connection(accepted) => self.clients.arrive(*accepted),
             }
         }

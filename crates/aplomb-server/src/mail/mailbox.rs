@@ -62,6 +62,13 @@ impl<M> Mailbox<M> {
         }
     }
 
+    /// Posts what may be lost, from a thread that has no outbox: if the box is full, it is.
+    pub(crate) fn offer(&self, mail: M) {
+        if self.mail.try_send(mail).is_ok() {
+            self.waker.wake();
+        }
+    }
+
     /// Lets the reader know that there is mail.
     pub(super) fn wake(&self) {
         self.waker.wake();
@@ -109,5 +116,21 @@ impl<M> Inbox<M> {
     /// What wakes the reader.
     pub(crate) fn waker(&self) -> &Arc<Waker> {
         &self.mailbox.waker
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_offered_to_a_full_box_is_lost_and_what_is_posted_comes_back() {
+        let (mailbox, mut inbox) = mailbox(Arc::new(Waker::new().expect("an eventfd")), 1);
+        mailbox.offer(1);
+        mailbox.offer(2);
+        assert_eq!((inbox.mail(), inbox.mail(), inbox.was_full()), (Some(1), None, false));
+        mailbox.offer(3);
+        assert!(matches!(mailbox.post(4), Err(Full(4))));
+        assert_eq!((inbox.mail(), inbox.was_full()), (Some(3), true));
     }
 }

@@ -63,6 +63,8 @@ pub(crate) struct Connection {
     end: Option<End>,
     /// The client is over its quota: no request is taken up before then.
     muted_until: Option<Instant>,
+    /// Its way in goes on then, or as soon as what it waits for is there.
+    pub(crate) later: Option<Instant>,
     /// What keeps the frames that are here from being handed out.
     held_by: Option<HeldBy>,
     /// As the flight recorder names it.
@@ -90,7 +92,7 @@ impl Connection {
         let Accepted { transport, session, permit } = accepted;
         figures.on_connection(&session.listener);
         let caller = Caller { connection: id, peer: session.peer, name: ClientName::NONE };
-        let entry = doorkeeper.entry(&session, now);
+        let entry = doorkeeper.entry(&session, id, now);
         Self {
             id,
             transport,
@@ -108,6 +110,7 @@ impl Connection {
             hung_up: false,
             end: None,
             muted_until: None,
+            later: None,
             held_by: None,
             caller,
             spent: Duration::ZERO,
@@ -171,7 +174,8 @@ impl Connection {
                 Passage::Later(after) => {
                     self.frames.push_front(frame);
                     self.arrivals.push_front(arrived);
-                    self.muted_until = self.muted_until.max(Some(at + after));
+                    self.later = Some(at + after);
+                    self.muted_until = self.muted_until.max(self.later);
                 }
                 Passage::Refused(refusal) => {
                     self.figures.on_refused(&self.session.listener, refusal.kind);

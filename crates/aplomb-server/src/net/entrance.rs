@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use aplomb_broker::config::SecurityConfig;
 use aplomb_broker::metadata::Security;
-use aplomb_broker::ports::Session;
+use aplomb_broker::ports::{ConnectionId, Session};
+use aplomb_broker::sasl::gssapi::GssQueue;
 use aplomb_broker::sasl::oauth::JwksCache;
 use aplomb_broker::sasl::{Authenticator, TokenKeys, TurnedAway, World};
 use aplomb_model::Instant;
@@ -21,11 +22,15 @@ use crate::clock;
 /// The keys of those who sign tokens, by listener.
 pub type JwksCaches = BTreeMap<Arc<str>, Arc<JwksCache>>;
 
+/// Where tickets of Kerberos are looked at, by listener.
+pub type GssQueues = BTreeMap<Arc<str>, Arc<GssQueue>>;
+
 /// What stands before the listeners, the same for all shards.
 #[derive(Clone)]
 pub struct Entrance {
     security: Option<Arc<SecurityConfig>>,
     keys: Arc<JwksCaches>,
+    gss: Arc<GssQueues>,
     tokens: Option<Arc<TokenKeys>>,
     secret: [u8; 16],
     chance: fn() -> [u8; 16],
@@ -42,7 +47,13 @@ impl Entrance {
         chance: fn() -> [u8; 16],
     ) -> Self {
         let (security, keys) = (Some(Arc::new(security)), Arc::new(keys));
-        Self { security, keys, tokens, secret: chance(), chance }
+        Self { security, keys, gss: Arc::default(), tokens, secret: chance(), chance }
+    }
+
+    /// Has tickets of Kerberos looked at there.
+    #[must_use]
+    pub fn with_gss(self, gss: GssQueues) -> Self {
+        Self { gss: Arc::new(gss), ..self }
     }
 
     /// With PLAIN before one listener, and no user who could pass.
@@ -50,7 +61,7 @@ impl Entrance {
     pub(crate) fn guarded(listener: &str) -> Self {
         use aplomb_broker::config::{ListenerSecurity, Mechanism, MechanismConfig, SaslConfig};
         let (mechanism, users) = (Mechanism::Plain, [].into());
-        let plain = MechanismConfig { mechanism, max_age: None, users, tokens: None };
+        let plain = MechanismConfig { mechanism, max_age: None, users, tokens: None, kerberos: None };
         let (max_receive, failure_delay) = (1 << 19, Duration::ZERO);
         let sasl = Some(Arc::new(SaslConfig { mechanisms: vec![plain], max_receive, failure_delay }));
         let listeners = [(listener.into(), ListenerSecurity { sasl, tls: None })].into();
@@ -58,14 +69,29 @@ impl Entrance {
         Self::new(SecurityConfig { listeners, patience }, JwksCaches::new(), None, || [7; 16])
     }
 
+    /// `tell` has a connection look for what its ticket has come to.
+    pub(crate) fn tell_of_tickets(&self, tell: &Arc<dyn Fn(ConnectionId) + Send + Sync>) {
+        for queue in self.gss.values() {
+            let tell = Arc::clone(tell);
+            queue.tell_by(move |connection| tell(connection));
+        }
+    }
+
     /// All may ask.
     #[must_use]
     pub fn open() -> Self {
-        Self { security: None, keys: Arc::default(), tokens: None, secret: [0; 16], chance: || [0; 16] }
+        let (keys, gss) = (Arc::default(), Arc::default());
+        Self { security: None, keys, gss, tokens: None, secret: [0; 16], chance: || [0; 16] }
     }
 
     /// A connection that comes at `now`, a stranger unless all may ask.
-    fn entry(&self, session: &Session, now: Instant, strangers: &Arc<Strangers>) -> Admission {
+    fn entry(
+        &self,
+        session: &Session,
+        id: ConnectionId,
+        now: Instant,
+        strangers: &Arc<Strangers>,
+    ) -> Admission {
         let Some(security) = &self.security else { return Admission::default() };
         let listener = security.listeners.get(&session.listener);
         let sasl = listener.and_then(|listener| listener.sasl.clone());
@@ -74,7 +100,8 @@ impl Entrance {
         let deadline = is_guarded.then(|| now + security.patience);
         let stay = if is_guarded { strangers.stay(has_tls, now) } else { Stay::default() };
         let keys = || self.keys.get(&session.listener).cloned();
-        let authenticator = sasl.map(|sasl| Box::new(Authenticator::new(sasl, keys())));
+        let gss = || self.gss.get(&session.listener).map(|queue| (Arc::clone(queue), id));
+        let authenticator = sasl.map(|sasl| Box::new(Authenticator::new(sasl, keys()).with_gss(gss())));
         Admission { authenticator, refused: None, deadline, stay }
     }
 
@@ -114,8 +141,8 @@ impl Doorkeeper {
     }
 
     /// A connection that comes at `now`.
-    pub(crate) fn entry(&self, session: &Session, now: Instant) -> Admission {
-        self.entrance.entry(session, now, &self.strangers)
+    pub(crate) fn entry(&self, session: &Session, id: ConnectionId, now: Instant) -> Admission {
+        self.entrance.entry(session, id, now, &self.strangers)
     }
 
     /// The cluster's users are these from here on.

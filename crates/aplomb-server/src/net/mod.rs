@@ -37,7 +37,7 @@ pub(crate) use budget::Want;
 pub(crate) use debt::ReplyBudget;
 pub(crate) use end::End;
 pub(crate) use entrance::{Admission, Doorkeeper};
-pub use entrance::{Entrance, JwksCaches};
+pub use entrance::{Entrance, GssQueues, JwksCaches};
 pub(crate) use frames::{ReadContext, SCRATCH};
 pub use limits::ConnectionLimits;
 pub(crate) use limits::{Connections, Permit, TooMany};

@@ -1,4 +1,5 @@
-//! TLS: stores of keys and certificates, what is made of them, and who a certificate's owner is.
+//! TLS: stores of keys and certificates, what is made of them, and who a certificate's owner is;
+//! and whom a Kerberos principal stands for.
 //!
 //! What always holds: nothing here opens a file; threads that may wait for one hand its bytes in.
 //! What cannot be used is said in a sentence without a secret.
@@ -9,6 +10,7 @@ mod der;
 #[cfg(test)]
 mod golden;
 mod jks;
+mod local_names;
 mod names;
 mod owner;
 mod pbe;
@@ -21,6 +23,7 @@ mod tls;
 
 pub(crate) use backlog::Unsent;
 pub use client::client_config;
+pub use local_names::{LocalNames, LocalRuleError, NameFault};
 pub use names::{PrincipalRules, RuleError};
 pub use owner::OwnerRules;
 pub use store::StoreError;

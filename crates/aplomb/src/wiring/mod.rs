@@ -13,6 +13,7 @@
 mod directories;
 mod disks;
 mod heaps;
+mod kerberos;
 mod key_sets;
 mod limits;
 mod loading;
@@ -55,6 +56,7 @@ use aplomb_server::{Around, Server, ServerConfig, Switchboard};
 pub(crate) use self::directories::chance;
 use self::directories::{Candidates, DirectoryError, LogDirectories, draw};
 use self::disks::Disks;
+use self::kerberos::KerberosFault;
 use self::key_sets::KeyFault;
 use self::loading::{LoadProgress, Loading};
 use self::network::{Bound, NetworkError};
@@ -81,6 +83,8 @@ pub(crate) enum BrokerError {
     Stores(#[from] StoreFault),
     #[error(transparent)]
     Keys(#[from] KeyFault),
+    #[error(transparent)]
+    Kerberos(#[from] KerberosFault),
     #[error(transparent)]
     Tail(#[from] TailError),
     #[error(transparent)]
@@ -158,6 +162,7 @@ impl Broker {
         let bound: Vec<Bound> = config.network.listeners.iter().map(Bound::bind).collect::<Result<_, _>>()?;
         let stores = Stores::open(&config, log)?;
         let keys = key_sets::open(&config.security, log)?;
+        let gss = kerberos::open(&config.security, log)?;
         let mut directories =
             candidates.settle(config.node_id, settings.cluster_id.as_deref(), &mut chance)?;
         if let Some(wanted) = settings.cluster_id.as_deref().filter(|id| *id != directories.cluster_id) {
@@ -172,7 +177,7 @@ impl Broker {
         let Planned { ready, tail, config, began, unclean } =
             plan(&config, &mut directories, examined, &bound, &stores.checks, &health, log)?;
         stores.adopt(&config);
-        let net = network::net_config(&config, limits::most_connections(descriptors), keys)?;
+        let net = network::net_config(&config, limits::most_connections(descriptors), keys, gss)?;
         for remark in &ready.remarks {
             log.warn("wiring/load", remark.clone());
         }

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use aplomb_broker::config::{BrokerConfig, Listener, SecurityProtocol};
-use aplomb_server::net::{ConnectionLimits, Entrance, JwksCaches, NetConfig};
+use aplomb_server::net::{ConnectionLimits, Entrance, GssQueues, JwksCaches, NetConfig};
 use aplomb_server::security::Gate;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with, sockopt};
@@ -99,6 +99,7 @@ pub(super) fn net_config(
     config: &BrokerConfig,
     ceiling: usize,
     keys: JwksCaches,
+    gss: GssQueues,
 ) -> Result<NetConfig, NetworkError> {
     let network = &config.network;
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -120,7 +121,7 @@ pub(super) fn net_config(
         max_frames: size(network.frames.0),
         min_frame_rate: network.min_frame_rate.0,
         max_replies: size(network.replies.0),
-        entrance: Entrance::new(config.security.clone(), keys, tokens, chance),
+        entrance: Entrance::new(config.security.clone(), keys, tokens, chance).with_gss(gss),
         connections: limits,
         rate_windows: config.quotas.clients.into(),
         max_idle: network.max_idle,

@@ -16,7 +16,8 @@ pub(super) const IN_PIECES: &str = "a log is loaded in pieces of 64 KiB, one a t
 pub(super) const NO_QUORUM: &str = "the metadata quorum is this process alone";
 pub(super) const NO_REQUEST_QUEUE: &str =
     "requests are handled by the loop that reads them, and wait in no queue; see queued.max.request.bytes";
-pub(super) const NO_KERBEROS: &str = "Kerberos is not spoken yet";
+pub(super) const NO_TICKETS: &str =
+    "who the broker is lies in its keytab, and it has no ticket of its own that would be renewed";
 pub(super) const NO_LOGIN: &str = "this broker logs in nowhere yet";
 pub(super) const NO_LOGIN_CLASSES: &str =
     "Java classes cannot be loaded here, and this broker logs in nowhere yet";

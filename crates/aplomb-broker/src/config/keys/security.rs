@@ -3,7 +3,7 @@
 
 use super::super::key::{ConfigKey, config_keys};
 use super::reasons::{
-    NEWEST, NO_CLASSES, NO_ENGINES, NO_JVM, NO_KERBEROS, NO_LOGIN, NO_LOGIN_CLASSES, NO_PEERS,
+    ANY_NAME, NEWEST, NO_CLASSES, NO_ENGINES, NO_JVM, NO_LOGIN, NO_LOGIN_CLASSES, NO_PEERS, NO_TICKETS,
 };
 
 config_keys! {
@@ -31,17 +31,17 @@ config_keys! {
         "The SASL mechanisms that clients may use.";
     "sasl.jaas.config": Password = null, Any, Medium, PerBroker, Used("security.listeners");
         "The login of a SASL mechanism, in the form of a JAAS file.";
-    "sasl.kerberos.kinit.cmd": Text = "/usr/bin/kinit", Any, Medium, PerBroker, Unused(NO_KERBEROS);
+    "sasl.kerberos.kinit.cmd": Text = "/usr/bin/kinit", Any, Medium, PerBroker, Unused(NO_TICKETS);
         "The path of kinit.";
-    "sasl.kerberos.min.time.before.relogin": Long = "60000", Any, Medium, PerBroker, Unused(NO_KERBEROS);
+    "sasl.kerberos.min.time.before.relogin": Long = "60000", Any, Medium, PerBroker, Unused(NO_TICKETS);
         "Milliseconds between two attempts to renew a Kerberos ticket.";
-    "sasl.kerberos.principal.to.local.rules": List = "DEFAULT", Any, Medium, PerBroker, Unused(NO_KERBEROS);
+    "sasl.kerberos.principal.to.local.rules": List = "DEFAULT", Any, Medium, PerBroker, Used("security.listeners");
         "Rules that make short names of Kerberos principals.";
-    "sasl.kerberos.service.name": Text = null, Any, Medium, PerBroker, Unused(NO_KERBEROS);
+    "sasl.kerberos.service.name": Text = null, Any, Medium, PerBroker, Used("security.listeners");
         "The Kerberos service that brokers run as.";
-    "sasl.kerberos.ticket.renew.jitter": Double = "0.05", Any, Medium, PerBroker, Unused(NO_KERBEROS);
+    "sasl.kerberos.ticket.renew.jitter": Double = "0.05", Any, Medium, PerBroker, Unused(NO_TICKETS);
         "The random share of the time to a ticket's renewal.";
-    "sasl.kerberos.ticket.renew.window.factor": Double = "0.8", Any, Medium, PerBroker, Unused(NO_KERBEROS);
+    "sasl.kerberos.ticket.renew.window.factor": Double = "0.8", Any, Medium, PerBroker, Unused(NO_TICKETS);
         "The share of a ticket's lifetime after which it is renewed.";
     "sasl.login.callback.handler.class": Class = null, Any, Medium, ReadOnly, Refused(NO_LOGIN_CLASSES);
         "A Java class that answers the questions of SASL logins.";

@@ -19,9 +19,14 @@ const AGE: Duration = Duration::from_secs(60);
 fn authenticator(max_age: Option<Duration>) -> Authenticator {
     let users = [("alice", "wonder"), ("bob", "builder")];
     let users = users.map(|(name, word)| (name.to_owned(), Secret::new(word.to_owned()))).into();
-    let plain = MechanismConfig { mechanism: Mechanism::Plain, max_age, users, tokens: None };
-    let scram =
-        MechanismConfig { mechanism: Mechanism::ScramSha256, max_age, users: [].into(), tokens: None };
+    let plain = MechanismConfig { mechanism: Mechanism::Plain, max_age, users, tokens: None, kerberos: None };
+    let scram = MechanismConfig {
+        mechanism: Mechanism::ScramSha256,
+        max_age,
+        users: [].into(),
+        tokens: None,
+        kerberos: None,
+    };
     Authenticator::new(
         Arc::new(SaslConfig { mechanisms: vec![plain, scram], max_receive: 1000, failure_delay: DELAY }),
         None,
@@ -201,7 +206,8 @@ fn a_token_is_good_until_it_expires_or_for_as_long_as_any_authentication_is() {
     let tokens = Some(crate::config::TokenConfig::Unsecured(tokens));
     let with = |max_age| {
         let mechanism = Mechanism::OauthBearer;
-        let oauth = MechanismConfig { mechanism, max_age, users: [].into(), tokens: tokens.clone() };
+        let oauth =
+            MechanismConfig { mechanism, max_age, users: [].into(), tokens: tokens.clone(), kerberos: None };
         let config = SaslConfig { mechanisms: vec![oauth], max_receive: 1000, failure_delay: DELAY };
         Authenticator::new(Arc::new(config), None)
     };

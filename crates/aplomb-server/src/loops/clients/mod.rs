@@ -358,6 +358,17 @@ impl Clients {
         self.touch(number);
     }
 
+    /// What a connection's way in has waited for is there, at `now`.
+    pub(super) fn take_up(&mut self, id: ConnectionId, now: Instant) {
+        let number = id.number;
+        let Some(connection) = self.table.get(number) else { return };
+        let Some(at) = connection.muted_until().filter(|at| connection.later == Some(*at)) else { return };
+        connection.unmute(now);
+        self.muted.remove(&(at, number));
+        self.list(number, Line::Ready);
+        self.touch(number);
+    }
+
     /// A connection is not read from until another time than before.
     fn on_muted(&mut self, number: u64, before: Option<Instant>, after: Option<Instant>) {
         if before != after {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"errors"
+	"os"
 	"time"
 
 	"aplomb/tests/clients/internal/secure"
@@ -44,6 +45,11 @@ func run(o secure.Options) ([]string, error) {
 			sasl.SCRAMClientGeneratorFunc = func() sarama.SCRAMClient { return &client{hash: sha512.New} }
 		case sarama.SASLTypeOAuth:
 			sasl.TokenProvider = bearer(o.Token)
+		case "GSSAPI":
+			sasl.GSSAPI = sarama.GSSAPIConfig{
+				AuthType: sarama.KRB5_KEYTAB_AUTH, KeyTabPath: o.Keytab, KerberosConfigPath: os.Getenv("KRB5_CONFIG"),
+				ServiceName: "kafka", Username: o.User, Realm: o.Realm,
+			}
 		}
 	}
 	producer, err := sarama.NewSyncProducer([]string{o.Bootstrap}, config)

@@ -13,6 +13,7 @@ import (
 // Options is the command line.
 type Options struct {
 	Bootstrap, Topic, Mechanism, User, Password, Token, CA, Cert, Key string
+	Keytab, Realm                                                     string
 	Count                                                             int
 	// ByToken: user and password are those of a delegation token.
 	ByToken bool
@@ -29,6 +30,8 @@ func Run(client func(Options) ([]string, error)) {
 	flag.StringVar(&o.Password, "password", "", "")
 	flag.StringVar(&o.Token, "token", "", "of OAUTHBEARER")
 	flag.BoolVar(&o.ByToken, "by-token", false, "user and password are a delegation token")
+	flag.StringVar(&o.Keytab, "keytab", "", "GSSAPI: the keys of the user")
+	flag.StringVar(&o.Realm, "realm", "", "GSSAPI: the realm of the user")
 	flag.StringVar(&o.CA, "ca", "", "PEM: TLS, and who vouches for the broker")
 	flag.StringVar(&o.Cert, "cert", "", "PEM: what the client shows")
 	flag.StringVar(&o.Key, "key", "", "PEM: its key")
