@@ -3,6 +3,7 @@
 use std::io;
 
 use aplomb_protocol::{DecodeError, EncodeError};
+use aplomb_security::client::{LoginError, TlsFault};
 
 /// Why there is no report. What goes wrong at a broker during a run is counted in the report
 /// instead.
@@ -18,6 +19,22 @@ pub enum BenchError {
         address: String,
         /// What happened.
         error: io::Error,
+    },
+    /// A broker's TLS is not to be used.
+    #[error("there is no connection to the broker at {address}: {fault}")]
+    Tls {
+        /// Where it is.
+        address: String,
+        /// Why.
+        fault: TlsFault,
+    },
+    /// A broker did not let the client in, or is none that it should let itself in at.
+    #[error("the login at the broker at {address} has failed: {error}")]
+    Login {
+        /// Where it is.
+        address: String,
+        /// Why.
+        error: LoginError,
     },
     /// A broker answered with an error.
     #[error("{what}: {code}{}", message.as_ref().map(|m| format!(" ({m})")).unwrap_or_default())]

@@ -8,13 +8,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aplomb_security::Secret;
+
 use super::error::ConfigError;
 use super::jaas::{LoginModule, parse_jaas};
 use super::listeners::Listener;
 use super::mechanism::Mechanism;
 use super::oauth::TokenConfig;
 use super::reading::Reading;
-use super::scope::{OfListener, Secret, refused};
+use super::scope::{OfListener, refused};
 use super::tls::TlsConfig;
 use super::value::Value;
 

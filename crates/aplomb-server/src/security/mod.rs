@@ -10,6 +10,8 @@ mod der;
 mod golden;
 mod jks;
 mod names;
+#[cfg(test)]
+mod outgoing;
 mod pbe;
 mod pem;
 mod pkcs12;
@@ -19,7 +21,7 @@ mod store;
 mod tls;
 
 pub(crate) use backlog::Unsent;
-pub use client::client_config;
+pub use client::{ClientTlsSettings, client_config, client_tls};
 pub use names::{PrincipalRules, RuleError};
 pub use store::StoreError;
 pub(crate) use tls::principal;
