@@ -1,5 +1,5 @@
-//! Answers a client's login as a server: the first byte says by which mechanism it is, then a length
-//! of two bytes stands before each message. One of `!` is what a server says that knows the
+//! Answers a client's login as a server: the first byte says by which mechanism it is, then a
+//! length of two bytes stands before each message. One of `!` is what a server says that knows the
 //! password, one that begins with `?` is a whole frame.
 
 #![no_main]

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
@@ -283,29 +284,30 @@ def test_settings_that_cannot_be_used_are_a_sentence_before_anything_is_sent(set
 
 @contextlib.contextmanager
 def server(serve):
-    """Takes connections, each by a thread of its own; what they have sent is in `.heard`."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    listener.heard, threads = [], []
+    """Takes connections, each by a thread of its own."""
+    heard, threads = [], []
 
     def accept():
-        while True:
-            try:
+        with contextlib.suppress(OSError):
+            while True:
                 there, _ = listener.accept()
-            except OSError:
-                return
-            threads.append(threading.Thread(target=one, args=(there,), daemon=True))
-            threads[-1].start()
+                threads.append(threading.Thread(target=one, args=(there,), daemon=True))
+                threads[-1].start()
+
+    def over():
+        """What was heard, when all connections have ended."""
+        for thread in threads:
+            thread.join(20)
+        return heard
 
     def one(there):
         with there, contextlib.suppress(OSError):
             there.settimeout(20)
-            serve(there, listener.heard)
+            serve(there, heard)
 
-    threading.Thread(target=accept, daemon=True).start()
-    try:
-        yield listener
-    finally:
-        listener.close()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield SimpleNamespace(port=listener.getsockname()[1], over=over)
 
 
 def request(there, heard):
@@ -359,7 +361,7 @@ def test_a_server_that_wastes_time_or_memory_gets_little_of_both(settings, proto
         pairs = settings.sasl(protocol, "SCRAM-SHA-256")
     with server(serve) as listener:
         began = time.monotonic()
-        done = bench(listener.getsockname()[1], settings(**(pairs | {"security_protocol": protocol})), "--request-timeout", "2s", host="127.0.0.1")
+        done = bench(listener.port, settings(**(pairs | {"security_protocol": protocol})), "--request-timeout", "2s", host="127.0.0.1")
         assert done.returncode == 1 and time.monotonic() - began < 8, done.stderr
         assert len(done.stderr.splitlines()) == 1, done.stderr
         if serve is silent:
@@ -369,7 +371,7 @@ def test_a_server_that_wastes_time_or_memory_gets_little_of_both(settings, proto
 def test_a_huge_answer_in_a_login_is_refused_by_its_length(settings):
     with server(huge) as listener:
         file = settings(**settings.sasl("SASL_PLAINTEXT", "PLAIN"))
-        is_kept_out(listener.getsockname()[1], file, "a frame of 2147483647 bytes was announced; the limit is 65536", host="127.0.0.1")
+        is_kept_out(listener.port, file, "a frame of 2147483647 bytes was announced; the limit is 65536", host="127.0.0.1")
 
 
 def test_a_server_that_offers_less_does_not_get_the_password(settings):
@@ -380,8 +382,9 @@ def test_a_server_that_offers_less_does_not_get_the_password(settings):
 
     with server(serve) as listener:
         file = settings(**settings.sasl("SASL_PLAINTEXT", "SCRAM-SHA-256"))
-        is_kept_out(listener.getsockname()[1], file, "it does not take SCRAM-SHA-256 (sasl.mechanism), but PLAIN", host="127.0.0.1")
-        assert listener.heard[1:] == [b""] and USERS["SCRAM-SHA-256"][1].encode() not in listener.heard[0]
+        is_kept_out(listener.port, file, "it does not take SCRAM-SHA-256 (sasl.mechanism), but PLAIN", host="127.0.0.1")
+        asked, rest = listener.over()
+        assert rest == b"" and USERS["SCRAM-SHA-256"][1].encode() not in asked
 
 
 @pytest.mark.parametrize(
@@ -410,8 +413,8 @@ def test_a_server_that_passes_for_the_broker_is_found_out(settings, challenge, f
 
     with server(serve) as listener:
         file = settings(**settings.sasl("SASL_PLAINTEXT", "SCRAM-SHA-256"))
-        is_kept_out(listener.getsockname()[1], file, why, host="127.0.0.1")
-        assert listener.heard[-1] == b"", "nothing is said to it any more"
+        is_kept_out(listener.port, file, why, host="127.0.0.1")
+        assert listener.over()[-1] == b"", "nothing is said to it any more"
 
 
 @pytest.fixture(scope="module")

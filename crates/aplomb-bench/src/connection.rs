@@ -46,7 +46,7 @@ pub(crate) struct Connection<T> {
 #[derive(Debug)]
 struct Outgoing {
     bytes: Bytes,
-    /// Not what somebody has asked for.
+    /// It is of a login, and no request of the client.
     is_login: bool,
 }
 

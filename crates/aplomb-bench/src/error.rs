@@ -23,17 +23,17 @@ pub enum BenchError {
     /// A broker's TLS is not to be used.
     #[error("there is no connection to the broker at {address}: {fault}")]
     Tls {
-        /// Where it is.
+        /// As it was given, with its port.
         address: String,
-        /// Why.
+        /// Its certificate, its versions, or ours.
         fault: TlsFault,
     },
     /// A broker did not let the client in, or is none that it should let itself in at.
     #[error("the login at the broker at {address} has failed: {error}")]
     Login {
-        /// Where it is.
+        /// As it was given, with its port.
         address: String,
-        /// Why.
+        /// What it said, or what it could not show.
         error: LoginError,
     },
     /// A broker answered with an error.

@@ -1,5 +1,5 @@
-//! Settings of a client, by the names that Apache Kafka's clients have for them and in the form that
-//! its tools read (`--command-config`): how it comes in, and whom it trusts.
+//! Settings of a client, by the names that Apache Kafka's clients have for them and in the form
+//! that its tools read (`--command-config`): how it comes in, and whom it trusts.
 //!
 //! What always holds: settings that are not about security are passed over; one about it that is
 //! not understood is an error, so that nothing is sent in the open by a slip.
@@ -36,13 +36,13 @@ const EXTENSION: &str = "extension_";
 /// How a client comes in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientSettings {
-    /// TLS, if it is spoken.
+    /// What TLS is made of, if it is spoken.
     pub tls: Option<ClientTlsConfig>,
     /// How it says who it is, if it does.
     pub login: Option<ClientLogin>,
 }
 
-/// A client's TLS.
+/// Whom a client trusts in TLS, and what it shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientTlsConfig {
     /// The certificates that are trusted; without it, those that the system trusts.
@@ -62,25 +62,25 @@ pub struct ClientTlsConfig {
 /// How a client says who it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientLogin {
-    /// PLAIN.
+    /// By PLAIN, which tells the password.
     Plain {
-        /// Its name.
+        /// `username` of the JAAS line.
         user: String,
-        /// Its password.
+        /// `password` of the JAAS line.
         password: Secret,
     },
-    /// SCRAM.
+    /// By SCRAM, which shows that the password is known.
     Scram {
-        /// Which of the two.
+        /// SHA-256 or SHA-512.
         hash: ScramHash,
-        /// Its name, or a delegation token's id.
+        /// `username`: a user's name, or a delegation token's id.
         user: String,
-        /// Its password, or the token's HMAC.
+        /// `password`: a user's password, or the token's HMAC.
         password: Secret,
         /// `tokenauth`
         by_token: bool,
     },
-    /// OAUTHBEARER.
+    /// By OAUTHBEARER, which shows a token.
     Token {
         /// The path of the file that has the token.
         file: String,

@@ -16,9 +16,9 @@ use crate::scram::ScramHash;
 pub enum Credentials {
     /// PLAIN (RFC 4616): the password travels as it is.
     Plain {
-        /// The user's name.
+        /// Under which name.
         user: String,
-        /// Its password.
+        /// As it is set, without a change (no SASLprep, as in Apache Kafka).
         password: Secret,
     },
     /// SCRAM: each end shows that it knows the password, and neither says it.
@@ -38,7 +38,7 @@ impl Credentials {
         }
     }
 
-    /// What may be in no text that is shown, whoever has written it.
+    /// What may be in no text that is shown, also if a server has written it.
     pub(super) fn secret(&self) -> Secret {
         match self {
             Self::Plain { password, .. } => password.clone(),

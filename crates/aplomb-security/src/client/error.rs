@@ -18,7 +18,7 @@ pub enum LoginError {
         /// Those that it names.
         offered: String,
     },
-    /// The proof would cost too little to whoever guesses passwords by it, or us too much.
+    /// The proof would make passwords too easy to guess by it, or cost us too much.
     #[error("it wants {0} iterations of SCRAM; from {MIN_ITERATIONS} to {MOST_ITERATIONS} are done")]
     Iterations(u32),
     /// What it says was not said to us.

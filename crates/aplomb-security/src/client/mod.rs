@@ -1,5 +1,5 @@
 //! The client's end of a connection: [`Channel`] has its bytes in TLS where that is wanted,
-//! [`Login`] says who the client is, as pure machines. Whoever has the socket hands bytes and
+//! [`Login`] says who the client is, as pure machines. The owner of the socket hands bytes and
 //! frames in, and sends what comes out.
 
 mod channel;

@@ -30,8 +30,8 @@ pub struct ClientTlsSettings {
     pub suites: Vec<String>,
 }
 
-/// What a client of TLS needs that shows no certificate. Certificates of `trust` that cannot be used
-/// are passed over: stores of a whole system have some of the kind.
+/// What a client of TLS needs that shows no certificate. Certificates of `trust` that cannot be
+/// used are passed over: stores of a whole system have some of the kind.
 ///
 /// # Errors
 /// With a sentence, when nothing in it can be trusted.

@@ -74,14 +74,14 @@ fn security(password: &str) -> Security {
 
 /// What is on its way.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct Underway {
     up: Vec<u8>,
     down: VecDeque<u8>,
 }
 
 /// The client's end of it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Socket(Rc<RefCell<Line>>);
+pub(super) struct Socket(Rc<RefCell<Underway>>);
 
 impl Socket {
     /// Something has arrived for the client.
@@ -133,8 +133,8 @@ pub(super) enum Outcome {
     Refused(LoginError),
 }
 
-/// The server's end.
-struct Server {
+/// Our server, without a socket.
+struct ServerEnd {
     session: Option<ServerConnection>,
     cutter: Cutter,
     authenticator: Authenticator,
@@ -144,7 +144,7 @@ struct Server {
 }
 
 pub(super) struct Ends {
-    server: Server,
+    server: ServerEnd,
     channel: Channel<Socket>,
     socket: Socket,
     login: Login,
@@ -171,7 +171,7 @@ impl Ends {
         let mut channel = Channel::new(socket.clone(), &security, "localhost").expect("a host");
         let (login, first) = Login::begin(credentials, "me", [7; NONCE]).expect("a login");
         channel.write_all(&first).expect("there is room");
-        let server = Server {
+        let server = ServerEnd {
             session: gate.map(|gate| gate.connection().expect("a connection").0),
             cutter: Cutter::default(),
             authenticator: Authenticator::new(Arc::new(config), None),
@@ -268,7 +268,7 @@ fn split<'b>(bytes: &'b [u8], carried: &mut usize, cut: Option<usize>) -> Vec<&'
     }
 }
 
-impl Server {
+impl ServerEnd {
     fn take(&mut self, mut bytes: &[u8]) -> Vec<u8> {
         let mut down = Vec::new();
         let mut text = Vec::new();

@@ -151,7 +151,7 @@ fn ask(address: &str, outgoing: &OutgoingArgs) -> Result<String, SlowError> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// Where that is.
+/// Reads `HOST:PORT`.
 fn place(address: &str, is_secure: bool) -> Option<HttpUrl> {
     let (host, port) = address.rsplit_once(':')?;
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
