@@ -24,7 +24,8 @@ USERS = {"PLAIN": ("alice", "wonder,=land"), "SCRAM-SHA-256": ("carol=,", "rab,b
 KINDS = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}
 UNSECURED = "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
 HANDLER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
-RENEWED_MS = 2500
+# Logins are renewed after 85 to 95 % of this: what is left has to be longer than a request takes on a machine that has much to do.
+RENEWED_MS = 10_000
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +94,8 @@ def peer(request, authority, tmp_path_factory):
     changes = [UserScramCredentialUpsertion(USERS[name][0], ScramCredentialInfo(kind, 4096), USERS[name][1].encode()) for name, kind in KINDS.items()]
     for future in admin.alter_user_scram_credentials(changes).values():
         future.result(30)
+    # Coordinators are loaded.
+    aplomb("bench", "produce", "-b", peer.bootstrap, "-t", "first", "--rate", 10, "-d", "1s", "--warm-up", "0s", "-q")
     yield peer
     died = not peer.alive()
     log = peer.log_tail()
@@ -144,15 +147,15 @@ def aplomb(*arguments, timeout=60):
 
 
 def bench(port, file, *more, workload="produce", topic="outgoing", seconds=1, host="localhost"):
-    load = ["--rate", 200, "-d", f"{seconds}s", "--warm-up", "0s", "--drain", "10s", "--partitions", 2] if workload != "group" else []
+    load = ["--rate", 200, "-d", f"{seconds}s", "--warm-up", "0s", "--drain", "20s", "--partitions", 2] if workload != "group" else []
     return aplomb("bench", workload, "-b", f"{host}:{port}", "-t", topic, "-q", "--json", "-", "--command-config", file, *load, *more)
 
 
 def comes_in(port, file, *more, **options):
     done = bench(port, file, *more, **options)
-    assert done.returncode == 0, done.stderr
+    assert done.stdout, done.stderr
     report = json.loads(done.stdout)
-    assert report["errors"] == {}, report["errors"]
+    assert (done.returncode, report["errors"]) == (0, {}), (report["errors"], report["totals"], report["rows"])
     return report
 
 
@@ -191,8 +194,12 @@ def test_by_a_delegation_token(peer, settings, mechanism):
     with tokens.User(peer.ports["BARE"], *USERS["PLAIN"]) as alice:
         token = alice.create()
     hmac = base64.b64encode(token["Hmac"] if isinstance(token["Hmac"], bytes) else bytes.fromhex(token["Hmac"])).decode()
-    holder = settings.sasl("SASL_SSL", mechanism, token["TokenId"], hmac, ' tokenauth="true"')
-    comes_in(peer.ports["SEALED"], settings(**holder))
+    holder = settings(**settings.sasl("SASL_SSL", mechanism, token["TokenId"], hmac, ' tokenauth="true"'))
+    # Apache Kafka answers before its listeners know the token.
+    until = time.monotonic() + 20
+    while "invalid credentials" in bench(peer.ports["SEALED"], holder).stderr and time.monotonic() < until:
+        time.sleep(0.5)
+    comes_in(peer.ports["SEALED"], holder)
     without = settings.sasl("SASL_SSL", mechanism, token["TokenId"], hmac)
     is_kept_out(peer.ports["SEALED"], settings(**without), "has failed: Authentication failed during authentication due to invalid credentials")
 
@@ -221,13 +228,13 @@ def test_by_a_token_that_is_in_a_file(peer, settings, tmp_path):
 
 def test_a_login_is_renewed_before_it_is_over(peer, settings):
     file = settings(**settings.sasl("SASL_SSL", "SCRAM-SHA-256"))
-    report = comes_in(peer.ports["BRIEF"], file, workload="end-to-end", seconds=4 * RENEWED_MS / 1000, topic="brief")
-    assert report["totals"]["acknowledged"] == 4 * RENEWED_MS // 5
+    report = comes_in(peer.ports["BRIEF"], file, workload="end-to-end", seconds=2.2 * RENEWED_MS / 1000, topic="brief")
+    assert report["totals"]["acknowledged"] == report["totals"]["received"] == 2.2 * RENEWED_MS / 5
 
 
 def test_a_token_is_read_anew_when_its_file_has_changed(peer, settings, tmp_path):
     file, next_file = tmp_path / "token", tmp_path / "next"
-    file.write_text(token("app", 6))
+    file.write_text(token("app", 15))
 
     def replace():
         time.sleep(2)
@@ -236,7 +243,7 @@ def test_a_token_is_read_anew_when_its_file_has_changed(peer, settings, tmp_path
 
     thread = threading.Thread(target=replace)
     thread.start()
-    comes_in(peer.ports["TOKENS"], settings(**settings.token(file)), seconds=10)
+    comes_in(peer.ports["TOKENS"], settings(**settings.token(file)), seconds=20)
     thread.join()
 
 
