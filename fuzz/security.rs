@@ -113,5 +113,23 @@ fn sasl(corpus: &Path) -> Result<(), Box<dyn Error>> {
             put(corpus, "sasl_tokens", &format!("{name}-{mechanism}"), &seed)?;
         }
     }
+    // A client's nonce is drawn; those of its fuzzing are all sevens.
+    let nonce = STANDARD.encode([7; 24]);
+    let challenge = format!("r={nonce}more,s=c2FsdA==,i=4096");
+    let frame = b"?\x7f\xff\xff\xf8\0\0\0\0\0\x01\0\x05PLAIN";
+    let answers: [(&str, Vec<&[u8]>); 6] = [
+        ("honest", vec![b"!", b"!", b"!"]),
+        ("forged", vec![b"!", challenge.as_bytes(), b"v=AAEC"]),
+        ("refused", vec![b"!", challenge.as_bytes(), b"e=other-error"]),
+        ("token", vec![b"!", b"{\"status\":\"invalid_token\"}", b""]),
+        ("less", vec![b"PLAIN,wonder-of-wonders"]),
+        ("frame", vec![frame, b"!"]),
+    ];
+    for (name, said) in answers {
+        for mechanism in 0..4u8 {
+            let seed = [&[mechanism][..], &sized(&said)].concat();
+            put(corpus, "sasl_answers", &format!("{name}-{mechanism}"), &seed)?;
+        }
+    }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! have nothing to do with a load.
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{TcpStream, ToSocketAddrs as _};
+use std::net::ToSocketAddrs as _;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -14,14 +14,18 @@ use aplomb_protocol::frame::{FrameCutter, encode_request};
 use aplomb_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
 use aplomb_protocol::messages::{CreateTopicsRequest, CreateTopicsResponse, MetadataResponse};
 use aplomb_protocol::{Message, Request};
+use aplomb_security::client::{Channel, ClientSecurity, LARGEST_ANSWER, LoginError, Progress, TlsFault};
 use bytes::Bytes;
 
+use crate::entry::{Entry, not_let_in};
+use crate::timed::Timed;
 use crate::topic::{Described, TopicView, code_name, describe, question};
-use crate::versions::{FIRST_ASKED, Versions, decode, read_answer, versions_request};
+use crate::versions::{FIRST_ASKED, Versions, decode, malformed, read_answer, versions_request};
 use crate::{BenchError, NewTopic, Spec};
 
-/// How long a connection and an answer are waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a connection with all that it takes, and then each answer, is waited for, where nothing
+/// else is said.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// How long leaders are waited for.
 const LEADERS: Duration = Duration::from_secs(30);
 /// Between two looks for them.
@@ -31,7 +35,7 @@ const LARGEST_FRAME: usize = 64 * 1024 * 1024;
 
 /// The topic, made if need be, with a leader everywhere.
 pub(crate) fn prepare(spec: &Spec) -> Result<TopicView, BenchError> {
-    let mut broker = Asker::first_of(&spec.bootstrap, &spec.client_id)?;
+    let mut broker = Asker::first_of(&spec.bootstrap, &spec.entry(), spec.request_timeout)?;
     let give_up = Instant::now() + LEADERS;
     let mut made = false;
     loop {
@@ -65,18 +69,23 @@ pub(crate) fn prepare(spec: &Spec) -> Result<TopicView, BenchError> {
 #[derive(Debug)]
 pub struct Asker {
     address: String,
-    socket: TcpStream,
+    channel: Channel<Timed>,
     cutter: FrameCutter,
     versions: Versions,
     client_id: String,
+    patience: Duration,
 }
 
 impl Asker {
     /// Connects to the first bootstrap broker that answers.
-    pub(crate) fn first_of(bootstrap: &[String], client_id: &str) -> Result<Self, BenchError> {
+    pub(crate) fn first_of(
+        bootstrap: &[String],
+        entry: &Entry,
+        patience: Duration,
+    ) -> Result<Self, BenchError> {
         let mut failed = None;
         for address in bootstrap {
-            match Self::connect(address, client_id) {
+            match Self::enter(address, entry, patience) {
                 Ok(broker) => return Ok(broker),
                 Err(error) => failed = Some(error),
             }
@@ -84,32 +93,51 @@ impl Asker {
         Err(failed.expect("the specification names a broker"))
     }
 
-    /// Connects to a broker, as `host:port`, and asks for its versions.
+    /// Connects to a broker, as `host:port`, without TLS and a login, and asks for its versions.
     ///
     /// # Errors
     /// When the address does not answer, or does not speak the protocol.
     pub fn connect(address: &str, client_id: &str) -> Result<Self, BenchError> {
-        let unreachable = |error| BenchError::Unreachable { address: address.to_owned(), error };
+        Self::enter(address, &Entry::new(client_id, &ClientSecurity::default()), PATIENCE)
+    }
+
+    /// All of it together takes no longer than `patience`, but for the name to be resolved.
+    fn enter(address: &str, entry: &Entry, patience: Duration) -> Result<Self, BenchError> {
+        let failed = |error| failed(address, patience, error);
         let mut last = io::ErrorKind::NotFound.into();
-        for resolved in address.to_socket_addrs().map_err(unreachable)? {
-            match TcpStream::connect_timeout(&resolved, PATIENCE) {
+        let deadline = Instant::now() + patience;
+        for resolved in address.to_socket_addrs().map_err(failed)? {
+            match Timed::connect(&resolved, deadline) {
                 Ok(socket) => {
-                    socket.set_read_timeout(Some(PATIENCE)).map_err(unreachable)?;
                     let mut broker = Self {
                         address: address.to_owned(),
-                        socket,
-                        cutter: FrameCutter::new(LARGEST_FRAME),
+                        channel: entry.channel(socket, address).map_err(failed)?,
+                        cutter: FrameCutter::new(LARGEST_ANSWER),
                         versions: Versions::default(),
-                        client_id: client_id.to_owned(),
+                        client_id: entry.client_id.clone(),
+                        patience,
                     };
-                    let answer = read_answer(broker.exchange(&versions_request(), FIRST_ASKED)?)?;
-                    broker.versions = Versions::new(&answer);
+                    broker.log_in(entry).map_err(failed)?;
+                    broker.cutter.set_limit(LARGEST_FRAME);
+                    let frame = encode_request(&versions_request(), FIRST_ASKED, 0, &broker.client_id)?;
+                    let answer = broker.exchange(&frame).map_err(failed)?;
+                    broker.versions = Versions::new(&read_answer(behind_number(&answer).map_err(failed)?)?);
                     return Ok(broker);
                 }
                 Err(error) => last = error,
             }
         }
-        Err(unreachable(last))
+        Err(failed(last))
+    }
+
+    fn log_in(&mut self, entry: &Entry) -> io::Result<()> {
+        let Some((mut login, mut frame)) = entry.login()? else { return Ok(()) };
+        loop {
+            match login.on_frame(&self.exchange(&frame)?).map_err(not_let_in)? {
+                Progress::Say(next) => frame = next,
+                Progress::Done { .. } => return Ok(()),
+            }
+        }
     }
 
     /// Makes a topic; one that is there already is left as it is.
@@ -152,35 +180,62 @@ impl Asker {
     /// When the broker does not know the request or has gone, or when its answer is not understood.
     pub fn ask<T: Request, R: Message>(&mut self, request: &T) -> Result<R, BenchError> {
         let version = self.versions.pick::<T>(i16::MAX).ok_or(BenchError::NoVersion(T::KEY.name()))?;
-        let body = self.exchange(request, version)?;
-        decode(T::KEY, version, body).map_err(|error| self.failed(error))
+        let frame = encode_request(request, version, 0, &self.client_id)?;
+        self.channel.socket_mut().wait_until(Instant::now() + self.patience);
+        let answer =
+            self.exchange(&frame).and_then(|answer| decode(T::KEY, version, behind_number(&answer)?));
+        answer.map_err(|error| failed(&self.address, self.patience, error))
     }
 
-    /// Sends, and returns what follows the correlation id of the answer.
-    fn exchange<T: Request>(&mut self, request: &T, version: i16) -> Result<Bytes, BenchError> {
-        let frame = encode_request(request, version, 0, &self.client_id)?;
-        self.socket.write_all(&frame).map_err(|error| self.failed(error))?;
+    /// Sends a frame, and returns the one that answers it, without its length.
+    fn exchange(&mut self, frame: &[u8]) -> io::Result<Bytes> {
+        self.channel.write_all(frame)?;
+        self.channel.flush()?;
         let mut buffer = [0; 16 * 1024];
         loop {
-            let len = self.socket.read(&mut buffer).map_err(|error| self.failed(error))?;
+            let len = self.channel.read(&mut buffer)?;
             if len == 0 {
-                return Err(self.failed(io::ErrorKind::UnexpectedEof.into()));
+                return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let mut bytes = &buffer[..len];
-            let frame = self.cutter.next_frame(&mut bytes);
-            match frame.map_err(|e| self.failed(io::Error::new(io::ErrorKind::InvalidData, e)))? {
-                Some(frame) if frame.len() >= 4 && bytes.is_empty() => {
-                    return Ok(Bytes::from(frame).slice(4..));
-                }
-                Some(_) => return Err(self.failed(io::ErrorKind::InvalidData.into())),
+            match self.cutter.next_frame(&mut bytes).map_err(malformed)? {
+                Some(frame) if bytes.is_empty() => return Ok(frame.into()),
+                Some(_) => return Err(malformed("more than one answer to a request")),
                 None => {}
             }
         }
     }
+}
 
-    fn failed(&self, error: io::Error) -> BenchError {
-        BenchError::Unreachable { address: self.address.clone(), error }
+/// What follows the number of the request in an answer.
+fn behind_number(answer: &Bytes) -> io::Result<Bytes> {
+    if answer.len() < 4 {
+        return Err(malformed("an answer without a number"));
     }
+    Ok(answer.slice(4..))
+}
+
+/// What has gone wrong on a connection, in words that say what to change.
+fn failed(address: &str, patience: Duration, error: io::Error) -> BenchError {
+    let address = address.to_owned();
+    let inner = error.get_ref();
+    if let Some(fault) = inner.and_then(|inner| inner.downcast_ref::<TlsFault>()) {
+        return BenchError::Tls { address, fault: fault.clone() };
+    }
+    if let Some(login) = inner.and_then(|inner| inner.downcast_ref::<LoginError>()) {
+        return BenchError::Login { address, error: login.clone() };
+    }
+    let error = match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            io::Error::new(io::ErrorKind::TimedOut, format!("it has not answered within {patience:?}"))
+        }
+        io::ErrorKind::UnexpectedEof => io::Error::new(
+            error.kind(),
+            "it has closed the connection; does it want TLS or a login, or others (security.protocol)?",
+        ),
+        _ => error,
+    };
+    BenchError::Unreachable { address, error }
 }
 
 pub(crate) fn refused(what: String, code: i16, message: Option<String>) -> BenchError {

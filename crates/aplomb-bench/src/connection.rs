@@ -1,5 +1,5 @@
-//! One TCP connection that never waits: bytes go out as far as the socket takes them, frames come
-//! in as far as they are there.
+//! One connection that never waits: bytes go out as far as the socket takes them, frames come in as
+//! far as they are there, in TLS and behind a login where that is asked for.
 //!
 //! What always holds: answers come in the order of the requests, which is how Kafka's brokers
 //! answer on one connection; each request carries what its sender wants to remember (`T`), and gets
@@ -12,9 +12,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use aplomb_model::Instant;
 use aplomb_protocol::frame::FrameCutter;
+use aplomb_security::client::{Channel, LARGEST_ANSWER};
 use bytes::Bytes;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
+use crate::door::{Door, Knock};
+use crate::entry::Entry;
 use crate::versions::malformed;
 
 /// The largest response that is believed, in bytes.
@@ -25,17 +28,26 @@ const SLICES: usize = 16;
 /// A connection and what was asked on it.
 #[derive(Debug)]
 pub(crate) struct Connection<T> {
-    socket: TcpStream,
+    channel: Channel<TcpStream>,
+    door: Option<Door>,
     cutter: FrameCutter,
     buffer: Vec<u8>,
     /// Responses that have arrived, oldest first.
     frames: VecDeque<Bytes>,
-    out: VecDeque<Bytes>,
+    out: VecDeque<Outgoing>,
     /// Bytes that were handed to [`Self::send`], and how many of them the socket took.
     queued: u64,
     written: u64,
     waiting: VecDeque<Waiting<T>>,
     next_correlation: i32,
+}
+
+/// A frame that is to be sent.
+#[derive(Debug)]
+struct Outgoing {
+    bytes: Bytes,
+    /// It is of a login, and no request of the client.
+    is_login: bool,
 }
 
 /// A request without an answer.
@@ -59,9 +71,9 @@ pub(crate) enum Came<T> {
 }
 
 impl<T> Connection<T> {
-    /// Begins to connect. The socket reports that it can be written when that is done. One read
-    /// asks for `read_size` bytes.
-    pub(crate) fn open(to: SocketAddr, read_size: usize) -> io::Result<Self> {
+    /// Begins to connect to `address` (`host:port`), which is `to`. The socket reports that it can
+    /// be written when that is done. One read asks for `read_size` bytes.
+    pub(crate) fn open(address: &str, to: SocketAddr, entry: &Entry, read_size: usize) -> io::Result<Self> {
         let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
@@ -71,12 +83,15 @@ impl<T> Connection<T> {
         }
         let socket = TcpStream::from(socket);
         socket.set_nodelay(true)?;
+        let (door, first) = Door::closed(entry)?.unzip();
+        let limit = if door.is_some() { LARGEST_ANSWER } else { LARGEST_FRAME };
         Ok(Self {
-            socket,
-            cutter: FrameCutter::new(LARGEST_FRAME),
+            channel: entry.channel(socket, address)?,
+            door,
+            cutter: FrameCutter::new(limit),
             buffer: vec![0; read_size],
             frames: VecDeque::new(),
-            out: VecDeque::new(),
+            out: first.into_iter().map(|bytes| Outgoing { bytes, is_login: true }).collect(),
             queued: 0,
             written: 0,
             waiting: VecDeque::new(),
@@ -86,7 +101,7 @@ impl<T> Connection<T> {
 
     /// For the poll.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.channel.socket().as_fd()
     }
 
     /// The number for the next request.
@@ -94,10 +109,24 @@ impl<T> Connection<T> {
         self.next_correlation
     }
 
+    /// Logs in again if it is time to; what is queued from then on goes behind it.
+    pub(crate) fn renew_login(&mut self, entry: &Entry, now: Instant) -> io::Result<()> {
+        let Some(door) = self.door.as_mut().filter(|door| door.is_due(now)) else { return Ok(()) };
+        if let Some((login, first)) = entry.login()? {
+            let asked = self.waiting.iter().filter(|waiting| waiting.answered).count();
+            door.close(login, asked - self.frames.len());
+            self.out.push_back(Outgoing { bytes: first, is_login: true });
+        }
+        Ok(())
+    }
+
     /// Queues a frame made with [`Self::correlation`]; [`Self::flush`] sends it.
     pub(crate) fn send(&mut self, frame: Bytes, what: T, answered: bool, now: Instant) {
         self.queued += frame.len() as u64;
-        self.out.push_back(frame);
+        match self.door.as_mut().filter(|door| door.is_closed()) {
+            Some(door) => door.hold(frame),
+            None => self.out.push_back(Outgoing { bytes: frame, is_login: false }),
+        }
         let correlation = self.next_correlation;
         self.next_correlation = correlation.wrapping_add(1);
         self.waiting.push_back(Waiting { correlation, sent_at: now, ends: self.queued, answered, what });
@@ -121,8 +150,9 @@ impl<T> Connection<T> {
     /// Writes what the socket takes.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         while !self.out.is_empty() {
-            let slices: Vec<IoSlice<'_>> = self.out.iter().take(SLICES).map(|b| IoSlice::new(b)).collect();
-            let mut taken = match self.socket.write_vectored(&slices) {
+            let slices: Vec<IoSlice<'_>> =
+                self.out.iter().take(SLICES).map(|frame| IoSlice::new(&frame.bytes)).collect();
+            let mut taken = match self.channel.write_vectored(&slices) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(taken) => taken,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -134,33 +164,41 @@ impl<T> Connection<T> {
                 }
                 Err(error) => return Err(error),
             };
-            self.written += taken as u64;
             while let Some(front) = self.out.front_mut() {
-                if taken < front.len() {
-                    let _ = front.split_to(taken);
+                let part = taken.min(front.bytes.len());
+                taken -= part;
+                let _ = front.bytes.split_to(part);
+                if !front.is_login {
+                    self.written += part as u64;
+                }
+                if !front.bytes.is_empty() {
                     break;
                 }
-                taken -= front.len();
                 self.out.pop_front();
             }
         }
-        Ok(())
+        match self.channel.flush() {
+            Err(error)
+                if !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::NotConnected) =>
+            {
+                Err(error)
+            }
+            _ => Ok(()),
+        }
     }
 
-    /// Reads what is there. An end of the stream is an error.
-    pub(crate) fn fill(&mut self) -> io::Result<()> {
-        if let Some(error) = self.socket.take_error()? {
+    /// Reads what is there; [`Self::flush`] sends what that leads to. An end of the stream is an
+    /// error.
+    pub(crate) fn fill(&mut self, now: Instant) -> io::Result<()> {
+        if let Some(error) = self.channel.socket().take_error()? {
             return Err(error);
         }
         loop {
-            match self.socket.read(&mut self.buffer) {
+            match self.channel.read(&mut self.buffer) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(len) => {
-                    let mut bytes = &self.buffer[..len];
-                    while let Some(frame) = self.cutter.next_frame(&mut bytes).map_err(malformed)? {
-                        self.frames.push_back(frame.into());
-                    }
-                    if len < self.buffer.len() {
+                    self.cut(len, now)?;
+                    if len < self.buffer.len() && !self.channel.reads_in_pieces() {
                         return Ok(());
                     }
                 }
@@ -175,11 +213,32 @@ impl<T> Connection<T> {
         }
     }
 
+    /// Takes frames from what was read.
+    fn cut(&mut self, len: usize, now: Instant) -> io::Result<()> {
+        let mut bytes = &self.buffer[..len];
+        while let Some(frame) = self.cutter.next_frame(&mut bytes).map_err(malformed)? {
+            let Some(door) = self.door.as_mut().filter(|door| door.is_closed()) else {
+                self.frames.push_back(frame.into());
+                continue;
+            };
+            let own = |bytes| Outgoing { bytes, is_login: true };
+            match door.on_frame(frame.into(), now)? {
+                Knock::Other(frame) => self.frames.push_back(frame),
+                Knock::Say(frame) => self.out.push_back(own(frame)),
+                Knock::Open(held) => {
+                    self.cutter.set_limit(LARGEST_FRAME);
+                    self.out.extend(held.into_iter().map(|bytes| Outgoing { bytes, is_login: false }));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The next request that has come to its end.
     pub(crate) fn next(&mut self) -> io::Result<Option<Came<T>>> {
         let Some(first) = self.waiting.front() else { return Ok(None) };
         if !first.answered {
-            if self.written < first.ends {
+            if self.written < first.ends || self.channel.has_unsent() {
                 return Ok(None);
             }
             return Ok(self.waiting.pop_front().map(|first| Came::Sent(first.what)));

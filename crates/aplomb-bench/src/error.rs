@@ -3,6 +3,7 @@
 use std::io;
 
 use aplomb_protocol::{DecodeError, EncodeError};
+use aplomb_security::client::{LoginError, TlsFault};
 
 /// Why there is no report. What goes wrong at a broker during a run is counted in the report
 /// instead.
@@ -18,6 +19,22 @@ pub enum BenchError {
         address: String,
         /// What happened.
         error: io::Error,
+    },
+    /// A broker's TLS is not to be used.
+    #[error("there is no connection to the broker at {address}: {fault}")]
+    Tls {
+        /// As it was given, with its port.
+        address: String,
+        /// Its certificate, its versions, or ours.
+        fault: TlsFault,
+    },
+    /// A broker did not let the client in, or is none that it should let itself in at.
+    #[error("the login at the broker at {address} has failed: {error}")]
+    Login {
+        /// As it was given, with its port.
+        address: String,
+        /// What it said, or what it could not show.
+        error: LoginError,
     },
     /// A broker answered with an error.
     #[error("{what}: {code}{}", message.as_ref().map(|m| format!(" ({m})")).unwrap_or_default())]

@@ -111,7 +111,7 @@ fn partitions(spec: &Spec, there: usize) -> Result<Vec<usize>, BenchError> {
 
 fn members(spec: &Spec, topic: &TopicView, partitions: &[usize], id: u64, wall: i64) -> Vec<Member> {
     let habits = Habits {
-        client_id: spec.client_id.clone(),
+        entry: spec.entry(),
         bootstrap: spec.bootstrap.clone(),
         request_timeout: spec.request_timeout,
         max_in_flight: spec.producers.max_in_flight,

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use aplomb_model::batch::Codec;
+use aplomb_security::client::{ClientSecurity, Credentials};
 use serde_json::{Value, json};
 
 use crate::BenchError;
+use crate::entry::Entry;
 use crate::payload::STAMP_SIZE;
 
 /// A run.
@@ -31,6 +33,8 @@ pub struct Spec {
     pub threads: usize,
     /// What clients call themselves.
     pub client_id: String,
+    /// How they get in.
+    pub security: ClientSecurity,
     /// How records are produced.
     pub producers: ProducerSpec,
     /// How records are read.
@@ -194,6 +198,7 @@ impl Default for Spec {
             request_timeout: Duration::from_secs(30),
             threads: 1,
             client_id: "aplomb-bench".to_owned(),
+            security: ClientSecurity::default(),
             producers: ProducerSpec::default(),
             consumers: ConsumerSpec::default(),
             only: None,
@@ -230,6 +235,10 @@ impl Workload {
 }
 
 impl Spec {
+    pub(crate) fn entry(&self) -> Entry {
+        Entry::new(&self.client_id, &self.security)
+    }
+
     /// Says what is wrong, if something is.
     ///
     /// # Errors
@@ -293,6 +302,8 @@ impl Spec {
             "bootstrap": self.bootstrap, "topic": self.topic, "workload": self.workload.name(),
             "duration_ms": ms(self.duration), "warm_up_ms": ms(self.warm_up), "drain_ms": ms(self.drain),
             "request_timeout_ms": ms(self.request_timeout), "threads": self.threads, "client_id": self.client_id,
+            "tls": self.security.tls.is_some(),
+            "sasl_mechanism": self.security.login.as_ref().map(Credentials::mechanism),
         });
         if let Some(only) = &self.only {
             json["only_partitions"] = json!(only);

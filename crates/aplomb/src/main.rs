@@ -2,11 +2,14 @@
 //!
 //! What always holds: this crate alone knows both the server and the disks; it runs before the
 //! first request and after the last, and may wait. Start at [`commands`]; [`config`] turns files
-//! and flags into checked values, [`wiring`] hands each broker its disks.
+//! and flags into checked values, [`wiring`] hands each broker its disks, [`outgoing`] has what
+//! commands need that connect to others.
 
 mod commands;
 mod config;
 mod heap;
+mod http;
+mod outgoing;
 mod wiring;
 
 use std::process::ExitCode;

@@ -14,16 +14,24 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("aplomb-model", &[]),
     ("aplomb-protocol", &["aplomb-model"]),
     ("aplomb-disk-api", &["aplomb-model"]),
+    ("aplomb-security", &["aplomb-protocol", "aplomb-model"]),
     ("aplomb-log", &["aplomb-disk-api", "aplomb-model"]),
     ("aplomb-coordinator", &["aplomb-protocol", "aplomb-model"]),
     (
         "aplomb-broker",
-        &["aplomb-coordinator", "aplomb-protocol", "aplomb-log", "aplomb-disk-api", "aplomb-model"],
+        &[
+            "aplomb-coordinator",
+            "aplomb-protocol",
+            "aplomb-security",
+            "aplomb-log",
+            "aplomb-disk-api",
+            "aplomb-model",
+        ],
     ),
-    ("aplomb-server", &["aplomb-broker", "aplomb-disk-api", "aplomb-model"]),
+    ("aplomb-server", &["aplomb-broker", "aplomb-security", "aplomb-disk-api", "aplomb-model"]),
     ("aplomb-disk", &["aplomb-disk-api", "aplomb-model"]),
     ("aplomb-doctor", &["aplomb-disk-api", "aplomb-model"]),
-    ("aplomb-bench", &["aplomb-protocol", "aplomb-model"]),
+    ("aplomb-bench", &["aplomb-protocol", "aplomb-security", "aplomb-model"]),
     ("aplomb-sim", &["aplomb-broker", "aplomb-protocol", "aplomb-log", "aplomb-disk-api", "aplomb-model"]),
     ("aplomb-lab", &["aplomb-protocol", "aplomb-model", "aplomb-doctor", "aplomb-bench"]),
     (
@@ -37,6 +45,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "aplomb-bench",
             "aplomb-broker",
             "aplomb-protocol",
+            "aplomb-security",
             "aplomb-log",
             "aplomb-disk-api",
             "aplomb-model",
@@ -87,7 +96,7 @@ pub(super) fn faults(metadata: &Value) -> Result<Vec<String>, String> {
 }
 
 fn carries_requests(name: &str) -> bool {
-    ["model", "protocol", "disk-api", "log", "coordinator", "broker", "server"]
+    ["model", "protocol", "disk-api", "security", "log", "coordinator", "broker", "server"]
         .iter()
         .any(|room| name.strip_prefix("aplomb-") == Some(room))
 }

@@ -14,6 +14,7 @@ use aplomb_protocol::frame::encode_request;
 
 use crate::connection::{Came, Connection};
 use crate::consumer::OffsetsOf;
+use crate::entry::Entry;
 use crate::producer::Sent;
 use crate::versions::{FIRST_ASKED, Versions, malformed, versions_request};
 
@@ -65,7 +66,7 @@ pub(super) struct OpenLink<'a> {
     pub(super) broker: Option<i32>,
     pub(super) versions: &'a Versions,
     connection: &'a mut Connection<Asked>,
-    client_id: &'a str,
+    entry: &'a Entry,
 }
 
 impl Link {
@@ -133,7 +134,7 @@ impl Link {
     pub(super) fn open(
         &mut self,
         number: usize,
-        client_id: &str,
+        entry: &Entry,
         watch: &mut dyn Watch,
         now: Instant,
     ) -> io::Result<()> {
@@ -142,9 +143,10 @@ impl Link {
             None => self.address.to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?,
         };
         self.resolved = Some(address);
-        let mut connection = Box::new(Connection::open(address, READ_SIZE)?);
+        let mut connection = Box::new(Connection::open(&self.address, address, entry, READ_SIZE)?);
         watch.watch(connection.fd(), number)?;
-        let frame = encode_request(&versions_request(), FIRST_ASKED, connection.correlation(), client_id);
+        let frame =
+            encode_request(&versions_request(), FIRST_ASKED, connection.correlation(), &entry.client_id);
         connection.send(frame.map_err(malformed)?, Asked::Versions, true, now);
         connection.flush()?;
         self.state = LinkState::Up { connection, versions: None };
@@ -159,19 +161,19 @@ impl Link {
     }
 
     /// To send requests, if that is possible.
-    pub(super) fn ready<'a>(&'a mut self, client_id: &'a str) -> Option<OpenLink<'a>> {
+    pub(super) fn ready<'a>(&'a mut self, entry: &'a Entry) -> Option<OpenLink<'a>> {
         match &mut self.state {
             LinkState::Up { connection, versions: Some(versions) } => {
-                Some(OpenLink { broker: self.broker, versions, connection, client_id })
+                Some(OpenLink { broker: self.broker, versions, connection, entry })
             }
             LinkState::Up { .. } | LinkState::Down { .. } => None,
         }
     }
 
     /// Writes what is left, and reads what is there.
-    pub(super) fn exchange(&mut self) -> io::Result<()> {
+    pub(super) fn exchange(&mut self, now: Instant) -> io::Result<()> {
         let LinkState::Up { connection, .. } = &mut self.state else { return Ok(()) };
-        connection.fill()?;
+        connection.fill(now)?;
         connection.flush()
     }
 
@@ -207,7 +209,8 @@ impl OpenLink<'_> {
         answered: bool,
         now: Instant,
     ) -> io::Result<()> {
-        let frame = encode_request(request, version, self.connection.correlation(), self.client_id);
+        self.connection.renew_login(self.entry, now)?;
+        let frame = encode_request(request, version, self.connection.correlation(), &self.entry.client_id);
         self.connection.send(frame.map_err(malformed)?, asked, answered, now);
         Ok(())
     }

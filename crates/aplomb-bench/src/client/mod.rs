@@ -17,6 +17,7 @@ use aplomb_protocol::messages::{
     ListOffsetsResponse, MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse,
 };
 use aplomb_protocol::{ApiKey, Request};
+use aplomb_security::client::TlsFault;
 use bytes::Bytes;
 
 use freshness::Freshness;
@@ -25,6 +26,7 @@ use link::{Asked, Link};
 
 use crate::connection::Came;
 use crate::consumer::{Ask, Consumer};
+use crate::entry::Entry;
 use crate::producer::Producer;
 use crate::stats::Stats;
 use crate::topic::{Described, TopicView, code_name, describe, question};
@@ -43,7 +45,7 @@ pub(crate) enum Role {
 /// How clients behave, the same for all of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Habits {
-    pub(crate) client_id: String,
+    pub(crate) entry: Entry,
     pub(crate) bootstrap: Vec<String>,
     pub(crate) request_timeout: Duration,
     /// Requests without an answer, per connection of a producer.
@@ -173,7 +175,7 @@ impl Client {
             };
             if is_wanted
                 && link.may_open(now)
-                && let Err(error) = link.open(number, &self.habits.client_id, watch, now)
+                && let Err(error) = link.open(number, &self.habits.entry, watch, now)
             {
                 self.break_link(number, &error, now, stats);
             }
@@ -199,7 +201,7 @@ impl Client {
 
     fn ask(&mut self, link: usize, now: Instant) -> io::Result<()> {
         let Self { role, habits, topic, links, metadata, .. } = self;
-        let Some(mut link) = links[link].ready(&habits.client_id) else { return Ok(()) };
+        let Some(mut link) = links[link].ready(&habits.entry) else { return Ok(()) };
         if metadata.are_due(now) {
             let version = version_of::<MetadataRequest>(link.versions, topic)?;
             link.send(&question(&topic.name), version, Asked::Metadata(version), true, now)?;
@@ -248,7 +250,7 @@ impl Client {
     }
 
     fn exchange(&mut self, link: usize, now: Instant, stats: &mut Stats) -> io::Result<()> {
-        let exchanged = self.links.get_mut(link).map_or(Ok(()), Link::exchange);
+        let exchanged = self.links.get_mut(link).map_or(Ok(()), |link| link.exchange(now));
         // Answers that came with the end of the connection count.
         self.end(link, now, stats)?;
         exchanged
@@ -349,6 +351,8 @@ impl Client {
         let name = match error.kind() {
             io::ErrorKind::TimedOut => "request timed out",
             io::ErrorKind::ConnectionRefused => "connection refused",
+            io::ErrorKind::PermissionDenied => "login failed",
+            _ if error.get_ref().is_some_and(|inner| inner.is::<TlsFault>()) => "TLS failed",
             io::ErrorKind::InvalidData => "answer not understood",
             io::ErrorKind::Unsupported => "version not supported",
             _ => "disconnected",

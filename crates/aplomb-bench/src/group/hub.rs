@@ -8,6 +8,7 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aplomb_model::{Instant, Uuid};
@@ -26,6 +27,7 @@ use super::report::{GroupProgress, GroupReport};
 use super::wire::Ground;
 use super::{BenchError, GroupSpec};
 use crate::connection::{Came, Connection};
+use crate::entry::Entry;
 use crate::report::Latency;
 use crate::stats::{Precise, precise};
 use crate::topic::code_name;
@@ -65,7 +67,8 @@ struct Seat {
     member: GroupMember,
     group: usize,
     place: usize,
-    address: SocketAddr,
+    /// The coordinator, by its name and resolved.
+    address: (Arc<str>, SocketAddr),
     link: Option<Connection<Pending>>,
     /// When a lost connection is made anew.
     connect_at: Instant,
@@ -83,6 +86,7 @@ enum Stage {
 /// All members of all groups.
 pub(super) struct Hub<'a> {
     spec: &'a GroupSpec,
+    entry: Entry,
     versions: Versions,
     seats: Vec<Seat>,
     due: BTreeSet<(Instant, usize)>,
@@ -98,15 +102,15 @@ pub(super) struct Hub<'a> {
 
 impl<'a> Hub<'a> {
     pub(super) fn new(spec: &'a GroupSpec, ground: Ground) -> Result<Self, BenchError> {
-        let mut addresses: HashMap<String, SocketAddr> = HashMap::new();
+        let mut addresses: HashMap<Arc<str>, SocketAddr> = HashMap::new();
         let mut seats = Vec::with_capacity(spec.groups * spec.members);
         for (group, (name, coordinator)) in ground.groups.into_iter().enumerate() {
-            let address = match addresses.get(&coordinator) {
-                Some(address) => *address,
+            let address = match addresses.get_key_value(&*coordinator) {
+                Some((name, address)) => (Arc::clone(name), *address),
                 None => {
-                    let address = resolved(&coordinator)?;
-                    addresses.insert(coordinator, address);
-                    address
+                    let (name, address) = (Arc::<str>::from(&*coordinator), resolved(&coordinator)?);
+                    addresses.insert(Arc::clone(&name), address);
+                    (name, address)
                 }
             };
             for place in 0..spec.members {
@@ -116,12 +120,14 @@ impl<'a> Hub<'a> {
                 let id = Uuid(id).to_string();
                 let member = GroupMember::new(spec, name.clone(), about, id, seats.len());
                 let connect_at = Instant::START;
+                let address = address.clone();
                 seats.push(Seat { member, group, place, address, link: None, connect_at, wake: None });
             }
         }
         let partitions = usize::try_from(ground.partitions).expect("a topic has some");
         Ok(Self {
             spec,
+            entry: spec.entry(),
             versions: ground.versions,
             due: BTreeSet::new(),
             poll: epoll::create(CreateFlags::CLOEXEC).map_err(io::Error::from)?,
@@ -217,8 +223,9 @@ impl<'a> Hub<'a> {
         }
         for event in events.iter() {
             let seat = usize::try_from(event.data.u64()).expect("seats are counted by usize");
+            let now = self.now();
             if let Some(link) = &mut self.seats[seat].link
-                && let Err(error) = link.fill()
+                && let Err(error) = link.fill(now)
             {
                 self.lose(seat, &error);
             }
@@ -252,7 +259,8 @@ impl<'a> Hub<'a> {
 
     fn connect(&mut self, seat: usize) -> Result<(), BenchError> {
         let it = &mut self.seats[seat];
-        match Connection::open(it.address, READ_SIZE) {
+        let (name, address) = &it.address;
+        match Connection::open(name, *address, &self.entry, READ_SIZE) {
             Ok(link) => {
                 let flags = EventFlags::IN | EventFlags::OUT | EventFlags::ET | EventFlags::RDHUP;
                 epoll::add(&self.poll, link.fd(), EventData::new_u64(seat as u64), flags)
@@ -284,7 +292,7 @@ impl<'a> Hub<'a> {
     }
 
     fn exchange(&mut self, seat: usize, now: Instant) -> io::Result<()> {
-        let Self { seats, census, versions, spec, .. } = self;
+        let Self { seats, census, versions, spec, entry, .. } = self;
         let it = &mut seats[seat];
         let Some(link) = &mut it.link else { return Ok(()) };
         loop {
@@ -310,6 +318,7 @@ impl<'a> Hub<'a> {
                 }
             }
             let Some((ask, due)) = it.member.next(now) else { break };
+            link.renew_login(entry, now)?;
             let correlation = link.correlation();
             let is_join = matches!(&ask, Question::Join(_))
                 || matches!(&ask, Question::ConsumerHeartbeat(beat) if beat.member_epoch == 0);

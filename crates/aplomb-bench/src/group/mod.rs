@@ -21,10 +21,13 @@ mod wire;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use aplomb_security::client::ClientSecurity;
+
 pub use self::history::{Due, GroupHistory};
 pub use self::report::{GroupProgress, GroupReport};
 use crate::BenchError;
-use crate::admin::Asker;
+use crate::admin::{Asker, PATIENCE};
+use crate::entry::Entry;
 
 /// Which protocol members speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +73,8 @@ pub struct GroupSpec {
     pub patience: Duration,
     /// Sent to brokers.
     pub client_id: String,
+    /// How members get in.
+    pub security: ClientSecurity,
     /// Whether the report has each heartbeat and commit with its time.
     pub history: bool,
 }
@@ -93,12 +98,17 @@ impl Default for GroupSpec {
             duration: Duration::from_secs(30),
             patience: Duration::from_secs(120),
             client_id: "aplomb-bench".to_owned(),
+            security: ClientSecurity::default(),
             history: false,
         }
     }
 }
 
 impl GroupSpec {
+    fn entry(&self) -> Entry {
+        Entry::new(&self.client_id, &self.security)
+    }
+
     /// All groups' names.
     fn all_names(&self) -> Vec<String> {
         if self.names.is_empty() {
@@ -124,7 +134,7 @@ pub fn run_groups(
     if !spec.names.is_empty() && spec.names.len() != spec.groups {
         return Err(BenchError::Spec("there must be a name for each group".to_owned()));
     }
-    let mut asker = Asker::first_of(&spec.bootstrap, &spec.client_id)?;
+    let mut asker = Asker::first_of(&spec.bootstrap, &spec.entry(), PATIENCE)?;
     let ground = wire::prepare(&mut asker, spec)?;
     hub::Hub::new(spec, ground)?.run(watch)
 }

@@ -19,7 +19,7 @@ pub enum SecurityProtocol {
 }
 
 impl SecurityProtocol {
-    const ALL: [Self; 4] = [Self::Plaintext, Self::Ssl, Self::SaslPlaintext, Self::SaslSsl];
+    pub(super) const ALL: [Self; 4] = [Self::Plaintext, Self::Ssl, Self::SaslPlaintext, Self::SaslSsl];
 
     /// The name in configurations.
     #[must_use]
@@ -50,7 +50,7 @@ impl SecurityProtocol {
         matches!(self, Self::Ssl | Self::SaslSsl)
     }
 
-    fn from_name(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|protocol| protocol.name().eq_ignore_ascii_case(name))
     }
 }

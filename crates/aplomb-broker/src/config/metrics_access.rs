@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use aplomb_security::Secret;
+
 use super::error::ConfigError;
 use super::reading::Reading;
-use super::scope::{OfListener, Secret, refused};
+use super::scope::{OfListener, refused};
 use super::tls::TlsConfig;
 
 /// What the names of its settings begin with.

@@ -7,6 +7,7 @@
 mod access;
 mod broker;
 mod cleaner;
+mod client;
 mod error;
 mod groups;
 mod jaas;
@@ -31,8 +32,10 @@ mod url;
 mod value;
 
 pub use access::AccessConfig;
+pub use aplomb_security::Secret;
 pub use broker::{BrokerConfig, DiskEngineChoice, Guard, MetadataConfig, NetworkConfig, StorageConfig};
 pub use cleaner::CleanerConfig;
+pub use client::{ClientLogin, ClientSettings, ClientTlsConfig};
 pub use error::{ConfigError, Warning};
 pub use groups::GroupsConfig;
 pub use jaas::{JaasError, LoginModule, parse_jaas};
@@ -50,7 +53,6 @@ pub use mechanism::Mechanism;
 pub use metrics_access::MetricsAccess;
 pub use oauth::{KeySource, TokenConfig, UnsecuredTokens, ValidatedTokens};
 pub use quotas::{QuotaWindows, QuotasConfig};
-pub use scope::Secret;
 pub use security::{ListenerSecurity, MechanismConfig, SaslConfig, SecurityConfig};
 pub use tls::{ClientAuth, StoreConfig, StoreKind, StorePlace, TlsConfig, TlsVersion};
 pub use tokens::TokensConfig;

@@ -7,10 +7,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use aplomb_security::Secret;
+
 use super::error::ConfigError;
 use super::jaas::LoginModule;
 use super::mechanism::Mechanism;
-use super::scope::{OfListener, Secret, refused};
+use super::scope::{OfListener, refused};
 use super::tls::{StoreConfig, StoreKind, StorePlace};
 use super::url::{KeyUrl, parse_url};
 use super::value::Value;

@@ -62,6 +62,11 @@ impl Reading {
         Ok((reading, warnings))
     }
 
+    /// A client's, of which those have been checked that are asked for.
+    pub(super) fn of_client(properties: &Properties) -> Self {
+        Self { properties: properties.clone() }
+    }
+
     pub(super) fn into_properties(self) -> Properties {
         self.properties
     }

@@ -1,9 +1,8 @@
 //! The settings of one listener, looked up under all the names that they can have.
 
-use std::fmt;
 use std::time::Duration;
 
-use zeroize::Zeroizing;
+use aplomb_security::Secret;
 
 use super::error::ConfigError;
 use super::keys::broker_key;
@@ -11,30 +10,6 @@ use super::listeners::Listener;
 use super::mechanism::Mechanism;
 use super::reading::Reading;
 use super::value::Value;
-
-/// A secret. It is shown nowhere, and its memory is wiped when it goes.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Zeroizing<String>);
-
-impl Secret {
-    /// Keeps it.
-    #[must_use]
-    pub fn new(text: String) -> Self {
-        Self(Zeroizing::new(text))
-    }
-
-    /// What it is, for those who compare or derive.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[hidden]")
-    }
-}
 
 /// The settings of one listener.
 pub(super) struct OfListener<'r> {

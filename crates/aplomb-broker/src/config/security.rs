@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aplomb_security::Secret;
+
 use super::error::ConfigError;
 use super::jaas::{LoginModule, parse_jaas};
 use super::kerberos::KerberosConfig;
@@ -15,7 +17,7 @@ use super::listeners::Listener;
 use super::mechanism::Mechanism;
 use super::oauth::TokenConfig;
 use super::reading::Reading;
-use super::scope::{OfListener, Secret, refused};
+use super::scope::{OfListener, refused};
 use super::tls::TlsConfig;
 use super::value::Value;
 

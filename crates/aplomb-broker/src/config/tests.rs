@@ -454,5 +454,6 @@ fn the_metrics_listener_has_its_own_key_and_nothing_of_what_all_listeners_have()
     assert!(colon.contains("colon") && !colon.contains("secret"), "{colon}");
 }
 
+mod client;
 mod kerberos;
 mod oauth;

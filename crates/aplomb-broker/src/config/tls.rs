@@ -1,7 +1,9 @@
 //! TLS on listeners: where keys and certificates are, and what is asked of clients.
 
+use aplomb_security::Secret;
+
 use super::error::ConfigError;
-use super::scope::{OfListener, Secret, refused};
+use super::scope::{OfListener, refused};
 
 /// The format of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +115,12 @@ impl OfListener<'_> {
     }
 
     fn keystore(&self) -> Result<StoreConfig, ConfigError> {
+        self.optional_keystore()?.ok_or_else(|| {
+            self.refuse("ssl.keystore.location", "a file with the broker's key and certificate, or ssl.keystore.key and ssl.keystore.certificate.chain with ssl.keystore.type=PEM")
+        })
+    }
+
+    pub(super) fn optional_keystore(&self) -> Result<Option<StoreConfig>, ConfigError> {
         let (key, chain) = (self.secret("ssl.keystore.key"), self.secret("ssl.keystore.certificate.chain"));
         let inline = match (key, chain) {
             (Some(key), Some(certificates)) => Some(StorePlace::Inline { certificates, key: Some(key) }),
@@ -126,13 +134,10 @@ impl OfListener<'_> {
                 ));
             }
         };
-        let store = self.store("ssl.keystore", inline)?;
-        store.ok_or_else(|| {
-            self.refuse("ssl.keystore.location", "a file with the broker's key and certificate, or ssl.keystore.key and ssl.keystore.certificate.chain with ssl.keystore.type=PEM")
-        })
+        self.store("ssl.keystore", inline)
     }
 
-    fn truststore(&self) -> Result<Option<StoreConfig>, ConfigError> {
+    pub(super) fn truststore(&self) -> Result<Option<StoreConfig>, ConfigError> {
         let inline = self
             .secret("ssl.truststore.certificates")
             .map(|certificates| StorePlace::Inline { certificates, key: None });
@@ -172,7 +177,7 @@ impl OfListener<'_> {
         Ok(Some(StoreConfig { kind: known, place, password: password_text }))
     }
 
-    fn versions(&self) -> Result<Vec<TlsVersion>, ConfigError> {
+    pub(super) fn versions(&self) -> Result<Vec<TlsVersion>, ConfigError> {
         let key = "ssl.enabled.protocols";
         let version = |name: &String| match name.as_str() {
             "TLSv1.2" => Ok(TlsVersion::V12),

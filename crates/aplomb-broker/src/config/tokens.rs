@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use aplomb_security::Secret;
+
 use super::reading::Reading;
-use super::scope::Secret;
 use crate::security::TokenKey;
 
 /// Settings of delegation tokens.

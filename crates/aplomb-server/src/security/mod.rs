@@ -12,6 +12,8 @@ mod golden;
 mod jks;
 mod local_names;
 mod names;
+#[cfg(test)]
+mod outgoing;
 mod owner;
 mod pbe;
 mod pem;
@@ -22,7 +24,7 @@ mod store;
 mod tls;
 
 pub(crate) use backlog::Unsent;
-pub use client::client_config;
+pub use client::{ClientTlsSettings, client_config, client_tls};
 pub use local_names::{LocalNames, LocalRuleError, NameFault};
 pub use names::{PrincipalRules, RuleError};
 pub use owner::OwnerRules;

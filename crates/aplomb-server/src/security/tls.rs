@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aplomb_broker::config::{ClientAuth, StoreKind, TlsVersion};
+use rustls::client::ResolvesClientCert;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
-use rustls::{RootCertStore, ServerConfig, ServerConnection, SupportedCipherSuite};
+use rustls::{RootCertStore, ServerConfig, ServerConnection, SignatureScheme, SupportedCipherSuite};
 use zeroize::Zeroizing;
 
 use super::backlog::Backlog;
@@ -225,7 +226,7 @@ impl Current {
     }
 }
 
-fn provider(names: &[String]) -> Result<CryptoProvider, TlsError> {
+pub(super) fn provider(names: &[String]) -> Result<CryptoProvider, TlsError> {
     let mut provider = rustls::crypto::ring::default_provider();
     if names.is_empty() {
         return Ok(provider);
@@ -240,14 +241,14 @@ fn provider(names: &[String]) -> Result<CryptoProvider, TlsError> {
     Ok(provider)
 }
 
-const fn version_of(version: TlsVersion) -> &'static rustls::SupportedProtocolVersion {
+pub(super) const fn version_of(version: TlsVersion) -> &'static rustls::SupportedProtocolVersion {
     match version {
         TlsVersion::V12 => &rustls::version::TLS12,
         TlsVersion::V13 => &rustls::version::TLS13,
     }
 }
 
-fn keys(material: &Material, key_password: Option<&str>) -> Result<Vec<KeyEntry>, StoreError> {
+pub(super) fn keys(material: &Material, key_password: Option<&str>) -> Result<Vec<KeyEntry>, StoreError> {
     let keys = match material.kind {
         StoreKind::Pem => {
             let key = material.key.as_ref().unwrap_or(&material.bytes);
@@ -283,14 +284,14 @@ fn roots(settings: &TlsSettings) -> Result<RootCertStore, TlsError> {
     Ok(roots)
 }
 
-/// Chooses among keys of several kinds the first that the client can check.
+/// Chooses among keys of several kinds the first that the other end can check.
 #[derive(Debug)]
-struct Resolver {
+pub(super) struct Resolver {
     keys: Vec<Arc<CertifiedKey>>,
 }
 
 impl Resolver {
-    fn new(entries: Vec<KeyEntry>, provider: &CryptoProvider) -> Result<Self, TlsError> {
+    pub(super) fn new(entries: Vec<KeyEntry>, provider: &CryptoProvider) -> Result<Self, TlsError> {
         let certified = |entry: KeyEntry| {
             let chain = entry.chain.into_iter().map(CertificateDer::from).collect();
             let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(entry.key.to_vec()));
@@ -301,9 +302,25 @@ impl Resolver {
     }
 }
 
+impl Resolver {
+    fn choose(&self, schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        let fits = |key: &&Arc<CertifiedKey>| key.key.choose_scheme(schemes).is_some();
+        self.keys.iter().find(fits).map(Arc::clone)
+    }
+}
+
 impl ResolvesServerCert for Resolver {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        let fits = |key: &&Arc<CertifiedKey>| key.key.choose_scheme(hello.signature_schemes()).is_some();
-        self.keys.iter().find(fits).or(self.keys.first()).map(Arc::clone)
+        self.choose(hello.signature_schemes()).or(self.keys.first().map(Arc::clone))
+    }
+}
+
+impl ResolvesClientCert for Resolver {
+    fn resolve(&self, _: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.choose(schemes)
+    }
+
+    fn has_certs(&self) -> bool {
+        !self.keys.is_empty()
     }
 }

@@ -15,6 +15,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::bench_group::{self, GroupArgs};
 use super::{fail, parse_duration};
+use crate::outgoing::{OutgoingArgs, OutgoingError};
 
 /// What load, on whom, for how long.
 #[derive(Debug, Args)]
@@ -34,6 +35,8 @@ pub(crate) struct BenchArgs {
         value_delimiter = ','
     )]
     bootstrap_server: Vec<String>,
+    #[command(flatten)]
+    outgoing: OutgoingArgs,
     /// The topic; it is made if it is not there, except by `consume`.
     #[arg(long, short = 't', default_value = "aplomb-bench")]
     topic: String,
@@ -155,7 +158,7 @@ enum FromArg {
 }
 
 impl BenchArgs {
-    fn spec(&self) -> Spec {
+    fn spec(&self) -> Result<Spec, OutgoingError> {
         let workload = match self.workload.expect("there is one without a subcommand") {
             WorkloadArg::Produce => Workload::Produce,
             WorkloadArg::Consume => Workload::Consume,
@@ -166,8 +169,9 @@ impl BenchArgs {
             replication_factor: self.replication_factor,
             configs: self.topic_config.clone(),
         };
-        Spec {
+        Ok(Spec {
             bootstrap: self.bootstrap_server.clone(),
+            security: self.outgoing.security()?,
             topic: self.topic.clone(),
             create: workload.produces().then_some(new_topic),
             workload,
@@ -205,7 +209,7 @@ impl BenchArgs {
                 ..ConsumerSpec::default()
             },
             ..Spec::default()
-        }
+        })
     }
 }
 
@@ -215,7 +219,10 @@ pub(super) fn run(args: &BenchArgs) -> ExitCode {
     if let Some(OtherLoad::Group(args)) = &args.other {
         return bench_group::run(args);
     }
-    let spec = args.spec();
+    let spec = match args.spec() {
+        Ok(spec) => spec,
+        Err(error) => return fail(&error),
+    };
     let mut line = ProgressLine::new(&spec, args.quiet);
     let report = match aplomb_bench::run(&spec, &mut |progress| {
         line.show(progress);

@@ -10,6 +10,7 @@ use aplomb_bench::{GroupProgress, GroupProtocol, GroupReport, GroupSpec, run_gro
 use clap::{Args, ValueEnum};
 
 use super::{fail, parse_duration};
+use crate::outgoing::{OutgoingArgs, OutgoingError};
 
 /// Which groups, on whom, for how long.
 #[derive(Debug, Args)]
@@ -23,6 +24,8 @@ pub(crate) struct GroupArgs {
         value_delimiter = ','
     )]
     bootstrap_server: Vec<String>,
+    #[command(flatten)]
+    outgoing: OutgoingArgs,
     /// The topic that all are subscribed to; it is made if it is not there.
     #[arg(long, short = 't', default_value = "aplomb-bench")]
     topic: String,
@@ -77,9 +80,10 @@ enum ProtocolArg {
 }
 
 impl GroupArgs {
-    fn spec(&self) -> GroupSpec {
-        GroupSpec {
+    fn spec(&self) -> Result<GroupSpec, OutgoingError> {
+        Ok(GroupSpec {
             bootstrap: self.bootstrap_server.clone(),
+            security: self.outgoing.security()?,
             topic: self.topic.clone(),
             partitions: self.partitions,
             groups: self.groups,
@@ -96,15 +100,19 @@ impl GroupArgs {
             duration: self.duration,
             patience: self.patience,
             ..GroupSpec::default()
-        }
+        })
     }
 }
 
 /// Runs the load. Fails when it could not begin, when groups did not become stable, and when
 /// something went wrong for a member.
 pub(super) fn run(args: &GroupArgs) -> ExitCode {
+    let spec = match args.spec() {
+        Ok(spec) => spec,
+        Err(error) => return fail(&error),
+    };
     let mut shown = Duration::ZERO;
-    let report = run_groups(&args.spec(), &mut |progress| {
+    let report = run_groups(&spec, &mut |progress| {
         if !args.quiet && progress.elapsed >= shown {
             shown = progress.elapsed + Duration::from_secs(1);
             show(progress);

@@ -11,7 +11,7 @@ mod references;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use aplomb_broker::config::{BrokerConfig, Properties, Warning};
+use aplomb_broker::config::{BrokerConfig, ClientSettings, ConfigError, Properties, Warning};
 use aplomb_log::state_files::{MalformedEscape, PropertiesText};
 use environment::{CLUSTER_ID, Variable};
 use providers::{ProviderError, follow};
@@ -88,6 +88,24 @@ fn load_with(
         }
         Err(error) => Err(invalid(followed.origins.hide(&error.to_string()))),
     }
+}
+
+/// Reads a client's settings, in the form of Apache Kafka's tools (`--command-config`).
+pub(crate) fn load_client(path: &Path) -> Result<(ClientSettings, Vec<Warning>), SettingsError> {
+    let bytes =
+        std::fs::read(path).map_err(|source| SettingsError::Unreadable { path: path.to_owned(), source })?;
+    let text = PropertiesText::parse(&bytes)
+        .map_err(|error| SettingsError::Malformed { path: path.to_owned(), error })?;
+    let invalid = |sentence: String| {
+        let place = place_of(&sentence, Some(path), &bytes, &[], &[]);
+        SettingsError::Invalid { place, sentence }
+    };
+    let environment: Vec<_> = std::env::vars_os().collect();
+    let followed = follow(text.entries().map(owned).collect(), &environment)
+        .map_err(|error: ProviderError| invalid(error.to_string()))?;
+    let settings = ClientSettings::from_properties(&followed.properties)
+        .map_err(|error: ConfigError| invalid(followed.origins.hide(&error.to_string())))?;
+    Ok((settings, followed.warnings))
 }
 
 fn owned((key, value): (&str, &str)) -> (String, String) {

@@ -5,7 +5,6 @@
 //! keeps the start waiting for a bounded time, and nothing else.
 
 mod fetch;
-mod http;
 mod tend;
 
 use std::collections::BTreeMap;

@@ -23,7 +23,7 @@ mod pages;
 mod process;
 mod signals;
 pub(crate) mod storage;
-mod stores;
+pub(crate) mod stores;
 mod tail;
 mod tail_files;
 mod tail_watch;

@@ -18,8 +18,9 @@ use aplomb_server::log::Log;
 use aplomb_server::security::{Gate, Prepared, TlsError, TlsSettings};
 
 use self::checks::Checker;
+pub(super) use self::files::read_file;
 use self::files::{FileFacts, look, read};
-pub(super) use self::files::{read_file, read_up_to};
+pub(crate) use self::files::{SystemTrust, read_store, read_up_to, system_trust};
 
 /// A listener's TLS that cannot be had.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,6 @@
 //! What always holds: the server's side needs hashes of what is stored, and never derives a key
 //! from a password; a user that there is not is answered like one that there is.
 
-mod messages;
 mod server;
 
 pub(super) use self::server::ScramServer;

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use aplomb_model::Timestamp;
 use aplomb_protocol::messages::UserScramCredentialRecord;
+use aplomb_security::scram::{ClientFinal, ClientFirst, server_final, server_first};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use bytes::Bytes;
 use subtle::ConstantTimeEq as _;
 
 use super::super::said::{Denied, Said, World};
-use super::messages::{ClientFinal, ClientFirst, server_final, server_first};
 use crate::scram::{MIN_ITERATIONS, ScramHash};
 
 /// How many characters the salt has of a token, or of a user whom there is not: as those have that

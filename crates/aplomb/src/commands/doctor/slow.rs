@@ -2,21 +2,23 @@
 //! its flight recorder has them (`/slow` of `aplomb.metrics.listener`).
 
 use std::fmt::Write as _;
-use std::io::{Read, Write};
-use std::net::{TcpStream, ToSocketAddrs as _};
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use aplomb_broker::config::{ClientLogin, HttpUrl};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use crate::commands::fail;
+use crate::http::{HttpFault, get};
+use crate::outgoing::{OutgoingArgs, OutgoingError};
 
 /// How long a broker may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The most that is read of an answer; what a broker keeps is far less.
-const MOST: u64 = 16 << 20;
+const MOST: usize = 16 << 20;
 
 /// Which broker, and how to say it.
 #[derive(Debug, Args)]
@@ -24,6 +26,8 @@ pub(super) struct SlowArgs {
     /// The broker's aplomb.metrics.listener.
     #[arg(long, value_name = "HOST:PORT")]
     address: String,
+    #[command(flatten)]
+    outgoing: OutgoingArgs,
     /// For people, or for programs: what the broker says, as it says it.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -38,12 +42,22 @@ enum Format {
 /// Why there is nothing to show.
 #[derive(Debug, thiserror::Error)]
 enum SlowError {
-    #[error("{address}: {source}")]
-    Network { address: String, source: std::io::Error },
-    #[error("{address}: it is no address")]
-    Address { address: String },
+    #[error("{address}: {fault}")]
+    Network { address: String, fault: HttpFault },
+    #[error("{0}: it is no address of the form HOST:PORT")]
+    Address(String),
     #[error("{address} does not answer as an Aplomb's aplomb.metrics.listener: {said}")]
     Answer { address: String, said: String },
+    #[error(
+        "{0} wants another name and password (aplomb.metrics.user); --command-config says them, as those of PLAIN"
+    )]
+    Password(String),
+    #[error(
+        "aplomb.metrics.listener takes a name and a password, in these settings those of PLAIN, and no other sasl.mechanism"
+    )]
+    Mechanism,
+    #[error(transparent)]
+    Outgoing(#[from] OutgoingError),
 }
 
 /// What the broker says.
@@ -104,7 +118,7 @@ pub(super) fn run(args: &SlowArgs) -> ExitCode {
 
 fn show(args: &SlowArgs) -> Result<String, SlowError> {
     let address = args.address.as_str();
-    let body = ask(address)?;
+    let body = ask(address, &args.outgoing)?;
     let refused = |said: String| SlowError::Answer { address: address.to_owned(), said };
     match args.format {
         Format::Json => Ok(body + "\n"),
@@ -116,22 +130,34 @@ fn show(args: &SlowArgs) -> Result<String, SlowError> {
 }
 
 /// What stands at `/slow`.
-fn ask(address: &str) -> Result<String, SlowError> {
-    let failed = |source| SlowError::Network { address: address.to_owned(), source };
-    let refused = |said: &str| SlowError::Answer { address: address.to_owned(), said: said.to_owned() };
-    let mut places = address.to_socket_addrs().map_err(failed)?;
-    let place = places.next().ok_or_else(|| SlowError::Address { address: address.to_owned() })?;
-    let mut stream = TcpStream::connect_timeout(&place, PATIENCE).map_err(failed)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    write!(stream, "GET /slow HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").map_err(failed)?;
-    let mut answer = Vec::new();
-    stream.take(MOST).read_to_end(&mut answer).map_err(failed)?;
-    let answer = String::from_utf8_lossy(&answer);
-    match answer.split_once("\r\n\r\n") {
-        Some((head, body)) if head.starts_with("HTTP/1.1 200 ") => Ok(body.to_owned()),
-        Some((head, _)) => Err(refused(head.lines().next().unwrap_or_default())),
-        None => Err(refused("what it says is no HTTP")),
-    }
+fn ask(address: &str, outgoing: &OutgoingArgs) -> Result<String, SlowError> {
+    let outgoing = outgoing.load()?;
+    let login = match &outgoing.login {
+        None => None,
+        Some(ClientLogin::Plain { user, password }) => Some((user.as_str(), password)),
+        Some(ClientLogin::Scram { .. } | ClientLogin::Token { .. }) => return Err(SlowError::Mechanism),
+    };
+    let url = place(address, outgoing.tls.is_some()).ok_or_else(|| SlowError::Address(address.to_owned()))?;
+    let address = || address.to_owned();
+    let answer = get(&url, outgoing.tls.clone(), login, PATIENCE, MOST).map_err(|fault| match fault {
+        HttpFault::Status(401) => SlowError::Password(address()),
+        HttpFault::Form | HttpFault::Status(_) | HttpFault::TooLong(_) | HttpFault::CutOff => {
+            SlowError::Answer { address: address(), said: fault.to_string() }
+        }
+        HttpFault::Host(_) | HttpFault::Network(_) | HttpFault::Late(_) | HttpFault::Tls(_) => {
+            SlowError::Network { address: address(), fault }
+        }
+    })?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+/// Reads `HOST:PORT`.
+fn place(address: &str, is_secure: bool) -> Option<HttpUrl> {
+    let (host, port) = address.rsplit_once(':')?;
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let is_host = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/');
+    let port = port.parse().ok().filter(|_| is_host)?;
+    Some(HttpUrl { is_secure, host: host.to_owned(), port, target: "/slow".to_owned() })
 }
 
 impl Report {
@@ -219,6 +245,16 @@ fn wall(at: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_is_a_host_and_a_port() {
+        let read = |address| place(address, true).map(|url| (url.host, url.port));
+        assert_eq!(read("localhost:9404"), Some(("localhost".to_owned(), 9404)));
+        assert_eq!(read("[::1]:9404"), Some(("::1".to_owned(), 9404)));
+        for wrong in ["localhost", ":9404", "localhost:", "a b:1", "a/b:1", "localhost:70000"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn a_slow_request_reads_as_a_few_lines() {

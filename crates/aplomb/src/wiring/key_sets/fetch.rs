@@ -9,15 +9,11 @@ use aplomb_server::security::{Material, TlsError, client_config};
 use rustls::ClientConfig;
 use zeroize::Zeroizing;
 
-use super::super::stores::{read_file, read_up_to};
-use super::http::{HttpFault, get};
+use super::super::stores::{SystemTrust, read_file, read_up_to, system_trust};
+use crate::http::{HttpFault, get};
 
 /// How long one fetch may take, from the first to the last byte.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Where systems keep the certificates that they trust: Debian's, Red Hat's, Alpine's.
-const SYSTEM: [&str; 3] =
-    ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
 /// Why there are no keys.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +44,7 @@ pub(super) fn fetch(source: &KeySource) -> Result<KeySet, FetchFault> {
         KeyUrl::Http(url) => {
             let tls = tls(source, url)?;
             let fault = |fault| FetchFault::Http { place: source.url.to_string(), fault };
-            get(url, tls, PATIENCE, KeySet::LARGEST).map_err(fault)?.into()
+            get(url, tls, None, PATIENCE, KeySet::LARGEST).map_err(fault)?.into()
         }
     };
     KeySet::parse(&bytes).map_err(|error| FetchFault::Keys { place: source.url.to_string(), error })
@@ -74,8 +70,9 @@ fn tls(source: &KeySource, url: &HttpUrl) -> Result<Option<Arc<ClientConfig>>, F
 }
 
 fn system() -> Result<Zeroizing<Vec<u8>>, FetchFault> {
-    if let Ok(path) = std::env::var("SSL_CERT_FILE") {
-        return read_file(&path).map_err(|source| FetchFault::File { path, source });
+    match system_trust() {
+        SystemTrust::Found(bytes) => Ok(bytes),
+        SystemTrust::Unreadable { path, source } => Err(FetchFault::File { path, source }),
+        SystemTrust::Nowhere => Err(FetchFault::NoTrust),
     }
-    SYSTEM.iter().find_map(|path| read_file(path).ok()).ok_or(FetchFault::NoTrust)
 }

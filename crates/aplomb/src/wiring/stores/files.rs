@@ -45,22 +45,48 @@ pub(super) fn read(listener: &Arc<str>, config: &TlsConfig) -> Result<TlsSetting
 }
 
 fn material(listener: &Arc<str>, store: &StoreConfig) -> Result<Material, StoreFault> {
+    let fault = |(path, source)| StoreFault::File { listener: Arc::clone(listener), path, source };
+    read_store(store).map_err(fault)
+}
+
+/// A store from wherever it is; the path of the file that cannot be read, and why.
+pub(crate) fn read_store(store: &StoreConfig) -> Result<Material, (String, std::io::Error)> {
     let inline = |text: &str| Zeroizing::new(text.as_bytes().to_vec());
     let (bytes, key) = match &store.place {
-        StorePlace::File(path) => {
-            let bytes = read_file(path).map_err(|source| StoreFault::File {
-                listener: Arc::clone(listener),
-                path: path.clone(),
-                source,
-            })?;
-            (bytes, None)
-        }
+        StorePlace::File(path) => (read_file(path).map_err(|source| (path.clone(), source))?, None),
         StorePlace::Inline { certificates, key } => {
             (inline(certificates.reveal()), key.as_ref().map(|key| inline(key.reveal())))
         }
     };
     let password = store.password.as_ref().map(|secret| secret.reveal().to_owned().into());
     Ok(Material { kind: store.kind, bytes, key, password })
+}
+
+/// Where systems keep the certificates that they trust: Debian's, Red Hat's, Alpine's.
+const SYSTEM: [&str; 3] =
+    ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
+
+/// The certificates that the system trusts, in PEM.
+pub(crate) enum SystemTrust {
+    Found(Zeroizing<Vec<u8>>),
+    /// `SSL_CERT_FILE` says where they are.
+    Unreadable {
+        path: String,
+        source: std::io::Error,
+    },
+    /// Not at any of the places where they usually are.
+    Nowhere,
+}
+
+/// Looks for them.
+pub(crate) fn system_trust() -> SystemTrust {
+    if let Ok(path) = std::env::var("SSL_CERT_FILE") {
+        return match read_file(&path) {
+            Ok(bytes) => SystemTrust::Found(bytes),
+            Err(source) => SystemTrust::Unreadable { path, source },
+        };
+    }
+    SYSTEM.iter().find_map(|path| read_file(path).ok()).map_or(SystemTrust::Nowhere, SystemTrust::Found)
 }
 
 /// No more of a file than `most` bytes: one without an end would otherwise fill the memory.

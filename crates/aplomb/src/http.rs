@@ -1,4 +1,5 @@
-//! GET of HTTP/1.1, no more of it than a set of keys needs: one request a connection, no redirects.
+//! GET of HTTP/1.1, no more of it than a set of keys or a page of figures needs: one request a
+//! connection, no redirects.
 //!
 //! What always holds: all of it together takes no longer than it may, however slowly a server
 //! speaks; and no more is read than may be. The host's name is resolved before that, in the time
@@ -9,9 +10,12 @@ use std::net::{TcpStream, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aplomb_broker::config::HttpUrl;
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, StreamOwned};
+use aplomb_broker::config::{HttpUrl, Secret};
+use aplomb_security::client::{Channel, ClientSecurity, TlsFault};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rustls::ClientConfig;
+use zeroize::Zeroizing;
 
 /// The most bytes of an answer beside its body: its head, and what is between the chunks of it.
 const ROUND: u64 = 256 * 1024;
@@ -28,10 +32,8 @@ pub(crate) enum HttpFault {
     Network(#[from] std::io::Error),
     #[error("it has not answered within {0:?}")]
     Late(Duration),
-    #[error("its name cannot be in a certificate")]
-    Name,
     #[error("TLS: {0}")]
-    Tls(#[from] rustls::Error),
+    Tls(#[from] TlsFault),
     #[error("the answer is not HTTP")]
     Form,
     #[error("the answer is {0}, and not 200")]
@@ -42,19 +44,28 @@ pub(crate) enum HttpFault {
     CutOff,
 }
 
-/// What a server has at a place, `most` bytes of it at most.
-pub(super) fn get(
+/// What a server has at a place, `most` bytes of it at most. `login`: a name and a password, if it
+/// wants them.
+pub(crate) fn get(
     url: &HttpUrl,
     tls: Option<Arc<ClientConfig>>,
+    login: Option<(&str, &Secret)>,
     patience: Duration,
     most: usize,
 ) -> Result<Vec<u8>, HttpFault> {
     let deadline = Instant::now() + patience;
-    ask(url, tls, deadline, most).map_err(|fault| match fault {
+    ask(url, tls, login, deadline, most).map_err(|fault| match fault {
+        HttpFault::Network(error) if tls_fault(&error).is_some() => {
+            tls_fault(&error).map_or(HttpFault::Form, HttpFault::Tls)
+        }
         HttpFault::Network(error) if is_late(&error) => HttpFault::Late(patience),
         HttpFault::Network(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => HttpFault::CutOff,
         other => other,
     })
+}
+
+fn tls_fault(error: &std::io::Error) -> Option<TlsFault> {
+    error.get_ref()?.downcast_ref::<TlsFault>().cloned()
 }
 
 fn is_late(error: &std::io::Error) -> bool {
@@ -64,23 +75,24 @@ fn is_late(error: &std::io::Error) -> bool {
 fn ask(
     url: &HttpUrl,
     tls: Option<Arc<ClientConfig>>,
+    login: Option<(&str, &Secret)>,
     deadline: Instant,
     most: usize,
 ) -> Result<Vec<u8>, HttpFault> {
     let socket = connect(url, deadline)?;
-    let request = format!(
-        "GET {} HTTP/1.1\r\nHost: {}\r\nAccept: application/json\r\nUser-Agent: aplomb/{}\r\nConnection: close\r\n\r\n",
+    let authorization = login.map_or_else(Zeroizing::default, |(user, password)| {
+        let pair = Zeroizing::new(format!("{user}:{}", password.reveal()));
+        Zeroizing::new(format!("Authorization: Basic {}\r\n", STANDARD.encode(&*pair)))
+    });
+    let request = Zeroizing::new(format!(
+        "GET {} HTTP/1.1\r\nHost: {}\r\nAccept: application/json\r\nUser-Agent: aplomb/{}\r\n{}Connection: close\r\n\r\n",
         url.target,
         url.authority(),
-        env!("CARGO_PKG_VERSION")
-    );
-    match tls {
-        None => exchange(socket, &request, most),
-        Some(config) => {
-            let name = ServerName::try_from(url.host.clone()).map_err(|_| HttpFault::Name)?;
-            exchange(StreamOwned::new(ClientConnection::new(config, name)?, socket), &request, most)
-        }
-    }
+        env!("CARGO_PKG_VERSION"),
+        *authorization
+    ));
+    let channel = Channel::new(socket, &ClientSecurity { tls, login: None }, &url.host)?;
+    exchange(channel, &request, most)
 }
 
 fn connect(url: &HttpUrl, deadline: Instant) -> Result<Timed, HttpFault> {

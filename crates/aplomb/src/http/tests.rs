@@ -71,7 +71,7 @@ fn server(answer: impl FnOnce(TcpStream) + Send + 'static) -> HttpUrl {
 #[test]
 fn a_server_is_asked_for_what_the_url_names() {
     let url = server(|mut stream| stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nkeys").expect("a client"));
-    assert_eq!(get(&url, None, Duration::from_secs(60), 20).expect("an answer"), b"keys");
+    assert_eq!(get(&url, None, None, Duration::from_secs(60), 20).expect("an answer"), b"keys");
 }
 
 #[test]
@@ -79,12 +79,12 @@ fn a_server_that_does_not_answer_or_drips_is_given_up() {
     let patience = Duration::from_millis(200);
     let (held, hold) = std::sync::mpsc::channel();
     let frozen = server(move |stream| held.send(stream).expect("the test waits"));
-    assert!(matches!(get(&frozen, None, patience, 20), Err(HttpFault::Late(_))));
+    assert!(matches!(get(&frozen, None, None, patience, 20), Err(HttpFault::Late(_))));
     drop(hold);
     let dripping = server(|mut stream| {
         while stream.write_all(b"H").is_ok() {
             std::thread::sleep(Duration::from_millis(20));
         }
     });
-    assert!(matches!(get(&dripping, None, patience, 20), Err(HttpFault::Late(_))));
+    assert!(matches!(get(&dripping, None, None, patience, 20), Err(HttpFault::Late(_))));
 }

@@ -1,31 +1,58 @@
-//! What a SCRAM client sends (RFC 5802, section 7).
+//! What the two ends of SCRAM send (RFC 5802, section 7).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 /// The client's first message.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct ClientFirst<'a> {
-    pub(super) authorization: Option<String>,
-    pub(super) user: String,
-    pub(super) nonce: &'a str,
+pub struct ClientFirst<'a> {
+    /// Who it wants to be, if it says so.
+    pub authorization: Option<String>,
+    /// Whose password it knows.
+    pub user: String,
+    /// Drawn by the client.
+    pub nonce: &'a str,
     /// The name is a delegation token's id, and the password what its holder has to know.
-    pub(super) by_token: bool,
+    pub by_token: bool,
     /// Everything behind the header, which is signed.
-    pub(super) bare: &'a str,
+    pub bare: &'a str,
 }
 
 /// The client's final message.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct ClientFinal<'a> {
-    pub(super) nonce: &'a str,
-    pub(super) proof: Vec<u8>,
+pub struct ClientFinal<'a> {
+    /// Of both ends.
+    pub nonce: &'a str,
+    /// That it knows the password.
+    pub proof: Vec<u8>,
     /// Everything before the proof, which is signed.
-    pub(super) without_proof: &'a str,
+    pub without_proof: &'a str,
+}
+
+/// The server's first message.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ServerFirst<'a> {
+    /// The client's, and the server's behind it.
+    pub nonce: &'a str,
+    /// What the password is hashed with.
+    pub salt: Vec<u8>,
+    /// How often it is.
+    pub iterations: u32,
+}
+
+/// The server's final message.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ServerFinal<'a> {
+    /// It shows by this that it knows the password.
+    Signature(Vec<u8>),
+    /// It does not let the client in.
+    Error(&'a str),
 }
 
 impl<'a> ClientFirst<'a> {
-    pub(super) fn parse(message: &'a [u8]) -> Option<Self> {
+    /// Reads a message; `None`: it is none.
+    #[must_use]
+    pub fn parse(message: &'a [u8]) -> Option<Self> {
         let text = std::str::from_utf8(message).ok()?;
         // Without channel binding, and without one in mind.
         let rest = text.strip_prefix("n,")?;
@@ -53,7 +80,9 @@ impl<'a> ClientFirst<'a> {
 }
 
 impl<'a> ClientFinal<'a> {
-    pub(super) fn parse(message: &'a [u8]) -> Option<Self> {
+    /// Reads a message; `None`: it is none.
+    #[must_use]
+    pub fn parse(message: &'a [u8]) -> Option<Self> {
         let text = std::str::from_utf8(message).ok()?;
         let (without_proof, proof) = text.rsplit_once(",p=")?;
         let mut parts = without_proof.split(',');
@@ -64,13 +93,58 @@ impl<'a> ClientFinal<'a> {
     }
 }
 
+impl<'a> ServerFirst<'a> {
+    /// Reads a message; `None`: it is none, or has an extension that has to be understood.
+    #[must_use]
+    pub fn parse(message: &'a [u8]) -> Option<Self> {
+        let mut parts = std::str::from_utf8(message).ok()?.split(',');
+        let nonce = parts.next()?.strip_prefix("r=").filter(|nonce| is_printable(nonce))?;
+        let salt = STANDARD.decode(parts.next()?.strip_prefix("s=")?).ok().filter(|salt| !salt.is_empty())?;
+        let digits = parts.next()?.strip_prefix("i=")?;
+        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+        let iterations = digits.parse().ok().filter(|iterations| is_number && *iterations > 0)?;
+        parts.all(|part| extension(part).is_some()).then_some(Self { nonce, salt, iterations })
+    }
+}
+
+impl<'a> ServerFinal<'a> {
+    /// Reads a message; `None`: it is none.
+    #[must_use]
+    pub fn parse(message: &'a [u8]) -> Option<Self> {
+        let mut parts = std::str::from_utf8(message).ok()?.split(',');
+        let first = parts.next()?;
+        let said = match (first.strip_prefix("v="), first.strip_prefix("e=")) {
+            (Some(signature), _) => Self::Signature(STANDARD.decode(signature).ok()?),
+            (None, Some(error)) if is_value(error) => Self::Error(error),
+            _ => return None,
+        };
+        parts.all(|part| extension(part).is_some()).then_some(said)
+    }
+}
+
+/// The client's first message without its header, which is `n,,`.
+#[must_use]
+pub fn client_first_bare(user: &str, nonce: &str, by_token: bool) -> String {
+    let user = user.replace('=', "=3D").replace(',', "=2C");
+    let extension = if by_token { ",tokenauth=true" } else { "" };
+    format!("n={user},r={nonce}{extension}")
+}
+
+/// The client's final message, as far as it is signed, without channel binding.
+#[must_use]
+pub fn client_final(nonce: &str) -> String {
+    format!("c=biws,r={nonce}")
+}
+
 /// The server's first message.
-pub(super) fn server_first(nonce: &str, salt: &[u8], iterations: i32) -> String {
+#[must_use]
+pub fn server_first(nonce: &str, salt: &[u8], iterations: i32) -> String {
     format!("r={nonce},s={},i={iterations}", STANDARD.encode(salt))
 }
 
 /// The server's last message.
-pub(super) fn server_final(signature: &[u8]) -> String {
+#[must_use]
+pub fn server_final(signature: &[u8]) -> String {
     format!("v={}", STANDARD.encode(signature))
 }
 
@@ -169,5 +243,53 @@ mod tests {
         ] {
             assert_eq!(ClientFinal::parse(wrong.as_bytes()), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_one_end_writes_the_other_reads() {
+        let bare = client_first_bare("a=b,c", "abc", true);
+        let message = format!("n,,{bare}");
+        let first = ClientFirst::parse(message.as_bytes()).expect("a message");
+        assert_eq!((first.user.as_str(), first.nonce, first.by_token), ("a=b,c", "abc", true));
+        assert_eq!(first.bare, bare);
+        let said = server_first("abcdef", b"salt", 4096);
+        let first = ServerFirst::parse(said.as_bytes()).expect("a message");
+        assert_eq!(first, ServerFirst { nonce: "abcdef", salt: b"salt".to_vec(), iterations: 4096 });
+        let said = format!("{},p=AAEC", client_final("abcdef"));
+        let last = ClientFinal::parse(said.as_bytes()).expect("a message");
+        assert_eq!((last.nonce, &last.proof[..]), ("abcdef", &[0, 1, 2][..]));
+        let said = server_final(&[3, 4]);
+        assert_eq!(ServerFinal::parse(said.as_bytes()), Some(ServerFinal::Signature(vec![3, 4])));
+    }
+
+    #[test]
+    fn what_no_server_says_is_refused() {
+        for wrong in [
+            "",
+            "r=abc",
+            "r=abc,s=AAEC",
+            "r=,s=AAEC,i=1",
+            "r=abc,s=,i=1",
+            "r=abc,s=?,i=1",
+            "r=abc,s=AAEC,i=0",
+            "r=abc,s=AAEC,i=-1",
+            "r=abc,s=AAEC,i=+1",
+            "r=abc,s=AAEC,i=4294967296",
+            "r=a c,s=AAEC,i=1",
+            "m=x,r=abc,s=AAEC,i=1",
+            "r=abc,s=AAEC,i=1,x",
+            "s=AAEC,r=abc,i=1",
+        ] {
+            assert_eq!(ServerFirst::parse(wrong.as_bytes()), None, "{wrong}");
+        }
+        assert_eq!(ServerFirst::parse(b"r=\xff,s=AAEC,i=1"), None);
+        assert!(
+            ServerFirst::parse(b"r=abc,s=AAEC,i=1,x=y").is_some(),
+            "an extension that may be passed over"
+        );
+        for wrong in ["", "v", "v=?", "e=", "x=1", "v=AAEC,x", "r=abc,v=AAEC"] {
+            assert_eq!(ServerFinal::parse(wrong.as_bytes()), None, "{wrong}");
+        }
+        assert_eq!(ServerFinal::parse(b"e=unknown-user"), Some(ServerFinal::Error("unknown-user")));
     }
 }
