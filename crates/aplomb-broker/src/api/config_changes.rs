@@ -4,6 +4,8 @@
 //! Stores that a listener is to have are looked at first, by other threads: until they have said
 //! what is in them, the request is put aside and planned anew ([`Stores`]).
 
+use std::sync::Arc;
+
 use aplomb_model::{ErrorCode, Instant};
 use aplomb_protocol::{DecodeError, Message, MetadataRecord};
 
@@ -70,7 +72,7 @@ pub(super) fn decide<R: Message + 'static>(
 ) -> Result<Begun, DecodeError> {
     let (view, disks, access, now) = (asked.view, asked.storage.disks(), asked.access(), asked.now.instant);
     let head = asked.head();
-    let checks = std::sync::Arc::clone(head.stores());
+    let checks = Arc::clone(head.stores());
     let mut stores = Stores::new(&checks, now);
     let mut planned = head.plan(|controller, _| plan(controller, view.config(), &access, &mut stores));
     if let Some(at) = stores.again.filter(|_| !stores.is_too_late) {
