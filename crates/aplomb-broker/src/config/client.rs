@@ -148,11 +148,12 @@ impl OfListener<'_> {
     }
 
     fn client_login(&self) -> Result<ClientLogin, ConfigError> {
-        let known = Mechanism::ALL.map(Mechanism::name).join(", ");
-        let mechanism = Mechanism::from_name(self.own_text(MECHANISM).unwrap_or("GSSAPI"));
-        let mechanism = mechanism.ok_or_else(|| {
-            let written = self.own_text(MECHANISM).unwrap_or("GSSAPI").to_owned();
-            refused(MECHANISM.to_owned(), written, known)
+        // Tickets are taken here, and not asked for.
+        let spoken = || Mechanism::ALL.into_iter().filter(|mechanism| *mechanism != Mechanism::Gssapi);
+        let written = self.own_text(MECHANISM).unwrap_or("GSSAPI");
+        let mechanism = spoken().find(|mechanism| mechanism.name() == written).ok_or_else(|| {
+            let known = spoken().map(Mechanism::name).collect::<Vec<_>>().join(", ");
+            refused(MECHANISM.to_owned(), written.to_owned(), known)
         })?;
         let module = self.client_module(mechanism)?;
         let wanted = |option: &str| {
@@ -180,6 +181,7 @@ impl OfListener<'_> {
             Mechanism::ScramSha256 => scram(ScramHash::Sha256),
             Mechanism::ScramSha512 => scram(ScramHash::Sha512),
             Mechanism::OauthBearer => self.token_file(&module),
+            Mechanism::Gssapi => unreachable!("it was refused above"),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::super::key::{ConfigKey, config_keys};
 use super::reasons::{
-    ANY_NAME, NEWEST, NO_CLASSES, NO_ENGINES, NO_JVM, NO_LOGIN, NO_LOGIN_CLASSES, NO_PEERS, NO_TICKETS,
+    NEWEST, NO_CLASSES, NO_ENGINES, NO_JVM, NO_LOGIN, NO_LOGIN_CLASSES, NO_PEERS, NO_TICKETS,
 };
 
 config_keys! {

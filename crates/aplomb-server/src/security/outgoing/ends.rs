@@ -161,7 +161,13 @@ impl Ends {
     pub(super) fn new(gate: Option<&Gate>, mechanism: Mechanism, credentials: &Credentials) -> Self {
         let users = [("alice".to_owned(), Secret::new("wonder".to_owned()))];
         let config = SaslConfig {
-            mechanisms: vec![MechanismConfig { mechanism, max_age: None, users: users.into(), tokens: None }],
+            mechanisms: vec![MechanismConfig {
+                mechanism,
+                max_age: None,
+                users: users.into(),
+                tokens: None,
+                kerberos: None,
+            }],
             max_receive: 1 << 19,
             failure_delay: Duration::ZERO,
         };
