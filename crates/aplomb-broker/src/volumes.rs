@@ -26,7 +26,7 @@ const LEAST: u64 = 256;
 
 /// What a connection has produced, less what time has taken of it.
 #[derive(Debug)]
-struct Account {
+struct Volume {
     bytes: u64,
     at: Instant,
 }
@@ -34,7 +34,7 @@ struct Account {
 /// The accounts of a shard's connections.
 #[derive(Debug, Default)]
 pub(crate) struct Volumes {
-    of: HashMap<ConnectionId, Account>,
+    of: HashMap<ConnectionId, Volume>,
 }
 
 impl Volumes {
@@ -48,7 +48,7 @@ impl Volumes {
         is_first: bool,
         now: Instant,
     ) -> Claim {
-        let account = self.of.entry(connection).or_insert(Account { bytes: 0, at: now });
+        let account = self.of.entry(connection).or_insert(Volume { bytes: 0, at: now });
         let micros = u64::try_from(now.since(account.at).as_micros()).unwrap_or(u64::MAX);
         let over = micros.saturating_mul(RATE) / 1_000_000;
         // Of times too short to count nothing is lost.

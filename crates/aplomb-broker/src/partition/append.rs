@@ -6,7 +6,7 @@ use aplomb_model::{ErrorCode, Offset, Timestamp};
 use bytes::Bytes;
 
 use super::gate::Gate;
-use super::waiting::{Appending, Valid, WaitingForMemory, WaitingForSync};
+use super::waiting::{Appending, ValidBatch, WaitingForMemory, WaitingForSync};
 use super::{Effects, Partition};
 use crate::calls::{Answer, AppendRefusal, Appended, Asker, MarkerCall, OwnBatch, PartitionKey, Promise};
 use crate::figures::Count;
@@ -177,8 +177,12 @@ impl Partition {
     }
 
     /// Appends a produced batch. `Err(None)`: there is no memory.
-    fn append_produced(&mut self, valid: &Valid, now: Now) -> Result<Admitted, Option<Box<AppendRefusal>>> {
-        let Valid { batch, transaction, claim } = valid;
+    fn append_produced(
+        &mut self,
+        valid: &ValidBatch,
+        now: Now,
+    ) -> Result<Admitted, Option<Box<AppendRefusal>>> {
+        let ValidBatch { batch, transaction, claim } = valid;
         let size = batch.append.size();
         if let Some(Err(error)) = transaction.as_ref().map(|producer| self.check_in_transaction(producer)) {
             self.count_refusal(error, size);

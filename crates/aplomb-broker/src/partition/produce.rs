@@ -5,7 +5,7 @@ use aplomb_model::ErrorCode;
 use aplomb_model::batch::{BatchError, ProduceRejection, ProduceRules, Validated, Validation};
 
 use super::checks::{Lane, Sliced};
-use super::waiting::{Appending, Valid};
+use super::waiting::{Appending, ValidBatch};
 use super::{Effects, Partition};
 use crate::calls::{Answer, AppendCall, AppendRefusal, Asker, Produced};
 use crate::figures::Count;
@@ -141,7 +141,7 @@ impl Partition {
         fx: &mut Effects,
     ) {
         let Produced { transaction, claim, .. } = *produced;
-        let valid = Valid { batch: Box::new(validated), transaction, claim };
+        let valid = ValidBatch { batch: Box::new(validated), transaction, claim };
         self.admit(asker, Appending::Produced(valid), now, fx);
     }
 

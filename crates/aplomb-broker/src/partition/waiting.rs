@@ -11,7 +11,7 @@ use crate::calls::{Appended, InTransaction, MarkerCall, OwnBatch};
 #[derive(Debug)]
 pub(super) enum Appending {
     /// A client's.
-    Produced(Valid),
+    Produced(ValidBatch),
     /// This broker's own.
     Own(OwnBatch),
     /// The end of a transaction.
@@ -20,7 +20,7 @@ pub(super) enum Appending {
 
 /// A client's batch that was found valid.
 #[derive(Debug)]
-pub(super) struct Valid {
+pub(super) struct ValidBatch {
     pub(super) batch: Box<Validated>,
     /// Its transaction, if it is to be looked at as part of one.
     pub(super) transaction: Option<InTransaction>,
@@ -30,7 +30,7 @@ pub(super) struct Valid {
 impl Appending {
     /// Whether it need not wait behind others: it overtakes none of its own connection.
     pub(super) fn is_light(&self) -> bool {
-        matches!(self, Self::Produced(Valid { claim: Claim::Light, .. }))
+        matches!(self, Self::Produced(ValidBatch { claim: Claim::Light, .. }))
     }
 
     /// In bytes, as they lie in the log.

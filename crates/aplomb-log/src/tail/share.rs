@@ -16,7 +16,7 @@ use super::free_list::FreeList;
 use crate::memory_budget::MemoryBudget;
 
 /// Below so many sixteenths of the share being free, logs are asked to give up chunks that the disk
-/// has: more than what is kept from anybody, or there would be none to ask for it.
+/// has: more than is kept from some, or what they may not take would never be asked for.
 const WANTED_FREE: usize = 3;
 /// Readers may hold this part of the share; beyond it they get copies.
 const READERS_PART: usize = 4;

@@ -166,11 +166,8 @@ impl Broker {
         let mut directories =
             candidates.settle(config.node_id, settings.cluster_id.as_deref(), &mut chance)?;
         if let Some(wanted) = settings.cluster_id.as_deref().filter(|id| *id != directories.cluster_id) {
-            let text = format!(
-                "the environment variable CLUSTER_ID={wanted} is ignored: the directories belong to cluster {}",
-                directories.cluster_id
-            );
-            log.warn("config", text);
+            let of = &directories.cluster_id;
+            log.warn("config", format!("the environment variable CLUSTER_ID={wanted} is ignored: the directories belong to cluster {of}"));
         }
         let (metrics, health) = pages::start(&config, &stores.gates, log)?;
 
