@@ -19,8 +19,13 @@ fuzz_target!(|data: &[u8]| {
     let max_age = (age > 0).then(|| Duration::from_secs(u64::from(age)));
     let users = [("alice", "wonder"), ("bob", "builder")];
     let users = users.map(|(name, word)| (name.to_owned(), Secret::new(word.to_owned())));
-    let mechanism =
-        |mechanism| MechanismConfig { mechanism, max_age, users: users.clone().into(), tokens: None, kerberos: None };
+    let mechanism = |mechanism| MechanismConfig {
+        mechanism,
+        max_age,
+        users: users.clone().into(),
+        tokens: None,
+        kerberos: None,
+    };
     let config = SaslConfig {
         mechanisms: Mechanism::ALL.map(mechanism).into(),
         max_receive: 1 << 19,

@@ -52,7 +52,13 @@ fuzz_target!(|data: &[u8]| {
     let mechanism = Mechanism::ALL[usize::from(choice) % Mechanism::ALL.len()];
     let users = [("alice".to_owned(), Secret::new("wonder".to_owned()))];
     let config = SaslConfig {
-        mechanisms: vec![MechanismConfig { mechanism, max_age: None, users: users.into(), tokens: None, kerberos: None }],
+        mechanisms: vec![MechanismConfig {
+            mechanism,
+            max_age: None,
+            users: users.into(),
+            tokens: None,
+            kerberos: None,
+        }],
         max_receive: 1 << 19,
         failure_delay: Duration::ZERO,
     };
