@@ -476,7 +476,7 @@ def test_a_broker_does_not_start_without_its_issuers_keys(issuer, authority, tmp
     untrusted = {**properties(issuer, []), **issuer.properties("oauth", tls.keys_url)}
     sentence = refusal(untrusted, tmp_path)
     tls.close()
-    assert "UnknownIssuer" in sentence, sentence
+    assert "TLS: its certificate is not signed by an authority that is trusted (ssl.truststore.location)" in sentence, sentence
 
 
 @pytest.mark.aplomb
