@@ -5,6 +5,8 @@
 //! that topics inherit, which [`super::layers`] resolves together with what was changed at run
 //! time.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aplomb_model::{BrokerId, ByteCount};
@@ -16,6 +18,7 @@ use super::groups::GroupsConfig;
 use super::key::{ConfigKey, Meaning, Update};
 use super::keys::{broker_key, is_of_a_listeners_stores, is_of_the_file_alone};
 use super::layers::{Layers, Properties};
+use super::listener_limits::{self, ListenerLimits, is_of_listener_limits};
 use super::listeners::Listener;
 use super::metrics_access::MetricsAccess;
 use super::quotas::QuotasConfig;
@@ -78,6 +81,8 @@ pub struct NetworkConfig {
     pub max_connections: u32,
     /// `max.connection.creation.rate`, in a second; `None` is as many as come.
     pub connection_rate: Option<u32>,
+    /// What single listeners may have of both.
+    pub of_listeners: BTreeMap<Arc<str>, ListenerLimits>,
     /// `max.connections.per.ip`
     pub max_connections_per_ip: u32,
     /// `max.connections.per.ip.overrides`: address and limit.
@@ -254,8 +259,11 @@ impl BrokerConfig {
                 properties.insert(name.clone(), value.clone());
             }
         }
-        let of_stores = layers.for_this.iter().filter(|(name, _)| is_of_a_listeners_stores(name));
-        properties.extend(of_stores.map(|(name, value)| (name.clone(), value.clone())));
+        let of_listeners = layers
+            .for_this
+            .iter()
+            .filter(|(name, _)| is_of_a_listeners_stores(name) || is_of_listener_limits(name));
+        properties.extend(of_listeners.map(|(name, value)| (name.clone(), value.clone())));
         let (changed, _) = Self::from_properties(&properties)?;
         Ok(Self { properties: self.properties.clone(), ..changed })
     }
@@ -280,6 +288,13 @@ impl NetworkConfig {
     pub fn shards_on(&self, processors: usize) -> u16 {
         let half = few(processors / 2).max(1);
         self.shards.unwrap_or_else(|| half.min(self.most_shards.unwrap_or(u16::MAX)))
+    }
+
+    /// How many connections single listeners may have at one time.
+    #[must_use]
+    pub fn connections_of_listeners(&self) -> BTreeMap<Arc<str>, u32> {
+        let of = |(name, limits): (&Arc<str>, &ListenerLimits)| Some((Arc::clone(name), limits.connections?));
+        self.of_listeners.iter().filter_map(of).collect()
     }
 
     fn read(reading: &Reading) -> Result<Self, ConfigError> {
@@ -310,6 +325,7 @@ impl NetworkConfig {
             });
         }
         let threads = reading.optional_number("num.network.threads").map(few);
+        let of_listeners = listener_limits::read(reading, &listeners.broker);
         Ok(Self {
             listeners: listeners.broker,
             controller_listeners: listeners.controller,
@@ -329,6 +345,7 @@ impl NetworkConfig {
             max_connections: reading.count("max.connections"),
             connection_rate: Some(reading.count("max.connection.creation.rate"))
                 .filter(|rate| *rate < i32::MAX.unsigned_abs()),
+            of_listeners,
             max_connections_per_ip: reading.count("max.connections.per.ip"),
             per_ip_overrides,
             max_idle: reading.limit("connections.max.idle.ms").map(Duration::from_millis),

@@ -15,6 +15,7 @@ mod kerberos;
 mod key;
 mod keys;
 mod layers;
+mod listener_limits;
 mod listeners;
 mod mechanism;
 mod metrics_access;
@@ -48,6 +49,7 @@ pub use keys::{
     topic_key, topic_keys,
 };
 pub use layers::{Layers, Properties, Setting, Source};
+pub use listener_limits::ListenerLimits;
 pub use listeners::{Listener, ListenerError, SecurityProtocol};
 pub use mechanism::Mechanism;
 pub use metrics_access::MetricsAccess;

@@ -3,6 +3,7 @@
 use super::error::{ConfigError, Warning};
 use super::key::Meaning;
 use super::keys::{listener_key, split_listener_name};
+use super::listener_limits::is_of_listener_limits;
 
 /// Checks a setting of one listener, `listener.name.<listener>.<key>`. `listeners` are the names
 /// that there are.
@@ -28,7 +29,7 @@ pub(super) fn check_of_listener(
     let is_default = key.default.and_then(|default| key.parse(default).ok()) == Some(value)
         || key.default.is_none() && text.trim().is_empty();
     match key.meaning {
-        Meaning::Used(path) if path.starts_with("security.") => Ok(None),
+        Meaning::Used(path) if path.starts_with("security.") || is_of_listener_limits(name) => Ok(None),
         Meaning::Used(_) => Ok(does_nothing("does nothing: only all listeners together have it".to_owned())),
         Meaning::Unused(_) | Meaning::Refused(_) if is_default => Ok(None),
         Meaning::Unused(why) => Ok(does_nothing(format!("does nothing: {why}"))),

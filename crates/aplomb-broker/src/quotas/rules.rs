@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::config::{ListenerLimits, NetworkConfig};
 use crate::metadata::{QuotaEntity, Security};
 
 /// What is measured of a client.
@@ -110,12 +111,20 @@ pub struct ConnectionRates {
     pub default: Option<f64>,
     /// Single addresses.
     pub by_ip: BTreeMap<IpAddr, f64>,
+    /// Single listeners (`listener.name.<name>.max.connection.creation.rate`).
+    pub by_listener: BTreeMap<Arc<str>, f64>,
 }
 
 impl ConnectionRates {
     /// What the image says. Names of hosts are left out: no name server is asked.
-    pub(crate) fn of(security: &Security, all: Option<u32>) -> Self {
-        let mut rates = Self { all: all.map(f64::from), ..Self::default() };
+    pub(crate) fn of(security: &Security, network: &NetworkConfig) -> Self {
+        let of_listener =
+            |(name, limits): (&Arc<str>, &ListenerLimits)| Some((Arc::clone(name), f64::from(limits.rate?)));
+        let mut rates = Self {
+            all: network.connection_rate.map(f64::from),
+            by_listener: network.of_listeners.iter().filter_map(of_listener).collect(),
+            ..Self::default()
+        };
         // All entities of addresses are of this type alone.
         let from: QuotaEntity = vec![(IP.to_owned(), None)];
         let of_ips = security.quotas.range(from..).take_while(|(entity, _)| entity[0].0 == IP);
@@ -134,6 +143,7 @@ impl ConnectionRates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::BrokerConfig;
 
     type Quota<'a> = (&'a [(&'a str, Option<&'a str>)], &'a str, f64);
 
@@ -190,8 +200,19 @@ mod tests {
             (&[(IP, Some("localhost"))], CONNECTION_RATE, 1.0),
             (&[(USER, None)], "producer_byte_rate", 5.0),
         ]);
-        let rates = ConnectionRates::of(&quotas, Some(7));
+        let settings = [
+            ("max.connection.creation.rate", "7"),
+            ("listener.name.plaintext.max.connection.creation.rate", "3"),
+            ("listener.name.plaintext.max.connections", "30"),
+        ];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let (config, warnings) = BrokerConfig::from_properties(&settings.into()).unwrap();
+        assert!(warnings.is_empty(), "{warnings:?}");
+        let connections = config.network.connections_of_listeners();
+        assert_eq!(connections, BTreeMap::from([("PLAINTEXT".into(), 30)]));
+        let rates = ConnectionRates::of(&quotas, &config.network);
         assert_eq!(rates.all, Some(7.0));
+        assert_eq!(rates.by_listener, BTreeMap::from([("PLAINTEXT".into(), 3.0)]));
         assert_eq!(rates.default, Some(9.0));
         assert_eq!(rates.by_ip, BTreeMap::from([("10.0.0.1".parse().unwrap(), 2.0)]));
     }

@@ -1,6 +1,7 @@
 //! What shards say to each other. Calls of one shard to another arrive in the order in which they
 //! were made, so a client's pipelined batches keep theirs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aplomb_model::TopicPartition;
@@ -104,6 +105,8 @@ pub enum Output {
     ConnectionLimits {
         /// In all.
         total: u32,
+        /// On single listeners.
+        of_listeners: BTreeMap<Arc<str>, u32>,
         /// From one address.
         per_ip: u32,
         /// From certain addresses; `None` leaves these as they are.
@@ -126,15 +129,15 @@ impl Output {
 
     /// How many new connections there may be in a second, as this shard sees it.
     pub(super) fn connection_rates(view: &View) -> Self {
-        let all = view.config().network.connection_rate;
-        Self::ConnectionRates(ConnectionRates::of(&view.image().security, all))
+        Self::ConnectionRates(ConnectionRates::of(&view.image().security, &view.config().network))
     }
 
     /// Other limits for connections, if they are others.
     pub(super) fn connection_limits(old: &NetworkConfig, new: &NetworkConfig) -> Option<Self> {
+        let of_listeners = NetworkConfig::connections_of_listeners;
         let limits = |network: &NetworkConfig| {
             let overrides = network.per_ip_overrides.clone();
-            (network.max_connections, network.max_connections_per_ip, overrides)
+            (network.max_connections, of_listeners(network), network.max_connections_per_ip, overrides)
         };
         if limits(old) == limits(new) {
             return None;
@@ -145,6 +148,7 @@ impl Output {
         };
         Some(Self::ConnectionLimits {
             total: new.max_connections,
+            of_listeners: of_listeners(new),
             per_ip: new.max_connections_per_ip,
             overrides: (old.per_ip_overrides != new.per_ip_overrides).then(addresses),
         })

@@ -3,7 +3,7 @@
 //! One acceptor rather than a listening socket a shard: clients keep few, long connections, and the
 //! kernel's hash would put them unevenly. Each goes to the shard that has the fewest.
 //!
-//! What always holds: at `max.connections` the acceptor leaves new connections in the system's
+//! What always holds: at `max.connections`, of all or of a listener, the acceptor leaves new connections in the system's
 //! queue, and without descriptors it tries again a little later. Connections that come too fast
 //! wait there too; those of an address that makes too many are held and closed.
 
@@ -94,30 +94,42 @@ impl Acceptor {
 
     /// Accepts as long as there is room. True if that failed.
     fn accept_all(&mut self) -> bool {
-        while let Some(&index) = self.pending.front() {
-            let may_accept = self.rates.may_accept(clock::instant());
-            if !may_accept || self.parts.outbox.is_congested() || !self.parts.connections.has_room() {
-                break;
-            }
+        while !self.parts.outbox.is_congested() {
+            let Some(next) = self.next_open() else { break };
+            let index = self.pending[next];
             match self.accept(index) {
                 // Listeners take turns.
-                Attempt::Accepted => self.pending.rotate_left(1),
-                Attempt::Empty => drop(self.pending.pop_front()),
+                Attempt::Accepted => {
+                    self.pending.remove(next);
+                    self.pending.push_back(index);
+                }
+                Attempt::Empty => drop(self.pending.remove(next)),
                 Attempt::Failed => return true,
             }
         }
         false
     }
 
+    /// The first of the pending listeners that may have another connection.
+    fn next_open(&self) -> Option<usize> {
+        let (now, connections) = (clock::instant(), &self.parts.connections);
+        if self.pending.is_empty() || !self.rates.may_accept(now) || !connections.has_room() {
+            return None;
+        }
+        self.pending.iter().position(|index| {
+            let name = &self.parts.listeners[*index].name;
+            self.rates.may_accept_at(name, now) && connections.has_room_at(name)
+        })
+    }
+
     fn wait(&mut self, events: &mut Events, failed: bool) {
         let congested_since = self.parts.outbox.is_congested().then(clock::instant);
         let retry = (failed || congested_since.is_some()).then_some(RETRY);
         let (stop, connections) = (&self.parts.stop, &self.parts.connections);
-        let now = clock::instant();
-        let may_accept = !self.pending.is_empty() && retry.is_none() && self.rates.may_accept(now);
-        let patience = retry.into_iter().chain(self.rates.patience(now)).min();
-        self.poll
-            .wait(events, patience, || stop.load(Ordering::SeqCst) || may_accept && connections.has_room());
+        let patience = retry.into_iter().chain(self.rates.patience(clock::instant())).min();
+        self.poll.wait(events, patience, || {
+            stop.load(Ordering::SeqCst) || retry.is_none() && self.next_open().is_some()
+        });
         if let Some(since) = congested_since {
             let waited = clock::instant().since(since).as_nanos();
             connections.on_congested(u64::try_from(waited).unwrap_or(u64::MAX));
@@ -155,11 +167,11 @@ impl Acceptor {
     fn deal_out(&mut self, socket: OwnedFd, peer: SocketAddr, index: usize) {
         let listener = &self.parts.listeners[index];
         let session = Session::anonymous(peer.ip(), Arc::clone(&listener.name), listener.protocol);
-        if let Err(until) = self.rates.admit(session.peer, clock::instant()) {
+        if let Err(until) = self.rates.admit(&session.listener, session.peer, clock::instant()) {
             self.parts.connections.on_throttled();
             return self.rates.hold(socket, until);
         }
-        let (permit, shard) = match self.parts.connections.admit(session.peer) {
+        let (permit, shard) = match self.parts.connections.admit(&session.listener, session.peer) {
             Ok(admitted) => admitted,
             Err(TooMany { limit }) => {
                 let peer = session.peer;

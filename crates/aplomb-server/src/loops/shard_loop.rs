@@ -191,12 +191,14 @@ impl<C: Core> ShardLoop<C> {
                 Output::Event(event) => self.log.event(now.wall, event),
                 Output::Users(users) => self.clients.set_users(users),
                 Output::ConnectionRates(rates) => self.limits.set_rates(rates),
-                Output::ConnectionLimits { total, per_ip, overrides } => {
+                Output::ConnectionLimits { total, of_listeners, per_ip, overrides } => {
                     let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
                     let overrides = overrides.map(|pairs| {
                         pairs.into_iter().map(|(ip, limit)| (ip.to_canonical(), count(limit))).collect()
                     });
-                    self.limits.set_limits(count(total), count(per_ip), overrides);
+                    let of_listeners =
+                        of_listeners.into_iter().map(|(listener, most)| (listener, count(most))).collect();
+                    self.limits.set_limits(count(total), of_listeners, count(per_ip), overrides);
                 }
             }
         }

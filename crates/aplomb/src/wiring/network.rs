@@ -106,6 +106,11 @@ pub(super) fn net_config(
     let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
     let mut limits = ConnectionLimits {
         total: count(network.max_connections),
+        of_listeners: network
+            .connections_of_listeners()
+            .into_iter()
+            .map(|(listener, most)| (listener, count(most)))
+            .collect(),
         ceiling,
         per_ip: count(network.max_connections_per_ip),
         ..ConnectionLimits::default()

@@ -168,7 +168,7 @@ impl Guest {
         let (there, here) = UnixStream::pair().expect("a pair of sockets");
         here.set_nonblocking(true).expect("a socket");
         there.set_nonblocking(true).expect("a socket");
-        let (permit, _) = siege.connections.admit(HOME).ok().expect("there is no limit");
+        let (permit, _) = siege.connections.admit(&"PUBLIC".into(), HOME).ok().expect("there is no limit");
         let listener = if habit.is_stranger { GATE } else { "HERE" };
         let session = Session::anonymous(HOME, listener.into(), SecurityProtocol::Plaintext);
         let accepted =

@@ -209,7 +209,7 @@ mod tests {
         fn arrives(&mut self) -> UnixStream {
             let (there, here) = UnixStream::pair().expect("a pair of sockets");
             here.set_nonblocking(true).expect("a socket");
-            let (permit, _) = self.connections.admit(HOME).ok().expect("there is no limit");
+            let (permit, _) = self.connections.admit(&"PUBLIC".into(), HOME).ok().expect("there is no limit");
             let session = Session::anonymous(HOME, "HERE".into(), SecurityProtocol::Plaintext);
             let transport = Transport::Plain(here.into());
             let accepted = Accepted { transport, session: Arc::new(session), permit };
