@@ -101,6 +101,10 @@ impl<S: Read + Write> Read for Channel<S> {
             without_text += match session.read_tls(&mut self.socket) {
                 Ok(0) if session.is_handshaking() => return Err(ErrorKind::UnexpectedEof.into()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                // Not the socket's: rustls has as much as it keeps, and nothing of it was text.
+                Err(error) if error.kind() == ErrorKind::InvalidData => {
+                    return Err(io::Error::new(ErrorKind::InvalidData, TlsFault::NoText));
+                }
                 read => read?,
             };
             let broken = session.process_new_packets().err();
