@@ -19,6 +19,13 @@ const LONGEST: usize = 256 << 10;
 /// three milliseconds, in a turn in which others wait. RE2/J takes more.
 const LARGEST: usize = 1 << 20;
 
+/// A long pattern may take more, so many bytes for each of its own: text that stands for itself
+/// takes half of that.
+const FOR_EACH_BYTE: usize = 64;
+
+/// But no more than this.
+const LARGEST_OF_LONG: usize = 4 << 20;
+
 /// Up to how many bytes a compiled pattern takes, and with how many names it is compared at once: a
 /// comparison may go through all of it for each character.
 const SIZES: [(usize, usize); 3] = [(16 << 10, 256), (128 << 10, 32), (LARGEST, 4)];
@@ -66,8 +73,9 @@ fn compile(pattern: &str) -> Result<Expression, &'static str> {
     let translated = format!(r"\A(?:{})\z", translate::translate(pattern)?);
     let mut builder = RegexBuilder::new(&translated);
     builder.unicode(false);
-    for (size, names_at_once) in SIZES {
-        if size != LARGEST && pattern.len() > size / DENSITY {
+    let of_long = (pattern.len() * FOR_EACH_BYTE).min(LARGEST_OF_LONG);
+    for (size, names_at_once) in SIZES.into_iter().chain((of_long > LARGEST).then_some((of_long, 1))) {
+        if size < LARGEST && pattern.len() > size / DENSITY {
             continue;
         }
         // What is translated is well formed: only its size can be refused.
