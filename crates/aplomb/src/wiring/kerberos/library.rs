@@ -420,6 +420,9 @@ mod tests {
         assert!(fault.is_err_and(|fault| fault.is_passing), "a replay");
         let fault = library.check("its ticket does not count", FAILURE, KERBEROS_ERRORS + 32);
         let fault = fault.expect_err("it is over");
-        assert!(!fault.is_passing && fault.why == "its ticket does not count: Ticket expired", "{fault:?}");
+        // The library has words only for what it has come across, and numbers for all else.
+        let number = (KERBEROS_ERRORS + 32).to_string();
+        let why = fault.why.strip_prefix("its ticket does not count: ").expect("what it is about");
+        assert!(!fault.is_passing && ["Ticket expired", &*number].contains(&why), "{fault:?}");
     }
 }
