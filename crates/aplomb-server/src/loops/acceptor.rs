@@ -3,9 +3,9 @@
 //! One acceptor rather than a listening socket a shard: clients keep few, long connections, and the
 //! kernel's hash would put them unevenly. Each goes to the shard that has the fewest.
 //!
-//! What always holds: at `max.connections`, of all or of a listener, the acceptor leaves new connections in the system's
-//! queue, and without descriptors it tries again a little later. Connections that come too fast
-//! wait there too; those of an address that makes too many are held and closed.
+//! What always holds: at `max.connections`, of all or of a listener, the acceptor leaves new
+//! connections in the system's queue, and without descriptors it tries again a little later. Those
+//! that come too fast wait there too; those of an address that makes too many are held and closed.
 
 use std::collections::VecDeque;
 use std::net::{SocketAddr, TcpListener};

@@ -66,7 +66,8 @@ impl AcceptRates {
         self.listeners_paused_until.get(listener).is_none_or(|until| *until <= now)
     }
 
-    /// Counts a connection of a listener. If its address has had too many, gives until when it is to be held.
+    /// Counts a connection of a listener. If its address has had too many, gives until when it is
+    /// to be held.
     pub(crate) fn admit(&mut self, listener: &Arc<str>, ip: IpAddr, now: Instant) -> Result<(), Instant> {
         let at = millis(now);
         if let Some(limit) = self.limits.by_ip.get(&ip).copied().or(self.limits.default) {
