@@ -3,14 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::keys::{broker_key, split_listener_name};
+use super::keys::{CONNECTION_RATE, CONNECTIONS, broker_key};
 use super::listeners::Listener;
 use super::reading::Reading;
 use super::scope::OfListener;
 use super::value::Value;
-
-const CONNECTIONS: &str = "max.connections";
-const RATE: &str = "max.connection.creation.rate";
 
 /// What is set for one listener.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,11 +16,6 @@ pub struct ListenerLimits {
     pub connections: Option<u32>,
     /// `listener.name.<name>.max.connection.creation.rate`: new ones in a second.
     pub rate: Option<u32>,
-}
-
-/// Whether a setting is one of those.
-pub(super) fn is_of_listener_limits(name: &str) -> bool {
-    split_listener_name(name).is_some_and(|(_, key)| key == CONNECTIONS || key == RATE)
 }
 
 /// Those of the listeners that have any.
@@ -37,7 +29,7 @@ pub(super) fn read(reading: &Reading, listeners: &[Listener]) -> BTreeMap<Arc<st
                 _ => None,
             }
         };
-        let limits = ListenerLimits { connections: count(CONNECTIONS), rate: count(RATE) };
+        let limits = ListenerLimits { connections: count(CONNECTIONS), rate: count(CONNECTION_RATE) };
         (limits != ListenerLimits::default()).then(|| (Arc::clone(&listener.name), limits))
     };
     listeners.iter().filter_map(of).collect()

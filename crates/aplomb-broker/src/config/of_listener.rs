@@ -2,8 +2,7 @@
 
 use super::error::{ConfigError, Warning};
 use super::key::Meaning;
-use super::keys::{listener_key, split_listener_name};
-use super::listener_limits::is_of_listener_limits;
+use super::keys::{is_of_listener_limits, listener_key, split_listener_name};
 
 /// Checks a setting of one listener, `listener.name.<listener>.<key>`. `listeners` are the names
 /// that there are.

@@ -235,6 +235,16 @@ pub(crate) fn is_of_a_listeners_stores(name: &str) -> bool {
     key.is_some_and(is_changed_by_listener)
 }
 
+/// How many connections there may be, of all and of a listener.
+pub(super) const CONNECTIONS: &str = "max.connections";
+/// How many new ones there may be in a second, likewise.
+pub(super) const CONNECTION_RATE: &str = "max.connection.creation.rate";
+
+/// Whether a setting is one of a listener's limits.
+pub(super) fn is_of_listener_limits(name: &str) -> bool {
+    split_listener_name(name).is_some_and(|(_, key)| key == CONNECTIONS || key == CONNECTION_RATE)
+}
+
 /// Other names under which a setting of the broker is set, itself included, the strongest first
 /// (`DynamicBrokerConfig#brokerConfigSynonyms`).
 #[must_use]
