@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import NewTopic
 from harness import broker as brokers
 from harness import kerberos, places
-from harness.certificates import Authority
-from harness.gssapi import Exchange, outcome, properties, started
+from harness.gssapi import Exchange, authority, broker, outcome, properties, realm, started  # noqa: F401: fixtures among them
 from harness.kerberos import REALM, Initiator, Realm
 from harness.sasl import CLOSED, authenticate
 from harness.tools import Tools, main_class
@@ -28,31 +27,6 @@ if kerberos.missing():
     pytest.skip(message, allow_module_level=True)
 
 SARAMA = places.WORK / "bin" / "secure-sarama"
-
-
-@pytest.fixture(scope="module")
-def realm(tmp_path_factory):
-    realm = Realm(tmp_path_factory.mktemp("realm"))
-    yield realm
-    realm.close()
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory):
-    authority = Authority(tmp_path_factory.mktemp("ca"))
-    authority.issue("server", "/CN=localhost/O=Tests")
-    return authority
-
-
-@pytest.fixture(scope="module")
-def broker(realm, authority, tmp_path_factory):
-    broker = started(brokers.under_test().kind, tmp_path_factory.mktemp("broker"), properties(realm, authority))
-    broker.admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    yield broker
-    died = not broker.alive()
-    log = broker.log_file.read_text(errors="replace")
-    broker.close()
-    assert not died, log
 
 
 @pytest.fixture(scope="module")

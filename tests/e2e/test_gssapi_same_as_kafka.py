@@ -4,40 +4,14 @@ import time
 
 import pytest
 from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, AdminClient, NewTopic, ResourcePatternType, ResourceType
-from harness import broker as brokers
 from harness import kerberos, wire
-from harness.certificates import Authority
-from harness.gssapi import Exchange, outcome, properties, started
-from harness.kerberos import Initiator, Realm
+from harness.gssapi import Exchange, authority, broker, outcome, properties, realm, started  # noqa: F401: fixtures among them
+from harness.kerberos import Initiator
 from harness.sasl import CLOSED
 
 if kerberos.missing():
     message = f"skipped, since this machine has no {', '.join(kerberos.missing())} (packages krb5-kdc, krb5-admin-server, krb5-user)"
     pytest.skip(message, allow_module_level=True)
-
-@pytest.fixture(scope="module")
-def realm(tmp_path_factory):
-    realm = Realm(tmp_path_factory.mktemp("realm"))
-    yield realm
-    realm.close()
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory):
-    authority = Authority(tmp_path_factory.mktemp("ca"))
-    authority.issue("server", "/CN=localhost/O=Tests")
-    return authority
-
-
-@pytest.fixture(scope="module")
-def broker(realm, authority, tmp_path_factory):
-    broker = started(brokers.under_test().kind, tmp_path_factory.mktemp("broker"), properties(realm, authority))
-    broker.admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    yield broker
-    died = not broker.alive()
-    log = broker.log_file.read_text(errors="replace")
-    broker.close()
-    assert not died, log
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,11 @@
 """Listeners that take tickets of Kerberos, and exchanges of GSSAPI by hand, as no client library would have them."""
 
+import pytest
+from confluent_kafka.admin import AdminClient
 from harness import broker as brokers
 from harness import kerberos, wire
-from harness.kerberos import MUTUAL, REALM, Initiator
+from harness.certificates import Authority
+from harness.kerberos import MUTUAL, REALM, Initiator, Realm
 from harness.sasl import CLOSED, Conversation, authenticate, authenticated, handshake, handshaken
 
 NAMES = ("OPEN", "SECURE", "RULED", "SHORT")
@@ -85,3 +88,28 @@ def outcome(broker, realm, name="alice", listener="OPEN", *arguments, version=1,
     with Exchange(broker.ports[listener], realm.ticket(name), version, **options) as exchange:
         exchange.log_in(*arguments, **(log_in or {}))
         return exchange.said, exchange.is_in()
+
+
+@pytest.fixture(scope="module")
+def realm(tmp_path_factory):
+    realm = Realm(tmp_path_factory.mktemp("realm"))
+    yield realm
+    realm.close()
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    authority = Authority(tmp_path_factory.mktemp("ca"))
+    authority.issue("server", "/CN=localhost/O=Tests")
+    return authority
+
+
+@pytest.fixture(scope="module")
+def broker(realm, authority, tmp_path_factory):
+    broker = started(brokers.under_test().kind, tmp_path_factory.mktemp("broker"), properties(realm, authority))
+    broker.admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    yield broker
+    died = not broker.alive()
+    log = broker.log_file.read_text(errors="replace")
+    broker.close()
+    assert not died, log

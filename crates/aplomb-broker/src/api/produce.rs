@@ -114,7 +114,7 @@ enum State {
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     // What comes behind one that was passed on stays behind it.
-    let is_for_head = || asked.is_behind_forwarded || names_many(asked);
+    let is_for_head = || asked.ahead.has_forwarded(ApiKey::Produce) || names_many(asked);
     if !asked.is_at_head() && is_for_head() {
         return Ok(Begun::ForHead);
     }
@@ -126,7 +126,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let partitions = each_once(&body);
     let sizes = partitions.iter().filter_map(|(_, partition)| Some(partition.records.as_ref()?.len()));
     let connection = asked.request.id.connection;
-    let claim = asked.volumes.claim(connection, sizes, asked.is_first, asked.now.instant);
+    let claim = asked.volumes.claim(connection, sizes, asked.ahead.is_nothing(), asked.now.instant);
     let access = asked.access();
     let transaction = transaction(&body, &partitions, &access);
     let mut op = ProduceOp {

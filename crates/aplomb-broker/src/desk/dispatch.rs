@@ -7,7 +7,7 @@ use super::{Desk, DeskEffect};
 use crate::api::{APIS, api_versions, served};
 use crate::calls::OpId;
 use crate::head::Head;
-use crate::operation::{Asked, Begun, Calls};
+use crate::operation::{Ahead, Asked, Begun, Calls};
 use crate::ports::{CloseReason, Now, Reply, Request};
 use crate::reply::ReplyTo;
 use crate::storage::Storage;
@@ -72,9 +72,8 @@ impl Desk {
         let Surroundings { view, storage, head: controller, now } = around;
         let mut bill = self.quotas.bill(&request, head.api, head.client_id.as_deref());
         self.audit.at(now.instant);
-        let connection = request.id.connection;
-        let passed_on = self.forwarded.get(&connection);
-        let is_first = self.by_connection.range((connection, 0)..=(connection, u64::MAX)).next().is_none();
+        let (parked, forwarded) = (&self.by_connection, &self.forwarded);
+        let ahead = Ahead { parked, forwarded, connection: request.id.connection };
         let begun = api.begin(&mut Asked {
             request: &request,
             to,
@@ -87,8 +86,7 @@ impl Desk {
             clients: &mut self.clients,
             quotas: &mut self.quotas,
             volumes: &mut self.volumes,
-            is_first,
-            is_behind_forwarded: passed_on.is_some_and(|apis| apis.contains(&head.api)),
+            ahead,
             bill: &mut bill,
             audit: &self.audit,
             head: controller,

@@ -1,5 +1,6 @@
 //! What an API is given when it takes a request apart, and what it makes of it.
 
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use aplomb_model::{ErrorCode, Instant};
@@ -13,7 +14,7 @@ use crate::fetch_sessions::FetchSessions;
 use crate::figures::Clients;
 use crate::head::{Head, HeadMessage};
 use crate::metadata::Entry;
-use crate::ports::{CloseReason, Now, Reply, Request};
+use crate::ports::{CloseReason, ConnectionId, Now, Reply, Request};
 use crate::quotas::{Bill, Permits, Quotas};
 use crate::reply::ReplyTo;
 use crate::security::Audit;
@@ -113,6 +114,27 @@ pub(crate) enum Begun {
     Again(Instant),
 }
 
+/// What came before a request on its connection: looked up by those who have to keep an order.
+#[derive(Clone, Copy)]
+pub(crate) struct Ahead<'a> {
+    pub(crate) parked: &'a BTreeSet<(ConnectionId, u64)>,
+    pub(crate) forwarded: &'a HashMap<ConnectionId, Vec<ApiKey>>,
+    pub(crate) connection: ConnectionId,
+}
+
+impl Ahead<'_> {
+    /// Whether no other request of the connection is under way here.
+    pub(crate) fn is_nothing(&self) -> bool {
+        let of_connection = (self.connection, 0)..=(self.connection, u64::MAX);
+        self.parked.range(of_connection).next().is_none()
+    }
+
+    /// Whether one of this API was passed on before.
+    pub(crate) fn has_forwarded(&self, api: ApiKey) -> bool {
+        self.forwarded.get(&self.connection).is_some_and(|apis| apis.contains(&api))
+    }
+}
+
 /// A request, and what may be looked at to answer it.
 pub(crate) struct Asked<'a> {
     pub(crate) request: &'a Request,
@@ -127,10 +149,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) quotas: &'a mut Quotas,
     /// What connections have produced of late.
     pub(crate) volumes: &'a mut Volumes,
-    /// Whether no other request of its connection is under way here.
-    pub(crate) is_first: bool,
-    /// Whether one of its API was passed on before it, on the same connection.
-    pub(crate) is_behind_forwarded: bool,
+    /// What came before it on its connection.
+    pub(crate) ahead: Ahead<'a>,
     /// What it has to pay, if a quota counts for its client.
     pub(crate) bill: &'a mut Option<Bill>,
     /// Where decisions on what the client may do are noted.

@@ -17,7 +17,7 @@ use aplomb_model::Instant;
 use aplomb_protocol::EncodeError;
 
 pub use self::asked::Api;
-pub(crate) use self::asked::{Asked, Begun, PATIENCE, is_long, patience};
+pub(crate) use self::asked::{Ahead, Asked, Begun, PATIENCE, is_long, patience};
 pub use self::call::PartitionCall;
 pub(crate) use self::call::{Ask, Calls, Place, Question};
 pub(crate) use self::decision::DecisionOp;
