@@ -10,11 +10,12 @@
 //! no room for those of another, its client goes on without a session, and one that cannot grow
 //! ends.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use aplomb_model::{ErrorCode, Instant, PartitionIndex, SplitMix64};
 use aplomb_protocol::hot::TopicKey;
+use indexmap::IndexMap;
 
 use crate::ports::ShardId;
 
@@ -68,6 +69,7 @@ impl PartitionResult {
 struct SessionEntry {
     wish: PartitionData,
     sent: LastSent,
+    /// Its place in the order of the answers. No two of a session are the same.
     place: u64,
 }
 
@@ -76,8 +78,8 @@ struct FetchSession {
     epoch: i32,
     by_id: bool,
     used: Instant,
-    entries: HashMap<FetchKey, SessionEntry>,
-    order: BTreeMap<u64, FetchKey>,
+    /// About in the order of their places.
+    entries: IndexMap<FetchKey, SessionEntry>,
     next_place: u64,
 }
 
@@ -169,9 +171,7 @@ impl FetchSessions {
         session.used = now;
         self.partitions -= session.entries.len();
         for key in &forgotten {
-            if let Some(entry) = session.entries.remove(key) {
-                session.order.remove(&entry.place);
-            }
+            session.entries.swap_remove(key);
         }
         for (key, wish) in wishes {
             session.set(key, wish, LastSent::NOTHING);
@@ -181,8 +181,7 @@ impl FetchSessions {
             self.remove(id);
             return Err(ErrorCode::FetchSessionIdNotFound);
         }
-        let list = session.order.values().map(|key| (key.clone(), session.entries[key].wish)).collect();
-        Ok((FetchContext::Incremental { id, epoch: session.epoch }, list))
+        Ok((FetchContext::Incremental { id, epoch: session.epoch }, session.list()))
     }
 
     /// Ends a request: the session id for the response, and for each partition of `outcomes`
@@ -239,8 +238,7 @@ impl FetchSessions {
             epoch: 1,
             by_id,
             used: now,
-            entries: HashMap::with_capacity(outcomes.len()),
-            order: BTreeMap::new(),
+            entries: IndexMap::with_capacity(outcomes.len()),
             next_place: 0,
         };
         for (key, wish, outcome) in outcomes {
@@ -295,8 +293,16 @@ impl FetchSession {
         }
         let place = self.next_place;
         self.next_place += 1;
-        self.order.insert(place, key.clone());
         self.entries.insert(key, SessionEntry { wish, sent, place });
+    }
+
+    /// All partitions, those first that have waited for longest to give records. Few have moved
+    /// since the last time, and a sort of what is nearly in order costs little.
+    fn list(&mut self) -> Vec<(FetchKey, PartitionData)> {
+        if !self.entries.values().is_sorted_by_key(|entry| entry.place) {
+            self.entries.sort_by_key(|_, entry| entry.place);
+        }
+        self.entries.iter().map(|(key, entry)| (key.clone(), entry.wish)).collect()
     }
 
     /// Whether the partition is part of the response; remembers what is told, and moves a partition
@@ -307,10 +313,8 @@ impl FetchSession {
         // After an error the partition is sent again with the next response, whatever it says then.
         entry.sent = if outcome.error { LastSent::NOTHING } else { outcome.sent };
         if outcome.has_records {
-            self.order.remove(&entry.place);
             entry.place = self.next_place;
             self.next_place += 1;
-            self.order.insert(entry.place, key.clone());
         }
         outcome.is_news() || changed
     }
@@ -379,6 +383,16 @@ mod tests {
         assert_eq!(part, [true, false, true], "records; nothing new; never told before");
         let (_, list) = sessions.begin(request(id, 2, &[], &[]), Instant::START).expect("known");
         assert_eq!(names(&list), [2, 3, 0], "who gave records goes to the end");
+    }
+
+    #[test]
+    fn those_that_are_left_keep_their_order() {
+        let mut sessions = sessions();
+        let id = open(&mut sessions, &[0, 1, 2, 3, 4]);
+        let (_, list) = sessions.begin(request(id, 1, &[0], &[1, 0]), Instant::START).expect("known");
+        assert_eq!(names(&list), [2, 3, 4, 0], "what is named anew comes last");
+        let (_, list) = sessions.begin(request(id, 2, &[3], &[2]), Instant::START).expect("known");
+        assert_eq!(names(&list), [3, 4, 0], "what was known stays where it was");
     }
 
     #[test]

@@ -20,6 +20,9 @@ def options():
 def settings(o):
     protocol = ("SASL_" if o.mechanism else "") + ("SSL" if o.ca else "PLAINTEXT")
     pairs = {"bootstrap_servers": o.bootstrap, "security_protocol": protocol}
+    if o.library == "kafka-python":
+        # It tries again for so long, whatever it was told: 30 s unless one says otherwise.
+        pairs["bootstrap_timeout_ms"] = 8000
     if o.ca:
         context = ssl.create_default_context(cafile=o.ca)
         if o.cert:

@@ -20,6 +20,11 @@ use crate::figures::{Caller, Exchange, RequestFigures, Turn};
 /// What one `sendmsg` takes (`UIO_MAXIOV`).
 const IOV_MAX: usize = 1024;
 
+/// What a piece takes beside its bytes: a place in the queue, which may have as many free ones, and
+/// who holds the bytes. Fifty megabytes out of memory are some eight hundred pieces: the replies of
+/// a thousand clients that take nothing came to hundreds of megabytes of which no budget knew.
+const PIECE_BYTES: usize = 128;
+
 /// How many calls one connection gets before the others have their turn.
 const WRITES_A_TURN: usize = 4;
 
@@ -117,9 +122,8 @@ impl Replies {
         caller: &Caller,
     ) {
         if let Reply::Frame { parts, lent, .. } = &reply {
-            let bytes = size(parts);
-            self.unwritten += bytes;
-            self.debt.add(bytes.saturating_sub(*lent));
+            self.unwritten += size(parts);
+            self.debt.add(cost(parts, *lent));
         }
         let slot = self.slot(sequence).expect("a reply belongs to a request in flight");
         assert!(slot.reply.is_none(), "a request is answered once");
@@ -133,15 +137,14 @@ impl Replies {
             match reply {
                 // Behind a close nothing is sent any more.
                 Reply::Frame { parts, lent, .. } if self.close.is_some() => {
-                    self.debt.settle(size(&parts).saturating_sub(lent));
+                    self.debt.settle(cost(&parts, lent));
                 }
                 Reply::Nothing { .. } | Reply::Close { .. } if self.close.is_some() => {}
                 Reply::Frame { parts, lent, errors, .. } => {
                     figures.on_errors(exchange.api_key, &errors);
-                    let bytes = size(&parts);
-                    self.queued += bytes as u64;
+                    self.queued += size(&parts) as u64;
+                    let owed = cost(&parts, lent);
                     self.pieces.extend(parts.into_iter().filter(|piece| !piece.is_empty()));
-                    let owed = bytes.saturating_sub(lent);
                     self.sending.push_back(Sending { end: self.queued, exchange, owed });
                 }
                 Reply::Nothing { .. } => figures.on_sent(&exchange, at, caller),
@@ -256,6 +259,12 @@ fn size(parts: &[Bytes]) -> usize {
     parts.iter().map(Bytes::len).sum()
 }
 
+/// What a reply takes of the memory for replies: its bytes but for those that are lent, and what
+/// each piece takes whoever has its bytes.
+fn cost(parts: &[Bytes], lent: usize) -> usize {
+    size(parts).saturating_sub(lent) + parts.len() * PIECE_BYTES
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Read;
@@ -319,9 +328,10 @@ mod tests {
         let sequences: Vec<u64> = (0..4).map(|_| replies.admit(exchange())).collect();
         let records = Bytes::from(vec![7; 5000]);
         complete(&mut replies, sequences[1], frame("a reply that waits for an earlier one"));
-        assert_eq!(budget.used(), 37);
+        assert_eq!(budget.used(), 37 + 2 * PIECE_BYTES);
         complete(&mut replies, sequences[0], lending(vec![Bytes::from_static(b"head"), records], 5000));
-        assert_eq!((budget.used(), replies.owed(), budget.is_full()), (41, 41, false));
+        let owed = 41 + 4 * PIECE_BYTES;
+        assert_eq!((budget.used(), replies.owed(), budget.is_full()), (owed, owed, false));
         assert_eq!(replies.write(&mut here), Written::All);
         replies.count_sent(Instant::START, &RequestFigures::default(), &CALLER);
         assert_eq!((budget.used(), replies.written()), (0, 5041));
