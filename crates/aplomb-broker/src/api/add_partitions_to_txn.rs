@@ -23,6 +23,8 @@ use crate::security::{AclOperation, Audit};
 
 pub(super) const API: Api = Api::new(ApiKey::AddPartitionsToTxn, begin);
 
+/// A request about more partitions is long: each is looked up, and has its name in several places.
+const MANY: usize = 256;
 /// The first version for brokers.
 const OF_BROKERS: i16 = 4;
 /// The first version of clients that know `PRODUCER_FENCED`.
@@ -32,6 +34,9 @@ const EPOCH_EACH: i16 = 5;
 
 fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let request: AddPartitionsToTxnRequest = asked.decode()?;
+    if !asked.is_at_head() && names_many(&request) {
+        return Ok(Begun::ForHead);
+    }
     let (access, is_of_brokers) = (asked.access(), asked.to.version >= OF_BROKERS);
     if is_of_brokers && let Err(error) = access.check(AclOperation::ClusterAction, On::Cluster) {
         let error_code = error.to_wire();
@@ -83,6 +88,12 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
         scatter.shape(to_client);
     }
     asked.wait(scatter, PATIENCE)
+}
+
+fn names_many(request: &AddPartitionsToTxnRequest) -> bool {
+    let of_brokers = request.transactions.iter().flat_map(|transaction| &transaction.topics);
+    let topics = of_brokers.chain(&request.v3_and_below_topics);
+    topics.map(|topic| topic.partitions.len()).sum::<usize>() > MANY
 }
 
 /// Each partition once, and no topic without any: what is verified Apache Kafka puts into a map.

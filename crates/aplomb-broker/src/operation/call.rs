@@ -173,6 +173,15 @@ impl PartitionCall {
         }
     }
 
+    /// What it costs to carry it out, in looks at a partition.
+    pub(crate) fn cost(&self) -> usize {
+        match self.0 {
+            What::Read(_) | What::Find(_) | What::Watch(_) | What::Cancel | What::Question(_) => 1,
+            // A batch is made, appended and set out for the disk; a coordinator appends, too.
+            What::Append(_) | What::Coordinate(_) => 8,
+        }
+    }
+
     /// Who produced the batch that is to be appended, if that is what is asked.
     pub(crate) fn producer(&self) -> Option<ProducerStamp> {
         let What::Append(AppendCall::Produced(produced)) = &self.0 else { return None };

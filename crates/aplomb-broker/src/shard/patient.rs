@@ -13,9 +13,8 @@ use crate::calls::{Asker, OpId, PartitionKey, Slot};
 use crate::operation::PartitionCall;
 use crate::ports::{ConnectionId, Request};
 
-/// Calls that are carried out in a turn. Each reads from memory or less, and takes a microsecond or
-/// two.
-const CALLS_A_TURN: usize = 256;
+/// What the calls of a turn may cost, in looks at a partition: a microsecond or two each.
+const COST_A_TURN: usize = 256;
 
 /// What waits for its turn.
 #[derive(Debug, Default)]
@@ -86,8 +85,13 @@ impl Patient {
 
     /// Takes out the calls of this turn.
     pub(super) fn take_calls(&mut self) -> Vec<(Asker, PartitionKey, PartitionCall)> {
-        let some = self.calls.len().min(CALLS_A_TURN);
-        self.calls.drain(..some).collect()
+        let mut left = COST_A_TURN;
+        std::iter::from_fn(|| {
+            let next = self.calls.pop_front_if(|(_, _, call)| call.cost() <= left)?;
+            left -= next.2.cost();
+            Some(next)
+        })
+        .collect()
     }
 }
 
@@ -96,9 +100,14 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Arc;
 
+    use aplomb_coordinator::runtime::MarkerWish;
+    use aplomb_log::producers::MarkerEpochRule;
+    use aplomb_model::batch::EndTxnMarker;
+    use aplomb_model::{ProducerEpoch, ProducerId};
     use bytes::Bytes;
 
     use super::*;
+    use crate::calls::MarkerCall;
     use crate::config::SecurityProtocol;
     use crate::ports::{RequestId, Session, ShardId};
 
@@ -162,10 +171,24 @@ mod tests {
             some.into_iter().map(|(asker, _, _)| asker).collect()
         };
         let mut all = slots(patient.take_calls());
-        assert_eq!(all.len(), CALLS_A_TURN);
+        assert_eq!(all.len(), COST_A_TURN);
         all.extend(slots(patient.take_calls()));
         let in_order = (0..200).map(|slot| Asker::Client(op(1), slot));
         assert!(all.into_iter().eq(in_order.chain((0..200).map(|slot| Asker::Client(op(2), slot)))));
         assert!(patient.is_empty());
+    }
+
+    #[test]
+    fn of_calls_that_append_fewer_are_carried_out_in_a_turn() {
+        let mut patient = Patient::default();
+        let end = EndTxnMarker { committed: true, coordinator_epoch: 0 };
+        let producer = ProducerId::from_wire(1).expect("an id");
+        let marker = MarkerWish { producer, epoch: ProducerEpoch(0), end };
+        let marker = MarkerCall { marker, rule: MarkerEpochRule::Above };
+        let calls = (0..100).map(|slot| (slot, PartitionKey::METADATA, PartitionCall::marker(marker)));
+        patient.extend(OpId { shard: ShardId(0), number: 1 }, calls.collect());
+        let taken: Vec<usize> =
+            std::iter::from_fn(|| Some(patient.take_calls().len())).take_while(|taken| *taken > 0).collect();
+        assert_eq!(taken, [32, 32, 32, 4]);
     }
 }

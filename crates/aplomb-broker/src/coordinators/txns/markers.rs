@@ -19,7 +19,7 @@ use crate::coordinators::effect::CoordinatorEffect;
 use crate::view::View;
 
 /// Partitions that are asked in a turn: others are served in between.
-const SENT_A_TURN: usize = 64;
+const SENT_A_TURN: usize = 32;
 
 /// How soon a partition that does not take a marker is asked again, and how long it is before that
 /// at the most: twice as long each time, as a lost disk may never come back.
