@@ -99,9 +99,9 @@ fuzz() { fuzz/run.sh "$fuzz_seconds"; }
 
 # Runs a step, and says so. What it has to say at its end is said in one piece: others may be under way.
 run() { # run STEP
-  local step=$1 began=$SECONDS result=ok
+  local step=$1 began=$SECONDS result=ok spent TIMEFORMAT='%0U+%0S'
   echo "== $step"
-  "$step" >"$logs/$step.log" 2>&1 || result="FAILED, see $logs/$step.log"
+  spent=$({ time "$step" >"$logs/$step.log" 2>&1; } 2>&1) || result="FAILED, see $logs/$step.log"
   (
     flock 9
     if [ "$result" != ok ]; then
@@ -109,7 +109,7 @@ run() { # run STEP
       tail -n 40 "$logs/$step.log"
     fi
     grep -hE '^(left out|releases: |tests/setup: no |== [a-z]+: )|[0-9]+ (passed|failed|skipped)|[0-9]+ failed; ' "$logs/$step.log" | tail -n 16
-    echo "== $step: $result after $((SECONDS - began)) s"
+    echo "== $step: $result after $((SECONDS - began)) s, $((spent)) s of processors"
   ) 9>"$logs/lock"
 }
 

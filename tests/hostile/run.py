@@ -90,7 +90,7 @@ def one(kinds, seconds, directory):
         memory.join()
         said = {"kind": "+".join(kinds), "seconds": seconds, "grown": memory.most - before, "lines": len(broker.log_file.read_text().splitlines())}
         if good.returncode != 0:
-            return {**said, "wrong": good.stderr.splitlines()[-1:]}
+            return {**said, "wrong": good.stderr.splitlines()[-1:] + broker.log_file.read_text().splitlines()[-5:]}
         said |= json.loads(good.stdout)
         wrong = []
         wrong += [f"{name} ended by itself" for name in ended]
