@@ -150,7 +150,7 @@ impl Acls {
         }
     }
 
-    /// Whether any ACL is about a resource, whoever it is for.
+    /// Whether any ACL is about a resource, of any principal.
     pub(super) fn has_any_about(&self, kind: ResourceKind, name: &str) -> bool {
         let mut is_known = false;
         self.about(kind, name, |_| {

@@ -1,11 +1,12 @@
-//! What is said to somebody of names and of prefixes of names: one pass over a name finds what is
-//! said of it and of everything that it begins with. Clones share what they do not change.
+//! What owners have said of names and of prefixes of names: one pass over a name finds what some
+//! of them have said of it and of everything that it begins with. Clones share what they do not
+//! change.
 //!
 //! A name is hashed once, eight letters at a time, and gives the hashes of its beginnings on the
 //! way. Lengths that no prefix has are passed over; of the others a filter of bits, which fits into
-//! a processor's cache, says for nearly all that there is nothing, whoever asks, and then that there
-//! is nothing for who asks. What is there is one place of a table and one text to compare. So the
-//! time grows with the name, and hardly with what is in here.
+//! a processor's cache, says for nearly all that no owner has said anything, and then that these
+//! have not. For the rest there is one place of a table to look at and one text to compare. So the
+//! time grows with the name, and hardly with the patterns that are in here.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -13,8 +14,8 @@ use std::sync::Arc;
 
 /// Into so many parts the map is cut, of which a change copies one.
 const PARTS: usize = 256;
-/// Bits of the filter for each pattern, at least. Each sets four: two for its text, whoever has it,
-/// and two for its owner's.
+/// Bits of the filter for each pattern, at least. Each sets four: two for its text, of all owners,
+/// and two for its own.
 const BITS: usize = 16;
 /// Letters that are hashed at a time.
 const WORD: usize = 8;
@@ -69,7 +70,7 @@ struct Pattern {
     owner_and_text: Box<[u8]>,
     owner_len: usize,
     form: Form,
-    /// The hash of the text, whoever has it.
+    /// The hash of the text and of its form, without the owner.
     text: u64,
 }
 
@@ -182,9 +183,9 @@ impl<V> Default for Patterns<V> {
 }
 
 impl<V: Clone> Patterns<V> {
-    /// Visits what is said to some of a name: of all names, by its prefixes, the shortest first,
-    /// then by the name itself, to each in their order. Ends when `visit` says so. Without `all`,
-    /// what is said of all names is passed over.
+    /// Visits what some owners have said of a name: of all names, of its prefixes, the shortest
+    /// first, then of the name itself, each in their order. Ends when `visit` says so. Without
+    /// `all`, what they have said of all names is passed over.
     #[inline]
     pub(super) fn walk<'a, const N: usize>(
         &'a self,
@@ -220,7 +221,7 @@ impl<V: Clone> Patterns<V> {
         }
     }
 
-    /// Visits what is said to some by one text; whether that is the end.
+    /// Visits what some owners have said by one text; whether that is the end.
     fn look<'a, const N: usize>(
         &'a self,
         text: u64,

@@ -472,8 +472,10 @@ impl Shard {
     /// Takes a new image, and makes the partitions of this shard what it says.
     fn apply(&mut self, image: Arc<MetadataImage>, delta: &Delta, now: Now) {
         self.view.set_image(image);
-        if delta.broker_configs {
-            self.reconfigure();
+        if delta.broker_configs
+            && let Err(text) = settings::change(&mut self.view, self.head.as_deref(), &mut self.post)
+        {
+            self.warn("broker/config", text);
         }
         let outputs = Output::of_image(&self.view, delta, self.head.is_some());
         outputs.for_each(|output| self.post.push(output));
