@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The image of packaging/Dockerfile from the binary that `make build` made, without a daemon and without the network: image.sh [NAME [ARCHIVE]].
-# It holds the program, stripped, with the libraries that it is linked to, and nothing else: no shell, no package manager. Needs buildah, and
-# root, or `buildah unshare packaging/image.sh`. With ARCHIVE it is written to that file as well, for `docker load` or `podman load`.
+# It holds the program, stripped, with the libraries that it is linked to, with that of GSSAPI if this machine has it (libgssapi-krb5-2), and
+# nothing else: no shell, no package manager. Needs buildah, and root, or `buildah unshare packaging/image.sh`. With ARCHIVE it is written to that file as well, for `docker load` or `podman load`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 name=${1:-aplomb} archive=${2:-} binary=target/release/aplomb
@@ -15,7 +15,12 @@ root=$(buildah mount "$work")
 install -D -m 755 "$binary" "$root/usr/local/bin/aplomb"
 strip --strip-debug "$root/usr/local/bin/aplomb"
 # The loader's path is in the program and the libraries are where it looks first: no ld.so.cache is needed.
-ldd "$binary" | grep -o '/[^ ]*' | while read -r library; do install -D -m 755 "$(realpath "$library")" "$root$library"; done
+# That of GSSAPI is loaded by its name when a listener wants it.
+gssapi=$(ldconfig -p | sed -n 's|.*libgssapi_krb5\.so\.2 .*=> ||p' | head -n 1)
+{ ldd "$binary"; [ -z "$gssapi" ] || { ldd "$gssapi"; echo "$gssapi"; }; } | grep -o '/[^ ]*' | sort -u |
+  while read -r library; do install -D -m 755 "$(realpath "$library")" "$root$library"; done
+# Where it notes replays.
+install -d -m 1777 "$root/var/tmp"
 install -D -m 644 -t "$root/usr/share/doc/aplomb" LICENSE NOTICE
 install -d "$root/etc"
 echo 'aplomb:x:1000:1000:Aplomb broker:/var/lib/aplomb:/sbin/nologin' >"$root/etc/passwd"

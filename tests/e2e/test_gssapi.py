@@ -2,7 +2,6 @@
 that are not gone on with; and what a broker does not start with."""
 
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -16,7 +15,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewTopic
 from harness import broker as brokers
-from harness import kerberos, places
+from harness import kerberos, places, secure_clients
 from harness.gssapi import Exchange, authority, broker, outcome, properties, realm, started  # noqa: F401: fixtures among them
 from harness.kerberos import REALM, Initiator, Realm
 from harness.sasl import CLOSED, authenticate
@@ -26,7 +25,6 @@ if kerberos.missing():
     message = f"skipped, since this machine has no {', '.join(kerberos.missing())} (packages krb5-kdc, krb5-admin-server, krb5-user)"
     pytest.skip(message, allow_module_level=True)
 
-SARAMA = places.WORK / "bin" / "secure-sarama"
 
 
 @pytest.fixture(scope="module")
@@ -91,15 +89,12 @@ def test_kcat_gets_in(broker, realm, authority, listener):
 
 
 @pytest.mark.parametrize("listener", ["OPEN", "SECURE"])
-def test_sarama_gets_in(broker, realm, authority, listener):
-    if shutil.which("go") is None:
-        pytest.skip("no go here")
-    topic = created(broker, f"sarama-{listener.lower()}")
-    command = [places.prepared(SARAMA), f"--bootstrap=localhost:{broker.ports[listener]}", f"--topic={topic}", "--count=10", "--mechanism=GSSAPI"]
-    command += ["--user=alice", f"--keytab={realm.principal('alice')}", f"--realm={REALM}"]
-    command += [f"--ca={authority.certificate}"] if listener == "SECURE" else []
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert json.loads(done.stdout) == {"values": [f"value-{n}" for n in range(10)]}, done
+@pytest.mark.parametrize("library", ["franz-go", "sarama"])
+def test_clients_of_go_get_in(broker, realm, authority, library, listener):
+    topic = created(broker, f"{library}-{listener.lower()}")
+    who = {"mechanism": "GSSAPI", "user": "alice", "keytab": realm.principal("alice"), "realm": REALM}
+    told = secure_clients.run(broker, library, listener, topic, ca=authority.certificate if listener == "SECURE" else None, **who)
+    assert told == secure_clients.EVERYTHING
 
 
 def test_a_principal_that_the_kdc_does_not_know_gets_nowhere(broker, realm):

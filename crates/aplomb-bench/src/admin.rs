@@ -131,7 +131,7 @@ impl Asker {
     }
 
     fn log_in(&mut self, entry: &Entry) -> io::Result<()> {
-        let Some((mut login, mut frame)) = entry.login()? else { return Ok(()) };
+        let Some((mut login, mut frame)) = entry.login(&self.address)? else { return Ok(()) };
         loop {
             match login.on_frame(&self.exchange(&frame)?).map_err(not_let_in)? {
                 Progress::Say(next) => frame = next,

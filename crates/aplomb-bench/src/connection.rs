@@ -29,6 +29,7 @@ const SLICES: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Connection<T> {
     channel: Channel<TcpStream>,
+    address: String,
     door: Option<Door>,
     cutter: FrameCutter,
     buffer: Vec<u8>,
@@ -74,6 +75,7 @@ impl<T> Connection<T> {
     /// Begins to connect to `address` (`host:port`), which is `to`. The socket reports that it can
     /// be written when that is done. One read asks for `read_size` bytes.
     pub(crate) fn open(address: &str, to: SocketAddr, entry: &Entry, read_size: usize) -> io::Result<Self> {
+        let (door, first) = Door::closed(entry, address)?.unzip();
         let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
@@ -83,10 +85,10 @@ impl<T> Connection<T> {
         }
         let socket = TcpStream::from(socket);
         socket.set_nodelay(true)?;
-        let (door, first) = Door::closed(entry)?.unzip();
         let limit = if door.is_some() { LARGEST_ANSWER } else { LARGEST_FRAME };
         Ok(Self {
             channel: entry.channel(socket, address)?,
+            address: address.to_owned(),
             door,
             cutter: FrameCutter::new(limit),
             buffer: vec![0; read_size],
@@ -112,7 +114,7 @@ impl<T> Connection<T> {
     /// Logs in again if it is time to; what is queued from then on goes behind it.
     pub(crate) fn renew_login(&mut self, entry: &Entry, now: Instant) -> io::Result<()> {
         let Some(door) = self.door.as_mut().filter(|door| door.is_due(now)) else { return Ok(()) };
-        if let Some((login, first)) = entry.login()? {
+        if let Some((login, first)) = entry.login(&self.address)? {
             let asked = self.waiting.iter().filter(|waiting| waiting.answered).count();
             door.close(login, asked - self.frames.len());
             self.out.push_back(Outgoing { bytes: first, is_login: true });

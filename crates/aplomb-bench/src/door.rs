@@ -44,9 +44,9 @@ pub(crate) enum Knock {
 }
 
 impl Door {
-    /// Closed, with the first frame to send; `None` where no login is asked for.
-    pub(crate) fn closed(entry: &Entry) -> io::Result<Option<(Self, Bytes)>> {
-        let Some((login, first)) = entry.login()? else { return Ok(None) };
+    /// Closed, with the first frame to send to `address`; `None` where no login is asked for.
+    pub(crate) fn closed(entry: &Entry, address: &str) -> io::Result<Option<(Self, Bytes)>> {
+        let Some((login, first)) = entry.login(address)? else { return Ok(None) };
         let mut chance = [0];
         getrandom::fill(&mut chance).map_err(|error| io::Error::other(error.to_string()))?;
         let place = f64::from(chance[0]) / 255.0;
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn what_is_to_be_sent_waits_for_each_login_and_answers_from_before_it_go_through() {
         let entry = entry();
-        let (mut door, first) = Door::closed(&entry).expect("chance").expect("a login");
+        let (mut door, first) = Door::closed(&entry, "host:1").expect("chance").expect("a login");
         let now = Instant::START;
         let log_in = |door: &mut Door, first: &Bytes, now| {
             let Knock::Say(next) = door.on_frame(handshaken(number(first)), now).expect("it goes on") else {
@@ -147,7 +147,7 @@ mod tests {
         assert!(!door.is_closed() && !door.is_due(now + Duration::from_millis(8499)));
         let later = now + Duration::from_millis(9501);
         assert!(door.is_due(later));
-        let (login, first) = entry.login().expect("chance").expect("a login");
+        let (login, first) = entry.login("host:1").expect("chance").expect("a login");
         door.close(login, 2);
         assert!(door.is_closed() && !door.is_due(later));
         for answer in [&b"first"[..], b"second"] {
@@ -161,8 +161,8 @@ mod tests {
     #[test]
     fn who_needs_no_login_has_no_door_and_who_is_refused_is_told_why() {
         let open = Entry::new("me", &ClientSecurity::default());
-        assert!(Door::closed(&open).expect("nothing is drawn").is_none());
-        let (mut door, first) = Door::closed(&entry()).expect("chance").expect("a login");
+        assert!(Door::closed(&open, "host:1").expect("nothing is drawn").is_none());
+        let (mut door, first) = Door::closed(&entry(), "host:1").expect("chance").expect("a login");
         let body = SaslHandshakeResponse { error_code: 33, mechanisms: vec!["GSSAPI".into()] };
         let refused = ResponseFrame::encode(ApiKey::SaslHandshake, 1, number(&first), &body);
         let error =

@@ -195,7 +195,7 @@ pub enum Reply {
         /// For how long, from when the reply is made, no further request of the connection is taken
         /// up: the client has exceeded a quota, and is told the same time in the reply.
         throttle: Duration,
-        /// Where in the first piece it is told: four bytes, milliseconds.
+        /// Where in the bytes of all pieces it is told: four of them, in one piece, milliseconds.
         throttle_at: Option<usize>,
         /// For the flight recorder.
         waited: Waited,
@@ -232,7 +232,13 @@ impl Reply {
         match self {
             Self::Frame { parts, throttle, throttle_at, .. } => {
                 *throttle = time;
-                if let (Some(at), Some(part)) = (*throttle_at, parts.first_mut()) {
+                let Some(mut at) = *throttle_at else { return };
+                let has_it = |part: &&mut Bytes| {
+                    let is_here = at < part.len();
+                    at -= if is_here { 0 } else { part.len() };
+                    is_here
+                };
+                if let Some(part) = parts.iter_mut().find(has_it) {
                     let millis = i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
                     // The pieces of a response can be of one allocation.
                     let mut bytes = std::mem::take(part)

@@ -16,6 +16,7 @@ use rustls::ClientConfig;
 use zeroize::Zeroizing;
 
 use crate::config::{SettingsError, load_client};
+use crate::wiring::kerberos::{NoLibrary, OwnTickets};
 use crate::wiring::stores::{SystemTrust, read_store, read_up_to, system_trust};
 
 /// More than any token has, in bytes.
@@ -57,6 +58,8 @@ pub(crate) enum OutgoingError {
     Tls(#[from] TlsError),
     #[error("{path} (sasl.oauthbearer.token.endpoint.url): {fault}")]
     Token { path: String, fault: TokenFault },
+    #[error(transparent)]
+    Kerberos(#[from] NoLibrary),
     #[error("the token's file cannot be watched: {0}")]
     Thread(std::io::Error),
 }
@@ -101,6 +104,7 @@ fn credentials(login: ClientLogin) -> Result<Credentials, OutgoingError> {
             thread.spawn(move || watch(&file, seen, &watched)).map_err(OutgoingError::Thread)?;
             Credentials::Token(token)
         }
+        ClientLogin::Tickets(tickets) => Credentials::Tickets(Arc::new(OwnTickets::new(tickets)?)),
     })
 }
 

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use aplomb_model::{ErrorCode, Instant};
+use aplomb_protocol::hot::described_tokens::{DescribedTokens, TokensFrame};
 use aplomb_protocol::messages::DelegationTokenRecord;
 use aplomb_protocol::messages::describe_delegation_token_request::{
     DescribeDelegationTokenOwner, DescribeDelegationTokenRequest,
@@ -12,7 +13,7 @@ use aplomb_protocol::messages::describe_delegation_token_request::{
 use aplomb_protocol::messages::describe_delegation_token_response::{
     DescribeDelegationTokenResponse, DescribedDelegationToken, DescribedDelegationTokenRenewer,
 };
-use aplomb_protocol::{ApiKey, DecodeError};
+use aplomb_protocol::{ApiKey, DecodeError, EncodeError};
 
 use super::access::LaterAccess;
 use super::token_requests::{are_allowed, joined, parts};
@@ -20,7 +21,7 @@ use super::{Access, On};
 use crate::calls::{Answer, Slot};
 use crate::metadata::MetadataImage;
 use crate::operation::{Api, Asked, Begun, Calls, Operation, PATIENCE, Progress, Replied, ReplyContext};
-use crate::ports::WaitedFor;
+use crate::ports::{Reply, WaitedFor};
 use crate::reply::ReplyTo;
 use crate::security::tokens::is_of;
 use crate::security::{AclOperation, Audit, DelegationTokens, TokenKey};
@@ -50,15 +51,15 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
             key,
             of_owners: HashMap::new(),
             next: 0,
-            tokens: Vec::new(),
+            told: Ok(DescribedTokens::new(asked.to.version)),
             is_late: false,
         },
         PATIENCE,
     )
 }
 
-/// The tokens of the owners that are asked for, as far as the client may see them, looked for in
-/// turns: there may be very many, with a decision and a signature each.
+/// The tokens of the owners that are asked for, as far as the client may see them, looked for
+/// and written in turns: there may be very many, with a decision and a signature each.
 #[derive(Debug)]
 struct DescribeTokens {
     to: ReplyTo,
@@ -73,7 +74,8 @@ struct DescribeTokens {
     of_owners: HashMap<String, bool>,
     /// The part of all tokens that is next.
     next: usize,
-    tokens: Vec<DescribedDelegationToken>,
+    /// Those that were found, as they are told.
+    told: Result<DescribedTokens, EncodeError>,
     is_late: bool,
 }
 
@@ -83,7 +85,8 @@ impl Operation for DescribeTokens {
     }
 
     fn on_turn(&mut self, audit: &Audit) {
-        let Self { image, access, principal, owners, of_owners, tokens, .. } = self;
+        let Self { image, access, principal, owners, of_owners, .. } = self;
+        let mut tokens = Vec::new();
         let access = access.as_ref().map_or(Access::open(), |access| access.with(audit));
         let has_requester = self.to.version >= WITH_REQUESTER;
         for token in image.security.tokens.part(self.next) {
@@ -102,6 +105,10 @@ impl Operation for DescribeTokens {
             }
         }
         self.next += 1;
+        let told = self.told.as_mut().map_err(|error| *error);
+        if let Err(error) = told.and_then(|told| told.push(&tokens)) {
+            self.told = Err(error);
+        }
     }
 
     fn on_deadline(&mut self) {
@@ -121,7 +128,8 @@ impl Operation for DescribeTokens {
         if self.next < DelegationTokens::PARTS {
             return self.to.with(&refused(ErrorCode::RequestTimedOut)); // clients try again
         }
-        self.to.with(&DescribeDelegationTokenResponse { tokens: self.tokens, ..Default::default() })
+        let TokensFrame { pieces, errors, throttle_at } = self.told?.close(self.to.correlation_id)?;
+        Ok(Reply::of(pieces, errors, Some(throttle_at)))
     }
 }
 

@@ -24,6 +24,7 @@ use super::url::{KeyUrl, parse_url};
 const PROTOCOL: &str = "security.protocol";
 const MECHANISM: &str = "sasl.mechanism";
 const HANDLER: &str = "sasl.login.callback.handler.class";
+const SERVICE: &str = "sasl.kerberos.service.name";
 const TOKEN: &str = "sasl.oauthbearer.token.endpoint.url";
 /// The class that fetches tokens, by the names that it has had.
 const HANDLERS: [&str; 2] = [
@@ -87,6 +88,30 @@ pub enum ClientLogin {
         /// What is said beside it.
         extensions: BTreeMap<String, String>,
     },
+    /// By GSSAPI, which shows a ticket of Kerberos.
+    Tickets(ClientTickets),
+}
+
+/// Where a client has its tickets from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientTickets {
+    /// `sasl.kerberos.service.name`, or `serviceName` of the JAAS line: what tickets are for.
+    pub service: String,
+    /// `principal`: who has them. Without it, whose cache it is.
+    pub principal: Option<String>,
+    /// `useTicketCache`: tickets that there are, in `ticketCache` or where Kerberos has them.
+    pub cache: Option<TicketCache>,
+    /// `useKeyTab`: the keytab that others are asked for with, if there are none.
+    pub keytab: Option<String>,
+}
+
+/// A cache of tickets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TicketCache {
+    /// Where Kerberos has it (`KRB5CCNAME`).
+    Usual,
+    /// In a file of its own, by its path.
+    File(String),
 }
 
 impl ClientSettings {
@@ -148,11 +173,10 @@ impl OfListener<'_> {
     }
 
     fn client_login(&self) -> Result<ClientLogin, ConfigError> {
-        // Tickets are taken here, and not asked for.
-        let spoken = || Mechanism::ALL.into_iter().filter(|mechanism| *mechanism != Mechanism::Gssapi);
         let written = self.own_text(MECHANISM).unwrap_or("GSSAPI");
-        let mechanism = spoken().find(|mechanism| mechanism.name() == written).ok_or_else(|| {
-            let known = spoken().map(Mechanism::name).collect::<Vec<_>>().join(", ");
+        let mechanism = Mechanism::ALL.into_iter().find(|mechanism| mechanism.name() == written);
+        let mechanism = mechanism.ok_or_else(|| {
+            let known = Mechanism::ALL.map(Mechanism::name).join(", ");
             refused(MECHANISM.to_owned(), written.to_owned(), known)
         })?;
         let module = self.client_module(mechanism)?;
@@ -181,7 +205,7 @@ impl OfListener<'_> {
             Mechanism::ScramSha256 => scram(ScramHash::Sha256),
             Mechanism::ScramSha512 => scram(ScramHash::Sha512),
             Mechanism::OauthBearer => self.token_file(&module),
-            Mechanism::Gssapi => unreachable!("it was refused above"),
+            Mechanism::Gssapi => self.client_tickets(&module).map(ClientLogin::Tickets),
         }
     }
 
@@ -195,6 +219,37 @@ impl OfListener<'_> {
             return Err(self.wrong_line(&format!("{class}, the login module of {}", mechanism.name())));
         }
         Ok(module)
+    }
+
+    fn client_tickets(&self, module: &LoginModule) -> Result<ClientTickets, ConfigError> {
+        let option = |name: &str| {
+            module.options.get(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+        };
+        let is_set = |name: &str| option(name).is_some_and(|text| text.eq_ignore_ascii_case("true"));
+        let example = format!(
+            "{} required useTicketCache=true;, or useKeyTab=true keyTab=\"alice.keytab\" principal=\"alice@EXAMPLE\";",
+            module.class
+        );
+        let cache = is_set("useTicketCache")
+            .then(|| option("ticketCache").map_or(TicketCache::Usual, TicketCache::File));
+        let keytab = if is_set("useKeyTab") { option("keyTab") } else { None };
+        let principal = option("principal");
+        let lacks_keytab = is_set("useKeyTab") && (keytab.is_none() || principal.is_none());
+        if lacks_keytab || (cache.is_none() && keytab.is_none()) {
+            return Err(self.wrong_line(&example));
+        }
+        let named = self.own_text(SERVICE).filter(|text| !text.is_empty()).map(str::to_owned);
+        let service = match (option("serviceName"), named) {
+            (Some(line), Some(text)) if line != text => {
+                return Err(self.refuse(SERVICE, "the same name as the JAAS line (serviceName) has"));
+            }
+            (line, text) => line.or(text),
+        };
+        let service = service.ok_or_else(|| {
+            let accepted = "the name of the brokers' service, which is kafka for kafka/host.example@EXAMPLE";
+            self.refuse(SERVICE, accepted)
+        })?;
+        Ok(ClientTickets { service, principal, cache, keytab })
     }
 
     fn token_file(&self, module: &LoginModule) -> Result<ClientLogin, ConfigError> {

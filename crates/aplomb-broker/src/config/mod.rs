@@ -36,7 +36,7 @@ pub use access::AccessConfig;
 pub use aplomb_security::Secret;
 pub use broker::{BrokerConfig, DiskEngineChoice, Guard, MetadataConfig, NetworkConfig, StorageConfig};
 pub use cleaner::CleanerConfig;
-pub use client::{ClientLogin, ClientSettings, ClientTlsConfig};
+pub use client::{ClientLogin, ClientSettings, ClientTickets, ClientTlsConfig, TicketCache};
 pub use error::{ConfigError, Warning};
 pub use groups::GroupsConfig;
 pub use jaas::{JaasError, LoginModule, parse_jaas};

@@ -4,17 +4,16 @@
 //! change, so that each image has its own and shards read it without a lock.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use aplomb_model::Uuid;
 use aplomb_protocol::messages::AccessControlEntryRecord;
 
 use super::acl::Acl;
-use super::host::HostPattern;
-use super::patterns::Patterns;
+use super::of_principal::{OfPrincipal, Who};
+use super::patterns::{Form, Key, Patterns};
 use super::shared_map::SharedMap;
-use super::words::{AclOperation, PatternKind, PermissionKind, ResourceKind, WILDCARD, WILDCARD_USER};
+use super::words::{PatternKind, PermissionKind, ResourceKind, WILDCARD, WILDCARD_USER};
 
 /// The permissions of a cluster.
 #[derive(Clone, Debug, Default)]
@@ -26,37 +25,18 @@ pub struct Acls {
 /// Kinds of resources that there are: 2 to 7 on the wire.
 const KINDS: usize = 6;
 
+type ById = Arc<BTreeMap<Uuid, Arc<Acl>>>;
+
 /// The ACLs of one kind of resource.
 #[derive(Clone, Debug, Default)]
 struct OfKind {
-    /// Those for `*`.
-    all: Option<Arc<OnResource>>,
-    /// Those for a name or a prefix.
-    named: Patterns<Arc<OnResource>>,
-    by_principal: SharedMap<Arc<str>, Arc<BTreeMap<Uuid, Arc<Acl>>>>,
-}
-
-/// The ACLs with one pattern.
-#[derive(Clone, Debug, Default)]
-pub(super) struct OnResource {
-    of_anyone: Option<Arc<OfPrincipal>>,
-    by_principal: BTreeMap<Arc<str>, Arc<OfPrincipal>>,
-}
-
-/// The ACLs of one principal with one pattern, by host.
-#[derive(Clone, Debug, Default)]
-struct OfPrincipal {
-    everywhere: Rights,
-    hosts: BTreeMap<Box<str>, Rights>,
-    networks: BTreeMap<Box<str>, (HostPattern, Rights)>,
-}
-
-/// What may be done and what may not, as sets of operations, and the ACLs that say so.
-#[derive(Clone, Debug, Default)]
-struct Rights {
-    allowed: u32,
-    denied: u32,
-    said_by: Vec<Arc<Acl>>,
+    /// What each principal may: this decides.
+    rights: Patterns<OfPrincipal>,
+    /// How many of them deny.
+    denials: usize,
+    /// The ACLs with a pattern, of whatever principal.
+    by_pattern: Patterns<ById>,
+    by_principal: SharedMap<Arc<str>, ById>,
 }
 
 impl Acls {
@@ -94,14 +74,9 @@ impl Acls {
     /// Whether there is one that says the same.
     #[must_use]
     pub fn contains(&self, acl: &Acl) -> bool {
-        let record = acl.record();
-        let Some(of_kind) = acl.kind().and_then(|kind| self.of_kind(kind)) else { return false };
-        let mut found = false;
-        of_kind.visit(&record.resource_name, |on| {
-            found |= on.with(&record.principal).any(|rights| rights.says(acl));
-            found
-        });
-        found
+        let place = acl.kind().and_then(|kind| self.of_kind(kind)).zip(form_of(acl));
+        let said = place.and_then(|(of_kind, form)| of_kind.rights.get(key_of(acl, form)));
+        said.is_some_and(|of| of.says(acl))
     }
 
     /// Adds one, or another in the place of the one with its id.
@@ -110,14 +85,9 @@ impl Acls {
         if let Some(old) = self.by_id.insert(record.id, acl.clone()) {
             self.take_out(&old);
         }
-        let Some(of_kind) = acl.kind().and_then(|kind| self.of_kind_mut(kind)) else { return };
-        let principal: Arc<str> = record.principal.as_str().into();
-        if let Some(on) = of_kind.place(&acl) {
-            Arc::make_mut(on).of_mut(principal.clone()).add(&acl);
+        if let Some(of_kind) = acl.kind().and_then(|kind| self.of_kind_mut(kind)) {
+            of_kind.add(&acl);
         }
-        let mut theirs = of_kind.by_principal.remove(&principal).unwrap_or_default();
-        Arc::make_mut(&mut theirs).insert(record.id, acl);
-        of_kind.by_principal.insert(principal, theirs);
     }
 
     /// Removes the one with this id, if it is there.
@@ -128,14 +98,8 @@ impl Acls {
     }
 
     fn take_out(&mut self, acl: &Acl) {
-        let Some(of_kind) = acl.kind().and_then(|kind| self.of_kind_mut(kind)) else { return };
-        let record = acl.record();
-        of_kind.take_out(acl);
-        if let Some(mut theirs) = of_kind.by_principal.remove(&*record.principal) {
-            Arc::make_mut(&mut theirs).remove(&record.id);
-            if !theirs.is_empty() {
-                of_kind.by_principal.insert(record.principal.as_str().into(), theirs);
-            }
+        if let Some(of_kind) = acl.kind().and_then(|kind| self.of_kind_mut(kind)) {
+            of_kind.take_out(acl);
         }
     }
 
@@ -147,16 +111,53 @@ impl Acls {
         self.kinds.get_mut(index_of(kind)?)
     }
 
-    /// Visits what is said of a resource by anybody's ACLs.
+    /// Which of these operations a principal may do from its host, as a set.
+    #[inline]
+    pub(super) fn allowed(&self, who: Who<'_>, wanted: u32, kind: ResourceKind, name: &str) -> u32 {
+        let Some(of_kind) = self.of_kind(kind) else { return 0 };
+        let (mut allowed, mut denied, denies_nothing) = (0, 0, of_kind.denials == 0);
+        of_kind.visit(who.principal, name, |of| {
+            let (allows, denies) = of.rights(who);
+            allowed |= allows;
+            denied |= denies;
+            denied & wanted == wanted || (denies_nothing && allowed & wanted == wanted)
+        });
+        allowed & !denied & wanted
+    }
+
+    /// Visits what is said to a principal, and to every one, of a resource.
     pub(super) fn visit<'a>(
         &'a self,
         kind: ResourceKind,
+        principal: &str,
         name: &str,
-        visit: impl FnMut(&'a OnResource) -> bool,
+        visit: impl FnMut(&'a OfPrincipal) -> bool,
     ) {
         if let Some(of_kind) = self.of_kind(kind) {
-            of_kind.visit(name, visit);
+            of_kind.visit(principal, name, visit);
         }
+    }
+
+    /// Visits the ACLs that are about a resource, of whatever principal, a pattern at a time.
+    pub(super) fn about<'a>(
+        &'a self,
+        kind: ResourceKind,
+        name: &str,
+        mut visit: impl FnMut(&'a BTreeMap<Uuid, Arc<Acl>>) -> bool,
+    ) {
+        if let Some(of_kind) = self.of_kind(kind) {
+            of_kind.by_pattern.walk([""], name, counts_for_all(name), |acls| visit(acls));
+        }
+    }
+
+    /// Whether any ACL is about a resource, of any principal.
+    pub(super) fn has_any_about(&self, kind: ResourceKind, name: &str) -> bool {
+        let mut is_known = false;
+        self.about(kind, name, |_| {
+            is_known = true;
+            true
+        });
+        is_known
     }
 
     /// The ACLs of a principal, and of every one, for a kind of resource.
@@ -189,213 +190,69 @@ fn index_of(kind: ResourceKind) -> Option<usize> {
     usize::try_from(kind.to_wire() - 2).ok()
 }
 
+/// The pattern of an ACL; `None` for one that a newer Kafka knows.
+fn form_of(acl: &Acl) -> Option<Form> {
+    match acl.pattern()? {
+        PatternKind::Literal if acl.record().resource_name == WILDCARD => Some(Form::All),
+        PatternKind::Literal => Some(Form::Literal),
+        PatternKind::Prefixed => Some(Form::Prefixed),
+        PatternKind::Any | PatternKind::Match => None,
+    }
+}
+
+fn key_of(acl: &Acl, form: Form) -> Key<'_> {
+    let record = acl.record();
+    let text = if form == Form::All { "" } else { &record.resource_name };
+    Key { owner: &record.principal, form, text }
+}
+
+/// Apache Kafka takes names that begin with `*` and are longer for names that the ACL for `*` is a
+/// part of and not meant for. Groups and transactional ids can have such.
+#[inline]
+fn counts_for_all(name: &str) -> bool {
+    name == WILDCARD || !name.starts_with(WILDCARD)
+}
+
 impl OfKind {
-    /// Where an ACL belongs.
-    fn place(&mut self, acl: &Acl) -> Option<&mut Arc<OnResource>> {
-        let name = &acl.record().resource_name;
-        match acl.pattern()? {
-            PatternKind::Literal if name == WILDCARD => Some(self.all.get_or_insert_default()),
-            PatternKind::Literal => Some(self.named.entry(name, false, Arc::default)),
-            PatternKind::Prefixed => Some(self.named.entry(name, true, Arc::default)),
-            PatternKind::Any | PatternKind::Match => None,
-        }
-    }
-
-    fn take_out(&mut self, acl: &Acl) {
-        let name = &acl.record().resource_name;
-        let take_out = |on: &mut Arc<OnResource>| {
-            Arc::make_mut(on).take_out(acl);
-            on.is_empty()
-        };
-        match acl.pattern() {
-            Some(PatternKind::Literal) if name == WILDCARD => drop(self.all.take_if(take_out)),
-            Some(PatternKind::Literal) => self.named.change(name, false, take_out),
-            Some(PatternKind::Prefixed) => self.named.change(name, true, take_out),
-            Some(PatternKind::Any | PatternKind::Match) | None => {}
-        }
-    }
-
-    #[inline]
-    fn visit<'a>(&'a self, name: &str, mut visit: impl FnMut(&'a OnResource) -> bool) {
-        // Apache Kafka takes other names that begin with `*` for names that the ACL for `*` is a
-        // part of and not meant for. Groups and transactional ids can have such.
-        let is_part = name.len() > 1 && name.starts_with(WILDCARD);
-        if let Some(all) = self.all.as_ref().filter(|_| !is_part)
-            && visit(all)
-        {
-            return;
-        }
-        self.named.walk(name, |on| visit(on));
-    }
-}
-
-impl OnResource {
-    fn of_mut(&mut self, principal: Arc<str>) -> &mut OfPrincipal {
-        let of = if *principal == *WILDCARD_USER {
-            self.of_anyone.get_or_insert_default()
-        } else {
-            self.by_principal.entry(principal).or_default()
-        };
-        Arc::make_mut(of)
-    }
-
-    fn take_out(&mut self, acl: &Acl) {
-        let principal = acl.record().principal.as_str();
-        let of = if principal == WILDCARD_USER {
-            self.of_anyone.as_mut()
-        } else {
-            self.by_principal.get_mut(principal)
-        };
-        let Some(of) = of else { return };
-        let of = Arc::make_mut(of);
-        of.take_out(acl);
-        if !of.is_empty() {
-            return;
-        }
-        if principal == WILDCARD_USER {
-            self.of_anyone = None;
-        } else {
-            self.by_principal.remove(principal);
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.of_anyone.is_none() && self.by_principal.is_empty()
-    }
-
-    pub(super) fn acls(&self) -> impl Iterator<Item = &Arc<Acl>> {
-        let of_each = self.of_anyone.iter().chain(self.by_principal.values());
-        of_each.flat_map(|of| of.rights()).flat_map(|rights| &rights.said_by)
-    }
-
-    /// What an ACL principal's own text may and may not.
-    fn with(&self, principal: &str) -> impl Iterator<Item = &Rights> {
-        let of = if principal == WILDCARD_USER {
-            self.of_anyone.as_ref()
-        } else {
-            self.by_principal.get(principal)
-        };
-        of.into_iter().flat_map(|of| of.rights())
-    }
-
-    /// What may be done and what may not by a principal from a host.
-    #[inline]
-    pub(super) fn rights(&self, principal: &str, host: &str, peer: IpAddr) -> (u32, u32) {
-        let theirs = self.by_principal.get(principal).into_iter();
-        let (mut allowed, mut denied) = (0, 0);
-        for of in theirs.chain(&self.of_anyone) {
-            of.from(host, peer, |rights| {
-                allowed |= rights.allowed;
-                denied |= rights.denied;
-            });
-        }
-        (allowed, denied)
-    }
-
-    /// The ACLs that decide on an operation of a principal from a host.
-    pub(super) fn deciding<'a>(
-        &'a self,
-        (principal, host, peer): (&str, &str, IpAddr),
-        operation: AclOperation,
-        found: &mut Vec<&'a Arc<Acl>>,
-    ) {
-        let theirs = self.by_principal.get(principal).into_iter();
-        for of in theirs.chain(&self.of_anyone) {
-            of.from(host, peer, |rights| {
-                found.extend(rights.said_by.iter().filter(|acl| covers(acl) & operation.bit() != 0));
-            });
-        }
-    }
-}
-
-impl OfPrincipal {
-    /// Rights that count for a host.
-    #[inline]
-    fn from<'a>(&'a self, host: &str, peer: IpAddr, mut visit: impl FnMut(&'a Rights)) {
-        visit(&self.everywhere);
-        if let Some(rights) = self.hosts.get(host) {
-            visit(rights);
-        }
-        for (network, rights) in self.networks.values() {
-            if network.contains(peer) {
-                visit(rights);
-            }
-        }
-    }
-
-    fn rights(&self) -> impl Iterator<Item = &Rights> {
-        let networks = self.networks.values().map(|(_, rights)| rights);
-        std::iter::once(&self.everywhere).chain(self.hosts.values()).chain(networks)
-    }
-
     fn add(&mut self, acl: &Arc<Acl>) {
-        let host = acl.record().host.as_str();
-        let rights = match &acl.host {
-            HostPattern::Any => &mut self.everywhere,
-            HostPattern::Text => self.hosts.entry(host.into()).or_default(),
-            network => {
-                let new = || (network.clone(), Rights::default());
-                &mut self.networks.entry(host.into()).or_insert_with(new).1
-            }
-        };
-        rights.add(acl.clone());
+        let record = acl.record();
+        if let Some(form) = form_of(acl) {
+            let key = key_of(acl, form);
+            self.rights.entry(key, OfPrincipal::default).add(acl);
+            self.denials += usize::from(acl.permission() == Some(PermissionKind::Deny));
+            let acls = self.by_pattern.entry(Key { owner: "", ..key }, Arc::default);
+            Arc::make_mut(acls).insert(record.id, Arc::clone(acl));
+        }
+        let principal: Arc<str> = record.principal.as_str().into();
+        let mut theirs = self.by_principal.remove(&principal).unwrap_or_default();
+        Arc::make_mut(&mut theirs).insert(record.id, Arc::clone(acl));
+        self.by_principal.insert(principal, theirs);
     }
 
     fn take_out(&mut self, acl: &Acl) {
-        let host = acl.record().host.as_str();
-        match &acl.host {
-            HostPattern::Any => self.everywhere.take_out(acl),
-            HostPattern::Text => {
-                let Some(rights) = self.hosts.get_mut(host) else { return };
-                rights.take_out(acl);
-                if rights.said_by.is_empty() {
-                    self.hosts.remove(host);
-                }
-            }
-            HostPattern::V4 { .. } | HostPattern::V6 { .. } => {
-                let Some((_, rights)) = self.networks.get_mut(host) else { return };
-                rights.take_out(acl);
-                if rights.said_by.is_empty() {
-                    self.networks.remove(host);
-                }
+        let record = acl.record();
+        if let Some(form) = form_of(acl) {
+            let key = key_of(acl, form);
+            self.rights.change(key, |of| {
+                of.take_out(acl);
+                of.is_empty()
+            });
+            self.denials -= usize::from(acl.permission() == Some(PermissionKind::Deny));
+            self.by_pattern.change(Key { owner: "", ..key }, |acls| {
+                Arc::make_mut(acls).remove(&record.id);
+                acls.is_empty()
+            });
+        }
+        if let Some(mut theirs) = self.by_principal.remove(&*record.principal) {
+            Arc::make_mut(&mut theirs).remove(&record.id);
+            if !theirs.is_empty() {
+                self.by_principal.insert(record.principal.as_str().into(), theirs);
             }
         }
     }
 
-    fn is_empty(&self) -> bool {
-        self.everywhere.said_by.is_empty() && self.hosts.is_empty() && self.networks.is_empty()
-    }
-}
-
-/// The operations that an ACL decides on.
-fn covers(acl: &Acl) -> u32 {
-    let Some(operation) = acl.operation() else { return 0 };
-    match acl.permission() {
-        Some(PermissionKind::Allow) => operation.covered() | operation.implied(),
-        Some(PermissionKind::Deny) => operation.covered(),
-        Some(PermissionKind::Any) | None => 0,
-    }
-}
-
-impl Rights {
-    fn add(&mut self, acl: Arc<Acl>) {
-        match acl.permission() {
-            Some(PermissionKind::Allow) => self.allowed |= covers(&acl),
-            Some(PermissionKind::Deny) => self.denied |= covers(&acl),
-            Some(PermissionKind::Any) | None => {}
-        }
-        self.said_by.push(acl);
-    }
-
-    /// There are no more than a few with the same pattern, principal and host.
-    fn take_out(&mut self, acl: &Acl) {
-        let mut left = std::mem::take(&mut self.said_by);
-        left.retain(|other| other.record().id != acl.record().id);
-        (self.allowed, self.denied) = (0, 0);
-        left.into_iter().for_each(|acl| self.add(acl));
-    }
-
-    fn says(&self, acl: &Acl) -> bool {
-        self.said_by.iter().any(|other| other.says_the_same(acl))
+    #[inline]
+    fn visit<'a>(&'a self, principal: &str, name: &str, visit: impl FnMut(&'a OfPrincipal) -> bool) {
+        self.rights.walk([principal, WILDCARD_USER], name, counts_for_all(name), visit);
     }
 }

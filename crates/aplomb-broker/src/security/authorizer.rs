@@ -3,25 +3,14 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::acl::Acl;
 use super::acls::Acls;
 use super::host::HostPattern;
-use super::patterns::Patterns;
+use super::of_principal::Who;
+use super::patterns::{Form, Key, Patterns};
 use super::words::{AclOperation, PatternKind, PermissionKind, ResourceKind, WILDCARD};
-
-/// Who wants to do something, and from where.
-#[derive(Clone, Copy, Debug)]
-pub struct Who<'a> {
-    /// `User:alice`
-    pub principal: &'a str,
-    /// The address as Java writes it.
-    pub host: &'a str,
-    /// The same as a number, for networks.
-    pub peer: IpAddr,
-}
 
 /// What a decision rests on, as the audit log shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,18 +69,11 @@ impl Authorizer {
         if self.super_users.contains(who.principal) {
             return wanted;
         }
-        let (mut allowed, mut denied, mut is_known) = (0, 0, false);
-        acls.visit(kind, name, |on| {
-            is_known = true;
-            let (allows, denies) = on.rights(who.principal, who.host, who.peer);
-            allowed |= allows;
-            denied |= denies;
-            denied & wanted == wanted
-        });
-        if !is_known && self.allows_without_acl {
+        let allowed = acls.allowed(who, wanted, kind, name);
+        if allowed == 0 && self.allows_without_acl && !acls.has_any_about(kind, name) {
             return wanted;
         }
-        allowed & !denied & wanted
+        allowed
     }
 
     /// What the decision rests on. For the audit log: it takes longer than deciding.
@@ -107,10 +89,9 @@ impl Authorizer {
         if self.super_users.contains(who.principal) {
             return Rule::SuperUser;
         }
-        let (mut found, mut is_known) = (Vec::new(), false);
-        acls.visit(kind, name, |on| {
-            is_known = true;
-            on.deciding((who.principal, who.host, who.peer), operation, &mut found);
+        let mut found = Vec::new();
+        acls.visit(kind, who.principal, name, |of| {
+            of.deciding(who, operation, &mut found);
             false
         });
         // The order in which Apache Kafka looks: those for `*` last.
@@ -123,7 +104,7 @@ impl Authorizer {
         let denies = |acl: &&&Arc<Acl>| acl.permission() == Some(PermissionKind::Deny);
         match found.iter().find(denies).or(found.last()) {
             Some(acl) => Rule::Acl(Arc::clone(acl)),
-            None if !is_known && self.allows_without_acl => Rule::DefaultAllow,
+            None if self.allows_without_acl && !acls.has_any_about(kind, name) => Rule::DefaultAllow,
             None => Rule::DefaultDeny,
         }
     }
@@ -150,7 +131,8 @@ impl Authorizer {
             match acl.pattern() {
                 Some(PatternKind::Literal) if name == WILDCARD => return false,
                 Some(pattern) => {
-                    denied.entry(name, pattern == PatternKind::Prefixed, || pattern);
+                    let form = if pattern == PatternKind::Prefixed { Form::Prefixed } else { Form::Literal };
+                    denied.entry(Key { owner: "", form, text: name }, || pattern);
                 }
                 None => {}
             }
@@ -158,7 +140,7 @@ impl Authorizer {
         theirs.iter().filter(|acl| acl.permission() == Some(PermissionKind::Allow)).any(|acl| {
             let (name, pattern) = (acl.record().resource_name.as_str(), acl.pattern());
             let mut is_denied = false;
-            denied.walk(name, |of| {
+            denied.walk([""], name, false, |of| {
                 is_denied |= pattern == Some(PatternKind::Literal) || *of == PatternKind::Prefixed;
                 is_denied
             });

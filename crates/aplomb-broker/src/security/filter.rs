@@ -77,8 +77,8 @@ impl AclFilter<'_> {
                 of_kinds.for_each(|kind| acls.of_principal_alone(*kind, principal).for_each(&mut take));
             }
             (Some(name), None) => of_kinds.for_each(|kind| {
-                acls.visit(*kind, name, |on| {
-                    on.acls().for_each(&mut take);
+                acls.about(*kind, name, |found| {
+                    found.values().for_each(&mut take);
                     false
                 });
             }),

@@ -21,7 +21,7 @@ pub enum NetworkError {
 }
 
 /// The hosts of an ACL.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum HostPattern {
     Any,
     Text,
@@ -40,13 +40,30 @@ impl HostPattern {
 
     /// Whether an address is in the network, if it is one.
     pub(super) fn contains(&self, peer: IpAddr) -> bool {
+        self.around(peer).as_ref() == Some(self)
+    }
+
+    /// The network as wide as this one that an address is in.
+    pub(super) fn around(&self, peer: IpAddr) -> Option<Self> {
         match (self, peer) {
             // No network has the address 0.0.0.0 (`SubnetUtils`).
-            (Self::V4 { network, mask }, IpAddr::V4(peer)) => {
-                !peer.is_unspecified() && u32::from(peer) & mask == *network
+            (Self::V4 { mask, .. }, IpAddr::V4(peer)) if !peer.is_unspecified() => {
+                Some(Self::V4 { network: u32::from(peer) & mask, mask: *mask })
             }
-            (Self::V6 { network, mask }, IpAddr::V6(peer)) => u128::from(peer) & mask == *network,
-            _ => false,
+            (Self::V6 { mask, .. }, IpAddr::V6(peer)) => {
+                Some(Self::V6 { network: u128::from(peer) & mask, mask: *mask })
+            }
+            _ => None,
+        }
+    }
+
+    /// The first network that is as wide as this one.
+    pub(super) fn width(&self) -> Self {
+        match *self {
+            Self::V4 { mask, .. } => Self::V4 { network: 0, mask },
+            Self::V6 { mask, .. } => Self::V6 { network: 0, mask },
+            Self::Any => Self::Any,
+            Self::Text => Self::Text,
         }
     }
 }

@@ -11,6 +11,7 @@ mod audit;
 mod authorizer;
 mod filter;
 mod host;
+mod of_principal;
 mod patterns;
 mod shared_map;
 pub mod tokens;
@@ -22,9 +23,10 @@ mod tests;
 pub use acl::Acl;
 pub use acls::Acls;
 pub use audit::Audit;
-pub use authorizer::{Authorizer, Rule, Who};
+pub use authorizer::{Authorizer, Rule};
 pub use filter::AclFilter;
 pub use host::{NetworkError, check_network};
+pub use of_principal::Who;
 pub use tokens::{DelegationTokens, TokenKey};
 pub use words::{
     AclOperation, CLUSTER_NAME, PatternKind, PermissionKind, ResourceKind, WILDCARD, WILDCARD_USER,

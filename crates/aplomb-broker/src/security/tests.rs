@@ -4,7 +4,7 @@ use aplomb_model::Uuid;
 use aplomb_protocol::messages::AccessControlEntryRecord;
 use proptest::prelude::*;
 
-use super::patterns::Patterns;
+use super::patterns::{Form, Key, Patterns};
 use super::*;
 
 /// An ACL as a text: `+` or `-`, operation, kind, pattern and name, principal, host.
@@ -155,24 +155,37 @@ fn clones_do_not_see_what_the_other_changes() {
 #[test]
 fn a_name_that_is_gone_leaves_nothing_behind() {
     let mut patterns = Patterns::default();
-    let names = ["a", "ab", "abc", "abd", "x", ""];
-    for name in names {
-        *patterns.entry(name, true, || "") = name;
-        *patterns.entry(name, false, || "") = name;
+    let texts = ["a", "ab", "abc", "abd", "x", "", "abcdefgh", "abcdefghi", "abcdefgh\0"];
+    let key = |owner, form, text| Key { owner, form, text };
+    for text in texts {
+        for owner in ["one", "other"] {
+            *patterns.entry(key(owner, Form::Prefixed, text), String::new) = format!("{owner} {text}*");
+            *patterns.entry(key(owner, Form::Literal, text), String::new) = format!("{owner} {text}");
+        }
     }
-    let mut seen = Vec::new();
-    patterns.walk("abcd", |name| {
-        seen.push(*name);
-        false
-    });
-    assert_eq!((patterns.len(), seen), (12, vec!["", "a", "ab", "abc"]));
-    for name in names {
-        patterns.change(name, true, |_| true);
-        patterns.change(name, false, |_| false);
+    *patterns.entry(key("one", Form::All, ""), String::new) = "one all".to_owned();
+    let said = |patterns: &Patterns<String>, owners, name, all| {
+        let mut seen = Vec::new();
+        patterns.walk::<2>(owners, name, all, |said| {
+            seen.push(said.clone());
+            false
+        });
+        seen.join(",")
+    };
+    assert_eq!(patterns.len(), 4 * texts.len() + 1);
+    assert_eq!(said(&patterns, ["one", "none"], "abcd", true), "one all,one *,one a*,one ab*,one abc*");
+    assert_eq!(said(&patterns, ["other", "one"], "x", false), "other *,one *,other x*,one x*,other x,one x");
+    let long = "one *,one a*,one ab*,one abc*,one abcdefgh*,one abcdefghi*,one abcdefghi";
+    assert_eq!(said(&patterns, ["one", "none"], "abcdefghi", false), long);
+    for text in texts {
+        patterns.change(key("one", Form::Prefixed, text), |_| true);
+        patterns.change(key("one", Form::Literal, text), |_| false);
     }
-    patterns.change("never there", false, |_| unreachable!("it was never there"));
-    assert_eq!(patterns.len(), 6);
-    patterns.walk("abcd", |name| panic!("{name}"));
+    patterns.change(key("one", Form::Literal, "never there"), |_| unreachable!("it was never there"));
+    patterns.change(key("o", Form::Literal, "nea"), |_| unreachable!("owners end where they end"));
+    assert_eq!(patterns.len(), 3 * texts.len() + 1);
+    assert_eq!(said(&patterns, ["one", "none"], "abcd", true), "one all");
+    assert_eq!(said(&patterns, ["one", "other"], "a", false), "other *,other a*,one a,other a");
 }
 
 fn any_acl() -> impl Strategy<Value = String> {

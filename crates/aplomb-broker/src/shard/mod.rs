@@ -19,6 +19,7 @@ mod owned;
 mod patient;
 mod post;
 mod seed;
+mod settings;
 mod shown;
 mod stop;
 
@@ -80,6 +81,13 @@ impl Shard {
 
     /// A client asks.
     pub fn on_request(&mut self, request: Request, now: Now) {
+        if self.patient.has_of(request.id.connection) {
+            return self.patient.push(request);
+        }
+        self.begin(request, now);
+    }
+
+    fn begin(&mut self, request: Request, now: Now) {
         let Self { view, storage, head, .. } = self;
         self.desk.on_request(request, Surroundings { view, storage, head: head.as_deref_mut(), now });
         self.carry_out(now);
@@ -89,11 +97,7 @@ impl Shard {
     pub fn on_message(&mut self, from: ShardId, message: ShardMessage, now: Now) {
         self.stop.check(from, &message);
         match message {
-            ShardMessage::Request(request)
-                if is_long(&request) || self.patient.has_of(request.id.connection) =>
-            {
-                self.patient.push(request);
-            }
+            ShardMessage::Request(request) if is_long(&request) => self.patient.push(request),
             ShardMessage::Request(request) => return self.on_request(request, now),
             ShardMessage::ConnectionClosed(connection) => {
                 self.patient.on_connection_closed(connection);
@@ -136,6 +140,7 @@ impl Shard {
 
     /// A connection is gone.
     pub fn on_connection_closed(&mut self, connection: ConnectionId, now: Now) {
+        self.patient.on_connection_closed(connection);
         self.desk.on_connection_closed(connection);
         self.carry_out(now);
     }
@@ -152,7 +157,9 @@ impl Shard {
     /// That time has come.
     pub fn on_wake(&mut self, now: Now) {
         if let Some(request) = self.patient.take_request(now.instant) {
-            self.on_request(request, now);
+            let connection = request.id.connection;
+            self.begin(request, now);
+            self.patient.on_begun(connection);
         }
         for (asker, key, call) in self.patient.take_calls() {
             self.call(asker, key, call, now);
@@ -465,8 +472,10 @@ impl Shard {
     /// Takes a new image, and makes the partitions of this shard what it says.
     fn apply(&mut self, image: Arc<MetadataImage>, delta: &Delta, now: Now) {
         self.view.set_image(image);
-        if delta.broker_configs {
-            self.reconfigure();
+        if delta.broker_configs
+            && let Err(text) = settings::change(&mut self.view, self.head.as_deref(), &mut self.post)
+        {
+            self.warn("broker/config", text);
         }
         let outputs = Output::of_image(&self.view, delta, self.head.is_some());
         outputs.for_each(|output| self.post.push(output));
@@ -476,24 +485,5 @@ impl Shard {
         if self.head.is_some() {
             shown::show_cluster(&self.view, &self.figures);
         }
-    }
-
-    /// The broker's own settings, with what the image says of them.
-    fn reconfigure(&mut self) {
-        let old = self.view.config().clone();
-        let changed = match old.in_force(&self.view.image().layers(&old)) {
-            Ok(changed) => Arc::new(changed),
-            // The controller checks before it writes: another has written.
-            Err(error) => {
-                let text = format!("settings changed at run time are not in force: {error}");
-                return self.warn("broker/config", text);
-            }
-        };
-        if let Some(head) = &self.head {
-            let limits = Output::connection_limits(&old.network, &changed.network);
-            limits.into_iter().for_each(|limits| self.post.push(limits));
-            head.stores().put_in_force(&changed.security);
-        }
-        self.view.set_config(changed);
     }
 }

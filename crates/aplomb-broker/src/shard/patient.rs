@@ -3,7 +3,8 @@
 //! time to begin them anew.
 //!
 //! What always holds: each of the two queues is carried out in the order in which it came, and the
-//! requests here of a connection are counted.
+//! requests here of a connection are counted. What came behind a request that is to be begun anew
+//! is begun when that has been.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -25,8 +26,10 @@ pub(super) struct Patient {
     count_of: HashMap<ConnectionId, usize>,
     /// Calls of that shard's operations, on the others.
     calls: VecDeque<(Asker, PartitionKey, PartitionCall)>,
-    /// Requests that are to be begun anew, and when.
+    /// Requests that are to be begun anew, and when: one of a connection at the most.
     again: Vec<(Instant, Request)>,
+    /// What came behind them, by their connections.
+    behind: HashMap<ConnectionId, VecDeque<Request>>,
 }
 
 impl Patient {
@@ -43,12 +46,28 @@ impl Patient {
     }
 
     pub(super) fn push_again(&mut self, request: Request, at: Instant) {
+        let connection = request.id.connection;
+        let before = self.behind.entry(connection).or_default();
+        if before.is_empty() && self.count_of.contains_key(&connection) {
+            let all = std::mem::take(&mut self.requests).into_iter();
+            let (later, others) = all.partition(|request| request.id.connection == connection);
+            (*before, self.requests) = (later, others);
+        }
+        *self.count_of.entry(connection).or_default() += 1;
         self.again.push((at, request));
     }
 
     pub(super) fn push(&mut self, request: Request) {
-        *self.count_of.entry(request.id.connection).or_default() += 1;
-        self.requests.push_back(request);
+        let connection = request.id.connection;
+        *self.count_of.entry(connection).or_default() += 1;
+        self.behind.get_mut(&connection).unwrap_or(&mut self.requests).push_back(request);
+    }
+
+    /// A request was begun anew. What came behind it is next, unless it has to come again.
+    pub(super) fn on_begun(&mut self, connection: ConnectionId) {
+        if !self.again.iter().any(|(_, request)| request.id.connection == connection) {
+            self.requests.extend(self.behind.remove(&connection).into_iter().flatten());
+        }
     }
 
     /// Whether requests of a connection wait here. What comes behind them must not overtake them.
@@ -63,6 +82,7 @@ impl Patient {
     /// A connection is gone, and with it who would read the answers.
     pub(super) fn on_connection_closed(&mut self, connection: ConnectionId) {
         self.again.retain(|(_, request)| request.id.connection != connection);
+        self.behind.remove(&connection);
         if self.count_of.remove(&connection).is_some() {
             self.requests.retain(|request| request.id.connection != connection);
         }
@@ -70,10 +90,9 @@ impl Patient {
 
     /// Takes out the request of this turn: one whose time has come, or the next long one.
     pub(super) fn take_request(&mut self, now: Instant) -> Option<Request> {
-        if let Some(due) = self.again.iter().position(|(at, _)| *at <= now) {
-            return Some(self.again.remove(due).1);
-        }
-        let request = self.requests.pop_front()?;
+        let due = self.again.iter().position(|(at, _)| *at <= now);
+        let due = due.map(|due| self.again.remove(due).1);
+        let request = due.or_else(|| self.requests.pop_front())?;
         let connection = request.id.connection;
         let count = self.count_of.get_mut(&connection).expect("what is here is counted");
         *count -= 1;
@@ -158,6 +177,36 @@ mod tests {
         let connections = begun.map(|request| request.map(|request| request.id.connection.number));
         assert_eq!(connections, [Some(1), Some(2)]);
         assert!(patient.is_empty() && patient.wake_at().is_none());
+    }
+
+    #[test]
+    fn what_came_behind_a_request_that_is_begun_anew_is_begun_behind_it() {
+        let mut patient = Patient::default();
+        let at = |millis| Instant::START + std::time::Duration::from_millis(millis);
+        let take = |patient: &mut Patient, now| {
+            let request = patient.take_request(now)?;
+            Some((request.id.connection.number, request.id.sequence))
+        };
+        let first = request(1, 0).id.connection;
+        patient.push(request(1, 1));
+        patient.push(request(2, 0));
+        patient.push_again(request(1, 0), at(10));
+        patient.push(request(1, 2));
+        assert!(patient.has_of(first));
+        assert_eq!(take(&mut patient, at(0)), Some((2, 0)), "others do not wait with it");
+        assert_eq!((take(&mut patient, at(9)), patient.wake_at()), (None, Some(at(10))));
+        assert_eq!(take(&mut patient, at(10)), Some((1, 0)));
+        patient.push_again(request(1, 0), at(20));
+        patient.on_begun(first);
+        assert_eq!(take(&mut patient, at(19)), None, "it is not known yet");
+        assert_eq!(take(&mut patient, at(20)), Some((1, 0)));
+        patient.on_begun(first);
+        assert_eq!([take(&mut patient, at(20)), take(&mut patient, at(20))], [Some((1, 1)), Some((1, 2))]);
+        assert!(!patient.has_of(first) && patient.is_empty());
+        patient.push_again(request(1, 3), at(30));
+        patient.push(request(1, 4));
+        patient.on_connection_closed(first);
+        assert!(!patient.has_of(first) && patient.is_empty() && patient.take_request(at(30)).is_none());
     }
 
     #[test]

@@ -18,10 +18,14 @@ fn none(code: i16) {
 
 /// A setting of a topic as DescribeConfigs shows it: its value, and where it comes from.
 fn setting(client: &Client, topic: &str, key: &str) -> (String, i8) {
+    setting_of(client, (TOPIC, topic), key)
+}
+
+fn setting_of(client: &Client, (resource_type, name): (i8, &str), key: &str) -> (String, i8) {
     use m::describe_configs_request::{DescribeConfigsRequest, DescribeConfigsResource};
     let resource = DescribeConfigsResource {
-        resource_type: TOPIC,
-        resource_name: topic.to_owned(),
+        resource_type,
+        resource_name: name.to_owned(),
         configuration_keys: Some(vec![key.to_owned()]),
     };
     let request = DescribeConfigsRequest { resources: vec![resource], ..Default::default() };
@@ -227,4 +231,31 @@ fn the_same_topic_twice_in_a_request_is_refused() {
     assert_eq!(answer.topics.len(), 1);
     assert_eq!(ErrorCode::from_wire(answer.topics[0].error_code), Some(ErrorCode::InvalidRequest));
     broker.has_topic("orders");
+}
+
+/// While it is found out whether a store can be used.
+#[test]
+fn what_a_connection_asks_behind_a_change_that_has_to_wait_is_done_behind_it() {
+    for shard in [0, 1] {
+        let settings = vec![
+            ("listeners", "PLAINTEXT://:9092,OUT://:9093"),
+            ("listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,OUT:SSL"),
+            ("listener.name.out.ssl.keystore.type", "PEM"),
+            ("listener.name.out.ssl.keystore.location", "old.pem"),
+        ];
+        let broker = Broker::of(Setup { shards: 2, settings, ..Setup::default() });
+        let [client, other] = [shard, shard].map(|shard| broker.client_of_shard(shard));
+        let retention = |value| Alter::brokers("log.retention.ms", value);
+        // No thread looks at the store here: who wants it is told that it was too late.
+        let first = client.send(Alter::broker("listener.name.out.ssl.keystore.location", "new.pem"));
+        let second = client.send(retention("1000"));
+        let third = client.send(retention("2000"));
+        broker.advance(SECOND);
+        assert!(first.is_waiting() && second.is_waiting() && third.is_waiting());
+        assert_eq!(other.ask(retention("3000")).error, ErrorCode::None, "others do not wait with it");
+        assert_eq!(first.wait().error, ErrorCode::RequestTimedOut);
+        assert_eq!([second.wait().error, third.wait().error], [ErrorCode::None; 2]);
+        let (retention, _) = setting_of(&client, (BROKER, &NODE.to_string()), "log.retention.ms");
+        assert_eq!(retention, "2000");
+    }
 }

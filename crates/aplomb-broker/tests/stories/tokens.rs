@@ -228,6 +228,20 @@ fn tokens_are_described_and_made_ready_to_be_found_in_turns() {
     assert!(turns_of(&renewal) < 50);
 }
 
+/// Nor for them to be written: the answer is in pieces, of which each was one turn's.
+#[test]
+fn an_answer_with_all_tokens_is_written_in_turns() {
+    let broker = with_tokens(&[]);
+    let alice = broker.client_of_user("alice", false);
+    let long = "r".repeat(1000);
+    (0..300).for_each(|_| assert_eq!(create(&alice, None, &[&long]).error_code, 0));
+    let ask = || alice.send(AsIs::<_, 3>(m::DescribeDelegationTokenRequest { owners: None }));
+    let pieces = ask().wait_for_pieces();
+    assert!(pieces.iter().sum::<usize>() > 300_000);
+    assert!(pieces.iter().all(|piece| *piece < 10_000), "one turn has written {:?}", pieces.iter().max());
+    assert_eq!(ask().wait().tokens.len(), 300);
+}
+
 #[test]
 fn tokens_that_are_being_described_are_forgotten_with_the_connection() {
     let broker = with_tokens(&[]);

@@ -179,6 +179,14 @@ impl<A> Asked<A> {
         !self.frame.is_unique()
     }
 
+    /// Lets time pass until there is an answer, and gives the lengths of its pieces.
+    pub(crate) fn wait_for_pieces(self) -> Vec<usize> {
+        self.let_time_pass();
+        let reply = self.world.borrow_mut().take_reply(self.id);
+        let Some(Reply::Frame { parts, .. }) = reply else { panic!("{reply:?} instead of an answer") };
+        parts.iter().map(Bytes::len).collect()
+    }
+
     /// Lets time pass until there is an answer, and gives for how long the client is throttled.
     pub(crate) fn wait_for_throttle(self) -> Duration {
         self.let_time_pass();

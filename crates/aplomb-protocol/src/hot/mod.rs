@@ -5,8 +5,9 @@
 //! no copy of record bytes in either direction.
 //!
 //! [`produce_request`] and [`fetch_request`] read, [`produce_response`] and [`fetch_response`]
-//! write.
+//! write. [`described_tokens`] is no request of every moment, but can be as long.
 
+pub mod described_tokens;
 pub mod fetch_request;
 pub mod fetch_response;
 pub mod produce_request;

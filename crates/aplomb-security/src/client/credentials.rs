@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use zeroize::Zeroizing;
 
+use super::tickets::TicketHolder;
 use crate::Secret;
 use crate::scram::ScramHash;
 
@@ -25,6 +26,8 @@ pub enum Credentials {
     Scram(Arc<ScramPassword>),
     /// OAUTHBEARER (RFC 7628): a token that an issuer has signed.
     Token(Arc<BearerToken>),
+    /// GSSAPI (RFC 4752): a ticket of Kerberos.
+    Tickets(Arc<dyn TicketHolder>),
 }
 
 impl Credentials {
@@ -35,6 +38,7 @@ impl Credentials {
             Self::Plain { .. } => "PLAIN",
             Self::Scram(password) => password.hash.name(),
             Self::Token(_) => "OAUTHBEARER",
+            Self::Tickets(_) => "GSSAPI",
         }
     }
 
@@ -44,6 +48,8 @@ impl Credentials {
             Self::Plain { password, .. } => password.clone(),
             Self::Scram(password) => password.password.clone(),
             Self::Token(token) => token.current(),
+            // A ticket's key is the library's, and never in a text.
+            Self::Tickets(_) => Secret::new(String::new()),
         }
     }
 }

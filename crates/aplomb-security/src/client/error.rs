@@ -27,6 +27,12 @@ pub enum LoginError {
     /// It may be another server that passes for the broker.
     #[error("it does not know the password itself: it is not the broker that the user is known to")]
     Signature,
+    /// What GSSAPI shows cannot be had.
+    #[error("no ticket can be shown to it: {0}")]
+    Ticket(String),
+    /// It may be another server that passes for the broker.
+    #[error("it does not show that the ticket is for it: {0}")]
+    Impostor(String),
     /// It does not speak as it should.
     #[error("{0}")]
     Form(&'static str),

@@ -20,6 +20,7 @@ use bytes::Bytes;
 use super::credentials::Credentials;
 use super::error::LoginError;
 use super::scram::{Expected, ScramClient};
+use super::tickets::TicketClient;
 
 /// The largest answer that is taken in a login, in bytes.
 pub const LARGEST_ANSWER: usize = 64 * 1024;
@@ -53,11 +54,14 @@ enum LoginStage {
     /// The mechanism was named.
     Named {
         nonce: String,
+        /// What GSSAPI says first: to have it may take asking a KDC.
+        ticket: Option<(TicketClient, Bytes)>,
     },
     /// Everything was said, and an answer is wanted that says nothing more.
     Said,
     Challenged(ScramClient),
     Proved(Expected),
+    Shown(TicketClient),
     /// The token was refused for this reason, which is to be followed by an error.
     TokenRefused(String),
     Over,
@@ -76,20 +80,26 @@ pub enum Progress {
 }
 
 impl Login {
-    /// Begins one: the login, and the first frame to send. `chance` is drawn anew for each.
+    /// Begins one at a host: the login, and the first frame to send. `chance` is drawn anew for
+    /// each. With tickets this may wait for a KDC; nothing else of a login waits.
     ///
     /// # Errors
-    /// When the client's name cannot be written.
+    /// When the client's name cannot be written, or there is no ticket.
     pub fn begin(
         credentials: &Credentials,
         client_id: &str,
+        host: &str,
         chance: [u8; NONCE],
     ) -> Result<(Self, Bytes), LoginError> {
+        let ticket = match credentials {
+            Credentials::Tickets(holder) => Some(TicketClient::begin(&**holder, host)?),
+            Credentials::Plain { .. } | Credentials::Scram(_) | Credentials::Token(_) => None,
+        };
         let mut login = Self {
             credentials: credentials.clone(),
             client_id: client_id.to_owned(),
             correlation: FIRST_CORRELATION,
-            stage: LoginStage::Named { nonce: STANDARD_NO_PAD.encode(chance) },
+            stage: LoginStage::Named { nonce: STANDARD_NO_PAD.encode(chance), ticket },
         };
         let request = SaslHandshakeRequest { mechanism: credentials.mechanism().to_owned() };
         let frame = login.request(&request, HANDSHAKE)?;
@@ -108,8 +118,8 @@ impl Login {
         }
         let body = frame.slice(4..);
         match stage {
-            LoginStage::Named { nonce } => {
-                self.on_mechanism(&SaslHandshakeResponse::from_bytes(body, HANDSHAKE)?, nonce)
+            LoginStage::Named { nonce, ticket } => {
+                self.on_mechanism(&SaslHandshakeResponse::from_bytes(body, HANDSHAKE)?, nonce, ticket)
             }
             LoginStage::Over => Err(LoginError::Form("it answers behind the end of the login")),
             stage => self.on_message(SaslAuthenticateResponse::from_bytes(body, AUTHENTICATE)?, stage),
@@ -120,6 +130,7 @@ impl Login {
         &mut self,
         answer: &SaslHandshakeResponse,
         nonce: String,
+        ticket: Option<(TicketClient, Bytes)>,
     ) -> Result<Progress, LoginError> {
         if answer.error_code == ErrorCode::UnsupportedSaslMechanism.to_wire() {
             let offered = self.shown(&answer.mechanisms.join(", "));
@@ -137,6 +148,10 @@ impl Login {
                 (LoginStage::Challenged(client), message)
             }
             Credentials::Token(token) => (LoginStage::Said, token.message()),
+            Credentials::Tickets(_) => {
+                let (client, message) = ticket.expect("a login with tickets begins with one");
+                (LoginStage::Shown(client), message)
+            }
         };
         self.say(message, stage)
     }
@@ -163,6 +178,10 @@ impl Login {
             (LoginStage::Challenged(client), _) => {
                 let (expected, proof) = client.prove(message)?;
                 return self.say(proof, LoginStage::Proved(expected));
+            }
+            (LoginStage::Shown(client), _) => {
+                let (word, more) = client.answer(message)?;
+                return self.say(word, more.map_or(LoginStage::Said, LoginStage::Shown));
             }
             (LoginStage::Proved(expected), _) => expected.check(message).map_err(|error| match error {
                 LoginError::Refused(why) => LoginError::Refused(self.shown(&why)),

@@ -10,6 +10,7 @@ mod login;
 mod scram;
 #[cfg(test)]
 mod tests;
+mod tickets;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ pub use credentials::{BearerToken, Credentials, ScramPassword, TokenFault};
 pub use error::LoginError;
 pub use fault::TlsFault;
 pub use login::{LARGEST_ANSWER, Login, NONCE, Progress};
+pub use tickets::{TicketExchange, TicketHolder, TicketStep};
 
 /// What a client needs to be let in.
 #[derive(Clone, Debug, Default)]

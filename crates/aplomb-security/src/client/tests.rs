@@ -61,7 +61,7 @@ fn refusal(number: i32, why: &str) -> Bytes {
 
 /// A login whose mechanism is taken: it, the number of its next request, and what that says.
 fn begun(credentials: &Credentials) -> (Login, i32, Bytes) {
-    let (mut login, frame) = Login::begin(credentials, "me", [7; NONCE]).expect("a login");
+    let (mut login, frame) = Login::begin(credentials, "me", "host", [7; NONCE]).expect("a login");
     let (number, request) = heard::<SaslHandshakeRequest>(&frame);
     assert_eq!(request.mechanism, credentials.mechanism());
     let mechanisms = vec!["PLAIN".to_owned(), request.mechanism];
@@ -92,7 +92,7 @@ fn a_password_is_said_once_it_is_asked_for() {
 #[test]
 fn a_mechanism_that_is_not_taken_is_not_changed_for_another() {
     for offered in ["PLAIN", "", "SCRAM-SHA-512,PLAIN"] {
-        let (mut login, frame) = Login::begin(&scram(), "me", [7; NONCE]).expect("a login");
+        let (mut login, frame) = Login::begin(&scram(), "me", "host", [7; NONCE]).expect("a login");
         let (number, _) = heard::<SaslHandshakeRequest>(&frame);
         let error_code = ErrorCode::UnsupportedSaslMechanism.to_wire();
         let mechanisms = offered.split(',').map(str::to_owned).collect();
@@ -202,4 +202,66 @@ proptest! {
             }
         }
     }
+}
+
+/// A ticket whose exchange has so many steps, as a broker with these words for offers expects it.
+#[derive(Debug)]
+struct Paper {
+    steps: usize,
+}
+
+impl TicketHolder for Paper {
+    fn begin(&self, host: &str) -> Result<Box<dyn TicketExchange>, String> {
+        if host == "host" { Ok(Box::new(Self { ..*self })) } else { Err(format!("none for {host}")) }
+    }
+}
+
+impl TicketExchange for Paper {
+    fn step(&mut self, token: &[u8]) -> Result<TicketStep, String> {
+        if token == b"wrong" {
+            return Err("it is wrong".to_owned());
+        }
+        self.steps -= 1;
+        let is_done = self.steps == 0;
+        Ok(TicketStep {
+            token: if is_done && !token.is_empty() { Vec::new() } else { b"ticket".to_vec() },
+            is_done,
+        })
+    }
+
+    fn unwrap(&mut self, token: &[u8]) -> Result<Vec<u8>, String> {
+        token.strip_prefix(b"signed ").map(<[u8]>::to_vec).ok_or_else(|| "it is not signed".to_owned())
+    }
+
+    fn wrap(&mut self, message: &[u8]) -> Result<Vec<u8>, String> {
+        Ok([b"signed by us ", message].concat())
+    }
+}
+
+#[test]
+fn a_ticket_is_shown_and_no_layer_is_agreed_upon() {
+    let tickets = |steps| Credentials::Tickets(Arc::new(Paper { steps }));
+    for steps in [1, 2, 3] {
+        let (mut login, mut number, first) = begun(&tickets(steps));
+        assert_eq!(first, &b"ticket"[..]);
+        let mut last = first;
+        for _ in 1..steps {
+            (number, last) = said(login.on_frame(&in_answer(number, b"token")));
+        }
+        assert_eq!(last.is_empty(), steps > 1, "an empty word says that the broker has shown who it is");
+        let (number, choice) = said(login.on_frame(&in_answer(number, b"signed \x07\x00\x10\x00")));
+        assert_eq!(choice, &b"signed by us \x01\x00\x00\x00"[..]);
+        assert_eq!(login.on_frame(&in_answer(number, b"")), DONE);
+    }
+    let error = |steps, answer: &[u8]| {
+        let (mut login, number, _) = begun(&tickets(steps));
+        login.on_frame(&in_answer(number, answer)).expect_err("it is left")
+    };
+    assert_eq!(error(2, b"wrong"), LoginError::Impostor("it is wrong".to_owned()));
+    assert_eq!(error(1, b"\x01\x00\x00\x00"), LoginError::Impostor("it is not signed".to_owned()));
+    for offer in [&b"signed \x06\x00\x10\x00"[..], b"signed ", b"signed \x01\x00\x00\x00\x00"] {
+        assert!(matches!(error(1, offer), LoginError::Form(_)));
+    }
+    let none = Login::begin(&tickets(1), "me", "elsewhere", [7; NONCE]).expect_err("there is no ticket");
+    assert_eq!(none, LoginError::Ticket("none for elsewhere".to_owned()));
 }

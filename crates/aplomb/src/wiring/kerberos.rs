@@ -5,6 +5,7 @@
 //! keytab is read anew for each exchange, so that one that is put in its place counts at once.
 
 mod library;
+mod tickets;
 
 use std::ffi::CString;
 use std::sync::Arc;
@@ -18,7 +19,9 @@ use aplomb_server::log::Log;
 use aplomb_server::net::GssQueues;
 use aplomb_server::security::{LocalNames, LocalRuleError};
 
-use self::library::{Context, Library, NoLibrary, library};
+pub(crate) use self::library::NoLibrary;
+use self::library::{Context, Library, library};
+pub(crate) use self::tickets::OwnTickets;
 
 /// How long the start waits for the first look at all keytabs.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -13,7 +13,7 @@
 mod directories;
 mod disks;
 mod heaps;
-mod kerberos;
+pub(crate) mod kerberos;
 mod key_sets;
 mod limits;
 mod loading;

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::config::{
-    ClientLogin, ClientSettings, ClientTlsConfig, Properties, Secret, StoreConfig, StoreKind, StorePlace,
-    TlsVersion,
+    ClientLogin, ClientSettings, ClientTickets, ClientTlsConfig, Properties, Secret, StoreConfig, StoreKind,
+    StorePlace, TicketCache, TlsVersion,
 };
 use crate::scram::ScramHash;
 
+const KERBEROS: &str = "com.sun.security.auth.module.Krb5LoginModule";
 const PLAIN: &str = "org.apache.kafka.common.security.plain.PlainLoginModule";
 const SCRAM: &str = "org.apache.kafka.common.security.scram.ScramLoginModule";
 const OAUTH: &str = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule";
@@ -90,6 +91,19 @@ fn each_mechanism_has_its_line() {
     let extensions = BTreeMap::from([("a".to_owned(), "b".to_owned())]);
     let token = ClientLogin::Token { file: "/run/token".to_owned(), extensions };
     assert_eq!(login("OAUTHBEARER", &[&line, &handler, place]), Ok(Some(token)));
+    let service = "sasl.kerberos.service.name=kafka";
+    let tickets = |cache, keytab: Option<&str>, principal: Option<&str>| {
+        let owned = |text: &str| text.to_owned();
+        let (keytab, principal) = (keytab.map(owned), principal.map(owned));
+        Ok(Some(ClientLogin::Tickets(ClientTickets { service: owned("kafka"), principal, cache, keytab })))
+    };
+    let line = format!("sasl.jaas.config={KERBEROS} required useTicketCache=true renewTGT=true;");
+    assert_eq!(login("GSSAPI", &[&line, service]), tickets(Some(TicketCache::Usual), None, None));
+    let line = format!(
+        "sasl.jaas.config={KERBEROS} required useTicketCache=true ticketCache='/cc' serviceName=kafka useKeyTab=TRUE keyTab='/a.keytab' principal='a@B';"
+    );
+    let cache = Some(TicketCache::File("/cc".to_owned()));
+    assert_eq!(login("GSSAPI", &[&line]), tickets(cache, Some("/a.keytab"), Some("a@B")));
 }
 
 #[test]
@@ -104,7 +118,18 @@ fn a_slip_is_an_error_that_names_the_setting_and_no_secret() {
     assert!(wrong.contains("accepted is https"), "{wrong}");
     let sasl = |lines: &[&str]| refused(&[&["security.protocol=SASL_SSL"], lines].concat());
     let wrong = sasl(&[]);
-    assert!(wrong.starts_with("sasl.mechanism=GSSAPI cannot be used"), "{wrong}");
+    assert!(wrong.starts_with("sasl.jaas.config=") && wrong.contains("a line for GSSAPI"), "{wrong}");
+    for options in
+        ["", "useTicketCache=false", "useKeyTab=true keyTab='/hush'", "useKeyTab=true principal=hush"]
+    {
+        let wrong = sasl(&[&format!("sasl.jaas.config={KERBEROS} required {options};")]);
+        assert!(wrong.contains("useTicketCache=true;, or") && !wrong.contains("hush"), "{wrong}");
+    }
+    let line = format!("sasl.jaas.config={KERBEROS} required useTicketCache=true;");
+    let wrong = sasl(&[&line]);
+    assert!(wrong.starts_with("sasl.kerberos.service.name="), "{wrong}");
+    let wrong = sasl(&[&line.replace(";", " serviceName=other;"), "sasl.kerberos.service.name=kafka"]);
+    assert!(wrong.contains("the same name as the JAAS line"), "{wrong}");
     let wrong = sasl(&["sasl.mechanism=PLAIN"]);
     assert!(wrong.contains(PLAIN), "{wrong}");
     for line in [

@@ -6,6 +6,7 @@ use aplomb_model::ErrorCode;
 use aplomb_protocol::messages as m;
 
 use super::{Place, code, millis};
+use crate::support::NODE;
 use crate::support::client::Ask;
 
 const TOPIC: i8 = 2;
@@ -161,6 +162,12 @@ impl Alter {
     /// A setting of a topic.
     pub(crate) fn topic(name: &str, key: &str, value: &str) -> Self {
         Self { resource: (TOPIC, name.to_owned()), key: key.to_owned(), value: value.to_owned() }
+    }
+
+    /// A setting of the broker that there is.
+    pub(crate) fn broker(key: &str, value: &str) -> Self {
+        let resource = (BROKER, NODE.to_string());
+        Self { resource, ..Self::brokers(key, value) }
     }
 
     /// A setting of all brokers.

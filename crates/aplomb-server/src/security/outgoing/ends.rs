@@ -175,7 +175,7 @@ impl Ends {
         let security = ClientSecurity { tls, login: Some(credentials.clone()) };
         let socket = Socket::default();
         let mut channel = Channel::new(socket.clone(), &security, "localhost").expect("a host");
-        let (login, first) = Login::begin(credentials, "me", [7; NONCE]).expect("a login");
+        let (login, first) = Login::begin(credentials, "me", "localhost", [7; NONCE]).expect("a login");
         channel.write_all(&first).expect("there is room");
         let server = ServerEnd {
             session: gate.map(|gate| gate.connection().expect("a connection").0),

@@ -135,7 +135,9 @@ fn ask(address: &str, outgoing: &OutgoingArgs) -> Result<String, SlowError> {
     let login = match &outgoing.login {
         None => None,
         Some(ClientLogin::Plain { user, password }) => Some((user.as_str(), password)),
-        Some(ClientLogin::Scram { .. } | ClientLogin::Token { .. }) => return Err(SlowError::Mechanism),
+        Some(ClientLogin::Scram { .. } | ClientLogin::Token { .. } | ClientLogin::Tickets(_)) => {
+            return Err(SlowError::Mechanism);
+        }
     };
     let url = place(address, outgoing.tls.is_some()).ok_or_else(|| SlowError::Address(address.to_owned()))?;
     let address = || address.to_owned();

@@ -1,10 +1,12 @@
-//! MIT Kerberos's library of GSSAPI, loaded when a listener wants it: most brokers start where it
-//! is not installed.
+//! MIT Kerberos's library of GSSAPI, loaded when a listener or a client wants it: most brokers
+//! start where it is not installed.
 //!
 //! What always holds: all that is unsafe about it is here. The functions have the types of RFC 2744
 //! and of MIT's `gssapi_ext.h`; what the library makes is released once, by the value that has it.
 
 #![expect(unsafe_code, reason = "the library is C, and is looked for when it is needed")]
+
+mod initiator;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
@@ -82,7 +84,8 @@ struct KeyValueSet {
 type Handle = *mut c_void;
 type Release = unsafe extern "C" fn(*mut u32, *mut Handle) -> u32;
 
-/// The functions of the library that a server needs.
+/// The functions of the library that either end needs.
+#[derive(Debug)]
 pub(super) struct Library {
     import_name: unsafe extern "C" fn(*mut u32, *const Buffer, *const Oid, *mut Handle) -> u32,
     canonicalize_name: unsafe extern "C" fn(*mut u32, Handle, *const Oid, *mut Handle) -> u32,
@@ -112,6 +115,21 @@ pub(super) struct Library {
         *mut u32,
         *mut u32,
         *mut Handle,
+    ) -> u32,
+    init_sec_context: unsafe extern "C" fn(
+        *mut u32,
+        Handle,
+        *mut Handle,
+        Handle,
+        *const Oid,
+        u32,
+        u32,
+        *const c_void,
+        *const Buffer,
+        *mut *const Oid,
+        *mut Buffer,
+        *mut u32,
+        *mut u32,
     ) -> u32,
     delete_sec_context: unsafe extern "C" fn(*mut u32, *mut Handle, *mut Buffer) -> u32,
     wrap: unsafe extern "C" fn(*mut u32, Handle, c_int, u32, *const Buffer, *mut c_int, *mut Buffer) -> u32,
@@ -154,6 +172,7 @@ impl Library {
             acquire_cred_from: function!(c"gss_acquire_cred_from"),
             release_cred: function!(c"gss_release_cred"),
             accept_sec_context: function!(c"gss_accept_sec_context"),
+            init_sec_context: function!(c"gss_init_sec_context"),
             delete_sec_context: function!(c"gss_delete_sec_context"),
             wrap: function!(c"gss_wrap"),
             unwrap: function!(c"gss_unwrap"),
@@ -243,6 +262,29 @@ impl Library {
             unsafe { (self.display_status)(&mut minor, code, kind, &oid(KERBEROS), &mut more, &mut text) };
         let text = self.take(text);
         if major & ERRORS == 0 { String::from_utf8_lossy(&text).into_owned() } else { code.to_string() }
+    }
+
+    /// Signs a message by a context that is established.
+    fn wrap_with(&self, context: Handle, message: &[u8]) -> Result<Vec<u8>, GssFault> {
+        let (mut minor, mut sealed) = (0, empty());
+        // SAFETY: the library says so of a context that is not; the message lives until the call
+        // ends.
+        let major =
+            unsafe { (self.wrap)(&mut minor, context, 0, 0, &lent(message), null_mut(), &mut sealed) };
+        let sealed = self.take(sealed);
+        self.check("nothing can be signed for it", major, minor)?;
+        Ok(sealed)
+    }
+
+    /// The message that the other end of such a context has signed.
+    fn unwrap_with(&self, context: Handle, token: &[u8]) -> Result<Vec<u8>, GssFault> {
+        let (mut minor, mut message) = (0, empty());
+        // SAFETY: as above.
+        let major =
+            unsafe { (self.unwrap)(&mut minor, context, &lent(token), &mut message, null_mut(), null_mut()) };
+        let message = self.take(message);
+        self.check("its last message is not signed", major, minor)?;
+        Ok(message)
     }
 
     /// The bytes of a buffer that the library has made.
@@ -340,26 +382,11 @@ impl GssContext for Context {
     }
 
     fn wrap(&mut self, message: &[u8]) -> Result<Vec<u8>, GssFault> {
-        let library = self.keys.library;
-        let (mut minor, mut sealed) = (0, empty());
-        // SAFETY: the context is established; the message lives until the call ends.
-        let major =
-            unsafe { (library.wrap)(&mut minor, self.handle, 0, 0, &lent(message), null_mut(), &mut sealed) };
-        let sealed = library.take(sealed);
-        library.check("nothing can be signed for it", major, minor)?;
-        Ok(sealed)
+        self.keys.library.wrap_with(self.handle, message)
     }
 
     fn unwrap(&mut self, token: &[u8]) -> Result<Vec<u8>, GssFault> {
-        let library = self.keys.library;
-        let (mut minor, mut message) = (0, empty());
-        // SAFETY: the context is established; the token lives until the call ends.
-        let major = unsafe {
-            (library.unwrap)(&mut minor, self.handle, &lent(token), &mut message, null_mut(), null_mut())
-        };
-        let message = library.take(message);
-        library.check("its last message is not signed", major, minor)?;
-        Ok(message)
+        self.keys.library.unwrap_with(self.handle, token)
     }
 }
 
@@ -401,12 +428,12 @@ mod tests {
 
     #[test]
     fn where_there_is_no_library_the_packages_that_have_it_are_named() {
-        let missing = Library::load(c"libgssapi_of_no_one.so.2").err().expect("there is none").to_string();
+        let missing = Library::load(c"libgssapi_of_no_one.so.2").expect_err("there is none").to_string();
         assert!(
             missing.contains("libgssapi_of_no_one.so.2") && missing.contains("libgssapi-krb5-2"),
             "{missing}"
         );
-        let other = Library::load(c"libm.so.6").err().expect("it has no such function").to_string();
+        let other = Library::load(c"libm.so.6").expect_err("it has no such function").to_string();
         assert!(other.contains("gss_import_name"), "{other}");
     }
 

@@ -3,11 +3,16 @@ package main
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"aplomb/tests/clients/internal/secure"
 
+	"github.com/jcmturner/gokrb5/v8/client"
+	"github.com/jcmturner/gokrb5/v8/config"
+	"github.com/jcmturner/gokrb5/v8/keytab"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/kerberos"
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
@@ -25,12 +30,12 @@ func run(o secure.Options) ([]string, error) {
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.RecordDeliveryTimeout(15 * time.Second),
 	}
-	config, err := o.TLS()
+	tls, err := o.TLS()
 	if err != nil {
 		return nil, err
 	}
-	if config != nil {
-		options = append(options, kgo.DialTLSConfig(config))
+	if tls != nil {
+		options = append(options, kgo.DialTLSConfig(tls))
 	}
 	switch o.Mechanism {
 	case "PLAIN":
@@ -41,6 +46,12 @@ func run(o secure.Options) ([]string, error) {
 		options = append(options, kgo.SASL(scram.Auth{User: o.User, Pass: o.Password, IsToken: o.ByToken}.AsSha512Mechanism()))
 	case "OAUTHBEARER":
 		options = append(options, kgo.SASL(oauth.Auth{Token: o.Token}.AsMechanism()))
+	case "GSSAPI":
+		principal, err := principal(o)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, kgo.SASL(kerberos.Auth{Client: principal, Service: "kafka"}.AsMechanismWithClose()))
 	}
 	client, err := kgo.NewClient(options...)
 	if err != nil {
@@ -64,4 +75,16 @@ func run(o secure.Options) ([]string, error) {
 		fetches.EachRecord(func(record *kgo.Record) { values = append(values, string(record.Value)) })
 	}
 	return values, nil
+}
+
+func principal(o secure.Options) (*client.Client, error) {
+	keys, err := keytab.Load(o.Keytab)
+	if err != nil {
+		return nil, err
+	}
+	realms, err := config.Load(os.Getenv("KRB5_CONFIG"))
+	if err != nil {
+		return nil, err
+	}
+	return client.NewWithKeytab(o.User, o.Realm, keys, realms), nil
 }
