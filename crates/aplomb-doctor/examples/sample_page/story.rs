@@ -156,6 +156,7 @@ fn append(tid: u32, from_ms: f64, to_ms: f64, holder: u32, known: bool) -> Wait 
         frames: names(APPEND),
         holders: vec![holder],
         holders_known: known,
+        woken_by: None,
     }
 }
 
@@ -203,6 +204,7 @@ fn cold_read(tid: u32, from_ms: f64, to_ms: f64, by_handler: bool) -> Wait {
         frames: names(frames),
         holders: vec![],
         holders_known: false,
+        woken_by: None,
     }
 }
 
@@ -223,6 +225,7 @@ fn background(dice: &mut Dice, waits: &mut Vec<Wait>) {
                 frames: vec![],
                 holders: if tid == 4_341 && class == WaitClass::Sync { vec![901] } else { vec![] },
                 holders_known: false,
+                woken_by: None,
             });
             at += wait + dice.between(gap * 0.2, gap);
         }
@@ -383,6 +386,7 @@ fn sight() -> Sight {
         looks: 5_991,
         host_interval_ms: 1_000.0,
         cost_cpu_ms: 1_840.0,
+        trace: None,
     }
 }
 

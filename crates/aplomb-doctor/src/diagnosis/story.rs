@@ -69,7 +69,7 @@ impl Story {
                     ..DeviceSample::default()
                 })
                 .collect(),
-            longest_ms: None,
+            ..Device::default()
         };
         let host = |row: usize| HostSample {
             at_ms: row as f64 * ROW_MS,
@@ -108,6 +108,7 @@ impl Story {
                 frames: Vec::new(),
                 holders: Vec::new(),
                 holders_known: false,
+                woken_by: None,
             });
         }
         self

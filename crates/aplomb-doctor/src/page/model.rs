@@ -351,6 +351,7 @@ mod tests {
             frames: vec![],
             holders: vec![11, 77],
             holders_known: true,
+            woken_by: None,
         }
     }
 

@@ -42,6 +42,7 @@ impl BrokerRun {
             frames: Vec::new(),
             holders: Vec::new(),
             holders_known: false,
+            woken_by: None,
         };
         let safepoints = self.safepoints.iter().map(|one| recording::Safepoint {
             at_ms: one.at_ms,
