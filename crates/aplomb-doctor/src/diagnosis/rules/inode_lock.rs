@@ -1,7 +1,7 @@
 //! Appends wait for the lock of the inode that a reader holds: XFS takes it for both.
 
 use crate::diagnosis::evidence::Evidence;
-use crate::diagnosis::finding::{Finding, count, names, remedy, time, told};
+use crate::diagnosis::finding::{Finding, count, let_go, names, remedy, time, told};
 use crate::recording::WaitClass;
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
@@ -26,6 +26,7 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             names(evidence, &holders)
         ));
     }
+    evidence_for.extend(let_go(evidence, &waits));
     if !reads.is_empty() {
         evidence_for.push(told(&reads, "read pages of it from the device meanwhile"));
     }

@@ -11,6 +11,8 @@
 mod asm;
 mod btf;
 mod cost;
+mod fault;
+mod meter;
 mod programs;
 mod records;
 mod symbols;
@@ -20,10 +22,13 @@ mod told;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::RawFd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use btf::{Btf, BtfFault};
+use btf::Btf;
 use cost::{Decision, Governor, LOWEST};
+use fault::TYPES;
+pub use fault::{Bpf, TraceFault};
+use meter::Meter;
 use programs::{COUNTS, KNOBS, MapNumbers, OPERATIONS, Offsets, Program, SLOTS};
 use records::{IoRecord, Layout, Record, WaitRecord};
 use symbols::Symbols;
@@ -32,13 +37,11 @@ use told::Traced;
 
 use super::calls::{Doing, doing_by};
 use super::descriptors::Descriptors;
-use super::files::{micro, named, read};
+use super::files::micro;
 use super::others::is_of_kernel;
 use super::roles::waits_for_locks;
 use crate::recording::{Call, Device, Latency, Operation, Role, SlowRequest, Thread, Trace, Wait};
 
-/// The kernel's own types.
-const TYPES: &str = "/sys/kernel/btf/vmlinux";
 /// The namespace in which processes have the numbers that the kernel knows them by.
 const NAMESPACE: &str = "pid:[4026531836]";
 /// What the kernel keeps of records that we have not read yet, in bytes: 1,400 waits, as all
@@ -54,67 +57,10 @@ const MOST_STACKS: usize = 50_000;
 const MOST_SLOW: usize = 1_000;
 /// A device's request is slow that takes so many times the threshold of a wait.
 const SLOW: u32 = 10;
-/// Of so many rows of the machine one is a sample of what programs cost.
-const SAMPLE_EVERY: u64 = 5;
-
-/// Whether programs are put into the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Bpf {
-    /// Where that is possible.
-    #[default]
-    Auto,
-    /// Never.
-    Off,
-    /// It is an error where it is not possible.
-    Require,
-}
-
-/// Why nothing can be traced.
-#[derive(Debug, thiserror::Error)]
-pub enum TraceFault {
-    /// The kernel does not let us.
-    #[error(
-        "the kernel does not allow BPF here ({0}): run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN"
-    )]
-    Refused(io::Error),
-    /// Processes have other numbers here than in the kernel.
-    #[error("processes have other numbers in here than in the kernel: run it outside of the container")]
-    Namespace,
-    /// Stacks would be numbers.
-    #[error(
-        "names of the kernel's functions are hidden (kernel.kptr_restrict): run as root, or with CAP_SYSLOG"
-    )]
-    Names,
-    /// The kernel does not tell where things are.
-    #[error("{TYPES} cannot be read ({0}): it takes a kernel with CONFIG_DEBUG_INFO_BTF")]
-    Types(io::Error),
-    /// What it tells makes no sense.
-    #[error("{TYPES} is not understood: {0}")]
-    OtherTypes(String),
-    /// Something is missing.
-    #[error("this kernel has no {0}: it takes Linux 5.18 or later")]
-    Missing(&'static str),
-    /// The verifier refuses a program.
-    #[error("the kernel refuses the program {program} ({error}): {said}")]
-    Verifier {
-        /// Which.
-        program: &'static str,
-        /// What the call says.
-        error: io::Error,
-        /// What the verifier says last.
-        said: String,
-    },
-}
-
-impl From<BtfFault> for TraceFault {
-    fn from(fault: BtfFault) -> Self {
-        Self::OtherTypes(fault.to_string())
-    }
-}
-
 /// Traces the waits of one process.
 #[derive(Debug)]
 pub(super) struct Tracer {
+    pid: u32,
     /// Programs; none once it has given way.
     attached: Vec<Attached>,
     reader: RingReader,
@@ -122,7 +68,7 @@ pub(super) struct Tracer {
     /// What is 0 on the recording's clock, by the kernel's.
     origin_ns: u64,
     governor: Governor,
-    cost: Cost,
+    meter: Meter,
     /// Devices that are followed, by the kernel's number.
     devices: HashMap<u32, Vec<SlowRequest>>,
     waits: Vec<Traced>,
@@ -145,31 +91,6 @@ struct Maps {
     knobs: Map,
     counts: Map,
     devices: Map,
-}
-
-/// What programs have cost, by samples.
-#[derive(Debug)]
-struct Cost {
-    sampling: Option<Sample>,
-    rows: u64,
-    /// Of all samples: their length, what programs took, how often they ran.
-    sampled: Duration,
-    ran: Duration,
-    runs: u64,
-    /// Share of one processor, by the last.
-    share: f64,
-    /// Records since the last.
-    records: u64,
-    last: Instant,
-}
-
-#[derive(Debug)]
-struct Sample {
-    began: Instant,
-    /// Run time and runs when it began.
-    before: (u64, u64),
-    /// The kernel counts for as long as this is there.
-    _counting: Counting,
 }
 
 /// What tracing has found.
@@ -222,25 +143,15 @@ impl Tracer {
             }
             Err(fault) => Some(fault),
         };
-        let before = figures(&attached);
-        let now = Instant::now();
-        let cost = Cost {
-            sampling: Some(Sample { began: now, before, _counting: counting }),
-            rows: 0,
-            sampled: Duration::ZERO,
-            ran: Duration::ZERO,
-            runs: 0,
-            share: 0.0,
-            records: 0,
-            last: now,
-        };
+        let meter = Meter::begin(&attached, counting);
         Ok(Self {
+            pid,
             attached,
             reader,
             maps,
             origin_ns,
             governor: Governor::new(),
-            cost,
+            meter,
             devices: HashMap::new(),
             waits: Vec::new(),
             stacks: HashMap::from([(Vec::new(), 0)]),
@@ -270,7 +181,7 @@ impl Tracer {
             if !self.reader.take(&mut record) {
                 break;
             }
-            self.cost.records += 1;
+            self.meter.count_record();
             match Record::read(&record) {
                 Some(Record::Wait(wait)) => self.keep(wait, descriptors),
                 Some(Record::Io(io)) => self.keep_io(&io),
@@ -283,36 +194,26 @@ impl Tracer {
     /// A row of the machine is over: what programs cost is looked at now and then, and followed.
     /// `most` is the share of one processor that they may take.
     pub(super) fn row(&mut self, at_ms: f64, most: f64) {
-        self.cost.rows += 1;
         if self.attached.is_empty() {
             return;
         }
-        if self.cost.sampling.is_some() {
-            let records = self.cost.records as f64 / self.cost.last.elapsed().as_secs_f64().max(0.001);
-            self.end_sample();
-            match self.governor.decide(self.cost.share, records, most) {
-                Decision::GoOn => {}
-                Decision::Tell(threshold) => {
-                    // A knob that does not turn is one that is too low: the next sample says so.
-                    let _ = self.maps.tell_from(threshold);
-                }
-                Decision::GiveUp => {
-                    self.gave_way = Some((at_ms, self.cost.share));
-                    self.attached.clear();
-                    self.cost.share = 0.0;
-                }
+        let Some((share, records)) = self.meter.row(&self.attached) else { return };
+        match self.governor.decide(share, records, most) {
+            Decision::GoOn => {}
+            Decision::Tell(threshold) => {
+                // A knob that does not turn is one that is too low: the next sample says so.
+                let _ = self.maps.tell_from(threshold);
             }
-        } else if self.cost.rows % SAMPLE_EVERY == 0
-            && let Ok(counting) = Counting::begin()
-        {
-            let before = figures(&self.attached);
-            self.cost.sampling = Some(Sample { began: Instant::now(), before, _counting: counting });
+            Decision::GiveUp => {
+                self.gave_way = Some((at_ms, share));
+                self.attached.clear();
+            }
         }
     }
 
     /// Share of one processor that programs take, by the last sample.
     pub(super) fn share(&self) -> f64 {
-        self.cost.share
+        if self.attached.is_empty() { 0.0 } else { self.meter.share() }
     }
 
     /// Ends it. `threads` are those of the process and others that are known; `looked` are the waits
@@ -325,7 +226,7 @@ impl Tracer {
         devices: &mut [Device],
         descriptors: &mut Descriptors,
     ) -> Found {
-        self.end_sample();
+        self.meter.end_sample(&self.attached);
         self.attached.clear();
         self.drain(descriptors);
         let counts = self.maps.counts.get(0).unwrap_or_default();
@@ -333,28 +234,31 @@ impl Tracer {
         let (lost, untracked) = (count(0) + self.dropped, count(1));
         self.tell_devices(devices);
         let traced_ms = self.gave_way.map_or(length_ms, |(at_ms, _)| at_ms);
-        let part = |of: f64| of / self.cost.sampled.as_secs_f64().max(1e-9) * traced_ms / 1e3;
+        let (ran, runs) = self.meter.over(traced_ms / 1e3);
         let trace = Trace {
             threshold_ms: LOWEST.as_secs_f64() * 1e3,
             highest_threshold_ms: self.governor.highest().as_secs_f64() * 1e3,
             waits: self.told,
             lost,
-            cost_cpu_ms: micro(part(self.cost.ran.as_secs_f64()) * 1e3),
-            runs: part(self.cost.runs as f64) as u64,
+            cost_cpu_ms: micro(ran * 1e3),
+            runs: runs as u64,
             until_ms: self.gave_way.map(|(at_ms, _)| at_ms),
         };
         let missing = self.missing(&trace, untracked);
         let known: HashMap<u32, &Thread> = threads.iter().map(|thread| (thread.tid, thread)).collect();
+        let is_meant = |traced: &Traced| {
+            let thread = known.get(&traced.tid);
+            !traced.is_lock || thread.is_some_and(|thread| waits_for_locks(&thread.name, thread.role))
+        };
+        self.waits.retain(is_meant);
         let mut stacks = vec![Vec::new(); self.stacks.len()];
         self.stacks.into_iter().for_each(|(stack, number)| stacks[number] = stack);
-        let stacks = told::named(&stacks, &Symbols::read());
+        // All names of the kernel take longer to read than anything else here.
+        let symbols = if self.waits.is_empty() { Symbols::default() } else { Symbols::read() };
+        let stacks = told::named(&stacks, &symbols);
         let mut waits = Vec::with_capacity(self.waits.len());
         for traced in self.waits {
             let thread = known.get(&traced.tid);
-            let is_lock = thread.is_some_and(|thread| waits_for_locks(&thread.name, thread.role));
-            if traced.is_lock && !is_lock {
-                continue;
-            }
             let mut wait = told::told(traced, &stacks);
             // A thread of the kernel's that works for the process is in no call of it.
             if thread.is_some_and(|thread| thread.name.starts_with("iou-wrk-")) {
@@ -366,7 +270,8 @@ impl Tracer {
         let mut wakers: Vec<u32> = named.filter(|tid| !known.contains_key(tid)).collect();
         wakers.sort_unstable();
         wakers.dedup();
-        let wakers = wakers.into_iter().filter_map(|tid| Some(thread_of(tid, self.wakers.get(&tid)?)));
+        let wakers =
+            wakers.into_iter().filter_map(|tid| Some(thread_of(tid, self.wakers.get(&tid)?, self.pid)));
         Found { wakers: wakers.collect(), waits: told::merged(looked, waits), trace, missing }
     }
 
@@ -446,18 +351,6 @@ impl Tracer {
         }
     }
 
-    fn end_sample(&mut self) {
-        let Some(Sample { began, before, _counting }) = self.cost.sampling.take() else { return };
-        let (elapsed, after) = (began.elapsed(), figures(&self.attached));
-        let ran = Duration::from_nanos(after.0.saturating_sub(before.0));
-        self.cost.sampled += elapsed;
-        self.cost.ran += ran;
-        self.cost.runs += after.1.saturating_sub(before.1);
-        self.cost.share = ran.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
-        self.cost.records = 0;
-        self.cost.last = Instant::now();
-    }
-
     fn missing(&self, trace: &Trace, untracked: u64) -> Vec<String> {
         let mut missing = Vec::new();
         if let Some((at_ms, share)) = self.gave_way {
@@ -530,15 +423,6 @@ fn attach(program: &Program) -> Result<Attached, TraceFault> {
     })
 }
 
-/// What programs have taken so far while the kernel counted, in nanoseconds, and how often they ran.
-fn figures(attached: &[Attached]) -> (u64, u64) {
-    let of = |program: &Attached| {
-        let text = read(format!("/proc/self/fdinfo/{}", program.number())).unwrap_or_default();
-        (named(&text, "run_time_ns").unwrap_or(0), named(&text, "run_cnt").unwrap_or(0))
-    };
-    attached.iter().map(of).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
-}
-
 /// The kernel's number of the device `major:minor`.
 fn kernel_number(number: &str) -> Option<u32> {
     let (major, minor) = number.split_once(':')?;
@@ -546,12 +430,16 @@ fn kernel_number(number: &str) -> Option<u32> {
     (major < 1 << 12 && minor < 1 << 20).then_some(major << 20 | minor)
 }
 
-/// A thread that is known by having woken another.
-fn thread_of(tid: u32, (name, pid): &(String, u32)) -> Thread {
-    if is_of_kernel(*pid) {
-        return Thread { tid, name: name.clone(), role: Role::Kernel, usage: Vec::new() };
-    }
-    Thread { tid, name: format!("{name} (process {pid})"), role: Role::Neighbour, usage: Vec::new() }
+/// A thread that is known by having woken one of process `ours`.
+fn thread_of(tid: u32, (name, pid): &(String, u32), ours: u32) -> Thread {
+    let (name, role) = if *pid == ours {
+        (name.clone(), Role::Other)
+    } else if is_of_kernel(*pid) {
+        (name.clone(), Role::Kernel)
+    } else {
+        (format!("{name} (process {pid})"), Role::Neighbour)
+    };
+    Thread { tid, name, role, usage: Vec::new() }
 }
 
 #[cfg(test)]

@@ -80,6 +80,17 @@ fn too_dear_it_is_taken_off_and_says_so() {
 }
 
 #[test]
+fn a_waker_is_told_by_its_process() {
+    let of = |pid| {
+        let thread = thread_of(9, &("runs".to_owned(), pid), 7);
+        (thread.name, thread.role)
+    };
+    assert_eq!(of(7), ("runs".to_owned(), Role::Other));
+    let ours = std::process::id();
+    assert_eq!(of(ours), (format!("runs (process {ours})"), Role::Neighbour));
+}
+
+#[test]
 fn a_device_has_the_kernels_number() {
     assert_eq!(kernel_number("254:1"), Some(254 << 20 | 1));
     assert_eq!((kernel_number("8"), kernel_number("4096:0"), kernel_number("x:1")), (None, None, None));

@@ -6,7 +6,7 @@ use std::thread;
 use super::*;
 
 fn watch_for(pid: u32, time: Duration) -> Watcher {
-    let mut watcher = Watcher::start(pid, Bpf::Auto).expect("it is there");
+    let mut watcher = Watcher::start(pid, Bpf::Off).expect("it is there");
     let end = Instant::now() + time;
     while Instant::now() < end {
         let Some(next) = watcher.step() else { break };
