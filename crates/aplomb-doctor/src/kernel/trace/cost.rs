@@ -1,7 +1,8 @@
 //! When tracing gives way.
 //!
 //! What always holds: what programs cost is measured by the kernel, in samples; above half of the
-//! doctor's budget less is told, above all of it they are taken off at once. Nothing here measures.
+//! doctor's budget less is told; above all of it in two samples, or above twice of it in one, they
+//! are taken off. Nothing here measures.
 
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ const FEW: f64 = 400.0;
 pub(super) struct Governor {
     threshold: Duration,
     highest: Duration,
+    /// The last sample was above the budget.
+    was_above: bool,
 }
 
 /// What is to be done.
@@ -37,14 +40,16 @@ pub(super) enum Decision {
 
 impl Governor {
     pub(super) const fn new() -> Self {
-        Self { threshold: LOWEST, highest: LOWEST }
+        Self { threshold: LOWEST, highest: LOWEST, was_above: false }
     }
 
     /// Programs took this share of one processor, by the last sample, and so many records came in
     /// a second; `most` is what they may take at all.
     pub(super) fn decide(&mut self, share: f64, records: f64, most: f64) -> Decision {
         let is_much = share > MUCH || records > MANY;
-        if share > most || (is_much && self.threshold >= HIGHEST) {
+        let is_above = share > most;
+        let was_above = std::mem::replace(&mut self.was_above, is_above);
+        if share > 2.0 * most || (is_above && was_above) || (is_much && self.threshold >= HIGHEST) {
             return Decision::GiveUp;
         }
         let threshold = if is_much {
@@ -86,7 +91,12 @@ mod tests {
 
     #[test]
     fn it_ends_above_its_budget_and_where_telling_less_does_not_help() {
-        assert_eq!(Governor::new().decide(0.021, 0.0, MOST), Decision::GiveUp);
+        assert_eq!(Governor::new().decide(0.041, 0.0, MOST), Decision::GiveUp);
+        let mut governor = Governor::new();
+        assert_eq!(governor.decide(0.021, 0.0, MOST), Decision::Tell(LOWEST * 2), "once may be chance");
+        assert_eq!(governor.decide(0.001, 0.0, MOST), Decision::Tell(LOWEST));
+        assert_eq!(governor.decide(0.021, 0.0, MOST), Decision::Tell(LOWEST * 2));
+        assert_eq!(governor.decide(0.021, 0.0, MOST), Decision::GiveUp);
         let mut governor = Governor::new();
         let decided = |governor: &mut Governor| governor.decide(0.015, 0.0, MOST);
         for _ in 0..4 {

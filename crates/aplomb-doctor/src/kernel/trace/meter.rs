@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use super::sys::{Attached, Counting};
 use crate::kernel::files::{named, read};
 
-/// Of so many rows of the machine one is a sample.
+/// Of so many rows of the machine one is a sample, which is no shorter than this.
 const SAMPLE_EVERY: u64 = 5;
+const SHORTEST: Duration = Duration::from_millis(150);
 
 /// Measures programs.
 #[derive(Debug)]
@@ -56,7 +57,10 @@ impl Meter {
     /// programs took, and records in a second.
     pub(super) fn row(&mut self, attached: &[Attached]) -> Option<(f64, f64)> {
         self.rows += 1;
-        if self.sampling.is_some() {
+        if let Some(sample) = &self.sampling {
+            if sample.began.elapsed() < SHORTEST {
+                return None;
+            }
             let records = self.records as f64 / self.last.elapsed().as_secs_f64().max(0.001);
             self.end_sample(attached);
             return Some((self.share, records));
