@@ -387,7 +387,7 @@ impl Tracer {
 impl Maps {
     fn new() -> io::Result<Self> {
         Ok(Self {
-            asleep: Map::new(MapKind::Hash, "aplomb_asleep", 8, MOST_ASLEEP)?,
+            asleep: Map::new(MapKind::Hash, "aplomb_asleep", 16, MOST_ASLEEP)?,
             ring: Map::new(MapKind::Ring, "aplomb_ring", 0, RING)?,
             knobs: Map::new(MapKind::Array, "aplomb_knobs", 8 * KNOBS, 1)?,
             counts: Map::new(MapKind::Array, "aplomb_counts", 8 * COUNTS, 1)?,

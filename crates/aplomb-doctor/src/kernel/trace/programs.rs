@@ -17,6 +17,9 @@ use Size::{Eight, Four};
 pub(super) struct Offsets {
     tgid: i16,
     pid: i16,
+    /// How often a thread has given its processor away, and how often it had to.
+    gave: i16,
+    had_to: i16,
     /// Of the registers: the system call, and its arguments.
     call: i16,
     arguments: [i16; 6],
@@ -39,7 +42,7 @@ struct RequestOffsets {
 /// The maps that programs work with, by their descriptors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MapNumbers {
-    /// Since when each thread sleeps.
+    /// Of each thread that sleeps: since when, and how often it has left its processor by then.
     pub(super) asleep: i32,
     pub(super) ring: i32,
     /// [`KNOBS`].
@@ -72,7 +75,7 @@ const IDLE: i32 = 0x400;
 const NO_WAKEUP: i32 = 1;
 /// Where on a program's stack it keeps a key, and what goes with it.
 const KEY: i16 = -4;
-const VALUE: i16 = -16;
+const VALUE: i16 = -24;
 
 /// The call's number and arguments among a thread's registers, and what goes to a futex.
 #[cfg(target_arch = "x86_64")]
@@ -106,6 +109,8 @@ impl Offsets {
         Ok(Self {
             tgid: find("task_struct", "tgid")?,
             pid: find("task_struct", "pid")?,
+            gave: find("task_struct", "nvcsw")?,
+            had_to: find("task_struct", "nivcsw")?,
             call: find("pt_regs", registers::CALL)?,
             arguments,
             request: RequestOffsets::of(btf),
@@ -202,6 +207,8 @@ fn sleeps_code(offsets: &Offsets, maps: MapNumbers, tgid: i32) -> Vec<u64> {
     code.store(Four, Frame, KEY, R1);
     code.call(Helper::Nanoseconds);
     code.store(Eight, Frame, VALUE, R0);
+    switches(&mut code, offsets);
+    code.store(Eight, Frame, VALUE + 8, R1);
     code.map(R1, maps.asleep);
     point(&mut code, R2, KEY);
     point(&mut code, R3, VALUE);
@@ -230,9 +237,15 @@ fn woken_code(offsets: &Offsets, maps: MapNumbers, tgid: i32) -> Vec<u64> {
     code.call(Helper::MapLookup);
     code.jump(When::Equal, R0, 0, out);
     code.load(Eight, R8, R0, 0);
+    // A thread may be woken before it was noted to sleep. What was noted then stays, and is of no
+    // later sleep: the thread has run since.
+    code.load(Eight, R9, R0, 8);
+    switches(&mut code, offsets);
+    code.register(Sum::Subtract, R9, R1);
     code.map(R1, maps.asleep);
     point(&mut code, R2, KEY);
     code.call(Helper::MapDelete);
+    code.jump(When::Other, R9, 0, out);
     code.call(Helper::Nanoseconds);
     code.register(Sum::Set, R9, R0);
     code.register(Sum::Set, R1, R9);
@@ -356,6 +369,13 @@ fn answered_code(request: &RequestOffsets, maps: MapNumbers) -> Vec<u64> {
 fn point(code: &mut Assembler, to: Register, at: i16) {
     code.register(Sum::Set, to, Frame);
     code.number(Sum::Add, to, i32::from(at));
+}
+
+/// `R1 = how often the thread in R7 has left its processor`.
+fn switches(code: &mut Assembler, offsets: &Offsets) {
+    code.load(Eight, R1, R7, offsets.gave);
+    code.load(Eight, R2, R7, offsets.had_to);
+    code.register(Sum::Add, R1, R2);
 }
 
 /// Adds one to what is counted there.
