@@ -63,7 +63,7 @@ impl Devices {
         }
     }
 
-    /// Their numbers.
+    /// `major:minor` of each that is followed.
     pub(super) fn numbers(&self) -> impl Iterator<Item = &str> {
         self.followed.iter().map(|followed| followed.device.number.as_str())
     }

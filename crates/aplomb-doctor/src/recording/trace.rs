@@ -18,9 +18,9 @@ pub struct Waker {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// To read.
+    /// To read from it.
     Read,
-    /// To write.
+    /// To write, durable or not.
     Write,
     /// To make durable what was written.
     Flush,
@@ -47,7 +47,7 @@ pub struct SlowRequest {
     pub from_ms: f64,
     /// When it was answered.
     pub to_ms: f64,
-    /// What it was.
+    /// What the device was asked to do.
     pub operation: Operation,
     /// How many bytes.
     pub bytes: u32,

@@ -47,7 +47,7 @@ pub enum TraceFault {
     /// The verifier refuses a program.
     #[error("the kernel refuses the program {program} ({error}): {said}")]
     Verifier {
-        /// Which.
+        /// The name that the kernel knows it by.
         program: &'static str,
         /// What the call says.
         error: io::Error,

@@ -1,7 +1,7 @@
 //! What programs cost, as the kernel counts it, in samples.
 //!
-//! What always holds: the kernel counts while a sample is taken, and no longer: counting, too, costs
-//! something each time that a program runs.
+//! What always holds: the kernel counts while a sample is taken, and no longer: counting, too,
+//! costs something each time that a program runs.
 
 use std::time::{Duration, Instant};
 
@@ -97,14 +97,15 @@ impl Meter {
         self.share
     }
 
-    /// What programs took in so many seconds, in seconds, and how often they ran, as in the samples.
+    /// What programs took in so many seconds, in seconds, and how often they ran, by the samples.
     pub(super) fn over(&self, seconds: f64) -> (f64, f64) {
         let times = seconds / self.sampled.as_secs_f64().max(1e-9);
         (self.ran.as_secs_f64() * times, self.runs as f64 * times)
     }
 }
 
-/// What programs have taken so far while the kernel counted, in nanoseconds, and how often they ran.
+/// What programs have taken so far while the kernel counted, in nanoseconds, and how often they
+/// ran.
 fn figures(attached: &[Attached]) -> (u64, u64) {
     let of = |program: &Attached| {
         let text = read(format!("/proc/self/fdinfo/{}", program.number())).unwrap_or_default();

@@ -111,7 +111,7 @@ impl Tracer {
     /// # Errors
     /// When the kernel has no such thing, or not for us.
     pub(super) fn start(pid: u32, origin_ns: u64) -> Result<Self, TraceFault> {
-        // What cannot be measured cannot be bounded: this comes first, and is what takes most rights.
+        // What cannot be measured cannot be bounded: this comes first, and takes most rights.
         let counting = Counting::begin().map_err(TraceFault::Refused)?;
         let namespace = std::fs::read_link("/proc/self/ns/pid");
         if namespace.is_ok_and(|name| name.as_os_str() != NAMESPACE) {
@@ -216,8 +216,8 @@ impl Tracer {
         if self.attached.is_empty() { 0.0 } else { self.meter.share() }
     }
 
-    /// Ends it. `threads` are those of the process and others that are known; `looked` are the waits
-    /// that looks have found.
+    /// Ends it. `threads` are those of the process and others that are known; `looked` are the
+    /// waits that looks have found.
     pub(super) fn finish(
         mut self,
         length_ms: f64,

@@ -2,8 +2,8 @@
 //!
 //! What always holds: a thread of another process costs a comparison; a wait that is shorter than
 //! the threshold costs two visits to a map; a stack is walked of a longer one alone, when it is
-//! over, and only if there is room in the ring to tell of it. Nothing waits for a reader: what finds
-//! no room is counted.
+//! over, and only if there is room in the ring to tell of it. Nothing waits for a reader: what
+//! finds no room is counted.
 
 use super::asm::{Assembler, Helper, Register, Size, Sum, When};
 use super::btf::{Btf, TYPEDEF};

@@ -95,7 +95,7 @@ impl Request {
     }
 }
 
-/// A map.
+/// Memory that programs and we share, by keys.
 #[derive(Debug)]
 pub(super) struct Map {
     descriptor: OwnedFd,

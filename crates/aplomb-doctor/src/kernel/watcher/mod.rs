@@ -2,8 +2,8 @@
 //! that would cost too much.
 //!
 //! What always holds: the processor time of the watching thread, and of what it has put into the
-//! kernel, stays below [`BUDGET`] of one processor over any few seconds: looks become rarer until it
-//! does. A look that came late is not made up for.
+//! kernel, stays below [`BUDGET`] of one processor over any few seconds: looks become rarer until
+//! it does. A look that came late is not made up for.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant, SystemTime};
@@ -118,8 +118,8 @@ impl Watcher {
     /// [steps](Self::step).
     ///
     /// # Errors
-    /// When there is no such process, nothing of it can be seen, or tracing is required and not to be
-    /// had.
+    /// When there is no such process, nothing of it can be seen, or tracing is required and not to
+    /// be had.
     pub fn start(pid: u32, bpf: Bpf) -> Result<Self, WatchError> {
         let began = began(pid).ok_or(WatchError::NoProcess(pid))?;
         let rights = Rights::of(pid);
@@ -234,6 +234,8 @@ impl Watcher {
     #[must_use]
     pub fn finish(mut self) -> Recording {
         let length_ms = self.now_ms();
+        // What comes from here on is no watching any more: nothing is looked at.
+        let own = cpu_time().saturating_sub(self.cpu.began).as_secs_f64() * 1e3;
         let (dropped, mut waits) = self.folder.finish(length_ms);
         let mut missing = Vec::new();
         if !self.rights.stacks {
@@ -282,7 +284,6 @@ impl Watcher {
             }
         };
         let of_trace = trace.as_ref().map_or(0.0, |trace| trace.cost_cpu_ms);
-        let own = cpu_time().saturating_sub(self.cpu.began).as_secs_f64() * 1e3;
         let asleep: HashSet<u32> =
             waits.iter().flat_map(|w| w.holders.iter().copied().chain([w.tid])).collect();
         threads.retain(|thread| {
