@@ -87,7 +87,7 @@ lab() { suite lab; }
 picture() { tests/doctor/run.sh tests/doctor -k "test_picture and not stutter"; }
 
 # The doctor beside brokers that wait.
-doctor() { tests/doctor/run.sh tests/doctor -k "test_watch or stutter"; }
+doctor() { tests/doctor/run.sh tests/doctor -k "test_watch or test_tracing or stutter"; }
 
 # Whole brokers with their disks and clients, by seed; a seed that fails prints what replays it.
 simulate() {

@@ -144,10 +144,11 @@ def test_a_click_on_a_wait_shows_its_stack_and_its_holders_beside_it(pages, size
         picture.settle()
         told = picture.selected()
         assert "in file lock" in told.splitlines()[0] and "looks in a row found it here" in told
-        own, holders = picture.value("[...document.querySelectorAll('.told pre')].map(pre => pre.innerText)")[:2]
+        own, waker, holders = picture.value("[...document.querySelectorAll('.told pre')].map(pre => pre.innerText)")[:3]
         assert own.index("kafka.server.KafkaRequestHandler.run") < own.index("xfs_file_buffered_write") < own.index("rwsem_down_write_slowpath")
         assert own.rstrip().endswith("/data/kafka/orders-0/00000000000000368769.log on nvme0n1")
-        assert "do_sendfile" in holders
+        assert "do_sendfile" in holders and waker.rstrip().endswith("rwsem_wake")
+        assert "Woken by" in told and "when it ended this" in told
         # The holder is a link, and leads to its own wait.
         picture.click(".told dd a")
         picture.settle()

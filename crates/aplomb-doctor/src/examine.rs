@@ -169,6 +169,7 @@ impl Examined {
                     frames: one.frames.clone(),
                     holders: vec![holder.tid],
                     holders_known: true,
+                    woken_by: None,
                 });
             }
         }

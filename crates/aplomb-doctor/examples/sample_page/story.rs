@@ -4,7 +4,7 @@
 use aplomb_doctor::diagnosis::{Cause, Confidence, Diagnosis, Remedy, Span};
 use aplomb_doctor::recording::{
     Call, Clock, Collection, Device, DeviceSample, FileId, HostSample, Kind, Place, PlaceOf, Process,
-    Recording, Role, Safepoint, Sight, Sighting, Thread, Usage, Wait, WaitClass,
+    Recording, Role, Safepoint, Sight, Sighting, Thread, Trace, Usage, Wait, WaitClass, Waker,
 };
 
 pub(super) const LENGTH_MS: f64 = 60_000.0;
@@ -156,6 +156,10 @@ fn append(tid: u32, from_ms: f64, to_ms: f64, holder: u32, known: bool) -> Wait 
         frames: names(APPEND),
         holders: vec![holder],
         holders_known: known,
+        woken_by: known.then(|| Waker {
+            tid: Some(holder),
+            kernel: names(&["rwsem_wake", "up_read", "xfs_iunlock", "xfs_file_splice_read", "do_sendfile"]),
+        }),
     }
 }
 
@@ -203,6 +207,8 @@ fn cold_read(tid: u32, from_ms: f64, to_ms: f64, by_handler: bool) -> Wait {
         frames: names(frames),
         holders: vec![],
         holders_known: false,
+        // The device has answered.
+        woken_by: Some(Waker { tid: None, kernel: names(&["folio_end_read", "blk_update_request"]) }),
     }
 }
 
@@ -223,6 +229,7 @@ fn background(dice: &mut Dice, waits: &mut Vec<Wait>) {
                 frames: vec![],
                 holders: if tid == 4_341 && class == WaitClass::Sync { vec![901] } else { vec![] },
                 holders_known: false,
+                woken_by: None,
             });
             at += wait + dice.between(gap * 0.2, gap);
         }
@@ -376,13 +383,21 @@ fn sight() -> Sight {
     Sight {
         sources: vec!["/proc (as root)".to_owned(), "safepoint log".to_owned()],
         missing: vec![
-            "Which thread woke which: the kernel's sched:sched_waking events need CAP_PERFMON.".to_owned(),
+            "waits shorter than 10 ms from beginning to end, at times: there were too many".to_owned(),
             "Java frames of waits shorter than 20 ms: record with async-profiler (wall, nobatch).".to_owned(),
         ],
         look_interval_ms: Some(LOOK_MS),
         looks: 5_991,
         host_interval_ms: 1_000.0,
         cost_cpu_ms: 1_840.0,
+        trace: Some(Trace {
+            threshold_ms: 5.0,
+            highest_threshold_ms: 10.0,
+            waits: 1_402,
+            cost_cpu_ms: 260.0,
+            runs: 1_310_000,
+            ..Trace::default()
+        }),
     }
 }
 

@@ -57,6 +57,14 @@ impl<'a> Seen<'a> {
         self.wait.call.as_ref()?.path.as_deref()
     }
 
+    /// The thread that ended it by letting go of what it waited for, where that was traced, and the
+    /// kernel's functions in which it did.
+    pub(super) fn let_go_by(&self) -> Option<(u32, &'a [String])> {
+        let waker = self.wait.woken_by.as_ref()?;
+        let tid = waker.tid.filter(|tid| self.wait.holders.contains(tid))?;
+        Some((tid, &waker.kernel))
+    }
+
     /// Whether these functions of the kernel are on its stack, in this order.
     pub(super) fn fits(&self, steps: &[&[&str]]) -> bool {
         fits(&self.wait.kernel, steps)

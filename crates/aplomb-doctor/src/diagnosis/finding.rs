@@ -79,6 +79,21 @@ pub(super) fn told(waits: &Waits<'_>, what: &str) -> String {
     text
 }
 
+/// Which thread let go of what was waited for, of the longest wait of which that was traced: a
+/// sentence for the evidence.
+pub(super) fn let_go(evidence: &Evidence<'_>, waits: &Waits<'_>) -> Option<String> {
+    let traced = waits.that(|seen| seen.let_go_by().is_some());
+    let longest = traced.longest()?;
+    let (tid, stack) = longest.let_go_by()?;
+    let stack: Vec<&str> = stack.iter().take(6).map(String::as_str).collect();
+    let by = names(evidence, &[tid]);
+    Some(format!(
+        "a wait of {} was traced to its end: {by} let go ({})",
+        time(longest.length_ms()),
+        stack.join(" < ")
+    ))
+}
+
 /// The names of threads, at most three.
 pub(super) fn names(evidence: &Evidence<'_>, tids: &[u32]) -> String {
     let name = |tid: &u32| evidence.recording.thread(*tid).map(|thread| format!("{} ({tid})", thread.name));

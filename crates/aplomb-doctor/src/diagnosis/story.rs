@@ -2,7 +2,7 @@
 
 use crate::recording::{
     Call, Collection, Device, DeviceSample, FORMAT, FileId, HostSample, Kind, LogLine, Place, PlaceOf,
-    Recording, Role, Safepoint, Sighting, Thread, Traffic, Usage, Wait, WaitClass,
+    Recording, Role, Safepoint, Sighting, Thread, Traffic, Usage, Wait, WaitClass, Waker,
 };
 
 /// Between two rows.
@@ -69,7 +69,7 @@ impl Story {
                     ..DeviceSample::default()
                 })
                 .collect(),
-            longest_ms: None,
+            ..Device::default()
         };
         let host = |row: usize| HostSample {
             at_ms: row as f64 * ROW_MS,
@@ -108,6 +108,7 @@ impl Story {
                 frames: Vec::new(),
                 holders: Vec::new(),
                 holders_known: false,
+                woken_by: None,
             });
         }
         self
@@ -133,6 +134,16 @@ impl Story {
             wait.holders_known = true;
         }
         self
+    }
+
+    /// The waits of this thread were traced, and that one let go of what they were for.
+    pub(super) fn let_go_by(mut self, tid: u32, holder: u32, stack: &str) -> Self {
+        for wait in self.0.waits.iter_mut().filter(|wait| wait.tid == tid) {
+            wait.sighting = Sighting::Exact;
+            wait.woken_by =
+                Some(Waker { tid: Some(holder), kernel: stack.split(" < ").map(str::to_owned).collect() });
+        }
+        self.held_by(tid, holder)
     }
 
     /// A device answers nothing from 10 s on, for so long.

@@ -73,6 +73,29 @@ fn an_append_behind_a_reader_is_the_inode_lock() {
 }
 
 #[test]
+fn short_waits_that_were_traced_name_the_thread_that_let_go() {
+    let release = "rwsem_wake < up_read < xfs_iunlock < xfs_file_splice_read < do_sendfile";
+    let story = xfs()
+        .waits(HANDLER, WaitClass::Inode, 18, 18.0, LOCK)
+        .in_call(HANDLER, "pwrite64", SEGMENT)
+        .let_go_by(HANDLER, NETWORK, release);
+    let cause = first(&story, "inode-lock");
+    assert_eq!(cause.confidence, Confidence::Proved);
+    let said = format!("data-plane-kafka-network-thread-1 ({NETWORK}) let go (rwsem_wake < up_read");
+    assert!(cause.evidence.iter().any(|line| line.contains(&said)), "{:?}", cause.evidence);
+    let journal = ext4()
+        .waits(HANDLER, WaitClass::Journal, 18, 18.0, COMMIT)
+        .in_call(HANDLER, "pwrite64", SEGMENT)
+        .let_go_by(HANDLER, JOURNAL, "__wake_up_bit < jbd2_journal_commit_transaction < kjournald2");
+    let cause = first(&journal, "journal");
+    assert!(cause.evidence.iter().any(|line| line.contains("jbd2/sda-8 (7) let go")), "{:?}", cause.evidence);
+    // Without tracing nothing of it is said.
+    let looked = xfs().waits(HANDLER, WaitClass::Inode, 15, 200.0, LOCK).held_by(HANDLER, NETWORK);
+    let cause = first(&looked, "inode-lock");
+    assert!(cause.evidence.iter().all(|line| !line.contains("let go")), "{:?}", cause.evidence);
+}
+
+#[test]
 fn a_cold_read_of_a_network_thread_is_its_neighbours_wait() {
     let read = |story: Story| {
         story.waits(NETWORK, WaitClass::Page, 15, 300.0, READ).in_call(NETWORK, "sendfile", SEGMENT)

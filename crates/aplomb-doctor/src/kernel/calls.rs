@@ -102,6 +102,9 @@ const CALLS: &[(u32, &str, usize)] = &[
 /// Which argument of a futex is the limit in time; 0 is none.
 const FUTEX_TIMEOUT: usize = 3;
 
+/// The number of no call: the thread is in a fault.
+const NO_CALL: i64 = -1;
+
 /// What the line says; `None` if it is not one.
 pub(super) fn doing(line: &str) -> Option<Doing> {
     let mut words = line.split_ascii_whitespace();
@@ -109,17 +112,22 @@ pub(super) fn doing(line: &str) -> Option<Doing> {
     if first == "running" {
         return Some(Doing::Running);
     }
-    if first == "-1" {
-        return Some(Doing::Fault);
-    }
-    let number: u32 = first.parse().ok()?;
+    let number: i64 = first.parse().ok()?;
     let argument = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
     let arguments: Vec<u64> = words.take(6).filter_map(argument).collect();
-    let found = CALLS.iter().find(|(known, ..)| *known == number);
+    Some(doing_by(number, &arguments))
+}
+
+/// What a thread does whose registers have a call of this number with these arguments.
+pub(super) fn doing_by(number: i64, arguments: &[u64]) -> Doing {
+    if number == NO_CALL {
+        return Doing::Fault;
+    }
+    let found = CALLS.iter().find(|(known, ..)| i64::from(*known) == number);
     let (_, name, position) = *found.unwrap_or(&(0, "call", NO_FILE));
     let descriptor = arguments.get(position).and_then(|&value| u32::try_from(value).ok());
     let untimed_futex = name == "futex" && arguments.get(FUTEX_TIMEOUT) == Some(&0);
-    Some(Doing::Call { name, descriptor, untimed_futex })
+    Doing::Call { name, descriptor, untimed_futex }
 }
 
 #[cfg(all(test, target_arch = "x86_64"))]

@@ -63,6 +63,11 @@ impl Devices {
         }
     }
 
+    /// `major:minor` of each that is followed.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = &str> {
+        self.followed.iter().map(|followed| followed.device.number.as_str())
+    }
+
     fn is_followed(&self, number: &str) -> bool {
         self.followed.iter().any(|followed| followed.device.number == number)
     }
@@ -72,7 +77,7 @@ impl Devices {
             return;
         }
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let device = Device { number: number.to_owned(), name, samples: Vec::new(), longest_ms: None };
+        let device = Device { number: number.to_owned(), name, ..Device::default() };
         self.followed.push(Watched { device, last: None });
     }
 

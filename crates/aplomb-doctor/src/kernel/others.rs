@@ -149,7 +149,8 @@ fn processes() -> Vec<u32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
-fn is_of_kernel(pid: u32) -> bool {
+/// Whether a process is the kernel's own.
+pub(super) fn is_of_kernel(pid: u32) -> bool {
     let stat = read(format!("/proc/{pid}/stat")).unwrap_or_default();
     let flags = stat.rsplit_once(") ").and_then(|(_, rest)| nth::<u64>(rest, 6));
     flags.is_some_and(|flags| flags & KERNEL_THREAD != 0)

@@ -72,6 +72,17 @@ pub(super) fn is_handler(name: &str) -> bool {
     is_either(name) || name.contains("kafka-request-handler-")
 }
 
+/// Whether a futex without a limit in time is a lock where this thread waits for it, and no queue
+/// that may stay empty: handlers wait for requests with a limit, the others in a selector.
+pub(super) fn waits_for_locks(name: &str, role: Role) -> bool {
+    let in_selector = ["aplomb-shard-", "reactor-"].iter().any(|begin| name.starts_with(begin));
+    match role {
+        Role::Request => is_handler(name) || in_selector,
+        Role::Network => true,
+        _ => false,
+    }
+}
+
 /// Which of them it is, by the function that it sleeps in or the call that it is in; `None` if that
 /// does not tell.
 pub(super) fn told_by(place: &str) -> Option<Role> {
@@ -108,6 +119,15 @@ mod tests {
         ] {
             assert_eq!(role_of(name), role, "{name}");
         }
+    }
+
+    #[test]
+    fn a_coordinator_waits_for_its_next_event_as_others_do_for_a_lock() {
+        assert!(waits_for_locks("data-plane-kafk", Role::Request));
+        assert!(waits_for_locks("aplomb-shard-1", Role::Request));
+        assert!(waits_for_locks("data-plane-kafk", Role::Network));
+        assert!(!waits_for_locks("group-coordinat", Role::Request));
+        assert!(!waits_for_locks("GC Thread#1", Role::Collector));
     }
 
     #[test]

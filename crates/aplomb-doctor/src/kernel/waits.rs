@@ -100,6 +100,7 @@ impl Open {
             frames: Vec::new(),
             holders: Vec::new(),
             holders_known: false,
+            woken_by: None,
         };
         Self { wait, slices }
     }

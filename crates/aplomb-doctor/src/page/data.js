@@ -47,7 +47,7 @@ function decode(raw) {
   }
   const span = ([from, to]) => ({ from: ms(from), to: ms(to) });
   return {
-    ...raw, stacks, places, waits, length: Math.max(ms(raw.length), 1),
+    ...raw, stacks, places, waits, wakers: raw.wakers.map(([thread, stack]) => ({ thread, kernel: stacks[stack] })), length: Math.max(ms(raw.length), 1),
     threads: laned(raw.threads.map(([tid, name, brief, role, runnable]) => ({ tid, name: name || `thread ${tid}`, brief: brief || `thread ${tid}`, role, runnable })), waits, raw.holders),
     safepoints: raw.safepoints.map(([from, reach, long, reason, n]) => ({ from: ms(from), reach: ms(reach), to: ms(from + long), reason, n })),
     collections: raw.collections.map(([from, long, name, ...parts]) => ({ from: ms(from), to: ms(from + long), name, parts: parts.map(ms) })),
@@ -61,8 +61,8 @@ function decode(raw) {
   };
 }
 
-function columns({ thread, place, seen, held }) {
-  return { thread: Int32Array.from(thread), place: Int32Array.from(place), held: Int32Array.from(held), seen };
+function columns({ thread, place, seen, held, woke }) {
+  return { thread: Int32Array.from(thread), place: Int32Array.from(place), held: Int32Array.from(held), woke: Int32Array.from(woke), seen };
 }
 
 // Gives each thread its waits in order, and with each the latest end so far: by it the first that is visible is found in a few steps.
@@ -96,6 +96,7 @@ function firstFrom(values, value) {
 const classOf = (id) => model.places[model.waits.place[id]].cls;
 const threadOf = (id) => model.threads[model.waits.thread[id]];
 const holdersOf = (id) => model.holders[model.waits.held[id]].slice(1);
+const wakerOf = (id) => model.wakers[model.waits.woke[id]];
 const isKnown = (id) => model.holders[model.waits.held[id]][0] === 1;
 const isMeant = (id) => !state.off.has(classOf(id)) && (!state.lit || state.lit[id] > 0);
 const carries = (thread) => thread.role < model.carrying;

@@ -284,6 +284,9 @@ function drawSpecial(id) {
     if (other >= 0) outline(other, colours.soft);
   }
   arrowsOf(id, 1, 2.2);
+  // What woke it and held nothing, as far as is known: a worker of the kernel, mostly.
+  const { thread } = wakerOf(id);
+  if (thread >= 0 && !holdersOf(id).includes(thread)) arrowTo(id, thread, false, 0.7, 1);
 }
 
 function outline(id, colour) {
@@ -298,13 +301,14 @@ function outline(id, colour) {
 const laneTop = (row) => layout.head - layout.scroll + row.y + row.name;
 
 function arrowsOf(id, alpha, wide) {
-  const row = layout.rowOf.get(threadOf(id));
+  for (const holder of holdersOf(id)) arrowTo(id, holder, isKnown(id), alpha, wide);
+}
+
+function arrowTo(id, thread, known, alpha, wide) {
+  const row = layout.rowOf.get(threadOf(id)), other = layout.rowOf.get(model.threads[thread]);
+  if (!row || !other || other === row) return;
   const x = Math.max(toX(model.waits.from[id]), layout.gutter) + Math.min(7, (toX(model.waits.to[id]) - toX(model.waits.from[id])) / 2);
-  if (!row) return;
-  for (const holder of holdersOf(id)) {
-    const other = layout.rowOf.get(model.threads[holder]);
-    if (other && other !== row) arrow(x, laneTop(row), laneTop(other), row.high, isKnown(id), alpha, wide);
-  }
+  arrow(x, laneTop(row), laneTop(other), row.high, known, alpha, wide);
 }
 
 function arrow(x, from, to, high, known, alpha, wide) {

@@ -251,6 +251,7 @@ mod tests {
                 frames: vec![text()],
                 holders: vec![2],
                 holders_known: true,
+                woken_by: None,
             }],
             safepoints: vec![Safepoint {
                 at_ms: 5.0,

@@ -17,6 +17,10 @@ use crate::recording::{Call, Device, HostSample, Recording, Thread, Wait};
 /// What one tick of a time is, in milliseconds.
 const TICK_MS: f64 = 0.01;
 
+/// Where a thread would be that ended a wait.
+const INTERRUPT: i64 = -1;
+const NOT_TRACED: i64 = -2;
+
 /// Everything that the script draws.
 #[derive(Serialize)]
 pub(super) struct Model<'a> {
@@ -31,6 +35,8 @@ pub(super) struct Model<'a> {
     places: Vec<PlaceRow>,
     /// Who holds: 1 if that is known, else 0; then threads.
     holders: Vec<Vec<usize>>,
+    /// What ended a wait: a thread, -1 for an interrupt, -2 where it was not traced; and its stack.
+    wakers: Vec<(i64, usize)>,
     threads: Vec<Lane<'a>>,
     waits: WaitColumns,
     safepoints: Vec<(i64, Option<i64>, i64, &'a str, u64)>,
@@ -68,6 +74,7 @@ struct WaitColumns {
     /// Four times the looks, and how it is known.
     seen: Vec<u64>,
     held: Vec<usize>,
+    woke: Vec<usize>,
 }
 
 /// A device, a column each thing, a row each sample.
@@ -117,6 +124,7 @@ impl<'a> Model<'a> {
         let mut places: Interner<PlaceRow> =
             Interner::beginning_with((CLASSES.len() - 1, 0, 0, 0, 0, 0, None));
         let mut holders = Interner::beginning_with(Vec::new());
+        let mut wakers = Interner::beginning_with((NOT_TRACED, 0));
         let mut waits = WaitColumns::default();
         let mut before = 0;
         for wait in &recording.waits {
@@ -129,6 +137,10 @@ impl<'a> Model<'a> {
             waits.place.push(places.number(place));
             waits.seen.push(looks.saturating_mul(4).saturating_add(seen));
             waits.held.push(holders.number(threads.holders(wait)));
+            waits.woke.push(wait.woken_by.as_ref().map_or(0, |waker| {
+                let thread = waker.tid.map_or(INTERRUPT, |tid| threads.number(tid) as i64);
+                wakers.number((thread, stacks.number(&waker.kernel)))
+            }));
             before = from;
         }
         let stacks: Vec<&[String]> = stacks.all();
@@ -142,6 +154,7 @@ impl<'a> Model<'a> {
             stacks,
             places: places.all(),
             holders: holders.all(),
+            wakers: wakers.all(),
             waits,
             safepoints: safepoints(recording),
             collections: collections(recording),
@@ -330,7 +343,7 @@ mod tests {
 
     use super::*;
     use crate::diagnosis::{Cause, Confidence};
-    use crate::recording::{FileId, Place as Where, Role, Safepoint, Sighting, WaitClass};
+    use crate::recording::{FileId, Place as Where, Role, Safepoint, Sighting, WaitClass, Waker};
 
     const HOSTILE: &str = "</script><img src=x onerror=alert(1)>";
 
@@ -351,6 +364,7 @@ mod tests {
             frames: vec![],
             holders: vec![11, 77],
             holders_known: true,
+            woken_by: None,
         }
     }
 
@@ -420,6 +434,18 @@ mod tests {
         assert_eq!(stack.iter().map(text).collect::<Vec<_>>(), ["xfs_ilock", "vfs_write"]);
         assert_eq!(place[5], 0, "the stack of nothing");
         assert_eq!(place[6], true);
+    }
+
+    #[test]
+    fn what_ended_a_wait_is_in_it_where_that_was_traced() {
+        let (mut recording, diagnosis) = sample();
+        let kernel = vec!["up_read".to_owned()];
+        recording.waits[0].woken_by = Some(Waker { tid: Some(11), kernel: kernel.clone() });
+        recording.waits[1].woken_by = Some(Waker { tid: None, kernel });
+        let model = read(&recording, &diagnosis);
+        assert_eq!(model["waits"]["woke"], serde_json::json!([1, 2, 0]));
+        assert_eq!(model["wakers"], serde_json::json!([[-2, 0], [1, 2], [-1, 2]]));
+        assert_eq!(model["stacks"][2].as_array().map(Vec::len), Some(1));
     }
 
     #[test]

@@ -123,11 +123,12 @@ const tell = {
       ["File", place.path + { true: " (the segment that is appended to)", false: " (a closed segment)", null: "" }[place.active]],
       ["Device", place.device],
       [isKnown(id) ? "Held by" : "Likely held by", links(holders.map((thread) => [thread.brief, meanwhile(thread, id)]))],
+      ["Woken by", wokenWords(id)],
       ["Held up", links(heldUpBy(id).map((other) => [`${threadOf(other).brief} (${lasting(to[other] - from[other])})`, other]))],
       ["Seen", seenWords(id)],
     ]);
     const beside = holders.slice(0, 2).map((thread) => stackOf(thread, meanwhile(thread, id)));
-    return [title, facts, stackOf(threadOf(id), id), ...beside];
+    return [title, facts, stackOf(threadOf(id), id), ...wakerStack(id), ...beside];
   },
   slow(at) {
     const { from, to } = model.slow[at];
@@ -163,6 +164,23 @@ function links(named) {
   const all = named.slice(0, 8).map(([name, id]) => (id < 0 ? name : make("a", name, { href: "#picture", "data-go": id })));
   if (named.length > 8) all.push(`${named.length - 8} more`);
   return all.flatMap((each, at) => (at ? [", ", each] : [each]));
+}
+
+const INTERRUPT = -1;
+const wakerName = ({ thread }) => (thread >= 0 ? model.threads[thread].brief : thread === INTERRUPT ? "an interrupt" : "");
+
+function wokenWords(id) {
+  const waker = wakerOf(id);
+  return waker.thread === INTERRUPT ? "an interrupt: a device, or a clock" : wakerName(waker);
+}
+
+// Where in the kernel the waker was when it ended the wait.
+function wakerStack(id) {
+  const waker = wakerOf(id);
+  if (!waker.kernel.length) return [];
+  const lines = [...waker.kernel].reverse().map((frame) => make("span", `${frame}\n`, { class: "kernel" }));
+  lines.at(-1).className = "last";
+  return [make("div", [make("h4", `${wakerName(waker)}, when it ended this`), make("pre", lines, { class: `c-${model.classes[classOf(id)][0]}` })])];
 }
 
 // Waits of others that this thread held up while it waited itself.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::trace::{Latency, SlowRequest};
+
 /// A file or directory that matters, and what is below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -50,6 +52,12 @@ pub struct Device {
     /// What the slowest request took, in milliseconds, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_ms: Option<f64>,
+    /// How long its requests took, by kind, where that was traced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latencies: Vec<Latency>,
+    /// Requests that took long, where these were traced, in the order of their answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slow: Vec<SlowRequest>,
 }
 
 /// A device since the row before.

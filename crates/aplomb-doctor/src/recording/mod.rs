@@ -9,12 +9,14 @@
 mod host;
 mod pauses;
 mod threads;
+mod trace;
 
 use serde::{Deserialize, Serialize};
 
 pub use host::{Device, DeviceSample, HostSample, LogLine, Place, PlaceOf, Traffic};
 pub use pauses::{Collection, Safepoint};
 pub use threads::{Call, FileId, Role, Sighting, Thread, Usage, Wait, WaitClass};
+pub use trace::{Latency, Operation, SlowRequest, Trace, Waker};
 
 /// The number that [`Recording::format`] holds. It changes when a recording of before can no longer
 /// be read; a field that is added is read as nothing where there is none.
@@ -109,8 +111,12 @@ pub struct Sight {
     pub looks: u64,
     /// Time between two rows of [`Recording::host`] and of the devices.
     pub host_interval_ms: f64,
-    /// Processor time that watching has taken, in milliseconds.
+    /// Processor time that watching has taken, in milliseconds; what tracing has cost beside it is
+    /// in there.
     pub cost_cpu_ms: f64,
+    /// Tracing; `None` without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
 }
 
 /// Why a recording could not be read.

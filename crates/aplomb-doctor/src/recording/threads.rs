@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::trace::Waker;
+
 /// What a thread is there for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -89,6 +91,9 @@ pub struct Wait {
     /// Whether the holders are known (an owner, one file) and not only likely (at the same time).
     #[serde(default)]
     pub holders_known: bool,
+    /// What ended it, where that was traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub woken_by: Option<Waker>,
 }
 
 /// How a wait is known.

@@ -1,4 +1,5 @@
-//! Watches a live broker: what `/proc` shows of it, and what its JVM writes meanwhile.
+//! Watches a live broker: what `/proc` and programs in the kernel show of it, and what its JVM
+//! writes meanwhile.
 //!
 //! What always holds: the answer comes when it was due. The watching is done by a thread of its
 //! own; should something that it reads never answer, the recording is given up and that is said.
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 pub use find::{FindError, by_cgroup, by_port};
 use logs::Logs;
 
+pub use crate::kernel::Bpf;
 use crate::kernel::{WatchError, Watcher};
 use crate::recording::{PlaceOf, Recording};
 
@@ -43,13 +45,18 @@ pub enum Failure {
 ///
 /// # Errors
 /// When the process cannot be watched.
-pub fn watch(pid: u32, length: Option<Duration>, stop: &Arc<AtomicBool>) -> Result<Recording, Failure> {
+pub fn watch(
+    pid: u32,
+    length: Option<Duration>,
+    bpf: Bpf,
+    stop: &Arc<AtomicBool>,
+) -> Result<Recording, Failure> {
     let (sender, answer) = channel();
     let (stop_sent, theirs) = (Arc::clone(stop), Arc::clone(stop));
     let until = length.map(|length| Instant::now() + length);
     thread::Builder::new().name("doctor-watch".to_owned()).spawn(move || {
         // Nothing to send it to any more is no fault here: the asker has given up.
-        let _ = sender.send(watched(pid, until, &theirs));
+        let _ = sender.send(watched(pid, until, bpf, &theirs));
     })?;
     let mut deadline = None;
     loop {
@@ -68,8 +75,8 @@ pub fn watch(pid: u32, length: Option<Duration>, stop: &Arc<AtomicBool>) -> Resu
     }
 }
 
-fn watched(pid: u32, until: Option<Instant>, stop: &AtomicBool) -> Result<Recording, WatchError> {
-    let mut watcher = Watcher::start(pid)?;
+fn watched(pid: u32, until: Option<Instant>, bpf: Bpf, stop: &AtomicBool) -> Result<Recording, WatchError> {
+    let mut watcher = Watcher::start(pid, bpf)?;
     let mut logs = Logs::new(watcher.clock());
     let described = process::of(pid);
     for path in &described.jvm_logs {
@@ -108,11 +115,11 @@ mod tests {
     #[test]
     fn watching_ends_when_it_is_due_and_when_it_is_told_to() {
         let stop = Arc::new(AtomicBool::new(false));
-        let recording = watch(std::process::id(), Some(Duration::from_millis(300)), &stop);
+        let recording = watch(std::process::id(), Some(Duration::from_millis(300)), Bpf::Auto, &stop);
         assert!(recording.expect("it is ours").clock.length_ms >= 200.0);
         stop.store(true, Ordering::Relaxed);
-        let recording = watch(std::process::id(), None, &stop).expect("it is ours");
+        let recording = watch(std::process::id(), None, Bpf::Auto, &stop).expect("it is ours");
         assert_eq!(recording.process.pid, Some(std::process::id()));
-        assert!(matches!(watch(u32::MAX, None, &stop), Err(Failure::Watch(_))));
+        assert!(matches!(watch(u32::MAX, None, Bpf::Auto, &stop), Err(Failure::Watch(_))));
     }
 }

@@ -42,6 +42,7 @@ impl BrokerRun {
             frames: Vec::new(),
             holders: Vec::new(),
             holders_known: false,
+            woken_by: None,
         };
         let safepoints = self.safepoints.iter().map(|one| recording::Safepoint {
             at_ms: one.at_ms,
@@ -79,6 +80,7 @@ impl BrokerRun {
                 looks: 0,
                 host_interval_ms: 0.0,
                 cost_cpu_ms: 0.0,
+                trace: None,
             },
             threads: threads.collect(),
             waits: self.stalls.iter().map(wait).collect(),
@@ -90,6 +92,7 @@ impl BrokerRun {
                     name: self.disk.device.clone(),
                     samples: Vec::new(),
                     longest_ms: self.device.longest_ms(),
+                    ..Device::default()
                 },
                 Device { number: "other".to_owned(), name: "another disk".to_owned(), ..Device::default() },
             ],

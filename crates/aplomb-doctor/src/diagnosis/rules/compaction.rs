@@ -1,7 +1,7 @@
 //! The cleaner, or another background thread, syncs while it holds a lock that requests need.
 
 use crate::diagnosis::evidence::Evidence;
-use crate::diagnosis::finding::{Finding, count, device_said, remedy, told};
+use crate::diagnosis::finding::{Finding, count, device_said, let_go, remedy, told};
 use crate::diagnosis::spans::Spans;
 use crate::recording::{Role, WaitClass};
 
@@ -30,6 +30,7 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         told(&felt, "waited for a lock of the program"),
         told(holders, "of the cleaner synced meanwhile"),
     ];
+    evidence_for.extend(let_go(evidence, &felt));
     let owners = felt.that(|seen| seen.wait.holders_known);
     let device = holders.paths().first().and_then(|path| device_said(evidence, path, &holders.spans()));
     evidence_for.extend(device);

@@ -1,7 +1,7 @@
 //! The JVM writes a line of a log while all threads stand, and the write waits.
 
 use crate::diagnosis::evidence::{Evidence, Seen};
-use crate::diagnosis::finding::{Finding, names, remedy, time, told};
+use crate::diagnosis::finding::{Finding, let_go, names, remedy, time, told};
 use crate::diagnosis::spans::Spans;
 use crate::diagnosis::verdict::Span;
 use crate::recording::{Collection, PlaceOf, Role, WaitClass};
@@ -36,6 +36,7 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         if !holders.is_empty() {
             evidence_for.push(format!("held by {}", names(evidence, &holders)));
         }
+        evidence_for.extend(let_go(evidence, &waits));
     }
     if !unnamed.is_empty() {
         evidence_for.push(format!(

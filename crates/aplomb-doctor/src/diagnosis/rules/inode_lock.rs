@@ -1,8 +1,13 @@
 //! Appends wait for the lock of the inode that a reader holds: XFS takes it for both.
 
 use crate::diagnosis::evidence::Evidence;
-use crate::diagnosis::finding::{Finding, count, names, remedy, time, told};
+use crate::diagnosis::finding::{Finding, count, let_go, names, remedy, time, told};
+use crate::kernel::stacks::has;
 use crate::recording::WaitClass;
+
+/// A file's lock is let go of in these, after its pages were read.
+const READS: [&str; 4] =
+    ["xfs_file_buffered_read", "xfs_file_splice_read", "xfs_file_read_iter", "xfs_file_dio_read"];
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
     let waits = evidence.waits(|seen| seen.carries_requests() && seen.is(WaitClass::Inode));
@@ -26,6 +31,9 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             names(evidence, &holders)
         ));
     }
+    // Those who wait in a line for it hand it on to each other; the reader is the one to name.
+    let by_reader = waits.that(|seen| seen.let_go_by().is_some_and(|(_, stack)| has(stack, &READS)));
+    evidence_for.extend(let_go(evidence, &by_reader).or_else(|| let_go(evidence, &waits)));
     if !reads.is_empty() {
         evidence_for.push(told(&reads, "read pages of it from the device meanwhile"));
     }

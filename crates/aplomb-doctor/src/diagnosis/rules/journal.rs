@@ -1,7 +1,7 @@
 //! A plain append waits for the filesystem's journal to commit.
 
 use crate::diagnosis::evidence::Evidence;
-use crate::diagnosis::finding::{Finding, count, device_said, names, remedy, told};
+use crate::diagnosis::finding::{Finding, count, device_said, let_go, names, remedy, told};
 use crate::recording::{PlaceOf, WaitClass};
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
@@ -20,6 +20,7 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
     if !holders.is_empty() {
         evidence_for.push(format!("which was committing: {}", names(evidence, &holders)));
     }
+    evidence_for.extend(let_go(evidence, &waits));
     let syncs = evidence.waits(|seen| !seen.carries_requests() && seen.is(WaitClass::Sync));
     if !syncs.is_empty() {
         evidence_for.push(told(&syncs, "synced files meanwhile, which commits the journal"));

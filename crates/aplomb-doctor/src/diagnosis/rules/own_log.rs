@@ -1,7 +1,7 @@
 //! A request handler writes a line of the broker's own log, and the write waits.
 
 use crate::diagnosis::evidence::Evidence;
-use crate::diagnosis::finding::{Finding, count, device_said, names, remedy, told};
+use crate::diagnosis::finding::{Finding, count, device_said, let_go, names, remedy, told};
 use crate::recording::{PlaceOf, Role, WaitClass};
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
@@ -22,6 +22,7 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
     if !holders.is_empty() {
         evidence_for.push(format!("held by {}", names(evidence, &holders)));
     }
+    evidence_for.extend(let_go(evidence, &waits));
     let device = device_said(evidence, file, &waits.spans());
     let ground = device.is_some() || !holders.is_empty();
     evidence_for.extend(device);

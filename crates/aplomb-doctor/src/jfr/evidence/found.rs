@@ -72,6 +72,7 @@ impl FoundWait {
             frames: self.frames.iter().map(|frame| frame.as_ref().to_owned()).collect(),
             holders: self.holders,
             holders_known: self.holders_known,
+            woken_by: None,
         }
     }
 }

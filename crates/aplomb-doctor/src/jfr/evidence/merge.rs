@@ -93,6 +93,7 @@ mod tests {
             frames: Vec::new(),
             holders: Vec::new(),
             holders_known: false,
+            woken_by: None,
         };
         let thread = |name: &str, role| Thread { tid: 7, name: name.to_owned(), role, usage: Vec::new() };
         let clock = |began_unix_ms| Clock { began_unix_ms, ..Clock::default() };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use aplomb_doctor::watch::{self, FindError};
-use clap::Args;
+use aplomb_doctor::watch::{self, Bpf, FindError};
+use clap::{Args, ValueEnum};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::answer::AnswerArgs;
@@ -20,8 +20,21 @@ pub(super) struct WatchArgs {
     /// How long; until Ctrl-C without it.
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     length: Option<Duration>,
+    /// Whether small programs in the kernel tell of short waits, and of what ended each.
+    #[arg(long, value_enum, default_value_t = Tracing::Auto)]
+    bpf: Tracing,
     #[command(flatten)]
     answer: AnswerArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Tracing {
+    /// Where the kernel allows it; the answer says where it does not.
+    Auto,
+    /// Never.
+    Off,
+    /// End with an error where the kernel does not allow it.
+    Require,
 }
 
 #[derive(Debug, Args)]
@@ -48,7 +61,12 @@ pub(super) fn run(args: &WatchArgs) -> Result<(), Box<dyn Error>> {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    args.answer.tell(&watch::watch(pid, args.length, &stop)?)
+    let bpf = match args.bpf {
+        Tracing::Auto => Bpf::Auto,
+        Tracing::Off => Bpf::Off,
+        Tracing::Require => Bpf::Require,
+    };
+    args.answer.tell(&watch::watch(pid, args.length, bpf, &stop)?)
 }
 
 impl Whom {

@@ -1,9 +1,9 @@
 //! Watches a process: looks at its threads often, at the machine less often, and gives way where
 //! that would cost too much.
 //!
-//! What always holds: the processor time of the watching thread stays below [`BUDGET`] of one
-//! processor over any few seconds: looks become rarer until it does. A look that came late is not
-//! made up for.
+//! What always holds: the processor time of the watching thread, and of what it has put into the
+//! kernel, stays below [`BUDGET`] of one processor over any few seconds: looks become rarer until
+//! it does. A look that came late is not made up for.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant, SystemTime};
@@ -17,6 +17,7 @@ use super::files::micro;
 use super::host::Host;
 use super::others::Others;
 use super::threads::{Rights, Sleeper, Threads, began};
+use super::trace::{Bpf, Found, TraceFault, Tracer};
 use super::waits::Folder;
 use crate::recording::{
     Clock, FORMAT, HostSample, Place, PlaceOf, Process, Recording, Role, Sight, WaitClass,
@@ -58,6 +59,9 @@ pub enum WatchError {
     /// Another user's, on a machine that hides those.
     #[error("process {0} belongs to another user: run this as that user or as root")]
     NotOurs(u32),
+    /// Its waits cannot be traced, and that was asked for.
+    #[error("--bpf require: {0}")]
+    NoTrace(#[from] TraceFault),
 }
 
 /// Watches one process.
@@ -78,6 +82,8 @@ pub struct Watcher {
     /// Rows that are not kept any more.
     forgotten: u64,
     folder: Folder,
+    /// Programs in the kernel, or why there are none.
+    tracer: Result<Tracer, String>,
     places: Vec<Place>,
     interval: Duration,
     last_look: Option<Instant>,
@@ -112,22 +118,25 @@ impl Watcher {
     /// [steps](Self::step).
     ///
     /// # Errors
-    /// When there is no such process, or nothing of it can be seen.
-    pub fn start(pid: u32) -> Result<Self, WatchError> {
+    /// When there is no such process, nothing of it can be seen, or tracing is required and not to
+    /// be had.
+    pub fn start(pid: u32, bpf: Bpf) -> Result<Self, WatchError> {
         let began = began(pid).ok_or(WatchError::NoProcess(pid))?;
         let rights = Rights::of(pid);
-        let now = Instant::now();
+        let cpu_began = cpu_time();
+        let (now, now_ms) = (Instant::now(), monotonic_ms());
+        let tracer = match bpf {
+            Bpf::Off => Err("it was switched off (--bpf off)".to_owned()),
+            Bpf::Auto => Tracer::start(pid, (now_ms * 1e6) as u64).map_err(|fault| fault.to_string()),
+            Bpf::Require => Ok(Tracer::start(pid, (now_ms * 1e6) as u64)?),
+        };
         let cpus = sched_getaffinity(None).map_or(1, |set| set.count());
         let mut watcher = Self {
             pid,
             began,
             rights,
             origin: now,
-            clock: Clock {
-                began_unix_ms: unix_ms(),
-                began_monotonic_ms: Some(monotonic_ms()),
-                ..Clock::default()
-            },
+            clock: Clock { began_unix_ms: unix_ms(), began_monotonic_ms: Some(now_ms), ..Clock::default() },
             threads: Threads::of(pid, rights),
             others: Others::of(pid, rights),
             descriptors: Descriptors::of(pid),
@@ -136,12 +145,13 @@ impl Watcher {
             samples: Vec::new(),
             forgotten: 0,
             folder: Folder::new(),
+            tracer,
             places: Vec::new(),
             interval: OFTENEST,
             last_look: None,
             looks: 0,
             longest_interval: OFTENEST,
-            cpu: Cpu { began: cpu_time(), last: (cpu_time(), now) },
+            cpu: Cpu { began: cpu_began, last: (cpu_time(), Instant::now()) },
             due: Due { look: now, row: now, threads: now, others: now, files: now, neighbours: now },
             alive: true,
         };
@@ -169,6 +179,9 @@ impl Watcher {
         if now >= self.due.others {
             self.others.find(self.samples.len());
             self.due.others = now + FIND_OTHERS.max(now.elapsed() * CHEAP);
+        }
+        if let Ok(tracer) = &mut self.tracer {
+            tracer.drain(&mut self.descriptors);
         }
         if now >= self.due.look {
             self.look();
@@ -221,7 +234,9 @@ impl Watcher {
     #[must_use]
     pub fn finish(mut self) -> Recording {
         let length_ms = self.now_ms();
-        let (dropped, waits) = self.folder.finish(length_ms);
+        // What comes from here on is no watching any more: nothing is looked at.
+        let own = cpu_time().saturating_sub(self.cpu.began).as_secs_f64() * 1e3;
+        let (dropped, mut waits) = self.folder.finish(length_ms);
         let mut missing = Vec::new();
         if !self.rights.stacks {
             missing.push(
@@ -251,6 +266,24 @@ impl Watcher {
         }
         let mut threads = self.threads.finish();
         threads.extend(self.others.finish());
+        let mut devices = self.devices.finish();
+        let mut sources = vec!["/proc".to_owned()];
+        let trace = match self.tracer {
+            Ok(tracer) => {
+                let Found { waits: all, wakers, trace, missing: more } =
+                    tracer.finish(length_ms, &threads, waits, &mut devices, &mut self.descriptors);
+                waits = all;
+                threads.extend(wakers);
+                missing.extend(more);
+                sources.push("BPF".to_owned());
+                Some(trace)
+            }
+            Err(why) => {
+                missing.push(format!("short waits, and what ended each, by tracing: {why}"));
+                None
+            }
+        };
+        let of_trace = trace.as_ref().map_or(0.0, |trace| trace.cost_cpu_ms);
         let asleep: HashSet<u32> =
             waits.iter().flat_map(|w| w.holders.iter().copied().chain([w.tid])).collect();
         threads.retain(|thread| {
@@ -261,17 +294,18 @@ impl Watcher {
             clock: Clock { length_ms, ..self.clock },
             process: Process { pid: Some(self.pid), ..Process::default() },
             sight: Sight {
-                sources: vec!["/proc".to_owned()],
+                sources,
                 missing,
                 look_interval_ms: Some(micro(length_ms / self.looks.max(1) as f64)),
                 looks: self.looks,
                 host_interval_ms: ROW.as_secs_f64() * 1e3,
-                cost_cpu_ms: micro(cpu_time().saturating_sub(self.cpu.began).as_secs_f64() * 1e3),
+                cost_cpu_ms: micro(own + of_trace),
+                trace,
             },
             threads,
             waits,
             places: self.places,
-            devices: self.devices.finish(),
+            devices,
             host: self.samples,
             ..Recording::default()
         }
@@ -305,6 +339,10 @@ impl Watcher {
         let late_ms = micro(now.saturating_duration_since(self.due.row).as_secs_f64() * 1e3);
         let at_ms = self.now_ms();
         self.devices.row(at_ms);
+        if let Ok(tracer) = &mut self.tracer {
+            self.devices.numbers().for_each(|number| tracer.follow(number));
+            tracer.row(at_ms, BUDGET);
+        }
         if let Some(sample) = self.host.row(at_ms, late_ms) {
             self.samples.push(sample);
             self.threads.row();
@@ -351,7 +389,8 @@ impl Watcher {
             return;
         }
         let cpu = cpu_time();
-        let share = cpu.saturating_sub(cpu_before).as_secs_f64() / elapsed.as_secs_f64();
+        let of_trace = self.tracer.as_ref().map_or(0.0, Tracer::share);
+        let share = cpu.saturating_sub(cpu_before).as_secs_f64() / elapsed.as_secs_f64() + of_trace;
         self.cpu.last = (cpu, now);
         // Half of the way, so that one busy moment does not blind it.
         let wanted = self.interval.mul_f64((share / AIM).clamp(0.25, 4.0));
@@ -409,59 +448,4 @@ fn cpu_time() -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::process::{Command, Stdio};
-    use std::thread;
-
-    use super::*;
-
-    fn watch_for(pid: u32, time: Duration) -> Watcher {
-        let mut watcher = Watcher::start(pid).expect("it is there");
-        let end = Instant::now() + time;
-        while Instant::now() < end {
-            let Some(next) = watcher.step() else { break };
-            thread::sleep(next.saturating_duration_since(Instant::now()));
-        }
-        watcher
-    }
-
-    #[test]
-    fn an_idle_process_waits_for_nothing_and_costs_little() {
-        let recording = watch_for(std::process::id(), Duration::from_millis(900)).finish();
-        assert!(recording.sight.looks > 3, "{:?}", recording.sight);
-        assert!(recording.host.len() >= 2, "{:?}", recording.host);
-        assert!(recording.threads.iter().any(|thread| thread.name == "main" || !thread.name.is_empty()));
-        let back = Recording::from_json(recording.to_json().expect("finite").as_bytes());
-        assert_eq!(back.expect("what was written"), recording);
-    }
-
-    #[test]
-    fn of_a_long_watch_the_oldest_rows_are_forgotten_everywhere() {
-        let mut watcher = watch_for(std::process::id(), Duration::from_millis(1_300));
-        let rows = watcher.samples.len();
-        assert!(rows >= 3, "{rows}");
-        watcher.forget(2);
-        let recording = watcher.finish();
-        assert_eq!(recording.host.len(), rows - 2);
-        let longest = recording.threads.iter().map(|thread| thread.usage.len()).max();
-        assert!(longest.is_some_and(|longest| longest <= rows - 2), "{longest:?}");
-        assert!(recording.sight.missing.iter().any(|line| line.contains("not kept as long")));
-    }
-
-    #[test]
-    fn a_process_that_ends_is_said_to_have() {
-        let mut child =
-            Command::new("sleep").arg("0.3").stdin(Stdio::null()).spawn().expect("a process to watch");
-        let pid = child.id();
-        let reaper = thread::spawn(move || child.wait());
-        let recording = watch_for(pid, Duration::from_secs(30)).finish();
-        reaper.join().expect("it does not panic").expect("it ends");
-        assert!(recording.sight.missing.iter().any(|line| line.contains("ended")), "{:?}", recording.sight);
-        assert!(recording.clock.length_ms < 20_000.0);
-    }
-
-    #[test]
-    fn what_is_not_there_is_not_watched() {
-        assert!(matches!(Watcher::start(u32::MAX), Err(WatchError::NoProcess(_))));
-    }
-}
+mod tests;
