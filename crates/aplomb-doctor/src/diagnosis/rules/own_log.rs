@@ -53,6 +53,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: waits.threads(),
         absorbs: &["journal", "gc-log"],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }
