@@ -37,8 +37,10 @@ fn a_recording_of_jdk_25_is_what_its_jfr_says() {
 
 #[test]
 fn a_wall_clock_recording_of_async_profiler_is_what_jfr_says() {
-    let Some(java) = jdk(25).or_else(|| jdk(17)) else { return };
     for (version, options) in RECORDERS {
+        // The oldest do not know the newest JVM, and end it.
+        let java = if version == "4.6" { jdk(25).or_else(|| jdk(17)) } else { jdk(17) };
+        let Some(java) = java else { continue };
         reads_samples(&java, version, options);
     }
 }
@@ -68,8 +70,13 @@ fn reads_samples(java: &Path, version: &str, options: &str) {
     // Each round's waiter waits for some 200 ms, and is another thread.
     let are_locks = waits.iter().all(|wait| wait.class == WaitClass::Lock);
     assert!(waits.len() >= ROUNDS && are_locks, "{what}: {waits:?}");
-    let whole = waits.iter().filter(|wait| wait.to_ms - wait.from_ms > 100.0);
-    assert!(whole.count() >= ROUNDS - 1, "{what}: {waits:?}");
+    // On a busy machine the profiler is late, and a sleep may be seen in pieces.
+    let mut slept: BTreeMap<u32, f64> = BTreeMap::new();
+    for wait in &waits {
+        *slept.entry(wait.tid).or_default() += wait.to_ms - wait.from_ms;
+    }
+    let long = slept.values().filter(|ms| **ms > 100.0).count();
+    assert!(long >= ROUNDS - 1, "{what}: {waits:?}");
     let is_below = |wait: &&Wait| wait.frames.iter().any(|frame| frame == "Stalls.enter");
     assert!(waits.iter().all(is_below), "{what}: {waits:?}");
 

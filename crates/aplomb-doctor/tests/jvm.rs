@@ -107,8 +107,10 @@ fn pauses_and_safepoints_are_those_that_the_jvm_has_counted() {
             let logged: f64 = log.safepoints.iter().map(|one| one.total_ms).sum();
             let reached: f64 = log.safepoints.iter().filter_map(|one| one.reaching_ms).sum();
             assert_eq!(log.safepoints.len() as u64, counted.count, "{what}: {:?}", log.safepoints);
-            // To the nanosecond, but for the sum's rounding.
-            let near = |a: f64, b: f64| (a - b).abs() <= 1e-3;
+            // To the nanosecond, but for the sum's rounding. Up to JDK 12 the log and the counters
+            // read the clock one after the other.
+            let apart = if major < 13 { 0.02 * counted.count as f64 } else { 1e-3 };
+            let near = |a: f64, b: f64| (a - b).abs() <= apart;
             assert!(near(logged, counted.total_ms), "{what}: {logged} {counted:?}");
             assert!(near(reached, counted.reaching_ms), "{what}: {reached} {counted:?}");
             assert!(before.java_version().is_some_and(|it| it.starts_with(&major.to_string())), "{what}");
