@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import time
+from pathlib import Path
 
 import beside
 import pytest
@@ -112,6 +113,15 @@ def test_a_process_that_is_not_there_and_one_that_ends(tmp_path):
     sleeper.wait()
     seen = watch.wait()
     assert any("the process ended" in line for line in seen.answer["missing"])
+
+
+@pytest.mark.parametrize(("incident", "cause"), [("inode-lock", "inode-lock"), ("page-fault", "page-fault"), ("calm", None)])
+def test_a_record_of_the_lab_is_evidence_too(incident, cause):
+    record = Path(__file__).resolve().parents[2] / "bench/results/lab/2026-11-25" / f"{incident}.json.gz"
+    done = subprocess.run([brokers.binary(), "doctor", "examine", record, "--broker", "kafka", "--format", "json"], capture_output=True, text=True, check=True)
+    said = json.loads(done.stdout)
+    assert said["length_ms"] > 10_000
+    assert [each["name"] for each in said["causes"]][:1] == ([cause] if cause else []), said["causes"]
 
 
 def test_what_is_no_evidence_is_said_to_be_none(tmp_path):

@@ -3,6 +3,7 @@
 //! Evidence of every kind becomes one [`recording::Recording`] on one clock: what `watch` saw in
 //! `/proc`, what a JVM wrote into its logs, what a profiler has recorded.
 
+pub mod attach;
 pub mod diagnosis;
 pub mod examine;
 pub mod html;
@@ -12,4 +13,5 @@ pub mod kernel;
 mod own_log;
 pub mod page;
 pub mod recording;
+pub mod units;
 pub mod watch;

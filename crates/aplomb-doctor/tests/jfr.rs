@@ -15,7 +15,11 @@ use aplomb_doctor::recording::{Role, Sighting, Wait, WaitClass};
 use serde_json::Value;
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/jfr/Stalls.java");
-const ASYNC_PROFILER: &str = "tools.profiler:async-profiler:4.6";
+const ASYNC_PROFILER: &str = "tools.profiler:async-profiler";
+/// Its versions and how they are told to record. Up to 3, and with `nobatch`, each sample is an
+/// event of its own; up to 4.0 nothing of the JVM is in a stack; up to 4.2 a batch has no length.
+const RECORDERS: [(&str, &str); 6] =
+    [("3.0", ""), ("4.0", ""), ("4.0", "nobatch,"), ("4.5", ""), ("4.5", "nobatch,"), ("4.6", "")];
 const OPTIONS: JfrOptions = JfrOptions { shortest_ms: 0.0, role_of: |_| Role::Other };
 /// The program writes five times.
 const ROUNDS: usize = 5;
@@ -33,35 +37,56 @@ fn a_recording_of_jdk_25_is_what_its_jfr_says() {
 
 #[test]
 fn a_wall_clock_recording_of_async_profiler_is_what_jfr_says() {
-    let Some(java) = jdk(25).or_else(|| jdk(17)) else { return };
+    for (version, options) in RECORDERS {
+        // The oldest do not know the newest JVM, and end it.
+        let java = if version == "4.6" { jdk(25).or_else(|| jdk(17)) } else { jdk(17) };
+        let Some(java) = java else { continue };
+        reads_samples(&java, version, options);
+    }
+}
+
+fn reads_samples(java: &Path, version: &str, options: &str) {
+    let what = format!("async-profiler {version} {options}");
     let folder = tempfile::tempdir().expect("a folder");
-    let Some(library) = async_profiler(&java, folder.path()) else { return };
+    let Some(library) = async_profiler(java, version, folder.path()) else { return };
     let file = folder.path().join("wall.jfr");
-    let agent =
-        format!("-agentpath:{}=start,event=wall,interval=10ms,file={}", library.display(), file.display());
-    let program = Program::start(&java, &[agent], folder.path());
+    let begin = format!("start,event=wall,interval=10ms,{options}file={}", file.display());
+    let agent = format!("-agentpath:{}={begin}", library.display());
+    let program = Program::start(java, &[agent], folder.path());
     let live = fs::read(&file).expect("the recording has begun");
     program.end();
 
-    assert_eq!(counts(&file), counts_of_tool(&java, &file));
+    let counted = counts(&file);
+    assert_eq!(counted, counts_of_tool(java, &file), "{what}");
+    let is_batched = counted.contains_key("profiler.WallClockSample");
+    assert_eq!(is_batched, version != "3.0" && options.is_empty(), "{what}: {counted:?}");
     let evidence = JfrEvidence::read(&file, &OPTIONS).expect("the file is there");
-    assert_eq!(evidence.faults, []);
+    assert_eq!(evidence.faults, [], "{what}");
     let recording = evidence.recording;
-    assert_eq!(recording.sight.sources, ["async-profiler"]);
-    assert_eq!(recording.sight.look_interval_ms, Some(10.0), "as it was asked for");
+    assert_eq!(recording.sight.sources, ["async-profiler"], "{what}");
+    assert_eq!(recording.sight.look_interval_ms, Some(10.0), "{what}: as it was asked for");
     let name = |wait: &&Wait| recording.thread(wait.tid).is_some_and(|thread| thread.name == "lock-waiter");
     let waits: Vec<&Wait> = recording.waits.iter().filter(name).collect();
     // Each round's waiter waits for some 200 ms, and is another thread.
-    assert!(waits.len() >= ROUNDS && waits.iter().all(|wait| wait.class == WaitClass::Lock), "{waits:?}");
-    let whole = waits.iter().filter(|wait| wait.to_ms - wait.from_ms > 100.0);
-    assert!(whole.count() >= ROUNDS - 1, "{waits:?}");
-    assert!(waits.iter().all(|wait| wait.frames.iter().any(|frame| frame == "Stalls.enter")), "{waits:?}");
+    let are_locks = waits.iter().all(|wait| wait.class == WaitClass::Lock);
+    assert!(waits.len() >= ROUNDS && are_locks, "{what}: {waits:?}");
+    // On a busy machine the profiler is late, and a sleep may be seen in pieces.
+    let mut slept: BTreeMap<u32, f64> = BTreeMap::new();
+    for wait in &waits {
+        *slept.entry(wait.tid).or_default() += wait.to_ms - wait.from_ms;
+    }
+    let long = slept.values().filter(|ms| **ms > 100.0).count();
+    assert!(long >= ROUNDS - 1, "{what}: {waits:?}");
+    let is_below = |wait: &&Wait| wait.frames.iter().any(|frame| frame == "Stalls.enter");
+    assert!(waits.iter().all(is_below), "{what}: {waits:?}");
 
     // A copy from before the end has neither size nor constants.
     let live = JfrEvidence::of_bytes(&live, &OPTIONS);
     let flaws: Vec<JfrFlaw> = live.faults.into_iter().map(|fault| fault.flaw).collect();
-    let [JfrFlaw::Unfinished { said, .. }, JfrFlaw::NoConstants] = flaws[..] else { panic!("{flaws:?}") };
-    assert_eq!(said, 1 << 30);
+    let [JfrFlaw::Unfinished { said, .. }, JfrFlaw::NoConstants] = flaws[..] else {
+        panic!("{what}: {flaws:?}")
+    };
+    assert_eq!(said, 1 << 30, "{what}");
 }
 
 /// Makes a recording, reads a copy of it while the program runs, and compares the
@@ -340,16 +365,17 @@ fn jdk(version: u32) -> Option<PathBuf> {
 
 /// async-profiler's library, from Maven Central; `None`, and a line that says so, where that cannot
 /// be reached.
-fn async_profiler(java: &Path, folder: &Path) -> Option<PathBuf> {
+fn async_profiler(java: &Path, version: &str, folder: &Path) -> Option<PathBuf> {
+    let artifact = format!("{ASYNC_PROFILER}:{version}");
     let output = Command::new("mvn")
         .args(["-q", "-B", "dependency:copy", "-Dmdep.useBaseVersion=true"])
-        .arg(format!("-Dartifact={ASYNC_PROFILER}"))
+        .arg(format!("-Dartifact={artifact}"))
         .arg(format!("-DoutputDirectory={}", folder.display()))
         .current_dir(folder)
         .output();
     let jar = files_below(folder).into_iter().find(|file| file.extension().is_some_and(|kind| kind == "jar"));
     let Some(jar) = jar else {
-        eprintln!("skipped: {ASYNC_PROFILER} cannot be fetched: {output:?}");
+        eprintln!("skipped: {artifact} cannot be fetched: {output:?}");
         return None;
     };
     let unpacked = Command::new(java.join("bin/jar")).arg("xf").arg(jar).current_dir(folder).status();

@@ -1,6 +1,7 @@
 //! What the readers say of a JVM is what that JVM says of itself: its beans, its counters, `/proc`.
 //!
-//! Runs the JDKs 17 and 25 of the machine; one that is missing is skipped, and said so.
+//! Runs the JDKs 17 and 25 of the machine, and JREs 11 and 21 that a package of Python's carries;
+//! one that is missing is skipped, and said so.
 
 #[path = "jvm/probe.rs"]
 mod probe;
@@ -13,14 +14,14 @@ use aplomb_doctor::jvm::{
     read_lines, rotated, span,
 };
 use aplomb_doctor::recording::Clock;
-use probe::{Bean, Probe, jdk};
+use probe::{Bean, Probe, jdk, packaged};
 
-/// The two JDKs that are asked, or that one of them is missing.
+/// The JVMs that are asked, or that one of them is missing.
 fn jdks() -> impl Iterator<Item = (u32, PathBuf)> {
-    [17, 25].into_iter().filter_map(|major| match jdk(major) {
+    [11, 17, 21, 25].into_iter().filter_map(|major| match jdk(major).or_else(|| packaged(major)) {
         Some(home) => Some((major, home)),
         None => {
-            eprintln!("SKIPPED: there is no JDK {major} on this machine");
+            eprintln!("SKIPPED: there is no JVM {major} to be had on this machine");
             None
         }
     })
@@ -106,12 +107,14 @@ fn pauses_and_safepoints_are_those_that_the_jvm_has_counted() {
             let logged: f64 = log.safepoints.iter().map(|one| one.total_ms).sum();
             let reached: f64 = log.safepoints.iter().filter_map(|one| one.reaching_ms).sum();
             assert_eq!(log.safepoints.len() as u64, counted.count, "{what}: {:?}", log.safepoints);
-            // To the nanosecond, but for the sum's rounding.
-            let near = |a: f64, b: f64| (a - b).abs() <= 1e-3;
+            // To the nanosecond, but for the sum's rounding. Up to JDK 12 the log and the counters
+            // read the clock one after the other.
+            let apart = if major < 13 { 0.02 * counted.count as f64 } else { 1e-3 };
+            let near = |a: f64, b: f64| (a - b).abs() <= apart;
             assert!(near(logged, counted.total_ms), "{what}: {logged} {counted:?}");
             assert!(near(reached, counted.reaching_ms), "{what}: {reached} {counted:?}");
             assert!(before.java_version().is_some_and(|it| it.starts_with(&major.to_string())), "{what}");
-            assert!(before.java_command().is_some_and(|it| it.contains("Probe.java")), "{what}");
+            assert!(before.java_command().is_some_and(|it| it.contains("Probe")), "{what}");
             assert!(!before.collectors().is_empty(), "{what}");
 
             probe.collect();
@@ -226,7 +229,7 @@ fn a_thread_dump_names_the_kernels_threads_and_who_holds_a_monitor() {
         let flags = JvmFlags::read(&std::fs::read(format!("/proc/{pid}/cmdline")).expect("its command line"));
         assert_eq!(flags.logs[0].find(folder.path(), pid), Some(folder.path().join(format!("{pid}.log"))));
         assert_eq!((flags.heap_min_bytes, flags.has_perf_data), (Some(16 << 20), true));
-        assert!(flags.main.ends_with("Probe.java") && flags.kafka.is_none(), "{flags:?}");
+        assert!(flags.main.contains("Probe") && flags.kafka.is_none(), "{flags:?}");
 
         let Some(printed) = probe.jcmd("Thread.print") else {
             eprintln!("SKIPPED: JDK {major} has no jcmd");

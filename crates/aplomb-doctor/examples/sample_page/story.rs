@@ -84,6 +84,7 @@ pub(super) fn inode_lock() -> (Recording, Diagnosis) {
         devices: vec![device(&mut dice, "nvme0n1", "259:1", 11.0), device(&mut dice, "sda", "8:1", 0.6)],
         host: host(&mut dice),
         log: vec![],
+        stages: vec![],
     };
     let recording = Recording { collections: collections(&recording.safepoints), ..recording };
     (recording, diagnosis(slow))

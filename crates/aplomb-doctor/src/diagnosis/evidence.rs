@@ -238,6 +238,11 @@ impl<'a> Waits<'a> {
         self.0.is_empty()
     }
 
+    /// As they were recorded.
+    pub(super) fn waits(&self) -> impl Iterator<Item = &'a Wait> {
+        self.0.iter().map(|seen| seen.wait)
+    }
+
     /// Those that are so.
     pub(super) fn that(&self, which: impl Fn(&Seen<'a>) -> bool) -> Self {
         Self(self.0.iter().filter(|seen| which(seen)).copied().collect())

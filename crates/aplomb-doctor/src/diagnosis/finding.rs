@@ -3,6 +3,7 @@
 use super::evidence::{Evidence, Seen, Waits};
 use super::spans::Spans;
 use super::verdict::Remedy;
+pub(super) use crate::units::time;
 
 /// A rule's answer.
 #[derive(Clone, Debug, Default)]
@@ -25,22 +26,16 @@ pub(super) struct Finding {
     pub(super) absorbs: &'static [&'static str],
     /// How much later or earlier than this one those may be felt, where that is more than usual.
     pub(super) near_ms: f64,
+    /// When what is below the wait was there, where it may also be there without being felt, and
+    /// what it is.
+    pub(super) ground_when: Option<(Spans, &'static str)>,
+    /// Whether it is known that these belong together: an owner, one file.
+    pub(super) ground_known: bool,
 }
 
 /// A change and what it costs.
 pub(super) fn remedy(change: &str, cost: &str) -> Remedy {
     Remedy { change: change.to_owned(), cost: cost.to_owned() }
-}
-
-/// A time for people.
-pub(super) fn time(ms: f64) -> String {
-    if ms >= 10_000.0 {
-        format!("{:.0} s", ms / 1e3)
-    } else if ms >= 1_000.0 {
-        format!("{:.1} s", ms / 1e3)
-    } else {
-        format!("{ms:.0} ms")
-    }
 }
 
 /// `3 request handlers`.

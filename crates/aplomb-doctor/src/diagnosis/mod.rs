@@ -6,8 +6,10 @@
 
 mod evidence;
 mod finding;
+mod lift;
 mod rules;
 mod spans;
+mod stages;
 #[cfg(test)]
 mod story;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::story::{
     Story, VM,
 };
 use super::{Confidence, Diagnosis, diagnose};
-use crate::recording::{Kind, Role, Thread, Usage, WaitClass};
+use crate::recording::{Kind, Role, Sighting, Thread, Usage, WaitClass};
 
 const APPEND: &str = "xfs_file_buffered_write < vfs_write < __x64_sys_pwrite64";
 const READ: &str =
@@ -70,6 +70,52 @@ fn an_append_behind_a_reader_is_the_inode_lock() {
     // Without a holder it is as likely as the wait alone makes it.
     let alone = xfs().waits(HANDLER, WaitClass::Inode, 15, 200.0, LOCK);
     assert_eq!(first(&alone, "inode-lock").confidence, Confidence::Likely);
+}
+
+/// What a profiler has of a story: gaps of threads, with the program's frames.
+fn sampled(mut story: Story) -> Story {
+    for wait in &mut story.0.waits {
+        wait.sighting = Sighting::Gap;
+        wait.kernel = Vec::new();
+        if wait.class == WaitClass::Other {
+            wait.frames = vec!["a.FileDispatcherImpl.pwrite0".to_owned(), "a.FileRecords.append".to_owned()];
+        }
+    }
+    story
+}
+
+#[test]
+fn a_profilers_samples_tell_the_inode_lock_by_what_ends_together() {
+    let story = |read_ms| {
+        sampled(xfs().waits(HANDLER, WaitClass::Other, 15, 200.0, "").waits(
+            NETWORK,
+            WaitClass::Page,
+            15,
+            read_ms,
+            "",
+        ))
+    };
+    let cause = first(&story(205.0), "inode-lock");
+    assert!(cause.evidence.iter().any(|line| line.contains("15 of 15 end together")), "{cause:?}");
+    assert!(cause.against.iter().any(|line| line.contains("do not show")), "{cause:?}");
+    // Reads that end at other times are a network thread's own.
+    assert_eq!(names(&story(400.0)), ["network-thread"]);
+}
+
+#[test]
+fn what_was_there_all_the_time_is_no_ground() {
+    let waits = |story: Story| story.waits(HANDLER, WaitClass::Lock, 10, 280.0, "");
+    let synced = waits(xfs().waits(CLEANER, WaitClass::Sync, 10, 300.0, DIRECTORY));
+    let cause = first(&synced, "compaction");
+    assert_eq!(cause.confidence, Confidence::Proved);
+    assert!(cause.evidence.iter().any(|line| line.contains("in 1 % of the calm ones")), "{cause:?}");
+    let mut always = waits(xfs().waits(CLEANER, WaitClass::Sync, 1, 300.0, DIRECTORY));
+    for wait in always.0.waits.iter_mut().filter(|wait| wait.tid == CLEANER) {
+        (wait.from_ms, wait.to_ms) = (0.0, LENGTH_MS);
+    }
+    let cause = first(&always, "compaction");
+    assert_eq!(cause.confidence, Confidence::Likely);
+    assert!(cause.against.iter().any(|line| line.contains("in 100 % of the calm ones")), "{cause:?}");
 }
 
 #[test]

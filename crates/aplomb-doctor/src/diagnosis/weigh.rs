@@ -5,9 +5,11 @@
 
 use super::evidence::Evidence;
 use super::finding::{Finding, time};
+use super::lift::Lift;
 use super::rules;
 use super::spans::Spans;
-use super::verdict::{Cause, Confidence, Diagnosis};
+use super::stages;
+use super::verdict::{Cause, Confidence, Diagnosis, Span};
 use crate::recording::{Kind, Recording};
 
 /// Less than this altogether is how every machine is.
@@ -51,6 +53,7 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
             continue;
         }
         explained = explained.and(&finding.explained);
+        let finding = compared(finding, &felt, &evidence);
         causes.push(cause(finding, share, recording.clock.length_ms));
     }
     // The surest first where shares are alike: a tenth more or less is chance.
@@ -97,6 +100,27 @@ fn swallowed(findings: Vec<Finding>) -> Vec<Finding> {
     }
     let whole = |(index, finding): (usize, Finding)| parents[index].is_none().then_some(finding);
     kept.into_iter().enumerate().filter_map(whole).collect()
+}
+
+/// The finding with what a comparison of slow moments with calm ones says of it: what is below the
+/// wait is no evidence if it was there all the time, unless it is known to have been the holder.
+fn compared(mut finding: Finding, felt: &Spans, evidence: &Evidence<'_>) -> Finding {
+    let whole: Spans = [Span { from_ms: 0.0, to_ms: evidence.length_ms() }].into_iter().collect();
+    if let Some((ground, what)) = finding.ground_when.take()
+        && let Some(lift) = Lift::of(&ground, &finding.explained, felt, &whole, LEAST_CALM)
+    {
+        let belongs = finding.ground_known || lift.is_enough();
+        let said = lift.said(what);
+        if belongs {
+            finding.evidence.push(said)
+        } else {
+            finding.against.push(said)
+        }
+        finding.ground &= belongs;
+    }
+    let grown = stages::grown(evidence, &finding.explained, |_| true);
+    finding.evidence.extend(grown.map(|stage| stage.said()));
+    finding
 }
 
 fn cause(finding: Finding, share: f64, length_ms: f64) -> Cause {

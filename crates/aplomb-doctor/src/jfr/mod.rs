@@ -25,6 +25,7 @@ mod testing;
 mod tests;
 
 pub use chunk::{JfrChunk, JfrEvent, JfrEvents};
+pub(crate) use evidence::add_unknown_safepoints;
 pub use evidence::{JfrEvidence, JfrOptions};
 pub use fault::{ChunkPlace, JfrFault, JfrFlaw};
 pub use file::{JfrFile, MOST_CHUNK_BYTES};

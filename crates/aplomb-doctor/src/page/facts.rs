@@ -3,10 +3,10 @@
 //!
 //! What always holds: the page, the terminal and the JSON say the same sentences.
 
-use super::units;
 use super::words;
 use crate::diagnosis::{Diagnosis, Span};
 use crate::recording::{Latency, Operation, Recording};
+use crate::units;
 
 /// The sentence above everything.
 pub(super) fn headline(recording: &Recording, diagnosis: &Diagnosis) -> String {

@@ -10,12 +10,12 @@ use super::overview;
 use super::places::{self, Places};
 use super::sight;
 use super::stacks;
-use super::units;
 use super::verdicts;
 use super::words;
 use crate::diagnosis::Diagnosis;
 use crate::html::{Element, el};
 use crate::recording::Recording;
+use crate::units;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = concat!(

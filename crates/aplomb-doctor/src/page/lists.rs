@@ -5,11 +5,11 @@
 //! positions in the recording and the diagnosis, as in the script's data.
 
 use super::places::{self, Places};
-use super::units;
 use super::words;
 use crate::diagnosis::Diagnosis;
 use crate::html::{Element, el};
 use crate::recording::{Recording, Role, Wait};
+use crate::units;
 
 /// Rows of a table.
 const MOST: usize = 25;

@@ -21,7 +21,6 @@ mod places;
 mod sight;
 mod stacks;
 pub mod text;
-mod units;
 mod verdicts;
 mod words;
 

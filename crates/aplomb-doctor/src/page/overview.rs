@@ -6,11 +6,11 @@
 
 use super::lists;
 use super::places;
-use super::units;
 use super::words;
 use crate::diagnosis::Diagnosis;
 use crate::html::{Element, Number, el};
 use crate::recording::{Recording, Wait};
+use crate::units;
 
 /// Threads that have a row.
 const MOST: usize = 24;

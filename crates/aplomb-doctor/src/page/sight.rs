@@ -4,11 +4,11 @@
 //! What always holds: what could not be seen is said even when there is a cause.
 
 use super::facts;
-use super::units;
 use super::words;
 use crate::diagnosis::Diagnosis;
 use crate::html::{Element, el};
 use crate::recording::Recording;
+use crate::units;
 
 /// Lines of the broker's own log that are shown.
 const MOST_LINES: usize = 40;

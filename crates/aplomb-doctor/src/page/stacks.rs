@@ -6,10 +6,10 @@
 use super::lists;
 use super::model;
 use super::places::{self, PlaceWaits, Places};
-use super::units;
 use super::words;
 use crate::html::{Element, el};
 use crate::recording::Recording;
+use crate::units;
 
 /// Places that are shown because much time was spent in them.
 const MOST: usize = 24;

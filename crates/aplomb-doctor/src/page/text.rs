@@ -4,10 +4,10 @@
 //! control character, whatever a thread or a file is called; it is readable without colours.
 
 use super::facts;
-use super::units;
 use super::words;
 use crate::diagnosis::{Cause, Diagnosis};
 use crate::recording::Recording;
+use crate::units;
 
 /// The most columns of a line.
 const COLUMNS: usize = 100;

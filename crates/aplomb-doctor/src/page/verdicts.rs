@@ -5,10 +5,10 @@
 //! size; where nothing does, that is said too.
 
 use super::facts;
-use super::units;
 use super::words;
 use crate::diagnosis::{Cause, Diagnosis, Remedy};
 use crate::html::{Element, el};
+use crate::units;
 
 /// The part with all causes.
 pub(super) fn of(diagnosis: &Diagnosis) -> Element {

@@ -8,13 +8,16 @@
 
 mod host;
 mod pauses;
+mod stages;
 mod threads;
 mod trace;
 
+use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 pub use host::{Device, DeviceSample, HostSample, LogLine, Place, PlaceOf, Traffic};
 pub use pauses::{Collection, Safepoint};
+pub use stages::StageSample;
 pub use threads::{Call, FileId, Role, Sighting, Thread, Usage, Wait, WaitClass};
 pub use trace::{Latency, Operation, SlowRequest, Trace, Waker};
 
@@ -50,6 +53,10 @@ pub struct Recording {
     pub host: Vec<HostSample>,
     /// Lines of the broker's own log that say something about disks.
     pub log: Vec<LogLine>,
+    /// How long requests spent in their stages, by the broker's own count, in order; empty where
+    /// that was not asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageSample>,
 }
 
 /// Where a recording lies in time.
@@ -142,10 +149,15 @@ impl Recording {
         #[derive(Deserialize)]
         struct Format {
             format: u32,
+            clock: Option<IgnoredAny>,
         }
-        let Format { format: found } = serde_json::from_slice(json)?;
+        let Format { format: found, clock } = serde_json::from_slice(json)?;
         if found != FORMAT {
             return Err(RecordingError::OtherFormat { found });
+        }
+        // Others have a format, too: without a clock it is no recording, whatever else is missing.
+        if clock.is_none() {
+            return Err(serde_json::Error::missing_field("clock").into());
         }
         Ok(serde_json::from_slice(json)?)
     }
@@ -162,5 +174,23 @@ impl Recording {
     #[must_use]
     pub fn thread(&self, tid: u32) -> Option<&Thread> {
         self.threads.iter().find(|thread| thread.tid == tid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_of_something_else_is_no_recording() {
+        let lab = br#"{"format":1,"incident":{"name":"munmap"},"brokers":[]}"#;
+        assert!(matches!(Recording::from_json(lab), Err(RecordingError::NotARecording(_))));
+        assert!(matches!(
+            Recording::from_json(br#"{"format":9}"#),
+            Err(RecordingError::OtherFormat { found: 9 })
+        ));
+        let ours = Recording { format: FORMAT, ..Recording::default() };
+        let json = ours.to_json().expect("finite");
+        assert_eq!(Recording::from_json(json.as_bytes()).expect("it is one"), ours);
     }
 }

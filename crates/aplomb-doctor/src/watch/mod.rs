@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 pub use find::{FindError, by_cgroup, by_port};
 use logs::Logs;
+pub(crate) use process::{pid_inside, shares_our_files};
 
 pub use crate::kernel::Bpf;
 use crate::kernel::{WatchError, Watcher};

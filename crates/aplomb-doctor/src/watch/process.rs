@@ -67,10 +67,20 @@ fn command_line(pid: u32) -> Vec<u8> {
 }
 
 /// The number that the process has for itself: in a container another.
-fn pid_inside(pid: u32) -> u32 {
+pub(crate) fn pid_inside(pid: u32) -> u32 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     line.and_then(|line| line.split_ascii_whitespace().last()?.parse().ok()).unwrap_or(pid)
+}
+
+/// Whether the process sees the files that this one sees: in a container it does not.
+pub(crate) fn shares_our_files(pid: u32) -> bool {
+    let view = |of: &str| {
+        let link = |name: &str| std::fs::read_link(format!("/proc/{of}/{name}")).ok();
+        Some((link("ns/mnt")?, link("root")?))
+    };
+    let theirs = view(&pid.to_string());
+    theirs.is_some() && theirs == view("self")
 }
 
 fn counters(root: &Path, pid: u32) -> Option<PathBuf> {
@@ -142,5 +152,6 @@ mod tests {
         assert!(command_line(u32::MAX).is_empty());
         assert_eq!(pid_inside(std::process::id()), std::process::id());
         assert!(of(std::process::id()).jvm_logs.is_empty());
+        assert!(shares_our_files(std::process::id()) && !shares_our_files(u32::MAX));
     }
 }

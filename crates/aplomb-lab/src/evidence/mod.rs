@@ -8,7 +8,6 @@
 //!
 //! [`Witness`]: crate::record::Witness
 
-mod jmx;
 pub mod machine;
 pub(crate) mod metrics;
 pub mod metronome;

@@ -7,9 +7,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use super::jmx::Jmx;
+use aplomb_doctor::attach::RequestStages;
+
 use super::metrics::Metrics;
-use crate::brokers::NumbersAt;
+use crate::brokers::{NumbersAt, dies_with_the_lab};
 
 /// How long an answer is waited for, and each step of fetching a page.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -21,7 +22,7 @@ pub(crate) struct Numbers(Way);
 #[derive(Debug)]
 enum Way {
     Page(String),
-    Jmx(Jmx),
+    Jmx(RequestStages),
 }
 
 impl Numbers {
@@ -32,7 +33,7 @@ impl Numbers {
     pub(crate) fn open(at: &NumbersAt) -> io::Result<Self> {
         Ok(Self(match at {
             NumbersAt::Page { address } => Way::Page(address.clone()),
-            NumbersAt::Jvm { java, pid } => Way::Jmx(Jmx::open(java, *pid)?),
+            NumbersAt::Jvm { java, pid } => Way::Jmx(RequestStages::open(java, *pid, dies_with_the_lab)?),
         }))
     }
 
@@ -55,18 +56,18 @@ impl Numbers {
 
 /// An answer that is under way.
 #[derive(Debug)]
-pub(crate) struct Asked(Receiver<Metrics>);
+pub(crate) struct Asked(Receiver<String>);
 
 impl Asked {
     /// The answer, if it comes.
     #[must_use]
     pub(crate) fn answer(self) -> Option<Metrics> {
-        self.0.recv_timeout(PATIENCE).ok()
+        self.0.recv_timeout(PATIENCE).ok().map(Metrics::from)
     }
 }
 
 /// Fetches `/metrics` from `address`, a `host:port`.
-fn fetch(address: &str) -> io::Result<Metrics> {
+fn fetch(address: &str) -> io::Result<String> {
     let address = address.to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?;
     let mut socket = TcpStream::connect_timeout(&address, PATIENCE)?;
     socket.set_read_timeout(Some(PATIENCE))?;
@@ -74,7 +75,7 @@ fn fetch(address: &str) -> io::Result<Metrics> {
     let mut answer = String::new();
     socket.read_to_string(&mut answer)?;
     match answer.split_once("\r\n\r\n") {
-        Some((head, page)) if head.split(' ').nth(1) == Some("200") => Ok(page.to_owned().into()),
+        Some((head, page)) if head.split(' ').nth(1) == Some("200") => Ok(page.to_owned()),
         _ => Err(io::ErrorKind::InvalidData.into()),
     }
 }

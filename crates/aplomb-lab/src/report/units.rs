@@ -1,17 +1,14 @@
 //! Figures as people read them: two or three digits that matter, and a unit.
 //!
 //! What always holds: the same figure is written the same way on a page, in a picture, in a table
-//! and on a terminal.
+//! and on a terminal, and as the doctor writes it.
+
+use aplomb_doctor::units;
+pub(super) use aplomb_doctor::units::count;
 
 /// A latency in microseconds: `640 µs`, `5.7 ms`, `848 ms`, `1.1 s`, `50 s`.
 pub(super) fn time(us: f64) -> String {
-    let (value, unit) = match us {
-        us if us < 999.5 => return format!("{us:.0} µs"),
-        us if us < 999_500.0 => (us / 1e3, "ms"),
-        us => (us / 1e6, "s"),
-    };
-    // 9.96 is 10, not 10.0.
-    if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{} {unit}", grouped(value)) }
+    units::time(us / 1e3)
 }
 
 /// The same for whole microseconds.
@@ -21,17 +18,12 @@ pub(super) fn time_us(us: u64) -> String {
 
 /// A round time, as on an axis: `1 ms`, not `1.0 ms`.
 pub(super) fn round_time(us: f64) -> String {
-    time(us).replace(".0 ", " ")
+    units::round_time(us / 1e3)
 }
 
 /// How many times: `149×`, `1.2×`.
 pub(super) fn times(factor: f64) -> String {
     if factor < 9.95 { format!("{factor:.1}×") } else { format!("{}×", grouped(factor)) }
-}
-
-/// A count with its thousands apart: `4,000`.
-pub(super) fn count(count: u64) -> String {
-    separated(&count.to_string())
 }
 
 /// A moment of the run: `21.5 s`.
@@ -53,22 +45,11 @@ pub(super) fn rate(bytes: u64) -> String {
 
 /// `1 thread`, `2 threads`.
 pub(super) fn plural(number: u64, one: &str) -> String {
-    format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
+    units::plural(usize::try_from(number).unwrap_or(usize::MAX), one)
 }
 
 fn grouped(value: f64) -> String {
-    separated(&format!("{value:.0}"))
-}
-
-fn separated(digits: &str) -> String {
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    count(value.round() as u64)
 }
 
 #[cfg(test)]

@@ -63,5 +63,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             "cold-metadata",
         ],
         near_ms: COMMIT_MS,
+        ..Finding::default()
     })
 }

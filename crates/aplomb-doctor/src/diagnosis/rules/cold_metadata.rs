@@ -63,6 +63,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: waits.threads(),
         absorbs: &["inode-lock", "journal"],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

@@ -33,6 +33,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: waits.threads(),
         absorbs: &[],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

@@ -64,6 +64,8 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: felt.threads(),
         absorbs: &[],
-        near_ms: 0.0,
+        ground_when: Some((holders.spans(), "a sync of the cleaner")),
+        ground_known: !owners.is_empty(),
+        ..Finding::default()
     })
 }

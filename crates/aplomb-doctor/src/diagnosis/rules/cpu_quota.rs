@@ -47,6 +47,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             .map(|thread| thread.tid)
             .collect(),
         absorbs: &["cpu-starvation", "long-gc", "client-quota", "slow-consumer"],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

@@ -82,6 +82,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: carrying.iter().map(|thread| thread.tid).collect(),
         absorbs: &[],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

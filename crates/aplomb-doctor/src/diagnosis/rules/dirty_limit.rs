@@ -54,6 +54,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: waits.threads(),
         absorbs: &["journal"],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

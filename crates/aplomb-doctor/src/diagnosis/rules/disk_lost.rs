@@ -54,6 +54,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         },
         threads: Vec::new(),
         absorbs: &["journal", "freeze", "cold-read", "dirty-limit"],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

@@ -70,7 +70,8 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             "page-fault",
             "munmap",
         ],
-        near_ms: 0.0,
+        ground_when: Some((frozen.clone(), "the device at a standstill")),
+        ..Finding::default()
     })
 }
 

@@ -84,7 +84,7 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: waits.threads(),
         absorbs: &["long-gc", "vm-operation"],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }
 

@@ -2,8 +2,9 @@
 
 use crate::diagnosis::evidence::Evidence;
 use crate::diagnosis::finding::{Finding, count, let_go, names, remedy, time, told};
+use crate::diagnosis::lift::EndsTogether;
 use crate::kernel::stacks::has;
-use crate::recording::WaitClass;
+use crate::recording::{Sighting, WaitClass};
 
 /// A file's lock is let go of in these, after its pages were read.
 const READS: [&str; 4] =
@@ -12,7 +13,7 @@ const READS: [&str; 4] =
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
     let waits = evidence.waits(|seen| seen.carries_requests() && seen.is(WaitClass::Inode));
     if waits.is_empty() {
-        return None;
+        return by_samples(evidence);
     }
     let held = waits.that(|seen| !seen.wait.holders.is_empty());
     let holders = waits.holders();
@@ -52,7 +53,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         against.push("the files are no segments".to_owned());
     }
     Some(Finding {
-        name: "inode-lock",
         explained: waits.spans().and(&reads.that(super::super::evidence::Seen::carries_requests).spans()),
         ground: !held.is_empty(),
         waited: true,
@@ -62,6 +62,57 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ),
         evidence: evidence_for,
         against,
+        threads: waits.threads(),
+        ground_when: (!reads.is_empty()).then(|| (reads.spans(), "a read of the holder")),
+        ground_known: waits.waits().any(|wait| wait.holders_known),
+        ..common()
+    })
+}
+
+/// What a profiler's samples show of it: they have no kernel stacks, and so neither the lock nor
+/// the file; but appends that wait for it end together with the reads that hold it.
+fn by_samples(evidence: &Evidence<'_>) -> Option<Finding> {
+    let interval_ms = evidence.recording.sight.look_interval_ms?;
+    let sampled = evidence.waits(|seen| seen.wait.sighting == Sighting::Gap);
+    let appends = sampled.that(|seen| {
+        seen.carries_requests()
+            && seen.is(WaitClass::Other)
+            && seen.is_below(&["FileRecords.append", "UnifiedLog.append"])
+    });
+    let reads = sampled.that(|seen| seen.is(WaitClass::Page));
+    let ends = EndsTogether::of(&appends, &reads, interval_ms);
+    let is_ext4 = appends.paths().first().is_some_and(|path| evidence.filesystem_of(path) == "ext4");
+    if !ends.is_enough() || is_ext4 {
+        return None;
+    }
+    Some(Finding {
+        explained: appends.spans(),
+        ground: true,
+        waited: true,
+        summary: format!(
+            "{} waited in appends that end when a read from a file does",
+            count(appends.threads().len(), "request thread")
+        ),
+        evidence: vec![
+            told(&appends, "waited in appends"),
+            told(&reads, "read cold pages meanwhile"),
+            format!("appends and such reads: {}", ends.said()),
+        ],
+        against: vec![
+            "samples do not show what an append waits for: aplomb doctor watch sees the lock, the file and its \
+             holder"
+                .to_owned(),
+        ],
+        threads: appends.threads(),
+        ground_when: Some((reads.spans(), "a cold read")),
+        ..common()
+    })
+}
+
+/// What is the same however it is seen.
+fn common() -> Finding {
+    Finding {
+        name: "inode-lock",
         mechanism: "XFS takes a file's lock shared for a buffered read or sendfile, and exclusively for a \
             buffered write. A consumer that reads old records of the segment which is appended to holds it \
             until its page has come from the device. The append waits for that, and every request behind \
@@ -77,8 +128,7 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
             ),
             remedy("more memory for the page cache, so that old records are still in it", "memory"),
         ],
-        threads: waits.threads(),
         absorbs: &["network-thread", "inode-lock-ext4", "cold-read"],
-        near_ms: 0.0,
-    })
+        ..Finding::default()
+    }
 }

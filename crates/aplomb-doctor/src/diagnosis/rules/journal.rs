@@ -50,6 +50,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: waits.threads(),
         absorbs: &["gc-log", "own-log"],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

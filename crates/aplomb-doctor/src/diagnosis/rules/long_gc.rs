@@ -78,6 +78,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: Vec::new(),
         absorbs: &["vm-operation"],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

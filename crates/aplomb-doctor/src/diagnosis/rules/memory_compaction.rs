@@ -29,6 +29,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         )],
         threads: waits.threads(),
         absorbs: &["page-fault"],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

@@ -68,6 +68,7 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: waits.threads(),
         absorbs: &["page-fault", "cold-metadata"],
-        near_ms: 0.0,
+        ground_when: Some((works, "a deletion at work")),
+        ..Finding::default()
     })
 }

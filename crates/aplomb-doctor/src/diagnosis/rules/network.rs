@@ -41,6 +41,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         )],
         threads: Vec::new(),
         absorbs: &["slow-consumer"],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

@@ -62,6 +62,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: waits.threads(),
         absorbs: &["cold-read"],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

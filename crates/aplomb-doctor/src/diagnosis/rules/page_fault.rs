@@ -62,6 +62,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: faults.threads(),
         absorbs: &["cold-read", "long-gc"],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

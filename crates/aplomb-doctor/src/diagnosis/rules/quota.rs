@@ -2,6 +2,7 @@
 
 use crate::diagnosis::evidence::Evidence;
 use crate::diagnosis::finding::{Finding, remedy, time};
+use crate::diagnosis::stages;
 
 /// Unread for so long, while no thread waits for anything. A connection that is read from, and has
 /// something whenever it is looked at, does not have more each of three times in a row.
@@ -14,20 +15,25 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
     if muted.is_empty() || busy > 0.2 {
         return None;
     }
+    let counted = stages::grown(evidence, &muted, |stage| stage == "ThrottleTimeMs");
     let most = evidence.traffic().map(|traffic| traffic.muted_connections).max().unwrap_or(0);
     Some(Finding {
         name: "client-quota",
         explained: muted.clone(),
-        ground: !told.is_empty(),
+        ground: !told.is_empty() || counted.is_some(),
         waited: true,
         summary: format!("The broker left {most} connections unread while it had nothing else to wait for"),
         evidence: vec![format!(
             "requests lay unread in sockets for {} at a time; no thread waited for a disk, a lock or a processor",
             time(muted.longest_ms())
         )],
-        against: vec![
-            "that a quota does it is inferred: produce-throttle-time-avg of the clients tells".to_owned(),
-        ],
+        against: if counted.is_some() {
+            Vec::new()
+        } else {
+            vec![
+                "that a quota does it is inferred: produce-throttle-time-avg of the clients tells".to_owned(),
+            ]
+        },
         mechanism: "A client above its quota is answered at once, and then its connection is muted for as long \
             as it was too fast. What it sends meanwhile lies in the socket. Producers see slow requests, the \
             broker's stages do not.",
@@ -37,6 +43,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         )],
         threads: Vec::new(),
         absorbs: &[],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

@@ -52,6 +52,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: waits.threads(),
         absorbs: &["cold-read", "cpu-starvation", "long-gc"],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

@@ -35,6 +35,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: waits.threads(),
         absorbs: &["journal"],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

@@ -48,6 +48,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: Vec::new(),
         absorbs: &[],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

@@ -36,6 +36,6 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         threads: waits.threads(),
         absorbs: &["page-fault", "long-gc"],
-        near_ms: 0.0,
+        ..Finding::default()
     })
 }

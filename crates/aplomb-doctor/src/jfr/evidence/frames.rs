@@ -149,7 +149,22 @@ pub(super) fn waits_for_a_lock(frames: &[Arc<str>]) -> bool {
     if has(near, &monitors) {
         return !has(near, &["ObjectMonitor::wait"]);
     }
-    has(near, &["Parker::park", "Unsafe.park", "LockSupport.park"]) && locks(near)
+    if has(near, &["Parker::park", "Unsafe.park", "LockSupport.park"]) {
+        return locks(near);
+    }
+    sleeps_in_java_code(near)
+}
+
+/// Whether a thread sleeps below a method that does not sleep by itself, with nothing of the JVM
+/// between: async-profiler before 4.5 leaves that out, and then this is how a monitor looks.
+fn sleeps_in_java_code(near: &[Arc<str>]) -> bool {
+    let libraries = near.iter().take_while(|frame| frame.contains(".so")).count();
+    let (below, above) = near.split_at(libraries);
+    let sleep = ["wait", "wait0", "sleep", "sleep0", "sleepNanos0", "waitForReferencePendingList"];
+    let by_itself = |frame: &Arc<str>| sleep.contains(&method_of(frame));
+    has(below, &["futex", "pthread_cond"])
+        && !has(below, &["libjvm"])
+        && above.first().is_some_and(|method| !by_itself(method))
 }
 
 /// Whether a thread that is parked on an object of `class` waits for a lock.
@@ -267,6 +282,13 @@ mod tests {
         assert!(!lock(&format!("jdk.internal.misc.Unsafe.park < {aqs} < {queue} < ArrayBlockingQueue.poll")));
         assert!(!lock("epoll_wait < sun.nio.ch.EPoll.wait"));
         assert!(!lock("ObjectMonitor::wait < java.lang.Object.wait0"));
+        let futex = "libc.so.6.__futex_abstimed_wait_common";
+        assert!(lock(&format!("{futex} < a.B.enter < java.lang.Thread.run")), "of async-profiler 3 and 4.0");
+        for own in ["java.lang.Object.wait", "java.lang.Thread.sleep", "jdk.internal.misc.Unsafe.park"] {
+            assert!(!lock(&format!("{futex} < {own} < a.B.c")), "{own}");
+        }
+        assert!(!lock(&format!("{futex} < libjvm.so.WatcherThread::run < libjvm.so.start")));
+        assert!(!lock(futex), "a thread of the JVM's");
 
         let park = |class, text: &str| parks_for_a_lock(class, &frames(text));
         assert!(park(

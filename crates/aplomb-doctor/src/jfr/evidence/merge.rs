@@ -33,8 +33,7 @@ impl JfrEvidence {
         recording.waits.sort_by(|a, b| a.from_ms.total_cmp(&b.from_ms));
         let safepoints = ours.safepoints.into_iter();
         let safepoints = safepoints.map(|one| Safepoint { at_ms: one.at_ms + shift, ..one });
-        let span = |one: &Safepoint| (one.at_ms, one.at_ms + one.total_ms);
-        add_unknown(&mut recording.safepoints, safepoints.collect(), span);
+        add_unknown_safepoints(&mut recording.safepoints, safepoints.collect());
         let collections = ours.collections.into_iter();
         let collections = collections.map(|one| Collection { at_ms: one.at_ms + shift, ..one });
         let span = |one: &Collection| (one.at_ms, one.at_ms + one.pause_ms);
@@ -56,6 +55,11 @@ fn add_thread(threads: &mut Vec<Thread>, thread: Thread) {
         Some(_) => {}
         None => threads.push(thread),
     }
+}
+
+/// Adds safepoints that overlap none of those which are known. Both are in the order of times.
+pub(crate) fn add_unknown_safepoints(all: &mut Vec<Safepoint>, new: Vec<Safepoint>) {
+    add_unknown(all, new, |one| (one.at_ms, one.at_ms + one.total_ms));
 }
 
 /// Adds those of `new` that overlap none of `all`. Both are in the order of their times.

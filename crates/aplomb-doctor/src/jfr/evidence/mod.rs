@@ -26,6 +26,7 @@ use super::file::JfrFile;
 use super::values::FieldSet;
 use crate::recording::{Clock, FORMAT, HostSample, Process, Recording, Role, Sight, Thread};
 use found::{FoundWaits, micros};
+pub(crate) use merge::add_unknown_safepoints;
 use names::ChunkNames;
 use pauses::Pauses;
 use samples::WallClock;

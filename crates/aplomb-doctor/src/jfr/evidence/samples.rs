@@ -17,6 +17,9 @@ use super::names::ChunkNames;
 
 /// A gap is a wait above so many intervals: samples come a little early and a little late.
 const GAP_INTERVALS: f64 = 1.5;
+/// A thread that is found asleep in the same place is still in the same sleep up to so many: a
+/// profiler that has no processor is late, and the wait is said to be one or several.
+const SLEEP_INTERVALS: f64 = 4.0;
 /// Threads that are followed.
 const MOST_THREADS: usize = 100_000;
 /// Intervals that can be meant, in milliseconds.
@@ -141,7 +144,7 @@ impl WallClock {
             found.add(wait);
         }
         let at_ms = seen.as_ref().map_or(end, |seen| seen.at_ms.max(end));
-        let is_near = gap.is_some_and(|(_, gap)| gap <= GAP_INTERVALS * interval);
+        let is_near = gap.is_some_and(|(_, gap)| gap <= SLEEP_INTERVALS * interval);
         let before = seen.and_then(|seen| seen.lock);
         let lock = if !sample.runnable && waits_for_a_lock(&sample.frames) {
             Some(lock_wait(sample, end + interval, before, is_near, found))

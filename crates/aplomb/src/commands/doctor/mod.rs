@@ -2,6 +2,7 @@
 
 mod answer;
 mod examine;
+mod let_go;
 mod slow;
 mod watch;
 
@@ -25,6 +26,9 @@ enum Subject {
     Examine(examine::ExamineArgs),
     /// Show the slow requests of an Aplomb that runs, and what each has waited for.
     Slow(slow::SlowArgs),
+    /// Wait for the end of a `watch --attach`, and end what its JVM still records.
+    #[command(hide = true)]
+    LetGo(let_go::LetGoArgs),
 }
 
 /// Does what was asked.
@@ -33,6 +37,7 @@ pub(super) fn run(args: &DoctorArgs) -> ExitCode {
         Subject::Watch(args) => watch::run(args),
         Subject::Examine(args) => examine::run(args),
         Subject::Slow(args) => return slow::run(args),
+        Subject::LetGo(args) => let_go::run(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use aplomb_broker::config::{ClientLogin, HttpUrl};
+use aplomb_doctor::units::time;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
@@ -228,15 +229,6 @@ impl Slow {
     }
 }
 
-/// Milliseconds, with as many digits as one looks at.
-fn time(ms: f64) -> String {
-    match ms {
-        ms if ms >= 10_000.0 => format!("{:.1} s", ms / 1000.0),
-        ms if ms >= 100.0 => format!("{ms:.0} ms"),
-        ms => format!("{ms:.2} ms"),
-    }
-}
-
 /// The time of day in UTC.
 fn wall(at: i64) -> String {
     let day = at.rem_euclid(86_400_000);
@@ -271,10 +263,10 @@ mod tests {
             report.text(),
             "1 slow requests, the newest first: 50 ms or more\n\
              2 more were overwritten before they were looked at\n\
-             \n07:59:59.120Z  Produce v12  523 ms  waited for: disk /data0, whose oldest command had waited 12.0 s (521 ms)\n    \
+             \n07:59:59.120Z  Produce v12  523 ms  waited for: disk /data0, whose oldest command had waited 12 s (521 ms)\n    \
              client orders-7 from 192.0.2.1, connection 42 of shard 1, 5120 bytes\n    \
-             request queue 0.01 ms, local 0.40 ms, remote 521 ms, response queue 0.00 ms, response send 2.00 ms\n    \
-             its turn took 0.50 ms for 3 requests; its client is muted for 10.00 ms\n"
+             request queue 10 µs, local 400 µs, remote 521 ms, response queue 0 µs, response send 2.0 ms\n    \
+             its turn took 500 µs for 3 requests; its client is muted for 10 ms\n"
         );
         let report: Report =
             serde_json::from_str(r#"{"requests":[]}"#).expect("a broker that starts says so");

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use aplomb_doctor::attach::{Attached, COST};
 use aplomb_doctor::watch::{self, Bpf, FindError};
 use clap::{Args, ValueEnum};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::answer::AnswerArgs;
+use super::let_go::Guard;
 use crate::commands::parse_duration;
 
 /// What to watch, and for how long.
@@ -23,6 +25,10 @@ pub(super) struct WatchArgs {
     /// Whether small programs in the kernel tell of short waits, and of what ended each.
     #[arg(long, value_enum, default_value_t = Tracing::Auto)]
     bpf: Tracing,
+    /// Have the broker's JVM (11 or later) record, too: its safepoints, long waits, and how long
+    /// requests spent in their stages. It stops its threads once for some 50 ms to begin that.
+    #[arg(long)]
+    attach: bool,
     #[command(flatten)]
     answer: AnswerArgs,
 }
@@ -66,7 +72,21 @@ pub(super) fn run(args: &WatchArgs) -> Result<(), Box<dyn Error>> {
         Tracing::Off => Bpf::Off,
         Tracing::Require => Bpf::Require,
     };
-    args.answer.tell(&watch::watch(pid, args.length, bpf, &stop)?)
+    let attached = if args.attach { Some(attach(pid, args.length)?) } else { None };
+    let mut recording = watch::watch(pid, args.length, bpf, &stop)?;
+    if let Some((_guard, attached)) = attached {
+        attached.finish(&mut recording);
+    }
+    args.answer.tell(&recording)
+}
+
+/// Says what it costs, and has the JVM begin.
+fn attach(pid: u32, length: Option<Duration>) -> Result<(Guard, Attached), Box<dyn Error>> {
+    let mut attached = Attached::prepare(pid)?;
+    let guard = Guard::start(pid, attached.folder())?;
+    eprintln!("{COST}");
+    attached.begin(length)?;
+    Ok((guard, attached))
 }
 
 impl Whom {

@@ -17,8 +17,9 @@ import javax.management.remote.JMXServiceURL;
 
 final class RequestStages {
     private static final String[] STAGES = {
-        "RequestQueueTimeMs", "LocalTimeMs", "RemoteTimeMs", "ResponseQueueTimeMs", "ResponseSendTimeMs", "TotalTimeMs",
+        "RequestQueueTimeMs", "LocalTimeMs", "RemoteTimeMs", "ThrottleTimeMs", "ResponseQueueTimeMs", "ResponseSendTimeMs", "TotalTimeMs",
     };
+    private static final String[] REQUESTS = {"Produce", "FetchConsumer"};
     private static final String[] ATTRIBUTES = {"99thPercentile", "Count", "Mean"};
 
     public static void main(String[] arguments) throws Exception {
@@ -45,28 +46,35 @@ final class RequestStages {
 
     private static String page(MBeanServerConnection broker) throws Exception {
         var page = new StringBuilder();
-        for (var stage : STAGES) {
-            var name = new ObjectName("kafka.network:type=RequestMetrics,name=" + stage + ",request=Produce");
-            var told = new HashMap<String, Double>();
-            try {
-                for (var attribute : broker.getAttributes(name, ATTRIBUTES).asList()) {
-                    told.put(attribute.getName(), ((Number) attribute.getValue()).doubleValue());
-                }
-            } catch (InstanceNotFoundException e) {
-                // Not an Apache Kafka, or one that has no such stage.
-                continue;
+        for (var request : REQUESTS) {
+            for (var stage : STAGES) {
+                append(page, broker, request, stage);
             }
-            var count = told.getOrDefault("Count", Double.NaN);
-            var metric = "kafka_network_requestmetrics_" + stage.toLowerCase(Locale.ROOT);
-            append(page, metric, ",quantile=\"0.99\"", told.getOrDefault("99thPercentile", Double.NaN));
-            append(page, metric + "_count", "", count);
-            // The mean is of all requests since the start, unlike the quantiles.
-            append(page, metric + "_sum", "", count * told.getOrDefault("Mean", Double.NaN));
         }
         return page.toString();
     }
 
-    private static void append(StringBuilder page, String metric, String label, double value) {
-        page.append(metric).append("{request=\"Produce\"").append(label).append("} ").append(value).append('\n');
+    private static void append(StringBuilder page, MBeanServerConnection broker, String request, String stage) throws Exception {
+        var name = new ObjectName("kafka.network:type=RequestMetrics,name=" + stage + ",request=" + request);
+        var told = new HashMap<String, Double>();
+        try {
+            for (var attribute : broker.getAttributes(name, ATTRIBUTES).asList()) {
+                told.put(attribute.getName(), ((Number) attribute.getValue()).doubleValue());
+            }
+        } catch (InstanceNotFoundException e) {
+            // Not an Apache Kafka, or one that has no such stage.
+            return;
+        }
+        var count = told.getOrDefault("Count", Double.NaN);
+        var metric = "kafka_network_requestmetrics_" + stage.toLowerCase(Locale.ROOT);
+        var label = "{request=\"" + request + "\"";
+        append(page, metric + label + ",quantile=\"0.99\"}", told.getOrDefault("99thPercentile", Double.NaN));
+        append(page, metric + "_count" + label + "}", count);
+        // The mean is of all requests since the start, unlike the quantiles.
+        append(page, metric + "_sum" + label + "}", count * told.getOrDefault("Mean", Double.NaN));
+    }
+
+    private static void append(StringBuilder page, String metric, double value) {
+        page.append(metric).append(' ').append(value).append('\n');
     }
 }

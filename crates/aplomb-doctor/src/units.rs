@@ -1,10 +1,12 @@
 //! Figures as people read them: two or three digits that matter, and a unit.
 //!
-//! What always holds: the same figure is written the same way on the page, in a table and on a
-//! terminal; no figure of a recording, however odd, makes these functions fail.
+//! What always holds: the same figure is written the same way by the doctor, the lab and the
+//! command line, on a page, in a table and on a terminal; no figure of a recording, however odd,
+//! makes these functions fail.
 
 /// A length of time in milliseconds: `640 µs`, `5.7 ms`, `848 ms`, `1.1 s`, `50 s`.
-pub(super) fn time(ms: f64) -> String {
+#[must_use]
+pub fn time(ms: f64) -> String {
     let ms = if ms.is_finite() { ms } else { 0.0 };
     let (value, unit) = match ms.abs() {
         size if size < 0.9995 => return format!("{:.0} µs", ms * 1e3 + 0.0),
@@ -16,17 +18,20 @@ pub(super) fn time(ms: f64) -> String {
 }
 
 /// The same for a round figure that was set: `10 ms`, `2.5 ms`, `1 s`.
-pub(super) fn round_time(ms: f64) -> String {
+#[must_use]
+pub fn round_time(ms: f64) -> String {
     time(ms).replace(".0 ", " ")
 }
 
 /// A moment of the recording, in milliseconds since its beginning: `21.53 s`.
-pub(super) fn moment(ms: f64) -> String {
+#[must_use]
+pub fn moment(ms: f64) -> String {
     format!("{:.2} s", if ms.is_finite() { ms / 1e3 } else { 0.0 })
 }
 
 /// A moment since 1970 in UTC: `2026-11-26 07:00:00`.
-pub(super) fn date(unix_ms: f64) -> String {
+#[must_use]
+pub fn date(unix_ms: f64) -> String {
     // A thousand centuries are enough for a clock that went astray.
     let seconds = if unix_ms.is_finite() { (unix_ms / 1e3).clamp(-3e12, 3e12).floor() as i64 } else { 0 };
     let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -44,7 +49,8 @@ pub(super) fn date(unix_ms: f64) -> String {
 }
 
 /// A share from 0 to 1: `94 %`, `less than 1 %`.
-pub(super) fn share(share: f64) -> String {
+#[must_use]
+pub fn share(share: f64) -> String {
     let percent = if share.is_finite() { (share * 100.0).clamp(0.0, 100.0) } else { 0.0 };
     match percent {
         percent if percent > 0.0 && percent < 1.0 => "less than 1 %".to_owned(),
@@ -53,12 +59,14 @@ pub(super) fn share(share: f64) -> String {
 }
 
 /// A count with its thousands apart: `4,000`.
-pub(super) fn count(count: u64) -> String {
+#[must_use]
+pub fn count(count: u64) -> String {
     separated(&count.to_string())
 }
 
 /// `1 thread`, `2 threads`.
-pub(super) fn plural(number: usize, one: &str) -> String {
+#[must_use]
+pub fn plural(number: usize, one: &str) -> String {
     format!("{} {one}{}", count(number as u64), if number == 1 { "" } else { "s" })
 }
 
