@@ -260,7 +260,7 @@ fn size(parts: &[Bytes]) -> usize {
 }
 
 /// What a reply takes of the memory for replies: its bytes but for those that are lent, and what
-/// each piece takes whoever has its bytes.
+/// each piece takes in any case.
 fn cost(parts: &[Bytes], lent: usize) -> usize {
     size(parts).saturating_sub(lent) + parts.len() * PIECE_BYTES
 }

@@ -17,6 +17,16 @@ use crate::security::{Gate, PrincipalRules, Unsent, principal};
 /// Reads of a socket by one call while they bring nothing that a frame is made of.
 const EMPTY_READS: usize = 8;
 
+/// What a read brings where there is room for it, in bytes. By itself rustls reads 4 KiB at a
+/// time, which is four calls for each record.
+const AT_ONCE: usize = 32 * 1024;
+
+/// Where there is room for less, TLS asks for what it wants.
+const AT_LEAST: usize = 8 * 1024;
+
+/// The largest record with its header, in bytes.
+const LARGEST_RECORD: usize = 5 + (16 << 10) + 2048;
+
 /// The largest message of a handshake, which TLS keeps until it has come, in bytes.
 const LARGEST_HANDSHAKE: usize = 64 * 1024;
 
@@ -178,42 +188,85 @@ impl Tls {
         let before = into.len();
         let moved = |into: &Vec<u8>, more| Ok(Moved { bytes: into.len() - before, more });
         for _ in 0..EMPTY_READS {
-            loop {
-                let room = into.capacity() - into.len();
-                if room == 0 {
-                    return moved(into, true);
-                }
-                let mut reader = self.session.reader();
-                let plain = match reader.fill_buf() {
-                    Ok([]) => return moved(into, false), // the client has closed in order
-                    Ok(plain) => plain,
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    Err(_) => return moved(into, false), // or without a word
-                };
-                let taken = room.min(plain.len());
-                into.extend_from_slice(&plain[..taken]);
-                reader.consume(taken);
+            if !self.take_text(into) {
+                return moved(into, false);
             }
-            let mut arriving = Arriving { socket: &self.socket, inbound: &mut self.inbound };
-            match self.session.read_tls(&mut arriving) {
+            let room = into.capacity() - into.len();
+            if room == 0 {
+                return moved(into, true);
+            }
+            // What half a record becomes has room, too.
+            let much = room.saturating_sub(LARGEST_RECORD).min(AT_ONCE);
+            let read = if much < AT_LEAST || self.session.is_handshaking() {
+                self.read_some()
+            } else {
+                self.read_much(much, into)
+            };
+            match read {
                 // What TLS itself says of such an end is found by the next look at its text.
                 Ok(0) if into.len() == before => return moved(into, false),
                 Ok(0) => return moved(into, true),
                 Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return if into.len() == before {
-                        Err(Fault::Socket(Errno::AGAIN))
-                    } else {
-                        moved(into, false)
-                    };
-                }
-                Err(error) => return Err(Fault::Socket(Errno::from_io_error(&error).unwrap_or(Errno::IO))),
+                Err(Fault::Socket(Errno::AGAIN)) if into.len() > before => return moved(into, false),
+                Err(fault) => return Err(fault),
             }
-            self.session.process_new_packets().map_err(Fault::Tls)?;
             // A socket that takes nothing takes it when there is room.
             self.flush().map_err(Fault::Socket)?;
         }
         moved(into, true)
+    }
+
+    /// Appends to `into` the text that is here, as far as it has room; false: that was the last.
+    fn take_text(&mut self, into: &mut Vec<u8>) -> bool {
+        loop {
+            let room = into.capacity() - into.len();
+            if room == 0 {
+                return true;
+            }
+            let mut reader = self.session.reader();
+            let plain = match reader.fill_buf() {
+                Ok([]) => return false, // the client has closed in order
+                Ok(plain) => plain,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
+                Err(_) => return false, // or without a word
+            };
+            let taken = room.min(plain.len());
+            into.extend_from_slice(&plain[..taken]);
+            reader.consume(taken);
+        }
+    }
+
+    /// Reads what TLS asks for. How many bytes that were.
+    fn read_some(&mut self) -> Result<usize, Fault> {
+        let mut arriving = Arriving { socket: &self.socket, inbound: &mut self.inbound };
+        let bytes = self
+            .session
+            .read_tls(&mut arriving)
+            .map_err(|error| Fault::Socket(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+        self.session.process_new_packets().map_err(Fault::Tls)?;
+        Ok(bytes)
+    }
+
+    /// Reads up to so many bytes by one call, and appends their text to `into`, which has room for
+    /// it and for the rest of a record that has begun to come. How many bytes that were.
+    fn read_much(&mut self, most: usize, into: &mut Vec<u8>) -> Result<usize, Fault> {
+        let mut space = [0; AT_ONCE];
+        let (bytes, _) = retry_on_intr(|| recv(&self.socket, &mut space[..most], RecvFlags::DONTWAIT))
+            .map_err(Fault::Socket)?;
+        let mut rest = &space[..bytes];
+        self.inbound.count(rest);
+        while !rest.is_empty() {
+            let fed = self.session.read_tls(&mut rest).map_err(|_| Fault::Socket(Errno::PROTO))?;
+            if fed == 0 {
+                break; // behind its last word nothing counts
+            }
+            self.session.process_new_packets().map_err(Fault::Tls)?;
+            if !self.take_text(into) {
+                break;
+            }
+            assert!(into.len() < into.capacity(), "all that was read has room");
+        }
+        Ok(bytes)
     }
 
     /// Has the client read the alert: what it has sent and we have not read would take the place
@@ -256,6 +309,13 @@ struct Inbound {
     bytes: usize,
 }
 
+impl Inbound {
+    fn count(&mut self, new: &[u8]) {
+        self.records.take(new);
+        self.bytes = self.bytes.saturating_add(new.len());
+    }
+}
+
 /// A socket as TLS reads it.
 struct Arriving<'a> {
     socket: &'a OwnedFd,
@@ -268,8 +328,7 @@ struct Outbound<'a>(&'a OwnedFd);
 impl Read for Arriving<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let (bytes, _) = retry_on_intr(|| recv(self.socket, &mut *into, RecvFlags::DONTWAIT))?;
-        self.inbound.records.take(&into[..bytes]);
-        self.inbound.bytes = self.inbound.bytes.saturating_add(bytes);
+        self.inbound.count(&into[..bytes]);
         Ok(bytes)
     }
 }

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::sys::{Attached, Counting};
+use super::sys::{Attachment, Counting};
 use crate::kernel::files::{named, read};
 
 /// Of so many rows of the machine one is a sample, which is no shorter than this.
@@ -39,7 +39,7 @@ struct Sample {
 
 impl Meter {
     /// Begins with a sample, for which the kernel counts already.
-    pub(super) fn begin(attached: &[Attached], counting: Counting) -> Self {
+    pub(super) fn begin(attached: &[Attachment], counting: Counting) -> Self {
         let now = Instant::now();
         Self {
             sampling: Some(Sample { began: now, before: figures(attached), _counting: counting }),
@@ -55,7 +55,7 @@ impl Meter {
 
     /// A row of the machine is over. At the end of a sample: the share of one processor that
     /// programs took, and records in a second.
-    pub(super) fn row(&mut self, attached: &[Attached]) -> Option<(f64, f64)> {
+    pub(super) fn row(&mut self, attached: &[Attachment]) -> Option<(f64, f64)> {
         self.rows += 1;
         if let Some(sample) = &self.sampling {
             if sample.began.elapsed() < SHORTEST {
@@ -80,7 +80,7 @@ impl Meter {
     }
 
     /// Ends the sample that is being taken, if there is one.
-    pub(super) fn end_sample(&mut self, attached: &[Attached]) {
+    pub(super) fn end_sample(&mut self, attached: &[Attachment]) {
         let Some(Sample { began, before, _counting }) = self.sampling.take() else { return };
         let (elapsed, after) = (began.elapsed(), figures(attached));
         let ran = Duration::from_nanos(after.0.saturating_sub(before.0));
@@ -106,8 +106,8 @@ impl Meter {
 
 /// What programs have taken so far while the kernel counted, in nanoseconds, and how often they
 /// ran.
-fn figures(attached: &[Attached]) -> (u64, u64) {
-    let of = |program: &Attached| {
+fn figures(attached: &[Attachment]) -> (u64, u64) {
+    let of = |program: &Attachment| {
         let text = read(format!("/proc/self/fdinfo/{}", program.number())).unwrap_or_default();
         (named(&text, "run_time_ns").unwrap_or(0), named(&text, "run_cnt").unwrap_or(0))
     };

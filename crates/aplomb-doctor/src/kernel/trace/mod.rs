@@ -32,7 +32,7 @@ use meter::Meter;
 use programs::{COUNTS, KNOBS, MapNumbers, OPERATIONS, Offsets, Program, SLOTS};
 use records::{IoRecord, Layout, Record, WaitRecord};
 use symbols::Symbols;
-use sys::{Attached, Counting, Map, MapKind, RingReader};
+use sys::{Attachment, Counting, Map, MapKind, RingReader};
 use told::Traced;
 
 use super::calls::{Doing, doing_by};
@@ -62,7 +62,7 @@ const SLOW: u32 = 10;
 pub(super) struct Tracer {
     pid: u32,
     /// Programs; none once it has given way.
-    attached: Vec<Attached>,
+    attached: Vec<Attachment>,
     reader: RingReader,
     maps: Maps,
     /// What is 0 on the recording's clock, by the kernel's.
@@ -414,8 +414,8 @@ impl Maps {
     }
 }
 
-fn attach(program: &Program) -> Result<Attached, TraceFault> {
-    Attached::new(program.name, &program.code, program.tracepoint).map_err(|(error, said)| {
+fn attach(program: &Program) -> Result<Attachment, TraceFault> {
+    Attachment::new(program.name, &program.code, program.tracepoint).map_err(|(error, said)| {
         match error.kind() {
             io::ErrorKind::PermissionDenied if said.is_empty() => TraceFault::Refused(error),
             _ => TraceFault::Verifier { program: program.name, error, said },

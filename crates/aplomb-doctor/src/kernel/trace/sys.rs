@@ -137,13 +137,13 @@ impl Map {
 
 /// A program that runs whenever its tracepoint is passed, until this is dropped.
 #[derive(Debug)]
-pub(super) struct Attached {
+pub(super) struct Attachment {
     program: OwnedFd,
     /// Closing it takes the program off.
     _link: OwnedFd,
 }
 
-impl Attached {
+impl Attachment {
     /// Loads a program and puts it onto the tracepoint of this number among the kernel's types.
     ///
     /// # Errors
