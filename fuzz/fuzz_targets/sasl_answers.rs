@@ -38,7 +38,7 @@ static CREDENTIALS: LazyLock<[Credentials; 4]> = LazyLock::new(|| {
 fuzz_target!(|data: &[u8]| {
     let Some((&choice, mut rest)) = data.split_first() else { return };
     let credentials = &CREDENTIALS[usize::from(choice) % CREDENTIALS.len()];
-    let (mut login, mut frame) = Login::begin(credentials, "fuzz", [7; NONCE]).expect("a login");
+    let (mut login, mut frame) = Login::begin(credentials, "fuzz", "localhost", [7; NONCE]).expect("a login");
     let (mut said, mut is_honest) = (String::new(), true);
     loop {
         let [high, low, behind @ ..] = rest else { return };
