@@ -65,7 +65,8 @@ impl Patient {
 
     /// A request was begun anew. What came behind it is next, unless it has to come again.
     pub(super) fn on_begun(&mut self, connection: ConnectionId) {
-        if !self.again.iter().any(|(_, request)| request.id.connection == connection) {
+        let is_to_come = || self.again.iter().any(|(_, request)| request.id.connection == connection);
+        if self.behind.contains_key(&connection) && !is_to_come() {
             self.requests.extend(self.behind.remove(&connection).into_iter().flatten());
         }
     }

@@ -54,6 +54,15 @@ fn compiled() -> Option<&'static Path> {
     CLASSES.get_or_init(compile).as_deref()
 }
 
+fn has_compiler(home: &Path) -> bool {
+    home.join("bin/javac").is_file()
+}
+
+/// The end of what a JVM of this home is told to run.
+pub(crate) fn started(home: &Path) -> &'static str {
+    if has_compiler(home) { "Probe.java" } else { "Probe" }
+}
+
 /// The version that a JDK's file `release` says.
 fn version(home: &Path) -> Option<u32> {
     let release = std::fs::read_to_string(home.join("release")).ok()?;
@@ -84,7 +93,7 @@ impl Probe {
     pub(crate) fn start(home: &Path, options: &[&str], directory: &Path) -> (Self, Vec<Bean>) {
         let mut command = Command::new(home.join("bin/java"));
         command.args(options);
-        if home.join("bin/javac").is_file() {
+        if has_compiler(home) {
             command.arg(PROGRAM);
         } else {
             command.arg("-cp").arg(compiled().expect("a compiler")).arg("Probe");

@@ -21,8 +21,8 @@ use crate::figures::{Caller, Exchange, RequestFigures, Turn};
 const IOV_MAX: usize = 1024;
 
 /// What a piece takes beside its bytes: a place in the queue, which may have as many free ones, and
-/// who holds the bytes. Fifty megabytes out of memory are some eight hundred pieces: the replies of
-/// a thousand clients that take nothing came to hundreds of megabytes of which no budget knew.
+/// who holds the bytes. Fifty megabytes out of memory are some eight hundred pieces: a thousand
+/// such replies that are not taken are a hundred megabytes of which no other budget knows.
 const PIECE_BYTES: usize = 128;
 
 /// How many calls one connection gets before the others have their turn.
@@ -122,8 +122,9 @@ impl Replies {
         caller: &Caller,
     ) {
         if let Reply::Frame { parts, lent, .. } = &reply {
-            self.unwritten += size(parts);
-            self.debt.add(cost(parts, *lent));
+            let bytes = size(parts);
+            self.unwritten += bytes;
+            self.debt.add(cost(bytes, *lent, parts.len()));
         }
         let slot = self.slot(sequence).expect("a reply belongs to a request in flight");
         assert!(slot.reply.is_none(), "a request is answered once");
@@ -137,13 +138,14 @@ impl Replies {
             match reply {
                 // Behind a close nothing is sent any more.
                 Reply::Frame { parts, lent, .. } if self.close.is_some() => {
-                    self.debt.settle(cost(&parts, lent));
+                    self.debt.settle(cost(size(&parts), lent, parts.len()));
                 }
                 Reply::Nothing { .. } | Reply::Close { .. } if self.close.is_some() => {}
                 Reply::Frame { parts, lent, errors, .. } => {
                     figures.on_errors(exchange.api_key, &errors);
-                    self.queued += size(&parts) as u64;
-                    let owed = cost(&parts, lent);
+                    let bytes = size(&parts);
+                    self.queued += bytes as u64;
+                    let owed = cost(bytes, lent, parts.len());
                     self.pieces.extend(parts.into_iter().filter(|piece| !piece.is_empty()));
                     self.sending.push_back(Sending { end: self.queued, exchange, owed });
                 }
@@ -261,8 +263,8 @@ fn size(parts: &[Bytes]) -> usize {
 
 /// What a reply takes of the memory for replies: its bytes but for those that are lent, and what
 /// each piece takes in any case.
-fn cost(parts: &[Bytes], lent: usize) -> usize {
-    size(parts).saturating_sub(lent) + parts.len() * PIECE_BYTES
+fn cost(bytes: usize, lent: usize, pieces: usize) -> usize {
+    bytes.saturating_sub(lent) + pieces * PIECE_BYTES
 }
 
 #[cfg(test)]

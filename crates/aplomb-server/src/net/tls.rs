@@ -4,6 +4,7 @@
 //! ends with an alert that the client can read.
 
 use std::io::{self, BufRead as _, IoSlice, Read, Write};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::{Errno, retry_on_intr};
@@ -250,10 +251,14 @@ impl Tls {
     /// Reads up to so many bytes by one call, and appends their text to `into`, which has room for
     /// it and for the rest of a record that has begun to come. How many bytes that were.
     fn read_much(&mut self, most: usize, into: &mut Vec<u8>) -> Result<usize, Fault> {
-        let mut space = [0; AT_ONCE];
-        let (bytes, _) = retry_on_intr(|| recv(&self.socket, &mut space[..most], RecvFlags::DONTWAIT))
-            .map_err(Fault::Socket)?;
-        let mut rest = &space[..bytes];
+        let mut space = [MaybeUninit::uninit(); AT_ONCE];
+        let ((new, _), bytes) = loop {
+            match recv(&self.socket, &mut space[..most], RecvFlags::DONTWAIT) {
+                Err(Errno::INTR) => {}
+                received => break received.map_err(Fault::Socket)?,
+            }
+        };
+        let mut rest = &*new;
         self.inbound.count(rest);
         while !rest.is_empty() {
             let fed = self.session.read_tls(&mut rest).map_err(|_| Fault::Socket(Errno::PROTO))?;

@@ -199,11 +199,26 @@ impl Library {
         principal: Option<&str>,
         keytab: Option<&CStr>,
     ) -> Result<Keys, GssFault> {
+        // It is not the client's fault.
+        self.acquire(ACCEPT, principal, [(c"keytab", keytab)], "the keytab cannot be used")
+            .map_err(|fault| GssFault { is_passing: true, ..fault })
+    }
+
+    /// What a principal shows itself by, or any that is there, out of these places; `what` begins
+    /// the words of a failure.
+    fn acquire<const PLACES: usize>(
+        &'static self,
+        usage: c_int,
+        principal: Option<&str>,
+        places: [(&CStr, Option<&CStr>); PLACES],
+        what: &str,
+    ) -> Result<Keys, GssFault> {
         let name = principal.map(|principal| self.import(principal, PRINCIPAL_NAME)).transpose()?;
         let name = name.as_ref().map_or(null_mut(), |name| name.handle);
-        let place = keytab.map(|keytab| KeyValue { key: c"keytab".as_ptr(), value: keytab.as_ptr() });
-        let store = place.as_ref().map(|place| KeyValueSet { count: 1, elements: place });
-        let store = store.as_ref().map_or(null(), std::ptr::from_ref);
+        let named = places.iter().filter_map(|(key, place)| Some((key, (*place)?)));
+        let places: Vec<KeyValue> =
+            named.map(|(key, place)| KeyValue { key: key.as_ptr(), value: place.as_ptr() }).collect();
+        let store = KeyValueSet { count: places.len() as u32, elements: places.as_ptr() };
         let kerberos = oid(KERBEROS);
         let mechanisms = OidSet { count: 1, elements: &kerberos };
         let mut keys = Keys { library: self, handle: null_mut() };
@@ -215,16 +230,14 @@ impl Library {
                 name,
                 INDEFINITE,
                 &mechanisms,
-                ACCEPT,
-                store,
+                usage,
+                if places.is_empty() { null() } else { &store },
                 &mut keys.handle,
                 null_mut(),
                 null_mut(),
             )
         };
-        // It is not the client's fault.
-        self.check("the keytab cannot be used", major, minor)
-            .map_err(|fault| GssFault { is_passing: true, ..fault })?;
+        self.check(what, major, minor)?;
         Ok(keys)
     }
 

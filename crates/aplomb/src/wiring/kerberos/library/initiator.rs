@@ -7,10 +7,7 @@ use std::ptr::{null, null_mut};
 use aplomb_broker::sasl::gssapi::GssFault;
 use aplomb_security::client::{TicketExchange, TicketStep};
 
-use super::{
-    CONTINUE_NEEDED, Handle, INDEFINITE, KERBEROS, KeyValue, KeyValueSet, Keys, Library, OidSet,
-    PRINCIPAL_NAME, PrincipalName, empty, lent, oid,
-};
+use super::{CONTINUE_NEEDED, Handle, KERBEROS, Keys, Library, PrincipalName, empty, lent, oid};
 
 /// A name that is a service's on a host: 1.2.840.113554.1.2.1.4.
 const SERVICE_NAME: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01, 0x02, 0x01, 0x04];
@@ -30,32 +27,8 @@ impl Library {
         keytab: Option<&CStr>,
     ) -> Result<Initiator, GssFault> {
         let service = self.import(service, SERVICE_NAME)?;
-        let name = principal.map(|principal| self.import(principal, PRINCIPAL_NAME)).transpose()?;
-        let name = name.as_ref().map_or(null_mut(), |name| name.handle);
-        let places = [(c"ccache", cache), (c"client_keytab", keytab)].into_iter();
-        let places = places.filter_map(|(key, place)| Some((key, place?)));
-        let places: Vec<KeyValue> =
-            places.map(|(key, place)| KeyValue { key: key.as_ptr(), value: place.as_ptr() }).collect();
-        let store = KeyValueSet { count: places.len() as u32, elements: places.as_ptr() };
-        let kerberos = oid(KERBEROS);
-        let mechanisms = OidSet { count: 1, elements: &kerberos };
-        let mut tickets = Keys { library: self, handle: null_mut() };
-        let mut minor = 0;
-        // SAFETY: what the pointers show lives until the call ends; what comes out has an owner.
-        let major = unsafe {
-            (self.acquire_cred_from)(
-                &mut minor,
-                name,
-                INDEFINITE,
-                &mechanisms,
-                INITIATE,
-                if places.is_empty() { null() } else { &store },
-                &mut tickets.handle,
-                null_mut(),
-                null_mut(),
-            )
-        };
-        self.check("there are no tickets", major, minor)?;
+        let places = [(c"ccache", cache), (c"client_keytab", keytab)];
+        let tickets = self.acquire(INITIATE, principal, places, "there are no tickets")?;
         let mut exchange =
             Initiator { service, tickets, handle: null_mut(), first: Vec::new(), is_done: false };
         // Here, where the library may ask a KDC, and not where the token is to be said.
