@@ -3,8 +3,9 @@
 //! A batch of a transaction that has nothing here yet is not taken until its coordinator has said
 //! that this partition is in it (KIP-890): otherwise a late one would open a transaction that has
 //! no end. Until then it is its sender's: the partition keeps no more of it than where the log
-//! ended then, and takes it if no transaction of its producer has ended here since. Batches that
-//! were sent behind it are kept from passing it as late ones are (`late`).
+//! ended then, and takes it if its transaction has not ended here since: none of its producer has,
+//! or, where each has an epoch of its own, none of a later epoch. Batches that were sent behind it
+//! are kept from passing it as late ones are (`late`).
 
 use aplomb_model::{ErrorCode, Offset};
 
@@ -35,8 +36,11 @@ impl Partition {
         if self.standing(producer)?.is_none() {
             return Ok(());
         }
-        let has_ended = |guard| self.log.producers().has_ended_since(producer.stamp.id, guard);
-        if producer.guard.is_none_or(has_ended) { Err(ErrorCode::InvalidTxnState) } else { Ok(()) }
+        // Where each transaction has an epoch, that of one which has ended was refused above; what
+        // has ended since is the one before, whose marker the coordinator has waited for.
+        let known = self.log.producers();
+        let is_over = |guard| !producer.has_epoch_each && known.has_ended_since(producer.stamp.id, guard);
+        if producer.guard.is_none_or(is_over) { Err(ErrorCode::InvalidTxnState) } else { Ok(()) }
     }
 
     /// Answers a batch that comes before its coordinator was asked. Gives whether it was one.

@@ -68,15 +68,18 @@ fn write(broker: &Broker, id: &str, who: Identity, partition: i32, sequence: i32
     produced.remove(0)
 }
 
-/// Ends a transaction of a client of version 2.
-fn end(broker: &Broker, id: &str, who: Identity, committed: bool) -> Identity {
-    let request = m::EndTxnRequest {
+fn end_txn(id: &str, who: Identity, committed: bool) -> m::EndTxnRequest {
+    m::EndTxnRequest {
         transactional_id: id.to_owned(),
         producer_id: who.id,
         producer_epoch: who.epoch,
         committed,
-    };
-    let ended = broker.client().ask(AsIs::<_, 5>(request));
+    }
+}
+
+/// Ends a transaction of a client of version 2.
+fn end(broker: &Broker, id: &str, who: Identity, committed: bool) -> Identity {
+    let ended = broker.client().ask(AsIs::<_, 5>(end_txn(id, who, committed)));
     Identity { error: code(ended.error_code), id: ended.producer_id, epoch: ended.producer_epoch }
 }
 
@@ -267,15 +270,7 @@ fn what_comes_behind_the_end_of_its_transaction_opens_none() {
         let response = client.ask(AsIs::<_, 3>(request));
         code(response.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code)
     };
-    let end = |committed: bool| {
-        let request = m::EndTxnRequest {
-            transactional_id: "t".to_owned(),
-            producer_id: who.id,
-            producer_epoch: who.epoch,
-            committed,
-        };
-        code(client.ask(AsIs::<_, 4>(request)).error_code)
-    };
+    let end = |committed: bool| code(client.ask(AsIs::<_, 4>(end_txn("t", who, committed))).error_code);
     assert_eq!(old(0, 0), ErrorCode::TransactionAbortable, "no transaction has begun");
     assert_eq!(add(0), ErrorCode::None);
     assert_eq!(old(0, 0), ErrorCode::None);
@@ -297,8 +292,7 @@ fn a_batch_of_a_transaction_needs_its_id() {
     assert_eq!(write(&broker, "other", who, 0, 0, "x").error, ErrorCode::InvalidProducerIdMapping);
 }
 
-/// Commits an offset of a partition of "orders" in a transaction of a client of version 2.
-fn commit(broker: &Broker, id: &str, who: Identity, partition: i32, offset: i64) -> ErrorCode {
+fn txn_commit(id: &str, who: Identity, partition: i32, offset: i64) -> m::TxnOffsetCommitRequest {
     let part = TxnOffsetCommitRequestPartition {
         partition_index: partition,
         committed_offset: offset,
@@ -309,14 +303,19 @@ fn commit(broker: &Broker, id: &str, who: Identity, partition: i32, offset: i64)
         partitions: vec![part],
         ..Default::default()
     };
-    let request = m::TxnOffsetCommitRequest {
+    m::TxnOffsetCommitRequest {
         transactional_id: id.to_owned(),
         group_id: "g".to_owned(),
         producer_id: who.id,
         producer_epoch: who.epoch,
         topics: vec![topic],
         ..Default::default()
-    };
+    }
+}
+
+/// Commits an offset of a partition of "orders" in a transaction of a client of version 2.
+fn commit(broker: &Broker, id: &str, who: Identity, partition: i32, offset: i64) -> ErrorCode {
+    let request = txn_commit(id, who, partition, offset);
     code(broker.client().ask(AsIs::<_, 5>(request)).topics[0].partitions[0].error_code)
 }
 
@@ -363,6 +362,48 @@ fn offsets_hold_when_their_transaction_is_committed() {
     broker.advance(SOON);
     assert_eq!((offset(&broker, 0, true), offset(&broker, 1, true)), (Ok(30), Ok(31)));
     assert_eq!(commit(&broker, "t", who, 0, 99), ErrorCode::InvalidProducerEpoch);
+}
+
+/// What a client sends once it knows of an end may be here before the markers are.
+#[test]
+fn what_comes_before_the_marker_of_the_transaction_before_is_taken_behind_it() {
+    for shards in 1..=4 {
+        // So long the marker of a group's offsets takes.
+        let settings = vec![("group.coordinator.append.linger.ms", "5")];
+        let broker = with(Setup { shards, settings, ..Setup::default() });
+        let mut who = begin(&broker, "t");
+        let mut committed = -1;
+        for turns in 0..12 {
+            let next = Identity { epoch: who.epoch + 1, ..who };
+            for partition in 0..4 {
+                assert_eq!(write(&broker, "t", who, partition, 0, "a").error, ErrorCode::None);
+            }
+            assert_eq!(commit(&broker, "t", who, 0, turns), ErrorCode::None);
+            let ended = broker.client().send_along(AsIs::<_, 5>(end_txn("t", who, turns % 2 == 0)));
+            if turns % 2 == 0 {
+                committed = turns;
+            }
+            // Others give the decision turns, which is all that it needs.
+            for _ in 0..turns {
+                broker.client().send_along(AsIs::<_, 4>(m::ApiVersionsRequest::default()));
+            }
+            let batch = || Batch::of(&["b"]).by(next, 0).in_transaction();
+            let parts: Vec<_> = (0..4).map(|partition| (("orders", partition).into(), batch())).collect();
+            let written = broker.client().send_along(ProduceAll::to(parts).under("t"));
+            let offset_sent = broker.client().send_along(AsIs::<_, 5>(txn_commit("t", next, 0, 100)));
+            broker.advance(SECOND);
+            assert_eq!(code(ended.answer().error_code), ErrorCode::None);
+            for part in written.answer() {
+                assert_eq!(part.error, ErrorCode::None, "{shards} shards, {turns} turns: {part:?}");
+            }
+            let sent = code(offset_sent.answer().topics[0].partitions[0].error_code);
+            assert_eq!(sent, ErrorCode::None, "{shards} shards, {turns} turns");
+            assert_eq!(offset(&broker, 0, false), Ok(committed), "the next is open");
+            who = end(&broker, "t", next, false);
+            broker.advance(SOON);
+            assert_eq!(offset(&broker, 0, true), Ok(committed));
+        }
+    }
 }
 
 #[test]
