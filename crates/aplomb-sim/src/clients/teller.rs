@@ -291,6 +291,10 @@ impl Teller {
                     transfer.is_unsure = true;
                     worst = error;
                 }
+                // Where each transaction has an epoch, what is too late is told by that.
+                ErrorCode::InvalidTxnState if !self.plan.is_old => {
+                    return ctx.oracle.violated(format!("{:?} is in no transaction", transfer.id));
+                }
                 other => worst = other,
             }
         }
