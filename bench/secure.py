@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """TLS 1.3 of Aplomb beside Apache Kafka: what it costs to produce and consume by it, what a handshake costs, and whether clients without TLS
-notice a storm of handshakes.
+notice a storm of handshakes, or thousands of connections that never finish one.
 
 The brokers take turns, as in run.py, each with a listener without TLS and one with it, a key on P-256; the raw figures of each run go to
 results/secure/, one JSON file a run, and a Markdown table is made of them. Start reading at `one_run`."""
@@ -25,6 +25,7 @@ from suite import certificates
 
 RESULTS = run.RESULTS / "secure"
 HANDSHAKES = Path(__file__).with_name("handshakes.py")
+STRANGERS = Path(__file__).with_name("strangers.py")
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,10 @@ class Plan:
     # Handshakes as fast as they go: for how long, after so long of them that count for nothing.
     handshake_seconds: int
     handshake_warmup_seconds: int
-    # Records a second without TLS, calm and then beside so many handshakes a second, for so long.
+    # Records a second without TLS, calm, beside so many handshakes a second, and beside so many connections that never finish one, for so long.
     rate: int
     storm: int
+    strangers: int
     seconds: int
     warmup_seconds: int
     # How long to wait for a quiet machine before each run, in seconds.
@@ -52,11 +54,11 @@ class Plan:
 
 FULL = Plan(
     quick=False, runs=3, broker_warmup_records=400_000, records=1_000_000, warmup_records=100_000, handshake_seconds=15,
-    handshake_warmup_seconds=10, rate=5_000, storm=1_000, seconds=25, warmup_seconds=5, patience=240,
+    handshake_warmup_seconds=10, rate=5_000, storm=1_000, strangers=10_000, seconds=25, warmup_seconds=5, patience=240,
 )  # fmt: skip
 QUICK = Plan(
     quick=True, runs=1, broker_warmup_records=60_000, records=120_000, warmup_records=30_000, handshake_seconds=4,
-    handshake_warmup_seconds=2, rate=5_000, storm=300, seconds=8, warmup_seconds=2, patience=0,
+    handshake_warmup_seconds=2, rate=5_000, storm=300, strangers=1_000, seconds=8, warmup_seconds=2, patience=0,
 )  # fmt: skip
 
 
@@ -79,7 +81,7 @@ def one_run(kind, plan, home, payloads):
     authority = certificates.Authority(home)
     authority.issue("broker", "/CN=localhost")
     with started(kind, home / "broker", authority) as (broker, secure):
-        run.create_topics(broker, ["warm-up", "plain", "tls", "calm", "storm"])
+        run.create_topics(broker, ["warm-up", "plain", "tls", "calm", "storm", "strangers"])
         java = ("security.protocol=SSL", "ssl.truststore.type=PEM", f"ssl.truststore.location={authority.certificate}")
         kcat = ("-X", "security.protocol=ssl", "-X", f"ssl.ca.location={authority.certificate}")
         load.produce(secure, "warm-up", payloads, 1, plan.broker_warmup_records - 1, *java)
@@ -98,6 +100,9 @@ def one_run(kind, plan, home, payloads):
         storm = shake(secure, authority, plan.seconds + plan.warmup_seconds, "--rate", plan.storm)
         found["storm"] = load.produce_at(broker, "storm", plan.rate, plan.seconds, plan.warmup_seconds)
         found["storm"]["handshakes"] = json.loads(storm.communicate()[0])
+        with estranged(secure, plan.strangers) as said:
+            found["strangers"] = load.produce_at(broker, "strangers", plan.rate, plan.seconds, plan.warmup_seconds)
+        found["strangers"]["connections"] = said
     shutil.rmtree(home)
     return found
 
@@ -127,6 +132,21 @@ def shake(door, authority, seconds, *options):
     return subprocess.Popen([*map(str, command), *map(str, options)], stdout=subprocess.PIPE, text=True)
 
 
+@contextlib.contextmanager
+def estranged(door, count):
+    """strangers.py, from when all of them are there; what it gives is filled when it ends."""
+    command = [sys.executable, STRANGERS, "--address", door.bootstrap, "--count", count]
+    said = {}
+    with subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as strangers:
+        try:
+            if strangers.stdout.readline() != "ready\n":
+                raise run.RunFailed("the strangers are not there")
+            yield said
+            said |= json.loads(strangers.communicate("\n")[0])
+        finally:
+            strangers.kill()
+
+
 ROWS = {
     "produce by TLS, MB/s": lambda r: r["tls"]["produce"]["megabytes_per_second"],
     "produce by TLS, CPU s/GB": lambda r: r["tls"]["produce"]["broker_cpu_seconds_per_gigabyte"],
@@ -137,6 +157,9 @@ ROWS = {
     "handshakes a CPU second": lambda r: r["handshakes"]["per_cpu_second"],
     "p99.9 without TLS, calm, ms": lambda r: r["calm"]["latency_ms"]["p99.9"],
     "p99.9 without TLS, storm, ms": lambda r: r["storm"]["latency_ms"]["p99.9"],
+    "p99.9 without TLS, strangers, ms": lambda r: r["strangers"]["latency_ms"]["p99.9"],
+    "p99.9 beside strangers to calm": lambda r: r["strangers"]["latency_ms"]["p99.9"] / r["calm"]["latency_ms"]["p99.9"],
+    "p99.9 in the storm to calm": lambda r: r["storm"]["latency_ms"]["p99.9"] / r["calm"]["latency_ms"]["p99.9"],
     "handshakes a second in the storm": lambda r: r["storm"]["handshakes"]["handshakes"] / r["storm"]["handshakes"]["seconds"],
 }
 

@@ -14,7 +14,8 @@
 //! - one frame at a time may exceed the limit (the **overdraft**), and keeps that right until it
 //!   is dropped; what it takes from then on is beyond what others share. So a frame of any legal
 //!   size gets through, frames that are half received cannot block each other for good, and the
-//!   memory in use never exceeds the limit by more than one frame and one read a shard.
+//!   memory in use never exceeds the limit by more than one frame and one read a shard (of frames
+//!   of a few bytes, with what they cost besides, eleven times as much as they were sent as).
 //!
 //! Frames that stay unfinished while others wait for memory are the loop's to end
 //! (`loops/clients.rs`).

@@ -6,6 +6,7 @@
 //! read straight into its buffer.
 
 use std::collections::VecDeque;
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
 use aplomb_broker::ports::{FrameCutter, FrameError, ShardId};
@@ -13,6 +14,7 @@ use bytes::Bytes;
 use rustix::io::Errno;
 
 use super::budget::{Account, Charge, FrameBudget, Want};
+use super::low_water::LowWater;
 use super::moved::Moved;
 use super::transport::Transport;
 
@@ -75,6 +77,7 @@ pub(crate) struct FrameReader {
     /// The memory of what the transport has that is no byte of a frame yet.
     sealed: Option<Charge>,
     account: Arc<Account>,
+    low_water: LowWater,
     /// Bytes that were ever read.
     received: u64,
 }
@@ -100,6 +103,7 @@ impl FrameReader {
             charge: None,
             sealed: None,
             account: Arc::default(),
+            low_water: LowWater::default(),
             received: 0,
         }
     }
@@ -141,7 +145,13 @@ impl FrameReader {
         } else {
             self.read_through_scratch(transport, context, frames)
         };
-        self.charge_sealed(transport.unfinished(), context.budget);
+        let unfinished = transport.unfinished();
+        self.charge_sealed(unfinished, context.budget);
+        if matches!(progress, Progress::Drained | Progress::Empty) {
+            // Some of what is missing may be here, in a record of TLS that is not.
+            let missing = self.cutter.missing().saturating_sub(unfinished);
+            self.low_water.expect(missing, transport.as_fd());
+        }
         progress
     }
 

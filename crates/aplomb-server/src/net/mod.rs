@@ -14,6 +14,7 @@ mod entrance;
 mod frames;
 mod limits;
 mod lists;
+mod low_water;
 mod moved;
 mod pace;
 mod rates;

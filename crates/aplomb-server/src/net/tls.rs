@@ -18,15 +18,12 @@ use crate::security::{Gate, PrincipalRules, Unsent, principal};
 /// Reads of a socket by one call while they bring nothing that a frame is made of.
 const EMPTY_READS: usize = 8;
 
-/// What a read brings where there is room for it, in bytes. By itself rustls reads 4 KiB at a
-/// time, which is four calls for each record.
-const AT_ONCE: usize = 32 * 1024;
+/// The most that a read brings, in bytes. By itself rustls reads 4 KiB at a time, which is four
+/// calls for each record.
+const AT_ONCE: usize = 64 * 1024;
 
-/// Where there is room for less, TLS asks for what it wants.
-const AT_LEAST: usize = 8 * 1024;
-
-/// The largest record with its header, in bytes.
-const LARGEST_RECORD: usize = 5 + (16 << 10) + 2048;
+/// What a read brings where there is room for less, in bytes: as much as rustls takes at once.
+const AT_LEAST: usize = 4 * 1024;
 
 /// The largest message of a handshake, which TLS keeps until it has come, in bytes.
 const LARGEST_HANDSHAKE: usize = 64 * 1024;
@@ -196,23 +193,24 @@ impl Tls {
             if room == 0 {
                 return moved(into, true);
             }
-            // What half a record becomes has room, too.
-            let much = room.saturating_sub(LARGEST_RECORD).min(AT_ONCE);
-            let read = if much < AT_LEAST || self.session.is_handshaking() {
+            let received = if self.session.is_handshaking() {
                 self.read_some()
             } else {
-                self.read_much(much, into)
+                self.read_much(room.clamp(AT_LEAST, AT_ONCE), into)
             };
-            match read {
+            let read = match received {
                 // What TLS itself says of such an end is found by the next look at its text.
-                Ok(0) if into.len() == before => return moved(into, false),
-                Ok(0) => return moved(into, true),
-                Ok(_) => {}
+                Ok(Moved { bytes: 0, .. }) => return moved(into, into.len() > before),
+                Ok(read) => read,
                 Err(Fault::Socket(Errno::AGAIN)) if into.len() > before => return moved(into, false),
                 Err(fault) => return Err(fault),
-            }
+            };
             // A socket that takes nothing takes it when there is room.
             self.flush().map_err(Fault::Socket)?;
+            // The socket had no more, and all that it had has found room.
+            if !read.more && into.len() > before && into.len() < into.capacity() {
+                return moved(into, false);
+            }
         }
         moved(into, true)
     }
@@ -237,20 +235,21 @@ impl Tls {
         }
     }
 
-    /// Reads what TLS asks for. How many bytes that were.
-    fn read_some(&mut self) -> Result<usize, Fault> {
+    /// Reads what TLS asks for.
+    fn read_some(&mut self) -> Result<Moved, Fault> {
         let mut arriving = Arriving { socket: &self.socket, inbound: &mut self.inbound };
         let bytes = self
             .session
             .read_tls(&mut arriving)
             .map_err(|error| Fault::Socket(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
         self.session.process_new_packets().map_err(Fault::Tls)?;
-        Ok(bytes)
+        Ok(Moved { bytes, more: true })
     }
 
-    /// Reads up to so many bytes by one call, and appends their text to `into`, which has room for
-    /// it and for the rest of a record that has begun to come. How many bytes that were.
-    fn read_much(&mut self, most: usize, into: &mut Vec<u8>) -> Result<usize, Fault> {
+    /// Reads up to so many bytes by one call, and appends their text to `into`, as far as it has
+    /// room. Where that is as many bytes, no more text is left over than a record has that had
+    /// begun to come: as much as the session keeps.
+    fn read_much(&mut self, most: usize, into: &mut Vec<u8>) -> Result<Moved, Fault> {
         let mut space = [MaybeUninit::uninit(); AT_ONCE];
         let ((new, _), bytes) = loop {
             match recv(&self.socket, &mut space[..most], RecvFlags::DONTWAIT) {
@@ -269,9 +268,8 @@ impl Tls {
             if !self.take_text(into) {
                 break;
             }
-            assert!(into.len() < into.capacity(), "all that was read has room");
         }
-        Ok(bytes)
+        Ok(Moved { bytes, more: bytes == most })
     }
 
     /// Has the client read the alert: what it has sent and we have not read would take the place

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How much of that one connection may have, in bytes.
-const MOST: usize = 64 * 1024;
+const MOST: usize = 256 * 1024;
 
 /// How much while all together have a lot: a connection then gets on in small steps, and takes no
 /// more than its session does.

@@ -50,8 +50,10 @@ const LARGEST: usize = 400_000;
 const SMALL: usize = 60_000;
 /// A frame begins with a request's first fields and the size of the answer that it wants.
 const HEAD: usize = 8;
-/// More than bookkeeping adds to what one read brings.
-const ONE_READ: usize = 4 * SCRATCH;
+/// The most that one read brings, with what a frame costs besides its bytes: frames of a head alone.
+const ONE_READ: usize = SCRATCH / (4 + HEAD) * (HEAD + 128);
+/// More than bookkeeping adds to what one read of a stranger brings, whose frames are large.
+const STRANGERS_READ: usize = 4 * SCRATCH;
 
 /// What a client does.
 #[derive(Clone, Debug)]
@@ -368,7 +370,7 @@ impl Siege {
         // Each may have come since it was looked for who is to go, with what one read brings.
         let strangers = self.clients.doorkeeper.strangers();
         let guests = self.guests.iter().filter(|guest| guest.habit.is_stranger).count();
-        let most = 2 * strangers.limit() + guests * ONE_READ;
+        let most = 2 * strangers.limit() + guests * STRANGERS_READ;
         if strangers.used() > most {
             return Err(format!("strangers take {} bytes, {most} at the most", strangers.used()));
         }
