@@ -50,7 +50,8 @@ const LARGEST: usize = 400_000;
 const SMALL: usize = 60_000;
 /// A frame begins with a request's first fields and the size of the answer that it wants.
 const HEAD: usize = 8;
-/// The most that one read brings, with what a frame costs besides its bytes: frames of a head alone.
+/// The most that one read brings, with what frames cost besides their bytes: those of a head
+/// alone.
 const ONE_READ: usize = SCRATCH / (4 + HEAD) * (HEAD + 128);
 /// More than bookkeeping adds to what one read of a stranger brings, whose frames are large.
 const STRANGERS_READ: usize = 4 * SCRATCH;
