@@ -20,6 +20,9 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from built import example  # noqa: E402
+
 ROOT = HERE.parent.parent
 WORK = ROOT / ".work" / "oracle-batches"
 GOLDEN = ROOT / "crates" / "aplomb-model" / "tests" / "golden"
@@ -59,10 +62,7 @@ def build():
     subprocess.run(cargo, cwd=ROOT, check=True)
     java = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
             "-cp", f"{WORK / 'classes'}:{classpath.read_text().strip()}", "aplomb.batches.Main"]
-    target = subprocess.run(["cargo", "metadata", "--format-version", "1", "--no-deps"],
-                            cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    target = target.split('"target_directory":"')[1].split('"')[0]
-    return java, [f"{target}/sim/examples/batches"]
+    return java, [example("batches")]
 
 
 def run(program, command, lines=()):
