@@ -7,4 +7,4 @@ theirs=$root/.work/oracle-authorizer/theirs
 mkdir -p "$theirs"
 $(./build.sh) "$theirs" "${APLOMB_ORACLE_SEED:-$(date +%s)}" 2600
 cd "$root"
-APLOMB_AUTHORIZER_ORACLE=$theirs cargo test -q --profile sim -p aplomb-broker --test authorizer
+APLOMB_AUTHORIZER_ORACLE=$theirs cargo test -q --locked --profile sim --workspace --test authorizer

@@ -6,5 +6,5 @@ root=$(cd "$here/../.." && pwd)
 oracle=$("$here/build.sh")
 out=$root/.work/oracle-metadata/ours
 rm -rf "$out" && mkdir -p "$out"
-(cd "$root" && cargo run -q --profile sim --example metadata_log -- "$out")
+(cd "$root" && cargo run -q --locked --profile sim --example metadata_log -- "$out")
 $oracle check "$out"
