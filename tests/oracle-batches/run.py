@@ -24,7 +24,6 @@ sys.path.insert(0, str(HERE.parent))
 from built import example  # noqa: E402
 
 ROOT = HERE.parent.parent
-WORK = ROOT / ".work" / "oracle-batches"
 GOLDEN = ROOT / "crates" / "aplomb-model" / "tests" / "golden"
 NOW = 1_700_000_000_000
 NO_LIMIT = 2**63 - 1
@@ -53,15 +52,9 @@ def crc32c(data):
 
 def build():
     """Compiles both programs and returns their command lines."""
-    classpath = WORK / "classpath"
-    maven = ["mvn", "-q", "-f", str(HERE / "pom.xml"), "compile"]
-    if not classpath.exists():
-        maven += ["dependency:build-classpath", f"-Dmdep.outputFile={classpath}"]
-    subprocess.run(maven, check=True)
-    cargo = ["cargo", "build", "-q", "--profile", "sim", "--workspace", "--example", "batches"]
+    java = subprocess.run([HERE.parent / "oracle.sh", "oracle-batches", "aplomb.batches.Main"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    cargo = ["cargo", "build", "-q", "--locked", "--profile", "sim", "--workspace", "--example", "batches"]
     subprocess.run(cargo, cwd=ROOT, check=True)
-    java = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
-            "-cp", f"{WORK / 'classes'}:{classpath.read_text().strip()}", "aplomb.batches.Main"]
     return java, [example("batches")]
 
 
