@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles an oracle, unless nothing of it has changed since that was done, and prints the command that runs its main class:
-# tests/oracle.sh FOLDER CLASS. Needs a JDK (17 or newer) and Maven.
+# Compiles an oracle, unless nothing of it has changed since, and prints the command that runs its
+# main class: tests/oracle.sh FOLDER CLASS. Needs a JDK (17 or newer) and Maven.
 set -euo pipefail
 tests=$(cd "$(dirname "$0")" && pwd)
 source=$tests/$1 work=$(cd "$tests/.." && pwd)/.work/$1
