@@ -29,14 +29,13 @@ flags+=" -Cllvm-args=-sanitizer-coverage-trace-compares"
 if [[ $sanitizer != none ]]; then
     flags+=" -Zsanitizer=$sanitizer"
 fi
-bins=()
+bins=(--bin seeds)
 for target in "${targets[@]}"; do
     bins+=(--bin "$target")
 done
 # With --target, build scripts are built without the flags.
 RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags" cargo build -q --release --target "$host" --target-dir target "${bins[@]}"
-# The seeds are written by an ordinary program: without the instrumentation it needs no libFuzzer.
-cargo run -q --target-dir target --bin seeds -- ../crates/aplomb-model/tests/golden/java-4.4.0.tsv ../crates/aplomb-server/tests/golden/stores corpus/seeds
+"target/$host/release/seeds" ../crates/aplomb-model/tests/golden/java-4.4.0.tsv ../crates/aplomb-server/tests/golden/stores corpus/seeds
 
 passed=$(mktemp)
 trap 'rm -f "$passed"' EXIT

@@ -2,6 +2,11 @@
 //!
 //! Batches come from the golden file that Java wrote, one `name, hex` a line, and stores of keys
 //! from a folder that keytool and openssl filled; the rest is made here.
+//!
+//! Built as targets are, and so with libFuzzer: as an ordinary program, all that it needs would be
+//! compiled once more.
+
+#![no_main]
 
 mod security;
 
@@ -15,12 +20,25 @@ use aplomb_log::index::{
 use aplomb_model::batch::{Batches, Codec, decompress};
 use aplomb_model::{BrokerId, DirectoryId, Offset, ProducerId, Timestamp, Uuid};
 use aplomb_protocol::ApiKey;
+use libfuzzer_sys::fuzz_target;
 
-fn main() -> Result<(), Box<dyn Error>> {
+// Nothing is fuzzed: what libFuzzer does first is all that is wanted of it.
+fuzz_target!(init: run(), |_data: &[u8]| ());
+
+/// Writes them as the arguments say, and exits.
+fn run() {
     let args: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    let [golden, stores, corpus] = &args[..] else {
-        return Err("usage: seeds GOLDEN.tsv STORES CORPUS".into());
+    let written = match &args[..] {
+        [golden, stores, corpus] => write(golden, stores, corpus),
+        _ => Err("usage: seeds GOLDEN.tsv STORES CORPUS".into()),
     };
+    if let Err(why) = &written {
+        eprintln!("seeds: {why}");
+    }
+    std::process::exit(i32::from(written.is_err()));
+}
+
+fn write(golden: &Path, stores: &Path, corpus: &Path) -> Result<(), Box<dyn Error>> {
     for line in fs::read_to_string(golden)?.lines() {
         let (name, hex) = line.split_once('\t').ok_or("a line has a name and bytes")?;
         batch(corpus, name, &unhex(hex)?)?;

@@ -44,7 +44,9 @@ optional_tools() {
 
 setup() { optional_tools && tests/setup.sh; }
 
-ci() { cargo xtask ci; }
+# As `cargo xtask ci`, with the features of the whole workspace: with those that xtask alone asks for,
+# parts of it would be built twice.
+ci() { cargo run --quiet --locked --profile sim --bin xtask -- ci; }
 
 release() { cargo build --release --locked --package aplomb; }
 

@@ -11,5 +11,6 @@ if ! browser && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium) >"$root/.work/e2e/chromium.setup.log" 2>&1 || true
 fi
 browser || echo "tests/setup: no chromium: the doctor's picture is not looked at"
-(cd "$root" && cargo build --locked --quiet --profile sim --package aplomb-doctor --example sample_page)
+# The features of the whole workspace: with the doctor's alone what it needs is built once more.
+(cd "$root" && cargo build --locked --quiet --profile sim --workspace --example sample_page)
 exec "$python" -m pytest -c "$here/pytest.ini" --rootdir "$here" "${@:-$here}"

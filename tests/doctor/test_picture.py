@@ -1,14 +1,13 @@
 """The doctor's picture in a real browser: at a laptop's size and a phone's, light and dark, with scripts and without, by mouse and by keys."""
 
-import pathlib
 import statistics
 import subprocess
 import time
 
 import pytest
 from browser import Browser, program
+from built import example
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAPTOP, PHONE = (1366, 768), (390, 844)
 
 pytestmark = pytest.mark.skipif(program() is None, reason="there is no Chromium here to look at the picture with")
@@ -18,8 +17,7 @@ pytestmark = pytest.mark.skipif(program() is None, reason="there is no Chromium 
 def pages(tmp_path_factory):
     """Pages of recordings that never were: an inode's lock, the same for longer, the same with hostile texts, and nothing."""
     directory = tmp_path_factory.mktemp("pages")
-    command = ["cargo", "run", "--locked", "--quiet", "--profile", "sim", "--package", "aplomb-doctor", "--example", "sample_page", "--", directory]
-    print(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+    print(subprocess.run([example("sample_page"), directory], check=True, capture_output=True, text=True).stdout)
     return directory
 
 

@@ -1,14 +1,12 @@
 """The lab's pages in a real browser: at a laptop's width and a phone's, light and dark, with scripts and without, no complaint in the console."""
 
-import pathlib
 import shutil
 import subprocess
 
 import pytest
 from browser import Browser, program
+from built import example
 from slow_disks import aplomb
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 needs_browser = pytest.mark.skipif(program() is None, reason="there is no Chromium here to look at pages with")
 
@@ -17,8 +15,7 @@ needs_browser = pytest.mark.skipif(program() is None, reason="there is no Chromi
 def records(tmp_path_factory):
     """Records of runs that never were, with pages of the same program that the tests of Rust look at."""
     directory = tmp_path_factory.mktemp("records")
-    command = ["cargo", "run", "--locked", "--quiet", "--profile", "sim", "--example", "sample_runs", "--", directory]
-    subprocess.run(command, cwd=ROOT, check=True)
+    subprocess.run([example("sample_runs"), directory], check=True)
     return directory
 
 

@@ -4,4 +4,4 @@
 set -eu
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
-$(./build.sh) "$root/crates/aplomb-broker/tests/golden" 1 40
+$(../oracle.sh oracle-authorizer aplomb.authorizer.Main) "$root/crates/aplomb-broker/tests/golden" 1 40

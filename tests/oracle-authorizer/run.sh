@@ -5,6 +5,6 @@ cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
 theirs=$root/.work/oracle-authorizer/theirs
 mkdir -p "$theirs"
-$(./build.sh) "$theirs" "${APLOMB_ORACLE_SEED:-$(date +%s)}" 2600
+$(../oracle.sh oracle-authorizer aplomb.authorizer.Main) "$theirs" "${APLOMB_ORACLE_SEED:-$(date +%s)}" 2600
 cd "$root"
-APLOMB_AUTHORIZER_ORACLE=$theirs cargo test -q --profile sim -p aplomb-broker --test authorizer
+APLOMB_AUTHORIZER_ORACLE=$theirs cargo test -q --locked --profile sim --workspace --test authorizer

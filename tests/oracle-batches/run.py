@@ -20,8 +20,10 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from built import example  # noqa: E402
+
 ROOT = HERE.parent.parent
-WORK = ROOT / ".work" / "oracle-batches"
 GOLDEN = ROOT / "crates" / "aplomb-model" / "tests" / "golden"
 NOW = 1_700_000_000_000
 NO_LIMIT = 2**63 - 1
@@ -50,19 +52,10 @@ def crc32c(data):
 
 def build():
     """Compiles both programs and returns their command lines."""
-    classpath = WORK / "classpath"
-    maven = ["mvn", "-q", "-f", str(HERE / "pom.xml"), "compile"]
-    if not classpath.exists():
-        maven += ["dependency:build-classpath", f"-Dmdep.outputFile={classpath}"]
-    subprocess.run(maven, check=True)
-    cargo = ["cargo", "build", "-q", "--profile", "sim", "--workspace", "--example", "batches"]
+    java = subprocess.run([HERE.parent / "oracle.sh", "oracle-batches", "aplomb.batches.Main"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    cargo = ["cargo", "build", "-q", "--locked", "--profile", "sim", "--workspace", "--example", "batches"]
     subprocess.run(cargo, cwd=ROOT, check=True)
-    java = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
-            "-cp", f"{WORK / 'classes'}:{classpath.read_text().strip()}", "aplomb.batches.Main"]
-    target = subprocess.run(["cargo", "metadata", "--format-version", "1", "--no-deps"],
-                            cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    target = target.split('"target_directory":"')[1].split('"')[0]
-    return java, [f"{target}/sim/examples/batches"]
+    return java, [example("batches")]
 
 
 def run(program, command, lines=()):

@@ -4,7 +4,5 @@
 set -eu
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
-work="$root/.work/oracle-formats"
-mvn -q -B compile dependency:copy-dependencies -DoutputDirectory="$work/jars"
-java -cp "$work/classes:$work/jars/*" aplomb.formats.Golden "$root/crates/aplomb-log/tests/golden"
-java -cp "$work/classes:$work/jars/*" aplomb.formats.Cleaning "$root/crates/aplomb-log/tests/golden/cleaned" 1 2
+$(../oracle.sh oracle-formats aplomb.formats.Golden) "$root/crates/aplomb-log/tests/golden"
+$(../oracle.sh oracle-formats aplomb.formats.Cleaning) "$root/crates/aplomb-log/tests/golden/cleaned" 1 2

@@ -4,7 +4,6 @@ set -euo pipefail
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
 work=$root/.work/oracle-formats
-mvn -q -B compile dependency:copy-dependencies -DoutputDirectory="$work/jars"
-java -cp "$work/classes:$work/jars/*" aplomb.formats.Cleaning "$work/cleaned" "${APLOMB_ORACLE_SEED:-$(date +%s)}" 300
+$(../oracle.sh oracle-formats aplomb.formats.Cleaning) "$work/cleaned" "${APLOMB_ORACLE_SEED:-$(date +%s)}" 300
 cd "$root"
-APLOMB_CLEANED_BY_KAFKA=$work/cleaned cargo test -q --profile sim -p aplomb-log --test oracle_compaction
+APLOMB_CLEANED_BY_KAFKA=$work/cleaned cargo test -q --locked --profile sim --workspace --test oracle_compaction

@@ -4,4 +4,4 @@
 set -eu
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
-$(./build.sh) "$root/crates/aplomb-coordinator/tests/golden" 1 60 400
+$(../oracle.sh oracle-groups aplomb.groups.Main) "$root/crates/aplomb-coordinator/tests/golden" 1 60 400

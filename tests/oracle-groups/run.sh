@@ -6,6 +6,6 @@ cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
 theirs=$root/.work/oracle-groups/theirs
 mkdir -p "$theirs"
-$(./build.sh) "$theirs" "${APLOMB_ORACLE_SEED:-$(date +%s)}" 5000 20000
+$(../oracle.sh oracle-groups aplomb.groups.Main) "$theirs" "${APLOMB_ORACLE_SEED:-$(date +%s)}" 5000 20000
 cd "$root"
-APLOMB_GROUPS_ORACLE=$theirs cargo test -q --profile sim -p aplomb-coordinator --test oracle --test oracle_transactions
+APLOMB_GROUPS_ORACLE=$theirs cargo test -q --locked --profile sim --workspace --test oracle --test oracle_transactions

@@ -4,4 +4,4 @@
 set -eu
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
-$(./build.sh) "$root/crates/aplomb-server/tests/golden" 1 90
+$(../oracle.sh oracle-kerberos aplomb.kerberos.Main) "$root/crates/aplomb-server/tests/golden" 1 90

@@ -5,6 +5,6 @@ cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
 theirs=$root/.work/oracle-kerberos/theirs
 mkdir -p "$theirs"
-$(./build.sh) "$theirs" "${APLOMB_ORACLE_SEED:-$(date +%s)}" 6000
+$(../oracle.sh oracle-kerberos aplomb.kerberos.Main) "$theirs" "${APLOMB_ORACLE_SEED:-$(date +%s)}" 6000
 cd "$root"
-APLOMB_KERBEROS_ORACLE=$theirs cargo test -q --profile sim -p aplomb-server --test local_names
+APLOMB_KERBEROS_ORACLE=$theirs cargo test -q --locked --profile sim --workspace --test local_names

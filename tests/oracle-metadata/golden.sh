@@ -2,5 +2,5 @@
 # Has Apache Kafka write the metadata log that crates/aplomb-broker's tests read. The same bytes every time.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-oracle=$("$here/build.sh")
+oracle=$("$here/../oracle.sh" oracle-metadata aplomb.metadata.Main)
 $oracle golden "$here/../../crates/aplomb-broker/tests/golden"

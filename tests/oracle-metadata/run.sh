@@ -3,8 +3,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-oracle=$("$here/build.sh")
+oracle=$("$here/../oracle.sh" oracle-metadata aplomb.metadata.Main)
 out=$root/.work/oracle-metadata/ours
 rm -rf "$out" && mkdir -p "$out"
-(cd "$root" && cargo run -q --profile sim --example metadata_log -- "$out")
+(cd "$root" && cargo run -q --locked --profile sim --example metadata_log -- "$out")
 $oracle check "$out"

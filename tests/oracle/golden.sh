@@ -4,6 +4,4 @@
 set -eu
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
-mvn -q -B compile dependency:copy-dependencies -DoutputDirectory="$root/.work/jars"
-java -cp "$root/.work/oracle/classes:$root/.work/jars/*" aplomb.oracle.Golden \
-    "$root/crates/aplomb-protocol/schema/selection" "$root/crates/aplomb-protocol/tests/golden"
+$(../oracle.sh oracle aplomb.oracle.Golden) "$root/crates/aplomb-protocol/schema/selection" "$root/crates/aplomb-protocol/tests/golden"
