@@ -40,7 +40,7 @@ pub struct CompactionCounts {
     pub read: u64,
     /// Written to new segments.
     pub kept: u64,
-    /// Records that were read to be written anew.
+    /// Records in what was written anew.
     pub records: u64,
     /// Of these, those that stay.
     pub kept_records: u64,
@@ -108,7 +108,7 @@ impl CompactionFigures {
     }
 
     pub(crate) fn on_pass(&self, stats: &PassStats, took: Duration) {
-        let read = stats.mapped + stats.read;
+        let read = stats.mapped + stats.read - stats.passed_over;
         self.passes.fetch_add(1, Ordering::Relaxed);
         self.read.fetch_add(read, Ordering::Relaxed);
         self.kept.fetch_add(stats.kept, Ordering::Relaxed);

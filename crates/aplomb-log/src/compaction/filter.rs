@@ -53,8 +53,12 @@ pub(super) fn filter(
     // A marker goes one pass, and delete.retention.ms, after the last record of its transaction.
     let discarded = may_go
         && (!header.is_control() || header.delete_horizon().is_some_and(|horizon| horizon <= plan.now));
-    let stays_empty = is_last_of_producer(header, plan) || header.last_offset().next() == plan.high_watermark;
-    if discarded && !stays_empty {
+    let stays_empty = stays_empty(header, plan);
+    // Of a transaction's records the map is not sure to know.
+    let is_outdated = !header.is_control()
+        && !header.is_transactional()
+        && map.outdates_all(header.base_offset(), header.last_offset());
+    if (discarded || is_outdated) && !stays_empty {
         return Ok(Filtered { kept: Kept::Nothing, records: 0, aborted });
     }
     let bytes = view.uncompressed(plan.rules.decompressed)?;
@@ -86,6 +90,11 @@ pub(super) fn filter(
         }
     };
     Ok(Filtered { kept, records, aborted })
+}
+
+/// Whether a batch stays as a header when its records go.
+pub(super) fn stays_empty(header: &BatchHeader, plan: &CompactionPlan) -> bool {
+    is_last_of_producer(header, plan) || header.last_offset().next() == plan.high_watermark
 }
 
 /// Until when tombstones and markers that this pass is the first to meet are kept.

@@ -13,11 +13,13 @@
 //! Next: [`Pass`] for the order of things, `filter` for the rules.
 
 mod filter;
+mod last_offsets;
 mod offset_map;
 mod output;
 mod pass;
 mod plan;
 mod reader;
+mod stretches;
 mod swap;
 mod transactions;
 

@@ -10,6 +10,7 @@ use super::offset_map::OffsetMap;
 use super::output::Output;
 use super::plan::{CompactionPlan, SourceSegment};
 use super::reader::{PassFailed, SegmentReader};
+use super::stretches::{DirtyStretch, Stretches};
 use super::swap::{commit, remove_stale};
 use super::transactions::CleanedTransactions;
 use crate::layout::SegmentFile;
@@ -54,11 +55,13 @@ pub struct PassResult {
 pub struct PassStats {
     /// Read for the map.
     pub mapped: u64,
-    /// Read to be written anew.
+    /// Written anew: read, or passed over.
     pub read: u64,
+    /// Of these, the bytes that were not read again, because the map outdates all of them.
+    pub passed_over: u64,
     /// Written to the new segments' `.log` files.
     pub kept: u64,
-    /// Records read to be written anew.
+    /// Records in what is written anew.
     pub records: u64,
     /// Of these, those that stay.
     pub kept_records: u64,
@@ -95,6 +98,7 @@ struct Writing {
 pub struct Pass {
     plan: CompactionPlan,
     map: OffsetMap,
+    stretches: Stretches,
     transactions: CleanedTransactions,
     stage: Stage,
     /// The base of the segment of which there may be `.cleaned` files.
@@ -112,7 +116,8 @@ impl Pass {
         let first = plan.sources.partition_point(|source| source.end <= plan.first_dirty);
         assert!(first < plan.sources.len(), "{} has a dirty segment", plan.directory);
         let (map, transactions) = (OffsetMap::without_room(), CleanedTransactions::default());
-        Self { plan, map, transactions, stage: Stage::New(first), writes: None, stats: PassStats::default() }
+        let (stretches, stats) = (Stretches::default(), PassStats::default());
+        Self { plan, map, stretches, transactions, stage: Stage::New(first), writes: None, stats }
     }
 
     /// The directory whose log it is.
@@ -138,7 +143,7 @@ impl Pass {
         let step = self.go_on(disk);
         if matches!(step, Ok(PassStep::Done(_)) | Err(_)) {
             // Here, and not where the pass ends up: it may be much memory.
-            self.map = OffsetMap::without_room();
+            (self.map, self.stretches) = (OffsetMap::without_room(), Stretches::default());
         }
         step
     }
@@ -167,9 +172,11 @@ impl Pass {
         mut reader: SegmentReader,
         disk: &dyn PatientDisk,
     ) -> Result<PassStep, PassFailed> {
+        let at = reader.at();
         let bytes = reader.next(disk)?;
         let moved = bytes.len() as u64;
         self.stats.mapped += moved;
+        let mut stretch = DirtyStretch::new(place, at, moved);
         let source_end = self.plan.sources[place].end;
         let mut is_full = false;
         for view in Batches::new(&bytes) {
@@ -178,6 +185,7 @@ impl Pass {
             if is_full {
                 break;
             }
+            stretch.add(&view.header, &self.plan);
         }
         if bytes.is_empty() {
             // Offsets between the last batch and the next segment are there no more.
@@ -185,11 +193,13 @@ impl Pass {
         }
         self.stage = if is_full || bytes.is_empty() && place + 1 == self.plan.sources.len() {
             self.stats.map_used = self.map.used();
+            self.map.settle(self.plan.first_dirty);
             self.transactions = CleanedTransactions::default();
             Stage::Begin(0)
         } else if bytes.is_empty() {
             Stage::Map(place + 1, self::reader(&self.plan, place + 1))
         } else {
+            self.stretches.push(stretch);
             Stage::Map(place, reader)
         };
         Ok(PassStep::Again(moved))
@@ -211,9 +221,13 @@ impl Pass {
                 let offset = header.record_offset(record.offset_delta);
                 if let (Some(key), Some(offset)) = (record.key, offset)
                     && offset >= self.plan.first_dirty
-                    && !self.map.put(key, offset)
                 {
-                    return Ok(true);
+                    if offset > header.last_offset() {
+                        self.map.mistrust_offsets();
+                    }
+                    if !self.map.put(key, offset) {
+                        return Ok(true);
+                    }
                 }
             }
         }
@@ -259,6 +273,7 @@ impl Pass {
         mut writing: Box<Writing>,
         disk: &dyn PatientDisk,
     ) -> Result<PassStep, PassFailed> {
+        self.pass_over(&mut writing);
         let bytes = writing.reader.next(disk)?;
         if !bytes.is_empty() {
             self.rewrite(&bytes, &mut writing)?;
@@ -284,6 +299,17 @@ impl Pass {
             Replacement { sources: sources.iter().map(|source| source.base).collect(), segment };
         self.stage = Stage::Begin(next_group);
         Ok(PassStep::Group(replacement, moved))
+    }
+
+    /// Passes over what the map outdates as a whole.
+    fn pass_over(&mut self, writing: &mut Writing) {
+        let Writing { source, reader, .. } = writing;
+        while let Some(stretch) = self.stretches.outdated_at(*source, reader.at(), &self.map) {
+            reader.skip(stretch.len);
+            self.stats.read += stretch.len;
+            self.stats.passed_over += stretch.len;
+            self.stats.records += stretch.records;
+        }
     }
 
     fn rewrite(&mut self, bytes: &Bytes, writing: &mut Writing) -> Result<(), PassFailed> {

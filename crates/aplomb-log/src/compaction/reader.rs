@@ -38,6 +38,16 @@ impl SegmentReader {
         Self { file, at: 0, end, window: window as u64, needed: 0 }
     }
 
+    /// Where the next batch begins.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Passes over whole batches, so many bytes.
+    pub(super) fn skip(&mut self, len: u64) {
+        self.at += len;
+    }
+
     /// The next whole batches, with their checksums verified; empty at the end of the segment.
     pub(super) fn next(&mut self, disk: &dyn PatientDisk) -> Result<Bytes, PassFailed> {
         while self.at < self.end {
