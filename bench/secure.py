@@ -134,10 +134,11 @@ def shake(door, authority, seconds, *options):
 
 @contextlib.contextmanager
 def estranged(door, count):
-    """strangers.py, from when all of them are there; what it gives is filled when it ends."""
+    """strangers.py, from when all of them are there; what it gives is filled when it ends. It has what broker and client leave of the processors:
+    strangers have machines of their own."""
     command = [sys.executable, STRANGERS, "--address", door.bootstrap, "--count", count]
     said = {}
-    with subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as strangers:
+    with subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.nice(19)) as strangers:
         try:
             if strangers.stdout.readline() != "ready\n":
                 raise run.RunFailed("the strangers are not there")
