@@ -53,6 +53,8 @@ const HEAD: usize = 8;
 /// The most that one read brings, with what frames cost besides their bytes: those of a head
 /// alone.
 const ONE_READ: usize = SCRATCH / (4 + HEAD) * (HEAD + 128);
+/// What memory for replies counts besides the bytes of one in one piece.
+const BESIDES: usize = 128;
 /// More than bookkeeping adds to what one read of a stranger brings, whose frames are large.
 const STRANGERS_READ: usize = 4 * SCRATCH;
 
@@ -106,7 +108,7 @@ struct Siege {
     guests: Vec<Guest>,
     /// Requests that are at work: when they are answered, and with how many bytes.
     at_work: VecDeque<(Instant, RequestId, usize)>,
-    /// Answers of the last moments.
+    /// Answers of the last moments, and what they take.
     made: VecDeque<(Instant, usize)>,
     /// Whose requests were taken up in the last turn.
     taken: Vec<u64>,
@@ -355,7 +357,7 @@ impl Siege {
                 waited: Waited::default(),
             };
             self.clients.deliver(id, reply, now);
-            self.made.push_back((now, size));
+            self.made.push_back((now, size + BESIDES));
         }
         let mut clock = now;
         self.clients.finish(now, &mut clock);
