@@ -200,6 +200,10 @@ def test_a_slow_request_opens_by_keys_and_says_its_cause(broker, console):
     console.wait(f"known.next > {at}")
     assert console.value("document.querySelectorAll('#slow details[open]').length") == 1
     assert console.value("document.activeElement === document.querySelector('#slow details[open] summary')")
+    # Even when so many have come that it is none of those that are told.
+    console.value("showSlow({ slow: { ...known.data.slow, requests: known.data.slow.requests.map((one, n) => ({ ...one, number: 1e9 + n })) } })")
+    assert console.value("document.querySelector('#slow details[open] .more').innerText") == details
+    assert console.value("document.activeElement === document.querySelector('#slow details[open] summary')")
     console.value("document.querySelector('#slow').scrollIntoView()")
     keep(console, "slow")
 

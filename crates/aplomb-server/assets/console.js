@@ -53,7 +53,7 @@ function el(name, attributes = {}, ...inside) {
 // ---- What is known
 
 const known = { run: null, next: 0, times: [], series: {}, data: null, answered: null, ready: null };
-const opened = new Set(); // slow requests of which all is shown
+const opened = new Map(); // slow requests of which all is shown, by number: they stay until they are closed
 const settings = { span: 180, api: "Produce", quantile: "p999" };
 const series = (name) => known.series[name]?.slice(-settings.span) ?? [];
 
@@ -222,7 +222,9 @@ function showSlow({ slow }) {
   const causes = Object.entries(slow.counts).filter(([, count]) => count).sort((one, other) => other[1] - one[1]);
   byId("causes").replaceChildren(...causes.map(([cause, count]) =>
     el("li", { class: `cause ${cause}`, title: CAUSES[cause] ?? "" }, `${cause} ${whole(count)}`)));
-  const items = slow.requests.map((request) => {
+  const here = new Set(slow.requests.map((request) => String(request.number)));
+  const older = [...opened].filter(([id]) => !here.has(id)).map(([, request]) => request);
+  const items = [...slow.requests, ...older].map((request) => {
     const id = String(request.number);
     const summary = el("summary", { "data-number": id }, el("time", {}, clock(request.at / 1000)), el("span", {}, request.api), el("span", { class: "who" }, request.client),
       el("span", { class: "took" }, ms(request.total_ms + request.throttle_ms - request.idle_ms)),
@@ -230,8 +232,9 @@ function showSlow({ slow }) {
     const details = el("details", {}, summary);
     const fill = () => details.children.length > 1 || details.append(slowDetails(request));
     details.addEventListener("toggle", () => {
-      if (details.open) fill();
-      opened[details.open ? "add" : "delete"](id);
+      if (!details.open) return opened.delete(id);
+      fill();
+      opened.set(id, request);
     });
     if (opened.has(id)) {
       fill();
