@@ -147,7 +147,8 @@ impl FrameReader {
         };
         let unfinished = transport.unfinished();
         self.charge_sealed(unfinished, context.budget);
-        if matches!(progress, Progress::Drained | Progress::Empty) {
+        // Whatever it waits for: the frame that the mark was set for may have come.
+        if progress != Progress::More {
             // Some of what is missing may be here, in a record of TLS that is not.
             let missing = self.cutter.missing().saturating_sub(unfinished);
             self.low_water.expect(missing, transport.as_fd());
