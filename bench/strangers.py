@@ -22,13 +22,12 @@ def connect(address, poll, strangers, is_slow):
     try:
         stranger = socket.create_connection(address, timeout=5)
     except OSError:
-        return False
+        return
     stranger.setblocking(False)
     with contextlib.suppress(OSError):
         stranger.send(SLOW if is_slow else HELLO)
     strangers[stranger.fileno()] = (stranger, is_slow)
     poll.register(stranger, select.POLLIN | select.POLLRDHUP)
-    return True
 
 
 def main():

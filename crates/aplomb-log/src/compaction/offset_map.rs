@@ -1,8 +1,9 @@
 //! From the hash of a key to the offset of its last record (`SkimpyOffsetMap`): 24 bytes an entry,
 //! whatever the key's length.
 //!
-//! It begins small and grows with its keys: of a log whose keys come again and again it stays in
-//! the processor's caches.
+//! Where there may be twice the memory that all of it takes, it begins small and grows with its
+//! keys: of a log whose keys come again and again it stays in the processor's caches. While it grows
+//! it is there twice; so where memory would not do for that, all of it is asked for at once.
 //!
 //! Two keys with one hash would be taken for one. Of 128 bits, seeded anew in every pass, that does
 //! not happen by accident.
@@ -46,13 +47,9 @@ impl OffsetMap {
         let wanted = (records as f64 / load).ceil() as usize + 1;
         let slots = wanted.clamp(2, affordable);
         let most = ((slots as f64 * load) as usize).clamp(1, slots - 1);
-        Self {
-            most_slots: slots,
-            most,
-            seed,
-            slots: vec![[0; 3]; slots.min(FIRST_SLOTS)],
-            ..Self::without_room()
-        }
+        let grows = slots <= affordable / 2;
+        let first = if grows { slots.min(FIRST_SLOTS) } else { slots };
+        Self { most_slots: slots, most, seed, slots: vec![[0; 3]; first], ..Self::without_room() }
     }
 
     /// Takes no key, and next to no memory.
@@ -210,8 +207,12 @@ mod tests {
         assert_eq!((map.slots.len(), map.most_slots, map.most), (1000, 1000, 900));
         let smallest = OffsetMap::new(0, 0, 0.9, 7);
         assert_eq!((smallest.slots.len(), smallest.most_slots, smallest.most), (2, 2, 1));
-        let mut large = OffsetMap::new(1 << 40, 24 * 100_000, 0.9, 7);
-        assert_eq!(large.slots.len(), FIRST_SLOTS);
+        // Growing, it is there twice, which that has no room for.
+        let whole = OffsetMap::new(1 << 40, 24 * 100_000, 0.9, 7);
+        assert_eq!((whole.slots.len(), whole.slots.capacity()), (100_000, 100_000));
+        assert_eq!(OffsetMap::new(90_000, 24 * 200_001, 0.9, 7).slots.len(), 100_001, "nor this");
+        let mut large = OffsetMap::new(89_999, 24 * 200_000, 0.9, 7);
+        assert_eq!((large.slots.len(), large.most_slots), (FIRST_SLOTS, 100_000));
         let taken =
             (0_u64..100_000).take_while(|key| large.put(&key.to_be_bytes(), Offset::new(*key))).count();
         assert_eq!((taken, large.slots.len(), large.slots.capacity()), (90_000, 100_000, 100_000));

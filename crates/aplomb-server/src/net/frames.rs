@@ -22,7 +22,7 @@ use super::transport::Transport;
 pub(crate) const SCRATCH: usize = 32 * 1024;
 
 /// What a frame costs besides its bytes, in bytes: tiny frames are not free.
-const OVERHEAD: usize = 128;
+pub(crate) const OVERHEAD: usize = 128;
 
 /// Below so many missing bytes the rest of a frame is read through the scratch buffer, along with
 /// what follows it.

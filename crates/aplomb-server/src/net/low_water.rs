@@ -1,7 +1,7 @@
 //! How much has to have come before a socket says so (`SO_RCVLOWAT`): while much of a frame is
 //! missing, a wake-up for each segment of it would find work that cannot be done yet.
 //!
-//! What always holds: a mark is below what is still to come of the frame at hand, and taken away
+//! What always holds: a mark is at most what is still to come of the frame at hand, and taken away
 //! when the frame has come. So what comes is heard of; the kernel speaks up earlier where its
 //! buffer or the client's end does not let so much come.
 #![expect(unsafe_code, reason = "rustix has no SO_RCVLOWAT")]

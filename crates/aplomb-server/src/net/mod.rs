@@ -39,10 +39,14 @@ pub(crate) use debt::ReplyBudget;
 pub(crate) use end::End;
 pub(crate) use entrance::{Admission, Doorkeeper};
 pub use entrance::{Entrance, GssQueues, JwksCaches};
+#[cfg(test)]
+pub(crate) use frames::OVERHEAD;
 pub(crate) use frames::{ReadContext, SCRATCH};
 pub use limits::ConnectionLimits;
 pub(crate) use limits::{Connections, Permit, TooMany};
 pub(crate) use rates::AcceptRates;
+#[cfg(test)]
+pub(crate) use replies::PIECE_BYTES;
 pub(crate) use strangers::Overstay;
 pub(crate) use taking::Slowness;
 pub(crate) use tls::Tls;

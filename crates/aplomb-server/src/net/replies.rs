@@ -23,7 +23,7 @@ const IOV_MAX: usize = 1024;
 /// What a piece takes beside its bytes: a place in the queue, which may have as many free ones, and
 /// who holds the bytes. Fifty megabytes out of memory are some eight hundred pieces: a thousand
 /// such replies that are not taken are a hundred megabytes of which no other budget knows.
-const PIECE_BYTES: usize = 128;
+pub(crate) const PIECE_BYTES: usize = 128;
 
 /// How many calls one connection gets before the others have their turn.
 const WRITES_A_TURN: usize = 4;

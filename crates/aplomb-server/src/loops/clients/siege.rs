@@ -27,7 +27,8 @@ use crate::loops::poll::{Events, Poll};
 use crate::mail::Waker;
 use crate::net::connection::Connection;
 use crate::net::{
-    Accepted, ConnectionLimits, Connections, FrameBudget, NetConfig, ReplyBudget, SCRATCH, Transport,
+    Accepted, ConnectionLimits, Connections, FrameBudget, NetConfig, OVERHEAD, PIECE_BYTES, ReplyBudget,
+    SCRATCH, Transport,
 };
 
 const HERE: ShardId = ShardId(0);
@@ -52,9 +53,7 @@ const SMALL: usize = 60_000;
 const HEAD: usize = 8;
 /// The most that one read brings, with what frames cost besides their bytes: those of a head
 /// alone.
-const ONE_READ: usize = SCRATCH / (4 + HEAD) * (HEAD + 128);
-/// What memory for replies counts besides the bytes of one in one piece.
-const BESIDES: usize = 128;
+const ONE_READ: usize = SCRATCH / (4 + HEAD) * (HEAD + OVERHEAD);
 /// More than bookkeeping adds to what one read of a stranger brings, whose frames are large.
 const STRANGERS_READ: usize = 4 * SCRATCH;
 
@@ -357,7 +356,7 @@ impl Siege {
                 waited: Waited::default(),
             };
             self.clients.deliver(id, reply, now);
-            self.made.push_back((now, size + BESIDES));
+            self.made.push_back((now, size + PIECE_BYTES));
         }
         let mut clock = now;
         self.clients.finish(now, &mut clock);
