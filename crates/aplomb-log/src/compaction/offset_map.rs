@@ -2,8 +2,8 @@
 //! whatever the key's length.
 //!
 //! Where there may be twice the memory that all of it takes, it begins small and grows with its
-//! keys: of a log whose keys come again and again it stays in the processor's caches. While it grows
-//! it is there twice; so where memory would not do for that, all of it is asked for at once.
+//! keys: of a log whose keys come again and again it stays in the processor's caches. While it
+//! grows it is there twice; so where memory would not do for that, all is asked for at once.
 //!
 //! Two keys with one hash would be taken for one. Of 128 bits, seeded anew in every pass, that does
 //! not happen by accident.
