@@ -1,7 +1,8 @@
 //! The transactions of a scenario: tellers that take from one account and give to another, each
 //! time in one transaction, and settings that make minutes fit into seconds. They have dice of
 //! their own: what else a seed stands for is what it was before, but for faults that may lose what
-//! was acknowledged, which these seeds do not have.
+//! was acknowledged, which these seeds do not have: a transaction is in several partitions, and
+//! half of it may be what is lost.
 
 use std::time::Duration;
 
@@ -75,19 +76,20 @@ impl BankPlan {
         self.settings.iter().cloned()
     }
 
-    /// Whether a fault takes nothing that was acknowledged, nor a disk for good.
+    /// Whether a fault takes nothing that was acknowledged.
     pub(crate) fn bears(fault: &Fault) -> bool {
         match fault {
             Fault::Down(down) => {
                 !matches!(down.how, HowDown::PowerCut) && !down.cut_starts.iter().any(|start| start.power)
             }
-            Fault::Freeze { .. } | Fault::Slow { .. } => true,
-            Fault::Fail { .. }
+            Fault::Freeze { .. }
+            | Fault::Slow { .. }
+            | Fault::Fail { .. }
             | Fault::Full { .. }
             | Fault::Short { .. }
             | Fault::Away { .. }
-            | Fault::Tail(_)
-            | Fault::Copied { .. } => false,
+            | Fault::Copied { .. } => true,
+            Fault::Tail(_) => false,
         }
     }
 }

@@ -64,6 +64,8 @@ fn take(data: &PartitionData, ctx: &mut Context<'_>) -> Checked {
         Some(ErrorCode::None) => {}
         // It is not loaded yet.
         Some(ErrorCode::NotLeaderOrFollower | ErrorCode::UnknownTopicOrPartition) => return Ok(()),
+        // Its disk has failed.
+        Some(ErrorCode::KafkaStorageError) if ctx.oracle.disk_lost => return Ok(()),
         other => return Err(format!("account {account} cannot be read: {other:?}")),
     }
     let mut to_come: Vec<(i64, i64)> = data

@@ -273,6 +273,7 @@ impl Teller {
             ErrorCode::CoordinatorLoadInProgress
             | ErrorCode::ConcurrentTransactions
             | ErrorCode::RequestTimedOut
+            | ErrorCode::KafkaStorageError
             | ErrorCode::UnknownTopicOrPartition => self.again(ctx),
             _ => ctx.oracle.violated(format!("{asked:?} of {:?} is answered by {error}", self.transfer)),
         }
@@ -287,7 +288,7 @@ impl Teller {
             match error {
                 ErrorCode::None => *self.sequences.entry(part.index).or_default() += 1,
                 // It may be there all the same.
-                ErrorCode::RequestTimedOut => {
+                ErrorCode::RequestTimedOut | ErrorCode::KafkaStorageError => {
                     transfer.is_unsure = true;
                     worst = error;
                 }
@@ -305,6 +306,7 @@ impl Teller {
         match worst {
             ErrorCode::None
             | ErrorCode::RequestTimedOut
+            | ErrorCode::KafkaStorageError
             | ErrorCode::ConcurrentTransactions
             | ErrorCode::NotEnoughReplicas
             | ErrorCode::NotLeaderOrFollower
