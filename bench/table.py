@@ -60,9 +60,14 @@ def markdown(environment, bare, many, runs, count):
 
 def headline(environment, count):
     """The machine, when it was, and how many runs."""
+    return f"{where(environment)}; {'one run' if count == 1 else f'median of {count} runs (lowest to highest)'}."
+
+
+def where(environment):
+    """The machine, and when it was."""
     return (
         f"{environment['cpu']}, {environment['processors']} processors, {environment['memory_bytes'] / 1e9:.0f} GB, Linux {environment['kernel']}, "
-        f"{environment['file_system']['type']}; {environment['began']}; {'one run' if count == 1 else f'median of {count} runs (lowest to highest)'}."
+        f"{environment['file_system']['type']}; {environment['began']}"
     )
 
 

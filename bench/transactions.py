@@ -65,7 +65,7 @@ class Plan:
 PARTS = ("transactions", "alone", "beside")
 FULL = Plan(
     quick=False, runs=3, parts=PARTS, partitions=(1, 10, 100), records=100, record_bytes=100, seconds=20, warmup_seconds=5, alone=4 << 30, beside=20 << 30,
-    fill_rate=60_000, rate=5_000, patience=240,
+    fill_rate=100_000, rate=5_000, patience=240,
 )  # fmt: skip
 QUICK = Plan(
     quick=True, runs=1, parts=PARTS, partitions=(1, 10), records=100, record_bytes=100, seconds=4, warmup_seconds=1, alone=200 << 20, beside=400 << 20,
