@@ -148,7 +148,7 @@ impl DiskEngine {
             backend: backend(kind)?,
             slices: slices.clone(),
         };
-        engine.start("keeper", Urgency::Background, move || housekeeper.run())?;
+        engine.start("keeper", Urgency::BackgroundBehind, move || housekeeper.run())?;
         let working = Arc::new(AtomicUsize::new(readers));
         for _ in 0..readers {
             let reader = Reader {

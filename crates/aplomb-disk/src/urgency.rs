@@ -8,7 +8,9 @@
 //! enough to bring a reader of old records down to a fortieth of what it had.
 //!
 //! The writer has a lower one: what it carries was acknowledged, and when a disk that was away
-//! answers again it has the processors busy with as much as memory holds.
+//! answers again it has the processors busy with as much as memory holds. So has the housekeeper,
+//! whom nobody waits for: a checkpoint of thousands of partitions kept a request from a busy
+//! processor for a tick each time.
 #![expect(unsafe_code, reason = "a thread's scheduling policy has no safe wrapper")]
 
 /// How a thread stands to those that answer requests.
@@ -20,6 +22,8 @@ pub(crate) enum Urgency {
     Behind,
     /// It interrupts no other thread when it wakes: `SCHED_BATCH` (sched(7)).
     Background,
+    /// Both.
+    BackgroundBehind,
 }
 
 /// How far behind those that answer requests.
@@ -34,6 +38,10 @@ impl Urgency {
                 let _ = rustix::process::nice(BEHIND);
             }
             Self::Background => begin_batch(),
+            Self::BackgroundBehind => {
+                begin_batch();
+                Self::Behind.apply();
+            }
         }
     }
 }
@@ -63,6 +71,7 @@ mod tests {
         // SAFETY: 0 is the calling thread.
         let ours = unsafe { libc::sched_getscheduler(0) };
         assert_eq!(policy(Urgency::Background), libc::SCHED_BATCH);
+        assert_eq!(policy(Urgency::BackgroundBehind), libc::SCHED_BATCH);
         assert_eq!(policy(Urgency::Normal), ours);
     }
 
@@ -70,11 +79,13 @@ mod tests {
     fn a_thread_that_stands_behind_is_the_only_one() {
         let niceness = || rustix::process::getpriority_process(None).expect("a thread has one");
         let ours = niceness();
-        let behind = std::thread::spawn(move || {
-            Urgency::Behind.apply();
-            niceness()
-        });
-        assert_eq!(behind.join().expect("it does not panic"), (ours + BEHIND).min(19));
+        for urgency in [Urgency::Behind, Urgency::BackgroundBehind] {
+            let behind = std::thread::spawn(move || {
+                urgency.apply();
+                niceness()
+            });
+            assert_eq!(behind.join().expect("it does not panic"), (ours + BEHIND).min(19));
+        }
         assert_eq!(niceness(), ours);
     }
 }

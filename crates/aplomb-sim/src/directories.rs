@@ -141,6 +141,7 @@ pub(crate) fn start_copies(dice: &mut Dice, machine: &Machine, world: &mut World
         machine,
         properties: &plan.properties,
         shards: 1 + dice.place(3) as u16,
+        partitions_a_turn: plan.partitions_a_turn,
         chunks: *dice.pick(&[24, 32, 64]),
         life: Life::new(CrashSwitch::armed(), None),
         now: world.clocks(),

@@ -352,6 +352,7 @@ impl Outages {
             lost: (disks..plan.disks).map(path_of).collect(),
             properties: &plan.properties,
             shards,
+            partitions_a_turn: plan.partitions_a_turn,
             chunks,
             life: Life::new(switch, cut.and_then(|cut| cut.operations)),
             now: world.clocks(),

@@ -153,6 +153,8 @@ pub(crate) struct Shape<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) properties: &'a Properties,
     pub(crate) shards: u16,
+    /// Of a round of syncs.
+    pub(crate) partitions_a_turn: usize,
     /// Chunks of the tail, for each disk.
     pub(crate) chunks: u32,
     pub(crate) life: Arc<Life>,
@@ -269,7 +271,8 @@ impl Shape<'_> {
         found: MetadataFound,
         shares: &[Arc<TailShare>],
     ) -> Result<Ready, StartError> {
-        let (config, _) = BrokerConfig::from_properties(self.properties).expect("the settings are right");
+        let (mut config, _) = BrokerConfig::from_properties(self.properties).expect("the settings are right");
+        config.storage.partitions_a_turn = self.partitions_a_turn;
         let ids: Vec<DirectoryId> = self.places.iter().map(|place| place.id).collect();
         let endpoint = Endpoint {
             name: LISTENER.to_owned(),

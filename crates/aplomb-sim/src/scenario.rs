@@ -187,6 +187,8 @@ pub(crate) struct Plan {
     pub(crate) disks: usize,
     pub(crate) service: ServiceTimes,
     pub(crate) lane_depth: usize,
+    /// So many partitions are asked by a round of syncs in a turn.
+    pub(crate) partitions_a_turn: usize,
     pub(crate) properties: Properties,
     /// Producers may be turned away, because as many batches wait for a disk as may.
     pub(crate) turns_away: bool,
@@ -264,6 +266,7 @@ impl Plan {
             disks,
             service,
             lane_depth: *dice.pick(&[4, 16, 1024]),
+            partitions_a_turn: *Dice::of(seed, "rounds", 0).pick(&[1, 2, 5, 1024]),
             properties: properties.map(|(name, value)| (name.to_owned(), value)).collect(),
             turns_away: WAITING[seed as usize / 27 % 3] != WAITING[0],
             flush_interval,

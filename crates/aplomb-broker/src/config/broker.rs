@@ -136,6 +136,9 @@ pub struct StorageConfig {
     pub tail_bytes: ByteCount,
     /// `aplomb.flush.interval.ms`
     pub flush_interval: Duration,
+    /// How many partitions a round of syncs asks in a turn, or tells. No setting; simulations have
+    /// fewer.
+    pub partitions_a_turn: usize,
     /// `aplomb.stall.fence.ms`
     pub stall_fence: Duration,
     /// `aplomb.disk.engine`
@@ -384,6 +387,7 @@ impl StorageConfig {
             tail_dir: reading.text("aplomb.tail.dir"),
             tail_bytes: reading.bytes("aplomb.tail.bytes"),
             flush_interval: reading.millis("aplomb.flush.interval.ms"),
+            partitions_a_turn: 1024,
             stall_fence: reading.millis("aplomb.stall.fence.ms"),
             disk_engine: match reading.text("aplomb.disk.engine").as_str() {
                 "io_uring" => DiskEngineChoice::IoUring,

@@ -339,6 +339,11 @@ impl Partition {
         }
     }
 
+    /// Whether it has something for the disk that no round has asked for.
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.dirty
+    }
+
     /// An acknowledgement waits for the disk.
     fn hurry(&self, fx: &mut Effects) {
         if !self.held {

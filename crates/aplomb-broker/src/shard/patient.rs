@@ -24,8 +24,9 @@ pub(super) struct Patient {
     requests: VecDeque<Request>,
     /// How many of them are of which connection.
     count_of: HashMap<ConnectionId, usize>,
-    /// Calls of that shard's operations, on the others.
-    calls: VecDeque<(Asker, PartitionKey, PartitionCall)>,
+    /// Calls of that shard's operations, on the others, as they came: a million of them are not
+    /// moved at once. None is empty.
+    calls: VecDeque<(OpId, std::vec::IntoIter<(Slot, PartitionKey, PartitionCall)>)>,
     /// Requests that are to be begun anew, and when: one of a connection at the most.
     again: Vec<(Instant, Request)>,
     /// What came behind them, by their connections.
@@ -77,7 +78,9 @@ impl Patient {
     }
 
     pub(super) fn extend(&mut self, op: OpId, calls: Vec<(Slot, PartitionKey, PartitionCall)>) {
-        self.calls.extend(calls.into_iter().map(|(slot, key, call)| (Asker::Client(op, slot), key, call)));
+        if !calls.is_empty() {
+            self.calls.push_back((op, calls.into_iter()));
+        }
     }
 
     /// A connection is gone, and with it who would read the answers.
@@ -105,13 +108,20 @@ impl Patient {
 
     /// Takes out the calls of this turn.
     pub(super) fn take_calls(&mut self) -> Vec<(Asker, PartitionKey, PartitionCall)> {
-        let mut left = COST_A_TURN;
-        std::iter::from_fn(|| {
-            let next = self.calls.pop_front_if(|(_, _, call)| call.cost() <= left)?;
-            left -= next.2.cost();
-            Some(next)
-        })
-        .collect()
+        let (mut left, mut taken) = (COST_A_TURN, Vec::new());
+        while let Some((op, calls)) = self.calls.front_mut() {
+            let fits = |(_, _, call): &(Slot, PartitionKey, PartitionCall)| call.cost() <= left;
+            if !calls.as_slice().first().is_some_and(fits) {
+                break;
+            }
+            let (slot, key, call) = calls.next().expect("it was looked at");
+            left -= call.cost();
+            taken.push((Asker::Client(*op, slot), key, call));
+            if calls.as_slice().is_empty() {
+                self.calls.pop_front();
+            }
+        }
+        taken
     }
 }
 

@@ -108,7 +108,7 @@ impl Shard {
         let disk = |d: DiskSeed| {
             d.share.reading().set_limit(reading);
             d.share.producing().set_limit(producing);
-            ShardDisk::new(d.queue, d.share, d.directory, d.path, intervals)
+            ShardDisk::new(d.queue, d.share, (d.directory, d.path), intervals, storage.partitions_a_turn)
         };
         let disks = Disks::new(seed.disks.into_iter().map(disk).collect(), seed.lost);
         let figures = Arc::new(ShardFigures::new(disks.len(), Arc::clone(&seed.ledger)));

@@ -1,60 +1,35 @@
 //! A shard's part of one disk: rounds of syncs, checkpoints, and memory that the tail gives back.
 //!
 //! What always holds: one round is under way at most, and one checkpoint; a partition that has
-//! something for the disk stands in `dirty` once.
+//! something for the disk, and is in no round that is still to ask it, stands in `dirty` and in
+//! `unchecked`.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_disk_api::{Completion, DiskCommand, DiskIndex, DiskJob, DiskQueue, FileName, Lane, SmallFile};
+use aplomb_disk_api::{Completion, DiskCommand, DiskIndex, DiskJob, DiskQueue, Lane};
 use aplomb_log::tail::TailShare;
-use aplomb_model::{DirectoryId, Instant, Offset};
+use aplomb_model::{DirectoryId, Instant};
 
 use super::checkpoints::{CheckpointChange, CheckpointEntry};
 use super::port::DiskPort;
 use super::purpose::Purpose;
 use super::rhythm::{FlushIntervals, Rhythm, Round};
+use super::round::{COMMANDS_A_TURN, CheckpointState, RoundState};
 use crate::calls::PartitionKey;
-use crate::partition::{Effects, Partition, Partitions};
+use crate::partition::{Effects, Partitions};
 
 /// So many bytes are written without waiting for the next round.
 const WRITE_EARLY: u64 = 4 << 20;
-
-/// A partition in a round, and what the round covers of it. One that has moved away since is none
-/// any more.
-#[derive(Clone, Copy, Debug)]
-struct Member {
-    key: PartitionKey,
-    residence: u32,
-    covers: Offset,
-}
-
-impl Member {
-    fn of<'a>(&self, partitions: &'a mut Partitions) -> Option<&'a mut Partition> {
-        partitions.get_on(self.key, self.residence)
-    }
-}
-
-/// A round of syncs under way.
-#[derive(Debug)]
-struct RoundState {
-    members: Vec<Member>,
-    checkpoint: Option<CheckpointState>,
-}
-
-/// What a checkpoint publishes and then deletes.
-#[derive(Debug, Default)]
-struct CheckpointState {
-    members: Vec<Member>,
-    publish: Vec<SmallFile>,
-    obsolete: Vec<FileName>,
-}
 
 /// A shard's part of one disk.
 pub(crate) struct ShardDisk {
     port: DiskPort<Purpose>,
     share: Arc<TailShare>,
+    /// Of a round, asked or told.
+    partitions_a_turn: usize,
     directory: DirectoryId,
     path: String,
     /// The first error, when the disk is lost.
@@ -63,6 +38,9 @@ pub(crate) struct ShardDisk {
     space: Option<(u64, u64)>,
     rhythm: Rhythm,
     dirty: Vec<PartitionKey>,
+    /// Those of `dirty` that are written before their round, as they stand there. One may be missed
+    /// when another is forgotten: the round has it.
+    early: Range<usize>,
     /// Those that were dirty since the last checkpoint, or whose recovery point lags behind it.
     unchecked: BTreeSet<PartitionKey>,
     /// Those with memory that could be given back, the ones that were durable first in front.
@@ -77,19 +55,21 @@ impl ShardDisk {
     pub(crate) fn new(
         queue: Box<dyn DiskQueue>,
         share: Arc<TailShare>,
-        directory: DirectoryId,
-        path: String,
+        (directory, path): (DirectoryId, String),
         intervals: FlushIntervals,
+        partitions_a_turn: usize,
     ) -> Self {
         Self {
             port: DiskPort::new(queue),
             share,
+            partitions_a_turn,
             directory,
             path,
             lost: None,
             space: None,
             rhythm: Rhythm::new(intervals),
             dirty: Vec::new(),
+            early: 0..0,
             unchecked: BTreeSet::new(),
             cached: VecDeque::new(),
             is_cached: HashSet::new(),
@@ -188,7 +168,14 @@ impl ShardDisk {
     }
 
     pub(crate) fn wake_at(&self) -> Option<Instant> {
-        let round = if self.lost.is_some() { None } else { self.rhythm.wake_at() };
+        let goes_on = !self.early.is_empty()
+            || self.round.as_ref().is_some_and(RoundState::goes_on)
+            || self.checkpoint.as_ref().is_some_and(CheckpointState::goes_on);
+        let round = match self.lost {
+            Some(_) => None,
+            None if goes_on => Some(Instant::START),
+            None => self.rhythm.wake_at(),
+        };
         [round, self.port.retry_at()].into_iter().flatten().min()
     }
 
@@ -203,22 +190,28 @@ impl ShardDisk {
             return;
         }
         if let Some(round) = self.rhythm.poll(now) {
-            self.begin(round, partitions, now);
-        } else if self.unwritten >= WRITE_EARLY {
-            self.write_early(partitions, now);
+            self.begin(round, now);
         }
+        self.go_on_asking(partitions, now);
+        self.write_early(partitions, now);
         self.give_back(partitions);
     }
 
+    /// Writes what has come to much since the last round, so that the next one is short.
     fn write_early(&mut self, partitions: &mut Partitions, now: Instant) {
-        self.unwritten = 0;
-        let stats = self.share.stats();
-        if stats.waiting * 2 > stats.chunks as u64 * u64::from(stats.chunk_size) {
-            self.rhythm.demand(now); // at this rate the share is full before the interval is over
+        if self.early.is_empty() && self.unwritten >= WRITE_EARLY {
+            self.unwritten = 0;
+            self.early = 0..self.dirty.len();
+            let stats = self.share.stats();
+            if stats.waiting * 2 > stats.chunks as u64 * u64::from(stats.chunk_size) {
+                self.rhythm.demand(now); // at this rate the share is full before the interval is over
+            }
         }
         let mut commands = Vec::new();
-        for key in &self.dirty {
-            if let Some(partition) = partitions.get_mut(*key) {
+        while commands.len() < COMMANDS_A_TURN
+            && let Some(place) = self.early.next()
+        {
+            if let Some(partition) = partitions.get_mut(self.dirty[place]) {
                 partition.take_writes(&mut commands);
             }
         }
@@ -243,97 +236,110 @@ impl ShardDisk {
         }
     }
 
-    fn begin(&mut self, round: Round, partitions: &mut Partitions, now: Instant) {
+    fn begin(&mut self, round: Round, now: Instant) {
         let is_checkpoint = round == Round::Checkpoint && self.checkpoint.is_none();
         if round == Round::Checkpoint && !is_checkpoint {
-            self.rhythm.on_lag(now); // the last one is still being published: later
+            self.rhythm.on_lag(now); // the last one is not over: later
         }
-        let mut keys = std::mem::take(&mut self.dirty);
-        if is_checkpoint {
-            keys.extend(std::mem::take(&mut self.unchecked));
-            keys.sort_unstable();
-            keys.dedup();
-        }
-        self.unwritten = 0;
-        let (mut commands, mut files) = (Vec::new(), Vec::new());
-        let mut state = RoundState { members: Vec::with_capacity(keys.len()), checkpoint: None };
-        let mut checkpoint = is_checkpoint.then(CheckpointState::default);
-        for key in keys {
-            let Some(partition) = partitions.get_mut(key) else { continue };
-            let part = partition.begin_round(is_checkpoint, &mut commands);
-            let member = Member { key, residence: partition.residence(), covers: part.covers };
-            if let Some(checkpoint) = &mut checkpoint {
-                checkpoint.publish.extend(part.publish);
-                checkpoint.obsolete.extend(part.obsolete);
-                checkpoint.members.push(member);
-            }
-            files.extend(part.files);
-            state.members.push(member);
-        }
-        state.checkpoint = checkpoint;
-        self.submit_writes(commands, now);
-        self.port.submit(DiskCommand::Sync { files }, Purpose::Sync, now);
-        let before = self.round.replace(state);
+        let dirty = std::mem::take(&mut self.dirty);
+        (self.early, self.unwritten) = (0..0, 0);
+        let keys = if is_checkpoint {
+            let all = std::mem::take(&mut self.unchecked);
+            debug_assert!(dirty.iter().all(|key| all.contains(key)), "what is dirty is unchecked");
+            all.into_iter().collect()
+        } else {
+            dirty.into()
+        };
+        let before = self.round.replace(RoundState::new(keys, is_checkpoint, self.partitions_a_turn));
         assert!(before.is_none(), "one round at a time");
     }
 
-    /// The round's sync is over: what it covered is durable.
-    pub(super) fn on_synced(&mut self, partitions: &mut Partitions, fx: &mut Effects, now: Instant) {
-        let round = self.round.take().expect("a sync belongs to a round");
-        self.rhythm.on_round_over();
-        for member in &round.members {
-            let Some(partition) = member.of(partitions) else { continue };
-            partition.on_synced(member.covers, fx);
-            if partition.log().tail().durable_chunks() > 0 && self.is_cached.insert(member.key) {
-                self.cached.push_back(member.key);
-            }
-        }
-        if let Some(mut checkpoint) = round.checkpoint {
-            let files = std::mem::take(&mut checkpoint.publish);
-            self.checkpoint = Some(checkpoint);
-            self.port.submit(
-                DiskCommand::Publish { files, lane: Lane::Housekeeping },
-                Purpose::Checkpoint,
-                now,
-            );
+    /// Asks the next partitions of a round for their part; the sync comes behind the last.
+    fn go_on_asking(&mut self, partitions: &mut Partitions, now: Instant) {
+        let Some(round) = &mut self.round else { return }; // none is under way
+        let mut commands = Vec::new();
+        let files = round.ask_on(partitions, &mut commands);
+        self.submit_writes(commands, now);
+        if let Some(files) = files {
+            self.port.submit(DiskCommand::Sync { files }, Purpose::Sync, now);
         }
     }
 
+    /// The round's sync is over: what it covered is durable.
+    pub(super) fn on_synced(&mut self) {
+        self.round.as_mut().expect("a sync belongs to a round").on_synced();
+    }
+
     /// The checkpoint's files are published: recovery points move up.
-    pub(crate) fn on_checkpointed(
-        &mut self,
-        partitions: &mut Partitions,
-        now: Instant,
-    ) -> Vec<CheckpointChange> {
-        let checkpoint = self.checkpoint.take().expect("files are published for a checkpoint");
-        if !checkpoint.obsolete.is_empty() {
-            let files = checkpoint.obsolete;
+    pub(super) fn on_checkpointed(&mut self, now: Instant) {
+        let checkpoint = self.checkpoint.as_mut().expect("files are published for a checkpoint");
+        checkpoint.on_published();
+        let files = std::mem::take(&mut checkpoint.obsolete);
+        if !files.is_empty() {
             self.port.submit(DiskCommand::DeleteFiles { files }, Purpose::Chore, now);
         }
-        let mut changes = Vec::with_capacity(checkpoint.members.len());
-        for member in checkpoint.members {
-            let Some(partition) = member.of(partitions) else { continue };
-            let lags = partition.on_checkpointed(member.covers);
-            changes.push((member.key, Some(CheckpointEntry::of(partition))));
-            if lags {
-                self.unchecked.insert(member.key);
-                self.rhythm.on_lag(now);
-            }
+    }
+
+    /// Tells the next partitions of a round that is over what is durable, and those of a checkpoint
+    /// that theirs is. Gives what the checkpoint files are to say then.
+    pub(super) fn go_on_telling(
+        &mut self,
+        partitions: &mut Partitions,
+        fx: &mut Effects,
+        now: Instant,
+    ) -> Vec<CheckpointChange> {
+        if self.lost.is_some() {
+            return Vec::new(); // what a lost disk has reported is not to be relied on
         }
+        let Self { is_cached, cached, .. } = self;
+        let told = self.round.take_if(|round| {
+            round.tell_on(partitions, |partition, covers| {
+                partition.on_synced(covers, fx);
+                if partition.log().tail().durable_chunks() > 0 && is_cached.insert(partition.key()) {
+                    cached.push_back(partition.key());
+                }
+            })
+        });
+        if let Some(round) = told {
+            self.rhythm.on_round_over();
+            self.publish(round, now);
+        }
+        let Self { unchecked, rhythm, .. } = self;
+        let mut changes = Vec::new();
+        self.checkpoint.take_if(|checkpoint| {
+            checkpoint.tell_on(partitions, |partition, covers| {
+                let lags = partition.on_checkpointed(covers);
+                changes.push((partition.key(), Some(CheckpointEntry::of(partition))));
+                if lags {
+                    unchecked.insert(partition.key());
+                    rhythm.on_lag(now);
+                }
+            })
+        });
         changes
+    }
+
+    /// The second half of a checkpoint: what it publishes, after the records are durable.
+    fn publish(&mut self, round: RoundState, now: Instant) {
+        let Some(mut checkpoint) = round.into_checkpoint() else { return }; // it was of records alone
+        let files = std::mem::take(&mut checkpoint.publish);
+        let before = self.checkpoint.replace(checkpoint);
+        assert!(before.is_none(), "one checkpoint at a time");
+        self.port.submit(DiskCommand::Publish { files, lane: Lane::Housekeeping }, Purpose::Checkpoint, now);
     }
 
     /// Whether a round or a checkpoint under way has to do with a partition: small files of it may
     /// still be given to the disk.
     pub(crate) fn concerns(&self, key: PartitionKey) -> bool {
-        let round = self.round.iter().flat_map(|round| &round.members);
-        let checkpoint = self.checkpoint.iter().flat_map(|checkpoint| &checkpoint.members);
-        round.chain(checkpoint).any(|member| member.key == key)
+        self.round.as_ref().is_some_and(|round| round.concerns(key))
+            || self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.concerns(key))
     }
 
     /// A partition is gone.
     pub(crate) fn forget(&mut self, key: PartitionKey) {
         self.dirty.retain(|dirty| *dirty != key);
+        self.early.end = self.early.end.min(self.dirty.len());
+        self.round.iter_mut().for_each(|round| round.forget(key));
         self.unchecked.remove(&key);
         if self.is_cached.remove(&key) {
             self.cached.retain(|cached| *cached != key);

@@ -22,6 +22,7 @@ mod port;
 mod purpose;
 mod retention;
 mod rhythm;
+mod round;
 mod small_files;
 mod wants;
 
@@ -190,8 +191,13 @@ impl Storage {
         }
     }
 
-    /// Partitions have been called: moves and compaction go on where that changed something.
+    /// Partitions have been called: moves and compaction go on where that changed something. And
+    /// partitions are told what has become durable.
     pub(crate) fn poll(&mut self, view: &View, partitions: &mut Partitions, now: Now, fx: &mut Effects) {
+        let told =
+            self.disks.iter_mut().map(|disk| (disk.index(), disk.go_on_telling(partitions, fx, now.instant)));
+        let told: Vec<_> = told.collect();
+        told.into_iter().for_each(|(index, changes)| self.tell_changes(index, changes));
         self.future.poll(self.stops, on_ground!(self, view, partitions, now, fx));
         let ground = on_ground!(self, view, partitions, now, fx);
         self.compaction.poll(other_rooms!(self), ground);
@@ -289,11 +295,8 @@ impl Storage {
         match purpose {
             Purpose::Write | Purpose::Chore => {}
             Purpose::Sync | Purpose::Checkpoint if failed => {}
-            Purpose::Sync => self.disks.get_mut(index).on_synced(partitions, fx, now.instant),
-            Purpose::Checkpoint => {
-                let changes = self.disks.get_mut(index).on_checkpointed(partitions, now.instant);
-                self.tell_changes(index, changes);
-            }
+            Purpose::Sync => self.disks.get_mut(index).on_synced(),
+            Purpose::Checkpoint => self.disks.get_mut(index).on_checkpointed(now.instant),
             Purpose::Cold(number) => {
                 let step = self.cold.on_completion(number, result, partitions, now.instant, fx);
                 if let Some((disk, command, number)) = step {

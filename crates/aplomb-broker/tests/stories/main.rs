@@ -26,5 +26,6 @@ mod starts;
 mod tokens;
 mod topics;
 mod transactions;
+mod turns;
 mod vanished;
 mod waits;

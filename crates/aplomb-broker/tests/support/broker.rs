@@ -160,6 +160,12 @@ impl Broker {
         self.world.borrow().most_replies()
     }
 
+    /// How many commands a turn of a shard has handed to disks at the most, since this was asked
+    /// last.
+    pub(crate) fn take_most_commands(&self) -> usize {
+        self.world.borrow_mut().take_most_commands()
+    }
+
     /// How many turns the shard with the controller has had since the last start.
     pub(crate) fn turns_of_head(&self) -> u64 {
         self.world.borrow().turns_of_head()

@@ -11,6 +11,7 @@ mod broker;
 mod client;
 mod files;
 mod process;
+mod queue;
 mod requests;
 mod world;
 

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, DiskQueue, PatientD
 use aplomb_log::recovery::restore::{Wanted, restore};
 use aplomb_log::tail::{ArenaMemory, CrashSwitch, OldTail, TailShare, open_shares};
 use aplomb_model::{BrokerId, DirectoryId, Instant, Uuid};
+
+use super::queue::CountingQueue;
 
 /// This broker's id.
 pub(crate) const NODE: i32 = 1;
@@ -86,6 +89,9 @@ pub(super) struct Process {
     mail_takes: Duration,
     said: Vec<Said>,
     most_replies: usize,
+    /// Commands that were handed to disks, and how many of them in one turn at the most.
+    commands: Arc<AtomicUsize>,
+    most_commands: usize,
     turns_of_head: u64,
 }
 
@@ -144,12 +150,13 @@ impl Process {
             stores: Arc::new(StoreChecks::new(|| {})),
         });
         let ready = ready.map_err(|error| error.to_string())?;
-        let inbox = Inbox::default();
+        let (inbox, commands) = (Inbox::default(), Arc::new(AtomicUsize::new(0)));
         let mut shards = Vec::new();
         for (shard, start) in ready.shards.into_iter().enumerate() {
             let queue = |disk: &SimDisk| {
                 let sink = Sink { shard, inbox: inbox.clone() };
-                Box::new(disk.queue(Arc::new(sink))) as Box<dyn DiskQueue>
+                let queue = Box::new(disk.queue(Arc::new(sink)));
+                Box::new(CountingQueue { queue, commands: commands.clone() }) as Box<dyn DiskQueue>
             };
             shards.push(start.begin(ground.disks.iter().map(queue).collect(), ground.now));
         }
@@ -162,6 +169,8 @@ impl Process {
             mail_takes,
             said: Vec::new(),
             most_replies: 0,
+            commands,
+            most_commands: 0,
             turns_of_head: 0,
         })
     }
@@ -202,6 +211,11 @@ impl Process {
     /// How many requests a turn has answered at the most.
     pub(super) fn most_replies(&self) -> usize {
         self.most_replies
+    }
+
+    /// How many commands a turn has handed to disks at the most, since this was asked last.
+    pub(super) fn take_most_commands(&mut self) -> usize {
+        std::mem::take(&mut self.most_commands)
     }
 
     /// How many turns the shard with the controller has had.
@@ -258,11 +272,13 @@ impl Process {
     fn turn(&mut self, id: ShardId, now: Now, turn: impl FnOnce(&mut Shard)) {
         let mut out = Vec::new();
         let shard = &mut self.shards[usize::from(id.0)];
+        self.commands.store(0, Ordering::Relaxed);
         turn(shard);
         self.turns_of_head += u64::from(id.0 == 0);
         shard.settle(now, &mut out);
         let replies = out.iter().filter(|output| matches!(output, Output::Reply { .. })).count();
         self.most_replies = self.most_replies.max(replies);
+        self.most_commands = self.most_commands.max(self.commands.load(Ordering::Relaxed));
         for output in out {
             match output {
                 Output::Reply { id, reply } => self.said.push(Said::Reply(id, reply)),

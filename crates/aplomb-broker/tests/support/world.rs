@@ -132,6 +132,10 @@ impl World {
         self.process.as_ref().expect("the broker is up").turns_of_head()
     }
 
+    pub(super) fn take_most_commands(&mut self) -> usize {
+        self.running().take_most_commands()
+    }
+
     pub(super) fn most_replies(&self) -> usize {
         self.process.as_ref().expect("the broker is up").most_replies()
     }
