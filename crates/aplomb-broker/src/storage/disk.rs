@@ -273,8 +273,7 @@ impl ShardDisk {
     /// The checkpoint's files are published: recovery points move up.
     pub(super) fn on_checkpointed(&mut self, now: Instant) {
         let checkpoint = self.checkpoint.as_mut().expect("files are published for a checkpoint");
-        checkpoint.on_published();
-        let files = std::mem::take(&mut checkpoint.obsolete);
+        let files = checkpoint.on_published();
         if !files.is_empty() {
             self.port.submit(DiskCommand::DeleteFiles { files }, Purpose::Chore, now);
         }
@@ -302,7 +301,7 @@ impl ShardDisk {
         });
         if let Some(round) = told {
             self.rhythm.on_round_over();
-            self.publish(round, now);
+            self.publish(round, partitions, now);
         }
         let Self { unchecked, rhythm, .. } = self;
         let mut changes = Vec::new();
@@ -320,9 +319,9 @@ impl ShardDisk {
     }
 
     /// The second half of a checkpoint: what it publishes, after the records are durable.
-    fn publish(&mut self, round: RoundState, now: Instant) {
+    fn publish(&mut self, round: RoundState, partitions: &mut Partitions, now: Instant) {
         let Some(mut checkpoint) = round.into_checkpoint() else { return }; // it was of records alone
-        let files = std::mem::take(&mut checkpoint.publish);
+        let files = checkpoint.take_publish(partitions);
         let before = self.checkpoint.replace(checkpoint);
         assert!(before.is_none(), "one checkpoint at a time");
         self.port.submit(DiskCommand::Publish { files, lane: Lane::Housekeeping }, Purpose::Checkpoint, now);

@@ -194,10 +194,10 @@ impl Storage {
     /// Partitions have been called: moves and compaction go on where that changed something. And
     /// partitions are told what has become durable.
     pub(crate) fn poll(&mut self, view: &View, partitions: &mut Partitions, now: Now, fx: &mut Effects) {
-        let told =
-            self.disks.iter_mut().map(|disk| (disk.index(), disk.go_on_telling(partitions, fx, now.instant)));
-        let told: Vec<_> = told.collect();
-        told.into_iter().for_each(|(index, changes)| self.tell_changes(index, changes));
+        for index in (0..self.disks.len()).map(|n| DiskIndex(n as u16)) {
+            let changes = self.disks.get_mut(index).go_on_telling(partitions, fx, now.instant);
+            self.tell_changes(index, changes);
+        }
         self.future.poll(self.stops, on_ground!(self, view, partitions, now, fx));
         let ground = on_ground!(self, view, partitions, now, fx);
         self.compaction.poll(other_rooms!(self), ground);

@@ -82,8 +82,8 @@ pub(super) struct RoundState {
 /// What a checkpoint publishes and then deletes.
 #[derive(Debug)]
 pub(super) struct CheckpointState {
-    pub(super) publish: Vec<SmallFile>,
-    pub(super) obsolete: Vec<FileName>,
+    publish: Vec<(Member, SmallFile)>,
+    obsolete: Vec<FileName>,
     members: Members,
     is_published: bool,
 }
@@ -132,7 +132,7 @@ impl RoundState {
             let member = Member { key, residence: partition.residence(), covers: part.covers };
             if let Some(checkpoint) = &mut self.checkpoint {
                 small += part.publish.len();
-                checkpoint.publish.extend(part.publish);
+                checkpoint.publish.extend(part.publish.into_iter().map(|file| (member, file)));
                 checkpoint.obsolete.extend(part.obsolete);
                 checkpoint.members.all.push(member);
             }
@@ -180,10 +180,19 @@ impl RoundState {
 }
 
 impl CheckpointState {
-    /// Its files are published.
-    pub(super) fn on_published(&mut self) {
+    /// Takes the files to publish. A partition that is gone has none: its directory may be renamed
+    /// before they would come.
+    pub(super) fn take_publish(&mut self, partitions: &mut Partitions) -> Vec<SmallFile> {
+        let mut is_there = |of: Member| partitions.get_on(of.key, of.residence).is_some();
+        let all = std::mem::take(&mut self.publish).into_iter();
+        all.filter_map(|(of, file)| is_there(of).then_some(file)).collect()
+    }
+
+    /// Its files are published. Gives those to delete then.
+    pub(super) fn on_published(&mut self) -> Vec<FileName> {
         assert!(!self.is_published, "a checkpoint is published once");
         self.is_published = true;
+        std::mem::take(&mut self.obsolete)
     }
 
     /// Whether it goes on in the next turn, and waits for nothing.
