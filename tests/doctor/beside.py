@@ -1,11 +1,10 @@
-"""`aplomb doctor watch` beside a broker: beside a run of the lab, or beside a broker whose machine, quota or client is made slow here."""
+"""`aplomb doctor watch` beside a broker: beside a run of the lab, which knows what is true of it, or beside a broker that a tool stops here."""
 
 import contextlib
+import functools
 import json
 import os
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import threading
@@ -16,20 +15,8 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "e2e")]
 
 from harness import broker as brokers  # noqa: E402
-from harness import tools, wire  # noqa: E402
+from harness import tools  # noqa: E402
 
-# What the doctor says of an incident: its own name, but where a version, or a run in which nothing meets, leaves nothing to be said.
-NONE = ()
-# Of Apache Kafka 4.4.0.
-TRUTH = {
-    "calm": NONE,
-    "freeze-xfs": NONE,
-    "roll": NONE,
-    # It hurts in some runs, and then by the pages that the deletion reads.
-    "munmap": ("munmap", "page-fault"),
-}
-# Aplomb's requests wait for none of that; a directory that is lost is lost to every broker.
-LOST = ("disk-full", "eio", "kill-9-recovery")
 # No cause that blames a disk.
 NO_DISK = {
     "cpu-starvation",
@@ -86,15 +73,32 @@ class Watch:
         return Seen(json.loads(said), json.loads(self.record.read_text()), self.record)
 
 
+class NotHere(Exception):
+    """The lab does not run this incident here, or not with this broker."""
+
+
+@functools.cache
+def incidents(version="4.4.0"):
+    """What the lab has, by name, with what is true of Apache Kafka of this version and of Aplomb."""
+    words = [brokers.binary(), "lab", "list", "--json", "--kafka-version", version]
+    listed = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=True)
+    return {each["name"]: each for each in json.loads(listed.stdout)}
+
+
+def truth(incident, kind, version="4.4.0"):
+    """The names that the first cause may have, none of them if nothing is to be named, and whether none is as true; None: not for this broker."""
+    return incidents(version)[incident]["truth"][kind]
+
+
+def is_true(truth, causes):
+    """Whether the first of these causes, or that there is none, is what the lab has done."""
+    return causes[0] in truth["causes"] if causes else truth["or_none"]
+
+
 def is_right(incident, kind, causes):
-    """Whether causes, the best first, are what the lab has done. On a machine that others use, processors and clients may be named before."""
-    causes = [cause for cause in causes if cause not in NO_DISK]
-    if kind == "aplomb":
-        return not causes or (incident in LOST and causes[0] == incident)
-    truth = TRUTH.get(incident, (incident,))
-    if incident == "munmap" and not causes:
-        return True
-    return causes[0] in truth if causes else not truth
+    """The same, where others use the machine: processors and clients may be named before."""
+    what = truth(incident, kind)
+    return is_true(what, [cause for cause in causes if cause in what["causes"] or cause not in NO_DISK])
 
 
 def is_no_disk(causes):
@@ -120,7 +124,10 @@ def beside_the_lab(incident, kind, folder, *options):
             lab.send_signal(signal.SIGINT)
             lab.wait()
     seen = [watch.wait() for watch in watches.values()]
-    assert seen, (folder / f"{incident}.{kind}.log").read_text()
+    said = (folder / f"{incident}.{kind}.log").read_text()
+    if "cannot be run here" in said or "is not for" in said:
+        raise NotHere(said.strip())
+    assert seen, said
     return seen[-1]
 
 
@@ -146,9 +153,9 @@ def is_broker(pid, kind):
 
 
 @contextlib.contextmanager
-def kafka(folder, properties=None):
+def kafka(folder):
     """Apache Kafka on a disk that is left alone, with a topic."""
-    broker = brokers.Kafka(Path(folder) / "kafka", properties)
+    broker = brokers.Kafka(Path(folder) / "kafka")
     tool = tools.Tools(Path(folder) / "tools.log")
     try:
         broker.start()
@@ -169,70 +176,6 @@ def produced(broker, rate, size=1024):
     finally:
         process.kill()
         process.wait()
-
-
-@contextlib.contextmanager
-def busy_processors():
-    """Everything that runs has less of each processor than it wants."""
-    hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=lambda: os.nice(-10)) for _ in range(8 * (os.cpu_count() or 1))]
-    try:
-        yield
-    finally:
-        for hog in hogs:
-            hog.kill()
-            hog.wait()
-
-
-# Of control groups, version 1 and 2.
-GROUPS_1, GROUPS_2 = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
-
-
-def has_groups_of_processors():
-    if (GROUPS_1 / "cgroup.procs").exists():
-        return os.access(GROUPS_1, os.W_OK)
-    control = GROUPS_2 / "cgroup.subtree_control"
-    return control.exists() and os.access(GROUPS_2, os.W_OK) and "cpu" in control.read_text().split()
-
-
-@contextlib.contextmanager
-def quota_of_processors(pid, share):
-    """The process in a control group of its own, which may use so much of one processor; nothing happens where there is no such group to be had."""
-    name, period = f"aplomb-doctor-{pid}", 100_000
-    if not has_groups_of_processors():
-        yield
-        return
-    if (GROUPS_1 / "cgroup.procs").exists():
-        group, limit, value = GROUPS_1 / name, "cpu.cfs_quota_us", str(int(share * period))
-    else:
-        group, limit, value = GROUPS_2 / name, "cpu.max", f"{int(share * period)} {period}"
-    group.mkdir()
-    try:
-        (group / limit).write_text(value)
-        (group / "cgroup.procs").write_text(str(pid))
-        yield
-    finally:
-        for each in (group / "cgroup.procs").read_text().split():
-            with contextlib.suppress(OSError):
-                (group.parent / "cgroup.procs").write_text(each)
-        for _ in range(50):
-            with contextlib.suppress(OSError):
-                group.rmdir()
-                break
-            time.sleep(0.1)
-
-
-@contextlib.contextmanager
-def paused_consumer(broker):
-    """A consumer that asks for 50 MB and takes nothing of it."""
-    most = 50 << 20
-    partitions = b"".join(struct.pack(">iqi", partition, 0, most) for partition in range(4))
-    topics = struct.pack(">i", 1) + wire.string("load") + struct.pack(">i", 4) + partitions
-    fetch = wire.header(1, 4) + struct.pack(">iiiib", -1, 500, 1, most, 0) + topics
-    with socket.socket() as client:
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.connect(("127.0.0.1", broker.port))
-        client.sendall(wire.frame(fetch))
-        yield
 
 
 @contextlib.contextmanager

@@ -117,7 +117,7 @@ def traces(pid):
     mounts = [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if mine.search(line)]
     loops = [each for each in Path("/sys/block").glob("loop*/loop/backing_file") if _names(each, mine)]
     groups = Path("/sys/fs/cgroup")
-    places = [Path("/run/aplomb-lab"), Path("/tmp"), Path("/dev/shm"), groups, groups / "memory"]
+    places = [Path("/run/aplomb-lab"), Path("/tmp"), Path("/dev/shm"), groups, groups / "memory", groups / "cpu"]
     files = [each for place in places if place.is_dir() for each in place.iterdir() if mine.search(each.name)]
     processes = [each for each in Path("/proc").glob("[0-9]*/cmdline") if _names(each, mine)]
     return [*mounts, *map(str, [*loops, *files, *processes])]

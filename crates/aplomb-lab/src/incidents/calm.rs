@@ -7,10 +7,12 @@ use crate::slow_disk::Filesystem;
 pub(super) fn incident() -> Incident {
     Incident {
         name: "calm",
+        causes: &[],
         title: "Nothing happens",
         explanation: "A run of the same length in which nothing is disturbed. Whatever it shows is the machine's own noise, and what an incident shows \
             has to be a good deal more.",
         control: true,
+        look_alike: false,
         aim: Aim::Latency,
         filesystem: Filesystem::Xfs,
         on_disk: OnDisk::Records,

@@ -20,6 +20,7 @@ const FREES: Signature = Signature::wait(
 pub(super) fn incident() -> Incident {
     Incident {
         name: "cgroup-reclaim",
+        causes: &["cgroup-reclaim"],
         title: "A container's page cache is full",
         explanation: "The broker runs in a memory group, as in a container, and the group's limit leaves its page cache 16 MiB beside what the broker itself \
             takes. Writes take 300 ms.\n\n\

@@ -18,6 +18,7 @@ pub(super) fn incident() -> Incident {
     during.extend(forget(0.6));
     Incident {
         name: "cold-metadata",
+        causes: &["cold-metadata"],
         title: "Cold metadata",
         explanation: "A read takes 300 ms, and once or twice the kernel forgets the buffers with inodes, as it does when something else on the machine walks \
             over many files.\n\n\

@@ -20,6 +20,7 @@ const DIRECTORY: Signature = Signature::wait(
 pub(super) fn incident() -> Incident {
     Incident {
         name: "compaction",
+        causes: &["compaction"],
         title: "Compaction syncs a directory under the log's lock",
         explanation: "The load goes to a compacted topic with a thousand keys, as committed offsets go to __consumer_offsets: segments roll every second or \
             two, and the cleaner always has something to do. Writes take 300 ms, and so do directory syncs.\n\n\

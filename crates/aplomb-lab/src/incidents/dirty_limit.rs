@@ -20,6 +20,7 @@ pub(super) fn incident() -> Incident {
     during.extend(twice());
     Incident {
         name: "dirty-limit",
+        causes: &["dirty-limit"],
         title: "The limit of dirty pages",
         explanation: "The device answers nothing for 3 s, twice, and the machine takes only 8 MiB of dirty pages: what a machine with much memory meets \
             after a longer stall, or one with a strict vm.dirty_ratio at once.\n\n\
@@ -39,6 +40,7 @@ pub(super) fn long() -> Incident {
     during.extend(for_two_thirds());
     Incident {
         name: "long-freeze",
+        causes: &["long-freeze"],
         title: "The disk answers nothing for twenty seconds",
         explanation: "A network disk that fails over slowly: the device answers nothing for 20 s (two thirds of the disturbance), and the machine takes \
             16 MiB of dirty pages, so that the page cache has no more room after the first seconds.\n\n\

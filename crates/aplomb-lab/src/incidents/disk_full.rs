@@ -15,6 +15,7 @@ pub(super) const OFFLINE: Signature = Signature {
 pub(super) fn incident() -> Incident {
     Incident {
         name: "disk-full",
+        causes: &["disk-full"],
         title: "One of two log directories is full",
         explanation: "Half of the partitions are in a log directory on a filesystem that somebody else fills but for a megabyte; the other half is on a disk \
             that nobody disturbs.\n\n\

@@ -9,6 +9,7 @@ use crate::workload::neighbour::Habit;
 pub(super) fn incident() -> Incident {
     Incident {
         name: "eio",
+        causes: &["eio"],
         title: "One of two log directories answers with errors",
         explanation: "Half of the partitions are in a log directory on XFS whose device ends every request with EIO; the other half is on a disk that nobody \
             disturbs. A neighbour that syncs has the filesystem notice at once; it shuts down, as XFS does when it cannot write its log.\n\n\

@@ -36,6 +36,7 @@ pub(super) fn twice_in_a_commit() -> Vec<Step> {
 pub(super) fn incident() -> Incident {
     Incident {
         name: "freeze",
+        causes: &["freeze"],
         title: "The disk answers nothing for three seconds",
         explanation: "A network disk fails over, a controller resets, a cloud volume is throttled: the device answers nothing for 3 s, twice.\n\n\
             Appends go to the page cache, so they would not have to notice. On ext4 they do, since a write waits for the journal's commit, and the commit \
@@ -54,6 +55,7 @@ pub(super) fn incident() -> Incident {
 pub(super) fn far_from_the_limit() -> Incident {
     Incident {
         name: "freeze-xfs",
+        causes: &[],
         title: "The same, on XFS and far from the limit of dirty pages",
         explanation: "A control: XFS logs a time stamp without waiting for the log's last write, and as long as few pages are dirty nobody who appends has \
             to wait for a device that answers nothing for 3 s.",

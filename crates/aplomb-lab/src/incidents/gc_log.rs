@@ -10,6 +10,7 @@ use crate::workload::neighbour::Habit;
 pub(super) fn incident() -> Incident {
     Incident {
         name: "gc-log",
+        causes: &["gc-log"],
         title: "The collector's log on a slow journal",
         explanation: "The records are on a disk that nobody disturbs. On an ext4 of its own are the broker's log and the log of the JVM's collector, and a \
             neighbour that appends and syncs; a write takes a second there.\n\n\

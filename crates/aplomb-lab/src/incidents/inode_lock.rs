@@ -31,6 +31,7 @@ const APPEND: Signature = Signature::wait(
 pub(super) fn incident() -> Incident {
     Incident {
         name: "inode-lock",
+        causes: &["inode-lock"],
         title: "A lagging reader holds the inode that an append needs",
         explanation: "A consumer reads a topic from the beginning, unthrottled, while producers append to it. Its segments are large, so that the file \
             that is read is the file that is appended to, and what is read is not in the page cache any more; a read takes 20 ms.\n\n\
@@ -53,6 +54,7 @@ pub(super) fn incident() -> Incident {
 pub(super) fn on_ext4() -> Incident {
     Incident {
         name: "inode-lock-ext4",
+        causes: &["inode-lock-ext4"],
         title: "The same lagging reader, on ext4",
         explanation: "The counterpart of inode-lock: ext4 takes no lock of the inode for a buffered read, so no append waits for a reader. What is left \
             is the network thread that reads from the disk for one connection and cannot serve its others.",

@@ -25,6 +25,7 @@ pub(super) const JOURNAL: Signature = Signature::wait(
 pub(super) fn incident() -> Incident {
     Incident {
         name: "journal",
+        causes: &["journal"],
         title: "The journal commits",
         explanation: "Records on ext4, and writes that take 300 ms. Nothing else happens: the journal commits every five seconds, and whenever the \
             broker syncs a checkpoint.\n\n\

@@ -12,6 +12,7 @@ pub(super) fn incident() -> Incident {
     let during = during.map(|action| Step::at(0.05, std::time::Duration::ZERO, action));
     Incident {
         name: "kill-9-recovery",
+        causes: &["kill-9-recovery"],
         title: "Killed, and started again on a slow disk",
         explanation: "Every read and every write of the disk takes 20 ms, from before the load on. Under load the broker is killed with kill -9, what was in \
             the page cache is written and dropped, as when a container is killed for its memory, and the broker is started again with the same \

@@ -2,13 +2,19 @@
 //! known by, what is to come of it.
 //!
 //! What always holds: an incident is a value. It does nothing by itself; the
-//! [runner](crate::runner) carries its actions out, and says when. One that is added here is in
-//! `aplomb lab list` and in `aplomb lab run all`.
+//! [runner](crate::runner) carries its actions out, and says when. One that is added to [`all`] is
+//! in `aplomb lab list` and in `aplomb lab run all`. [`look_alikes`] are in the list, too, and in no
+//! run of all: what is done there is done to no disk. What the doctor is to say of either is
+//! [`Truth`].
 
+mod action;
 mod calm;
 mod cgroup_reclaim;
+mod client_quota;
 mod cold_metadata;
 mod compaction;
+mod cpu_quota;
+mod cpu_starvation;
 mod dirty_limit;
 mod disk_full;
 mod eio;
@@ -18,37 +24,44 @@ mod inode_lock;
 mod journal;
 mod kill_9_recovery;
 mod listing;
+mod long_gc;
 mod munmap;
 mod network_thread;
 mod one_of_two;
 mod own_log;
 mod page_fault;
 mod roll;
+mod slow_consumer;
+mod truth;
 
-use std::fmt;
 use std::time::Duration;
 
 use crate::brokers::Kind;
-use crate::conditions::{Caches, MemoryGroup};
+use crate::conditions::{MemoryGroup, ProcessorQuota};
 use crate::evidence::signatures::Signature;
 use crate::record::Story;
-use crate::slow_disk::{Change, Delay, Filesystem, Operation};
+use crate::slow_disk::Filesystem;
 use crate::workload::history::History;
-use crate::workload::neighbour::Habit;
 
-pub use listing::Listed;
+pub use action::Action;
+pub use listing::{Listed, Truths};
+pub use truth::Truth;
 
 /// Everything about an incident.
 #[derive(Clone, Debug)]
 pub struct Incident {
     /// The name on the command line.
     pub name: &'static str,
+    /// What the doctor may call it, where it is to be named; the name that is usual comes first.
+    pub causes: &'static [&'static str],
     /// For people.
     pub title: &'static str,
     /// What is disturbed, who would wait for it, who wrote about it first.
     pub explanation: &'static str,
     /// Whether nothing is to be seen.
     pub control: bool,
+    /// Whether it only looks like an incident of a disk, which nobody disturbs.
+    pub look_alike: bool,
     /// What is asked of a broker.
     pub aim: Aim,
     /// What is on the slow disk.
@@ -104,68 +117,16 @@ pub enum OnDisk {
 /// Whom an incident hurts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whom {
-    /// A control: no latency may suffer.
+    /// A control, or a disturbance that requests do not meet: no latency may suffer.
     Nobody,
+    /// Every broker: nothing that one does helps.
+    Everybody,
     /// Apache Kafka, of any version so far.
     Kafka,
     /// Apache Kafka of versions before this one, which has mended it.
     KafkaBefore(u32, u32),
     /// Apache Kafka, in some runs and not in others: it takes a coincidence.
     KafkaAtTimes,
-}
-
-/// Something that is done.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Action {
-    /// The disk behaves otherwise.
-    Disk(Change),
-    /// All that is dirty on the slow disk is written.
-    Sync,
-    /// The records' files of a topic (of all topics: `None`) are written and leave the page cache.
-    Evict(Option<&'static str>),
-    /// The broker's mapped index files are written and leave memory.
-    PageOutIndexes,
-    /// The machine forgets.
-    DropCaches(Caches),
-    /// The machine takes fewer dirty pages until writers have to wait.
-    DirtyLimit {
-        /// Writers wait, bytes.
-        limit: u64,
-        /// Writing begins, bytes.
-        background: u64,
-    },
-    /// The broker's page cache has room for so many bytes of what it reads and writes from now on.
-    RoomForPages(u64),
-    /// A consumer reads this topic from the beginning, cold, for the rest of the disturbance.
-    Lag(&'static str),
-    /// Clients ask for offsets by time, in this topic, for the rest of the disturbance.
-    AskForTimes {
-        /// The topic that is asked about.
-        topic: &'static str,
-        /// How many clients.
-        clients: u64,
-    },
-    /// So many bytes a second have to be read and refused, until the run ends.
-    Allocate(u64),
-    /// Somebody else on the same filesystem syncs every 100 ms, for the rest of the disturbance.
-    Neighbour(Habit),
-    /// A topic keeps so many bytes of each partition and no more.
-    Retain {
-        /// The topic that is cut.
-        topic: &'static str,
-        /// `retention.bytes`.
-        bytes: u64,
-    },
-    /// Somebody else takes the slow disk's room but for so many bytes, for the rest of the
-    /// disturbance.
-    Fill {
-        /// What is left.
-        leave: u64,
-    },
-    /// The broker is killed with kill -9.
-    Kill,
-    /// It is started again, as it was.
-    StartAgain,
 }
 
 /// An action and its moment.
@@ -200,20 +161,13 @@ impl Step {
     }
 }
 
-impl Action {
-    /// The disk takes so many milliseconds longer for each operation of one kind.
-    #[must_use]
-    pub fn slow(operation: Operation, milliseconds: u64) -> Self {
-        Self::Disk(Change::Delay { operation, delay: Delay::of(milliseconds) })
-    }
-}
-
 impl Whom {
     /// Whether it hurts this broker in every run.
     #[must_use]
     pub fn includes(self, kind: Kind, version: &str) -> bool {
         match self {
             Self::Nobody | Self::KafkaAtTimes => false,
+            Self::Everybody => true,
             Self::Kafka => kind == Kind::Kafka,
             Self::KafkaBefore(major, minor) => kind == Kind::Kafka && is_before(version, (major, minor)),
         }
@@ -234,76 +188,30 @@ impl Incident {
             title: self.title.to_owned(),
             explanation: self.explanation.to_owned(),
             control: self.control,
+            look_alike: self.look_alike,
         }
     }
 
     /// Why it cannot be run on this machine; `None` where it can.
     #[must_use]
     pub fn impossible(&self) -> Option<String> {
-        let actions = || self.before.iter().chain(self.during.iter().map(|step| &step.action));
-        let grouped = actions().any(|action| matches!(action, Action::RoomForPages(_)));
-        if grouped { MemoryGroup::missing() } else { None }
+        self.actions().find_map(|action| match action {
+            Action::RoomForPages(_) => MemoryGroup::missing(),
+            Action::ProcessorQuota(_) => ProcessorQuota::missing(),
+            _ => None,
+        })
     }
-}
 
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Disk(change) => match change {
-                Change::Delay { operation, delay } => {
-                    write!(f, "aplomb lab disk delay slow --{operation} {}ms", delay.milliseconds)?;
-                    if delay.jitter_milliseconds > 0 {
-                        write!(f, "~{}ms", delay.jitter_milliseconds)?;
-                    }
-                    if delay.every_nth > 1 { write!(f, "/{}", delay.every_nth) } else { Ok(()) }
-                }
-                Change::Freeze => f.write_str("aplomb lab disk freeze slow"),
-                Change::Thaw => f.write_str("aplomb lab disk thaw slow"),
-                Change::Fail { operations } => {
-                    f.write_str("aplomb lab disk fail slow")?;
-                    operations.iter().try_for_each(|operation| write!(f, " --{operation}"))
-                }
-                Change::Heal => f.write_str("aplomb lab disk heal slow"),
-            },
-            Self::Sync => f.write_str("sync -f on the slow disk"),
-            Self::Evict(None) => f.write_str("fdatasync and fadvise(DONTNEED) on all .log files"),
-            Self::Evict(Some(topic)) => {
-                write!(f, "fdatasync and fadvise(DONTNEED) on the .log files of {topic}")
-            }
-            Self::PageOutIndexes => {
-                f.write_str("process_madvise(MADV_PAGEOUT) on the broker's mapped index files")
-            }
-            Self::DropCaches(which) => write!(f, "echo {} > /proc/sys/vm/drop_caches", *which as i32),
-            Self::DirtyLimit { limit, background } => {
-                write!(f, "sysctl vm.dirty_background_bytes={background} vm.dirty_bytes={limit}")
-            }
-            Self::RoomForPages(bytes) => write!(
-                f,
-                "echo PID > /sys/fs/cgroup/memory/aplomb-lab/cgroup.procs; its limit is what the broker itself takes, and {} KiB for its page cache",
-                bytes >> 10
-            ),
-            Self::Lag(topic) => {
-                write!(f, "again and again: evict {topic}, aplomb bench consume -t {topic}")
-            }
-            Self::AskForTimes { topic, clients } => {
-                write!(f, "{clients} clients ask for offsets of {topic} by time")
-            }
-            Self::Allocate(bytes) => {
-                write!(f, "producers of records that are too large, {} MB a second", bytes / 1_000_000)
-            }
-            Self::Neighbour(Habit::Appends) => {
-                f.write_str("another process appends 4 KiB and syncs, every 100 ms")
-            }
-            Self::Neighbour(Habit::Marks) => {
-                f.write_str("another process makes an empty file, syncs and removes it, every 100 ms")
-            }
-            Self::Retain { topic, bytes } => {
-                write!(f, "kafka-configs.sh --alter --topic {topic} --add-config retention.bytes={bytes}")
-            }
-            Self::Fill { leave } => write!(f, "aplomb lab disk fill slow --leave {leave}"),
-            Self::Kill => f.write_str("kill -9 the broker"),
-            Self::StartAgain => f.write_str("start the broker again, with the same command"),
-        }
+    /// Why it is not for brokers of this kind; `None` where it is.
+    #[must_use]
+    pub fn not_for(&self, kind: Kind) -> Option<&'static str> {
+        let fills_a_heap = self.actions().any(|action| *action == Action::LiveSet);
+        (fills_a_heap && kind == Kind::Aplomb).then_some("it runs in no JVM, so no collector stops it")
+    }
+
+    /// All that is done, before the load begins and during the disturbance.
+    pub(crate) fn actions(&self) -> impl Iterator<Item = &Action> {
+        self.before.iter().chain(self.during.iter().map(|step| &step.action))
     }
 }
 
@@ -314,7 +222,7 @@ const OLD: &str = "history";
 /// What a second topic needs to have many segments.
 const SMALL_SEGMENTS: &str = "1048576";
 
-/// All incidents, in the order in which they are best read.
+/// All incidents of disks, and their controls, in the order in which they are best read.
 #[must_use]
 pub fn all() -> Vec<Incident> {
     vec![
@@ -344,10 +252,22 @@ pub fn all() -> Vec<Incident> {
     ]
 }
 
-/// The incident of this name.
+/// What is taken for an incident of a disk and is none.
+#[must_use]
+pub fn look_alikes() -> Vec<Incident> {
+    vec![
+        cpu_starvation::incident(),
+        cpu_quota::incident(),
+        long_gc::incident(),
+        client_quota::incident(),
+        slow_consumer::incident(),
+    ]
+}
+
+/// The incident, or the look-alike, of this name.
 #[must_use]
 pub fn named(name: &str) -> Option<Incident> {
-    all().into_iter().find(|incident| incident.name == name)
+    all().into_iter().chain(look_alikes()).find(|incident| incident.name == name)
 }
 
 #[cfg(test)]
@@ -355,11 +275,13 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::slow_disk::Change;
 
     #[test]
     fn names_are_different_and_found() {
-        let names: BTreeSet<&str> = all().iter().map(|incident| incident.name).collect();
-        assert_eq!(names.len(), all().len());
+        let every: Vec<Incident> = all().into_iter().chain(look_alikes()).collect();
+        let names: BTreeSet<&str> = every.iter().map(|incident| incident.name).collect();
+        assert_eq!(names.len(), every.len());
         assert!(named("inode-lock").is_some() && named("nothing").is_none());
     }
 
@@ -377,8 +299,26 @@ mod tests {
     }
 
     #[test]
+    fn a_look_alike_leaves_the_disk_alone_and_tells_so() {
+        assert!(all().iter().all(|incident| !incident.look_alike));
+        for incident in look_alikes() {
+            assert!(incident.look_alike && !incident.control && incident.signatures.is_empty());
+            assert!(!incident.actions().any(|action| matches!(action, Action::Disk(_))), "{}", incident.name);
+            assert!(incident.explanation.contains("disk"), "{}", incident.name);
+        }
+    }
+
+    #[test]
+    fn a_heap_is_filled_where_there_is_one() {
+        let not_for = |name, kind| named(name).expect("it is there").not_for(kind).is_some();
+        assert!(not_for("long-gc", Kind::Aplomb));
+        assert!(!not_for("long-gc", Kind::Kafka) && !not_for("long-gc", Kind::External));
+        assert!(!not_for("cpu-quota", Kind::Aplomb));
+    }
+
+    #[test]
     fn steps_come_in_order_and_within_the_disturbance_also_when_it_is_short() {
-        for incident in all() {
+        for incident in all().into_iter().chain(look_alikes()) {
             for length in [Duration::from_secs(8), Duration::from_secs(30)] {
                 let moments: Vec<Duration> = incident.during.iter().map(|step| step.moment(length)).collect();
                 assert!(moments.is_sorted(), "{}", incident.name);
@@ -413,17 +353,6 @@ mod tests {
             let one_side = matches!(incident.aim, Aim::OneDirectory | Aim::Neighbours);
             assert!(!one_side || incident.on_disk == OnDisk::OneOfTwo, "{}", incident.name);
         }
-    }
-
-    #[test]
-    fn what_is_done_to_a_disk_is_written_as_the_command_that_does_it() {
-        let change = |change| Action::Disk(change).to_string();
-        let slow = |delay| change(Change::Delay { operation: Operation::Read, delay });
-        assert_eq!(slow(Delay::of(20)), "aplomb lab disk delay slow --read 20ms");
-        let all = Delay { milliseconds: 300, jitter_milliseconds: 50, every_nth: 10 };
-        assert_eq!(slow(all), "aplomb lab disk delay slow --read 300ms~50ms/10");
-        let operations = vec![Operation::Read, Operation::Flush];
-        assert_eq!(change(Change::Fail { operations }), "aplomb lab disk fail slow --read --flush");
     }
 
     #[test]

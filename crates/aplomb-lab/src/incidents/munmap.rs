@@ -8,6 +8,7 @@ use crate::slow_disk::Filesystem;
 pub(super) fn incident() -> Incident {
     Incident {
         name: "munmap",
+        causes: &["munmap", "page-fault"],
         title: "Retention deletes mapped files",
         explanation: "An old topic of several hundred segments loses all but the last of them while reads take 500 ms and nothing of their metadata is in \
             memory.\n\n\

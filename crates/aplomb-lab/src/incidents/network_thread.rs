@@ -9,6 +9,7 @@ use crate::slow_disk::{Filesystem, Operation};
 pub(super) fn incident() -> Incident {
     Incident {
         name: "network-thread",
+        causes: &["network-thread"],
         title: "A lagging consumer starves the connections beside it",
         explanation: "A consumer reads an old topic from the beginning while producers write to another. A read takes 300 ms.\n\n\
             In Apache Kafka one network thread serves many connections, and hands old records to a consumer by sendfile. When that misses the page \

@@ -10,6 +10,7 @@ use crate::workload::neighbour::Habit;
 pub(super) fn incident() -> Incident {
     Incident {
         name: "one-of-two-dirs",
+        causes: &["one-of-two-dirs"],
         title: "One of two log directories stalls",
         explanation: "Half of the partitions are in a log directory on ext4 that answers nothing for 3 s, twice; the other half is on a disk that nobody \
             disturbs.\n\n\
@@ -29,6 +30,7 @@ pub(super) fn incident() -> Incident {
 pub(super) fn crowded() -> Incident {
     Incident {
         name: "crowd",
+        causes: &["crowd"],
         title: "Large batches for a log directory that stalls",
         explanation: "Eighty producers send batches of 1 MB, 40 MB a second and up to five of each on their way, to the partitions of a log directory on \
             ext4 that answers nothing for 3 s, twice. The figures are those of producers of small records whose partitions are in the other directory.\n\n\
@@ -46,6 +48,7 @@ pub(super) fn crowded_for_long() -> Incident {
     during.extend(for_two_thirds());
     Incident {
         name: "long-crowd",
+        causes: &["long-crowd"],
         title: "Large batches for a log directory that stalls for twenty seconds",
         during,
         disturbance: "the disk of one of two log directories answers nothing for two thirds of the time, while eighty producers send it batches of 1 MB",

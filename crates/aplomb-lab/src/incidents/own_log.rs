@@ -11,6 +11,7 @@ use crate::workload::neighbour::Habit;
 pub(super) fn incident() -> Incident {
     Incident {
         name: "own-log",
+        causes: &["own-log"],
         title: "The broker's own log on a slow disk",
         explanation: "The records are on a disk that nobody disturbs. The broker's log is on an ext4 of its own, with a neighbour that appends and syncs; a \
             write takes a second there. Segments last a second or two, since Apache Kafka writes a line when one rolls.\n\n\

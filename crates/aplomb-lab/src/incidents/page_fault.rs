@@ -34,6 +34,7 @@ pub(super) fn slow_lookups(need: Action) -> Vec<Step> {
 pub(super) fn incident() -> Incident {
     Incident {
         name: "page-fault",
+        causes: &["page-fault"],
         title: "A page fault before the safepoint",
         explanation: "Three clients ask for offsets by timestamp in an old topic of several hundred segments whose indexes are not in memory. A read takes \
             500 ms, and the JVM has enough to collect.\n\n\

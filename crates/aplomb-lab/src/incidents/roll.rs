@@ -9,6 +9,7 @@ use crate::slow_disk::{Filesystem, Operation};
 pub(super) fn incident() -> Incident {
     Incident {
         name: "roll",
+        causes: &["roll"],
         title: "Flush and snapshot sync when a segment rolls",
         explanation: "Segments of 1 MiB, so that several roll every second, and writes that take 300 ms.\n\n\
             Apache Kafka before 3.7 synced the producer snapshot while it held the log's lock, within the append that rolled (KAFKA-9693); since then \

@@ -70,6 +70,7 @@ fn run() -> Run {
             title: "A lagging reader holds the inode".to_owned(),
             explanation: "Reads take 20 ms.".to_owned(),
             control: false,
+            look_alike: false,
         },
         began: "2026-11-22T02:00:00Z".to_owned(),
         seed: u64::MAX,

@@ -60,7 +60,8 @@ fn heading(title: &str, caption: &str) -> Element {
 fn lead(comparison: &Comparison<'_>) -> String {
     let mut sentences = Vec::new();
     for (column, who) in comparison.names.iter().enumerate() {
-        let incidents = comparison.rows.iter().filter(|row| !row.story.control);
+        let of_disks = |row: &&IncidentRow<'_>| !row.story.control && !row.story.look_alike;
+        let incidents = comparison.rows.iter().filter(of_disks);
         let amplified: Vec<f64> =
             incidents.filter_map(|row| Some(row.cells[column].as_ref()?.run.amplification?.p999)).collect();
         if amplified.is_empty() {

@@ -83,7 +83,11 @@ fn pair(run: &Run, names: &[Who], of: impl Fn(&BrokerRun, &Who) -> Option<Elemen
 }
 
 fn head(run: &Run) -> Element {
-    let kind = if run.incident.control { "negative control" } else { "incident" };
+    let kind = match (run.incident.control, run.incident.look_alike) {
+        (true, _) => "negative control",
+        (_, true) => "look-alike: no disk is disturbed",
+        _ => "incident",
+    };
     let paragraphs = run.incident.explanation.split("\n\n").filter(|text| !text.trim().is_empty());
     el("header")
         .child(el("p").class("eyebrow").text(format!("Aplomb lab · {kind} · {}", run.incident.name)))

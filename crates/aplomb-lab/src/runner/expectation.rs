@@ -9,6 +9,8 @@ use crate::record::{Amplification, Counted, Expectation, GroupFigures, Groups, R
 
 /// p99.9 has to rise as many times where an incident hurts, and stays below that where it does not.
 const RISES: f64 = 10.0;
+/// Where processors, a heap or a client are what is short, it rises at least so many times.
+const RISES_TOO: f64 = 2.0;
 /// What is promised: p99.9 during the disturbance is less than so many times that before it.
 const PROMISED: f64 = 1.5;
 
@@ -68,12 +70,15 @@ pub(super) fn may_show(incident: &Incident, kind: Kind) -> bool {
 pub(super) fn expectation(incident: &Incident, kind: Kind, version: &str, seen: Findings<'_>) -> Expectation {
     let (text, met) = match (incident.aim, kind) {
         (_, Kind::External) => ("nothing is known of this broker, so nothing is expected", true),
+        (Aim::Latency, _) if is_felt_without_a_disk(incident, kind, version) => without_a_disk(kind, seen),
         (Aim::Latency | Aim::Neighbours, _) => latency(incident, kind, version, seen),
         (Aim::OneDirectory, _) => one_directory(kind, seen),
         (Aim::Recovery, _) => recovery(kind, seen),
     };
     let (also, also_met) = match (kind, seen.groups()) {
-        (Kind::Aplomb, Some(groups)) => of_groups(incident.aim, groups),
+        (Kind::Aplomb, Some(groups)) if !is_felt_without_a_disk(incident, kind, version) => {
+            of_groups(incident.aim, groups)
+        }
         // Other brokers are not judged by their groups, nor is a run without any.
         _ => ("", true),
     };
@@ -90,6 +95,22 @@ fn of_groups(aim: Aim, groups: &GroupFigures) -> (&'static str, bool) {
             "; no consumer group rebalances, and p99.9 of commits stays below 1.5 times as well",
             none && groups.commits_rose().is_some_and(|times| times < PROMISED),
         ),
+    }
+}
+
+fn is_felt_without_a_disk(incident: &Incident, kind: Kind, version: &str) -> bool {
+    incident.look_alike && incident.hurts.includes(kind, version)
+}
+
+/// What no broker is spared, whatever it does about disks.
+fn without_a_disk(kind: Kind, seen: Findings<'_>) -> (&'static str, bool) {
+    let rose = seen.rose() >= RISES_TOO;
+    match kind {
+        Kind::Aplomb => (
+            "p99.9 at least doubles, as any broker's does, and no request thread waits for a disk",
+            rose && seen.is_silent(),
+        ),
+        _ => ("p99.9 at least doubles, and no disk has a part in that", rose),
     }
 }
 
@@ -193,6 +214,24 @@ mod tests {
         assert!([2.0, 30.0].iter().all(|times| met(&munmap, Kind::Kafka, "4.4.0", *times, false, None)));
         let control = incidents::named("freeze-xfs").expect("it is there");
         assert!(!met(&control, Kind::Kafka, "4.4.0", 2.0, true, None), "somebody waits");
+    }
+
+    #[test]
+    fn a_look_alike_is_felt_by_every_broker_and_has_none_wait_for_a_disk() {
+        let silent = silent();
+        let loud = Witness { silent: false, ..silent.clone() };
+        let met = |name, kind, p999, witness| {
+            let seen = Findings { amplification: times(p999), witness, ..Findings::default() };
+            let incident = incidents::named(name).expect("it is there");
+            expectation(&incident, kind, "1", seen).met
+        };
+        for name in ["cpu-starvation", "cpu-quota", "client-quota"] {
+            assert!(met(name, Kind::Kafka, 9.0, None) && !met(name, Kind::Kafka, 1.2, None), "{name}");
+            assert!(met(name, Kind::Aplomb, 9.0, Some(&silent)), "{name}");
+            assert!(!met(name, Kind::Aplomb, 9.0, Some(&loud)), "{name}");
+        }
+        assert!(met("slow-consumer", Kind::Aplomb, 1.2, Some(&silent)));
+        assert!(!met("slow-consumer", Kind::Aplomb, 9.0, Some(&silent)), "nobody waits for it");
     }
 
     #[test]

@@ -80,7 +80,8 @@ pub struct Plan {
     pub after: Duration,
     /// Records a second.
     pub rate: u64,
-    /// Old records, the limit of dirty pages, and the room for clean ones are divided by this.
+    /// Old records, the limit of dirty pages, the room for clean ones, and a client's quota are
+    /// divided by this.
     pub history_divisor: u64,
     /// After so long without a heartbeat a member of a group is given up.
     pub session: Duration,
@@ -124,6 +125,7 @@ impl Plan {
             },
             Action::RoomForPages(bytes) => Action::RoomForPages(bytes / self.history_divisor),
             Action::Fill { leave } => Action::Fill { leave: leave / self.history_divisor },
+            Action::ProduceQuota(bytes) => Action::ProduceQuota(bytes / self.history_divisor),
             other => other.clone(),
         }
     }
@@ -153,6 +155,16 @@ pub enum LabError {
         incident: &'static str,
         /// What is missing.
         why: String,
+    },
+    /// None of the brokers has what is disturbed.
+    #[error("{incident} is not for {kind}: {why}")]
+    NotFor {
+        /// The incident that was asked for.
+        incident: &'static str,
+        /// The last of the brokers.
+        kind: Kind,
+        /// What it has not got.
+        why: &'static str,
     },
     /// Jars that are not to be had.
     #[error(transparent)]
@@ -198,7 +210,14 @@ pub fn run(
         command: options.command.clone(),
         brokers: Vec::new(),
     };
+    let mut left_out = None;
     for choice in &options.brokers {
+        let kind = choice.kind();
+        if let Some(why) = incident.not_for(kind) {
+            tell(&format!("{} leaves {kind} out: {why}", incident.name));
+            left_out = Some(LabError::NotFor { incident: incident.name, kind, why });
+            continue;
+        }
         // Before a disk is made: a first download takes its time.
         let jars = match choice {
             Choice::Kafka(version) => Some(ClassPath::of(version)?),
@@ -206,7 +225,10 @@ pub fn run(
         };
         run.brokers.push(steady(incident, options, choice, jars.as_ref(), stop, tell)?);
     }
-    Ok(run)
+    match left_out {
+        Some(error) if run.brokers.is_empty() => Err(error),
+        _ => Ok(run),
+    }
 }
 
 /// One broker's part, again while the machine stood still itself and there are attempts left.
@@ -350,6 +372,8 @@ mod tests {
         let room = |plan: Plan| plan.scaled(&Action::RoomForPages(8 << 20));
         assert_eq!(room(Plan::FULL), Action::RoomForPages(8 << 20));
         assert_eq!(room(Plan::SHORT), Action::RoomForPages(2 << 20));
+        let quota = Plan::SHORT.scaled(&Action::ProduceQuota(400_000));
+        assert_eq!(quota, Action::ProduceQuota(100_000));
     }
 
     #[test]

@@ -13,12 +13,16 @@ use aplomb_protocol::messages::incremental_alter_configs_request::{AlterConfigsR
 use aplomb_protocol::messages::{IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse};
 
 use crate::brokers::{BrokerError, BrokerUnderTest, Places};
-use crate::conditions::{ConditionError, DirtyLimit, Squeeze, Undo, drop_caches, evict, page_out, sync};
+use crate::conditions::{
+    ConditionError, DirtyLimit, LiveSet, ProcessorQuota, Squeeze, Undo, drop_caches, evict, page_out, sync,
+};
 use crate::incidents::{Action, OnDisk};
 use crate::slow_disk::{Delay, DiskError, Operation, SlowDisk};
 use crate::workload::lagging::Arrived;
+use crate::workload::load::CLIENT;
 use crate::workload::lookups::{Asking, Lookups};
-use crate::workload::{Background, WorkloadError, allocation, lagging, neighbour};
+use crate::workload::paused::Paused;
+use crate::workload::{Background, WorkloadError, allocation, busy, lagging, neighbour, paused, quota};
 
 /// `ConfigResource.Type.TOPIC`, and the operation SET of `AlterConfigOp.OpType`.
 const TOPIC_RESOURCE: i8 = 2;
@@ -121,8 +125,13 @@ struct Disturbances {
     lagging: Option<Background<Vec<Arrived>>>,
     asking: Option<Asking>,
     neighbour: Option<Background<u64>>,
+    busy: Vec<Background<u64>>,
+    paused: Option<Paused>,
     dirty: Option<DirtyLimit>,
     squeeze: Option<Squeeze>,
+    processors: Option<ProcessorQuota>,
+    /// Whether the load's clients have a quota.
+    throttled: bool,
     /// Whether somebody else has taken the disk's room.
     filled: bool,
 }
@@ -131,6 +140,7 @@ struct Disturbances {
 pub(super) struct Scene {
     disturbances: Disturbances,
     allocation: Option<Background<()>>,
+    live_set: Option<LiveSet>,
     /// The broker. It runs until the scene ends.
     pub broker: Box<dyn BrokerUnderTest>,
     /// The disk under the broker's log directories.
@@ -157,6 +167,7 @@ impl Scene {
         Self {
             disturbances: Disturbances::default(),
             allocation: None,
+            live_set: None,
             broker,
             disk,
             _folders: folders,
@@ -192,8 +203,7 @@ impl Scene {
                 self.disturbances.dirty = Some(DirtyLimit::set(*limit, *background)?);
             }
             Action::RoomForPages(bytes) => {
-                let pid = self.broker.pid().ok_or(SceneError::NoProcess)?;
-                self.disturbances.squeeze = Some(Squeeze::around(pid, *bytes)?);
+                self.disturbances.squeeze = Some(Squeeze::around(self.process()?, *bytes)?);
             }
             Action::Lag(topic) => {
                 let (directories, topic) = (self.broker.data_directories().to_vec(), *topic);
@@ -226,6 +236,24 @@ impl Scene {
                 self.disturbances.filled = true;
                 self.disk.fill(*leave)?;
             }
+            Action::Busy(count) => self.disturbances.busy = busy::start(*count)?,
+            Action::ProcessorQuota(percent) => {
+                self.disturbances.processors = Some(ProcessorQuota::around(self.process()?, *percent)?);
+            }
+            Action::CompileLiveSet => self.live_set = Some(LiveSet::compile(self.process()?)?),
+            Action::LiveSet => {
+                if let Some(live_set) = &self.live_set {
+                    live_set.load()?;
+                }
+            }
+            Action::ProduceQuota(bytes) => {
+                self.disturbances.throttled = true;
+                quota::set(self.broker.address(), CLIENT, Some(*bytes))?;
+            }
+            Action::Pause { topic, partitions } => {
+                let paused = paused::start(self.broker.address(), topic, *partitions)?;
+                self.disturbances.paused = Some(paused);
+            }
             Action::Kill => self.broker.kill(),
             Action::StartAgain => self.broker.launch()?,
         }
@@ -236,15 +264,21 @@ impl Scene {
     /// disturbs any more. Does not wait for anybody.
     ///
     /// # Errors
-    /// When the disk has gone.
+    /// When the disk has gone, or the broker does not take a quota back.
     pub(super) fn calm(&mut self) -> Result<(), SceneError> {
         self.disk.thaw()?;
         self.disk.heal()?;
         for operation in Operation::ALL {
             self.disk.set_delay(operation, Delay::NONE)?;
         }
+        self.disturbances.busy.iter().for_each(Background::tell);
         self.disturbances.dirty = None;
         self.disturbances.squeeze = None;
+        self.disturbances.processors = None;
+        self.disturbances.paused = None;
+        if let Some(live_set) = &self.live_set {
+            live_set.tell();
+        }
         if std::mem::take(&mut self.disturbances.filled) {
             self.disk.unfill()?;
         }
@@ -257,6 +291,10 @@ impl Scene {
         if let Some(neighbour) = &self.disturbances.neighbour {
             neighbour.tell();
         }
+        // A broker that has gone has taken its quotas along.
+        if std::mem::take(&mut self.disturbances.throttled) && self.broker.ended().is_none() {
+            quota::set(self.broker.address(), CLIENT, None)?;
+        }
         Ok(())
     }
 
@@ -264,15 +302,20 @@ impl Scene {
     /// consumer received.
     #[must_use]
     pub(super) fn gather(&mut self) -> Vec<Arrived> {
-        let Disturbances { lagging, asking, neighbour, dirty, squeeze, filled: _ } =
-            std::mem::take(&mut self.disturbances);
-        drop((dirty, squeeze));
+        let Disturbances { lagging, asking, neighbour, busy, .. } = std::mem::take(&mut self.disturbances);
+        for one in busy {
+            one.finish();
+        }
         asking.map(Asking::finish);
         neighbour.map(Background::finish);
         if let Some(allocation) = self.allocation.take() {
             allocation.finish();
         }
         lagging.map(Background::finish).unwrap_or_default()
+    }
+
+    fn process(&self) -> Result<u32, SceneError> {
+        self.broker.pid().ok_or(SceneError::NoProcess)
     }
 
     fn page_out_indexes(&self) -> Result<(), SceneError> {

@@ -12,6 +12,8 @@ use aplomb_bench::{BenchError, ConsumerSpec, KeyDistribution, ProducerSpec, Repo
 
 use super::{Background, WorkloadError, go_on, new_topic};
 
+/// What its clients call themselves, so that a quota can be set for them.
+pub(crate) const CLIENT: &str = "aplomb-lab-load";
 /// How long answers are waited for at the end, as a rule.
 pub(crate) const DRAIN: Duration = Duration::from_secs(10);
 /// Their priority, as `nice` counts: behind the metronome, before the slow disk's own threads.
@@ -74,6 +76,7 @@ impl Load {
             duration: self.duration,
             warm_up: self.warm_up,
             drain: self.drain,
+            client_id: CLIENT.to_owned(),
             producers: ProducerSpec {
                 clients: self.connections,
                 rate: self.rate,

@@ -7,9 +7,11 @@
 //! have a JVM allocate ([`allocation`]), and consumer groups ([`groups`], with the names that
 //! [`coordinators`] finds). [`history`] writes what is old before the run begins,
 //! [`neighbour`] keeps a filesystem's journal busy,
-//! [`placement`] finds the partitions that are on the slow disk.
+//! [`placement`] finds the partitions that are on the slow disk. Those that have nothing to do with
+//! a disk keep the processors [`busy`], are a consumer that is [`paused`], or a client's [`quota`].
 
 pub(crate) mod allocation;
+pub(crate) mod busy;
 pub(crate) mod coordinators;
 pub(crate) mod groups;
 pub(crate) mod history;
@@ -17,7 +19,9 @@ pub(crate) mod lagging;
 pub(crate) mod load;
 pub(crate) mod lookups;
 pub(crate) mod neighbour;
+pub(crate) mod paused;
 pub(crate) mod placement;
+pub(crate) mod quota;
 
 use std::io;
 use std::ops::ControlFlow;

@@ -19,7 +19,7 @@ use super::fail;
 /// What to run, against whom.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// An incident of `aplomb lab list`, or `all`.
+    /// An incident of `aplomb lab list`; `all` of disks; or `look-alikes`, which are of none.
     incident: String,
     /// Who is disturbed, one after the other.
     #[arg(long, short = 'b', value_enum, value_delimiter = ',', default_value = "kafka,aplomb")]
@@ -97,16 +97,21 @@ struct Unknown(String);
 /// How they are listed.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// For programs: whom each hurts and what it is known by, too.
+    /// For programs: whom each hurts, what it is known by and what the doctor is to say of it,
+    /// too.
     #[arg(long)]
     json: bool,
+    /// The version of Apache Kafka that the doctor speaks of.
+    #[arg(long, value_name = "VERSION", default_value = "4.4.0")]
+    kafka_version: String,
 }
 
 /// Says which incidents there are.
 pub(super) fn list(args: &ListArgs) -> ExitCode {
-    let all = incidents::all();
+    let all: Vec<Incident> = incidents::all().into_iter().chain(incidents::look_alikes()).collect();
     if args.json {
-        let listed: Vec<Listed> = all.iter().map(Listed::from).collect();
+        let listed: Vec<Listed> =
+            all.iter().map(|incident| Listed::of(incident, &args.kafka_version)).collect();
         return match serde_json::to_string_pretty(&listed) {
             Ok(text) => {
                 println!("{text}");
@@ -116,7 +121,11 @@ pub(super) fn list(args: &ListArgs) -> ExitCode {
         };
     }
     for incident in all {
-        let control = if incident.control { " (a control: nothing is to be seen)" } else { "" };
+        let control = match (incident.control, incident.look_alike) {
+            (true, _) => " (a control: nothing is to be seen)",
+            (_, true) => " (a look-alike: no disk is disturbed)",
+            _ => "",
+        };
         let missing = incident.impossible().map(|why| format!(" (cannot be run here: {why})"));
         println!(
             "{:<18}{:<6}{}{control}{}",
@@ -131,13 +140,11 @@ pub(super) fn list(args: &ListArgs) -> ExitCode {
 
 /// Runs incidents.
 pub(super) fn run(args: &RunArgs) -> ExitCode {
-    let chosen: Vec<Incident> = if args.incident == "all" {
-        incidents::all()
-    } else {
-        match incidents::named(&args.incident) {
-            Some(incident) => vec![incident],
-            None => return fail(&Unknown(args.incident.clone())),
-        }
+    let chosen: Vec<Incident> = match (args.incident.as_str(), incidents::named(&args.incident)) {
+        ("all", _) => incidents::all(),
+        ("look-alikes", _) => incidents::look_alikes(),
+        (_, Some(incident)) => vec![incident],
+        (_, None) => return fail(&Unknown(args.incident.clone())),
     };
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -164,7 +171,7 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
                 return ExitCode::from(130);
             }
             // Who wants all of them wants those that there can be.
-            Err(error @ LabError::Impossible { .. }) if args.incident == "all" => {
+            Err(error @ (LabError::Impossible { .. } | LabError::NotFor { .. })) if chosen.len() > 1 => {
                 eprintln!("aplomb lab: left out: {error}");
             }
             Err(error) => return fail(&error),
