@@ -22,8 +22,10 @@ const PREFIX: &str = "socket:[";
 /// The table is read so often, or so many times more seldom than it takes.
 const TABLE: Duration = Duration::from_secs(2);
 const CHEAP: u32 = 200;
-/// A process that listens keeps its ports for a while.
+/// A process that listens keeps its ports for a while; but when it begins to be watched it may have
+/// just begun itself, and opens them one after the other.
 const PORTS: Duration = Duration::from_secs(10);
+const BEGINNING: Duration = Duration::from_secs(30);
 /// No more connections than this are followed: those that the table has first.
 const MOST: usize = 512;
 
@@ -34,6 +36,7 @@ pub(super) struct Sockets {
     diag: Option<SocketDiag>,
     ports: HashSet<u16>,
     ports_due: Instant,
+    began: Instant,
     table_due: Instant,
     connections: Vec<Ends>,
     segments_again: u64,
@@ -60,6 +63,7 @@ impl Sockets {
             diag: if same_network { SocketDiag::open() } else { None },
             ports: HashSet::new(),
             ports_due: now,
+            began: now,
             table_due: now,
             connections: Vec::new(),
             segments_again: 0,
@@ -74,7 +78,8 @@ impl Sockets {
         let now = Instant::now();
         if now >= self.ports_due {
             self.find_ports();
-            self.ports_due = now + if self.ports.is_empty() { TABLE } else { PORTS };
+            let may_open_more = self.ports.is_empty() || now < self.began + BEGINNING;
+            self.ports_due = now + if may_open_more { TABLE } else { PORTS };
         }
         let found = if now >= self.table_due {
             let found = self.table();

@@ -144,8 +144,13 @@ impl Threads {
 
     fn end(&mut self, tid: u32) {
         if let Some(known) = self.known.remove(&tid) {
-            // Its rows end in the middle, so that they compare with nothing.
-            self.gone.push(Thread { usage: Vec::new(), ..known.told(tid) });
+            let mut thread = known.told(tid);
+            // A broker that ends has ended its threads before. Of others, which come and go by the
+            // thousand, rows would only take memory.
+            if !thread.role.carries_requests() {
+                thread.usage = Vec::new();
+            }
+            self.gone.push(thread);
             if self.gone.len() > 2 * MOST_GONE {
                 self.gone.drain(..MOST_GONE);
             }
@@ -154,8 +159,9 @@ impl Threads {
 
     /// Forgets the oldest rows.
     pub(super) fn forget(&mut self, rows: usize) {
-        for known in self.known.values_mut() {
-            known.usage.drain(..rows.min(known.usage.len()));
+        let all = self.known.values_mut().map(|known| &mut known.usage);
+        for usage in all.chain(self.gone.iter_mut().map(|gone| &mut gone.usage)) {
+            usage.drain(..rows.min(usage.len()));
         }
     }
 
@@ -349,26 +355,37 @@ mod tests {
         let mut threads = Threads::of(pid, Rights::of(pid));
         let (stop, told) = std::sync::mpsc::channel::<()>();
         let (begun, begins) = std::sync::mpsc::channel();
-        let thread = std::thread::Builder::new().name("kafka-scheduler-7".to_owned());
-        let thread = thread.spawn(move || {
-            begun.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).expect("it is waited for");
-            told.recv().expect_err("it is closed");
+        let told = std::sync::Arc::new(std::sync::Mutex::new(told));
+        let [scheduler, shard] = ["kafka-scheduler-7", "aplomb-shard-7"].map(|name| {
+            let (begun, told) = (begun.clone(), std::sync::Arc::clone(&told));
+            let thread = std::thread::Builder::new().name(name.to_owned());
+            let thread = thread.spawn(move || {
+                begun.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).expect("it is waited for");
+                told.lock().expect("nobody panics").recv().expect_err("it is closed");
+            });
+            (begins.recv().expect("it says its number"), thread.expect("it is started"))
         });
-        let tid = begins.recv().expect("it says its number");
         assert!(threads.find(0));
         threads.look(&mut Descriptors::of(pid));
         threads.row();
-        assert_eq!(threads.role(tid), Role::Disk);
+        assert_eq!((threads.role(scheduler.0), threads.role(shard.0)), (Role::Disk, Role::Request));
         drop(stop);
-        thread.expect("it was started").join().expect("it ends");
+        let [scheduler, shard] = [scheduler, shard].map(|(tid, thread)| {
+            thread.join().expect("it ends");
+            tid
+        });
         assert!(threads.find(1));
+        threads.row();
         let all = threads.finish();
-        let ours = all.iter().find(|thread| thread.tid == tid).expect("it was seen");
-        // The kernel keeps fifteen bytes. Rows of a thread that has ended compare with nothing.
-        assert_eq!((ours.name.as_str(), ours.usage.len()), ("kafka-scheduler", 0));
+        let rows_of = |tid: u32| {
+            let ours = all.iter().find(|thread| thread.tid == tid).expect("it was seen");
+            (ours.name.as_str(), ours.usage.len())
+        };
+        // The kernel keeps fifteen bytes. Who carried requests keeps the rows that it had.
+        assert_eq!((rows_of(scheduler), rows_of(shard)), (("kafka-scheduler", 0), ("aplomb-shard-7", 1)));
         let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         let living = all.iter().find(|thread| thread.tid == own).expect("it runs");
-        assert_eq!(living.usage.len(), 1);
+        assert_eq!(living.usage.len(), 2);
         assert!(!Threads::of(u32::MAX, Rights { stacks: false, calls: false }).find(0));
     }
 

@@ -47,8 +47,8 @@ pub struct Thread {
     pub name: String,
     /// What it is there for.
     pub role: Role,
-    /// Processor time and waits for a processor, by row of [`super::Recording::host`]; empty where
-    /// that is not known.
+    /// Processor time and waits for a processor, by row of [`super::Recording::host`]; without the
+    /// last rows for a thread that ended before them, and empty where that is not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub usage: Vec<Usage>,
 }

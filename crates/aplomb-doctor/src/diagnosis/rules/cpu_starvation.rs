@@ -20,7 +20,7 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         .recording
         .threads
         .iter()
-        .filter(|thread| thread.role.carries_requests() && thread.usage.len() == host.len())
+        .filter(|thread| thread.role.carries_requests() && !thread.usage.is_empty())
         .collect();
     let mut spans = Vec::new();
     let (mut stolen, mut length, mut waited) = (0.0, 0.0, 0.0);
@@ -28,7 +28,7 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         let from_ms = if index == 0 { 0.0 } else { host[index - 1].at_ms };
         let row_ms = (row.at_ms - from_ms).max(1.0);
         let sum = |of: fn(&crate::recording::Usage) -> f64| -> f64 {
-            carrying.iter().map(|thread| of(&thread.usage[index])).sum()
+            carrying.iter().filter_map(|thread| thread.usage.get(index)).map(of).sum()
         };
         let (ran, runnable) = (sum(|usage| usage.ran_ms), sum(|usage| usage.runnable_ms));
         let all = row_ms * f64::from(row.cpus.max(1));
