@@ -67,7 +67,7 @@ impl LiveSet {
     /// Has the JVM load it: from now on half of the heap fills.
     ///
     /// # Errors
-    /// When the JVM lets nobody attach.
+    /// When the JVM lets no process attach.
     pub(crate) fn load(&self) -> Result<(), ConditionError> {
         let (agent, held) = (self.folder.join(AGENT), self.folder.join(HELD));
         File::create(&held).map_err(self.failed("writing to"))?;

@@ -3,8 +3,8 @@
 //!
 //! What always holds: an incident is a value. It does nothing by itself; the
 //! [runner](crate::runner) carries its actions out, and says when. One that is added to [`all`] is
-//! in `aplomb lab list` and in `aplomb lab run all`. [`look_alikes`] are in the list, too, and in no
-//! run of all: what is done there is done to no disk. What the doctor is to say of either is
+//! in `aplomb lab list` and in `aplomb lab run all`. [`look_alikes`] are in the list, too, and in
+//! no run of all: what is done there is done to no disk. What the doctor is to say of either is
 //! [`Truth`].
 
 mod action;
@@ -60,7 +60,7 @@ pub struct Incident {
     pub explanation: &'static str,
     /// Whether nothing is to be seen.
     pub control: bool,
-    /// Whether it only looks like an incident of a disk, which nobody disturbs.
+    /// Whether it only looks like an incident of a disk, which is left alone.
     pub look_alike: bool,
     /// What is asked of a broker.
     pub aim: Aim,

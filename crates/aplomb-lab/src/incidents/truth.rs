@@ -1,5 +1,5 @@
 //! What the doctor is to say of a broker in an incident. The lab knows what it has done, so it can
-//! tell whether somebody who looked on has understood it.
+//! tell whether one who looked on has understood it.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ pub struct Truth {
     pub or_none: bool,
 }
 
-/// Nobody waits for anything.
+/// No request waits for anything.
 const NONE: Truth = Truth { causes: &[], or_none: true };
 
 impl Incident {
@@ -34,8 +34,8 @@ impl Incident {
             _ if self.look_alike || self.hurts.includes(kind, version) => named,
             // It comes by coincidence.
             (Kind::Kafka, _) if self.hurts == Whom::KafkaAtTimes => or_none,
-            // A directory that is lost is lost to every broker, and so is one that is killed; that a
-            // request has waited for it is not said.
+            // A directory that is lost is lost to every broker, and who was killed has to read its
+            // logs; whether a request has waited for that is not said.
             (Kind::Aplomb, Aim::OneDirectory | Aim::Recovery) => or_none,
             _ => NONE,
         })

@@ -105,7 +105,7 @@ pub struct Story {
     pub explanation: String,
     /// A negative control: nothing is to be seen.
     pub control: bool,
-    /// What only looks like an incident of a disk, which nobody disturbs.
+    /// What only looks like an incident of a disk, which is left alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub look_alike: bool,
 }

@@ -4,8 +4,8 @@
 //! little, half were as good or better (by the factor of p99.9, or by the time for which the broker
 //! was away); where the machine stood still in each, it is the one in which it did least. How many
 //! runs there were, how far apart, and how many failed, is told. Incidents that hurt most come
-//! first, look-alikes behind them, negative controls last. `compare` makes a page of it, `picture` a
-//! picture, `markdown` a table.
+//! first, look-alikes behind them, negative controls last. `compare` makes a page of it, `picture`
+//! a picture, `markdown` a table.
 
 use super::headline;
 use super::units;

@@ -1,4 +1,4 @@
-//! Somebody else's programs that want the processors, all the time and with the broker's own
+//! Programs beside the broker that want the processors, all the time and with the broker's own
 //! priority.
 //!
 //! They are threads of the lab's: so they end with it, in whichever way it ends.
