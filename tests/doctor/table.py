@@ -134,10 +134,11 @@ def summary(results):
     right, blamed = sum(result["right"] for result in results), sum(bool(result["blamed_falsely"]) for result in results)
     machine, short = results[-1]["machine"], sum(result["short"] for result in results)
     worst = [max(part["p999_us"] for part in parts.values() if part) / 1000 for result in results if (parts := result["machine_standstill"])]
+    began = [result["began"] for result in results]
     lines = [
         f"{right} of {len(results)} runs right ({right / len(results):.0%}); in {blamed} a disk was blamed that had no part in it.",
         "",
-        f"{machine['cpus']} processors, {machine['memory_bytes'] / 1e9:.0f} GB, Linux {machine['kernel']}; {results[0]['began']} to {results[-1]['began']}; "
+        f"{machine['cpus']} processors, {machine['memory_bytes'] / 1e9:.0f} GB, Linux {machine['kernel']}; {min(began)} to {max(began)}; "
         f"{short} short runs, {len(results) - short} in full.",
     ]
     unsteady = sum(each > 10 for each in worst)
