@@ -24,13 +24,20 @@ pub(super) struct Patient {
     requests: VecDeque<Request>,
     /// How many of them are of which connection.
     count_of: HashMap<ConnectionId, usize>,
-    /// Calls of that shard's operations, on the others, as they came: a million of them are not
-    /// moved at once. None is empty.
-    calls: VecDeque<(OpId, std::vec::IntoIter<(Slot, PartitionKey, PartitionCall)>)>,
+    /// Calls of that shard's operations, on the others.
+    calls: VecDeque<Calls>,
     /// Requests that are to be begun anew, and when: one of a connection at the most.
     again: Vec<(Instant, Request)>,
     /// What came behind them, by their connections.
     behind: HashMap<ConnectionId, VecDeque<Request>>,
+}
+
+/// Calls of an operation, as they came: a million of them are not moved at once. There is always
+/// another one.
+#[derive(Debug)]
+struct Calls {
+    op: OpId,
+    rest: std::vec::IntoIter<(Slot, PartitionKey, PartitionCall)>,
 }
 
 impl Patient {
@@ -79,7 +86,7 @@ impl Patient {
 
     pub(super) fn extend(&mut self, op: OpId, calls: Vec<(Slot, PartitionKey, PartitionCall)>) {
         if !calls.is_empty() {
-            self.calls.push_back((op, calls.into_iter()));
+            self.calls.push_back(Calls { op, rest: calls.into_iter() });
         }
     }
 
@@ -109,15 +116,15 @@ impl Patient {
     /// Takes out the calls of this turn.
     pub(super) fn take_calls(&mut self) -> Vec<(Asker, PartitionKey, PartitionCall)> {
         let (mut left, mut taken) = (COST_A_TURN, Vec::new());
-        while let Some((op, calls)) = self.calls.front_mut() {
-            let fits = |(_, _, call): &(Slot, PartitionKey, PartitionCall)| call.cost() <= left;
-            if !calls.as_slice().first().is_some_and(fits) {
+        while let Some(Calls { op, rest }) = self.calls.front_mut() {
+            let (_, _, next) = rest.as_slice().first().expect("there is always another one");
+            if next.cost() > left {
                 break;
             }
-            let (slot, key, call) = calls.next().expect("it was looked at");
-            left -= call.cost();
+            left -= next.cost();
+            let (slot, key, call) = rest.next().expect("it was looked at");
             taken.push((Asker::Client(*op, slot), key, call));
-            if calls.as_slice().is_empty() {
+            if rest.as_slice().is_empty() {
                 self.calls.pop_front();
             }
         }

@@ -132,6 +132,7 @@ fn run(sketch: &Sketch, seed: u64) -> Run {
             name: sketch.name.to_owned(),
             title: sketch.title.to_owned(),
             explanation: sketch.explanation.to_owned(),
+            look_alike: false,
             control: sketch.disturbance.is_empty(),
         },
         began: format!("2026-11-22T0{seed}:30:00Z"),
