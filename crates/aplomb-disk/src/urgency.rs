@@ -9,7 +9,7 @@
 //!
 //! The writer has a lower one: what it carries was acknowledged, and when a disk that was away
 //! answers again it has the processors busy with as much as memory holds. So has the housekeeper,
-//! whom nobody waits for: a checkpoint of thousands of partitions kept a request from a busy
+//! for whom no request waits: a checkpoint of thousands of partitions kept one from a busy
 //! processor for a tick each time.
 #![expect(unsafe_code, reason = "a thread's scheduling policy has no safe wrapper")]
 

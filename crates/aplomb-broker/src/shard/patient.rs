@@ -25,7 +25,7 @@ pub(super) struct Patient {
     /// How many of them are of which connection.
     count_of: HashMap<ConnectionId, usize>,
     /// Calls of that shard's operations, on the others.
-    calls: VecDeque<Calls>,
+    calls: VecDeque<LongCalls>,
     /// Requests that are to be begun anew, and when: one of a connection at the most.
     again: Vec<(Instant, Request)>,
     /// What came behind them, by their connections.
@@ -35,7 +35,7 @@ pub(super) struct Patient {
 /// Calls of an operation, as they came: a million of them are not moved at once. There is always
 /// another one.
 #[derive(Debug)]
-struct Calls {
+struct LongCalls {
     op: OpId,
     rest: std::vec::IntoIter<(Slot, PartitionKey, PartitionCall)>,
 }
@@ -86,7 +86,7 @@ impl Patient {
 
     pub(super) fn extend(&mut self, op: OpId, calls: Vec<(Slot, PartitionKey, PartitionCall)>) {
         if !calls.is_empty() {
-            self.calls.push_back(Calls { op, rest: calls.into_iter() });
+            self.calls.push_back(LongCalls { op, rest: calls.into_iter() });
         }
     }
 
@@ -116,7 +116,7 @@ impl Patient {
     /// Takes out the calls of this turn.
     pub(super) fn take_calls(&mut self) -> Vec<(Asker, PartitionKey, PartitionCall)> {
         let (mut left, mut taken) = (COST_A_TURN, Vec::new());
-        while let Some(Calls { op, rest }) = self.calls.front_mut() {
+        while let Some(LongCalls { op, rest }) = self.calls.front_mut() {
             let (_, _, next) = rest.as_slice().first().expect("there is always another one");
             if next.cost() > left {
                 break;

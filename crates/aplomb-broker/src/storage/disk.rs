@@ -204,7 +204,8 @@ impl ShardDisk {
             self.early = 0..self.dirty.len();
             let stats = self.share.stats();
             if stats.waiting * 2 > stats.chunks as u64 * u64::from(stats.chunk_size) {
-                self.rhythm.demand(now); // at this rate the share is full before the interval is over
+                // At this rate the share is full before the interval is over.
+                self.rhythm.demand(now);
             }
         }
         let mut commands = Vec::new();
@@ -320,7 +321,8 @@ impl ShardDisk {
 
     /// The second half of a checkpoint: what it publishes, after the records are durable.
     fn publish(&mut self, round: RoundState, partitions: &mut Partitions, now: Instant) {
-        let Some(mut checkpoint) = round.into_checkpoint() else { return }; // it was of records alone
+        // A round of records alone has none.
+        let Some(mut checkpoint) = round.into_checkpoint() else { return };
         let files = checkpoint.take_publish(partitions);
         let before = self.checkpoint.replace(checkpoint);
         assert!(before.is_none(), "one checkpoint at a time");

@@ -61,7 +61,7 @@ impl Members {
 
 /// How far a round is.
 #[derive(Debug)]
-enum Stage {
+enum RoundStage {
     /// These partitions are to be asked.
     Asking(VecDeque<PartitionKey>),
     /// The disk syncs.
@@ -73,7 +73,7 @@ enum Stage {
 /// A round of syncs under way.
 #[derive(Debug)]
 pub(super) struct RoundState {
-    stage: Stage,
+    stage: RoundStage,
     files: Vec<FileName>,
     members: Members,
     checkpoint: Option<CheckpointState>,
@@ -98,7 +98,7 @@ impl RoundState {
             is_published: false,
         };
         Self {
-            stage: Stage::Asking(keys),
+            stage: RoundStage::Asking(keys),
             files: Vec::new(),
             members: Members::none(a_turn),
             checkpoint: is_checkpoint.then(checkpoint),
@@ -107,7 +107,7 @@ impl RoundState {
 
     /// Whether it goes on in the next turn, and waits for nothing.
     pub(super) fn goes_on(&self) -> bool {
-        !matches!(self.stage, Stage::Syncing)
+        !matches!(self.stage, RoundStage::Syncing)
     }
 
     /// Asks the next partitions for their part, which may be `writes`. When all have been asked, it
@@ -117,7 +117,7 @@ impl RoundState {
         partitions: &mut Partitions,
         writes: &mut Vec<DiskCommand>,
     ) -> Option<Vec<FileName>> {
-        let Stage::Asking(keys) = &mut self.stage else { return None }; // all have been asked
+        let RoundStage::Asking(keys) = &mut self.stage else { return None }; // all have been asked
         let mut small = 0;
         for _ in 0..self.members.a_turn {
             if writes.len() + small >= COMMANDS_A_TURN {
@@ -142,14 +142,17 @@ impl RoundState {
         if !keys.is_empty() {
             return None;
         }
-        self.stage = Stage::Syncing;
+        self.stage = RoundStage::Syncing;
         Some(std::mem::take(&mut self.files))
     }
 
     /// The sync is over: what it covered is durable.
     pub(super) fn on_synced(&mut self) {
-        assert!(matches!(self.stage, Stage::Syncing), "a sync belongs to a round all of which was asked");
-        self.stage = Stage::Telling;
+        assert!(
+            matches!(self.stage, RoundStage::Syncing),
+            "a sync belongs to a round all of which was asked"
+        );
+        self.stage = RoundStage::Telling;
     }
 
     /// Tells the next partitions what is durable. Whether that was all.
@@ -158,7 +161,7 @@ impl RoundState {
         partitions: &mut Partitions,
         tell: impl FnMut(&mut Partition, Offset),
     ) -> bool {
-        matches!(self.stage, Stage::Telling) && self.members.tell_on(partitions, tell)
+        matches!(self.stage, RoundStage::Telling) && self.members.tell_on(partitions, tell)
     }
 
     /// The checkpoint that the round is the first half of.
@@ -173,7 +176,7 @@ impl RoundState {
 
     /// A partition is gone, and is not to be asked.
     pub(super) fn forget(&mut self, key: PartitionKey) {
-        if let Stage::Asking(keys) = &mut self.stage {
+        if let RoundStage::Asking(keys) = &mut self.stage {
             keys.retain(|other| *other != key);
         }
     }

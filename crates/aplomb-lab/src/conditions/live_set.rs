@@ -13,7 +13,6 @@ use aplomb_doctor::attach::command;
 
 use super::{ConditionError, Undo};
 
-/// The program.
 const PROGRAM: &str = include_str!("LiveSet.java");
 /// The Java that it is compiled for; Apache Kafka 4 runs on this one and later ones.
 const RELEASE: &str = "17";

@@ -36,7 +36,7 @@ pub struct Listed {
 pub struct Truths {
     /// Of Apache Kafka of the version that was asked about.
     pub kafka: Option<Truth>,
-    /// Of Aplomb.
+    /// Of Aplomb of this build.
     pub aplomb: Option<Truth>,
 }
 
