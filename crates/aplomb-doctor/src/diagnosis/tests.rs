@@ -316,10 +316,19 @@ fn a_start_that_reads_the_logs_is_recovery() {
     first(&story, "kill-9-recovery");
 }
 
+/// What a thread has of a processor that others want.
+fn hungry() -> Usage {
+    Usage { ran_ms: 5.0, runnable_ms: 60.0 }
+}
+
+/// A machine that has no processor left.
+fn busy(row: &mut crate::recording::HostSample) {
+    row.busy_ms = 790.0;
+}
+
 #[test]
 fn processors_are_blamed_where_they_are_short_and_a_quota_where_it_is_one() {
-    let hungry = Usage { ran_ms: 5.0, runnable_ms: 60.0 };
-    let busy = |row: &mut crate::recording::HostSample| row.busy_ms = 790.0;
+    let hungry = hungry();
     let starved = xfs().usage(10_000.0, hungry).rows(10_000.0, busy);
     assert_eq!(names(&starved), ["cpu-starvation"]);
     first(&starved, "cpu-starvation");
@@ -363,6 +372,9 @@ fn clients_and_the_network_are_not_the_disk() {
         traffic.waiting_bytes = 300_000;
     };
     first(&xfs().sockets(5_000.0, muted), "client-quota");
+    // Whose threads have no processor reads from no connection.
+    let starved = xfs().sockets(5_000.0, muted).usage(10_000.0, hungry()).rows(10_000.0, busy);
+    assert_eq!(names(&starved), ["cpu-starvation"]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::diagnosis::evidence::Evidence;
 use crate::diagnosis::finding::{Finding, percent, remedy, time};
 use crate::diagnosis::spans::Spans;
 use crate::diagnosis::verdict::Span;
+use crate::recording::Thread;
 
 /// They wait so many times longer for a processor than they run.
 const RATIO: f64 = 4.0;
@@ -14,16 +15,30 @@ const BUSY: f64 = 0.85;
 /// A host keeps this share.
 const STOLEN: f64 = 0.15;
 
-pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
+/// When they waited, and of that time, in milliseconds, what a host kept, what all processors had,
+/// and what the threads waited together.
+#[derive(Default)]
+struct Starved {
+    spans: Spans,
+    stolen: f64,
+    length: f64,
+    waited: f64,
+}
+
+/// When threads that carry requests waited for a processor.
+pub(super) fn starved(evidence: &Evidence<'_>) -> Spans {
+    measure(evidence, &carrying(evidence)).spans
+}
+
+fn carrying<'a>(evidence: &Evidence<'a>) -> Vec<&'a Thread> {
+    let all = evidence.recording.threads.iter();
+    all.filter(|thread| thread.role.carries_requests() && !thread.usage.is_empty()).collect()
+}
+
+fn measure(evidence: &Evidence<'_>, carrying: &[&Thread]) -> Starved {
     let host = &evidence.recording.host;
-    let carrying: Vec<_> = evidence
-        .recording
-        .threads
-        .iter()
-        .filter(|thread| thread.role.carries_requests() && !thread.usage.is_empty())
-        .collect();
     let mut spans = Vec::new();
-    let (mut stolen, mut length, mut waited) = (0.0, 0.0, 0.0);
+    let mut starved = Starved::default();
     for (index, row) in host.iter().enumerate() {
         let from_ms = if index == 0 { 0.0 } else { host[index - 1].at_ms };
         let row_ms = (row.at_ms - from_ms).max(1.0);
@@ -36,12 +51,19 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
         // A group that is throttled waits on an idle machine: that is its quota.
         if runnable > RATIO * ran && runnable > LEAST_SHARE * row_ms && busy >= BUSY {
             spans.push(Span { from_ms, to_ms: row.at_ms });
-            stolen += row.steal_ms;
-            length += all;
-            waited += runnable;
+            starved.stolen += row.steal_ms;
+            starved.length += all;
+            starved.waited += runnable;
         }
     }
-    let explained: Spans = spans.into_iter().collect();
+    starved.spans = spans.into_iter().collect();
+    starved
+}
+
+pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
+    let host = &evidence.recording.host;
+    let carrying = carrying(evidence);
+    let Starved { spans: explained, stolen, length, waited } = measure(evidence, &carrying);
     if explained.is_empty() {
         return None;
     }

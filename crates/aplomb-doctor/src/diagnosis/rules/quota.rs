@@ -2,6 +2,7 @@
 
 use crate::diagnosis::evidence::Evidence;
 use crate::diagnosis::finding::{Finding, remedy, time};
+use crate::diagnosis::rules::cpu_starvation::starved;
 use crate::diagnosis::stages;
 
 /// Unread for so long, while no thread waits for anything. A connection that is read from, and has
@@ -9,7 +10,9 @@ use crate::diagnosis::stages;
 const LONG_MS: f64 = 1_700.0;
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
-    let muted = evidence.between_looks(|traffic| traffic.muted_connections > 0).of_at_least(LONG_MS);
+    // Who has no processor reads from nobody either.
+    let muted = evidence.between_looks(|traffic| traffic.muted_connections > 0);
+    let muted = muted.without(&starved(evidence)).of_at_least(LONG_MS);
     let told: Vec<_> = evidence.lines(&["throttle"]);
     let busy = muted.share_in(&evidence.stands());
     if muted.is_empty() || busy > 0.2 {
