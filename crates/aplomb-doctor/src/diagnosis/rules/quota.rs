@@ -10,7 +10,7 @@ use crate::diagnosis::stages;
 const LONG_MS: f64 = 1_700.0;
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
-    // Who has no processor reads from nobody either.
+    // A thread that gets no processor reads from no client.
     let muted = evidence.between_looks(|traffic| traffic.muted_connections > 0);
     let muted = muted.without(&starved(evidence)).of_at_least(LONG_MS);
     let told: Vec<_> = evidence.lines(&["throttle"]);
