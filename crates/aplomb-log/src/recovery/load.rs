@@ -147,13 +147,11 @@ impl Loader<'_> {
 
     /// Whether a gap before the segment at `base` is damage: compaction leaves gaps, also where it
     /// was turned off since, and so may have what was there before a clean stop. But it leaves the
-    /// last batch of a log where that is: none before an empty last segment. What Apache Kafka has
+    /// last batch of a log where that is: none before empty last segments. What Apache Kafka has
     /// cleaned may lie above its recovery point, so that is no sign either: in a compacted log,
     /// records stay that a power cut has left behind others which it took.
     fn may_not_have_gap_before(&self, base: Offset) -> bool {
-        let segments = &self.found.segments;
-        let is_empty_end =
-            segments.last_key_value().is_some_and(|(last, found)| *last == base && found.log == 0);
+        let is_empty_end = self.found.segments.range(base..).all(|(_, found)| found.log == 0);
         !self.request.clean
             && (!self.request.config.compacts || is_empty_end)
             && self.request.recovery_point < base
