@@ -28,7 +28,7 @@ const WRITE_EARLY: u64 = 4 << 20;
 pub(crate) struct ShardDisk {
     port: DiskPort<Purpose>,
     share: Arc<TailShare>,
-    /// Of a round, asked or told.
+    /// How many a round asks or tells in a turn, and as many are written early.
     partitions_a_turn: usize,
     directory: DirectoryId,
     path: String,
@@ -209,9 +209,11 @@ impl ShardDisk {
             }
         }
         let mut commands = Vec::new();
-        while commands.len() < COMMANDS_A_TURN
-            && let Some(place) = self.early.next()
-        {
+        for _ in 0..self.partitions_a_turn {
+            if commands.len() >= COMMANDS_A_TURN {
+                break;
+            }
+            let Some(place) = self.early.next() else { break };
             if let Some(partition) = partitions.get_mut(self.dirty[place]) {
                 partition.take_writes(&mut commands);
             }

@@ -273,8 +273,8 @@ impl Teller {
             ErrorCode::CoordinatorLoadInProgress
             | ErrorCode::ConcurrentTransactions
             | ErrorCode::RequestTimedOut
-            | ErrorCode::KafkaStorageError
             | ErrorCode::UnknownTopicOrPartition => self.again(ctx),
+            ErrorCode::KafkaStorageError if ctx.oracle.disk_lost => self.again(ctx),
             _ => ctx.oracle.violated(format!("{asked:?} of {:?} is answered by {error}", self.transfer)),
         }
     }
@@ -306,12 +306,12 @@ impl Teller {
         match worst {
             ErrorCode::None
             | ErrorCode::RequestTimedOut
-            | ErrorCode::KafkaStorageError
             | ErrorCode::ConcurrentTransactions
             | ErrorCode::NotEnoughReplicas
             | ErrorCode::NotLeaderOrFollower
             | ErrorCode::CoordinatorLoadInProgress
             | ErrorCode::TransactionAbortable => {}
+            ErrorCode::KafkaStorageError if ctx.oracle.disk_lost => {}
             // What was refused is not in the transaction; without any of it there is none to end.
             other => self.on_error(TellerAsks::Produce, other, ctx),
         }
