@@ -21,6 +21,7 @@ mod groups;
 mod harm;
 mod keeping;
 mod machine;
+mod mailboxes;
 mod mortal;
 mod network;
 mod outages;

@@ -13,6 +13,7 @@ use aplomb_disk_api::sim::SimDisk;
 use aplomb_model::Instant;
 
 use super::agenda::{Event, Line};
+use super::mailboxes::Mailboxes;
 use super::network::Network;
 use super::outages::{Next, Outages};
 use super::scenario::Scenario;
@@ -38,6 +39,7 @@ pub(crate) struct Simulation {
     world: World,
     network: Network,
     outages: Outages,
+    mailboxes: Mailboxes,
     next_look: Instant,
 }
 
@@ -47,7 +49,8 @@ impl Simulation {
         let world = World::new(scenario, syncs, lines);
         let network = Network::new(&world.plan, world.seed);
         let outages = Outages::new(world.plan.disks);
-        Self { next_look: world.now(), world, network, outages }
+        let mailboxes = Mailboxes::new(world.seed);
+        Self { next_look: world.now(), world, network, outages, mailboxes }
     }
 
     /// Runs to the end of the plan, then has everything looked at once more. The error is what is
@@ -121,7 +124,8 @@ impl Simulation {
         let client = self.network.next_wake(self.outages.door());
         let shards = self.outages.process().into_iter().flat_map(|process| &process.shards);
         let shards = shards.filter_map(Shard::wake_at).min();
-        [event, disks, shards, client].into_iter().flatten().min()
+        let mailboxes = self.mailboxes.change_at(self.world.now());
+        [event, disks, shards, mailboxes, client].into_iter().flatten().min()
     }
 
     fn run_disks(&mut self) {
@@ -202,6 +206,7 @@ impl Simulation {
         for n in 0..self.outages.shards() {
             let now = self.world.now();
             let Some(process) = self.outages.process_mut() else { return };
+            process.shards[n].set_congested(self.mailboxes.are_full(now));
             if process.shards[n].wake_at().is_some_and(|at| at <= now) {
                 self.world.note("wake", &[n as u64]);
                 self.turn(ShardId(n as u16), |shard, now| shard.on_wake(now));

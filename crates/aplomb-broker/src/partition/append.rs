@@ -203,6 +203,9 @@ impl Partition {
         let count = u64::from(batch.count);
         match self.log.append(batch.append.clone(), *claim, self.leader_epoch(), now.wall) {
             Ok(appended) => {
+                if let Some(stamp) = batch.producer {
+                    self.late.is_appended(stamp.id);
+                }
                 self.advance_high_watermark();
                 self.clients_end = self.log.end();
                 Ok(Admitted {

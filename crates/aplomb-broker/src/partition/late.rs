@@ -25,9 +25,15 @@ pub(crate) struct LateProducers {
 }
 
 impl LateProducers {
-    /// A batch was refused. Only the first of a producer counts: the others are behind it.
+    /// A batch was refused. Of a producer's only the first in order counts, which need not be the
+    /// first that is refused: one may still wait for memory while a later one is turned away.
     pub(crate) fn note(&mut self, stamp: ProducerStamp) {
-        if self.by_id.contains_key(&stamp.id) {
+        if let Some((_, late)) = self.by_id.get_mut(&stamp.id) {
+            if late.epoch < stamp.epoch
+                || late.epoch == stamp.epoch && stamp.base_sequence < late.base_sequence
+            {
+                *late = stamp;
+            }
             return;
         }
         if self.by_id.len() == PRODUCERS {
@@ -45,16 +51,18 @@ impl LateProducers {
         self.by_turn.retain(|_, id| self.by_id.contains_key(id));
     }
 
-    /// Whether a batch is ahead of one of its producer that was refused and has not come again.
-    /// When that one comes, it is forgotten.
-    pub(super) fn is_ahead(&mut self, stamp: ProducerStamp) -> bool {
-        let Some((turn, late)) = self.by_id.get(&stamp.id).copied() else { return false };
-        if late.epoch == stamp.epoch && late.base_sequence < stamp.base_sequence {
-            return true;
+    /// Whether a batch is ahead of one of its producer that was refused and was not appended since.
+    pub(super) fn is_ahead(&self, stamp: ProducerStamp) -> bool {
+        self.by_id.get(&stamp.id).is_some_and(|(_, late)| {
+            late.epoch == stamp.epoch && late.base_sequence < stamp.base_sequence
+        })
+    }
+
+    /// A batch of this producer was appended: the log knows which one is due.
+    pub(super) fn is_appended(&mut self, id: ProducerId) {
+        if let Some((turn, _)) = self.by_id.remove(&id) {
+            self.by_turn.remove(&turn);
         }
-        self.by_id.remove(&stamp.id);
-        self.by_turn.remove(&turn);
-        false
     }
 }
 
@@ -76,8 +84,24 @@ mod tests {
         late.note(stamp(1, 15));
         assert!(late.is_ahead(stamp(1, 15)));
         assert!(!late.is_ahead(stamp(2, 15)));
-        assert!(!late.is_ahead(stamp(1, 10)), "it has come again");
+        assert!(!late.is_ahead(stamp(1, 10)));
+        assert!(late.is_ahead(stamp(1, 15)), "it has come again, and finds no memory again");
+        late.is_appended(stamp(1, 10).id);
         assert!(!late.is_ahead(stamp(1, 15)));
+        assert_eq!((late.by_id.len(), late.by_turn.len()), (0, 0));
+    }
+
+    #[test]
+    fn an_earlier_one_may_be_refused_after_a_later_one() {
+        let mut late = LateProducers::default();
+        late.note(stamp(1, 15));
+        late.note(stamp(1, 10));
+        assert!(late.is_ahead(stamp(1, 12)) && !late.is_ahead(stamp(1, 10)));
+        let next = ProducerStamp { epoch: ProducerEpoch(1), ..stamp(1, 20) };
+        late.note(next);
+        late.note(stamp(1, 5));
+        assert!(!late.is_ahead(stamp(1, 12)), "of an epoch that is over");
+        assert!(late.is_ahead(ProducerStamp { base_sequence: 21, ..next }));
     }
 
     #[test]

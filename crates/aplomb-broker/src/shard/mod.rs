@@ -145,6 +145,12 @@ impl Shard {
         self.carry_out(now);
     }
 
+    /// Whether what this shard says to others waits, since a mailbox is full. What takes long waits
+    /// with it.
+    pub fn set_congested(&mut self, is_congested: bool) {
+        self.patient.hold(is_congested);
+    }
+
     /// When [`Self::on_wake`] has something to do.
     #[must_use]
     pub fn wake_at(&self) -> Option<Instant> {

@@ -4,7 +4,8 @@
 //!
 //! What always holds: each of the two queues is carried out in the order in which it came, and the
 //! requests here of a connection are counted. What came behind a request that is to be begun anew
-//! is begun when that has been.
+//! is begun when that has been. While mailboxes are full no call is made: its answer would only
+//! take the room of what others wait for.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -26,6 +27,8 @@ pub(super) struct Patient {
     count_of: HashMap<ConnectionId, usize>,
     /// Calls of that shard's operations, on the others.
     calls: VecDeque<LongCalls>,
+    /// Mailboxes are full.
+    is_held: bool,
     /// Requests that are to be begun anew, and when: one of a connection at the most.
     again: Vec<(Instant, Request)>,
     /// What came behind them, by their connections.
@@ -47,7 +50,7 @@ impl Patient {
 
     /// When something is to be taken out.
     pub(super) fn wake_at(&self) -> Option<Instant> {
-        if !self.requests.is_empty() || !self.calls.is_empty() {
+        if !self.requests.is_empty() || !self.calls.is_empty() && !self.is_held {
             return Some(Instant::START);
         }
         self.again.iter().map(|(at, _)| *at).min()
@@ -90,6 +93,11 @@ impl Patient {
         }
     }
 
+    /// Whether mailboxes are full.
+    pub(super) fn hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
+    }
+
     /// A connection is gone, and with it who would read the answers.
     pub(super) fn on_connection_closed(&mut self, connection: ConnectionId) {
         self.again.retain(|(_, request)| request.id.connection != connection);
@@ -116,6 +124,9 @@ impl Patient {
     /// Takes out the calls of this turn.
     pub(super) fn take_calls(&mut self) -> Vec<(Asker, PartitionKey, PartitionCall)> {
         let (mut left, mut taken) = (COST_A_TURN, Vec::new());
+        if self.is_held {
+            return taken;
+        }
         while let Some(LongCalls { op, rest }) = self.calls.front_mut() {
             let (_, _, next) = rest.as_slice().first().expect("there is always another one");
             if next.cost() > left {
@@ -243,6 +254,18 @@ mod tests {
         let in_order = (0..200).map(|slot| Asker::Client(op(1), slot));
         assert!(all.into_iter().eq(in_order.chain((0..200).map(|slot| Asker::Client(op(2), slot)))));
         assert!(patient.is_empty());
+    }
+
+    #[test]
+    fn no_call_is_made_while_mailboxes_are_full() {
+        let mut patient = Patient::default();
+        let op = OpId { shard: ShardId(0), number: 1 };
+        patient.extend(op, vec![(0, PartitionKey::METADATA, PartitionCall::cancel())]);
+        patient.hold(true);
+        assert!(patient.take_calls().is_empty() && patient.wake_at().is_none() && !patient.is_empty());
+        patient.hold(false);
+        assert_eq!(patient.wake_at(), Some(Instant::START));
+        assert_eq!(patient.take_calls().len(), 1);
     }
 
     #[test]

@@ -22,6 +22,9 @@ pub trait Core: Send + 'static {
     /// A connection of this shard is gone; replies to it are dropped.
     fn on_connection_closed(&mut self, connection: ConnectionId, now: Now, out: &mut Vec<Output>);
 
+    /// Whether what the core has for others waits, since a mailbox is full. Said in every turn.
+    fn set_congested(&mut self, is_congested: bool);
+
     /// When the core wants to be called even if nothing happens.
     fn wake_at(&mut self) -> Option<Instant>;
 
@@ -58,6 +61,10 @@ impl Core for Shard {
 
     fn on_connection_closed(&mut self, connection: ConnectionId, now: Now, _: &mut Vec<Output>) {
         Self::on_connection_closed(self, connection, now);
+    }
+
+    fn set_congested(&mut self, is_congested: bool) {
+        Self::set_congested(self, is_congested);
     }
 
     fn wake_at(&mut self) -> Option<Instant> {

@@ -112,12 +112,13 @@ impl<C: Core> ShardLoop<C> {
         self.clients.resume(now.instant);
         self.take_mail(now);
         self.take_completions(now);
+        self.outbox.retry();
+        self.core.set_congested(self.outbox.is_congested());
         if self.core.wake_at().is_some_and(|at| at <= now.instant) {
             self.core.on_wake(now, &mut self.outputs);
             self.unsettled = true;
         }
         self.begin_stop_if_asked(now);
-        self.outbox.retry();
         if self.may_read() {
             self.take_requests(now);
         }
@@ -241,10 +242,10 @@ impl<C: Core> ShardLoop<C> {
         if retry { patience.min(RETRY) } else { patience }
     }
 
-    /// Whether requests are taken at all. While a mailbox elsewhere is full, what they cause would
-    /// only be kept here.
+    /// Whether requests are taken at all. While much waits for a mailbox elsewhere, what they cause
+    /// would only be kept here.
     fn may_read(&self) -> bool {
-        !self.outbox.is_congested() && self.stopping.is_none()
+        !self.outbox.is_full() && self.stopping.is_none()
     }
 
     fn begin_stop_if_asked(&mut self, now: Now) {

@@ -1,16 +1,20 @@
 //! What one thread has for all shards.
 //!
 //! What always holds: sending never waits, loses or reorders. What a full mailbox does not take is
-//! kept here, in order, and goes first when there is room. While something is kept
-//! ([`Outbox::is_congested`]) a loop reads no requests, so that what is kept stays bounded by what
-//! one turn can send.
+//! kept here, in order, and goes first when there is room. While much is kept ([`Outbox::is_full`])
+//! a loop reads no requests, so that what is kept stays bounded by that and what one turn can send.
+//! It reads on while little is: a shard that has a long turn, as the one for what takes long does,
+//! is not to keep the clients of others waiting.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use aplomb_broker::ports::ShardId;
 
-use super::mailbox::{Full, Mailbox};
+use super::mailbox::{CAPACITY, Full, Mailbox};
+
+/// How many pieces of mail are kept before no requests are read.
+const KEPT: usize = 16 * CAPACITY;
 
 /// The way to all shards.
 #[derive(Debug)]
@@ -69,6 +73,11 @@ impl<M> Outbox<M> {
         self.kept > 0
     }
 
+    /// Whether so much is kept that nothing may be taken up that would add to it.
+    pub(crate) fn is_full(&self) -> bool {
+        self.kept >= KEPT
+    }
+
     /// Wakes every shard that mail was posted to.
     pub(crate) fn wake(&mut self) {
         for peer in &mut self.peers {
@@ -101,7 +110,7 @@ mod tests {
         for n in 0..10 {
             outbox.send(THERE, n);
         }
-        assert!(outbox.is_congested());
+        assert!(outbox.is_congested() && !outbox.is_full());
         assert!(inbox.was_full());
 
         let mut seen = Vec::new();
@@ -117,5 +126,18 @@ mod tests {
         }
         assert_eq!(seen, (0..10).collect::<Vec<_>>());
         assert!(!outbox.is_congested());
+    }
+
+    #[test]
+    fn what_is_kept_has_an_end() {
+        let (mailbox, mut inbox) = mailbox(Arc::new(Waker::new().expect("an eventfd")), 4);
+        let mut outbox = Outbox::new(&[mailbox]);
+        (0..KEPT + 3).for_each(|n| outbox.send(THERE, n));
+        assert!(!outbox.is_full());
+        outbox.send(THERE, KEPT + 3);
+        assert!(outbox.is_full());
+        assert_eq!(inbox.mail(), Some(0));
+        outbox.retry();
+        assert!(!outbox.is_full() && outbox.is_congested());
     }
 }

@@ -147,6 +147,8 @@ impl Core for Letters {
         self.parked.retain(|(id, _)| id.connection != connection);
     }
 
+    fn set_congested(&mut self, _is_congested: bool) {}
+
     fn wake_at(&mut self) -> Option<Instant> {
         self.timer.map(|(at, _)| at)
     }
