@@ -53,9 +53,9 @@ impl LateProducers {
 
     /// Whether a batch is ahead of one of its producer that was refused and was not appended since.
     pub(super) fn is_ahead(&self, stamp: ProducerStamp) -> bool {
-        self.by_id.get(&stamp.id).is_some_and(|(_, late)| {
-            late.epoch == stamp.epoch && late.base_sequence < stamp.base_sequence
-        })
+        self.by_id
+            .get(&stamp.id)
+            .is_some_and(|(_, late)| late.epoch == stamp.epoch && late.base_sequence < stamp.base_sequence)
     }
 
     /// A batch of this producer was appended: the log knows which one is due.

@@ -119,7 +119,7 @@ impl ServerFigures {
             );
             page.counter(
                 "aplomb_shard_congested_turns_total",
-                "Turns without reading because another shard's mailbox was full.",
+                "Turns in which mail waited because another shard's mailbox was full.",
                 &labels,
                 figures.congested_turns.get(),
             );
