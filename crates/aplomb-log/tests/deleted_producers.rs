@@ -69,7 +69,7 @@ fn checkpoint(log: &mut Log, disk: &SimDisk) {
 }
 
 /// The log as the next process finds it after a kill.
-fn found(disk: &SimDisk, share: &Arc<TailShare>, recovery_point: Offset) -> Log {
+fn found(disk: &SimDisk, share: &Arc<TailShare>, recovery_point: Offset, log_start: Offset) -> Log {
     let request = LoadRequest {
         directory: "orders-0".to_owned(),
         topic: ORDERS,
@@ -77,7 +77,7 @@ fn found(disk: &SimDisk, share: &Arc<TailShare>, recovery_point: Offset) -> Log 
         config: config(),
         clean: false,
         recovery_point,
-        log_start: Offset::ZERO,
+        log_start,
         cleaned: None,
         high_watermark: None,
         share: Arc::clone(share),
@@ -86,27 +86,63 @@ fn found(disk: &SimDisk, share: &Arc<TailShare>, recovery_point: Offset) -> Log 
     load(disk, &request).expect("it is a log").log
 }
 
-#[test]
-fn a_recovery_point_from_before_the_deletion_does_not_hide_them() {
-    let disk = SimDisk::new(DiskIndex(0), SimOptions::default());
-    let share =
-        open_shares(ArenaMemory::heap(1 << 20), 4096, &[Uuid::ONE], 1, None).expect("it fits").remove(0);
-    let mut log = log_in(&share);
+/// A log whose first segments are gone, with the records of 7. Of 8 there are more; the recovery
+/// point is from before the deletion.
+fn deleted(disk: &SimDisk, share: &Arc<TailShare>) -> (Log, Offset) {
+    let mut log = log_in(share);
     assert!(append(&mut log, 7, 0));
-    checkpoint(&mut log, &disk);
+    checkpoint(&mut log, disk);
     let recovery_point = log.end();
     assert!(append(&mut log, 7, 1));
     assert!((0..8).all(|sequence| append(&mut log, 8, sequence)));
-    write(&mut log, &disk);
+    write(&mut log, disk);
     // The segments that are found have no snapshots at their bases.
-    let mut log = found(&disk, &share, recovery_point);
-    checkpoint(&mut log, &disk);
+    let mut log = found(disk, share, recovery_point, Offset::ZERO);
+    checkpoint(&mut log, disk);
+    retain(&mut log, disk);
+    assert!(log.start() > Offset::new(2), "the records of 7 are gone");
+    (log, recovery_point)
+}
+
+/// Deletes all that retention may.
+fn retain(log: &mut Log, disk: &SimDisk) {
     log.advance_high_watermark(log.end());
     let deleted = log.apply_retention(NOW, usize::MAX);
-    carry_out(&disk, deleted.deletions.into_iter().map(|(rename, _)| rename).collect());
-    assert!(log.start() > Offset::new(2), "the records of 7 are gone");
+    carry_out(disk, deleted.deletions.into_iter().map(|(rename, _)| rename).collect());
+}
 
-    let mut again = found(&disk, &share, recovery_point);
+fn a_disk_and_a_share() -> (SimDisk, Arc<TailShare>) {
+    let disk = SimDisk::new(DiskIndex(0), SimOptions::default());
+    let shares = open_shares(ArenaMemory::heap(1 << 20), 4096, &[Uuid::ONE], 1, None);
+    (disk, shares.expect("it fits").remove(0))
+}
+
+#[test]
+fn a_recovery_point_from_before_the_deletion_does_not_hide_them() {
+    let (disk, share) = a_disk_and_a_share();
+    let (log, recovery_point) = deleted(&disk, &share);
+    let mut again = found(&disk, &share, recovery_point, Offset::ZERO);
     assert_eq!((again.start(), again.end()), (log.start(), log.end()));
+    assert!(!append(&mut again, 7, 3), "it is known");
     assert!(append(&mut again, 8, 8) && append(&mut again, 7, 2));
+}
+
+#[test]
+fn a_log_start_within_the_first_segment_does_not_hide_them() {
+    let (disk, share) = a_disk_and_a_share();
+    let (mut log, recovery_point) = deleted(&disk, &share);
+    // The next segment has its snapshot where it begins, and nothing before it stays.
+    assert!((8..12).all(|sequence| append(&mut log, 8, sequence)));
+    checkpoint(&mut log, &disk);
+    retain(&mut log, &disk);
+    let first = log.start();
+    assert!(disk.file(&format!("orders-0/{:020}.snapshot", first.get())).is_some());
+    log.raise_start(first.next());
+
+    for point in [recovery_point, first] {
+        let mut again = found(&disk, &share, point, log.start());
+        assert_eq!((again.start(), again.end()), (log.start(), log.end()));
+        assert!(!append(&mut again, 7, 3), "it is known: {point}");
+        assert!(append(&mut again, 8, 12) && append(&mut again, 7, 2));
+    }
 }

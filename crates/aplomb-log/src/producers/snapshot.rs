@@ -139,17 +139,18 @@ impl Fields<'_> {
     }
 }
 
-/// Which snapshot to load for a log of `log_start..log_end`: the newest that is neither above its
-/// end nor below its start. One at its start counts too, which Apache Kafka leaves out: what it
-/// says of producers whose records were deleted is still what a retry is told apart by. A bad one
-/// is left out and the question asked again.
+/// Which snapshot to load for a log whose batches are there from `first` on, up to `end`: the
+/// newest that is neither above the end nor below the first. One at the first counts too, which
+/// Apache Kafka leaves out, and so it does with all below the log start: what they say of producers
+/// whose records were deleted is still what a retry is told apart by. A bad one is left out and the
+/// question asked again.
 #[must_use]
 pub fn snapshot_to_load(
     snapshots: impl IntoIterator<Item = Offset>,
-    log_start: Offset,
-    log_end: Offset,
+    first: Offset,
+    end: Offset,
 ) -> Option<Offset> {
-    snapshots.into_iter().filter(|at| log_start <= *at && *at <= log_end).max()
+    snapshots.into_iter().filter(|at| first <= *at && *at <= end).max()
 }
 
 #[cfg(test)]

@@ -15,13 +15,17 @@ use crate::producers::{CompletedTransaction, ProducerState, marker_of, parse_sna
 
 impl Loader<'_> {
     /// The producers to begin with: those of the newest usable snapshot that is not above `bound`.
+    /// It may be below the log start, which need not be where a segment begins, as long as all that
+    /// is behind it is there to be read.
     pub(super) fn producers(
         &mut self,
         bound: Offset,
         resume_offset: Offset,
     ) -> Result<(ProducerState, Option<Offset>), LoadError> {
         let mut candidates: BTreeSet<Offset> = self.found.snapshots.clone();
-        while let Some(at) = snapshot_to_load(candidates.iter().copied(), self.request.log_start, bound) {
+        let first = *self.found.segments.keys().next().expect("there is one");
+        let lowest = first.min(self.request.log_start);
+        while let Some(at) = snapshot_to_load(candidates.iter().copied(), lowest, bound) {
             let file = self.file(SegmentFile::Snapshot, at);
             let bytes = self.disk.read(&file, 0, 1 << 30)?;
             match parse_snapshot(&bytes) {
@@ -40,11 +44,7 @@ impl Loader<'_> {
         // With snapshots above the bound only, or after a crash with none, producers are to be
         // found again from the start of the log: a log that has moved here may have a recovery
         // point before it has its first snapshot.
-        let start = if self.found.snapshots.is_empty() && self.request.clean {
-            resume_offset
-        } else {
-            *self.found.segments.keys().next().expect("there is one")
-        };
+        let start = if self.found.snapshots.is_empty() && self.request.clean { resume_offset } else { first };
         Ok((ProducerState::starting_at(start), None))
     }
 
