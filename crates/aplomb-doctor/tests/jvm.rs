@@ -1,7 +1,7 @@
 //! What the readers say of a JVM is what that JVM says of itself: its beans, its counters, `/proc`.
 //!
-//! Runs the JDKs 17 and 25 of the machine, and JREs 11 and 21 that a package of Python's carries;
-//! one that is missing is skipped, and said so.
+//! Runs the JDKs 17 and 25 of the machine, JREs 11 and 21 that a package of Python's carries, and a
+//! JDK 8 of Debian's; one that is missing is skipped, and said so.
 
 #[path = "jvm/probe.rs"]
 mod probe;
@@ -9,12 +9,13 @@ mod probe;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use aplomb_doctor::jfr::{JfrEvidence, JfrOptions};
 use aplomb_doctor::jvm::{
     FollowFrom, Follower, JavaState, JvmFlags, JvmLog, JvmLogReader, LogClock, PerfData, ThreadDump,
     read_lines, rotated, span,
 };
-use aplomb_doctor::recording::Clock;
-use probe::{Bean, Probe, jdk, packaged, started};
+use aplomb_doctor::recording::{Clock, Role};
+use probe::{Bean, Probe, jdk, jdk_8, packaged, started};
 
 /// The JVMs that are asked, or that one of them is missing.
 fn jdks() -> impl Iterator<Item = (u32, PathBuf)> {
@@ -251,4 +252,105 @@ fn a_thread_dump_names_the_kernels_threads_and_who_holds_a_monitor() {
         assert!(names.values().any(|name| name == "VM Thread"), "JDK {major}");
         probe.end();
     }
+}
+
+/// What JDK 8 is told for a log as brokers of its time had it.
+const LOG_OF_8: [&str; 8] = [
+    "-Xmx64m",
+    "-Xloggc:gc.log",
+    "-verbose:gc",
+    "-XX:+PrintGCDetails",
+    "-XX:+PrintGCDateStamps",
+    "-XX:+PrintGCTimeStamps",
+    "-XX:+PrintGCApplicationStoppedTime",
+    "-XX:+PrintTenuringDistribution",
+];
+
+#[test]
+fn what_jdk_8_writes_is_what_it_has_counted() {
+    let Some(home) = jdk_8() else { return };
+    for (collector, young, old) in [
+        ("-XX:+UseG1GC", "G1 Young Generation", "G1 Old Generation"),
+        ("-XX:+UseParallelGC", "PS Scavenge", "PS MarkSweep"),
+        ("-XX:+UseSerialGC", "Copy", "MarkSweepCompact"),
+        ("-XX:+UseConcMarkSweepGC", "ParNew", "ConcurrentMarkSweep"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let recording = "-XX:StartFlightRecording=filename=whole.jfr,dumponexit=true";
+        let clock = clock_from_now();
+        let options = [&LOG_OF_8[..], &[collector, recording]].concat();
+        let (mut probe, _) = Probe::start(&home, &options, folder.path());
+        let beans = probe.collect();
+        let counted = perf_data(probe.pid()).safepoints().expect("counters of safepoints");
+        probe.end();
+        let log = read(&folder.path().join("gc.log"), &LogClock::of(&clock));
+        assert_eq!((log.unplaced, log.left_out), (0, 0), "{collector}");
+
+        // A collection that was asked for is of both generations, and of two lines with Parallel's.
+        let kinds = [(young, "GC ("), (young, "GC pause ("), (old, "Full GC (System.gc())")];
+        let of = |name: &str| {
+            let named = kinds.iter().filter(|(bean, _)| *bean == name);
+            named
+                .map(|(_, kind)| paused(&log, kind))
+                .fold((0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+        };
+        for name in [young, old] {
+            let (bean, logged) = (collected(&beans, &[name]), of(name));
+            assert_eq!(logged.0, bean.0, "{collector} {name}: {beans:?} {:?}", log.collections);
+            assert!(logged.0 > 0 && logged.1 > 0.0 && logged.1 <= counted.total_ms, "{collector} {name}");
+        }
+        let heaps = log.collections.iter().filter(|one| one.heap_bytes.is_some());
+        assert_eq!(heaps.count(), log.collections.len(), "{collector}: {:?}", log.collections);
+
+        // To its end there may be more than were counted until then.
+        let until_then = log.safepoints.iter().take(usize::try_from(counted.count).expect("a few"));
+        let (number, logged) = until_then.fold((0, 0.0), |sum, one| (sum.0 + 1, sum.1 + one.total_ms));
+        assert_eq!(number, counted.count, "{collector}: {:?}", log.safepoints);
+        // The log and the counters read the clock one after the other.
+        let apart = (logged - counted.total_ms).abs();
+        assert!(apart < 0.05 * counted.count as f64, "{collector}: {logged} {counted:?}");
+
+        let options = JfrOptions { shortest_ms: 0.0, role_of: |_| Role::Other };
+        let evidence = JfrEvidence::read(&folder.path().join("whole.jfr"), &options).expect("a recording");
+        assert_eq!(evidence.faults, [], "{collector}");
+        let recorded = evidence.recording.collections.len() as u64;
+        let (young, old) = (collected(&beans, &[young]).0, collected(&beans, &[old]).0);
+        assert!(recorded >= young.max(old), "{collector}: {recorded} of {young} and {old}");
+    }
+}
+
+#[test]
+fn a_log_of_jdk_8_that_rotates_is_read_whole() {
+    let Some(home) = jdk_8() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let clock = LogClock::of(&clock_from_now());
+    let rotation = ["-XX:+UseGCLogFileRotation", "-XX:NumberOfGCLogFiles=30", "-XX:GCLogFileSize=8K"];
+    let (mut probe, _) = Probe::start(&home, &[&LOG_OF_8[..], &rotation].concat(), folder.path());
+    let beans = (0..12).map(|_| probe.collect()).last().expect("some");
+    let counted = perf_data(probe.pid()).safepoints().expect("counters of safepoints");
+    probe.end();
+    let files = rotated(&folder.path().join("gc.log")).expect("files");
+    assert!(
+        files.len() > 1 && files.last().is_some_and(|last| last.ends_with("gc.log.1.current")),
+        "{files:?}"
+    );
+    let log = read(&folder.path().join("gc.log"), &clock);
+    assert!(log.safepoints.len() as u64 >= counted.count, "{counted:?}");
+    let old = ["PS MarkSweep", "G1 Old Generation", "MarkSweepCompact"];
+    assert_eq!(paused(&log, "Full GC").0, collected(&beans, &old).0);
+}
+
+#[test]
+fn a_thread_dump_of_jdk_8_says_who_holds_a_monitor() {
+    let Some(home) = jdk_8() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (probe, _) = Probe::start(&home, &[], folder.path());
+    let dump = ThreadDump::read(&probe.jcmd("Thread.print").expect("a JDK has jcmd"));
+    let waiter = dump.threads.iter().find(|one| one.name == "probe-that-waits-for-the-monitor");
+    let waiter = waiter.expect("the thread that waits");
+    assert_eq!((waiter.state, waiter.frames[0].as_str()), (Some(JavaState::Blocked), "Probe.waitFor"));
+    assert_eq!(dump.holder_of(waiter).expect("a holder").name, "probe-that-holds-the-monitor");
+    let task = Path::new("/proc").join(probe.pid().to_string()).join("task").join(waiter.tid.to_string());
+    assert!(task.exists(), "its thread has the number that it says");
+    probe.end();
 }

@@ -42,20 +42,46 @@ pub(crate) fn packaged(major: u32) -> Option<PathBuf> {
     Some(home)
 }
 
+/// The home of a JDK 8, unpacked as [`packaged`] does; `None` where it is not to be had.
+pub(crate) fn jdk_8() -> Option<PathBuf> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("jdk-8");
+    let home = folder.join("root/usr/lib/jvm/java-8-openjdk-amd64");
+    // It is there with its first word, before all else is.
+    let is_whole = || home.join("bin/jcmd").exists() && !folder.join("debs").exists();
+    if !is_whole() {
+        let unpacked = Command::new(UNPACK).arg(&folder).output();
+        if !is_whole() {
+            eprintln!("SKIPPED: there is no JDK 8 to be had on this machine: {unpacked:?}");
+            return None;
+        }
+    }
+    Some(home)
+}
+
+/// The script that does it.
+const UNPACK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/jvm/jdk8.sh");
+
 /// The probe as a class file that every JRE here runs, made by whichever compiler there is.
 fn compiled() -> Option<&'static Path> {
     static CLASSES: OnceLock<Option<PathBuf>> = OnceLock::new();
     let compile = || {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("probe");
         let compiler = [17, 25].into_iter().find_map(jdk)?.join("bin/javac");
-        let done = Command::new(compiler).args(["--release", "11", "-d"]).arg(&folder).arg(PROGRAM).status();
+        let done = Command::new(compiler)
+            .args(["--release", "8", "-Xlint:-options", "-d"])
+            .arg(&folder)
+            .arg(PROGRAM)
+            .status();
         done.is_ok_and(|status| status.success()).then_some(folder)
     };
     CLASSES.get_or_init(compile).as_deref()
 }
 
+/// Whether its `java` takes a source: JREs do not, nor does JDK 8, which says no version of its own.
 fn has_compiler(home: &Path) -> bool {
-    home.join("bin/javac").is_file()
+    home.join("bin/javac").is_file() && version(home).is_some()
 }
 
 /// The end of what a JVM of this home is told to run.

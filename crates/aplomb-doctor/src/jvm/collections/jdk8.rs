@@ -8,6 +8,10 @@
 //!    [Eden: 24.0M(24.0M)->0.0B(13.0M) Survivors: 0.0B->3072.0K Heap: 24.0M(256.0M)->19.6M(256.0M)]
 //!  [Times: user=0.08 sys=0.00, real=0.02 secs]
 //! 61.1: [GC (X) [PSYoungGen: 6K->1K(7K)] 6K->2K(9K), 0.01 secs] [Times: user=0.05 sys=0.01, …]
+//! 61.2: [GC (X) 61.2: [DefNew
+//! Desired survivor size 1114112 bytes, new threshold 15 (max 15)
+//! - age   1:     496784 bytes,     496784 total
+//! : 6K->1K(7K), 0.009 secs] 6K->2K(9K), 0.01 secs] [Times: user=0.05 sys=0.01, …]
 //! ```
 //!
 //! Stamped when a pause begins. There are no numbers: what follows belongs to the pause before.
@@ -16,6 +20,9 @@ use super::super::figures::{decimal, duration_ms, heap, size};
 use super::super::unified_log::DecoratedLine;
 use super::{PauseStamp, StampedPause};
 use crate::recording::Collection;
+
+/// The longest pause that goes on in other lines, in bytes: some hundred are usual.
+const LONGEST: usize = 4096;
 
 #[derive(Debug, Default)]
 pub(super) struct Jdk8Collections {
@@ -27,6 +34,8 @@ pub(super) struct Jdk8Collections {
 struct Jdk8Pause {
     when: PauseStamp,
     name: String,
+    /// What there is of it behind its name, if its bracket is not closed yet.
+    unended: Option<String>,
     pause_ms: Option<f64>,
     heap_bytes: Option<(u64, u64, u64)>,
     phases_ms: Option<f64>,
@@ -60,22 +69,41 @@ impl Jdk8Pause {
         let is_pause = inner.starts_with("GC") || inner.starts_with("Full GC");
         (is_pause && !inner.starts_with("GC concurrent")).then_some(())?;
         let (name, rest) = name(inner);
-        let (outer, is_whole) = outer(rest);
-        let duration = || duration_ms(outer.rsplit_once(", ")?.1);
-        Some(Self {
+        let mut pause = Self {
             when: PauseStamp::Began(line.stamp),
             name: name.to_owned(),
-            pause_ms: if is_whole { duration().map(|(ms, _)| ms) } else { None },
-            heap_bytes: outer.split([' ', ',']).find_map(|word| Some(heap(word)?.0)),
+            unended: None,
+            pause_ms: None,
+            heap_bytes: None,
             phases_ms: None,
             other_ms: None,
             times: times(inner),
-        })
+        };
+        pause.read(rest.to_owned());
+        Some(pause)
+    }
+
+    /// Takes what there is behind its name.
+    fn read(&mut self, text: String) {
+        let (outer, is_whole) = outer(&text);
+        self.heap_bytes = outer.split([' ', ',']).find_map(|word| Some(heap(word)?.0));
+        if is_whole {
+            self.pause_ms = outer.rsplit_once(", ").and_then(|(_, rest)| Some(duration_ms(rest)?.0));
+        } else if text.len() < LONGEST {
+            self.unended = Some(text);
+        }
     }
 
     /// A line that follows.
     fn detail(&mut self, text: &str) {
-        if let Some(duration) = text.strip_prefix(", ") {
+        if text.starts_with(['[', ':'])
+            && let Some(mut whole) = self.unended.take()
+        {
+            // The ages of survivors came in between.
+            whole.push_str(text);
+            self.read(whole);
+            self.times = self.times.or_else(|| times(text));
+        } else if let Some(duration) = text.strip_prefix(", ") {
             // What the collector's policy had to say came in between.
             self.pause_ms = self.pause_ms.or(duration_ms(duration).map(|(ms, _)| ms));
         } else if text.starts_with(" [Times:") {

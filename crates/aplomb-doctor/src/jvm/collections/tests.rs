@@ -188,6 +188,40 @@ fn parallel_and_cms_of_jdk_8_have_a_line_each() {
     assert_eq!(unplaced, 1);
 }
 
+#[test]
+fn ages_of_survivors_come_within_a_pause_of_jdk_8() {
+    let (found, unplaced) = read("\
+0.183: [GC (Allocation Failure)
+Desired survivor size 2621440 bytes, new threshold 7 (max 15)
+[PSYoungGen: 16384K->544K(18944K)] 16384K->544K(62976K), 0.0027169 secs] [Times: user=0.01 sys=0.00, real=0.01 secs]
+0.185: Total time for which application threads were stopped: 0.0028284 seconds, Stopping threads took: 0.0000192 seconds
+1.171: [GC (Allocation Failure) 1.171: [DefNew
+Desired survivor size 1114112 bytes, new threshold 15 (max 15)
+- age   1:     496784 bytes,     496784 total
+: 17472K->485K(19648K), 0.0017233 secs] 17472K->485K(63360K), 0.0017856 secs] [Times: user=0.01 sys=0.00, real=0.00 secs]
+2.171: [GC (Allocation Failure) 2.171: [ParNew
+Desired survivor size 1114112 bytes, new threshold 15 (max 15)
+3.045: [GC pause (G1 Evacuation Pause) (young)
+Desired survivor size 524288 bytes, new threshold 15 (max 15)
+, 0.0016202 secs]
+   [Eden: 24.0M(24.0M)->0.0B(13.0M) Survivors: 0.0B->3072.0K Heap: 24.0M(256.0M)->19.5M(256.0M)]
+ [Times: user=0.01 sys=0.00, real=0.00 secs]
+");
+    let told: Vec<_> = found.iter().map(|one| (micros(one)[0], micros(one)[1], micros(one)[4])).collect();
+    assert_eq!(
+        told,
+        [
+            (Some(183_000), Some(2_717), Some(10_000)),
+            (Some(1_171_000), Some(1_786), Some(10_000)),
+            (Some(3_045_000), Some(1_620), Some(10_000)),
+        ],
+        "and one that was cut"
+    );
+    assert_eq!(found[0].heap_bytes, Some((16384 << 10, 544 << 10, 62_976 << 10)));
+    assert_eq!(found[1].heap_bytes, Some((17472 << 10, 485 << 10, 63_360 << 10)));
+    assert_eq!(unplaced, 0);
+}
+
 proptest! {
     #[test]
     fn no_line_is_too_strange(
