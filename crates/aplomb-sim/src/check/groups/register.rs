@@ -94,13 +94,22 @@ impl Register {
         }
     }
 
-    /// This one was seen.
+    /// This one was seen. What was asked for behind it is gone; what was there before it may come
+    /// back as long as it is not durable.
     fn is_there(&mut self, number: u64, now: Instant) {
         self.done(number, now);
-        let is_it = |write: &Write| write.number == number;
-        if self.writes.iter().any(|write| is_it(write) && write.is_one_of_many) {
-            self.writes.retain(|write| is_it(write) || !write.is_one_of_many);
-            self.writes.iter_mut().for_each(|write| write.is_one_of_many = false);
+        let Some(seen) = self.writes.iter().find(|write| write.number == number).cloned() else {
+            unreachable!("what was seen was asked for")
+        };
+        if !seen.is_one_of_many {
+            return;
+        }
+        self.writes
+            .retain(|write| write.number == number || !write.is_one_of_many || write.asked < seen.asked);
+        for write in &mut self.writes {
+            if std::mem::take(&mut write.is_one_of_many) && write.number != number {
+                write.by = Some(write.asked);
+            }
         }
     }
 
@@ -189,6 +198,15 @@ mod tests {
         assert!(register.read(None, at(110), at(120)).is_err(), "1 was durable");
         assert!(register.read(Some(1), at(110), at(120)).is_ok());
         assert!(register.read(Some(2), at(130), at(140)).is_err(), "it was gone");
+        register.memory_lost(&|since| since <= at(100), at(150));
+        assert!(register.read(None, at(160), at(170)).is_err(), "1 was durable");
+        let mut register = of_two();
+        register.memory_lost(&|_| false, at(100));
+        assert!(register.read(Some(1), at(110), at(120)).is_ok(), "it was in a file");
+        assert!(register.read(None, at(130), at(140)).is_err(), "and is");
+        register.memory_lost(&|_| false, at(150));
+        assert!(register.read(None, at(160), at(170)).is_ok(), "the file was not synced");
+        assert!(register.read(Some(1), at(180), at(190)).is_err());
         let mut register = of_two();
         register.memory_lost(&|since| since <= at(20), at(100));
         register.ask(3, Some(3), at(110));
