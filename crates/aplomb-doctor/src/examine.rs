@@ -196,10 +196,15 @@ impl Examined {
         let mut done: Vec<PathBuf> = Vec::new();
         let spans: Vec<(LogStamp, LogStamp)> =
             files.iter().filter_map(|file| span(file).ok().flatten()).collect();
+        let mut started = spans.iter().flat_map(|(a, b)| [a, b]).find_map(LogStamp::jvm_started_unix_ms);
         if !spans.is_empty() && self.recording.is_none() {
-            self.recording = Some(Recording { clock: clock_of(&spans), ..empty() });
+            let clock = clock_of(&spans);
+            if clock.began_unix_ms == 0.0 && clock.began_monotonic_ms.is_none() {
+                // Nothing but the JVM's own time, as logs have by default: it began so long before.
+                started = least(&spans, uptime).map(|first_ms| -first_ms);
+            }
+            self.recording = Some(Recording { clock, ..empty() });
         }
-        let started = spans.iter().flat_map(|(a, b)| [a, b]).find_map(LogStamp::jvm_started_unix_ms);
         for file in files {
             if done.contains(&file) {
                 continue;
@@ -241,21 +246,27 @@ fn empty() -> Recording {
 
 /// A clock that begins with the earliest line.
 fn clock_of(spans: &[(LogStamp, LogStamp)]) -> Clock {
-    let least = |of: fn(&LogStamp) -> Option<f64>| {
-        spans.iter().filter_map(|(first, _)| of(first)).min_by(f64::total_cmp)
-    };
     let most = |of: fn(&LogStamp) -> Option<f64>| {
         spans.iter().filter_map(|(_, last)| of(last)).max_by(f64::total_cmp)
     };
     let wall = |stamp: &LogStamp| Some(stamp.wall?.ms);
     let monotonic = |stamp: &LogStamp| Some(stamp.monotonic?.ms);
-    let length = |of| Some(most(of)? - least(of)?);
+    let length = |of| Some(most(of)? - least(spans, of)?);
     Clock {
-        began_unix_ms: least(wall).unwrap_or(0.0),
-        began_monotonic_ms: least(monotonic),
-        length_ms: length(wall).or_else(|| length(monotonic)).unwrap_or(0.0),
+        began_unix_ms: least(spans, wall).unwrap_or(0.0),
+        began_monotonic_ms: least(spans, monotonic),
+        length_ms: length(wall).or_else(|| length(monotonic)).or_else(|| length(uptime)).unwrap_or(0.0),
         ..Clock::default()
     }
+}
+
+/// The earliest of these times of lines.
+fn least(spans: &[(LogStamp, LogStamp)], of: fn(&LogStamp) -> Option<f64>) -> Option<f64> {
+    spans.iter().filter_map(|(first, _)| of(first)).min_by(f64::total_cmp)
+}
+
+fn uptime(stamp: &LogStamp) -> Option<f64> {
+    Some(stamp.uptime?.ms)
 }
 
 /// The end of the last that is known.
@@ -427,6 +438,16 @@ mod tests {
         let logs = folder(&[("gc.log", SAFEPOINTS.as_bytes())]);
         let recording = examine(&[logs.path().join("gc.log")], &none).recording.expect("there is one");
         assert_eq!((recording.safepoints.len(), recording.clock.length_ms), (2, 10_500.0));
+        let bare =
+            b"[7.100s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(96M) 3.000ms\n\
+            [9.350s][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(96M) 5.000ms\n";
+        let logs = folder(&[("gc.log", bare)]);
+        let found = examine(&[logs.path().join("gc.log")], &none);
+        let recording = found.recording.expect("there is one");
+        assert!(found.unread.is_empty(), "{:?}", found.unread);
+        let [first, second] = &recording.collections[..] else { panic!("{:?}", recording.collections) };
+        assert!((second.at_ms - first.at_ms - 2_248.0).abs() < 1e-6, "{first:?} {second:?}");
+        assert_eq!((recording.clock.began_unix_ms, recording.clock.length_ms), (0.0, 2_250.0));
         let found = examine(&[PathBuf::from("/nowhere/at/all")], &none);
         assert!(found.recording.is_none());
         assert_eq!(found.unread.len(), 1);
