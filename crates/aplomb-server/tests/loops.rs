@@ -277,6 +277,23 @@ fn more_messages_than_a_mailbox_holds_arrive_all_the_same() {
 }
 
 #[test]
+fn a_long_turn_of_one_shard_keeps_no_client_of_another_waiting() {
+    let running = Running::start(Wishes::default());
+    // One to a shard, and the third to the first one's.
+    let (mut one, mut two, mut three) = (running.client(), running.client(), running.client());
+    two.send(b"h");
+    eventually("the shard is held", || running.seen.is_held.load(Ordering::SeqCst));
+    one.send(b"M");
+    eventually("its mailbox is full", || running.seen.requests.load(Ordering::SeqCst) == 2);
+    for _ in 0..100 {
+        assert_eq!(three.ask(b"e"), b"e");
+    }
+    running.seen.may_go_on.store(true, Ordering::SeqCst);
+    assert_eq!((two.receive(), one.receive()), (b"h".to_vec(), b"M".to_vec()));
+    running.stop();
+}
+
+#[test]
 fn connections_beyond_the_limits_are_refused_or_wait() {
     let connections = ConnectionLimits { total: 3, per_ip: 2, ..ConnectionLimits::default() };
     let connections = ConnectionLimits {

@@ -7,7 +7,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use aplomb_broker::config::SecurityProtocol;
@@ -44,6 +44,9 @@ pub(crate) const MOMENT: Duration = Duration::from_millis(50);
 pub(crate) struct Seen {
     pub(crate) requests: AtomicU64,
     pub(crate) closed: AtomicU64,
+    /// A shard is in a turn that takes long, and when it may end.
+    pub(crate) is_held: AtomicBool,
+    pub(crate) may_go_on: AtomicBool,
 }
 
 /// A shard that does what letters say.
@@ -99,6 +102,14 @@ impl Letters {
             }
             Some(b'M') => {
                 out.push(Output::Send { to: id.connection.shard, message: ShardMessage::Request(request) });
+            }
+            // A turn that takes until the test says otherwise.
+            Some(b'h') => {
+                self.seen.is_held.store(true, Ordering::SeqCst);
+                while !self.seen.may_go_on.load(Ordering::SeqCst) {
+                    std::thread::park_timeout(Duration::from_millis(1));
+                }
+                out.push(Output::Reply { id, reply: echo(&request.frame) });
             }
             // What no shard may do.
             Some(b'f') => {
