@@ -154,8 +154,10 @@ impl Candidates {
                     return;
                 }
                 if !found.is_settled {
+                    // Two checkpoints on, it is. None is made for it: what a producer sent is told
+                    // apart from what it sends again after a kill for as long as they take.
                     self.again = true;
-                    return ground.disks.get_mut(disk).hurry_checkpoint(now.instant);
+                    return;
                 }
                 if self.best.as_ref().is_none_or(|best| best.ratio < ratio) {
                     self.best = Some(Chosen { key, upto: found.first_uncleanable, ratio });
