@@ -79,7 +79,7 @@ fn compiled() -> Option<&'static Path> {
     CLASSES.get_or_init(compile).as_deref()
 }
 
-/// Whether its `java` takes a source: JREs do not, nor does JDK 8, which says no version of its own.
+/// Whether its `java` takes a source: JREs do not, nor does JDK 8, which has no file `release`.
 fn has_compiler(home: &Path) -> bool {
     home.join("bin/javac").is_file() && version(home).is_some()
 }

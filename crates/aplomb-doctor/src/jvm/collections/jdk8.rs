@@ -34,7 +34,7 @@ pub(super) struct Jdk8Collections {
 struct Jdk8Pause {
     when: PauseStamp,
     name: String,
-    /// What there is of it behind its name, if its bracket is not closed yet.
+    /// The text behind its name, while its bracket is not closed.
     unended: Option<String>,
     pause_ms: Option<f64>,
     heap_bytes: Option<(u64, u64, u64)>,
@@ -83,7 +83,7 @@ impl Jdk8Pause {
         Some(pause)
     }
 
-    /// Takes what there is behind its name.
+    /// Takes the text behind its name.
     fn read(&mut self, text: String) {
         let (outer, is_whole) = outer(&text);
         self.heap_bytes = outer.split([' ', ',']).find_map(|word| Some(heap(word)?.0));
