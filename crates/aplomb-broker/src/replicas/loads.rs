@@ -8,7 +8,8 @@
 //! and removing the original leaves both, and they are beginnings of one log, but that one of them
 //! may have a gap where the tail was restored behind what is in the other alone. Both are loaded,
 //! and the one that reaches further is the log; of two that reach equally far it is the one with
-//! more bytes, and of two that have equally many the first.
+//! more bytes, and of two that have equally many the first. The other one goes, which may be the
+//! one that a power cut would have left: so all of both is synced first.
 //!
 //! A partition of a topic that is deleted meanwhile is loaded all the same, and then deleted as any
 //! other: its name stays taken until then.
@@ -203,7 +204,7 @@ impl Loads {
                     // cleanly.
                     request.clean &= is_alone;
                     let aside = source.stray_name(&pending.plan.name);
-                    LoadJob { key, place, disk: source.disk, job: job(request, aside) }
+                    LoadJob { key, place, disk: source.disk, job: job(request, aside, is_alone) }
                 }));
                 pending.stage = LoadStage::UnderWay(sources.iter().map(|_| None).collect());
             }
@@ -286,8 +287,8 @@ impl Loads {
     }
 }
 
-fn job(request: LoadRequest, aside: Option<FileName>) -> Box<dyn DiskJob> {
-    Box::new(move |disk: &dyn PatientDisk| match find(disk, &request, aside.as_ref()) {
+fn job(request: LoadRequest, aside: Option<FileName>, is_alone: bool) -> Box<dyn DiskJob> {
+    Box::new(move |disk: &dyn PatientDisk| match find(disk, &request, aside.as_ref(), is_alone) {
         // The call that met it has waited for a while.
         Err(LoadError::Disk(DiskError::Shortage { .. })) => Ok(JobStep::Again),
         Err(LoadError::Disk(error)) => Err(error),
@@ -299,6 +300,7 @@ fn find(
     disk: &dyn PatientDisk,
     request: &LoadRequest,
     aside: Option<&FileName>,
+    is_alone: bool,
 ) -> Result<SourceFound, LoadError> {
     if let Some(aside) = aside
         && !is_of_topic(disk, request)?
@@ -314,7 +316,13 @@ fn find(
         }
         return Ok(SourceFound::Stray);
     }
-    load(disk, request).map(|loaded| SourceFound::Log(Box::new(loaded)))
+    let loaded = load(disk, request)?;
+    if !is_alone {
+        let entries = disk.list(Some(&FileName::new(request.directory.as_str())))?;
+        let file = |name: &str| FileName::new(format!("{}/{name}", request.directory));
+        disk.sync(&entries.iter().map(|entry| file(&entry.name)).collect::<Vec<_>>())?;
+    }
+    Ok(SourceFound::Log(Box::new(loaded)))
 }
 
 /// Whether the directory says that it is of the topic with this id. One that does not say of which
