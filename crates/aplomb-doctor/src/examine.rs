@@ -198,12 +198,11 @@ impl Examined {
             files.iter().filter_map(|file| span(file).ok().flatten()).collect();
         let mut started = spans.iter().flat_map(|(a, b)| [a, b]).find_map(LogStamp::jvm_started_unix_ms);
         if !spans.is_empty() && self.recording.is_none() {
-            let clock = clock_of(&spans);
-            if clock.began_unix_ms == 0.0 && clock.began_monotonic_ms.is_none() {
+            if least(&spans, wall).or_else(|| least(&spans, monotonic)).is_none() {
                 // Nothing but the JVM's own time, as logs have by default: it began so long before.
                 started = least(&spans, uptime).map(|first_ms| -first_ms);
             }
-            self.recording = Some(Recording { clock, ..empty() });
+            self.recording = Some(Recording { clock: clock_of(&spans), ..empty() });
         }
         for file in files {
             if done.contains(&file) {
@@ -249,8 +248,6 @@ fn clock_of(spans: &[(LogStamp, LogStamp)]) -> Clock {
     let most = |of: fn(&LogStamp) -> Option<f64>| {
         spans.iter().filter_map(|(_, last)| of(last)).max_by(f64::total_cmp)
     };
-    let wall = |stamp: &LogStamp| Some(stamp.wall?.ms);
-    let monotonic = |stamp: &LogStamp| Some(stamp.monotonic?.ms);
     let length = |of| Some(most(of)? - least(spans, of)?);
     Clock {
         began_unix_ms: least(spans, wall).unwrap_or(0.0),
@@ -263,6 +260,14 @@ fn clock_of(spans: &[(LogStamp, LogStamp)]) -> Clock {
 /// The earliest of these times of lines.
 fn least(spans: &[(LogStamp, LogStamp)], of: fn(&LogStamp) -> Option<f64>) -> Option<f64> {
     spans.iter().filter_map(|(first, _)| of(first)).min_by(f64::total_cmp)
+}
+
+fn wall(stamp: &LogStamp) -> Option<f64> {
+    Some(stamp.wall?.ms)
+}
+
+fn monotonic(stamp: &LogStamp) -> Option<f64> {
+    Some(stamp.monotonic?.ms)
 }
 
 fn uptime(stamp: &LogStamp) -> Option<f64> {

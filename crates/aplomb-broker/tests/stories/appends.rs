@@ -37,6 +37,12 @@ fn fill(broker: &Broker, producer: &Client) -> Asked<Produce> {
     panic!("the share takes more than it has");
 }
 
+/// Batches for "orders" of one idempotent producer, by value and base sequence.
+fn batches_of_a_producer(client: &Client) -> impl Fn(&str, i32) -> Produce {
+    let producer = client.ask(InitProducerId);
+    move |value, sequence| Produce::to("orders", Batch::from(value).by(producer, sequence))
+}
+
 #[test]
 fn batches_without_room_wait_and_are_appended_in_order_when_the_disk_catches_up() {
     let (broker, producer, first) = a_full_share();
@@ -69,10 +75,8 @@ fn a_batch_without_room_times_out_at_its_deadline_and_is_not_appended_later() {
 
 #[test]
 fn the_next_batch_of_a_producer_is_not_ahead_of_one_that_timed_out() {
-    let (broker, client) = a_frozen_disk();
-    let producer = client.ask(InitProducerId);
-    let _filled = fill(&broker, &client);
-    let batch = |value, sequence| Produce::to("orders", Batch::from(value).by(producer, sequence));
+    let (broker, client, _filled) = a_full_share();
+    let batch = batches_of_a_producer(&client);
     let late = client.send(batch("0", 0).within(2 * SECOND));
     let next = client.send(batch("1", 1).within(30 * SECOND));
     broker.advance(2 * SECOND);
@@ -88,10 +92,8 @@ fn the_next_batch_of_a_producer_is_not_ahead_of_one_that_timed_out() {
 
 #[test]
 fn of_several_that_were_refused_the_first_in_order_has_to_come_first() {
-    let (broker, client) = a_frozen_disk();
-    let producer = client.ask(InitProducerId);
-    let _filled = fill(&broker, &client);
-    let batch = |value, sequence| Produce::to("orders", Batch::from(value).by(producer, sequence));
+    let (broker, client, _filled) = a_full_share();
+    let batch = batches_of_a_producer(&client);
     let first = client.send(batch("0", 0).within(5 * SECOND));
     let second = client.send(batch("1", 1).within(30 * SECOND));
     let third = client.send(batch("2", 2).within(2 * SECOND));
@@ -102,27 +104,6 @@ fn of_several_that_were_refused_the_first_in_order_has_to_come_first() {
     assert_eq!(second.wait().error, ErrorCode::OutOfOrderSequenceNumber);
     let again = ["0", "1", "2"].map(|value| client.ask(batch(value, value.parse().expect("a number"))));
     assert_eq!(again.map(|answer| answer.error), [ErrorCode::None; 3]);
-}
-
-/// Small batches of who produces little do not wait behind others for memory.
-#[test]
-fn one_that_comes_again_and_finds_no_room_again_still_has_to_come_first() {
-    let (broker, client) = a_frozen_disk();
-    let producer = client.ask(InitProducerId);
-    let _filled = fill(&broker, &client);
-    let batch = |value, sequence| Produce::to("orders", Batch::from(value).by(producer, sequence));
-    let first = client.send(batch("0", 0).within(2 * SECOND));
-    let second = client.send(batch("1", 1).within(30 * SECOND));
-    broker.advance(2 * SECOND);
-    assert_eq!(first.answer().error, ErrorCode::RequestTimedOut);
-    let again = client.send(batch("0", 0).within(30 * SECOND));
-    broker.advance(SECOND);
-    assert!(again.is_waiting());
-
-    broker.disk(1).thaw();
-    assert_eq!(second.wait().error, ErrorCode::OutOfOrderSequenceNumber);
-    assert_eq!(again.wait().error, ErrorCode::None);
-    assert_eq!(client.ask(batch("1", 1)).error, ErrorCode::None);
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub(crate) fn jdk_8() -> Option<PathBuf> {
     let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("jdk-8");
     let home = folder.join("root/usr/lib/jvm/java-8-openjdk-amd64");
-    // It is there with its first word, before all else is.
+    // The last that the script does is to take the packages away.
     let is_whole = || home.join("bin/jcmd").exists() && !folder.join("debs").exists();
     if !is_whole() {
         let unpacked = Command::new(UNPACK).arg(&folder).output();
@@ -80,13 +80,13 @@ fn compiled() -> Option<&'static Path> {
 }
 
 /// Whether its `java` takes a source: JREs do not, nor does JDK 8, which has no file `release`.
-fn has_compiler(home: &Path) -> bool {
+fn takes_source(home: &Path) -> bool {
     home.join("bin/javac").is_file() && version(home).is_some()
 }
 
 /// The end of what a JVM of this home is told to run.
 pub(crate) fn started(home: &Path) -> &'static str {
-    if has_compiler(home) { "Probe.java" } else { "Probe" }
+    if takes_source(home) { "Probe.java" } else { "Probe" }
 }
 
 /// The version that a JDK's file `release` says.
@@ -119,7 +119,7 @@ impl Probe {
     pub(crate) fn start(home: &Path, options: &[&str], directory: &Path) -> (Self, Vec<Bean>) {
         let mut command = Command::new(home.join("bin/java"));
         command.args(options);
-        if has_compiler(home) {
+        if takes_source(home) {
             command.arg(PROGRAM);
         } else {
             command.arg("-cp").arg(compiled().expect("a compiler")).arg("Probe");

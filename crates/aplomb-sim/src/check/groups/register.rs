@@ -98,14 +98,13 @@ impl Register {
     /// back as long as it is not durable.
     fn is_there(&mut self, number: u64, now: Instant) {
         self.done(number, now);
-        let Some(seen) = self.writes.iter().find(|write| write.number == number).cloned() else {
-            unreachable!("what was seen was asked for")
-        };
+        let seen = self.writes.iter().find(|write| write.number == number);
+        let seen = seen.expect("what was seen was asked for").clone();
         if !seen.is_one_of_many {
             return;
         }
-        self.writes
-            .retain(|write| write.number == number || !write.is_one_of_many || write.asked < seen.asked);
+        let is_behind = |write: &Write| write.is_one_of_many && write.asked >= seen.asked;
+        self.writes.retain(|write| write.number == number || !is_behind(write));
         for write in &mut self.writes {
             if std::mem::take(&mut write.is_one_of_many) && write.number != number {
                 write.by = Some(write.asked);
