@@ -57,6 +57,11 @@ impl<T> Line<T> {
         if fits(first) { self.pop() } else { None }
     }
 
+    /// What all of them wait with, in line.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.by_place.values_mut().map(|(_, what)| what)
+    }
+
     /// Takes an asker out, wherever it stands.
     pub(crate) fn cancel(&mut self, asker: Asker) -> Option<T> {
         let place = self.by_asker.remove(&asker)?;

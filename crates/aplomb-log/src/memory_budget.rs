@@ -78,7 +78,8 @@ impl MemoryBudget {
         granted.then(|| Loan { memory: Arc::clone(self), bytes })
     }
 
-    /// Takes `bytes`, whatever the limit says: for reads of the broker's own, which are few.
+    /// Takes `bytes`, whatever the limit says: for reads of the broker's own, which are few, and
+    /// for what another budget has lent so far.
     #[must_use]
     pub fn take_anyway(self: &Arc<Self>, bytes: usize) -> Loan {
         self.used.fetch_add(bytes, Ordering::Relaxed);
@@ -87,6 +88,12 @@ impl MemoryBudget {
 }
 
 impl Loan {
+    /// How many bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Makes it `bytes`, whatever the limit says.
     pub fn resize(&mut self, bytes: usize) {
         self.memory.used.fetch_add(bytes, Ordering::Relaxed);

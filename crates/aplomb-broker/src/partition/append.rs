@@ -66,7 +66,7 @@ impl Partition {
     /// are woken when there is room: megabytes that come again before cost all clients something.
     fn wait_for_memory(&mut self, asker: Asker, batch: Appending, fx: &mut Effects) {
         let Appending::Produced(mut valid) = batch else {
-            return self.memory_line.push(asker, WaitingForMemory { batch, _loan: None });
+            return self.memory_line.push(asker, WaitingForMemory::new(batch, None));
         };
         let bytes = valid.batch.append.size().max(LEAST_TO_WAIT);
         let loan = self.log.tail().share().producing().take(bytes);
@@ -88,7 +88,7 @@ impl Partition {
             valid.batch.append.records = Bytes::copy_from_slice(&valid.batch.append.records);
         }
         let batch = Appending::Produced(valid);
-        self.memory_line.push(asker, WaitingForMemory { batch, _loan: loan });
+        self.memory_line.push(asker, WaitingForMemory::new(batch, loan));
         fx.waits(asker, WaitedFor::Memory(self.disk));
     }
 

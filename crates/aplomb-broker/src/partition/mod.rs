@@ -482,6 +482,7 @@ impl Partition {
         self.disk = to;
         self.residence += 1;
         self.dirty = false;
+        self.memory_line.values_mut().for_each(|waiting| waiting.relocate(share));
         // Acknowledgements that waited for the old disk wait for this one.
         self.mark_dirty(fx);
         self.hurry(fx);

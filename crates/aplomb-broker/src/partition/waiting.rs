@@ -1,7 +1,7 @@
 //! Appends that wait.
 
 use aplomb_log::Loan;
-use aplomb_log::tail::Claim;
+use aplomb_log::tail::{Claim, TailShare};
 use aplomb_model::Offset;
 use aplomb_model::batch::Validated;
 
@@ -47,8 +47,23 @@ impl Appending {
 #[derive(Debug)]
 pub(super) struct WaitingForMemory {
     pub(super) batch: Appending,
-    /// What a client's batch takes meanwhile.
-    pub(super) _loan: Option<Loan>,
+    /// What a client's batch takes meanwhile, of what may wait for the partition's disk.
+    loan: Option<Loan>,
+}
+
+impl WaitingForMemory {
+    /// `loan`: what a client's batch takes meanwhile.
+    pub(super) fn new(batch: Appending, loan: Option<Loan>) -> Self {
+        Self { batch, loan }
+    }
+
+    /// It waits for another disk's memory from now on: those who wait for the one before have
+    /// nothing to do with it any more.
+    pub(super) fn relocate(&mut self, share: &TailShare) {
+        if let Some(loan) = &mut self.loan {
+            *loan = share.producing().take_anyway(loan.bytes());
+        }
+    }
 }
 
 /// An append that is answered when the disk has it.

@@ -1,7 +1,8 @@
 //! A control group around a process, of version 1 or 2 as the machine has it.
 //!
-//! What always holds: the group goes when it is dropped or the lab has ended; its limit goes first,
-//! and a process in it returns to the group that it came from. What may be limited in it is a
+//! What always holds: the group goes when it is dropped or the lab has ended, wherever it ends, since
+//! who removes it is there before it is; its limit goes first, and a process in it returns to the
+//! group that it came from. What may be limited in it is a
 //! [`Controller`]'s: memory ([`MemoryGroup`](super::MemoryGroup)) or processors
 //! ([`ProcessorQuota`](super::ProcessorQuota)).
 
@@ -14,9 +15,10 @@ use super::{ConditionError, Undo};
 /// Where the kernel's groups are.
 const MOUNTS: &str = "/sys/fs/cgroup";
 /// Lifts the limit, moves everybody out, and removes the group. A process that is about to end can
-/// be neither moved nor left in it, so there are some tries.
+/// be neither moved nor left in it, so there are some tries. The group may never have been made.
 const LEAVE: &str = r#"echo "$4" > "$1/$3"
 for try in $(seq 100); do
+    [ -d "$1" ] || break
     for process in $(cat "$1/cgroup.procs"); do echo "$process" > "$2/cgroup.procs"; done
     rmdir "$1" && break
     sleep 0.1
@@ -81,8 +83,8 @@ impl ControlGroup {
         let folder = root.join(format!("aplomb-lab-{}-{pid}", std::process::id()));
         let (limit, none) = controller.limit(version);
         let text = |path: &Path| path.display().to_string();
-        fs::create_dir(&folder).map_err(ConditionError::new(what()))?;
         let undo = Undo::by(LEAVE, &[&text(&folder), &text(&origin), limit, none])?;
+        fs::create_dir(&folder).map_err(ConditionError::new(what()))?;
         Ok(Self { folder, version, controller, _undo: undo })
     }
 

@@ -20,13 +20,14 @@
 //!    checkpoint files forget the partition.
 //!
 //! What always holds, whatever ends the process and wherever it does: before the change A has
-//! everything, in files or in memory of its share; after it B has. Both copies are beginnings of
-//! the same log, so that of two directories `topic-N` **the one that reaches further is the log**
-//! (`startup/load.rs`), also after a power cut: A is kept until B has made durable all that A ever
-//! promised, and a start that finds both syncs them before one goes
-//! (`replicas/loads.rs`). The metadata follows what is found. A stop leaves a move as it is. A directory that is
-//! still named `-future` never is the log: the move begins again. A start without B's disk leaves
-//! A's directory alone once the metadata has B's id; before that it takes it for the log.
+//! everything, in files or in memory of its share; after it B has. Both copies are beginnings
+//! of the same log, so that of two directories `topic-N` **the one that reaches further is the
+//! log** (`startup/load.rs`), also after a power cut: A is kept until B has made durable all
+//! that A ever promised, and a start that finds both syncs them before one goes
+//! (`replicas/loads.rs`). The metadata follows what is found. A stop leaves a move as it is. A
+//! directory that is still named `-future` never is the log: the move begins again. A start
+//! without B's disk leaves A's directory alone once the metadata has B's id; before that it
+//! takes it for the log.
 //!
 //! A disk that freezes holds up its own steps only: before the change the log never waits for B,
 //! after it never for A. If A is lost before the change the partition is offline and the move over,

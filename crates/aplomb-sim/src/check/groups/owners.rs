@@ -4,7 +4,7 @@
 //! is over, and meanwhile no other member does. A member of the classic protocol owns what it was
 //! assigned in its generation, and in that generation no other member does. A power cut may take
 //! what the coordinator knew of it: what is believed from before is no contradiction to what is
-//! said afterwards.
+//! said afterwards, until the coordinator says it again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -43,7 +43,17 @@ struct Member {
     hold: Option<Hold>,
     /// In which life of the coordinators' memory it was told.
     life: u64,
+    /// What it was told in an earlier life, and holds until it has done what it was told since.
+    of_before: BTreeSet<PartitionId>,
     changed: Instant,
+}
+
+impl Member {
+    /// What it owns as the coordinators of its life have it, if it owns anything at all.
+    fn owns(&self) -> Option<(&Hold, BTreeSet<PartitionId>)> {
+        let hold = self.hold.as_ref()?;
+        Some((hold, hold.partitions.difference(&self.of_before).copied().collect()))
+    }
 }
 
 /// The members of all groups.
@@ -59,7 +69,8 @@ impl Owners {
     /// A client wants to be a member of a group; it owns nothing.
     pub(crate) fn joins(&mut self, member: usize, joining: Joining, now: Instant) {
         let life = self.life;
-        self.members.insert(member, Member { joining, hold: None, life, changed: now });
+        let of_before = BTreeSet::new();
+        self.members.insert(member, Member { joining, hold: None, life, of_before, changed: now });
     }
 
     /// A member wants other topics than before.
@@ -73,6 +84,7 @@ impl Owners {
     pub(crate) fn gives_up(&mut self, member: usize, now: Instant) {
         if let Some(member) = self.members.get_mut(&member) {
             (member.hold, member.changed) = (None, now);
+            member.of_before.clear();
         }
     }
 
@@ -81,8 +93,15 @@ impl Owners {
         self.members.remove(&member);
     }
 
-    /// A member owns this from now on.
-    pub(crate) fn holds(&mut self, number: usize, hold: Hold, now: Instant) -> Checked {
+    /// A member owns this from now on. `assigned`: what it is told to own, if it is told anew; the
+    /// rest it still has to give up.
+    pub(crate) fn holds(
+        &mut self,
+        number: usize,
+        hold: Hold,
+        assigned: Option<&BTreeSet<PartitionId>>,
+        now: Instant,
+    ) -> Checked {
         self.told += 1;
         let life = self.life;
         let Some(member) = self.members.get_mut(&number) else {
@@ -94,6 +113,14 @@ impl Owners {
             .is_none_or(|known| (known.epoch, &known.partitions) != (hold.epoch, &hold.partitions));
         if is_other {
             member.changed = now;
+        }
+        match assigned {
+            Some(assigned) if member.life != life => {
+                member.of_before = hold.partitions.difference(assigned).copied().collect();
+            }
+            Some(assigned) => member.of_before.retain(|id| !assigned.contains(id)),
+            None if member.life != life => member.of_before.clear(),
+            None => {}
         }
         (member.hold, member.life) = (Some(hold), life);
         self.check_sole(number, now)
@@ -111,24 +138,24 @@ impl Owners {
             && hold.partitions != partitions
         {
             (hold.partitions, member.changed) = (partitions, now);
+            member.of_before.retain(|id| hold.partitions.contains(id));
         }
         self.check_sole(number, now)
     }
 
     /// No other member of its group owns what a member does.
     fn check_sole(&self, number: usize, now: Instant) -> Checked {
-        let Some(Member { joining, hold: Some(hold), life, .. }) = self.members.get(&number) else {
-            return Ok(());
-        };
+        let Some(sole) = self.members.get(&number) else { return Ok(()) };
+        let (joining, Some((hold, owned))) = (&sole.joining, sole.owns()) else { return Ok(()) };
         for (other, member) in &self.members {
-            let Some(held) = member.hold.as_ref().filter(|held| now < held.until) else { continue };
-            if *other == number || member.life != *life || member.joining.group != joining.group {
+            let Some((held, theirs)) = member.owns().filter(|(held, _)| now < held.until) else { continue };
+            if *other == number || member.life != sole.life || member.joining.group != joining.group {
                 continue;
             }
             if joining.protocol == Protocol::Classic && held.epoch != hold.epoch {
                 continue;
             }
-            if let Some(both) = hold.partitions.intersection(&held.partitions).next() {
+            if let Some(both) = owned.intersection(&theirs).next() {
                 let (ours, theirs) = (hold.epoch, held.epoch);
                 return Err(format!(
                     "{}: {both:?} is owned by member {number} in {ours} and by member {other} in {theirs}",
@@ -209,27 +236,40 @@ mod tests {
             let joining = Joining { group: "g".to_owned(), protocol, topics: Vec::new() };
             owners.joins(member, joining, at(0));
         }
-        owners.holds(0, hold(5, &[0, 1], 100), at(1)).expect("the first owner");
+        owners.holds(0, hold(5, &[0, 1], 100), None, at(1)).expect("the first owner");
         owners
     }
 
     #[test]
     fn a_member_of_the_consumer_protocol_owns_until_its_session_is_over() {
         let mut owners = of_two(Protocol::Consumer);
-        assert!(owners.holds(1, hold(6, &[1], 200), at(99)).is_err());
-        assert!(owners.holds(1, hold(6, &[1], 200), at(100)).is_ok());
+        assert!(owners.holds(1, hold(6, &[1], 200), None, at(99)).is_err());
+        assert!(owners.holds(1, hold(6, &[1], 200), None, at(100)).is_ok());
         let mut owners = of_two(Protocol::Consumer);
-        owners.holds(0, hold(6, &[0], 100), at(50)).expect("it gave 1 up");
-        assert!(owners.holds(1, hold(6, &[1], 200), at(60)).is_ok());
-        assert!(owners.holds(1, hold(6, &[0], 200), at(60)).is_err());
+        owners.holds(0, hold(6, &[0], 100), None, at(50)).expect("it gave 1 up");
+        assert!(owners.holds(1, hold(6, &[1], 200), None, at(60)).is_ok());
+        assert!(owners.holds(1, hold(6, &[0], 200), None, at(60)).is_err());
         owners.memory_lost();
-        assert!(owners.holds(1, hold(6, &[0], 200), at(60)).is_ok());
+        assert!(owners.holds(1, hold(6, &[0], 200), None, at(60)).is_ok());
+    }
+
+    #[test]
+    fn what_a_member_has_to_give_up_after_a_power_cut_is_anothers_already() {
+        let mut owners = of_two(Protocol::Consumer);
+        owners.memory_lost();
+        let assigned = hold(6, &[0], 0).partitions;
+        owners.holds(0, hold(5, &[0, 1], 100), Some(&assigned), at(20)).expect("alone");
+        owners.holds(1, hold(6, &[1], 200), None, at(21)).expect("the first has to give 1 up");
+        assert!(owners.holds(1, hold(6, &[0, 1], 200), None, at(22)).is_err());
+        owners.takes(1, hold(6, &[1], 0).partitions, at(23)).expect("it gave 0 up again");
+        owners.takes(0, assigned, at(24)).expect("it gave 1 up");
+        assert!(owners.holds(0, hold(6, &[0, 1], 100), None, at(25)).is_err());
     }
 
     #[test]
     fn a_member_of_the_classic_protocol_owns_in_its_generation() {
         let mut owners = of_two(Protocol::Classic);
-        assert!(owners.holds(1, hold(5, &[1], 200), at(50)).is_err());
-        assert!(owners.holds(1, hold(6, &[1], 200), at(50)).is_ok());
+        assert!(owners.holds(1, hold(5, &[1], 200), None, at(50)).is_err());
+        assert!(owners.holds(1, hold(6, &[1], 200), None, at(50)).is_ok());
     }
 }

@@ -360,7 +360,7 @@ impl ClassicScript {
     fn tell(&self, partitions: BTreeSet<PartitionId>, ctx: &mut Context<'_>) -> Checked {
         let hold = Hold { epoch: self.name.epoch, partitions, until: self.heard + self.session };
         let now = ctx.now;
-        ctx.oracle.groups.owners.holds(self.plan.number, hold, now)
+        ctx.oracle.groups.owners.holds(self.plan.number, hold, None, now)
     }
 
     fn on_beat(&mut self, code: i16, at: Instant, ctx: &mut Context<'_>) -> Checked {

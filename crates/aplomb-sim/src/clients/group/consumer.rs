@@ -268,7 +268,7 @@ impl ConsumerScript {
         let partitions = self.owned.clone();
         let hold = Hold { epoch: self.name.epoch, partitions, until: self.heard + self.session };
         let now = ctx.now;
-        ctx.oracle.groups.owners.holds(self.plan.number, hold, now)
+        ctx.oracle.groups.owners.holds(self.plan.number, hold, self.told.as_ref(), now)
     }
 
     fn on_beat(
