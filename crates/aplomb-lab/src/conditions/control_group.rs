@@ -1,10 +1,9 @@
 //! A control group around a process, of version 1 or 2 as the machine has it.
 //!
-//! What always holds: the group goes when it is dropped or the lab has ended, wherever it ends, since
-//! who removes it is there before it is; its limit goes first, and a process in it returns to the
-//! group that it came from. What may be limited in it is a
-//! [`Controller`]'s: memory ([`MemoryGroup`](super::MemoryGroup)) or processors
-//! ([`ProcessorQuota`](super::ProcessorQuota)).
+//! What always holds: the group goes when it is dropped or the lab has ended, wherever it ends,
+//! since who removes it is there before it is; its limit goes first, and a process in it returns to
+//! the group that it came from. What may be limited in it is a [`Controller`]'s: memory
+//! ([`MemoryGroup`](super::MemoryGroup)) or processors ([`ProcessorQuota`](super::ProcessorQuota)).
 
 use std::fs;
 use std::io;
