@@ -97,6 +97,16 @@ impl Cluster {
         self.names.get(name).is_some_and(|named| named.doubt.is_some())
     }
 
+    /// The partitions that a topic has, and those that it may have because an answer is missing.
+    pub(crate) fn most_partitions(&self, name: &str) -> i32 {
+        let Some(named) = self.names.get(name) else { return 0 };
+        let asked = match named.doubt {
+            Some((Change::Partitions(count), _)) => count,
+            _ => 0,
+        };
+        named.facts.as_ref().map_or(0, |facts| facts.partitions.max(asked))
+    }
+
     /// A change is asked for.
     pub(crate) fn ask(&mut self, name: &str, change: Change, process: u64, now: Instant) {
         let nobody = Named { facts: None, doubt: None, changed: now };

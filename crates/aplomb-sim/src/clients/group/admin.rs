@@ -11,9 +11,10 @@ use bytes::Bytes;
 
 use super::common::{Came, Common};
 use super::{Client, Context, Expect, Name, Unanswered, absent, answer, error, millis};
-use crate::check::Checked;
 use crate::check::groups::Commit;
+use crate::check::{Checked, PartitionId};
 use crate::clients::{Place, all_places};
+use crate::scenario::TopicPlan;
 
 /// A group that never has members.
 const OWN: &str = "kept";
@@ -23,7 +24,7 @@ enum GroupsAdminRequest {
     Common(Common),
     /// An offset of the own group.
     DeleteOffset(Place, Commit),
-    DeleteGroup(String, Vec<(Place, Commit)>),
+    DeleteGroup(String, Vec<(PartitionId, Commit)>),
 }
 
 #[derive(Debug, Default)]
@@ -65,7 +66,7 @@ impl GroupsAdmin {
             0 => self.delete_offset(place, ctx),
             1 => {
                 let group = ctx.dice.pick(&groups).clone();
-                self.delete_group(group, places, ctx);
+                self.delete_group(group, ctx);
             }
             2 => ctx.disconnect(),
             3..=9 => {
@@ -118,15 +119,21 @@ impl GroupsAdmin {
         self.asked(correlation, version, GroupsAdminRequest::DeleteOffset(place, commit), ctx);
     }
 
-    fn delete_group(&mut self, group: String, places: Vec<Place>, ctx: &mut Context<'_>) {
+    /// What is forgotten may be of partitions that the administrator of their topic was not told of
+    /// yet: members own them as soon as they are there.
+    fn delete_group(&mut self, group: String, ctx: &mut Context<'_>) {
         let version = ctx.version(ApiKey::DeleteGroups, 0);
         let now = ctx.now;
-        let commits: Vec<(Place, Commit)> = places
-            .into_iter()
-            .map(|place| {
-                let commit = ctx.oracle.groups.ask_to_forget(&group, place.id, now);
-                (place, commit)
+        let cluster = &ctx.oracle.cluster;
+        let topics = cluster.living().filter(|(name, _)| !TopicPlan::is_passing(name));
+        let partitions: Vec<PartitionId> = topics
+            .flat_map(|(name, facts)| {
+                (0..cluster.most_partitions(name)).map(|index| PartitionId { topic: facts.id, index })
             })
+            .collect();
+        let commits: Vec<(PartitionId, Commit)> = partitions
+            .into_iter()
+            .map(|partition| (partition, ctx.oracle.groups.ask_to_forget(&group, partition, now)))
             .collect();
         ctx.note(|| format!("deletes {group}: {commits:?}"));
         let body = m::DeleteGroupsRequest { groups_names: vec![group.clone()] };
@@ -145,12 +152,12 @@ fn groups(ctx: &Context<'_>) -> Vec<String> {
 }
 
 /// Takes what a coordinator says to the wish that something be forgotten.
-fn forgotten(group: &str, commits: &[(Place, Commit)], code: i16, ctx: &mut Context<'_>) -> Checked {
+fn forgotten(group: &str, commits: &[(PartitionId, Commit)], code: i16, ctx: &mut Context<'_>) -> Checked {
     let now = ctx.now;
     let may_be_done = match error(code)? {
         ErrorCode::None => {
-            for (place, commit) in commits {
-                ctx.oracle.groups.done(group, place.id, *commit, now);
+            for (partition, commit) in commits {
+                ctx.oracle.groups.done(group, *partition, *commit, now);
             }
             return Ok(());
         }
@@ -158,8 +165,8 @@ fn forgotten(group: &str, commits: &[(Place, Commit)], code: i16, ctx: &mut Cont
         _ => absent(code, ctx)?,
     };
     if !may_be_done {
-        for (place, commit) in commits {
-            ctx.oracle.groups.refused(group, place.id, *commit);
+        for (partition, commit) in commits {
+            ctx.oracle.groups.refused(group, *partition, *commit);
         }
     }
     Ok(())
@@ -195,7 +202,7 @@ impl Client for GroupsAdmin {
                     let parts = response.topics.iter().flat_map(|topic| &topic.partitions);
                     let of_part = parts.map(|part| part.error_code).next().unwrap_or(0);
                     let code = if response.error_code == 0 { of_part } else { response.error_code };
-                    forgotten(OWN, &[(place, commit)], code, ctx)
+                    forgotten(OWN, &[(place.id, commit)], code, ctx)
                 })
             }
             GroupsAdminRequest::DeleteGroup(group, commits) => {
