@@ -1,8 +1,13 @@
 """The tail's file is deleted under a running broker, as systemd-logind does with the files of a user who logs out."""
 
+import signal
 import time
+import urllib.error
+import urllib.request
 
 import pytest
+from confluent_kafka import Producer
+from harness import broker as brokers
 from rig.book import Book
 
 pytestmark = pytest.mark.aplomb
@@ -21,11 +26,36 @@ def wait_until_it_says(broker, text, since=0, timeout=30):
         time.sleep(0.1)
 
 
-def delete(memory):
+def files_in(memory):
     files = [path for path in memory.rglob("*") if path.is_file()]
     assert files
-    for path in files:
+    return files
+
+
+def delete(memory):
+    for path in files_in(memory):
         path.unlink()
+
+
+def watched(prepare, **settings):
+    """A broker that is running, and the port of its pages."""
+    (port,) = brokers.free_ports(1)
+    pages = {"aplomb.metrics.listener": f"127.0.0.1:{port}", "aplomb.tail.bytes": str(32 << 20)}
+    return prepare({**pages, **settings}).start(), port
+
+
+def page(port, path):
+    """Its status and its text."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def is_lost(port):
+    lines = page(port, "/metrics")[1].splitlines()
+    return next(line.rpartition(" ")[2] for line in lines if line.startswith("aplomb_tail_file_lost ")) == "1"
 
 
 def test_killed_after_it_went_on_in_a_new_file(prepare, admin_of, loads, memory):
@@ -76,3 +106,58 @@ def test_killed_before_it_was_noticed(prepare, admin_of, java, memory):
     broker.start()
     assert f"log directory {broker.log_dirs[0]} was not closed cleanly, and" in said(broker)
     assert "is gone, though the machine was not started anew" in said(broker)
+
+
+def test_another_file_in_its_place(prepare, admin_of, java, memory):
+    """Which the broker leaves alone: it says so for as long as it lasts, and goes on."""
+    broker, port = watched(prepare)
+    admin_of(broker).create("kept", partitions=1)
+    assert (page(port, "/readyz"), is_lost(port)) == ((200, "ready\n"), False)
+    (path,) = files_in(memory)
+    path.unlink()
+    path.write_text("another's")
+    wait_until_it_says(broker, "another file has its name")
+    status, text = page(port, "/readyz")
+    assert status == 503 and "another file has its name" in text
+    assert page(port, "/healthz")[0] == 200 and is_lost(port)
+    java.produce(broker, "kept", partition=0, count=20, idempotent=True)
+    assert path.read_text() == "another's"
+
+
+def test_overwritten(prepare, admin_of, java, memory):
+    """By zeros: what is acknowledged once the tail is whole again survives the kill."""
+    broker, port = watched(prepare)
+    admin_of(broker).create("kept", partitions=1)
+    (path,) = files_in(memory)
+    before = path.stat()
+    with path.open("r+b") as file:
+        file.write(bytes(before.st_size))
+    wait_until_it_says(broker, "was overwritten")
+    wait_until_it_says(broker, "the tail is whole again", timeout=60)
+    assert page(port, "/readyz")[0] == 200 and not is_lost(port)
+    (path,) = files_in(memory)
+    assert path.stat().st_ino != before.st_ino
+    java.produce(broker, "kept", partition=0, count=20, idempotent=True)
+    broker.kill()
+    broker.start()
+    assert "was not closed cleanly, and" not in said(broker)
+    assert [record["offset"] for record in java.consume(broker, "kept", partition=0, offset="earliest", count=20)] == list(range(20))
+
+
+def test_cut_shorter(prepare, admin_of, java, memory):
+    """Then the broker ends when it needs what was behind, and no start takes what is left for a tail (docs/operating/disks.md)."""
+    broker, _ = watched(prepare)
+    admin_of(broker).create("cut", partitions=1)
+    java.produce(broker, "cut", partition=0, count=20, idempotent=True)
+    (path,) = files_in(memory)
+    with path.open("r+b") as file:
+        file.truncate(4096)
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    producer.produce("cut", b"x" * 1000, partition=0)
+    producer.flush(5)
+    assert broker.process.wait(30) == -signal.SIGBUS
+    with pytest.raises(brokers.BrokerDied):
+        broker.start()
+    path.unlink()
+    broker.start()
+    java.produce(broker, "cut", partition=0, count=20, idempotent=True)

@@ -137,6 +137,11 @@ RIGHT = {
             "Topics": [{"Topic": "read", "TopicId": Id("read"), "Partitions": [{"Partition": 0, "PartitionMaxBytes": 1 << 20}]}],
             "ForgottenTopicsData": [{"Topic": "read", "TopicId": Id("read"), "Partitions": [1]}],
         },
+        # From version 15 on the replica is in here.
+        "of a broker": {
+            "MaxWaitMs": 0, "MinBytes": 1, "MaxBytes": 1 << 20, "ReplicaId": 5, "ReplicaState": {"ReplicaId": 5, "ReplicaEpoch": -1},
+            "Topics": [{"Topic": "read", "TopicId": Id("read"), "Partitions": [{"Partition": 0, "PartitionMaxBytes": 1 << 20}]}],
+        },
     },
     "ListOffsets": {
         "": {"ReplicaId": -1, "Topics": [{"Name": "read", "Partitions": [{"PartitionIndex": 0, "CurrentLeaderEpoch": -1, "Timestamp": -1}]}],
@@ -190,6 +195,7 @@ RIGHT = {
         },
         "of all brokers": {"Resources": [{"ResourceType": 4, "ResourceName": "", "ConfigurationKeys": None}], "IncludeSynonyms": True},
         "of a group": {"Resources": [{"ResourceType": 32, "ResourceName": "set", "ConfigurationKeys": None}], "IncludeSynonyms": True},
+        "of loggers": {"Resources": [{"ResourceType": 8, "ResourceName": "1", "ConfigurationKeys": ["root"]}], "IncludeSynonyms": True},
     },
     "AlterConfigs": {
         "of a topic": {"Resources": [_setting(2, "altered", {"Name": "retention.ms", "Value": "100000"})]},

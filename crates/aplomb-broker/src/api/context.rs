@@ -92,3 +92,14 @@ pub(super) fn repeated<T, K: Eq + Hash>(
     }
     counts.into_iter().filter(|(_, count)| *count > 1).map(|(key, _)| key).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_a_hundred_thousand_times_is_there_once_with_what_was_said_last() {
+        let named = (0..100_000).map(|n| ("orders", n % 2, n)).chain([("returns", 0, -1), ("orders", 2, -2)]);
+        assert_eq!(each_once(named), [("orders", vec![99_998, 99_999, -2]), ("returns", vec![-1])]);
+    }
+}

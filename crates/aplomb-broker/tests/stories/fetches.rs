@@ -5,7 +5,7 @@ use aplomb_disk_api::sim::{Fault, SimOperation};
 use aplomb_model::ErrorCode;
 
 use crate::support::{
-    Asked, Batch, Broker, CreateTopic, DeleteRecords, DeleteTopic, Fetch, MS, Produce, SECOND, Setup,
+    Asked, Batch, Broker, Client, CreateTopic, DeleteRecords, DeleteTopic, Fetch, MS, Produce, SECOND, Setup,
 };
 
 /// A broker with a topic "orders" on its second disk, and a fetch that waits there for more.
@@ -272,6 +272,26 @@ fn a_long_fetch_that_waits_goes_with_its_connection() {
     consumer.close();
     broker.advance(MS);
     assert_eq!(broker.total(ShardFigures::parked_partitions), 0);
+}
+
+#[test]
+fn fetches_that_wait_for_too_many_partitions_together_are_answered_at_once() {
+    let settings = vec![("aplomb.fetch.partitions.max", "1000")];
+    let broker = Broker::of(Setup { settings, ..Setup::default() });
+    broker.has(CreateTopic::named("orders").partitions(200));
+    let consumers: Vec<_> = (0..7).map(|_| broker.client()).collect();
+    let all = || (0..200).fold(Fetch::of_session(0, -1), |fetch, n| fetch.and(("orders", n), 0));
+    let asked: Vec<_> = consumers.iter().map(|each| each.send(all().waiting_for(1, 30 * SECOND))).collect();
+    broker.advance(SECOND);
+    let waiting = asked.iter().filter(|fetch| fetch.is_waiting()).count();
+    assert!((1..7).contains(&waiting), "{waiting} wait: some may, and not all seven");
+    assert!(broker.total(ShardFigures::parked_partitions) <= 1000);
+    // There is room again as soon as one of them has gone.
+    consumers.into_iter().for_each(Client::close);
+    broker.advance(MS);
+    let next = broker.client().send(all().waiting_for(1, 30 * SECOND));
+    broker.advance(SECOND);
+    assert!(next.is_waiting());
 }
 
 #[test]

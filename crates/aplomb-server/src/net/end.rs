@@ -83,3 +83,29 @@ impl End {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_closed_for_what_it_kept_from_others_is_told_of() {
+        let held = [End::SlowFrame(100_000_000), End::SlowTaker(1_000_000)];
+        let said = held.each_ref().map(|end| end.fault().expect("that is no everyday end"));
+        for (text, [bytes, key]) in said.iter().zip([
+            ["100000000 bytes", "aplomb.frames.max.bytes"],
+            ["1000000 bytes", "aplomb.replies.max.bytes"],
+        ]) {
+            assert!(text.contains("is used up") && text.contains(bytes) && text.contains(key), "{text}");
+        }
+        // Each kind is told of by itself, so that many of one hide none of the other.
+        assert_eq!(held.each_ref().map(End::in_the_way), [Some(0), Some(1)]);
+    }
+
+    #[test]
+    fn of_everyday_ends_nothing_is_said() {
+        for end in [End::ByClient, End::Broken, End::Idle] {
+            assert_eq!((end.fault(), end.in_the_way()), (None, None));
+        }
+    }
+}

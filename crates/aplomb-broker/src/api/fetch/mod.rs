@@ -128,7 +128,13 @@ impl FetchOp {
                     .and_then(|()| resolve(image, key.topic.as_ref(), key.partition.0));
                 let target = found.and_then(|(_, key)| {
                     if is_follower {
-                        return Err(ErrorCode::NotLeaderOrFollower);
+                        // As Apache Kafka says to a replica that it does not know.
+                        let knows_epoch = wish.current_leader_epoch >= 0;
+                        return Err(if knows_epoch {
+                            ErrorCode::UnknownLeaderEpoch
+                        } else {
+                            ErrorCode::NotLeaderOrFollower
+                        });
                     }
                     if body.max_bytes < 0 || wish.max_bytes < 0 {
                         return Err(ErrorCode::UnknownServerError);
