@@ -183,6 +183,16 @@ def test_log_directories_show_where_partitions_are_and_how_large(tools, at, brok
     assert {(entry["offsetLag"], entry["isFuture"]) for entry in directory["partitions"]} == {(0, False)}
 
 
+def test_leaders_are_elected_already(tools, at, topic):
+    tools.ok("kafka-topics", *at, "--create", "--topic", topic, "--partitions", 2)
+    elect = ("kafka-leader-election", *at, "--election-type", "preferred")
+    one = tools.ok(*elect, "--topic", topic, "--partition", 1)
+    assert f"Valid replica already elected for partitions {topic}-1" in one.stdout
+    tools.ok(*elect, "--all-topic-partitions")
+    missing = tools.run(*elect, "--topic", f"{topic}-missing", "--partition", 0)
+    assert missing.exit == 1 and "UnknownTopicOrPartition" in missing.output, missing.output
+
+
 def test_the_cluster_has_an_identity_and_one_endpoint(tools, at, broker):
     cluster = tools.ok("kafka-cluster", "cluster-id", *at).stdout
     assert re.fullmatch(r"Cluster ID: \S{22}", cluster.strip())
