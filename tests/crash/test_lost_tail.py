@@ -1,13 +1,13 @@
-"""The tail's file is deleted under a running broker, as systemd-logind does with the files of a user who logs out."""
+"""The tail's file is deleted under a running broker, as systemd-logind does with the files of a user who logs out; or replaced,
+overwritten, or cut."""
 
 import signal
 import time
-import urllib.error
-import urllib.request
 
 import pytest
 from confluent_kafka import Producer
 from harness import broker as brokers
+from harness.pages import get, one, samples
 from rig.book import Book
 
 pytestmark = pytest.mark.aplomb
@@ -37,25 +37,15 @@ def delete(memory):
         path.unlink()
 
 
-def watched(prepare, **settings):
-    """A broker that is running, and the port of its pages."""
+def watched(prepare):
+    """A broker that is running, and the address of its pages."""
     (port,) = brokers.free_ports(1)
-    pages = {"aplomb.metrics.listener": f"127.0.0.1:{port}", "aplomb.tail.bytes": str(32 << 20)}
-    return prepare({**pages, **settings}).start(), port
+    address = f"127.0.0.1:{port}"
+    return prepare({"aplomb.metrics.listener": address, "aplomb.tail.bytes": str(32 << 20)}).start(), address
 
 
-def page(port, path):
-    """Its status and its text."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
-
-
-def is_lost(port):
-    lines = page(port, "/metrics")[1].splitlines()
-    return next(line.rpartition(" ")[2] for line in lines if line.startswith("aplomb_tail_file_lost ")) == "1"
+def is_lost(address):
+    return one(samples(address), "aplomb_tail_file_lost") == 1
 
 
 def test_killed_after_it_went_on_in_a_new_file(prepare, admin_of, loads, memory):
@@ -110,23 +100,23 @@ def test_killed_before_it_was_noticed(prepare, admin_of, java, memory):
 
 def test_another_file_in_its_place(prepare, admin_of, java, memory):
     """Which the broker leaves alone: it says so for as long as it lasts, and goes on."""
-    broker, port = watched(prepare)
+    broker, address = watched(prepare)
     admin_of(broker).create("kept", partitions=1)
-    assert (page(port, "/readyz"), is_lost(port)) == ((200, "ready\n"), False)
+    assert (get(address, "/readyz"), is_lost(address)) == ((200, "ready\n"), False)
     (path,) = files_in(memory)
     path.unlink()
     path.write_text("another's")
     wait_until_it_says(broker, "another file has its name")
-    status, text = page(port, "/readyz")
+    status, text = get(address, "/readyz")
     assert status == 503 and "another file has its name" in text
-    assert page(port, "/healthz")[0] == 200 and is_lost(port)
+    assert get(address, "/healthz")[0] == 200 and is_lost(address)
     java.produce(broker, "kept", partition=0, count=20, idempotent=True)
     assert path.read_text() == "another's"
 
 
 def test_overwritten(prepare, admin_of, java, memory):
     """By zeros: what is acknowledged once the tail is whole again survives the kill."""
-    broker, port = watched(prepare)
+    broker, address = watched(prepare)
     admin_of(broker).create("kept", partitions=1)
     (path,) = files_in(memory)
     before = path.stat()
@@ -134,7 +124,7 @@ def test_overwritten(prepare, admin_of, java, memory):
         file.write(bytes(before.st_size))
     wait_until_it_says(broker, "was overwritten")
     wait_until_it_says(broker, "the tail is whole again", timeout=60)
-    assert page(port, "/readyz")[0] == 200 and not is_lost(port)
+    assert get(address, "/readyz")[0] == 200 and not is_lost(address)
     (path,) = files_in(memory)
     assert path.stat().st_ino != before.st_ino
     java.produce(broker, "kept", partition=0, count=20, idempotent=True)

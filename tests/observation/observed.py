@@ -1,15 +1,13 @@
 """A broker with its page, and a Prometheus that scrapes it."""
 
 import json
-import re
 import shutil
 import subprocess
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 
 from harness.broker import free_ports
+from harness.pages import get
 
 # What Strimzi and Confluent add to every series.
 LABELS = {
@@ -19,35 +17,6 @@ LABELS = {
     "job": "kafka-broker",
     "env": "test",
 }
-
-
-def get(address, path):
-    """Status and text."""
-    try:
-        with urllib.request.urlopen(f"http://{address}{path}", timeout=30) as response:
-            return response.status, response.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
-
-
-def samples(address):
-    """The page as {(name, ((label, value), ...)): number}; the text format of Prometheus."""
-    status, text = get(address, "/metrics")
-    assert status == 200, text
-    found = {}
-    for line in text.splitlines():
-        if line.startswith("#"):
-            continue
-        name, labels, value = re.fullmatch(r'(\w+)(?:\{(.*)\})? (\S+)', line).groups()
-        pairs = tuple(sorted(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels or "")))
-        assert (name, pairs) not in found, f"twice: {line}"
-        found[name, pairs] = float(value)
-    return found
-
-
-def one(page, name, **labels):
-    """The sample with just these labels."""
-    return page[name, tuple(sorted(labels.items()))]
 
 
 class NotReady(Exception):

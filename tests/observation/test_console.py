@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from conftest import group_reads, produce
 from console import LAPTOP, PHONE, Console
 from harness.broker import free_ports
-from observed import get
+from harness.pages import get
 
 needs_a_browser = pytest.mark.skipif(program() is None, reason="there is no Chromium here to look at the console with")
 

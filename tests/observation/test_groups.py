@@ -7,7 +7,7 @@ from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from conftest import group_reads, produce
 from harness.broker import free_ports
-from observed import one, samples
+from harness.pages import one, samples
 
 COORDINATOR = "kafka_server_group_coordinator_metrics_"
 MANAGER = "kafka_coordinator_group_groupmetadatamanager_"

@@ -5,7 +5,7 @@ import time
 
 from confluent_kafka.admin import NewTopic
 from conftest import PARTITIONS, RECORDS, TOPIC, produce
-from observed import get, one, samples
+from harness.pages import get, one, samples
 
 STAGES = ("requestqueuetimems", "localtimems", "remotetimems", "responsequeuetimems", "responsesendtimems", "totaltimems")
 

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from conftest import produce
 from harness import wire
 from harness.broker import binary, free_ports
-from observed import get, one, samples
+from harness.pages import get, one, samples
 from rig import raw
 
 # From when on a request is slow here, and how long one is held up: far longer than one takes on a busy machine.

@@ -7,7 +7,7 @@ import time
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from harness.broker import free_ports
-from observed import get, one, samples
+from harness.pages import get, one, samples
 
 PARTITIONS = 2000
 

@@ -4,7 +4,7 @@ import time
 
 from confluent_kafka import Producer
 from conftest import produce
-from observed import one, samples
+from harness.pages import one, samples
 
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
 COORDINATOR = "kafka_server_transaction_coordinator_metrics_"
