@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,16 @@ def test_flushes_are_delayed_and_with_write_through_there_are_none(disk):
         write_and_sync(each.mount / "file")
     assert flushed.answered("flush")(50) >= 1
     assert through.answered("flush")() == before
+
+
+def test_a_device_carries_no_more_in_a_second_than_it_is_told(disk):
+    made = disk("xfs", "--bandwidth", "16M")
+    began = time.monotonic()
+    write_and_sync(made.mount / "file", b"x" * (32 * MiB))
+    # A millisecond may be ahead of time.
+    assert time.monotonic() - began >= 1.99
+    assert "carries 16.0 MiB/s at most" in made.do("status")
+    assert made.status()["bandwidth"] == 16 * MiB
 
 
 def test_only_every_nth_request_is_delayed(disk):
@@ -221,6 +232,9 @@ class TestRefused:
     def test_a_disk_that_is_not_there(self, what):
         assert "there is no disk nobody" in aplomb("lab", "disk", what, "nobody", expect=1)
         assert traces("nobody") == []
+
+    def test_a_device_that_carries_nothing(self):
+        assert "carries nothing" in aplomb("lab", "disk", "create", "still", "--bandwidth", "0", expect=2)
 
     def test_a_name_that_is_a_path(self):
         assert "cannot be a disk's name" in aplomb("lab", "disk", "create", "../etc", expect=1)

@@ -9,7 +9,7 @@ pub struct Disk {
     pub filesystem: String,
     /// The block device's name.
     pub device: String,
-    /// What makes it slow: `device-mapper` or `fuse`.
+    /// What makes it slow: `device-mapper` or `fuse`, and what it carries if that is bounded.
     pub how: String,
 }
 

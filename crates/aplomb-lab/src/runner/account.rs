@@ -230,7 +230,10 @@ fn disk(incident: &Incident, scene: &Scene) -> Disk {
     Disk {
         filesystem: incident.filesystem.name().to_owned(),
         device: scene.disk.block_device().display().to_string(),
-        how: "fuse".to_owned(),
+        how: match scene.disk.status().ok().and_then(|disk| disk.bandwidth) {
+            Some(bytes) => format!("fuse, {} MiB/s", bytes >> 20),
+            None => "fuse".to_owned(),
+        },
     }
 }
 

@@ -31,6 +31,9 @@ use crate::slow_disk::{DiskOptions, SlowDisk};
 
 /// Bytes of a slow disk.
 const DISK: u64 = 3 << 30;
+/// Bytes a second that it carries: a cloud's volume of general purpose, as it comes. Without a
+/// bound it carries as many as it gets of the processors, which are then not the broker's.
+const BANDWIDTH: u64 = 125 << 20;
 
 /// A broker to be run, as the command line names it.
 #[derive(Clone, Debug)]
@@ -304,6 +307,7 @@ fn set(
     let disk = SlowDisk::create(&DiskOptions {
         size_bytes: DISK,
         filesystem: incident.filesystem,
+        bandwidth: Some(BANDWIDTH),
         ..DiskOptions::default()
     })?;
     let places = folders.places(disk.mount_point(), incident.on_disk)?;

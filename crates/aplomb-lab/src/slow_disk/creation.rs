@@ -36,6 +36,7 @@ pub(super) fn settings(options: &DiskOptions, place: &Place) -> Result<DiskSetti
         mount,
         backing: options.backing.clone(),
         cache: options.cache,
+        bandwidth: options.bandwidth,
         owner: options.owner,
     })
 }

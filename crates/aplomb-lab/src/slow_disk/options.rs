@@ -21,6 +21,9 @@ pub struct DiskOptions {
     pub backing: Backing,
     /// Whether the kernel sends flushes.
     pub cache: Cache,
+    /// Bytes a second that the device reads and writes, all requests together; without it, as many
+    /// as the machine has processor time for.
+    pub bandwidth: Option<u64>,
     /// The process with which the disk goes; without one it stays until it is destroyed.
     pub owner: Option<u32>,
 }
@@ -37,6 +40,7 @@ impl Default for DiskOptions {
             mount: None,
             backing: Backing::Memory,
             cache: Cache::WriteBack,
+            bandwidth: None,
             owner: Some(process),
         }
     }

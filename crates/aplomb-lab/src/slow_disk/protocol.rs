@@ -58,6 +58,8 @@ pub struct Status {
     pub backing: Backing,
     /// Whether the kernel sends flushes.
     pub cache: Cache,
+    /// Bytes a second that the device carries, if it is told a bound.
+    pub bandwidth: Option<u64>,
     /// The process with which the disk goes; without one it stays until it is destroyed.
     pub owner: Option<u32>,
     /// The process that serves it.

@@ -19,6 +19,8 @@ pub(super) struct DiskSettings {
     pub(super) made_mount_point: bool,
     pub(super) backing: Backing,
     pub(super) cache: Cache,
+    /// Bytes a second.
+    pub(super) bandwidth: Option<u64>,
     pub(super) owner: Option<u32>,
 }
 

@@ -20,6 +20,8 @@ use fuser::{
 use super::super::behaviour::{Behaviour, Ticket};
 use super::super::operation::Operation;
 use super::super::place::Place;
+use super::super::settings::DiskSettings;
+use super::bandwidth::Bandwidth;
 use super::image;
 
 /// Requests that the kernel may leave with us at the same time. A loop device has 128, some of
@@ -124,13 +126,15 @@ struct DeviceFile {
     shared: Arc<DeviceState>,
     image: File,
     size_bytes: u64,
+    /// Without one: as much as the machine has processor time for.
+    bandwidth: Option<Mutex<Bandwidth>>,
 }
 
 /// Mounts the file; the session is to be run.
 pub(super) fn mount(
     place: &Place,
     image: File,
-    size_bytes: u64,
+    settings: &DiskSettings,
     shared: Arc<DeviceState>,
 ) -> io::Result<Session<impl Filesystem>> {
     let mut config = Config::default();
@@ -138,10 +142,22 @@ pub(super) fn mount(
         vec![MountOption::FSName(format!("aplomb-lab-{}", place.name())), MountOption::NoAtime];
     config.n_threads = Some(TAKERS);
     config.clone_fd = true;
-    Session::new(DeviceFile { shared, image, size_bytes }, place.device(), &config)
+    let size_bytes = settings.size_bytes;
+    let bandwidth = settings.bandwidth.map(|bytes| Mutex::new(Bandwidth::new(bytes)));
+    Session::new(DeviceFile { shared, image, size_bytes, bandwidth }, place.device(), &config)
 }
 
 impl DeviceFile {
+    /// Takes the time in which the device carries so many bytes.
+    fn carry(&self, bytes: usize) {
+        let Some(bandwidth) = &self.bandwidth else { return };
+        let pause =
+            bandwidth.lock().unwrap_or_else(PoisonError::into_inner).carry(bytes as u64, Instant::now());
+        if !pause.is_zero() {
+            thread::sleep(pause);
+        }
+    }
+
     /// What a request ends in: nothing is done for one that is to fail.
     fn outcome<T>(ticket: Ticket, act: impl FnOnce() -> io::Result<T>) -> Result<T, Errno> {
         if ticket.fails {
@@ -212,6 +228,7 @@ impl Filesystem for DeviceFile {
             let left = self.size_bytes.saturating_sub(offset).min(u64::from(size));
             let mut bytes = vec![0; usize::try_from(left).expect("at most a u32")];
             self.image.read_exact_at(&mut bytes, offset)?;
+            self.carry(bytes.len());
             Ok(bytes)
         });
         self.shared.answer(ticket, Reply::Read(reply, outcome));
@@ -232,6 +249,7 @@ impl Filesystem for DeviceFile {
         let ticket = self.shared.arrive(Operation::Write);
         let outcome = Self::outcome(ticket, || {
             self.image.write_all_at(data, offset)?;
+            self.carry(data.len());
             u32::try_from(data.len()).map_err(io::Error::other)
         });
         self.shared.answer(ticket, Reply::Written(reply, outcome));

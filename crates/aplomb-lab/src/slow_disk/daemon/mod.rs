@@ -5,6 +5,7 @@
 //! ends when it is told to, when its owner is gone, and at a signal, and before it ends it lets go
 //! of everything it held back. What it leaves when it is killed, the next command finds.
 
+mod bandwidth;
 mod control;
 mod device;
 mod image;
@@ -115,7 +116,7 @@ fn start(place: &Place, shared: &Arc<DeviceState>, endings: &Sender<Ending>) -> 
     let settings = DiskSettings::read(place).map_err(in_words("the settings"))?;
     let image =
         image::open(&settings.backing, settings.size_bytes).map_err(in_words("no place for the bytes"))?;
-    let session = device::mount(place, image, settings.size_bytes, Arc::clone(shared))
+    let session = device::mount(place, image, &settings, Arc::clone(shared))
         .map_err(in_words("the FUSE file cannot be mounted"))?;
     spawn("fuse", move || {
         if let Err(why) = session.run() {
@@ -191,6 +192,7 @@ impl RunningDaemon {
             device: self.device.clone(),
             backing: settings.backing,
             cache: settings.cache,
+            bandwidth: settings.bandwidth,
             owner: settings.owner,
             daemon: std::process::id(),
             delays: behaviour.delays(),

@@ -16,7 +16,7 @@ use aplomb_lab::slow_disk::{
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::fail;
-use words::{parse_bytes, parse_delay};
+use words::{parse_bandwidth, parse_bytes, parse_delay};
 
 /// What to do with slow disks.
 #[derive(Debug, Args)]
@@ -138,6 +138,10 @@ struct CreateArgs {
     /// write-through there are no flushes.
     #[arg(long, value_enum, default_value = "write-back")]
     cache: CacheArg,
+    /// Bytes a second that the device reads and writes [default: as many as the machine has
+    /// processor time for]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bandwidth)]
+    bandwidth: Option<u64>,
     /// The process with which the disk goes; without one it stays until it is destroyed.
     #[arg(long, value_name = "PID")]
     owner: Option<u32>,
@@ -250,6 +254,7 @@ fn create(args: &CreateArgs) -> Result<(), Failure> {
             CacheArg::WriteBack => Cache::WriteBack,
             CacheArg::WriteThrough => Cache::WriteThrough,
         },
+        bandwidth: args.bandwidth,
         owner: args.owner,
     })?;
     println!("{} on {}", disk.mount_point().display(), disk.block_device().display());

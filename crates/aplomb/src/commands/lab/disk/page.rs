@@ -55,6 +55,9 @@ fn status(disk: &Status) -> String {
         ),
         format!("bytes in {backing}, cache {cache}, served by process {}", disk.daemon),
     ];
+    if let Some(bytes) = disk.bandwidth {
+        lines.push(format!("carries {:.1} MiB/s at most", bytes as f64 / f64::from(1 << 20)));
+    }
     lines.push(match disk.owner {
         Some(owner) => format!("goes with process {owner}"),
         None => "stays until it is destroyed".to_owned(),
@@ -142,6 +145,7 @@ mod tests {
             device: "/dev/loop3".into(),
             backing: Backing::Memory,
             cache: Cache::WriteBack,
+            bandwidth: Some(125 << 20),
             owner: Some(17),
             daemon: 18,
             delays: PerOperation { read: Delay::of(20), ..PerOperation::default() },
@@ -157,6 +161,7 @@ mod tests {
         let page = status(&disk);
         for expected in [
             "slow: ext4 of 1024 MiB, /mnt/slow on /dev/loop3\n",
+            "carries 125.0 MiB/s at most\n",
             "goes with process 17\n",
             "frozen for 1.2 s\n",
             "failing: write\n",

@@ -47,6 +47,14 @@ pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "a size is expected, for example 4096, 512M or 2G".to_owned())
 }
 
+/// As many bytes a second, and not none.
+pub(super) fn parse_bandwidth(text: &str) -> Result<u64, String> {
+    match parse_bytes(text)? {
+        0 => Err("a device that carries nothing is a frozen one".to_owned()),
+        bytes => Ok(bytes),
+    }
+}
+
 /// A time and what happens then.
 pub(super) fn parse_step(at: &str, what: &str) -> Result<(Duration, Change), String> {
     let at = parse_duration(at).map_err(|why| format!("{at:?}: {why}"))?;
