@@ -6,6 +6,9 @@ use super::LENGTH;
 use crate::messages::ResponseHeader;
 use crate::{ApiKey, EncodeError, Message, Writer};
 
+/// Most responses are no longer.
+const ROOM: usize = 128;
+
 /// A response that is being written: its length is left open until the end.
 #[derive(Debug)]
 pub struct ResponseFrame {
@@ -18,7 +21,7 @@ impl ResponseFrame {
     /// # Errors
     /// Never for a version that the API has.
     pub fn open(api: ApiKey, version: i16, correlation_id: i32) -> Result<Self, EncodeError> {
-        let mut writer = Writer::new();
+        let mut writer = Writer::with_capacity(ROOM);
         writer.i32(0);
         ResponseHeader { correlation_id }.encode(&mut writer, api.response_header_version(version))?;
         Ok(Self { writer })

@@ -117,7 +117,6 @@ fn beat(
     let preferred = change.assignor(settings);
     let member = be_member(change, sender, request);
     let before = change.found().and_then(|group| group.member(&member));
-    let had = before.map(|before| before.current().assigned).unwrap_or_default();
     let said = about::of_heartbeat(before, caller, request);
     let news = said.as_ref().map(|said| News::of(before, said)).unwrap_or_default();
     if let Some(said) = said {
@@ -131,26 +130,26 @@ fn beat(
     let overrides = change.overrides();
     target::update(change, settings, overrides);
     let has_resubscribed = news.names || expression != Expressed::AsBefore;
-    step(change, &member, has_resubscribed, request.topic_partitions.as_deref());
+    let is_reassigned = step(change, &member, has_resubscribed, request.topic_partitions.as_deref());
     let id = change.id().clone();
     deadlines::start_session(change.turn, &id, &member);
 
-    let current = change.group().member(&member).expect("it is a member").current();
     let is_full = request.rebalance_timeout_ms != -1
         && (request.subscribed_topic_names.is_some() || request.subscribed_topic_regex.is_some())
         && request.topic_partitions.is_some();
     let is_untold = change.remember(|group| group.tell(&member));
-    let is_told = request.member_epoch == 0 || is_full || is_untold || had != current.assigned;
+    let is_told = request.member_epoch == 0 || is_full || is_untold || is_reassigned;
     let interval = settings.heartbeat_interval.of(overrides.heartbeat_interval);
     let interval = match settings.hurried_interval {
         Some(hurried) if change.group().is_changing(change.turn.now.instant) => interval.min(hurried),
         _ => interval,
     };
+    let current = change.group().member(&member).expect("it is a member");
     Response {
         member_id: Some(member.to_string()),
-        member_epoch: current.epoch,
+        member_epoch: current.epoch(),
         heartbeat_interval_ms: i32::try_from(interval.as_millis()).unwrap_or(i32::MAX),
-        assignment: is_told.then(|| assignment(&current.assigned)),
+        assignment: is_told.then(|| assignment(&current.current().assigned)),
         ..Response::default()
     }
 }

@@ -25,18 +25,18 @@ pub(super) fn replace(change: &mut Change<'_, '_>, old: &str, heir: &str) {
     change.apply(records::current(&id, heir, Some(&current)));
 }
 
-/// Brings a member one step nearer to its target.
+/// Brings a member one step nearer to its target. Gives whether that changes what it is assigned.
 pub(super) fn step(
     change: &mut Change<'_, '_>,
     id: &Arc<str>,
     has_resubscribed: bool,
     owned: Option<&[TopicPartitions]>,
-) {
+) -> bool {
     let (group, world) = (change.group(), change.turn.world);
     let member = group.member(id).expect("it is a member");
     let is_there = member.state() == MemberState::Stable && member.epoch() == group.target_epoch();
     if is_there && !has_resubscribed {
-        return;
+        return false;
     }
     let resolved = member.expression().and_then(|expression| group.resolved(expression)).unwrap_or(&[]);
     let holds = |names: &[String], name: &str| names.binary_search_by(|known| (**known).cmp(name)).is_ok();
@@ -54,7 +54,7 @@ pub(super) fn step(
         has_resubscribed,
         owners: group.owners(),
     };
-    let Some(next) = step.take() else { return };
+    let Some(next) = step.take() else { return false };
     let before = member.current();
     let record = records::current(change.id(), id, Some(&next));
     change.apply(record);
@@ -67,4 +67,5 @@ pub(super) fn step(
     assert!(member.epoch() <= group.epoch().max(before.epoch), "no member is ahead of its group");
     let group_id = change.id().clone();
     deadlines::watch_revocation(change.turn, &group_id, id, member, Duration::ZERO);
+    next.assigned != before.assigned
 }
