@@ -28,6 +28,13 @@ const RECEIVED: usize = 56;
 const SENT: usize = 60;
 const INODE: usize = 68;
 const ANSWER: usize = 72;
+/// What is asked for beyond that, `INET_DIAG_INFO`: the bit in a question, the attribute in an
+/// answer, and where in it the bytes are that have come (`tcp_info.tcpi_bytes_received`).
+const WITH_INFO: u8 = 1 << 1;
+const INFO: u16 = 2;
+const BYTES_RECEIVED: usize = 128;
+/// Before an attribute's value: its length, that of the head included, and its kind.
+const ATTRIBUTE: usize = 4;
 
 /// The two ends of a connection, as the kernel keeps them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,6 +62,8 @@ impl Ends {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Queues {
     pub(super) unread_by_us: u64,
+    /// Bytes that we have read of it since it began, where the kernel says so.
+    pub(super) read_by_us: Option<u64>,
     pub(super) unread_by_peer: u64,
     /// It waits for an acknowledgement, and has sent something again.
     pub(super) is_retransmitting: bool,
@@ -79,7 +88,7 @@ impl SocketDiag {
     /// One connection; `None` if it is gone.
     pub(super) fn ask(&self, ends: &Ends) -> Option<Queues> {
         send(&self.0, &question(ends), SendFlags::empty()).ok()?;
-        let mut answer = [0; 512];
+        let mut answer = [0; 1024];
         let (length, _) = recv(&self.0, &mut answer, RecvFlags::DONTWAIT).ok()?;
         let queues = answered(answer.get(..length)?)?;
         Some(Queues { is_local: ends.is_local(), ..queues })
@@ -92,7 +101,7 @@ fn question(ends: &Ends) -> Vec<u8> {
     message.extend(BY_FAMILY.to_ne_bytes());
     message.extend(REQUEST.to_ne_bytes());
     message.extend([0; 8]);
-    message.extend([if ends.is_v6 { 10 } else { 2 }, TCP, 0, 0]);
+    message.extend([if ends.is_v6 { 10 } else { 2 }, TCP, WITH_INFO, 0]);
     message.extend(u32::MAX.to_ne_bytes());
     message.extend(ends.ports.0.to_be_bytes());
     message.extend(ends.ports.1.to_be_bytes());
@@ -110,8 +119,11 @@ fn answered(message: &[u8]) -> Option<Queues> {
         return None;
     }
     let number = |at: usize| Some(u64::from(u32::from_ne_bytes(body.get(at..at + 4)?.try_into().ok()?)));
+    let unread_by_us = number(RECEIVED)?;
+    let received = bytes_received(&message[HEAD + ANSWER..]);
     Some(Queues {
-        unread_by_us: number(RECEIVED)?,
+        unread_by_us,
+        read_by_us: received.and_then(|received| received.checked_sub(unread_by_us)),
         unread_by_peer: number(SENT)?,
         is_retransmitting: body[TIMER] == 1 && body[RETRIES] > 0,
         is_local: false,
@@ -119,9 +131,22 @@ fn answered(message: &[u8]) -> Option<Queues> {
     })
 }
 
+/// What has come of a connection, of an answer's attributes; a kernel may be too old to say.
+fn bytes_received(mut attributes: &[u8]) -> Option<u64> {
+    loop {
+        let head = attributes.get(..ATTRIBUTE)?;
+        let length = usize::from(u16::from_ne_bytes([head[0], head[1]]));
+        let value = attributes.get(ATTRIBUTE..length)?;
+        if u16::from_ne_bytes([head[2], head[3]]) == INFO {
+            return Some(u64::from_ne_bytes(value.get(BYTES_RECEIVED..BYTES_RECEIVED + 8)?.try_into().ok()?));
+        }
+        attributes = attributes.get(length.next_multiple_of(ATTRIBUTE)..)?;
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
+    use std::io::{Read as _, Write as _};
     use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 
     use super::*;
@@ -146,12 +171,17 @@ mod tests {
     fn a_connection_is_found_by_its_ends() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let mut peer = TcpStream::connect(listener.local_addr().expect("it has one")).expect("a peer");
-        let (ours, theirs) = listener.accept().expect("a connection");
+        let (mut ours, theirs) = listener.accept().expect("a connection");
         peer.write_all(&[0; 1000]).expect("there is room");
         let diag = SocketDiag::open().expect("this kernel has it");
         let ends = ends(ours.local_addr().expect("it has one"), theirs);
         let found = diag.ask(&ends).expect("it is there");
         assert_eq!((found.unread_by_us, found.unread_by_peer, found.is_retransmitting), (1000, 0, false));
+        assert_eq!(found.read_by_us, Some(0));
+        ours.read_exact(&mut [0; 300]).expect("it is there");
+        peer.write_all(&[0; 300]).expect("there is room");
+        let found = diag.ask(&ends).expect("it is there");
+        assert_eq!((found.unread_by_us, found.read_by_us), (1000, Some(300)));
         let gone = Ends { ports: (ends.ports.0, 1), ..ends };
         assert_eq!(diag.ask(&gone), None);
     }
@@ -161,5 +191,8 @@ mod tests {
         assert_eq!(answered(&[0; 20]), None);
         assert_eq!(answered(&[0; HEAD + ANSWER]), None);
         assert_eq!(answered(&[]), None);
+        for attributes in [&[0; 8][..], &[4, 0], &[200, 0, 2, 0, 1], &[12, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0]] {
+            assert_eq!(bytes_received(attributes), None);
+        }
     }
 }

@@ -40,8 +40,8 @@ pub(super) struct Sockets {
     table_due: Instant,
     connections: Vec<Ends>,
     segments_again: u64,
-    /// Unread bytes of connections, by their sockets, at the last look.
-    unread: HashMap<u64, u64>,
+    /// Connections that we had not read to the end at the last look, by their sockets.
+    unread: HashMap<u64, Queues>,
 }
 
 /// A row of the table.
@@ -116,7 +116,12 @@ impl Sockets {
         let ours = |row: &Row<'_>| row.state == ESTABLISHED && self.ports.contains(&row.ends.ports.0);
         let rows: Vec<Row<'_>> = rows.filter(ours).collect();
         self.connections = rows.iter().take(MOST).map(|row| row.ends).collect();
-        rows.into_iter().map(|row| row.queues).collect()
+        // The table does not say how much was read.
+        let whole = |(at, row): (usize, Row<'_>)| {
+            let diag = self.diag.as_ref().filter(|_| at < MOST && row.queues.unread_by_us > 0);
+            diag.and_then(|diag| diag.ask(&row.ends)).unwrap_or(row.queues)
+        };
+        rows.into_iter().enumerate().map(whole).collect()
     }
 
     /// Of the whole network namespace.
@@ -155,8 +160,8 @@ pub fn listening(port: u16) -> Option<u32> {
     })
 }
 
-/// The sum of them, and the unread bytes of each socket.
-fn counted(all: &[Queues], before: &HashMap<u64, u64>) -> (Traffic, HashMap<u64, u64>) {
+/// The sum of them, and those that we have not read to the end.
+fn counted(all: &[Queues], before: &HashMap<u64, Queues>) -> (Traffic, HashMap<u64, Queues>) {
     let mut traffic = Traffic::default();
     let mut unread = HashMap::new();
     for queues in all {
@@ -166,14 +171,23 @@ fn counted(all: &[Queues], before: &HashMap<u64, u64>) -> (Traffic, HashMap<u64,
         traffic.waiting_connections += u64::from(queues.unread_by_us > 0);
         traffic.waiting_bytes += queues.unread_by_us;
         if queues.unread_by_us > 0 {
-            let no_less = before.get(&queues.inode).is_some_and(|before| queues.unread_by_us >= *before);
-            traffic.muted_connections += u64::from(no_less);
-            unread.insert(queues.inode, queues.unread_by_us);
+            let is_muted = before.get(&queues.inode).is_some_and(|before| nothing_read(before, queues));
+            traffic.muted_connections += u64::from(is_muted);
+            unread.insert(queues.inode, *queues);
         }
         traffic.retransmitting += u64::from(queues.is_retransmitting && !queues.is_local);
         traffic.local_connections += u64::from(queues.is_local);
     }
     (traffic, unread)
+}
+
+/// Whether we have read nothing of a connection between two looks at which there was something.
+/// Where the kernel does not say how much was read, one that has no fewer bytes passes for it.
+fn nothing_read(before: &Queues, now: &Queues) -> bool {
+    match (before.read_by_us, now.read_by_us) {
+        (Some(before), Some(now)) => before == now,
+        _ => now.unread_by_us >= before.unread_by_us,
+    }
 }
 
 /// `sl local:port remote:port st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode …`, with
@@ -192,6 +206,7 @@ fn row(line: &str) -> Option<Row<'_>> {
     let is_retransmitting = words.get(5)?.split_once(':')?.0 == RETRANSMITS && hex(words.get(6)?)? > 0;
     let queues = Queues {
         unread_by_us: hex(received)?,
+        read_by_us: None,
         unread_by_peer: hex(sent)?,
         is_retransmitting,
         is_local: ends.is_local(),
@@ -232,6 +247,12 @@ mod tests {
         assert_eq!(counted(&[far], &HashMap::new()).0.retransmitting, 1);
         assert_eq!((traffic.waiting_connections, traffic.muted_connections), (1, 0));
         assert_eq!(counted(&[queues], &unread).0.muted_connections, 1);
+        // A request like the one before lies there, and that one was read.
+        let (first, next) =
+            (Queues { read_by_us: Some(0), ..queues }, Queues { read_by_us: Some(32), ..queues });
+        let (_, unread) = counted(&[first], &HashMap::new());
+        assert_eq!(counted(&[first], &unread).0.muted_connections, 1);
+        assert_eq!(counted(&[next], &unread).0.muted_connections, 0);
         assert_eq!(row("header"), None);
     }
 

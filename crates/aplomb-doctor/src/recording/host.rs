@@ -152,8 +152,8 @@ pub struct Traffic {
     pub waiting_connections: u64,
     /// Bytes that it has not read.
     pub waiting_bytes: u64,
-    /// Of these connections those that have no fewer unread bytes than at the look before: it may
-    /// be that nothing was read of them in between.
+    /// Of these connections those of which nothing was read since the look before. Kernels older
+    /// than 4.1 do not say what was read: there those that have no fewer unread bytes.
     pub muted_connections: u64,
     /// Connections to other machines that are retransmitting.
     pub retransmitting: u64,
