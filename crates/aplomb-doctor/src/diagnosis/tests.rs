@@ -332,6 +332,11 @@ fn processors_are_blamed_where_they_are_short_and_a_quota_where_it_is_one() {
     let starved = xfs().usage(10_000.0, hungry).rows(10_000.0, busy);
     assert_eq!(names(&starved), ["cpu-starvation"]);
     first(&starved, "cpu-starvation");
+    let alone = xfs()
+        .usage(10_000.0, hungry)
+        .rows(10_000.0, busy)
+        .sockets(10_000.0, |traffic| traffic.connections = 0);
+    assert_eq!(names(&alone), [""; 0], "a broker that starts has no client that waits");
     let stolen = |row: &mut crate::recording::HostSample| {
         row.busy_ms = 500.0;
         row.steal_ms = 290.0;

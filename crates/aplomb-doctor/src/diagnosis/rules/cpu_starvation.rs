@@ -39,7 +39,10 @@ fn measure(evidence: &Evidence<'_>, carrying: &[&Thread]) -> Starved {
     let host = &evidence.recording.host;
     let mut spans = Vec::new();
     let mut starved = Starved::default();
+    // A broker that starts has no client yet that could wait for it.
+    let mut has_clients = true;
     for (index, row) in host.iter().enumerate() {
+        has_clients = row.traffic.map_or(has_clients, |traffic| traffic.connections > 0);
         let from_ms = if index == 0 { 0.0 } else { host[index - 1].at_ms };
         let row_ms = (row.at_ms - from_ms).max(1.0);
         let sum = |of: fn(&crate::recording::Usage) -> f64| -> f64 {
@@ -49,7 +52,8 @@ fn measure(evidence: &Evidence<'_>, carrying: &[&Thread]) -> Starved {
         let all = row_ms * f64::from(row.cpus.max(1));
         let busy = (row.busy_ms + row.steal_ms) / all;
         // A group that is throttled waits on an idle machine: that is its quota.
-        if runnable > RATIO * ran && runnable > LEAST_SHARE * row_ms && busy >= BUSY {
+        let is_starved = runnable > RATIO * ran && runnable > LEAST_SHARE * row_ms && busy >= BUSY;
+        if is_starved && has_clients {
             spans.push(Span { from_ms, to_ms: row.at_ms });
             starved.stolen += row.steal_ms;
             starved.length += all;
