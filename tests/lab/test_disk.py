@@ -81,6 +81,16 @@ def test_a_device_carries_no_more_in_a_second_than_it_is_told(disk):
     assert made.status()["bandwidth"] == 16 * MiB
 
 
+def test_what_a_device_has_still_to_carry_is_not_waited_for_when_it_ends(disk):
+    made = disk("xfs", "--bandwidth", "1M")
+    # All of it is in the page cache, and two minutes of the device.
+    (made.mount / "file").write_bytes(b"x" * (128 * MiB))
+    began = time.monotonic()
+    made.do("destroy")
+    assert time.monotonic() - began < 60
+    assert made.traces() == []
+
+
 def test_only_every_nth_request_is_delayed(disk):
     made = disk()
     made.do("delay", "--read", "60ms/4")
@@ -233,8 +243,9 @@ class TestRefused:
         assert "there is no disk nobody" in aplomb("lab", "disk", what, "nobody", expect=1)
         assert traces("nobody") == []
 
-    def test_a_device_that_carries_nothing(self):
-        assert "carries nothing" in aplomb("lab", "disk", "create", "still", "--bandwidth", "0", expect=2)
+    @pytest.mark.parametrize("bandwidth", ("0", "1023k"))
+    def test_a_device_that_carries_next_to_nothing(self, bandwidth):
+        assert "carries 1M a second at least" in aplomb("lab", "disk", "create", "still", "--bandwidth", bandwidth, expect=2)
 
     def test_a_name_that_is_a_path(self):
         assert "cannot be a disk's name" in aplomb("lab", "disk", "create", "../etc", expect=1)

@@ -73,11 +73,12 @@ impl Sockets {
         sockets
     }
 
-    /// How its connections are; `None` if that would cost too much now.
+    /// How its connections are; `None` if that would cost too much now, or if its ports are not to
+    /// be found since its descriptors may not be read.
     pub(super) fn traffic(&mut self) -> Option<Traffic> {
         let now = Instant::now();
         if now >= self.ports_due {
-            self.find_ports();
+            self.find_ports()?;
             let may_open_more = self.ports.is_empty() || now < self.began + BEGINNING;
             self.ports_due = now + if may_open_more { TABLE } else { PORTS };
         }
@@ -97,9 +98,9 @@ impl Sockets {
         Some(Traffic { retransmits, ..counted })
     }
 
-    /// Finds the ports that the process listens on.
-    fn find_ports(&mut self) {
-        let Ok(entries) = std::fs::read_dir(format!("/proc/{}/fd", self.pid)) else { return };
+    /// Finds the ports that the process listens on; `None` if that is not for us to know.
+    fn find_ports(&mut self) -> Option<()> {
+        let entries = std::fs::read_dir(format!("/proc/{}/fd", self.pid)).ok()?;
         let inode = |link: &str| link.strip_prefix(PREFIX)?.strip_suffix(']')?.parse::<u64>().ok();
         let links = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
         let inodes: HashSet<u64> = links.filter_map(|link| inode(link.to_str()?)).collect();
@@ -107,6 +108,7 @@ impl Sockets {
         let tables = tables(&self.pid.to_string());
         let rows = tables.iter().flat_map(|table| table.lines().skip(1)).filter_map(row);
         self.ports = rows.filter(listening).map(|row| row.ends.ports.0).collect();
+        Some(())
     }
 
     /// All connections to its ports.
@@ -254,6 +256,11 @@ mod tests {
         assert_eq!(counted(&[first], &unread).0.muted_connections, 1);
         assert_eq!(counted(&[next], &unread).0.muted_connections, 0);
         assert_eq!(row("header"), None);
+    }
+
+    #[test]
+    fn where_the_ports_are_not_told_nothing_is_said_of_connections() {
+        assert_eq!(Sockets::of(u32::MAX).traffic(), None);
     }
 
     #[test]

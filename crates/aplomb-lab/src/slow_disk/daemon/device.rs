@@ -2,7 +2,8 @@
 //!
 //! What always holds: what is asked is done to the image at once, and only the answer is held back;
 //! requests are taken from the kernel while others wait, so that as many wait at the same time as
-//! the kernel sends. Memory is taken for the bytes of a read and for nothing else.
+//! the kernel sends, and no faster than the device carries their bytes. Memory is taken for the
+//! bytes of a read and for nothing else. Once it is let go nothing is held back or slept for.
 
 use std::fs::File;
 use std::io;
@@ -40,11 +41,32 @@ const TAKERS: usize = 2;
 pub(super) struct DeviceState {
     behaviour: Mutex<Behaviour<Reply>>,
     changed: Condvar,
+    /// Whether it is let go, and who sleeps until then for the device's bandwidth.
+    let_go: Mutex<bool>,
+    went: Condvar,
 }
 
 impl DeviceState {
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self { behaviour: Mutex::new(Behaviour::new()), changed: Condvar::new() })
+        Arc::new(Self {
+            behaviour: Mutex::new(Behaviour::new()),
+            changed: Condvar::new(),
+            let_go: Mutex::new(false),
+            went: Condvar::new(),
+        })
+    }
+
+    /// Holds nothing back from now on: the disk is about to end.
+    pub(super) fn let_go(&self) {
+        self.with(Behaviour::let_go);
+        *self.let_go.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.went.notify_all();
+    }
+
+    /// Sleeps for so long, or until it is let go.
+    fn sleep(&self, time: Duration) {
+        let let_go = self.let_go.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.went.wait_timeout_while(let_go, time, |let_go| !*let_go));
     }
 
     /// Looks at the state or changes it.
@@ -154,7 +176,7 @@ impl DeviceFile {
         let pause =
             bandwidth.lock().unwrap_or_else(PoisonError::into_inner).carry(bytes as u64, Instant::now());
         if !pause.is_zero() {
-            thread::sleep(pause);
+            self.shared.sleep(pause);
         }
     }
 

@@ -71,7 +71,7 @@ pub fn serve(name: &str) -> ExitCode {
         },
         Err(_) => None,
     };
-    shared.with(|behaviour, now| behaviour.let_go(now));
+    shared.let_go();
     let gone = match layers::clear(&place) {
         Ok(in_use) => Answer::Destroyed { in_use },
         Err(why) => Answer::Failed(why.to_string()),

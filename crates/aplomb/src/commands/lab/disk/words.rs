@@ -47,10 +47,15 @@ pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "a size is expected, for example 4096, 512M or 2G".to_owned())
 }
 
-/// As many bytes a second, and not none.
+/// So few bytes a second that a filesystem could not be made in a reasonable time are refused.
+const LEAST_BANDWIDTH: u64 = 1 << 20;
+
+/// Bytes a second, [`LEAST_BANDWIDTH`] or more.
 pub(super) fn parse_bandwidth(text: &str) -> Result<u64, String> {
     match parse_bytes(text)? {
-        0 => Err("a device that carries nothing is a frozen one".to_owned()),
+        ..LEAST_BANDWIDTH => {
+            Err("a device carries 1M a second at least; `freeze` has it carry nothing".to_owned())
+        }
         bytes => Ok(bytes),
     }
 }
