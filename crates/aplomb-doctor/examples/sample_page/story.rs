@@ -263,7 +263,11 @@ fn threads(dice: &mut Dice) -> Vec<Thread> {
     let mut add = |tid: u32, name: String, role| {
         let usage = match role {
             Role::Request | Role::Network => (0..60)
-                .map(|_| Usage { ran_ms: dice.between(80.0, 200.0), runnable_ms: dice.skewed(5.0, 160.0) })
+                .map(|_| Usage {
+                    ran_ms: dice.between(80.0, 200.0),
+                    runnable_ms: dice.skewed(5.0, 160.0),
+                    turns: 50,
+                })
                 .collect(),
             _ => vec![],
         };

@@ -12,6 +12,8 @@ pub(super) struct Finding {
     pub(super) name: &'static str,
     /// When it made itself felt.
     pub(super) explained: Spans,
+    /// What a request waits that comes meanwhile; none where it stands until the span is over.
+    pub(super) delay_ms: Option<f64>,
     /// Whether what is below the wait was seen too: a holder, a device, a line of a log.
     pub(super) ground: bool,
     /// Whether those that carry requests were seen waiting for it.
@@ -31,6 +33,18 @@ pub(super) struct Finding {
     pub(super) ground_when: Option<(Spans, &'static str)>,
     /// Whether it is known that these belong together: an owner, one file.
     pub(super) ground_known: bool,
+}
+
+impl Finding {
+    /// What requests wait for it if they come at the same rate all the time, in milliseconds of
+    /// waiting for each request a millisecond. One stall of a second is a hundred times as bad as a
+    /// hundred of ten milliseconds.
+    pub(super) fn harm(&self) -> f64 {
+        match self.delay_ms {
+            Some(delay_ms) => self.explained.total_ms() * delay_ms,
+            None => self.explained.squares_ms2() / 2.0,
+        }
+    }
 }
 
 /// A change and what it costs.

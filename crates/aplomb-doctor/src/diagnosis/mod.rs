@@ -1,8 +1,8 @@
 //! What a recording says about who waited, for what, and what to change.
 //!
-//! What always holds: a cause has evidence; causes are in the order of what they explain; where
-//! nothing was slow there is none, and where nothing explains what was, [`Diagnosis::next`] says
-//! what to collect.
+//! What always holds: a cause has evidence; causes are in the order of what requests waited for
+//! them; where nothing was slow there is none, and where nothing explains what was,
+//! [`Diagnosis::next`] says what to collect.
 
 mod evidence;
 mod finding;

@@ -27,6 +27,11 @@ impl Spans {
         self.0.iter().map(|span| span.to_ms - span.from_ms).sum()
     }
 
+    /// The squares of their lengths together.
+    pub(super) fn squares_ms2(&self) -> f64 {
+        self.0.iter().map(|span| (span.to_ms - span.from_ms).powi(2)).sum()
+    }
+
     /// The longest of them, in milliseconds.
     pub(super) fn longest_ms(&self) -> f64 {
         self.0.iter().map(|span| span.to_ms - span.from_ms).fold(0.0, f64::max)
@@ -119,7 +124,7 @@ mod tests {
     fn what_overlaps_is_one() {
         let both = spans(&[(0, 10), (5, 20), (30, 30), (40, 50)]);
         assert_eq!(both, spans(&[(0, 20), (40, 50)]));
-        assert_eq!((both.total_ms(), both.longest_ms()), (30.0, 20.0));
+        assert_eq!((both.total_ms(), both.longest_ms(), both.squares_ms2()), (30.0, 20.0, 500.0));
         assert_eq!(both.of_at_least(15.0), spans(&[(0, 20)]));
         assert!((both.share_in(&spans(&[(10, 45)])) - 0.5).abs() < 1e-9);
     }

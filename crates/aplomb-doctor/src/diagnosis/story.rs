@@ -34,7 +34,7 @@ impl Story {
             tid,
             name: name.to_owned(),
             role,
-            usage: vec![Usage { ran_ms: 5.0, runnable_ms: 1.0 }; rows],
+            usage: vec![Usage { ran_ms: 5.0, runnable_ms: 1.0, turns: 20 }; rows],
         };
         let threads = [
             (HANDLER, "data-plane-kafka-request-handler-0", Role::Request),

@@ -318,7 +318,7 @@ fn a_start_that_reads_the_logs_is_recovery() {
 
 /// What a thread has of a processor that others want.
 fn hungry() -> Usage {
-    Usage { ran_ms: 5.0, runnable_ms: 60.0 }
+    Usage { ran_ms: 5.0, runnable_ms: 60.0, turns: 6 }
 }
 
 /// A machine that has no processor left.
@@ -349,6 +349,58 @@ fn processors_are_blamed_where_they_are_short_and_a_quota_where_it_is_one() {
     };
     let held = xfs().usage(10_000.0, hungry).rows(10_000.0, throttled);
     assert_eq!(names(&held), ["cpu-quota"], "the machine itself is idle");
+}
+
+#[test]
+fn a_jvm_that_compiles_is_not_starved_by_others() {
+    // Three threads that carry requests, on four processors, in rows of 200 ms.
+    let turns = Usage { ran_ms: 40.0, runnable_ms: 200.0, turns: 100 };
+    let others = xfs().usage(10_000.0, turns).rows(10_000.0, busy);
+    assert!(first(&others, "cpu-starvation").summary.contains("which others had"));
+    let mut compiles = xfs().usage(10_000.0, turns).rows(10_000.0, busy);
+    let rows = compiles.0.host.len();
+    compiles.0.threads.push(Thread {
+        tid: 9,
+        name: "C2 CompilerThre".to_owned(),
+        role: Role::Machinery,
+        usage: vec![Usage { ran_ms: 350.0, runnable_ms: 20.0, turns: 50 }; rows],
+    });
+    assert_eq!(names(&compiles), [""; 0]);
+    let beyond = Usage { runnable_ms: 400.0, ..turns };
+    let compiles = compiles.usage(10_000.0, beyond);
+    assert!(first(&compiles, "cpu-starvation").summary.contains("the broker's own threads"));
+}
+
+#[test]
+fn a_row_without_a_look_is_one_with_the_next() {
+    // All that each second row has is of both: twice what it would be.
+    let both = |story: Story, usage: Usage| {
+        let mut story = story.usage(10_000.0, usage);
+        for thread in &mut story.0.threads {
+            thread.usage.iter_mut().step_by(2).for_each(|usage| *usage = Usage::default());
+        }
+        names(&story.rows(10_000.0, busy))
+    };
+    let waits = |runnable_ms| Usage { ran_ms: 5.0, runnable_ms, turns: 6 };
+    assert_eq!(both(xfs(), waits(30.0)), [""; 0], "90 ms of 400");
+    assert_eq!(both(xfs(), waits(60.0)), ["cpu-starvation"]);
+}
+
+#[test]
+fn one_long_stall_is_worse_than_as_much_in_small_pieces() {
+    let stall = || {
+        xfs()
+            .waits(HANDLER, WaitClass::DirtyLimit, 1, 700.0, DIRTY)
+            .in_call(HANDLER, "pwrite64", SEGMENT)
+            .rows(700.0, |row| row.dirty_bytes = row.dirty_limit_bytes)
+    };
+    assert_eq!(names(&stall()), ["dirty-limit"]);
+    // Nearly 6 s more in which each turn waits for a processor.
+    let mut both = stall().usage(6_500.0, hungry()).rows(6_500.0, busy);
+    both.0.threads.iter_mut().flat_map(|thread| &mut thread.usage[..54]).for_each(|usage| {
+        *usage = Usage { ran_ms: 5.0, runnable_ms: 1.0, turns: 20 };
+    });
+    assert_eq!(names(&both), ["dirty-limit", "cpu-starvation"]);
 }
 
 #[test]

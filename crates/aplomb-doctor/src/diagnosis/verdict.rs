@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What a recording says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Diagnosis {
-    /// Causes, the one that explains most first; empty where nothing is wrong.
+    /// Causes, the one for which requests waited most first; empty where nothing is wrong.
     pub causes: Vec<Cause>,
     /// When those that carry requests could not.
     pub slow: Vec<Span>,

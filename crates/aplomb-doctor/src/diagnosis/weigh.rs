@@ -1,7 +1,8 @@
 //! From findings to a diagnosis: what they explain, and which is a part of which.
 //!
-//! What always holds: a cause below a fifth of the slow time is none; where nothing was slow there
-//! is no cause; what another cause brings about is not named beside it.
+//! What always holds: a cause below a fifth of the slow time, and of what requests waited, is
+//! none; where nothing was slow there is no cause; what another cause brings about is not named
+//! beside it.
 
 use super::evidence::Evidence;
 use super::finding::{Finding, time};
@@ -17,7 +18,7 @@ const LEAST_SLOW_MS: f64 = 150.0;
 /// It counts if it is so much of the recording, or so long at once.
 const LEAST_SHARE: f64 = 0.01;
 const LEAST_AT_ONCE_MS: f64 = 80.0;
-/// A cause explains at least so much of the slow time.
+/// A cause explains at least so much of the slow time, or of what requests waited in it.
 const LEAST_EXPLAINED: f64 = 0.2;
 /// A cause that explains so much of another's time swallows it, if it is one of its consequences.
 const SWALLOWS: f64 = 0.15;
@@ -39,11 +40,15 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
         return Diagnosis { observations, ..Diagnosis::default() };
     }
     let kept = swallowed(findings);
+    let known = kept.iter().fold(Spans::default(), |all, finding| all.and(&finding.explained));
+    let unknown = Finding { explained: felt.without(&known), ..Finding::default() };
+    let all_harm = kept.iter().chain([&unknown]).map(Finding::harm).sum::<f64>().max(f64::MIN_POSITIVE);
     let mut explained = Spans::default();
     let mut causes = Vec::new();
     for finding in kept {
         let share = felt.share_in(&finding.explained);
-        if share < LEAST_EXPLAINED {
+        let harm = finding.harm() / all_harm;
+        if share.max(harm) < LEAST_EXPLAINED {
             observations.push(format!(
                 "{}: {} (explains only {:.0} % of the slow time)",
                 finding.name,
@@ -54,13 +59,15 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
         }
         explained = explained.and(&finding.explained);
         let finding = compared(finding, &felt, &evidence);
-        causes.push(cause(finding, share, recording.clock.length_ms));
+        causes.push((harm, cause(finding, share, recording.clock.length_ms)));
     }
-    // The surest first where shares are alike: a tenth more or less is chance.
-    causes.sort_by(|a, b| {
-        let tenth = |cause: &Cause| (cause.share * 10.0).round();
-        tenth(b).total_cmp(&tenth(a)).then(b.confidence.cmp(&a.confidence)).then(b.share.total_cmp(&a.share))
+    // The surest first where they are alike: a tenth more or less is chance.
+    causes.sort_by(|(harm, a), (other, b)| {
+        let tenth = |harm: &f64| (harm * 10.0).round();
+        let by_harm = tenth(other).total_cmp(&tenth(harm));
+        by_harm.then(b.confidence.cmp(&a.confidence)).then(other.total_cmp(harm))
     });
+    let causes = causes.into_iter().map(|(_, cause)| cause).collect();
     let unexplained = felt.without(&explained);
     let next = if felt.share_in(&explained) < ENOUGH { next(recording) } else { Vec::new() };
     Diagnosis { causes, unexplained: unexplained.into_vec(), slow: felt.into_vec(), observations, next }

@@ -146,8 +146,9 @@ impl Threads {
         if let Some(known) = self.known.remove(&tid) {
             let mut thread = known.told(tid);
             // A broker that ends has ended its threads before. Of others, which come and go by the
-            // thousand, rows would only take memory.
-            if !thread.role.carries_requests() {
+            // thousand, rows would only take memory; the JVM's own are few.
+            let few = matches!(thread.role, Role::Machinery | Role::Collector);
+            if !(few || thread.role.carries_requests()) {
                 thread.usage = Vec::new();
             }
             self.gone.push(thread);
@@ -199,6 +200,7 @@ impl Threads {
             known.usage.push(Usage {
                 ran_ms: ms(clocks.ran_ns, known.row.ran_ns),
                 runnable_ms: ms(clocks.runnable_ns, known.row.runnable_ns),
+                turns: clocks.slices.saturating_sub(known.row.slices),
             });
             known.row = clocks;
         }

@@ -61,6 +61,8 @@ pub struct Usage {
     pub ran_ms: f64,
     /// It could have run and had no processor.
     pub runnable_ms: f64,
+    /// How often it was given one; 0 in recordings of before 2026-11-27, too.
+    pub turns: u64,
 }
 
 /// A time for which a thread waited.

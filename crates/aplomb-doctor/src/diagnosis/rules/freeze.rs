@@ -7,9 +7,10 @@ use crate::recording::{Device, PlaceOf, WaitClass};
 
 /// A stall of this length is a long one: the page cache has no room for what comes meanwhile.
 const LONG_MS: f64 = 4_500.0;
-/// So much has to be waiting to be read from clients, for large batches to be what they send.
-const CROWD_BYTES: u64 = 8 << 20;
+/// So many clients have to wait to be read from, each with so much on average, for large batches to
+/// be what they send: four times what a client sends at once if it is not told otherwise.
 const CROWD_CONNECTIONS: u64 = 20;
+const CROWD_BYTES: u64 = 64 << 10;
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
     let waits = evidence.waits(|seen| {
@@ -83,7 +84,8 @@ fn name_of(evidence: &Evidence<'_>, device: &Device, frozen: &Spans, waits: &Wai
     let long = frozen.longest_ms() >= LONG_MS;
     if of_logs(device) && another {
         let crowd = evidence.traffic().any(|traffic| {
-            traffic.waiting_connections >= CROWD_CONNECTIONS && traffic.waiting_bytes >= CROWD_BYTES
+            let many = traffic.waiting_connections >= CROWD_CONNECTIONS;
+            many && traffic.waiting_bytes >= CROWD_BYTES * traffic.waiting_connections
         });
         return match (crowd, long) {
             (true, true) => "long-crowd",
