@@ -136,7 +136,13 @@ fn short_waits_that_were_traced_name_the_thread_that_let_go() {
     let cause = first(&journal, "journal");
     assert!(cause.evidence.iter().any(|line| line.contains("jbd2/sda-8 (7) let go")), "{:?}", cause.evidence);
     // Without tracing nothing of it is said.
-    let looked = xfs().waits(HANDLER, WaitClass::Inode, 15, 200.0, LOCK).held_by(HANDLER, NETWORK);
+    let looked = || xfs().waits(HANDLER, WaitClass::Inode, 15, 200.0, LOCK).held_by(HANDLER, NETWORK);
+    assert_eq!(
+        names(&looked()),
+        [""; 0],
+        "a holder that does not read has no processor, or is another story"
+    );
+    let looked = looked().waits(NETWORK, WaitClass::Page, 15, 200.0, READ);
     let cause = first(&looked, "inode-lock");
     assert!(cause.evidence.iter().all(|line| !line.contains("let go")), "{:?}", cause.evidence);
 }

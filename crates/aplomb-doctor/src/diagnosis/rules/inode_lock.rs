@@ -34,6 +34,10 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
     }
     // Those who wait in a line for it hand it on to each other; the reader is the one to name.
     let by_reader = waits.that(|seen| seen.let_go_by().is_some_and(|(_, stack)| has(stack, &READS)));
+    // A holder that neither reads nor lets go after a read is a writer that had no processor.
+    if !held.is_empty() && reads.is_empty() && by_reader.is_empty() {
+        return None;
+    }
     evidence_for.extend(let_go(evidence, &by_reader).or_else(|| let_go(evidence, &waits)));
     if !reads.is_empty() {
         evidence_for.push(told(&reads, "read pages of it from the device meanwhile"));

@@ -33,7 +33,7 @@ use programs::{COUNTS, KNOBS, MapNumbers, OPERATIONS, Offsets, Program, SLOTS};
 use records::{IoRecord, Layout, Record, WaitRecord};
 use symbols::Symbols;
 use sys::{Attachment, Counting, Map, MapKind, RingReader};
-use told::Traced;
+use told::{Told, Traced};
 
 use super::calls::{Doing, doing_by};
 use super::descriptors::Descriptors;
@@ -272,7 +272,13 @@ impl Tracer {
         wakers.dedup();
         let wakers =
             wakers.into_iter().filter_map(|tid| Some(thread_of(tid, self.wakers.get(&tid)?, self.pid)));
-        Found { wakers: wakers.collect(), waits: told::merged(looked, waits), trace, missing }
+        let is_own = |thread: &&Thread| !matches!(thread.role, Role::Kernel | Role::Neighbour);
+        let own = threads.iter().filter(is_own).map(|thread| thread.tid).collect();
+        let told = Told { threads: &own, least_ms: trace.highest_threshold_ms, until_ms: traced_ms };
+        // Where some have found no room there is no telling which.
+        let all_told = trace.lost == 0 && untracked == 0;
+        let waits = told::merged(looked, waits, all_told.then_some(&told));
+        Found { wakers: wakers.collect(), waits, trace, missing }
     }
 
     fn keep(&mut self, wait: WaitRecord, descriptors: &mut Descriptors) {

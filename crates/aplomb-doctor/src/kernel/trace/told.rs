@@ -2,9 +2,10 @@
 //! have found.
 //!
 //! What always holds: a wait is told once. What looks have found of a wait that was traced adds to
-//! it what only they know, and goes; what they alone have found stays as it was.
+//! it what only they know, and goes. What one look alone has found was over before it would have
+//! been told; what several have stays as it was.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::symbols::Symbols;
 use crate::kernel::stacks::{class_of, has};
@@ -128,15 +129,28 @@ fn waker(tid: u32, stack: Vec<String>) -> Waker {
     Waker { tid: (!is_interrupt).then_some(tid), kernel }
 }
 
-/// Waits that looks have found, and those that were traced, without what is in both.
-pub(super) fn merged(looked: Vec<Wait>, mut traced: Vec<Wait>) -> Vec<Wait> {
+/// Which waits would have been told if they had been long enough.
+#[derive(Debug)]
+pub(super) struct Told<'a> {
+    /// Of these threads.
+    pub(super) threads: &'a HashSet<u32>,
+    /// All of at least this length, in milliseconds.
+    pub(super) least_ms: f64,
+    /// That were over by then.
+    pub(super) until_ms: f64,
+}
+
+/// Waits that looks have found, and those that were traced, without what is in both. `told` is what
+/// was sure to be traced, if anything was: looks are up to half a second apart on a busy machine,
+/// and one that comes upon a wait of a millisecond must not make half a second of it.
+pub(super) fn merged(looked: Vec<Wait>, mut traced: Vec<Wait>, told: Option<&Told<'_>>) -> Vec<Wait> {
     traced.sort_by(|a, b| a.from_ms.total_cmp(&b.from_ms));
     let mut by_thread: HashMap<u32, Vec<usize>> = HashMap::new();
     for (at, wait) in traced.iter().enumerate() {
         by_thread.entry(wait.tid).or_default().push(at);
     }
     let mut all: Vec<Wait> = Vec::with_capacity(looked.len());
-    for look in looked {
+    for mut look in looked {
         let of_thread = by_thread.get(&look.tid).map_or(&[][..], Vec::as_slice);
         // A thread's waits follow one another, so those before its end that are over after its
         // beginning are neighbours.
@@ -160,7 +174,16 @@ pub(super) fn merged(looked: Vec<Wait>, mut traced: Vec<Wait>) -> Vec<Wait> {
         };
         match same {
             Some(at) => add(&mut traced[at], look),
-            None => all.push(look),
+            None => {
+                let shorter = told.filter(|told| {
+                    let once = matches!(look.sighting, Sighting::One { looks: 1 });
+                    once && told.threads.contains(&look.tid) && look.to_ms < told.until_ms
+                });
+                if let Some(told) = shorter {
+                    look.to_ms = look.to_ms.min(look.from_ms + told.least_ms + LOOK_MS);
+                }
+                all.push(look);
+            }
         }
     }
     all.extend(traced);
@@ -264,7 +287,7 @@ mod tests {
             look(40.0, 60.0, Sighting::One { looks: 1 }),
             Wait { tid: 2, ..look(11.0, 31.0, Sighting::One { looks: 1 }) },
         ];
-        let all = merged(looked, vec![lock(80.0, 90.0), lock(10.0, 16.5)]);
+        let all = merged(looked, vec![lock(80.0, 90.0), lock(10.0, 16.5)], None);
         let times: Vec<(u32, f64, f64)> =
             all.iter().map(|wait| (wait.tid, wait.from_ms, wait.to_ms)).collect();
         assert_eq!(times, [(1, 10.0, 16.5), (2, 11.0, 31.0), (1, 40.0, 60.0), (1, 80.0, 90.0)]);
@@ -276,7 +299,25 @@ mod tests {
     #[test]
     fn several_waits_that_looks_took_for_one_are_told_apart_if_most_of_them_were_traced() {
         let several = || vec![look(0.0, 100.0, Sighting::Several { looks: 4 })];
-        assert_eq!(merged(several(), vec![lock(0.0, 30.0), lock(40.0, 70.0)]).len(), 2);
-        assert_eq!(merged(several(), vec![lock(0.0, 30.0)]).len(), 2, "the rest was shorter: it stays");
+        assert_eq!(merged(several(), vec![lock(0.0, 30.0), lock(40.0, 70.0)], None).len(), 2);
+        assert_eq!(merged(several(), vec![lock(0.0, 30.0)], None).len(), 2, "the rest was shorter: it stays");
+    }
+
+    #[test]
+    fn what_one_look_has_found_and_was_not_traced_was_short() {
+        let told = Told { threads: &HashSet::from([1]), least_ms: 5.0, until_ms: 5_000.0 };
+        let length = |look: Wait| {
+            let all = merged(vec![look], vec![lock(2_000.0, 2_010.0)], Some(&told));
+            let found = all.iter().find(|wait| wait.sighting != Sighting::Exact);
+            found.map(|wait| wait.to_ms - wait.from_ms)
+        };
+        let once = || look(1_000.0, 1_450.0, Sighting::One { looks: 1 });
+        assert_eq!(length(once()), Some(5.0 + LOOK_MS));
+        assert_eq!(length(look(1_000.0, 1_004.0, Sighting::One { looks: 1 })), Some(4.0));
+        assert_eq!(length(look(1_000.0, 1_900.0, Sighting::One { looks: 2 })), Some(900.0));
+        assert_eq!(length(look(1_000.0, 1_900.0, Sighting::Several { looks: 2 })), Some(900.0));
+        assert_eq!(length(Wait { tid: 2, ..once() }), Some(450.0), "this thread is not traced");
+        assert_eq!(length(look(4_800.0, 5_250.0, Sighting::One { looks: 1 })), Some(450.0), "nor this time");
+        assert_eq!(length(look(2_005.0, 2_300.0, Sighting::One { looks: 1 })), None, "it was traced");
     }
 }
