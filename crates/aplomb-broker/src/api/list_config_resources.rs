@@ -56,8 +56,8 @@ fn of_kind(kind: i8, ctx: &Context<'_>) -> Vec<ConfigResource> {
         Resource::TOPIC => image.topics.iter().map(|topic| named(topic.name.to_string())).collect(),
         // Those exist by being configured.
         _ => {
-            let of_kind = image.configs.iter().filter(|(resource, _)| resource.kind == kind);
-            of_kind.map(|(resource, _)| named(resource.name.clone())).collect()
+            let of_kind = image.configs.iter().filter(|(its, ..)| *its == kind);
+            of_kind.map(|(_, name, _)| named(name.to_owned())).collect()
         }
     }
 }

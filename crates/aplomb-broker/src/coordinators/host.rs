@@ -7,7 +7,7 @@
 //! What always holds: a ticket is its asker's until it is answered or cancelled; one piece of a log
 //! is asked for at a time; what is answered to a coordinator that was loaded anew since is dropped.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use aplomb_coordinator::runtime::{self, Effect, Machine, MarkerWish, Runtime, Ticket};
 use aplomb_model::{Instant, LeaderEpoch, Offset};
@@ -29,13 +29,13 @@ const OWN_A_WAKE: usize = 256;
 pub(super) struct Host<K: CoordinatorKind> {
     table: Table<K>,
     pub(super) kind: K,
-    /// Who has asked, and where.
-    tickets: HashMap<Ticket, (Asker, PartitionKey)>,
-    by_asker: HashMap<Asker, Ticket>,
+    /// Who has asked, and where. Few are under way at a time, and a look at few costs little.
+    tickets: BTreeMap<Ticket, (Asker, PartitionKey)>,
+    by_asker: BTreeMap<Asker, Ticket>,
     next_ticket: u64,
     next_number: u64,
     /// Batches that its partition has not answered yet.
-    writes: HashSet<(PartitionKey, Asker)>,
+    writes: BTreeSet<(PartitionKey, Asker)>,
     /// Lines about clients that write to the coordinators' logs.
     overtaken: Throttle,
     is_stopping: bool,
@@ -47,11 +47,11 @@ impl<K: CoordinatorKind> Host<K> {
         Self {
             table: Table::new(),
             kind,
-            tickets: HashMap::new(),
-            by_asker: HashMap::new(),
+            tickets: BTreeMap::new(),
+            by_asker: BTreeMap::new(),
             next_ticket: 0,
             next_number: 0,
-            writes: HashSet::new(),
+            writes: BTreeSet::new(),
             overtaken: Throttle::default(),
             is_stopping: false,
             effects: Vec::new(),
@@ -103,7 +103,7 @@ impl<K: CoordinatorKind> Host<K> {
         let effects = coordinator.runtime.take_effects();
         self.kind.on_gone(key, coordinator.beside, &mut self.effects);
         self.take_over(key, effects);
-        for (_, asker) in self.writes.extract_if(|(of, _)| *of == key) {
+        for (_, asker) in self.writes.extract_if(.., |(of, _)| *of == key) {
             self.effects.push(CoordinatorEffect::Cancel(asker, key));
         }
     }

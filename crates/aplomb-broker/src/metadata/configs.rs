@@ -48,40 +48,85 @@ impl Resource {
 
 static NONE: Properties = Properties::new();
 
-/// All settings.
+/// All settings. They are asked for with each request, so that a look takes no memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configs {
-    by_resource: BTreeMap<Resource, Properties>,
+    /// By kind and name. None of a kind, and none of a name, is in it without settings.
+    by_kind: BTreeMap<i8, BTreeMap<String, Properties>>,
 }
 
 impl Configs {
     /// The settings of a resource; empty where nothing was ever changed.
     #[must_use]
     pub fn of(&self, resource: &Resource) -> &Properties {
-        self.by_resource.get(resource).unwrap_or(&NONE)
+        self.named(resource.kind, &resource.name)
     }
 
-    /// Every resource that has settings.
-    pub fn iter(&self) -> impl Iterator<Item = (&Resource, &Properties)> {
-        self.by_resource.iter()
+    /// The same by its kind and name.
+    #[must_use]
+    pub fn named(&self, kind: i8, name: &str) -> &Properties {
+        self.by_kind.get(&kind).and_then(|of_kind| of_kind.get(name)).unwrap_or(&NONE)
+    }
+
+    /// The settings of one broker.
+    #[must_use]
+    pub fn of_broker(&self, id: BrokerId) -> &Properties {
+        let brokers = self.by_kind.get(&Resource::BROKER);
+        brokers.and_then(|brokers| brokers.get(&id.to_string())).unwrap_or(&NONE)
+    }
+
+    /// Every resource that has settings: its kind, its name, and these.
+    pub fn iter(&self) -> impl Iterator<Item = (i8, &str, &Properties)> {
+        self.by_kind.iter().flat_map(|(kind, of_kind)| {
+            of_kind.iter().map(move |(name, settings)| (*kind, name.as_str(), settings))
+        })
     }
 
     pub(super) fn set(&mut self, resource: Resource, name: &str, value: Option<&str>) {
-        let settings = self.by_resource.entry(resource.clone()).or_default();
-        match value {
-            Some(value) => {
-                settings.insert(name.to_owned(), value.to_owned());
-            }
-            None => {
-                settings.remove(name);
-                if settings.is_empty() {
-                    self.by_resource.remove(&resource);
-                }
-            }
+        let Some(value) = value else { return self.unset(&resource, name) };
+        let of_kind = self.by_kind.entry(resource.kind).or_default();
+        of_kind.entry(resource.name).or_default().insert(name.to_owned(), value.to_owned());
+    }
+
+    fn unset(&mut self, resource: &Resource, name: &str) {
+        let of_kind = self.by_kind.get_mut(&resource.kind);
+        let settings = of_kind.and_then(|of_kind| of_kind.get_mut(&resource.name));
+        let Some(settings) = settings else { return }; // a record may take back what is not set
+        settings.remove(name);
+        if settings.is_empty() {
+            self.remove(resource);
         }
     }
 
     pub(super) fn remove(&mut self, resource: &Resource) {
-        self.by_resource.remove(resource);
+        let Some(of_kind) = self.by_kind.get_mut(&resource.kind) else { return }; // nothing was set
+        of_kind.remove(&resource.name);
+        if of_kind.is_empty() {
+            self.by_kind.remove(&resource.kind);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_settings_is_not_there() {
+        let mut configs = Configs::default();
+        let topic = Resource::topic("orders");
+        configs.set(topic.clone(), "retention.ms", Some("1"));
+        configs.set(Resource::broker(BrokerId(7)), "log.retention.ms", Some("2"));
+        configs.set(Resource::all_brokers(), "log.retention.ms", Some("3"));
+        let all: Vec<(i8, &str)> = configs.iter().map(|(kind, name, _)| (kind, name)).collect();
+        assert_eq!(all, [(2, "orders"), (4, ""), (4, "7")]);
+        assert_eq!(configs.of(&topic).get("retention.ms").map(String::as_str), Some("1"));
+        assert_eq!(configs.of_broker(BrokerId(7)), configs.of(&Resource::broker(BrokerId(7))));
+        assert!(configs.of_broker(BrokerId(8)).is_empty() && configs.named(2, "others").is_empty());
+        configs.set(Resource::topic("others"), "retention.ms", None);
+        configs.set(topic, "retention.ms", None);
+        configs.remove(&Resource::broker(BrokerId(7)));
+        configs.remove(&Resource::all_brokers());
+        assert_eq!(configs, Configs::default());
     }
 }

@@ -63,15 +63,15 @@ impl MetadataImage {
     pub fn layers<'a>(&'a self, config: &'a BrokerConfig) -> Layers<'a> {
         Layers {
             file: &config.properties,
-            for_all: self.configs.of(&Resource::all_brokers()),
-            for_this: self.configs.of(&Resource::broker(config.node_id)),
+            for_all: self.configs.named(Resource::BROKER, ""),
+            for_this: self.configs.of_broker(config.node_id),
         }
     }
 
     /// A topic's overrides; none for a topic that there is not.
     #[must_use]
     pub fn topic_overrides(&self, name: &str) -> &Properties {
-        self.configs.of(&Resource::topic(name))
+        self.configs.named(Resource::TOPIC, name)
     }
 
     /// A topic's settings on a broker with this file.

@@ -51,11 +51,11 @@ impl MetadataImage {
     }
 
     fn write_configs(&self, records: &mut Vec<MetadataRecord>) {
-        for (resource, settings) in self.configs.iter() {
+        for (kind, resource, settings) in self.configs.iter() {
             records.extend(settings.iter().map(|(name, value)| {
                 MetadataRecord::from(m::ConfigRecord {
-                    resource_type: resource.kind,
-                    resource_name: resource.name.clone(),
+                    resource_type: kind,
+                    resource_name: resource.to_owned(),
                     name: name.clone(),
                     value: Some(value.clone()),
                 })

@@ -6,14 +6,17 @@ use super::spans::Spans;
 use super::verdict::Span;
 use crate::kernel::stacks::{fits, has};
 use crate::recording::{
-    Device, DeviceSample, HostSample, Kind, Place, PlaceOf, Recording, Role, Safepoint, Thread, Traffic,
-    Wait, WaitClass,
+    Device, DeviceSample, HostSample, Kind, Place, PlaceOf, Recording, Role, Safepoint, Sighting, Thread,
+    Traffic, Wait, WaitClass,
 };
 
 /// A device that has answered nothing for so long, with something under way, stands still.
 const FROZEN_MS: f64 = 1_500.0;
 /// A request that took so long makes a device a slow one.
 const SLOW_MS: f64 = 200.0;
+/// A wait that one look alone has found is no stall, however far apart looks are: it counts for so
+/// much at most, which is less than a stall that is felt.
+const LOOK_MS: f64 = 75.0;
 /// A JVM that has stopped its threads for less has not slowed anything that is looked at here.
 const PAUSE_MS: f64 = 20.0;
 
@@ -33,11 +36,14 @@ pub(super) struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     pub(super) fn span(&self) -> Span {
-        Span { from_ms: self.wait.from_ms, to_ms: self.wait.to_ms }
+        let Wait { from_ms, to_ms, .. } = *self.wait;
+        let once = matches!(self.wait.sighting, Sighting::One { looks: 1 });
+        Span { from_ms, to_ms: if once { to_ms.min(from_ms + LOOK_MS) } else { to_ms } }
     }
 
     pub(super) fn length_ms(&self) -> f64 {
-        self.wait.to_ms - self.wait.from_ms
+        let Span { from_ms, to_ms } = self.span();
+        to_ms - from_ms
     }
 
     pub(super) fn is(&self, class: WaitClass) -> bool {

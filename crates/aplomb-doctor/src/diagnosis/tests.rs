@@ -233,6 +233,20 @@ fn a_device_that_stands_still_is_told_from_one_that_is_slow() {
 }
 
 #[test]
+fn what_one_look_alone_has_found_is_no_stall() {
+    let story = |looks| {
+        let mut story =
+            ext4().waits(HANDLER, WaitClass::Journal, 2, 450.0, COMMIT).in_call(HANDLER, "pwrite64", SEGMENT);
+        for wait in &mut story.0.waits {
+            wait.sighting = Sighting::One { looks };
+        }
+        names(&story)
+    };
+    assert_eq!(story(1), [""; 0], "looks were half a second apart");
+    assert_eq!(story(2), ["journal"]);
+}
+
+#[test]
 fn the_limit_of_dirty_pages_is_told_from_a_frozen_device_by_its_length() {
     let wait =
         |ms| xfs().waits(HANDLER, WaitClass::DirtyLimit, 1, ms, DIRTY).in_call(HANDLER, "pwrite64", SEGMENT);
@@ -338,6 +352,7 @@ fn processors_are_blamed_where_they_are_short_and_a_quota_where_it_is_one() {
     let starved = xfs().usage(10_000.0, hungry).rows(10_000.0, busy);
     assert_eq!(names(&starved), ["cpu-starvation"]);
     first(&starved, "cpu-starvation");
+    assert_eq!(names(&xfs().usage(800.0, hungry).rows(800.0, busy)), [""; 0], "in passing");
     let alone = xfs()
         .usage(10_000.0, hungry)
         .rows(10_000.0, busy)
@@ -347,7 +362,7 @@ fn processors_are_blamed_where_they_are_short_and_a_quota_where_it_is_one() {
         row.busy_ms = 500.0;
         row.steal_ms = 290.0;
     };
-    let by_host = xfs().usage(10_000.0, hungry).rows(10_000.0, stolen);
+    let by_host = xfs().usage(800.0, hungry).rows(800.0, stolen);
     assert!(first(&by_host, "cpu-starvation").summary.contains("the host"));
     let throttled = |row: &mut crate::recording::HostSample| {
         row.cgroup_periods = Some((2, 2));

@@ -27,8 +27,10 @@ impl World for GroupWorld {
     }
 
     fn overrides(&self, group: &str) -> Overrides {
-        let resource = Resource { kind: Resource::GROUP, name: group.to_owned() };
-        let set = self.view.image().configs.of(&resource);
+        let set = self.view.image().configs.named(Resource::GROUP, group);
+        if set.is_empty() {
+            return Overrides::default();
+        }
         let millis = |key: &str| set.get(key)?.trim().parse().ok().map(Duration::from_millis);
         Overrides {
             session_timeout: millis("consumer.session.timeout.ms"),

@@ -119,7 +119,7 @@ pub(super) fn check_room(
         returns || !member.is_empty() && group.member(member).is_some()
     };
     let max = settings.max_size;
-    if group.is_some_and(is_known) || group.map_or(0, |group| group.members().len()) < max {
+    if group.map_or(0, |group| group.members().len()) < max || group.is_some_and(is_known) {
         return Ok(());
     }
     Err(Refusal::new(
@@ -145,12 +145,10 @@ pub(super) fn no_room() -> Refusal {
 }
 
 fn dynamic(id: &str, group: Option<&ConsumerGroup>, request: &HeartbeatRequest) -> Result<Sender, Refusal> {
-    let known =
-        group.and_then(|group| Some((group.id_of(&request.member_id)?, group.member(&request.member_id)?)));
-    match known {
+    match group.and_then(|group| group.entry(&request.member_id)) {
         Some((known, member)) => {
             check_epoch(member, request)?;
-            Ok(Sender::Known(known))
+            Ok(Sender::Known(known.clone()))
         }
         None if request.member_epoch == 0 => Ok(Sender::New),
         None => Err(unknown_member(id, &request.member_id)),

@@ -13,12 +13,10 @@ pub(super) const AGAIN: Duration = Duration::from_secs(1);
 
 /// A session as long as the group has them.
 pub(super) fn start_session(turn: &mut GroupTurn<'_>, group: &Arc<str>, member: &Arc<str>) {
-    let settings = turn.world.settings().consumer.as_ref();
     let overrides = turn.world.overrides(group);
-    let Some(session) = settings.map(|settings| settings.session_timeout.of(overrides.session_timeout))
-    else {
-        return;
-    };
+    // Switched off: no member of a group that is left has a session.
+    let Some(settings) = &turn.world.settings().consumer else { return };
+    let session = settings.session_timeout.of(overrides.session_timeout);
     turn.set_timer(GroupTimer::Session(group.clone(), member.clone()), session);
 }
 

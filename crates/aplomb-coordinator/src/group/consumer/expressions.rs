@@ -8,7 +8,7 @@ use aplomb_model::Timestamp;
 use aplomb_protocol::messages as m;
 
 use super::change::Change;
-use crate::group::state::consumer::{Resolving, records};
+use crate::group::state::consumer::{ConsumerGroup, Resolving, records};
 use crate::group::state::{GroupTurn, Groups};
 use crate::group::{GroupEvent, GroupTimer, Sight};
 
@@ -54,26 +54,26 @@ pub(super) fn update(
             expressed = Expressed::OtherTopics;
         }
     }
-    if is_to_resolve(change, has_new) {
+    if is_due(change.group(), has_new, change.turn) {
         begin(change, sight);
     }
     expressed
 }
 
-fn is_to_resolve(change: &Change<'_, '_>, has_new: bool) -> bool {
-    let group = change.group();
+/// Whether it is time to look for topics. `has_new`: one of the group's expressions is new.
+pub(super) fn is_due(group: &ConsumerGroup, has_new: bool, turn: &GroupTurn<'_>) -> bool {
     let expressions = group.subscriptions().expressions().len();
     if expressions == 0 || group.is_resolving() {
         return false;
     }
     let last = group.expressions().map(|(_, value)| (value.timestamp, value.version)).max();
     let Some((time, version)) = last else { return true };
-    let age = change.turn.now.wall.millis_since(Timestamp(time));
+    let age = turn.now.wall.millis_since(Timestamp(time));
     let millis = |age: Duration| u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
     age > millis(MIN_AGE)
         && (has_new
             || expressions != group.expressions().len()
-            || version < change.turn.world.version()
+            || version < turn.world.version()
             || age > millis(MAX_AGE))
 }
 

@@ -16,12 +16,12 @@ use super::change::Change;
 use super::checks::{self, HeartbeatRequest, Sender};
 use super::expressions::{self, Expressed};
 use super::refusal::Refusal;
-use super::steps::{replace, step};
+use super::steps::{self, replace, step};
 use super::{convert, deadlines, leave, target};
 use crate::group::hash::TopicHashes;
-use crate::group::settings::ConsumerSettings;
+use crate::group::settings::{ConsumerSettings, Overrides};
 use crate::group::state::classic::tombstones;
-use crate::group::state::consumer::{Holdings, records};
+use crate::group::state::consumer::{ConsumerGroup, Holdings, records};
 use crate::group::state::table::{Group, GroupTable};
 use crate::group::state::{GroupTurn, Groups};
 use crate::group::world::World;
@@ -58,6 +58,16 @@ fn take(
         return leave::leave(groups, request, turn);
     }
     let id = &request.group_id;
+    if let Some((id, member, response)) = quiet(&groups.table, caller, request, settings, turn)? {
+        deadlines::start_session(turn, &id, &member);
+        if cfg!(debug_assertions) {
+            let mut change = Change::new(groups, turn, &id);
+            let long = beat(&mut change, Sender::Known(member), caller, request, settings);
+            assert_eq!(long, response, "the long way comes to the same");
+            assert!(!turn.has_written(), "what changes nothing writes nothing");
+        }
+        return Ok(response);
+    }
     let has_room = turn.world.has_room();
     let Groups { table, hashes, .. } = groups;
     let makes_way = make_way(table, hashes, request, settings, turn.world)?;
@@ -81,6 +91,33 @@ fn take(
         convert::start_sessions(&mut change);
     }
     Ok(beat(&mut change, sender, caller, request, settings))
+}
+
+/// A heartbeat that changes nothing, as nearly all of them: its group, its sender and its answer,
+/// by one look at each. `None`: it is another.
+fn quiet(
+    table: &GroupTable,
+    caller: &Caller,
+    request: &HeartbeatRequest,
+    settings: &ConsumerSettings,
+    turn: &GroupTurn<'_>,
+) -> Result<Option<(Arc<str>, Arc<str>, Response)>, Refusal> {
+    let Some((id, group)) = table.consumer_entry(&request.group_id) else { return Ok(None) };
+    let Sender::Known(member_id) = checks::admit(id, Some(group), request, settings)? else {
+        return Ok(None);
+    };
+    let member = group.member(&member_id).expect("who is known is a member");
+    let is_quiet = steps::is_there(group, member)
+        && group.target_epoch() >= group.epoch()
+        && !group.has_news(turn.world)
+        && !group.is_untold(&member_id)
+        && !expressions::is_due(group, false, turn)
+        && about::of_heartbeat(Some(member), caller, request).is_none();
+    Ok(is_quiet.then(|| {
+        let overrides = turn.world.overrides(id);
+        let response = response(group, &member_id, request, false, (settings, overrides), turn);
+        (id.clone(), member_id, response)
+    }))
 }
 
 /// The records by which a classic group gives way to a consumer group, or becomes one. None, if it
@@ -134,22 +171,35 @@ fn beat(
     let id = change.id().clone();
     deadlines::start_session(change.turn, &id, &member);
 
+    let is_untold = change.remember(|group| group.tell(&member));
+    let is_told = is_untold || is_reassigned;
+    response(change.group(), &member, request, is_told, (settings, overrides), change.turn)
+}
+
+/// What a member is answered. `is_told`: what it has, too, whether or not it says what it has.
+fn response(
+    group: &ConsumerGroup,
+    id: &Arc<str>,
+    request: &HeartbeatRequest,
+    is_told: bool,
+    (settings, overrides): (&ConsumerSettings, Overrides),
+    turn: &GroupTurn<'_>,
+) -> Response {
     let is_full = request.rebalance_timeout_ms != -1
         && (request.subscribed_topic_names.is_some() || request.subscribed_topic_regex.is_some())
         && request.topic_partitions.is_some();
-    let is_untold = change.remember(|group| group.tell(&member));
-    let is_told = request.member_epoch == 0 || is_full || is_untold || is_reassigned;
     let interval = settings.heartbeat_interval.of(overrides.heartbeat_interval);
     let interval = match settings.hurried_interval {
-        Some(hurried) if change.group().is_changing(change.turn.now.instant) => interval.min(hurried),
+        Some(hurried) if group.is_changing(turn.now.instant) => interval.min(hurried),
         _ => interval,
     };
-    let current = change.group().member(&member).expect("it is a member");
+    let member = group.member(id).expect("it is a member");
     Response {
-        member_id: Some(member.to_string()),
-        member_epoch: current.epoch(),
+        member_id: Some(id.to_string()),
+        member_epoch: member.epoch(),
         heartbeat_interval_ms: i32::try_from(interval.as_millis()).unwrap_or(i32::MAX),
-        assignment: is_told.then(|| assignment(&current.current().assigned)),
+        assignment: (is_told || is_full || request.member_epoch == 0)
+            .then(|| assignment(&member.current().assigned)),
         ..Response::default()
     }
 }

@@ -9,7 +9,7 @@ use aplomb_protocol::messages::consumer_group_heartbeat_request::TopicPartitions
 use super::change::Change;
 use super::deadlines;
 use super::reconcile::Step;
-use crate::group::state::consumer::{Current, MemberState, records};
+use crate::group::state::consumer::{ConsumerGroup, ConsumerMember, Current, MemberState, records};
 
 /// A static member gets another id, and is new; all else stays as it was.
 pub(super) fn replace(change: &mut Change<'_, '_>, old: &str, heir: &str) {
@@ -25,6 +25,11 @@ pub(super) fn replace(change: &mut Change<'_, '_>, old: &str, heir: &str) {
     change.apply(records::current(&id, heir, Some(&current)));
 }
 
+/// Whether a member has what it is to have, and nothing else.
+pub(super) fn is_there(group: &ConsumerGroup, member: &ConsumerMember) -> bool {
+    member.state() == MemberState::Stable && member.epoch() == group.target_epoch()
+}
+
 /// Brings a member one step nearer to its target. Gives whether that changes what it is assigned.
 pub(super) fn step(
     change: &mut Change<'_, '_>,
@@ -34,8 +39,7 @@ pub(super) fn step(
 ) -> bool {
     let (group, world) = (change.group(), change.turn.world);
     let member = group.member(id).expect("it is a member");
-    let is_there = member.state() == MemberState::Stable && member.epoch() == group.target_epoch();
-    if is_there && !has_resubscribed {
+    if is_there(group, member) && !has_resubscribed {
         return false;
     }
     let resolved = member.expression().and_then(|expression| group.resolved(expression)).unwrap_or(&[]);

@@ -38,16 +38,14 @@ pub(crate) fn on_taken_back(groups: &mut Groups, records: &[GroupRecord], turn: 
         }
         let group_id = groups.table.id(id);
         let group = groups.table.consumer(id);
-        let found =
-            group.and_then(|group: &ConsumerGroup| Some((group.id_of(member_id)?, group.member(member_id)?)));
-        let Some((member_id, member)) = found else {
+        let Some((member_id, member)) = group.and_then(|group: &ConsumerGroup| group.entry(member_id)) else {
             cancel(turn, &group_id, &member_id.into());
             continue;
         };
         if !turn.has_timer(&GroupTimer::Session(group_id.clone(), member_id.clone())) {
-            start_session(turn, &group_id, &member_id);
+            start_session(turn, &group_id, member_id);
         }
-        watch_revocation(turn, &group_id, &member_id, member, AGAIN);
+        watch_revocation(turn, &group_id, member_id, member, AGAIN);
     }
     for id in records.iter().filter_map(group_of).collect::<BTreeSet<_>>() {
         if let Some(group) = groups.table.consumer(id) {

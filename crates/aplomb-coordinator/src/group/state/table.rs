@@ -80,6 +80,14 @@ impl GroupTable {
         }
     }
 
+    /// A consumer group with its id as it is kept.
+    pub(crate) fn consumer_entry(&self, id: &str) -> Option<(&Arc<str>, &ConsumerGroup)> {
+        match self.groups.get_key_value(id) {
+            Some((id, Group::Consumer(group))) => Some((id, group)),
+            _ => None,
+        }
+    }
+
     /// Changes a consumer group, if there is one of this id.
     pub(crate) fn change_consumer<R>(
         &mut self,

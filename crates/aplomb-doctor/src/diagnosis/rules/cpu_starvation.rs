@@ -24,6 +24,8 @@ const BUSY: f64 = 0.85;
 const STOLEN: f64 = 0.15;
 /// Looks are at most half a second apart: so many rows have what one look has found.
 const ROWS_OF_A_LOOK: usize = 3;
+/// For less than this altogether every busy machine is short, unless its host has stood on it.
+const LEAST_MS: f64 = 1_000.0;
 /// Threads that a request passes through: reader, handler, writer.
 const HOPS: f64 = 3.0;
 /// What each of them waits where their turns were not counted: as long as a scheduler's slices are.
@@ -142,6 +144,9 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
     let explained = spans(starved.iter());
     let (all, usual) = (sum(starved.iter()), sum(fed.iter()));
     let stolen = all.stolen / all.length;
+    if stolen < STOLEN && explained.total_ms() < LEAST_MS {
+        return None;
+    }
     let who = if stolen >= STOLEN {
         "the host"
     } else if all.has_itself() {

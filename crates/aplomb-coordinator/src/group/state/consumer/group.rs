@@ -10,6 +10,7 @@ use std::time::Duration;
 use aplomb_model::{Instant, Timestamp};
 use aplomb_protocol::messages as m;
 
+use super::index::Index;
 use super::member::{About, ConsumerMember, Current, MemberState};
 use super::owners::Owners;
 use super::resolving::Resolving;
@@ -36,26 +37,6 @@ pub(crate) struct ConsumerGroup {
     expressions: BTreeMap<String, m::ConsumerGroupRegularExpressionValue>,
     index: Index,
     soft: Soft,
-}
-
-/// What follows from the records.
-#[derive(Debug, Default)]
-struct Index {
-    /// Members by `group.instance.id`: one each, but while a log is read.
-    instances: BTreeMap<String, BTreeSet<Arc<str>>>,
-    /// How many members are in each epoch.
-    epochs: BTreeMap<i32, usize>,
-    /// How many stable members are in each epoch.
-    settled: BTreeMap<i32, usize>,
-    /// How many members prefer each assignor.
-    assignors: BTreeMap<&'static str, usize>,
-    /// How many members speak the classic protocol.
-    classic: usize,
-    /// How many classic members offer each of their protocols.
-    protocols: BTreeMap<String, usize>,
-    owners: Owners,
-    subscriptions: Subscriptions,
-    bytes: usize,
 }
 
 /// What is lost with the process.
@@ -116,13 +97,18 @@ impl ConsumerGroup {
         self.members.get(id)
     }
 
+    /// A member with its id as it is kept.
+    pub(crate) fn entry(&self, id: &str) -> Option<(&Arc<str>, &ConsumerMember)> {
+        self.members.get_key_value(id)
+    }
+
     pub(crate) fn members(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &ConsumerMember)> {
         self.members.iter()
     }
 
     /// The id of a member as it is kept, to be shared.
     pub(crate) fn id_of(&self, member: &str) -> Option<Arc<str>> {
-        self.members.get_key_value(member).map(|(id, _)| id.clone())
+        self.entry(member).map(|(id, _)| id.clone())
     }
 
     /// The static member of this instance.
@@ -294,6 +280,11 @@ impl ConsumerGroup {
         !topics.all(|topic| (0..topic.partitions).all(|partition| given.contains(&(topic.id, partition))))
     }
 
+    /// Whether a member is to be told what it has.
+    pub(crate) fn is_untold(&self, member: &str) -> bool {
+        self.soft.untold.contains(member)
+    }
+
     /// A member is being told what it has. Gives whether it was to be told in any case.
     pub(crate) fn tell(&mut self, member: &str) -> bool {
         self.soft.untold.remove(member)
@@ -397,73 +388,6 @@ impl ConsumerGroup {
             self.members.insert(id, member);
         }
         changed
-    }
-}
-
-impl Index {
-    fn add(&mut self, id: &Arc<str>, member: &ConsumerMember) {
-        if let Some(instance) = member.instance() {
-            self.instances.entry(instance.to_owned()).or_default().insert(id.clone());
-        }
-        *self.epochs.entry(member.epoch()).or_default() += 1;
-        if member.state() == MemberState::Stable {
-            *self.settled.entry(member.epoch()).or_default() += 1;
-        }
-        if let Some(assignor) = member.assignor().and_then(Assignor::from_name) {
-            *self.assignors.entry(assignor.name()).or_default() += 1;
-        }
-        for protocol in protocols(member) {
-            *self.protocols.entry(protocol.to_owned()).or_default() += 1;
-        }
-        self.classic += usize::from(member.is_classic());
-        self.subscriptions.add_member(member);
-        if let Some(current) = member.written() {
-            self.owners.add(current);
-        }
-        self.bytes += id.len() + member.bytes();
-    }
-
-    fn remove(&mut self, id: &Arc<str>, member: &ConsumerMember) {
-        if let Some(instance) = member.instance() {
-            let ids = self.instances.get_mut(instance).expect("static members are known");
-            ids.remove(id);
-            if ids.is_empty() {
-                self.instances.remove(instance);
-            }
-        }
-        count_down(&mut self.epochs, &member.epoch());
-        if member.state() == MemberState::Stable {
-            count_down(&mut self.settled, &member.epoch());
-        }
-        if let Some(assignor) = member.assignor().and_then(Assignor::from_name) {
-            count_down(&mut self.assignors, assignor.name());
-        }
-        for protocol in protocols(member) {
-            count_down(&mut self.protocols, protocol);
-        }
-        self.classic -= usize::from(member.is_classic());
-        self.subscriptions.remove_member(member);
-        if let Some(current) = member.written() {
-            self.owners.remove(current);
-        }
-        self.bytes -= id.len() + member.bytes();
-    }
-}
-
-/// The protocols that a classic member offers.
-fn protocols(member: &ConsumerMember) -> impl Iterator<Item = &str> {
-    let classic = member.about().and_then(|about| about.classic_member_metadata.as_ref());
-    classic
-        .into_iter()
-        .flat_map(|classic| &classic.supported_protocols)
-        .map(|protocol| protocol.name.as_str())
-}
-
-fn count_down<K: Ord + std::borrow::Borrow<Q>, Q: Ord + ?Sized>(counts: &mut BTreeMap<K, usize>, key: &Q) {
-    let count = counts.get_mut(key).expect("what is taken out was counted");
-    *count -= 1;
-    if *count == 0 {
-        counts.remove(key);
     }
 }
 

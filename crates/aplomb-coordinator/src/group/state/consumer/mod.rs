@@ -1,11 +1,12 @@
 //! A consumer group: what its records say, and what follows from them.
 //!
-//! - [`group`], with [`member`], [`subscriptions`], [`owners`] and [`resolving`];
+//! - [`group`], with [`member`], [`index`], [`subscriptions`], [`owners`] and [`resolving`];
 //! - [`records`], [`replay`]: what the log holds of it, and how that changes it;
 //! - [`commits`]: who may commit and fetch offsets.
 
 mod commits;
 mod group;
+mod index;
 mod member;
 mod owners;
 pub(crate) mod records;
