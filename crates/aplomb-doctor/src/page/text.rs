@@ -27,6 +27,11 @@ pub fn text(recording: &Recording, diagnosis: &Diagnosis) -> String {
         lines.cause(at, cause);
     }
     let unexplained = facts::covered(&diagnosis.unexplained);
+    let shares: Vec<f64> = diagnosis.causes.iter().map(|cause| cause.share).collect();
+    if !shares.is_sorted_by(|one, next| one >= next) {
+        lines.empty();
+        lines.wrapped("order", words::ORDER);
+    }
     if unexplained > 0.0 && !diagnosis.causes.is_empty() {
         lines.empty();
         let text = format!("{} of it has no explanation.", units::time(unexplained));
@@ -200,6 +205,18 @@ Requests stood still for 21 s of 60 s.
             - What was seen by looks has its beginning and its end within 10 ms.
 ";
         assert!(text.ends_with(rest), "{text}");
+    }
+
+    #[test]
+    fn where_the_first_cause_has_the_smaller_share_its_place_is_explained() {
+        let (recording, mut diagnosis) = sample();
+        let mut second = diagnosis.causes[0].clone();
+        diagnosis.causes.push(Cause { share: 0.5, ..second.clone() });
+        assert!(!text(&recording, &diagnosis).contains("the first cause is"));
+        second.share = 0.97;
+        diagnosis.causes[1] = second;
+        let said = text(&recording, &diagnosis);
+        assert!(said.contains(&format!("  order{:5}the first cause is the one for which", "")), "{said}");
     }
 
     #[test]

@@ -22,8 +22,11 @@ pub(super) fn of(diagnosis: &Diagnosis) -> Element {
         };
         return part.child(heading).child(el("p").class("none").text(words));
     }
-    let share = "Share of the time for which requests stood still. Proved: effect, wait and ground were seen together.";
-    part.child(heading.child(el("p").class("caption").text(share)))
+    let caption = format!(
+        "Shares are of the time for which requests stood still; {} Proved: effect, wait and ground were seen together.",
+        words::ORDER
+    );
+    part.child(heading.child(el("p").class("caption").text(&caption)))
         .children(diagnosis.causes.iter().enumerate().map(|(at, each)| cause(at, each)))
 }
 

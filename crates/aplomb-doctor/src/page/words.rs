@@ -9,6 +9,9 @@ use crate::recording::{Kind, Process, Role, Sighting, WaitClass};
 /// A class's key, its word, and what it is.
 pub(super) type ClassWords = (&'static str, &'static str, &'static str);
 
+/// Why causes are in the order that they are in.
+pub(super) const ORDER: &str = "the first cause is the one for which requests waited most: one long stall is worse than as much time in small pieces.";
+
 /// All classes, in the order of the legend and of their numbers in the script's data.
 pub(super) const CLASSES: [WaitClass; 13] = [
     WaitClass::Inode,

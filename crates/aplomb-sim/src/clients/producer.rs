@@ -30,6 +30,8 @@ const BY_ID: i16 = 13;
 #[derive(Debug)]
 struct Batch {
     id: BatchId,
+    /// Its number among the batches of its partition.
+    number: usize,
     bytes: Bytes,
     sent: bool,
     attempts: u32,
@@ -46,6 +48,7 @@ struct Lane {
     place: Place,
     queue: VecDeque<Batch>,
     next_sequence: i32,
+    next_number: usize,
     closed: bool,
 }
 
@@ -123,7 +126,13 @@ impl Producer {
         let lane = match self.lanes.iter().position(|lane| lane.place.id == place.id) {
             Some(lane) => lane,
             None => {
-                self.lanes.push(Lane { place, queue: VecDeque::new(), next_sequence: 0, closed: false });
+                self.lanes.push(Lane {
+                    place,
+                    queue: VecDeque::new(),
+                    next_sequence: 0,
+                    next_number: 0,
+                    closed: false,
+                });
                 self.lanes.len() - 1
             }
         };
@@ -155,11 +164,14 @@ impl Producer {
             builder.append(time, Some(&key), Some(&value), &[]);
         }
         lane.next_sequence += records as i32;
+        let number = lane.next_number;
+        lane.next_number += 1;
         let synced = is_synced(ctx, &lane.place);
         let bytes = builder.build();
         let id = ctx.oracle.journal.send(lane.place.id, bytes.clone(), synced, ctx.now);
         Batch {
             id,
+            number,
             bytes,
             sent: false,
             attempts: 0,
@@ -341,11 +353,14 @@ fn is_synced(ctx: &Context<'_>, place: &Place) -> bool {
 }
 
 impl Lane {
-    /// The first batch that was not sent, if everything before it may be ahead of it.
+    /// The first batch that was not sent, if everything before it may be ahead of it. A broker
+    /// knows the last five of a producer's batches again, and the oldest that is unanswered is to
+    /// be one of them: what came after it counts, also where it is acknowledged.
     fn next_to_send(&mut self, now: Instant) -> Option<&mut Batch> {
+        let oldest = self.queue.front()?.number;
         let place = self.queue.iter().position(|batch| !batch.sent)?;
         let batch = &mut self.queue[place];
-        let may_go = if batch.attempts > 0 { place == 0 } else { place < IN_FLIGHT };
+        let may_go = if batch.attempts > 0 { place == 0 } else { batch.number - oldest < IN_FLIGHT };
         (may_go && batch.not_before <= now).then_some(batch)
     }
 

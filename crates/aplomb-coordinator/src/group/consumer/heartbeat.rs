@@ -58,7 +58,7 @@ fn take(
         return leave::leave(groups, request, turn);
     }
     let id = &request.group_id;
-    if let Some((id, member, response)) = quiet(&groups.table, caller, request, settings, turn)? {
+    if let Some(Quiet { id, member, response }) = quiet(&groups.table, caller, request, settings, turn)? {
         deadlines::start_session(turn, &id, &member);
         if cfg!(debug_assertions) {
             let mut change = Change::new(groups, turn, &id);
@@ -93,15 +93,22 @@ fn take(
     Ok(beat(&mut change, sender, caller, request, settings))
 }
 
-/// A heartbeat that changes nothing, as nearly all of them: its group, its sender and its answer,
-/// by one look at each. `None`: it is another.
+/// A heartbeat that changes nothing: its group, its sender and its answer.
+struct Quiet {
+    id: Arc<str>,
+    member: Arc<str>,
+    response: Response,
+}
+
+/// Whether a heartbeat changes nothing, as nearly all of them, by one look at its group and few at
+/// its sender.
 fn quiet(
     table: &GroupTable,
     caller: &Caller,
     request: &HeartbeatRequest,
     settings: &ConsumerSettings,
     turn: &GroupTurn<'_>,
-) -> Result<Option<(Arc<str>, Arc<str>, Response)>, Refusal> {
+) -> Result<Option<Quiet>, Refusal> {
     let Some((id, group)) = table.consumer_entry(&request.group_id) else { return Ok(None) };
     let Sender::Known(member_id) = checks::admit(id, Some(group), request, settings)? else {
         return Ok(None);
@@ -116,7 +123,7 @@ fn quiet(
     Ok(is_quiet.then(|| {
         let overrides = turn.world.overrides(id);
         let response = response(group, &member_id, request, false, (settings, overrides), turn);
-        (id.clone(), member_id, response)
+        Quiet { id: id.clone(), member: member_id, response }
     }))
 }
 
