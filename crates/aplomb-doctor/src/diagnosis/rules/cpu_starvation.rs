@@ -81,8 +81,10 @@ impl Stretch {
 
 /// All of a recording, for as long as the broker had clients.
 fn stretches(evidence: &Evidence<'_>) -> Vec<Stretch> {
-    // The kernel's threads and other processes' are none of the broker's.
-    let is_own = |thread: &&Thread| !matches!(thread.role, Role::Kernel | Role::Neighbour);
+    // The kernel's threads and other processes' are none of the broker's; of most that have ended
+    // there are no rows.
+    let is_own =
+        |thread: &&Thread| !matches!(thread.role, Role::Kernel | Role::Neighbour) && !thread.usage.is_empty();
     let own: Vec<&Thread> = evidence.recording.threads.iter().filter(is_own).collect();
     let mut all = Vec::new();
     let mut stretch = Stretch::default();
