@@ -48,7 +48,7 @@ impl Resource {
 
 static NONE: Properties = Properties::new();
 
-/// All settings. They are asked for with each request, so that a look takes no memory.
+/// All settings. They are asked for with each request: a look by kind and name takes no memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configs {
     /// By kind and name. None of a kind, and none of a name, is in it without settings.

@@ -16,7 +16,7 @@ const FROZEN_MS: f64 = 1_500.0;
 const SLOW_MS: f64 = 200.0;
 /// A wait that one look alone has found is no stall, however far apart looks are: it counts for so
 /// much at most, which is less than a stall that is felt.
-const LOOK_MS: f64 = 75.0;
+pub(super) const LOOK_MS: f64 = 75.0;
 /// A JVM that has stopped its threads for less has not slowed anything that is looked at here.
 const PAUSE_MS: f64 = 20.0;
 

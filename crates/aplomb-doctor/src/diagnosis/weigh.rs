@@ -4,7 +4,7 @@
 //! none; where nothing was slow there is no cause; what another cause brings about is not named
 //! beside it.
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, LOOK_MS};
 use super::finding::{Finding, time};
 use super::lift::Lift;
 use super::rules;
@@ -18,6 +18,7 @@ const LEAST_SLOW_MS: f64 = 150.0;
 /// It counts if it is so much of the recording, or so long at once.
 const LEAST_SHARE: f64 = 0.01;
 const LEAST_AT_ONCE_MS: f64 = 80.0;
+const _: () = assert!(LOOK_MS < LEAST_AT_ONCE_MS, "what one look has found is no stall");
 /// A cause explains at least so much of the slow time, or of what requests waited in it.
 const LEAST_EXPLAINED: f64 = 0.2;
 /// A cause that explains so much of another's time swallows it, if it is one of its consequences.

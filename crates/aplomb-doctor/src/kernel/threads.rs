@@ -146,9 +146,13 @@ impl Threads {
         if let Some(known) = self.known.remove(&tid) {
             let mut thread = known.told(tid);
             // A broker that ends has ended its threads before. Of others, which come and go by the
-            // thousand, rows would only take memory; the JVM's own are few.
-            let few = matches!(thread.role, Role::Machinery | Role::Collector);
-            if !(few || thread.role.carries_requests()) {
+            // thousand, rows would only take memory; the JVM's own have few names.
+            if matches!(thread.role, Role::Machinery | Role::Collector) {
+                let alike = |gone: &&mut Thread| gone.name == thread.name && !gone.usage.is_empty();
+                if let Some(before) = self.gone.iter_mut().find(alike) {
+                    add_rows(&mut before.usage, &std::mem::take(&mut thread.usage));
+                }
+            } else if !thread.role.carries_requests() {
                 thread.usage = Vec::new();
             }
             self.gone.push(thread);
@@ -326,6 +330,16 @@ impl Followed {
     }
 }
 
+/// Rows of two threads as if they were one's.
+fn add_rows(rows: &mut Vec<Usage>, others: &[Usage]) {
+    rows.resize(rows.len().max(others.len()), Usage::default());
+    for (row, other) in rows.iter_mut().zip(others) {
+        row.ran_ms += other.ran_ms;
+        row.runnable_ms += other.runnable_ms;
+        row.turns += other.turns;
+    }
+}
+
 /// The state in `/proc/PID/stat`: the word behind the name, which is in parentheses and may hold
 /// anything.
 #[must_use]
@@ -389,6 +403,25 @@ mod tests {
         let living = all.iter().find(|thread| thread.tid == own).expect("it runs");
         assert_eq!(living.usage.len(), 2);
         assert!(!Threads::of(u32::MAX, Rights { stacks: false, calls: false }).find(0));
+    }
+
+    #[test]
+    fn threads_of_the_jvm_that_come_and_go_share_their_rows() {
+        let pid = std::process::id();
+        let mut threads = Threads::of(pid, Rights::of(pid));
+        assert!(threads.find(0));
+        let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let usage = |rows| vec![Usage { ran_ms: 2.0, runnable_ms: 1.0, turns: 3 }; rows];
+        for rows in [2, 3, 1] {
+            let known = threads.known.get_mut(&own).expect("it runs");
+            known.rename("C2 CompilerThre".to_owned(), true);
+            known.usage = usage(rows);
+            threads.end(own);
+            threads.add(pid, own, 0);
+        }
+        let of_gone = |gone: &Thread| gone.usage.iter().map(|row| row.turns).collect::<Vec<u64>>();
+        let rows: Vec<Vec<u64>> = threads.gone.iter().map(of_gone).collect();
+        assert_eq!(rows, [vec![9, 6, 3], vec![], vec![]]);
     }
 
     #[test]
