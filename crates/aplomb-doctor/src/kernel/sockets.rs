@@ -1,25 +1,31 @@
 //! The connections that clients have to the process: who does not take what was sent to them, whom
 //! the process does not read from, and what the network lost.
 //!
-//! `/proc/PID/net/tcp` has all sockets of the network namespace; the process's are told by the
-//! ports that it listens on. That table is dear, so it is read now and then, and in between the
-//! connections that it had are asked for one by one ([`super::socket_diag`]).
+//! The kernel tells of all sockets of the network namespace ([`super::socket_diag`], or where the
+//! process is in another one `/proc/PID/net/tcp`); the process's are told by the ports that it
+//! listens on. What always holds: all connections, which are dear, are asked for only when there
+//! are new ones or more than are followed, and now and then; in between those that are known are
+//! asked for one by one.
 
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::Read as _;
 use std::time::{Duration, Instant};
 
 use super::files::read;
-use super::socket_diag::{Ends, Queues, SocketDiag};
+use super::socket_diag::{Ends, Queues, Socket, SocketDiag, SocketState, all};
 use crate::recording::Traffic;
 
-/// The state of a socket that listens, and of one that is connected.
+/// In the text of a table: the state of a socket that listens, and of one that is connected.
 const LISTEN: &str = "0A";
 const ESTABLISHED: &str = "01";
+/// A table is read in pieces of this many bytes: for each the kernel walks all that comes before.
+const ROOM: usize = 256 << 10;
 /// The timer that retransmits.
 const RETRANSMITS: &str = "01";
 /// A socket's inode in a link of `/proc/PID/fd`.
 const PREFIX: &str = "socket:[";
-/// The table is read so often, or so many times more seldom than it takes.
+/// All connections are asked for so often, or so many times more seldom than it takes.
 const TABLE: Duration = Duration::from_secs(2);
 const CHEAP: u32 = 200;
 /// A process that listens keeps its ports for a while; but when it begins to be watched it may have
@@ -34,22 +40,28 @@ const MOST: usize = 512;
 pub(super) struct Sockets {
     pid: u32,
     diag: Option<SocketDiag>,
+    /// What listened, by inodes, when the ports were found, if they were.
+    listening: Option<HashSet<u64>>,
     ports: HashSet<u16>,
     ports_due: Instant,
     began: Instant,
     table_due: Instant,
+    /// What was counted when all connections were asked for; `None` before.
+    at_table: Option<u64>,
     connections: Vec<Ends>,
+    /// There are more connections than these.
+    are_more: bool,
     segments_again: u64,
     /// Connections that we had not read to the end at the last look, by their sockets.
     unread: HashMap<u64, Queues>,
 }
 
-/// A row of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Row<'a> {
-    state: &'a str,
-    ends: Ends,
-    queues: Queues,
+/// What the network namespace has counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    /// Connections that a process has accepted.
+    accepted: u64,
+    segments_again: u64,
 }
 
 impl Sockets {
@@ -61,15 +73,18 @@ impl Sockets {
             pid,
             // Of another namespace's connections this one's kernel socket knows nothing.
             diag: if same_network { SocketDiag::open() } else { None },
+            listening: None,
             ports: HashSet::new(),
             ports_due: now,
             began: now,
             table_due: now,
+            at_table: None,
             connections: Vec::new(),
+            are_more: false,
             segments_again: 0,
             unread: HashMap::new(),
         };
-        sockets.segments_again = sockets.segments_sent_again();
+        sockets.segments_again = sockets.counted().segments_again;
         sockets
     }
 
@@ -82,15 +97,17 @@ impl Sockets {
             let may_open_more = self.ports.is_empty() || now < self.began + BEGINNING;
             self.ports_due = now + if may_open_more { TABLE } else { PORTS };
         }
-        let found = if now >= self.table_due {
+        let Counted { accepted, segments_again: again } = self.counted();
+        let is_wanted = self.are_more || self.at_table != Some(accepted) || self.diag.is_none();
+        let found = if is_wanted && now >= self.table_due {
             let found = self.table();
+            self.at_table = Some(accepted);
             self.table_due = now + TABLE.max(now.elapsed() * CHEAP);
             found
         } else {
             let diag = self.diag.as_ref()?;
             self.connections.iter().filter_map(|ends| diag.ask(ends)).collect()
         };
-        let again = self.segments_sent_again();
         let (counted, unread) = counted(&found, &self.unread);
         let retransmits = if self.ports.is_empty() { 0 } else { again.saturating_sub(self.segments_again) };
         self.segments_again = again;
@@ -100,55 +117,78 @@ impl Sockets {
 
     /// Finds the ports that the process listens on; `None` if that is not for us to know.
     fn find_ports(&mut self) -> Option<()> {
+        let sockets = self.sockets(SocketState::Listening);
+        let listening: HashSet<u64> = sockets.iter().map(|socket| socket.queues.inode).collect();
+        if self.listening.as_ref() == Some(&listening) {
+            return Some(());
+        }
+        // Of a large broker that is a link for each of its files.
         let entries = std::fs::read_dir(format!("/proc/{}/fd", self.pid)).ok()?;
         let inode = |link: &str| link.strip_prefix(PREFIX)?.strip_suffix(']')?.parse::<u64>().ok();
         let links = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
         let inodes: HashSet<u64> = links.filter_map(|link| inode(link.to_str()?)).collect();
-        let listening = |row: &Row<'_>| row.state == LISTEN && inodes.contains(&row.queues.inode);
-        let tables = tables(&self.pid.to_string());
-        let rows = tables.iter().flat_map(|table| table.lines().skip(1)).filter_map(row);
-        self.ports = rows.filter(listening).map(|row| row.ends.ports.0).collect();
+        let ours = sockets.iter().filter(|socket| inodes.contains(&socket.queues.inode));
+        let ports = ours.map(|socket| socket.ends.ports.0).collect();
+        if self.ports != ports {
+            self.ports = ports;
+            self.at_table = None;
+        }
+        self.listening = Some(listening);
         Some(())
     }
 
     /// All connections to its ports.
     fn table(&mut self) -> Vec<Queues> {
-        let tables = tables(&self.pid.to_string());
-        let rows = tables.iter().flat_map(|table| table.lines().skip(1)).filter_map(row);
-        let ours = |row: &Row<'_>| row.state == ESTABLISHED && self.ports.contains(&row.ends.ports.0);
-        let rows: Vec<Row<'_>> = rows.filter(ours).collect();
-        self.connections = rows.iter().take(MOST).map(|row| row.ends).collect();
-        // The table does not say how much was read.
-        let whole = |(at, row): (usize, Row<'_>)| {
-            let diag = self.diag.as_ref().filter(|_| at < MOST && row.queues.unread_by_us > 0);
-            diag.and_then(|diag| diag.ask(&row.ends)).unwrap_or(row.queues)
+        let mut sockets = self.sockets(SocketState::Established);
+        sockets.retain(|socket| self.ports.contains(&socket.ends.ports.0));
+        self.are_more = sockets.len() > MOST;
+        self.connections = sockets.iter().take(MOST).map(|socket| socket.ends).collect();
+        // All at once are told without how much was read.
+        let whole = |(at, socket): (usize, Socket)| {
+            let diag = self.diag.as_ref().filter(|_| at < MOST && socket.queues.unread_by_us > 0);
+            diag.and_then(|diag| diag.ask(&socket.ends)).unwrap_or(socket.queues)
         };
-        rows.into_iter().enumerate().map(whole).collect()
+        sockets.into_iter().enumerate().map(whole).collect()
+    }
+
+    fn sockets(&self, state: SocketState) -> Vec<Socket> {
+        let told = self.diag.as_ref().and_then(|_| all(state));
+        told.unwrap_or_else(|| tables(&self.pid.to_string(), state))
     }
 
     /// Of the whole network namespace.
-    fn segments_sent_again(&self) -> u64 {
+    fn counted(&self) -> Counted {
         let text = read(format!("/proc/{}/net/snmp", self.pid)).unwrap_or_default();
         let mut lines = text.lines().filter(|line| line.starts_with("Tcp:"));
-        let (Some(names), Some(values)) = (lines.next(), lines.next()) else { return 0 };
-        let column = names.split(' ').position(|name| name == "RetransSegs");
-        column.and_then(|column| values.split(' ').nth(column)?.parse().ok()).unwrap_or(0)
+        let (Some(names), Some(values)) = (lines.next(), lines.next()) else { return Counted::default() };
+        let of = |wanted: &str| {
+            let column = names.split(' ').position(|name| name == wanted);
+            column.and_then(|column| values.split(' ').nth(column)?.parse().ok()).unwrap_or(0)
+        };
+        Counted { accepted: of("PassiveOpens"), segments_again: of("RetransSegs") }
     }
 }
 
-/// The tables of a process's network namespace.
-fn tables(pid: &str) -> Vec<String> {
-    ["tcp", "tcp6"].iter().filter_map(|name| read(format!("/proc/{pid}/net/{name}"))).collect()
+/// The sockets in the tables of a process's network namespace.
+fn tables(pid: &str, state: SocketState) -> Vec<Socket> {
+    let read = |name: &&str| {
+        let mut text = String::with_capacity(ROOM);
+        File::open(format!("/proc/{pid}/net/{name}")).ok()?.read_to_string(&mut text).ok()?;
+        Some(text)
+    };
+    let tables: Vec<String> = ["tcp", "tcp6"].iter().filter_map(read).collect();
+    let rows = tables.iter().flat_map(|table| table.lines().skip(1)).filter_map(row);
+    rows.filter(|(found, _)| *found == state).map(|(_, socket)| socket).collect()
 }
 
 /// The process that listens on a port, of those whose descriptors may be read.
 #[must_use]
 pub fn listening(port: u16) -> Option<u32> {
-    let tables = tables("self");
-    let rows = tables.iter().flat_map(|table| table.lines().skip(1)).filter_map(row);
-    let links: HashSet<String> = rows
-        .filter(|row| row.state == LISTEN && row.ends.ports.0 == port)
-        .map(|row| format!("{PREFIX}{}]", row.queues.inode))
+    let sockets = all(SocketState::Listening).unwrap_or_else(|| tables("self", SocketState::Listening));
+    let links: HashSet<String> = sockets
+        .iter()
+        .filter(|socket| socket.ends.ports.0 == port)
+        .map(|socket| format!("{PREFIX}{}]", socket.queues.inode))
         .collect();
     if links.is_empty() {
         return None;
@@ -193,8 +233,8 @@ fn nothing_read(before: &Queues, now: &Queues) -> bool {
 }
 
 /// `sl local:port remote:port st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode …`, with
-/// numbers in hexadecimal but for the inode.
-fn row(line: &str) -> Option<Row<'_>> {
+/// numbers in hexadecimal but for the inode. Sockets in other states are none of ours.
+fn row(line: &str) -> Option<(SocketState, Socket)> {
     let words: Vec<&str> = line.split_ascii_whitespace().take(10).collect();
     let hex = |text: &str| u64::from_str_radix(text, 16).ok();
     let (sent, received) = words.get(4)?.split_once(':')?;
@@ -214,7 +254,12 @@ fn row(line: &str) -> Option<Row<'_>> {
         is_local: ends.is_local(),
         inode: words.get(9)?.parse().ok()?,
     };
-    Some(Row { state: words.get(3)?, ends, queues })
+    let state = match *words.get(3)? {
+        LISTEN => SocketState::Listening,
+        ESTABLISHED => SocketState::Established,
+        _ => return None,
+    };
+    Some((state, Socket { ends, queues }))
 }
 
 /// An address and a port. Each word of an address is written as this machine would read it.
@@ -238,8 +283,8 @@ mod tests {
     #[test]
     fn a_row_is_read() {
         let line = "   3: 0100007F:2384 0100007F:9C40 01 000010FF:00000020 01:00000014 00000003  1000        0 48213 2 0 20 4";
-        let Row { state, ends, queues } = row(line).expect("a row");
-        assert_eq!((state, ends.ports, ends.is_v6), ("01", (9092, 0x9c40), false));
+        let (state, Socket { ends, queues }) = row(line).expect("a row");
+        assert_eq!((state, ends.ports, ends.is_v6), (SocketState::Established, (9092, 0x9c40), false));
         assert_eq!(ends.addresses.0[..4], [127, 0, 0, 1]);
         assert_eq!((queues.unread_by_peer, queues.unread_by_us, queues.inode), (0x10ff, 0x20, 48213));
         let (traffic, unread) = counted(&[queues], &HashMap::new());
@@ -274,6 +319,13 @@ mod tests {
         for _ in 0..2 {
             let traffic = sockets.traffic().expect("both ways are open");
             assert!(traffic.unread_connections >= 1 && traffic.unread_bytes > 0, "{traffic:?}");
+        }
+        let inodes = |state| tables("self", state).into_iter().map(|socket| socket.queues.inode);
+        for state in [SocketState::Listening, SocketState::Established] {
+            let asked: HashSet<u64> =
+                all(state).expect("this kernel has it").iter().map(|socket| socket.queues.inode).collect();
+            // Other tests open and close some meanwhile.
+            assert!(inodes(state).filter(|inode| asked.contains(inode)).count() > 0, "{state:?}");
         }
         drop(peer);
     }

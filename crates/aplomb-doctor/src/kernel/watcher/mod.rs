@@ -25,8 +25,9 @@ use crate::recording::{
 
 /// Share of one processor that watching may take.
 pub const BUDGET: f64 = 0.02;
-/// What looks are planned for: the rest is for what is done now and then.
-const AIM: f64 = 0.014;
+/// What looks are planned for: the rest is for what is done now and then, and for the threads that
+/// read logs.
+const AIM: f64 = 0.0125;
 /// Looks are this far apart where that is within the budget, and no farther than [`RAREST`].
 const OFTENEST: Duration = Duration::from_millis(10);
 const RAREST: Duration = Duration::from_millis(500);
