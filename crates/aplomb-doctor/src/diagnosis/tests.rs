@@ -220,8 +220,8 @@ fn a_device_that_stands_still_is_told_from_one_that_is_slow() {
     let two = story(3_000.0).and_another_directory();
     assert_eq!(names(&two), ["one-of-two-dirs"]);
     let many = |traffic: &mut crate::recording::Traffic| {
-        traffic.waiting_connections = 60;
-        traffic.waiting_bytes = 64 << 20;
+        traffic.waiting_connections = 14;
+        traffic.waiting_bytes = 2_186_686;
     };
     first(&story(3_000.0).and_another_directory().sockets(3_000.0, many), "crowd");
     first(&story(12_000.0).and_another_directory().sockets(3_000.0, many), "long-crowd");
@@ -450,6 +450,8 @@ fn clients_and_the_network_are_not_the_disk() {
         traffic.waiting_bytes = 300_000;
     };
     first(&xfs().sockets(5_000.0, muted), "client-quota");
+    let locked = xfs().sockets(5_000.0, muted).waits(HANDLER, WaitClass::Lock, 1, 6_000.0, "futex_wait");
+    assert!(names(&locked).iter().all(|name| name != "client-quota"));
     // Whose threads have no processor reads from no connection.
     let starved = xfs().sockets(5_000.0, muted).usage(10_000.0, hungry()).rows(10_000.0, busy);
     assert_eq!(names(&starved), ["cpu-starvation"]);

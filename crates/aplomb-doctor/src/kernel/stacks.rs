@@ -134,7 +134,15 @@ const ROWS: &[(WaitClass, &[Step])] = &[
     ),
     (
         WaitClass::Device,
-        &[&["rq_qos_wait", "blk_mq_get_tag", "submit_bio_wait", "io_schedule", "blkdev_issue_flush"]],
+        &[&[
+            "rq_qos_wait",
+            "blk_mq_get_tag",
+            "submit_bio_wait",
+            "io_schedule",
+            "blkdev_issue_flush",
+            // An ext4 with little room left writes all dirty pages before a write goes on.
+            "try_to_writeback_inodes_sb",
+        ]],
     ),
     (WaitClass::Socket, &[&["sk_stream_wait_memory", "tcp_sendmsg_locked", "sk_wait_data"]]),
     (WaitClass::Lock, &[&["futex_wait_queue", "futex_wait", "futex_wait_queue_me"]]),
@@ -229,6 +237,11 @@ mod tests {
             ),
             (WaitClass::Sync, "folio_wait_writeback < xfs_file_fsync < do_fsync"),
             (WaitClass::Device, "rq_qos_wait < wbt_wait < blk_mq_submit_bio"),
+            (
+                WaitClass::Device,
+                "wb_wait_for_completion < __writeback_inodes_sb_nr < try_to_writeback_inodes_sb < \
+                 ext4_nonda_switch < ext4_da_write_begin < ext4_buffered_write_iter < vfs_write",
+            ),
             (WaitClass::Other, "do_nanosleep"),
         ] {
             assert_eq!(class_of(&stack(frames)), class, "{frames}");

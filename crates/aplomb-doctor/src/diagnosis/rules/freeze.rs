@@ -9,7 +9,7 @@ use crate::recording::{Device, PlaceOf, WaitClass};
 const LONG_MS: f64 = 4_500.0;
 /// So many clients have to wait to be read from, each with so much on average, for large batches to
 /// be what they send: four times what a client sends at once if it is not told otherwise.
-const CROWD_CONNECTIONS: u64 = 20;
+const CROWD_CONNECTIONS: u64 = 10;
 const CROWD_BYTES: u64 = 64 << 10;
 
 pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {

@@ -4,6 +4,7 @@ use crate::diagnosis::evidence::Evidence;
 use crate::diagnosis::finding::{Finding, remedy, time};
 use crate::diagnosis::rules::cpu_starvation::starved;
 use crate::diagnosis::stages;
+use crate::recording::WaitClass;
 
 /// Unread for so long, while no thread waits for anything. A connection that is read from, and has
 /// something whenever it is looked at, does not have more each of three times in a row.
@@ -14,7 +15,9 @@ pub(super) fn rule(evidence: &Evidence<'_>) -> Option<Finding> {
     let muted = evidence.between_looks(|traffic| traffic.muted_connections > 0);
     let muted = muted.without(&starved(evidence)).of_at_least(LONG_MS);
     let told: Vec<_> = evidence.lines(&["throttle"]);
-    let busy = muted.share_in(&evidence.stands());
+    // Handlers that wait for a lock as long as that serve no client, muted or not.
+    let locks = evidence.waits(|seen| seen.carries_requests() && seen.is(WaitClass::Lock));
+    let busy = muted.share_in(&evidence.stands().and(&locks.spans().of_at_least(LONG_MS)));
     if muted.is_empty() || busy > 0.2 {
         return None;
     }
