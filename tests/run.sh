@@ -7,8 +7,8 @@
 # each day), a minute of fuzzing a target, fifty kills in a row, all of the lab's incidents that Apache Kafka is sure to show, and the end-to-end suite
 # against Apache Kafka too, which proves the tests themselves.
 #
-# With APLOMB_TURN, a number, of what takes long a third runs, another one for each number: tests by turns.py, fuzz targets here. Where every change
-# is tested that is enough, and takes half as long.
+# With APLOMB_TURN, a number, of what takes long a third runs, another one for each number: tests by turns.py, fuzz targets here. So .ci/run does
+# for each change.
 #
 # Needs Rust, a JDK of at least 17 with Maven, and Python 3. Go, Node and kcat are used where they are; as root the missing ones are
 # installed from the distribution, otherwise their tests are skipped and say so.
