@@ -5,18 +5,20 @@ not know it yet: it ends by losing the partition or by being killed, and its gen
 one generation no partition is given to two members. What the group has committed never goes back behind what a member was told is
 committed, and never forgets it.
 
-Left out is what the Java client of the consumer protocol cannot know. After a lost connection its next heartbeat names the partitions
-that it has acknowledged (ConsumerHeartbeatRequestManager.HeartbeatState after reset), not those whose callback it is just about to
-call; so a coordinator, Apache Kafka's too, may give such a partition to another member at once. The callback comes all the same, with
-the epoch of that moment, and the partition is revoked at the next reconciliation."""
+Left out is what the Java client of the consumer protocol cannot know. A heartbeat names the partitions whose callback it has called,
+not those that it has been given and is about to call it for: after a lost connection (ConsumerHeartbeatRequestManager.HeartbeatState
+after reset), and when what it was given came with the answer to the heartbeat before. So a coordinator, Apache Kafka's too
+(CurrentAssignmentBuilder.ownsRevokedPartitions), may give such a partition to another member at once. The callback comes all the same,
+with the epoch of that moment, and the partition is revoked at the next reconciliation."""
 
 import itertools
 import time
 from dataclasses import dataclass
 
-# franz-go keeps what the group has given it before it calls the application for it; when its session ends in between, it calls the
-# application with all of that as revoked or lost (manageFailWait of its groupConsumer).
-TELLS_MORE = "franz-go"
+# What a member may give up that it does not hold. franz-go keeps what the group has given it before it calls the application for it;
+# when its session ends in between, it calls the application with all of that as revoked or lost (manageFailWait of its groupConsumer).
+# The Java client of the consumer protocol that is closed while it revokes a partition revokes it once more.
+TELL_MORE = ("franz-go", "java-consumer")
 
 
 @dataclass
@@ -43,7 +45,7 @@ def tenures(name, member, killed_at, until):
                     tenure = held.pop(pair)
                     tenure.end, tenure.how = line["at"], how
                 else:
-                    assert name.startswith(TELLS_MORE), f"{name} gives up {pair}, which it does not hold: {line}"
+                    assert name.startswith(TELL_MORE), f"{name} gives up {pair}, which it does not hold: {line}"
         for pair in map(tuple, line.get("assigned", ())):
             # Some clients name once more what they keep.
             if pair not in held:
@@ -55,18 +57,13 @@ def tenures(name, member, killed_at, until):
     return all_held
 
 
-def _was_never_acknowledged(tenure, starts):
-    """Whether this is a hold of the Java client that its group knew nothing of; see above. `starts` are when the broker was started
-    and when it answered, (from, to) in milliseconds. A member comes back by retries whose pauses grow to a second: for the connection,
-    for the coordinator, and for each heartbeat while that loads, each of which makes the client forget what it has named."""
-    brief = tenure.how == "revoked" and tenure.end - tenure.start < 1000
-    comes_back = any(start <= tenure.start < answered + 5000 for start, answered in starts)
-    return brief and comes_back and tenure.member.startswith("java-consumer ")
+def _was_never_acknowledged(tenure):
+    """Whether this may be a hold of the Java client that its group knew nothing of; see above."""
+    return tenure.member.startswith("java-consumer ") and tenure.how == "revoked" and tenure.end - tenure.start < 1000
 
 
-def check_tenures(members, starts):
-    """`members` are (name, Member, when it was killed or None); what they have said up to now is checked. `starts` are when the broker
-    was started and when it answered, in milliseconds."""
+def check_tenures(members):
+    """`members` are (name, Member, when it was killed or None); what they have said up to now is checked."""
     until = int(time.time() * 1000)
     # What was printed until now is heard then.
     time.sleep(0.3)
@@ -74,7 +71,7 @@ def check_tenures(members, starts):
     for name, member, killed_at in members:
         member.hear()
         for pair, held in tenures(name, member, killed_at, until).items():
-            by_partition.setdefault(pair, []).extend(tenure for tenure in held if not _was_never_acknowledged(tenure, starts))
+            by_partition.setdefault(pair, []).extend(tenure for tenure in held if not _was_never_acknowledged(tenure))
     for pair, held in by_partition.items():
         for older, newer in itertools.combinations(sorted(held, key=lambda tenure: tenure.start), 2):
             _check_two(pair, older, newer)
