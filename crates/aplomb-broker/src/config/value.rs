@@ -114,11 +114,13 @@ impl ConfigKey {
     }
 
     fn check(&self, value: &Value) -> Result<(), ValueError> {
-        let shown = match value {
-            Value::List(items) => format!("[{}]", items.join(", ")),
-            other => other.to_string(),
+        let invalid = |accepted: String| {
+            let shown = match value {
+                Value::List(items) => format!("[{}]", items.join(", ")),
+                other => other.to_string(),
+            };
+            self.invalid(shown, accepted)
         };
-        let invalid = |accepted: String| self.invalid(shown.clone(), accepted);
         match (self.valid, value) {
             (Valid::AtLeast(min), Value::Number(n)) if *n < min => {
                 Err(invalid(format!("Value must be at least {min}")))

@@ -304,14 +304,14 @@ impl<K: CoordinatorKind> Host<K> {
             &mut dyn FnMut() -> [u8; 16],
         ),
     ) {
-        let Self { table, kind, .. } = self;
+        let Self { table, kind, effects, .. } = self;
         let seen = kind.see(view);
         let coordinator = table.change(key);
         let clocks = runtime::Now { instant: now.instant, wall: now.wall };
         does(&mut coordinator.runtime, clocks, K::world(&seen), &mut || kind.random());
-        let effects = coordinator.runtime.take_effects();
-        self.observe(key, now);
-        self.take_over(key, effects);
+        let wanted = coordinator.runtime.take_effects();
+        kind.on_change(key, coordinator, now, effects);
+        self.take_over(key, wanted);
     }
 
     fn take_over(&mut self, key: PartitionKey, effects: Vec<Effect<<K::Machine as Machine>::Reply>>) {

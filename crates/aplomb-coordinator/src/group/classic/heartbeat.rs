@@ -8,15 +8,14 @@ use crate::group::state::classic::{ClassicGroup, State};
 
 impl ClassicGroup {
     pub(crate) fn heartbeat(&self, request: &m::HeartbeatRequest, turn: &mut GroupTurn<'_>) -> ErrorCode {
-        if let Err(error) = self.check_member(&request.member_id, request.group_instance_id.as_deref()) {
-            return error;
-        }
+        let (id, member) = match self.check_member(&request.member_id, request.group_instance_id.as_deref()) {
+            Ok(found) => found,
+            Err(error) => return error,
+        };
         if request.generation_id != self.generation() {
             return ErrorCode::IllegalGeneration;
         }
-        if let Some(id) = self.member_id(&request.member_id) {
-            self.restart_session(&id, turn);
-        }
+        self.begin_session(id, member, turn);
         match self.state() {
             State::Preparing { .. } => ErrorCode::RebalanceInProgress,
             // A member may send heartbeats before it has its assignment.

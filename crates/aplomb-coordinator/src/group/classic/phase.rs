@@ -213,13 +213,18 @@ impl ClassicGroup {
     /// A member's session begins anew.
     pub(super) fn restart_session(&self, id: &Arc<str>, turn: &mut GroupTurn<'_>) {
         let Some(member) = self.member(id) else { return };
+        self.begin_session(id, member, turn);
+    }
+
+    /// The same for one that was looked up.
+    pub(super) fn begin_session(&self, id: &Arc<str>, member: &ClassicMember, turn: &mut GroupTurn<'_>) {
         turn.set_timer(GroupTimer::Session(self.id().clone(), id.clone()), member.session_timeout());
     }
 
     /// The sessions of all members begin anew.
     pub(super) fn restart_sessions(&self, turn: &mut GroupTurn<'_>) {
-        for (id, _) in self.members() {
-            self.restart_session(id, turn);
+        for (id, member) in self.members() {
+            self.begin_session(id, member, turn);
         }
     }
 

@@ -221,15 +221,19 @@ impl ClassicGroup {
         OVERHEAD + self.id.len() + self.bytes + self.subscription.bytes()
     }
 
-    /// Whether this id may act for this instance (`validateMember`).
-    pub(crate) fn check_member(&self, id: &str, instance: Option<&str>) -> Result<(), ErrorCode> {
+    /// The member of this id, as it is kept, if it may act for this instance (`validateMember`).
+    pub(crate) fn check_member(
+        &self,
+        id: &str,
+        instance: Option<&str>,
+    ) -> Result<(&Arc<str>, &ClassicMember), ErrorCode> {
         if let Some(instance) = instance {
             let known = self.instance(instance).ok_or(ErrorCode::UnknownMemberId)?;
             if **known != *id {
                 return Err(ErrorCode::FencedInstanceId);
             }
         }
-        if self.members.contains_key(id) { Ok(()) } else { Err(ErrorCode::UnknownMemberId) }
+        self.members.get_key_value(id).ok_or(ErrorCode::UnknownMemberId)
     }
 
     /// Whether a member with these protocols can be in the group.
