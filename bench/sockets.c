@@ -1,9 +1,13 @@
-/* What a small request costs a server by epoll, and by io_uring with multishot receives: a server that answers each request with a few bytes and does nothing
-   else, beside a client with many connections that asks at a rate, one connection after the other. It prints the server's processor time for each answer.
+/* What a small request costs a server by epoll, and by io_uring with multishot receives: a server
+   that answers each request with a few bytes and does nothing else, beside a client with many
+   connections that asks at a rate, one connection after the other. It prints the server's processor
+   time for each answer.
 
-       cc -O2 -Wall -o sockets bench/sockets.c && ./sockets epoll 9000 5333 10 && ./sockets uring 9000 5333 10
+       cc -O2 -Wall -o sockets bench/sockets.c
+       ./sockets epoll 9000 5333 10 && ./sockets uring 9000 5333 10
 
-   The arguments: which way, connections, requests a second of all of them, seconds. See docs/operating/benchmarks.md. */
+   The arguments: which way, connections, requests a second of all of them, seconds. What came of it
+   is in docs/operating/benchmarks.md. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,7 +26,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -52,18 +55,19 @@ static double spent(void) {
     return used.ru_utime.tv_sec + used.ru_stime.tv_sec + (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 }
 
-/* When to begin and to end counting, which the client's end follows. */
-static double began, counted, ends;
+/* When counting begins and ends, in seconds of `now`; what had been spent and answered when it
+   began. */
+static double begins, ends, counted;
 static long before;
 
 /* Gives whether the server is to go on. */
 static int count(double seconds) {
     double at = now();
     if (!ends) {
-        began = at + 3;
-        ends = began + seconds;
+        begins = at + 3;
+        ends = begins + seconds;
     }
-    if (at >= began && !counted) {
+    if (at >= begins && !counted) {
         counted = spent();
         before = answered;
     }
@@ -132,6 +136,7 @@ static void set_up(void) {
     ring.cqes = (struct io_uring_cqe *)(rings + how.cq_off.cqes);
     ring.buffers = mmap(0, BUFFERS * sizeof(struct io_uring_buf), PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
     ring.bytes = malloc(BUFFERS * BUFFER);
+    check(ring.buffers != MAP_FAILED && ring.bytes, "memory for the buffers");
     struct io_uring_buf_reg about = {.ring_addr = (unsigned long)ring.buffers, .ring_entries = BUFFERS, .bgid = GROUP};
     check(syscall(SYS_io_uring_register, ring.fd, IORING_REGISTER_PBUF_RING, &about, 1) == 0, "the buffers");
     for (unsigned id = 0; id < BUFFERS; id++) {
@@ -143,7 +148,9 @@ static void enter(unsigned least, struct __kernel_timespec *patience) {
     struct io_uring_getevents_arg how = {.ts = (unsigned long)patience};
     unsigned flags = IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG;
     long done = syscall(SYS_io_uring_enter, ring.fd, ring.unsubmitted, least, flags, &how, sizeof how);
-    check(done >= 0 || errno == ETIME || errno == EINTR, "io_uring_enter");
+    /* It says how many went in, or, where none did, why it does not wait. */
+    int is_over = done < 0 && (errno == ETIME || errno == EINTR);
+    check(done == ring.unsubmitted || (is_over && ring.unsubmitted == 0), "io_uring_enter");
     ring.unsubmitted = 0;
 }
 

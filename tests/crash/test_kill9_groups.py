@@ -29,6 +29,8 @@ class Group:
         self.name = f"{topic}-{protocol}"
         # (name, member, when it was killed), of all that there were.
         self.all = []
+        # When the broker was started and when it answered, in milliseconds.
+        self.starts = []
         self.commits = Commits(admin, self.name)
         self._topic = topic
         self._party = party
@@ -82,7 +84,7 @@ class Group:
 
     def check(self, when):
         self.commits.check(self.members(), when)
-        check_tenures(self.all)
+        check_tenures(self.all, self.starts)
 
     def check_reading(self, ends):
         """Everything was read by somebody."""
@@ -119,8 +121,10 @@ def test_kills_while_groups_rebalance_and_commit(prepare, admin_of, load, party_
             there[kill % 2].change()
         if moments.random() < 0.3:
             kill_while_it_starts(broker, moments.uniform(0, usual))
+        start = int(time.time() * 1000)
         broker.start()
         for group in there:
+            group.starts.append((start, int(time.time() * 1000)))
             group.check(f"after kill {kill + 1}")
         book.turn_page(broker, f"after kill {kill + 1}")
     for group in there:

@@ -193,16 +193,6 @@ impl MappedFile {
         }))
     }
 
-    /// Whether the kernel is to put large pages (of 2 MiB, on most machines) behind what is faulted
-    /// in from here on, so that the processor finds its way to a byte in fewer steps. Told no, it
-    /// leaves those that are there, and joins no small ones later, for which a thread that touches
-    /// them would wait. A wish, of which some kernels know nothing.
-    pub fn wish_large_pages(&self, wished: bool) {
-        let advice = if wished { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage };
-        // SAFETY: the mapping is this value's own, and its bytes stay what they are.
-        let _ = unsafe { rustix::mm::madvise(self.start.as_ptr().cast(), self.len, advice) };
-    }
-
     /// Whether the file is as it was opened. Memory without a file is always whole.
     ///
     /// # Errors
@@ -343,26 +333,6 @@ mod tests {
         second.unlink().expect("it is there");
         assert!(!path.exists());
         assert_eq!(&bytes(&mut second)[70_000..70_004], b"tail");
-    }
-
-    #[test]
-    fn the_kernel_is_told_of_large_pages() {
-        let mapped = MappedFile::anonymous(8 << 20).expect("there is memory");
-        let flags = || {
-            let maps = std::fs::read_to_string("/proc/self/smaps").expect("Linux has it");
-            let beginning = format!("{:x}-", mapped.as_ptr().as_ptr().addr());
-            let ours = maps.lines().skip_while(|line| !line.starts_with(&beginning));
-            let line =
-                ours.into_iter().find_map(|line| line.strip_prefix("VmFlags: ")).expect("it is mapped");
-            ["hg", "nh"].map(|flag| line.split(' ').any(|each| each == flag))
-        };
-        let is_known = std::fs::exists("/sys/kernel/mm/transparent_hugepage").expect("sysfs is there");
-        assert_eq!(flags(), [false, false]);
-        mapped.wish_large_pages(true);
-        assert_eq!(flags(), [is_known, false]);
-        mapped.fault_in(0..mapped.len()).expect("there is memory");
-        mapped.wish_large_pages(false);
-        assert_eq!(flags(), [false, is_known]);
     }
 
     #[test]

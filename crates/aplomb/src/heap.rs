@@ -70,10 +70,7 @@ impl Heap {
     /// There is no memory.
     pub(crate) fn new(bytes: usize) -> Result<(Self, Option<String>), HeapError> {
         let reserve = MappedFile::anonymous(bytes as u64)?;
-        // A request touches a few bytes in each of dozens of pages.
-        reserve.wish_large_pages(true);
         let not_locked = reserve.fault_in(0..bytes).map_err(HeapError::Pages)?;
-        reserve.wish_large_pages(false);
         let mut usual: *mut Hooks = null_mut();
         exchange::<_, ()>(c"arena.0.extent_hooks", Some(&mut usual), None)?;
         let usual = NonNull::new(usual).expect("an arena has hooks");

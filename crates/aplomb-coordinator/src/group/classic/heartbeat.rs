@@ -26,10 +26,8 @@ impl ClassicGroup {
 
     /// A member has committed offsets, which was let pass.
     pub(super) fn touch(&self, member: &str, turn: &mut GroupTurn<'_>) {
-        if let Some(id) = self.member_id(member)
-            && !matches!(self.state(), State::Completing { .. })
-        {
-            self.restart_session(&id, turn);
+        if !matches!(self.state(), State::Completing { .. }) {
+            self.restart_session(member, turn);
         }
     }
 }

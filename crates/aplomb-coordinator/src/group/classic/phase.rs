@@ -211,8 +211,8 @@ impl ClassicGroup {
     }
 
     /// A member's session begins anew.
-    pub(super) fn restart_session(&self, id: &Arc<str>, turn: &mut GroupTurn<'_>) {
-        let Some(member) = self.member(id) else { return };
+    pub(super) fn restart_session(&self, id: &str, turn: &mut GroupTurn<'_>) {
+        let Ok((id, member)) = self.check_member(id, None) else { return }; // it has left
         self.begin_session(id, member, turn);
     }
 
