@@ -116,7 +116,7 @@ impl Host {
                 self.runtime.on_ask(ticket, ask, self.now, &self.world, &mut || [0; 16]);
                 self.runtime.end_turn();
             }
-            let effects = self.runtime.take_effects();
+            let effects: Vec<_> = self.runtime.take_effects().collect();
             if effects.is_empty() {
                 break;
             }

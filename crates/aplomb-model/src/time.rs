@@ -23,6 +23,16 @@ impl Instant {
         self.0
     }
 
+    /// The first of several moments that may come; none, if none does.
+    #[must_use]
+    pub fn earliest(moments: &[Option<Self>]) -> Option<Self> {
+        let mut earliest: Option<Self> = None;
+        for moment in moments.iter().flatten() {
+            earliest = Some(earliest.map_or(*moment, |earliest| earliest.min(*moment)));
+        }
+        earliest
+    }
+
     /// How long ago `earlier` was; zero if it lies ahead.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
@@ -52,5 +62,17 @@ impl Timestamp {
     #[must_use]
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_earliest_is_of_those_that_come() {
+        let at = |nanos| Some(Instant::from_nanos(nanos));
+        assert_eq!(Instant::earliest(&[None, at(7), at(3), None, at(5)]), at(3));
+        assert_eq!(Instant::earliest(&[None, None]), None);
     }
 }

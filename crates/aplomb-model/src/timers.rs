@@ -7,7 +7,7 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash, RandomState};
 
 use crate::Instant;
 
@@ -21,23 +21,23 @@ struct Deadline {
     in_line: Instant,
 }
 
-/// The deadlines of what is named by `K`: at most one each.
+/// The deadlines of what is named by `K`: at most one each. `S` hashes the names.
 ///
 /// What always holds: both tables have the same keys, and nothing stands in line later than its
 /// deadline.
 #[derive(Debug)]
-pub struct Timers<K> {
+pub struct Timers<K, S = RandomState> {
     line: BTreeSet<(Instant, K)>,
-    by_key: HashMap<K, Deadline>,
+    by_key: HashMap<K, Deadline, S>,
 }
 
-impl<K> Default for Timers<K> {
+impl<K, S: Default> Default for Timers<K, S> {
     fn default() -> Self {
-        Self { line: BTreeSet::new(), by_key: HashMap::new() }
+        Self { line: BTreeSet::new(), by_key: HashMap::default() }
     }
 }
 
-impl<K: Clone + Ord + Hash> Timers<K> {
+impl<K: Clone + Ord + Hash, S: BuildHasher> Timers<K, S> {
     /// Sets the deadline of `key`, in place of the one that it may have.
     pub fn set(&mut self, key: K, at: Instant) {
         match self.by_key.entry(key) {
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn deadlines_come_up_in_their_order_and_only_when_their_time_has_come() {
-        let mut timers = Timers::default();
+        let mut timers = Timers::<_>::default();
         timers.set("late", at(9));
         timers.set("early", at(3));
         timers.set("same", at(3));
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_deadline_that_is_set_again_or_cancelled_leaves_nothing_behind() {
-        let mut timers = Timers::default();
+        let mut timers = Timers::<_>::default();
         for n in 0..1_000_000_u64 {
             timers.set(n % 10, at(1_000_000 + n));
         }
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_deadline_comes_up_when_it_was_last_set_to_be_earlier_or_later() {
-        let mut timers = Timers::default();
+        let mut timers = Timers::<_>::default();
         timers.set("put off", at(3));
         timers.set("put off", at(9));
         timers.set("put off", at(7));
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn however_many_were_put_off_a_call_looks_at_few() {
-        let mut timers = Timers::default();
+        let mut timers = Timers::<_>::default();
         for n in 0..1_000 {
             timers.set(n, at(3));
             timers.set(n, at(100));

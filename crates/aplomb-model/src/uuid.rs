@@ -1,6 +1,7 @@
 //! Kafka's 16-byte identifiers: topics and log directories have one. Written as unpadded base64url
 //! (`org.apache.kafka.common.Uuid`).
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -8,8 +9,22 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 /// Sixteen bytes that name something.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Uuid(pub [u8; 16]);
+
+/// As bytes: the first counts most. Compared as numbers, since tables look partitions up by it all
+/// the time.
+impl Ord for Uuid {
+    fn cmp(&self, other: &Self) -> Ordering {
+        u128::from_be_bytes(self.0).cmp(&u128::from_be_bytes(other.0))
+    }
+}
+
+impl PartialOrd for Uuid {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 /// A topic's id. The wire's zero id ("none") is `Uuid::ZERO`.
 pub type TopicId = Uuid;
@@ -78,6 +93,15 @@ mod tests {
         assert_eq!(Uuid::ONE.to_string(), "AAAAAAAAAAAAAAAAAAAAAQ");
         assert_eq!("AAAAAAAAAAAAAAAAAAAAAQ".parse(), Ok(Uuid::ONE));
         assert!("AAAA".parse::<Uuid>().is_err());
+    }
+
+    #[test]
+    fn ids_are_in_the_order_of_their_bytes() {
+        let first_counts_most = [[0; 16], [1; 16], [0x7f; 16], [0x80; 16], [0xff; 16]].map(Uuid);
+        assert!(first_counts_most.is_sorted());
+        let mut last = [1; 16];
+        last[15] = 2;
+        assert!(Uuid([1; 16]) < Uuid(last) && Uuid(last) < Uuid([2; 16]));
     }
 
     #[test]

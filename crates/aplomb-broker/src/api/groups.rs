@@ -41,7 +41,7 @@ pub(super) fn coordinator_of(group: &str, image: &MetadataImage) -> Option<Parti
 
 /// Who asks.
 pub(super) fn caller(asked: &Asked<'_>) -> Caller {
-    let host = &asked.request.session.host;
+    let host = asked.request.session.host.clone();
     let caller = Caller::new(asked.to.version, asked.client_id.unwrap_or_default(), host);
     Caller { sight: asked.sight(), ..caller }
 }

@@ -7,7 +7,7 @@
 //! What always holds: a ticket is its asker's until it is answered or cancelled; one piece of a log
 //! is asked for at a time; what is answered to a coordinator that was loaded anew since is dropped.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use aplomb_coordinator::runtime::{self, Effect, Machine, MarkerWish, Runtime, Ticket};
 use aplomb_model::{Instant, LeaderEpoch, Offset};
@@ -29,17 +29,24 @@ const OWN_A_WAKE: usize = 256;
 pub(super) struct Host<K: CoordinatorKind> {
     table: Table<K>,
     pub(super) kind: K,
+    unanswered: Unanswered,
+    next_number: u64,
+    /// Lines about clients that write to the coordinators' logs.
+    overtaken: Throttle,
+    is_stopping: bool,
+    pub(super) effects: VecDeque<CoordinatorEffect>,
+}
+
+/// What coordinators have been asked and have not answered, and what they have written and are not
+/// answered.
+#[derive(Default)]
+struct Unanswered {
     /// Who has asked, and where. Few are under way at a time, and a look at few costs little.
     tickets: BTreeMap<Ticket, (Asker, PartitionKey)>,
     by_asker: BTreeMap<Asker, Ticket>,
     next_ticket: u64,
-    next_number: u64,
     /// Batches that its partition has not answered yet.
     writes: BTreeSet<(PartitionKey, Asker)>,
-    /// Lines about clients that write to the coordinators' logs.
-    overtaken: Throttle,
-    is_stopping: bool,
-    pub(super) effects: Vec<CoordinatorEffect>,
 }
 
 impl<K: CoordinatorKind> Host<K> {
@@ -47,14 +54,11 @@ impl<K: CoordinatorKind> Host<K> {
         Self {
             table: Table::new(),
             kind,
-            tickets: BTreeMap::new(),
-            by_asker: BTreeMap::new(),
-            next_ticket: 0,
+            unanswered: Unanswered::default(),
             next_number: 0,
-            writes: BTreeSet::new(),
             overtaken: Throttle::default(),
             is_stopping: false,
-            effects: Vec::new(),
+            effects: VecDeque::new(),
         }
     }
 
@@ -64,7 +68,7 @@ impl<K: CoordinatorKind> Host<K> {
     }
 
     /// The coordinators, to be looked at or changed.
-    pub(super) fn parts(&mut self) -> (&mut Table<K>, &mut K, &mut Vec<CoordinatorEffect>) {
+    pub(super) fn parts(&mut self) -> (&mut Table<K>, &mut K, &mut VecDeque<CoordinatorEffect>) {
         (&mut self.table, &mut self.kind, &mut self.effects)
     }
 
@@ -100,11 +104,10 @@ impl<K: CoordinatorKind> Host<K> {
     pub(super) fn resign(&mut self, key: PartitionKey) {
         let Some(mut coordinator) = self.table.remove(key) else { return }; // it has none
         coordinator.runtime.resign();
-        let effects = coordinator.runtime.take_effects();
+        self.unanswered.take_over(key, &mut coordinator, &mut self.effects);
         self.kind.on_gone(key, coordinator.beside, &mut self.effects);
-        self.take_over(key, effects);
-        for (_, asker) in self.writes.extract_if(.., |(of, _)| *of == key) {
-            self.effects.push(CoordinatorEffect::Cancel(asker, key));
+        for (_, asker) in self.unanswered.writes.extract_if(.., |(of, _)| *of == key) {
+            self.effects.push_back(CoordinatorEffect::Cancel(asker, key));
         }
     }
 
@@ -112,8 +115,8 @@ impl<K: CoordinatorKind> Host<K> {
     pub(super) fn begin_stop(&mut self) {
         self.is_stopping = true;
         self.table.keys().into_iter().for_each(|key| self.resign(key));
-        assert!(self.tickets.is_empty(), "all are answered");
-        assert!(self.writes.is_empty(), "nothing of theirs waits at a partition");
+        assert!(self.unanswered.tickets.is_empty(), "all are answered");
+        assert!(self.unanswered.writes.is_empty(), "nothing of theirs waits at a partition");
     }
 
     /// A client asks the coordinator of a partition that this shard owns. Gives whether there is
@@ -126,14 +129,9 @@ impl<K: CoordinatorKind> Host<K> {
         view: &View,
         now: Now,
     ) -> bool {
-        if !self.has(key) {
-            return false;
-        }
-        let ticket = self.ticket(asker, key);
-        self.run(key, view, now, |runtime, now, world, random| {
-            runtime.on_ask(ticket, ask, now, world, random);
-        });
-        true
+        self.run(key, view, now, |runtime, unanswered, now, world, random| {
+            runtime.on_ask(unanswered.ticket(asker, key), ask, now, world, random);
+        })
     }
 
     /// The end of a transaction is to be written into the log of a coordinator that is there.
@@ -145,29 +143,17 @@ impl<K: CoordinatorKind> Host<K> {
         view: &View,
         now: Now,
     ) {
-        let ticket = self.ticket(asker, key);
-        self.run(key, view, now, |runtime, now, _, _| runtime.on_marker(ticket, marker, now));
-    }
-
-    fn ticket(&mut self, asker: Asker, key: PartitionKey) -> Ticket {
-        let ticket = self.own_ticket();
-        self.tickets.insert(ticket, (asker, key));
-        let before = self.by_asker.insert(asker, ticket);
-        assert!(before.is_none(), "an asker asks one thing at a time");
-        ticket
-    }
-
-    /// A ticket of the broker itself, which waits for nothing.
-    fn own_ticket(&mut self) -> Ticket {
-        let ticket = Ticket(self.next_ticket);
-        self.next_ticket += 1;
-        ticket
+        let is_there = self.run(key, view, now, |runtime, unanswered, now, _, _| {
+            runtime.on_marker(unanswered.ticket(asker, key), marker, now);
+        });
+        assert!(is_there, "it was looked for before");
     }
 
     /// The asker waits no longer.
     pub(super) fn cancel(&mut self, asker: Asker) {
-        let Some(ticket) = self.by_asker.remove(&asker) else { return }; // asked no coordinator
-        let (_, key) = self.tickets.remove(&ticket).expect("both tables agree");
+        let Unanswered { tickets, by_asker, .. } = &mut self.unanswered;
+        let Some(ticket) = by_asker.remove(&asker) else { return }; // asked no coordinator
+        let (_, key) = tickets.remove(&ticket).expect("both tables agree");
         if let Some(coordinator) = self.table.get_mut(key) {
             coordinator.runtime.cancel(ticket);
         }
@@ -182,7 +168,9 @@ impl<K: CoordinatorKind> Host<K> {
         view: &View,
         now: Now,
     ) {
-        self.writes.remove(&(key, Asker::Coordinator(key, CoordinatorPart::Write(of_number, number))));
+        self.unanswered
+            .writes
+            .remove(&(key, Asker::Coordinator(key, CoordinatorPart::Write(of_number, number))));
         let Some(coordinator) = self.numbered(key, of_number) else { return }; // it has resigned
         if answer.as_ref().is_err_and(|refusal| refusal.is_overtaken) {
             let epoch = coordinator.epoch;
@@ -194,12 +182,12 @@ impl<K: CoordinatorKind> Host<K> {
             );
             if let Some(text) = self.overtaken.admit(now.instant, text) {
                 let event = Event { severity: Severity::Warn, room: K::ROOM, text };
-                self.effects.push(CoordinatorEffect::Event(event));
+                self.effects.push_back(CoordinatorEffect::Event(event));
             }
             return self.begin(key, epoch, Offset::ZERO, view, now);
         }
         let answer = answer.map(|appended| appended.base).map_err(|refusal| refusal.error);
-        self.run(key, view, now, |runtime, now, world, random| {
+        self.run(key, view, now, |runtime, _, now, world, random| {
             runtime.on_answer(number, answer, now, world, random);
         });
     }
@@ -225,19 +213,18 @@ impl<K: CoordinatorKind> Host<K> {
             Loaded::Whole(end) => {
                 coordinator.loading = None;
                 coordinator.loaded_end = end;
-                self.run(key, view, now, |runtime, now, world, random| {
+                self.run(key, view, now, |runtime, _, now, world, random| {
                     runtime.on_loaded(end, now, world, random);
                 });
             }
             Loaded::Failed(why) => {
                 coordinator.loading = None;
                 coordinator.runtime.fail();
-                let effects = coordinator.runtime.take_effects();
                 let text = format!("{} of {}-{} cannot be loaded: {why}", K::WHAT, K::TOPIC, key.partition);
                 let event = Event { severity: Severity::Error, room: K::ROOM, text };
-                self.effects.push(CoordinatorEffect::Event(event));
+                self.effects.push_back(CoordinatorEffect::Event(event));
                 self.observe(key, now);
-                self.take_over(key, effects);
+                self.unanswered.take_over(key, self.table.change(key), &mut self.effects);
             }
         }
     }
@@ -253,17 +240,18 @@ impl<K: CoordinatorKind> Host<K> {
             let coordinator = self.table.change(key);
             if let Some(loading) = coordinator.loading.as_mut().filter(|loading| loading.wants_more()) {
                 let asker = Asker::Coordinator(key, CoordinatorPart::Load(coordinator.number));
-                self.effects.push(CoordinatorEffect::Read(asker, key, loading.ask()));
+                self.effects.push_back(CoordinatorEffect::Read(asker, key, loading.ask()));
                 continue;
             }
             if coordinator.runtime.wake_at().is_some_and(|at| at <= now.instant) {
-                self.run(key, view, now, |runtime, now, world, random| runtime.on_wake(now, world, random));
+                self.run(key, view, now, |runtime, _, now, world, random| {
+                    runtime.on_wake(now, world, random);
+                });
             }
             for _ in 0..OWN_A_WAKE {
                 let Some(ask) = self.table.change(key).next_own() else { break };
-                let ticket = self.own_ticket();
-                self.run(key, view, now, |runtime, now, world, random| {
-                    runtime.on_ask(ticket, ask, now, world, random);
+                self.run(key, view, now, |runtime, unanswered, now, world, random| {
+                    runtime.on_ask(unanswered.own_ticket(), ask, now, world, random);
                 });
             }
         }
@@ -283,15 +271,15 @@ impl<K: CoordinatorKind> Host<K> {
 
     /// No more is asked in this turn: what was written goes to the logs.
     pub(super) fn end_turn(&mut self) {
-        for key in self.table.touched() {
-            let coordinator = self.table.change(key);
+        let Self { table, unanswered, effects, .. } = self;
+        table.each_touched(|key, coordinator| {
             coordinator.runtime.end_turn();
-            let effects = coordinator.runtime.take_effects();
-            self.take_over(key, effects);
-        }
+            unanswered.take_over(key, coordinator, effects);
+        });
     }
 
-    /// Has a coordinator do something, and takes over what it wants done.
+    /// Has a coordinator do something, and takes over what it wants done. Gives whether there is
+    /// one.
     fn run(
         &mut self,
         key: PartitionKey,
@@ -299,30 +287,53 @@ impl<K: CoordinatorKind> Host<K> {
         now: Now,
         does: impl FnOnce(
             &mut Runtime<K::Machine>,
+            &mut Unanswered,
             runtime::Now,
             &<K::Machine as Machine>::World,
             &mut dyn FnMut() -> [u8; 16],
         ),
-    ) {
-        let Self { table, kind, effects, .. } = self;
+    ) -> bool {
+        let Self { table, kind, unanswered, effects, .. } = self;
+        let Some(coordinator) = table.get_mut(key) else { return false };
         let seen = kind.see(view);
-        let coordinator = table.change(key);
         let clocks = runtime::Now { instant: now.instant, wall: now.wall };
-        does(&mut coordinator.runtime, clocks, K::world(&seen), &mut || kind.random());
-        let wanted = coordinator.runtime.take_effects();
+        does(&mut coordinator.runtime, unanswered, clocks, K::world(&seen), &mut || kind.random());
         kind.on_change(key, coordinator, now, effects);
-        self.take_over(key, wanted);
+        unanswered.take_over(key, coordinator, effects);
+        true
+    }
+}
+
+impl Unanswered {
+    fn ticket(&mut self, asker: Asker, key: PartitionKey) -> Ticket {
+        let ticket = self.own_ticket();
+        self.tickets.insert(ticket, (asker, key));
+        let before = self.by_asker.insert(asker, ticket);
+        assert!(before.is_none(), "an asker asks one thing at a time");
+        ticket
     }
 
-    fn take_over(&mut self, key: PartitionKey, effects: Vec<Effect<<K::Machine as Machine>::Reply>>) {
-        for effect in effects {
+    /// A ticket of the broker itself, which waits for nothing.
+    fn own_ticket(&mut self) -> Ticket {
+        let ticket = Ticket(self.next_ticket);
+        self.next_ticket += 1;
+        ticket
+    }
+
+    /// Takes over what a coordinator wants done.
+    fn take_over<K: CoordinatorKind>(
+        &mut self,
+        key: PartitionKey,
+        coordinator: &mut Coordinator<K>,
+        effects: &mut VecDeque<CoordinatorEffect>,
+    ) {
+        let (of, known_end) = (coordinator.number, coordinator.loaded_end);
+        for effect in coordinator.runtime.take_effects() {
             let effect = match effect {
                 Effect::Append { number, batch } => {
-                    let coordinator = self.table.get(key).expect("who has resigned writes nothing");
-                    let asker = Asker::Coordinator(key, CoordinatorPart::Write(coordinator.number, number));
+                    let asker = Asker::Coordinator(key, CoordinatorPart::Write(of, number));
                     self.writes.insert((key, asker));
-                    let own = OwnBatch { batch, promise: None, known_end: coordinator.loaded_end };
-                    CoordinatorEffect::Append(asker, key, own)
+                    CoordinatorEffect::Append(asker, key, OwnBatch { batch, promise: None, known_end })
                 }
                 Effect::Answer(ticket, reply) => {
                     // Asked by the broker itself, which waits for nothing.
@@ -338,7 +349,7 @@ impl<K: CoordinatorKind> Host<K> {
                     CoordinatorEffect::Event(Event { severity, room: K::ROOM, text: event.text })
                 }
             };
-            self.effects.push(effect);
+            effects.push_back(effect);
         }
     }
 

@@ -49,14 +49,14 @@ pub(super) trait CoordinatorKind: Sized {
         key: PartitionKey,
         coordinator: &mut Coordinator<Self>,
         now: Now,
-        effects: &mut Vec<CoordinatorEffect>,
+        effects: &mut VecDeque<CoordinatorEffect>,
     );
 
     /// The shard's turn is over, in which it may have become another.
     fn on_settled(&mut self, key: PartitionKey, coordinator: &Coordinator<Self>);
 
     /// A coordinator has resigned.
-    fn on_gone(&mut self, key: PartitionKey, beside: Self::Beside, effects: &mut Vec<CoordinatorEffect>);
+    fn on_gone(&mut self, key: PartitionKey, beside: Self::Beside, effects: &mut VecDeque<CoordinatorEffect>);
 
     /// The answer to a client.
     fn answer(reply: Result<<Self::Machine as Machine>::Reply, ErrorCode>) -> Answer;

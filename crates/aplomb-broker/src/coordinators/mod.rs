@@ -49,11 +49,9 @@ impl Coordinators {
         self.groups.effects.is_empty() && self.txns.effects.is_empty()
     }
 
-    /// Takes what others are to do.
-    pub(crate) fn take_effects(&mut self) -> Vec<CoordinatorEffect> {
-        let mut effects = std::mem::take(&mut self.groups.effects);
-        effects.append(&mut self.txns.effects);
-        effects
+    /// Takes the next thing that others are to do.
+    pub(crate) fn next_effect(&mut self) -> Option<CoordinatorEffect> {
+        self.groups.effects.pop_front().or_else(|| self.txns.effects.pop_front())
     }
 
     /// A partition is led by this broker, in this epoch: if it is one of a coordinator's, that
@@ -181,7 +179,7 @@ impl Coordinators {
             return Some(Instant::START);
         }
         let marking = self.txns.kind.markers.wake_at();
-        [self.groups.wake_at(), self.txns.wake_at(), marking].into_iter().flatten().min()
+        Instant::earliest(&[self.groups.wake_at(), self.txns.wake_at(), marking])
     }
 
     /// That time has come.

@@ -4,9 +4,10 @@
 //! What always holds: who was handed out to be changed is looked at again before the turn is over
 //! ([`Table::settle`]); what is known of the others is still so.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use aplomb_model::Instant;
+use rustc_hash::FxHashMap;
 
 use super::kind::{Coordinator, CoordinatorKind};
 use crate::calls::PartitionKey;
@@ -14,9 +15,9 @@ use crate::calls::PartitionKey;
 /// Coordinators by their partitions.
 #[derive(Debug)]
 pub(super) struct Table<K: CoordinatorKind> {
-    all: BTreeMap<PartitionKey, Hosted<K>>,
-    /// May be others than when they were looked at last.
-    touched: BTreeSet<PartitionKey>,
+    all: FxHashMap<PartitionKey, Hosted<K>>,
+    /// May be others than when they were looked at last; each is here once.
+    touched: Vec<PartitionKey>,
     /// By when they have something to do.
     wakes: BTreeSet<(Instant, PartitionKey)>,
 }
@@ -24,13 +25,15 @@ pub(super) struct Table<K: CoordinatorKind> {
 #[derive(Debug)]
 struct Hosted<K: CoordinatorKind> {
     coordinator: Coordinator<K>,
+    /// Whether it is in `touched`.
+    is_touched: bool,
     /// Its place in `wakes`.
     wakes_at: Option<Instant>,
 }
 
 impl<K: CoordinatorKind> Table<K> {
     pub(super) fn new() -> Self {
-        Self { all: BTreeMap::new(), touched: BTreeSet::new(), wakes: BTreeSet::new() }
+        Self { all: FxHashMap::default(), touched: Vec::new(), wakes: BTreeSet::new() }
     }
 
     pub(super) fn get(&self, key: PartitionKey) -> Option<&Coordinator<K>> {
@@ -40,7 +43,9 @@ impl<K: CoordinatorKind> Table<K> {
     /// One that is to be changed.
     pub(super) fn get_mut(&mut self, key: PartitionKey) -> Option<&mut Coordinator<K>> {
         let entry = self.all.get_mut(&key)?;
-        self.touched.insert(key);
+        if !std::mem::replace(&mut entry.is_touched, true) {
+            self.touched.push(key);
+        }
         Some(&mut entry.coordinator)
     }
 
@@ -50,31 +55,42 @@ impl<K: CoordinatorKind> Table<K> {
     }
 
     pub(super) fn insert(&mut self, key: PartitionKey, coordinator: Coordinator<K>) {
-        let before = self.all.insert(key, Hosted { coordinator, wakes_at: None });
+        let before = self.all.insert(key, Hosted { coordinator, is_touched: true, wakes_at: None });
         assert!(before.is_none(), "a partition has one coordinator");
-        self.touched.insert(key);
+        self.touched.push(key);
     }
 
     pub(super) fn remove(&mut self, key: PartitionKey) -> Option<Coordinator<K>> {
-        let Hosted { coordinator, wakes_at } = self.all.remove(&key)?;
+        let Hosted { coordinator, is_touched, wakes_at } = self.all.remove(&key)?;
         wakes_at.map(|at| self.wakes.remove(&(at, key)));
-        self.touched.remove(&key);
+        if is_touched {
+            self.touched.retain(|other| *other != key);
+        }
         Some(coordinator)
     }
 
+    /// All of them, in their order.
     pub(super) fn keys(&self) -> Vec<PartitionKey> {
-        self.all.keys().copied().collect()
+        let mut keys: Vec<_> = self.all.keys().copied().collect();
+        keys.sort_unstable(); // a simulation can repeat it
+        keys
     }
 
-    /// Those that may have been changed since the last turn.
-    pub(super) fn touched(&self) -> Vec<PartitionKey> {
-        self.touched.iter().copied().collect()
+    /// Those that may have been changed since the last turn, one after the other.
+    pub(super) fn each_touched(&mut self, mut does: impl FnMut(PartitionKey, &mut Coordinator<K>)) {
+        self.touched.sort_unstable(); // in an order that a simulation can repeat
+        for key in &self.touched {
+            let entry = self.all.get_mut(key).expect("who is gone is not touched");
+            does(*key, &mut entry.coordinator);
+        }
     }
 
     /// The turn is over: looks at those that may have been changed, and shows them.
     pub(super) fn settle(&mut self, mut show: impl FnMut(PartitionKey, &Coordinator<K>)) {
-        while let Some(key) = self.touched.pop_first() {
+        self.touched.sort_unstable(); // as above
+        for key in self.touched.drain(..) {
             let entry = self.all.get_mut(&key).expect("who is gone is not touched");
+            assert!(std::mem::take(&mut entry.is_touched), "it knows");
             let wakes_at = entry.coordinator.wake_at();
             if wakes_at != entry.wakes_at {
                 entry.wakes_at.map(|at| self.wakes.remove(&(at, key)));

@@ -12,10 +12,11 @@ mod waits;
 pub(crate) use self::dispatch::Surroundings;
 use self::waits::Waits;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use aplomb_model::{Instant, Timers};
 use aplomb_protocol::ApiKey;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::calls::{Answer, Asker, OpId, PartitionKey, Slot};
 use crate::fetch_sessions::FetchSessions;
@@ -27,6 +28,10 @@ use crate::quotas::{Bill, Quotas, Till};
 use crate::security::Audit;
 use crate::storage::Storage;
 use crate::volumes::Volumes;
+
+/// So many effects keep their room for the next turn. Of a request about many partitions there are
+/// more, once.
+const EFFECTS_KEPT: usize = 1024;
 
 /// What the desk wants done.
 #[derive(Debug)]
@@ -62,11 +67,11 @@ struct Parked {
 /// The requests of a shard's connections, and of others' for the controller.
 pub(crate) struct Desk {
     me: ShardId,
-    parked: HashMap<u64, Parked>,
+    parked: FxHashMap<u64, Parked>,
     by_connection: BTreeSet<(ConnectionId, u64)>,
     /// Connections with requests that are, or were, for the controller's shard, and of which APIs.
-    forwarded: HashMap<ConnectionId, Vec<ApiKey>>,
-    deadlines: Timers<u64>,
+    forwarded: FxHashMap<ConnectionId, Vec<ApiKey>>,
+    deadlines: Timers<u64, FxBuildHasher>,
     /// Those that want turns, one a turn of the loop. The first has them all until it is through,
     /// so that no more than one keeps what it has found so far.
     turns: VecDeque<u64>,
@@ -83,16 +88,16 @@ pub(crate) struct Desk {
     quotas: Quotas,
     volumes: Volumes,
     audit: Audit,
-    effects: Vec<DeskEffect>,
+    effects: VecDeque<DeskEffect>,
 }
 
 impl Desk {
     pub(crate) fn new(me: ShardId, sessions: FetchSessions, most_partitions: usize, quotas: Quotas) -> Self {
         Self {
             me,
-            parked: HashMap::new(),
+            parked: FxHashMap::default(),
             by_connection: BTreeSet::new(),
-            forwarded: HashMap::new(),
+            forwarded: FxHashMap::default(),
             deadlines: Timers::default(),
             turns: VecDeque::new(),
             next: 0,
@@ -106,13 +111,16 @@ impl Desk {
             quotas,
             volumes: Volumes::default(),
             audit: Audit::default(),
-            effects: Vec::new(),
+            effects: VecDeque::new(),
         }
     }
 
-    /// Takes what others are to do, in order.
-    pub(crate) fn take_effects(&mut self) -> Vec<DeskEffect> {
-        std::mem::take(&mut self.effects)
+    /// Takes the next thing that others are to do.
+    pub(crate) fn next_effect(&mut self) -> Option<DeskEffect> {
+        if self.effects.is_empty() && self.effects.capacity() > EFFECTS_KEPT {
+            self.effects = VecDeque::new();
+        }
+        self.effects.pop_front()
     }
 
     /// Whether the desk wants nothing of others.
@@ -196,7 +204,7 @@ impl Desk {
         }
         self.volumes.forget(connection);
         if self.forwarded.remove(&connection).is_some() {
-            self.effects.push(DeskEffect::ForwardClosed(connection));
+            self.effects.push_back(DeskEffect::ForwardClosed(connection));
         }
     }
 
@@ -253,7 +261,7 @@ impl Desk {
         let op = OpId { shard: self.me, number };
         let effects = &mut self.effects;
         parked.operation.waits_at(&mut |slot, place| {
-            effects.push(match place {
+            effects.push_back(match place {
                 WaitsAt::Partition(key) => DeskEffect::Call { op, slot, key, call: PartitionCall::cancel() },
                 WaitsAt::Head => DeskEffect::CancelAtHead(Asker::Client(op, slot)),
             });
@@ -271,8 +279,9 @@ impl Desk {
 
     fn make(&mut self, number: u64, calls: Calls) {
         let op = OpId { shard: self.me, number };
-        let calls = calls.into_iter().map(|(slot, key, call)| DeskEffect::Call { op, slot, key, call });
-        self.effects.extend(calls);
+        for (slot, key, call) in calls {
+            self.effects.push_back(DeskEffect::Call { op, slot, key, call });
+        }
     }
 
     /// Does what an operation wants next; replies if it is complete.
@@ -322,7 +331,7 @@ impl Desk {
     /// line in the log.
     fn reply(&mut self, id: RequestId, replied: Replied, mut bill: Option<Bill>, now: Instant) {
         let mut reply = replied.unwrap_or_else(|error| {
-            self.effects.push(DeskEffect::Event(Event {
+            self.effects.push_back(DeskEffect::Event(Event {
                 severity: Severity::Error,
                 room: "broker/reply",
                 text: format!("response cannot be written: {error}"),
@@ -330,6 +339,6 @@ impl Desk {
             Reply::Close { reason: CloseReason::Malformed(error.to_string()) }
         });
         Till { quotas: &mut self.quotas, bill: bill.as_mut(), now }.settle(&mut reply);
-        self.effects.push(DeskEffect::Reply(id, reply));
+        self.effects.push_back(DeskEffect::Reply(id, reply));
     }
 }

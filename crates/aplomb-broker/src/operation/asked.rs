@@ -1,11 +1,12 @@
 //! What an API is given when it takes a request apart, and what it makes of it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aplomb_model::{ErrorCode, Instant};
 use aplomb_protocol::request::decode_request;
 use aplomb_protocol::{ApiKey, DecodeError, Message, Reader, Request as Body, VersionRange};
+use rustc_hash::FxHashMap;
 
 use super::{Calls, DecisionOp, Operation, Replied};
 use crate::calls::{Asker, OpId};
@@ -118,7 +119,7 @@ pub(crate) enum Begun {
 #[derive(Clone, Copy)]
 pub(crate) struct Ahead<'a> {
     pub(crate) parked: &'a BTreeSet<(ConnectionId, u64)>,
-    pub(crate) forwarded: &'a HashMap<ConnectionId, Vec<ApiKey>>,
+    pub(crate) forwarded: &'a FxHashMap<ConnectionId, Vec<ApiKey>>,
     pub(crate) connection: ConnectionId,
 }
 

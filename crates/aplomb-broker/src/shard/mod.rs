@@ -157,7 +157,7 @@ impl Shard {
         let head = self.head.as_ref().and_then(|head| head.wake_at());
         let rooms = [self.desk.wake_at(), self.partitions.wake_at(), self.storage.wake_at(), head];
         let others = [self.coordinators.wake_at(), self.patient.wake_at()];
-        rooms.into_iter().chain(others).flatten().min()
+        Instant::earliest(&[Instant::earliest(&rooms), Instant::earliest(&others)])
     }
 
     /// That time has come.
@@ -235,8 +235,12 @@ impl Shard {
     /// Carries out what the rooms want, until they want nothing.
     fn carry_out(&mut self, now: Now) {
         loop {
-            self.carry_out_effects(now);
-            self.desk.take_effects().into_iter().for_each(|effect| self.carry_out_desks(effect, now));
+            if !self.fx.is_empty() {
+                self.carry_out_effects(now);
+            }
+            while let Some(effect) = self.desk.next_effect() {
+                self.carry_out_desks(effect, now);
+            }
             self.carry_out_heads(now);
             self.storage.take_effects().into_iter().for_each(|effect| self.carry_out_storages(effect, now));
             let (mut owned, post) = self.owned(now);

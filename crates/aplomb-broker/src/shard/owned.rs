@@ -114,7 +114,7 @@ impl Owned<'_> {
 
     /// Carries out what coordinators want.
     pub(super) fn carry_out_coordinators(&mut self, post: &mut Post) {
-        for effect in self.coordinators.take_effects() {
+        while let Some(effect) = self.coordinators.next_effect() {
             match effect {
                 CoordinatorEffect::Append(asker, key, own) => {
                     self.call(asker, key, PartitionCall::append(AppendCall::Own(own)));

@@ -112,16 +112,16 @@ impl Post {
     pub(super) fn hand_over(&mut self, out: &mut Vec<Output>) {
         assert!(self.local.is_empty(), "what is for the shard itself is carried out within the turn");
         out.append(&mut self.out);
-        for ((to, op), calls) in std::mem::take(&mut self.calls) {
+        while let Some(((to, op), calls)) = self.calls.pop_first() {
             out.push(Output::Send { to, message: ShardMessage::Calls { op, calls } });
         }
-        for (op, answers) in std::mem::take(&mut self.answers) {
+        while let Some((op, answers)) = self.answers.pop_first() {
             out.push(Output::Send { to: op.shard, message: ShardMessage::Answers { op, answers } });
         }
-        for (to, asks) in std::mem::take(&mut self.asks) {
+        while let Some((to, asks)) = self.asks.pop_first() {
             out.push(Output::Send { to, message: ShardMessage::Asks(asks) });
         }
-        for (to, told) in std::mem::take(&mut self.told) {
+        while let Some((to, told)) = self.told.pop_first() {
             out.push(Output::Send { to, message: ShardMessage::Told(told) });
         }
         out.append(&mut self.last);

@@ -152,7 +152,7 @@ impl Storage {
     pub(crate) fn wake_at(&self) -> Option<Instant> {
         let disks = self.disks.iter().filter_map(ShardDisk::wake_at).min();
         let checkpoints = self.checkpoints.as_ref().filter(|_| !self.closes).and_then(Checkpoints::wake_at);
-        [
+        Instant::earliest(&[
             disks,
             checkpoints,
             self.cold.wake_at(),
@@ -161,10 +161,7 @@ impl Storage {
             self.future.wake_at(self.stops),
             self.compaction.wake_at(self.stops),
             Some(self.space_due),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        ])
     }
 
     /// The time of [`Self::wake_at`] has come.

@@ -25,7 +25,7 @@ pub struct Caller {
 impl Caller {
     /// One that is shown all topics.
     #[must_use]
-    pub fn new(version: i16, client_id: &str, host: &str) -> Self {
+    pub fn new(version: i16, client_id: &str, host: impl Into<Arc<str>>) -> Self {
         Self { version, client_id: client_id.into(), host: host.into(), sight: Sight::default() }
     }
 }

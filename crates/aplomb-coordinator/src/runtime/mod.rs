@@ -16,8 +16,10 @@ mod writes;
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
+use std::vec::Drain;
 
 use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Timers};
+use rustc_hash::FxHashSet;
 
 use self::batch::OpenBatch;
 pub use self::host::{Effect, MarkerWish, Stage, WriteSettings};
@@ -43,7 +45,7 @@ pub struct Runtime<M: Machine> {
     open: OpenBatch<M>,
     writes: Writes<M>,
     /// Who has asked and is not answered yet.
-    asked: HashSet<Ticket>,
+    asked: FxHashSet<Ticket>,
     /// Who waits for a write, and until when. The first is in `asked`.
     patience: VecDeque<(Instant, Ticket)>,
     /// Producers whose markers are on their way to the log.
@@ -63,7 +65,7 @@ impl<M: Machine> Runtime<M> {
             timers: Timers::default(),
             open: OpenBatch::new(),
             writes: Writes::new(Offset::ZERO),
-            asked: HashSet::new(),
+            asked: FxHashSet::default(),
             patience: VecDeque::new(),
             ending: HashSet::new(),
             effects: Vec::new(),
@@ -86,8 +88,8 @@ impl<M: Machine> Runtime<M> {
     }
 
     /// Takes what the host is to do.
-    pub fn take_effects(&mut self) -> Vec<Effect<M::Reply>> {
-        std::mem::take(&mut self.effects)
+    pub fn take_effects(&mut self) -> Drain<'_, Effect<M::Reply>> {
+        self.effects.drain(..)
     }
 
     /// Whether nothing is to be done, written or waited for.
@@ -104,7 +106,7 @@ impl<M: Machine> Runtime<M> {
         let linger = self.settings.linger.unwrap_or_default();
         let linger = self.open.since().map(|since| since + linger);
         let impatient = self.patience.front().map(|(at, _)| *at);
-        [self.timers.wake_at(), impatient, linger].into_iter().flatten().min()
+        Instant::earliest(&[self.timers.wake_at(), impatient, linger])
     }
 
     /// Replays whole batches of the log, in their order; a batch may lie in several of the slices.

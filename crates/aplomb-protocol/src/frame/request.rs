@@ -35,9 +35,7 @@ impl RequestHead {
     pub fn decode(frame: &mut Reader) -> Result<Self, DecodeError> {
         // The header's own version depends on the first two of its fields, so these are looked at
         // first.
-        let mut ahead = frame.clone();
-        let key = ahead.i16()?;
-        let version = ahead.i16()?;
+        let (key, version) = frame.ahead(|frame| Ok((frame.i16()?, frame.i16()?)))?;
         let api = ApiKey::from_i16(key).ok_or(DecodeError::UnknownApiKey(key))?;
         let header = RequestHeader::decode(frame, api.request_header_version(version))?;
         Ok(Self { api, version, correlation_id: header.correlation_id, client_id: header.client_id })

@@ -62,6 +62,17 @@ impl Reader {
         &self.frame
     }
 
+    /// Reads something that is read again afterwards.
+    pub(crate) fn ahead<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        let at = self.at;
+        let value = read(self);
+        self.at = at;
+        value
+    }
+
     /// What is left, as a slice of the frame.
     #[must_use]
     pub fn rest(&self) -> Bytes {
@@ -96,9 +107,8 @@ impl Reader {
     }
 
     fn fixed<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
-        let mut raw = [0; N];
-        raw.copy_from_slice(self.take(N)?);
-        Ok(raw)
+        let start = self.skip(N)?;
+        Ok(*self.frame[start..].first_chunk().expect("so many bytes are left"))
     }
 
     /// One byte.
@@ -251,7 +261,9 @@ impl Reader {
     /// When it is cut short, or too long.
     pub fn nullable_string(&mut self, flexible: bool) -> Result<Option<String>, DecodeError> {
         let Some(len) = self.string_length(flexible)? else { return Ok(None) };
-        Ok(Some(String::from_utf8_lossy(self.take(len)?).into_owned()))
+        let raw = self.take(len)?;
+        let whole = std::str::from_utf8(raw).map(str::to_owned);
+        Ok(Some(whole.unwrap_or_else(|_| String::from_utf8_lossy(raw).into_owned())))
     }
 
     /// A string of our own.

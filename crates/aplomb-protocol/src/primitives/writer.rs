@@ -1,7 +1,7 @@
 //! Writes values to the end of a buffer. Arrays are in `arrays`, tagged fields in `tags`.
 
 use aplomb_model::Uuid;
-use bytes::{BufMut as _, Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::{ErrorTally, MAX_STRING};
 use crate::EncodeError;
@@ -9,7 +9,7 @@ use crate::EncodeError;
 /// A growing buffer.
 #[derive(Debug, Default)]
 pub struct Writer {
-    pub(super) buffer: BytesMut,
+    pub(super) buffer: Vec<u8>,
     errors: ErrorTally,
     throttle_at: Option<usize>,
 }
@@ -24,7 +24,7 @@ impl Writer {
     /// An empty buffer with room for `capacity` bytes.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
-        Self { buffer: BytesMut::with_capacity(capacity), ..Self::default() }
+        Self { buffer: Vec::with_capacity(capacity), ..Self::default() }
     }
 
     /// Bytes written so far.
@@ -48,7 +48,7 @@ impl Writer {
     /// Everything that was written.
     #[must_use]
     pub fn freeze(self) -> Bytes {
-        self.buffer.freeze()
+        self.buffer.into()
     }
 
     /// Overwrites four bytes at `at`, which were written before.
@@ -58,27 +58,27 @@ impl Writer {
 
     /// Bytes as they are.
     pub fn raw(&mut self, value: &[u8]) {
-        self.buffer.put_slice(value);
+        self.buffer.extend_from_slice(value);
     }
 
     /// One byte.
     pub fn u8(&mut self, value: u8) {
-        self.buffer.put_u8(value);
+        self.buffer.push(value);
     }
 
     /// A boolean: 0 or 1.
     pub fn bool(&mut self, value: bool) {
-        self.buffer.put_u8(u8::from(value));
+        self.buffer.push(u8::from(value));
     }
 
     /// A signed byte.
     pub fn i8(&mut self, value: i8) {
-        self.buffer.put_i8(value);
+        self.buffer.extend_from_slice(&value.to_be_bytes());
     }
 
     /// A big-endian 16-bit integer.
     pub fn i16(&mut self, value: i16) {
-        self.buffer.put_i16(value);
+        self.buffer.extend_from_slice(&value.to_be_bytes());
     }
 
     /// An error code, which is counted ([`Self::take_errors`]).
@@ -108,38 +108,38 @@ impl Writer {
 
     /// A big-endian unsigned 16-bit integer.
     pub fn u16(&mut self, value: u16) {
-        self.buffer.put_u16(value);
+        self.buffer.extend_from_slice(&value.to_be_bytes());
     }
 
     /// A big-endian 32-bit integer.
     pub fn i32(&mut self, value: i32) {
-        self.buffer.put_i32(value);
+        self.buffer.extend_from_slice(&value.to_be_bytes());
     }
 
     /// A big-endian unsigned 32-bit integer.
     pub fn u32(&mut self, value: u32) {
-        self.buffer.put_u32(value);
+        self.buffer.extend_from_slice(&value.to_be_bytes());
     }
 
     /// A big-endian 64-bit integer.
     pub fn i64(&mut self, value: i64) {
-        self.buffer.put_i64(value);
+        self.buffer.extend_from_slice(&value.to_be_bytes());
     }
 
     /// A big-endian IEEE double.
     pub fn f64(&mut self, value: f64) {
-        self.buffer.put_f64(value);
+        self.buffer.extend_from_slice(&value.to_be_bytes());
     }
 
     /// Sixteen bytes.
     pub fn uuid(&mut self, value: Uuid) {
-        self.buffer.put_slice(&value.0);
+        self.buffer.extend_from_slice(&value.0);
     }
 
     /// An unsigned varint: seven bits a byte, lowest first.
     pub fn uvarint(&mut self, value: u32) {
         let (raw, len) = varint(value);
-        self.buffer.put_slice(&raw[..len]);
+        self.buffer.extend_from_slice(&raw[..len]);
     }
 
     fn compact_length(&mut self, len: Option<usize>) -> Result<(), EncodeError> {

@@ -10,7 +10,7 @@ mod shown;
 mod totals;
 mod world;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -138,7 +138,7 @@ impl CoordinatorKind for GroupCoordinators {
         _: PartitionKey,
         coordinator: &mut Coordinator<Self>,
         now: Now,
-        _: &mut Vec<CoordinatorEffect>,
+        _: &mut VecDeque<CoordinatorEffect>,
     ) {
         self.observation.update(&mut coordinator.beside, &mut coordinator.runtime, now.instant);
     }
@@ -154,7 +154,7 @@ impl CoordinatorKind for GroupCoordinators {
         }
     }
 
-    fn on_gone(&mut self, key: PartitionKey, beside: Observed, _: &mut Vec<CoordinatorEffect>) {
+    fn on_gone(&mut self, key: PartitionKey, beside: Observed, _: &mut VecDeque<CoordinatorEffect>) {
         self.unshown.remove(&key);
         self.partly_shown.remove(&key);
         self.observation.resign(beside);

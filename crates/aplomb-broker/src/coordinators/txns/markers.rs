@@ -4,7 +4,7 @@
 //! What always holds: an id has one decision under way; a partition is asked for one marker of it
 //! at a time; it is complete when none is missing, and is forgotten then.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -107,7 +107,7 @@ impl Markers {
     }
 
     /// Asks partitions to write markers that are due.
-    pub(super) fn send(&mut self, view: &View, now: Instant, effects: &mut Vec<CoordinatorEffect>) {
+    pub(super) fn send(&mut self, view: &View, now: Instant, effects: &mut VecDeque<CoordinatorEffect>) {
         let mut left = SENT_A_TURN;
         while left > 0
             && let Some((_, place)) = self.due.first().filter(|(at, _)| *at <= now).cloned()
@@ -123,7 +123,7 @@ impl Markers {
                 self.next += 1;
                 decision.asked += 1;
                 let asker = Asker::Coordinator(place.0, CoordinatorPart::Marker(number));
-                effects.push(CoordinatorEffect::Mark(asker, to, decision.call));
+                effects.push_back(CoordinatorEffect::Mark(asker, to, decision.call));
                 self.asked.insert(number, Sent { place: place.clone(), topic, partition, to });
             }
             if decision.unsent.is_empty() {
@@ -176,13 +176,13 @@ impl Markers {
     }
 
     /// A coordinator has resigned: its successor is told of its decisions.
-    pub(super) fn forget(&mut self, key: PartitionKey, effects: &mut Vec<CoordinatorEffect>) {
+    pub(super) fn forget(&mut self, key: PartitionKey, effects: &mut VecDeque<CoordinatorEffect>) {
         self.decisions.retain(|(of, _), _| *of != key);
         self.due.retain(|(_, (of, _))| *of != key);
         self.complete.retain(|(of, _)| *of != key);
         for (number, sent) in self.asked.extract_if(.., |_, sent| sent.place.0 == key) {
             let asker = Asker::Coordinator(key, CoordinatorPart::Marker(number));
-            effects.push(CoordinatorEffect::Unmark(asker, sent.to));
+            effects.push_back(CoordinatorEffect::Unmark(asker, sent.to));
         }
     }
 }

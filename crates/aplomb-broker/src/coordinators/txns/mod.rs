@@ -6,6 +6,7 @@
 mod markers;
 mod world;
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use aplomb_coordinator::runtime::{Stage, WriteSettings};
@@ -88,7 +89,7 @@ impl TxnCoordinators {
         table: &mut Table<Self>,
         view: &View,
         now: Now,
-        effects: &mut Vec<CoordinatorEffect>,
+        effects: &mut VecDeque<CoordinatorEffect>,
     ) {
         self.markers.send(view, now.instant, effects);
         for (key, of) in self.markers.take_complete() {
@@ -141,7 +142,7 @@ impl CoordinatorKind for TxnCoordinators {
         key: PartitionKey,
         coordinator: &mut Coordinator<Self>,
         now: Now,
-        effects: &mut Vec<CoordinatorEffect>,
+        effects: &mut VecDeque<CoordinatorEffect>,
     ) {
         let machine = coordinator.runtime.machine();
         let (bytes, ids) = (machine.bytes(), machine.counts());
@@ -160,13 +161,13 @@ impl CoordinatorKind for TxnCoordinators {
         }
         if news.lacks_id && !std::mem::replace(&mut coordinator.beside.is_id_asked, true) {
             let part = CoordinatorPart::ProducerId(coordinator.number);
-            effects.push(CoordinatorEffect::ProducerId(Asker::Coordinator(key, part)));
+            effects.push_back(CoordinatorEffect::ProducerId(Asker::Coordinator(key, part)));
         }
     }
 
     fn on_settled(&mut self, _: PartitionKey, _: &Coordinator<Self>) {}
 
-    fn on_gone(&mut self, key: PartitionKey, mut beside: Beside, effects: &mut Vec<CoordinatorEffect>) {
+    fn on_gone(&mut self, key: PartitionKey, mut beside: Beside, effects: &mut VecDeque<CoordinatorEffect>) {
         self.change_share(&mut beside, 0, TxnCounts::default());
         self.markers.forget(key, effects);
     }

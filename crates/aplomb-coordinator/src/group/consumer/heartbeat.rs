@@ -21,7 +21,7 @@ use super::{convert, deadlines, leave, target};
 use crate::group::hash::TopicHashes;
 use crate::group::settings::{ConsumerSettings, Overrides};
 use crate::group::state::classic::tombstones;
-use crate::group::state::consumer::{ConsumerGroup, Holdings, records};
+use crate::group::state::consumer::{ConsumerGroup, ConsumerMember, Holdings, records};
 use crate::group::state::table::{Group, GroupTable};
 use crate::group::state::{GroupTurn, Groups};
 use crate::group::world::World;
@@ -122,7 +122,7 @@ fn quiet(
         && about::of_heartbeat(Some(member), caller, request).is_none();
     Ok(is_quiet.then(|| {
         let overrides = turn.world.overrides(id);
-        let response = response(group, &member_id, request, false, (settings, overrides), turn);
+        let response = response(group, (&member_id, member), request, false, (settings, overrides), turn);
         Quiet { id: id.clone(), member: member_id, response }
     }))
 }
@@ -180,13 +180,15 @@ fn beat(
 
     let is_untold = change.remember(|group| group.tell(&member));
     let is_told = is_untold || is_reassigned;
-    response(change.group(), &member, request, is_told, (settings, overrides), change.turn)
+    let group = change.group();
+    let sender = group.entry(&member).expect("it is a member");
+    response(group, sender, request, is_told, (settings, overrides), change.turn)
 }
 
 /// What a member is answered. `is_told`: what it has, too, whether or not it says what it has.
 fn response(
     group: &ConsumerGroup,
-    id: &Arc<str>,
+    (id, member): (&Arc<str>, &ConsumerMember),
     request: &HeartbeatRequest,
     is_told: bool,
     (settings, overrides): (&ConsumerSettings, Overrides),
@@ -200,7 +202,6 @@ fn response(
         Some(hurried) if group.is_changing(turn.now.instant) => interval.min(hurried),
         _ => interval,
     };
-    let member = group.member(id).expect("it is a member");
     Response {
         member_id: Some(id.to_string()),
         member_epoch: member.epoch(),

@@ -193,7 +193,7 @@ impl Lab {
     fn settle(&mut self) {
         loop {
             self.with(|runtime, _, _, _| runtime.end_turn());
-            let effects = self.runtime.take_effects();
+            let effects: Vec<_> = self.runtime.take_effects().collect();
             if effects.is_empty() {
                 return;
             }
