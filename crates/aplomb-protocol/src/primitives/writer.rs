@@ -6,6 +6,9 @@ use bytes::Bytes;
 use super::{ErrorTally, MAX_STRING};
 use crate::EncodeError;
 
+/// What keys, values and most requests take at most, in bytes.
+const ROOM: usize = 64;
+
 /// A growing buffer.
 #[derive(Debug, Default)]
 pub struct Writer {
@@ -15,10 +18,10 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// An empty buffer.
+    /// An empty buffer, with room for something short: it would grow four times on its way there.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self::with_capacity(ROOM)
     }
 
     /// An empty buffer with room for `capacity` bytes.
