@@ -129,9 +129,13 @@ impl<K: CoordinatorKind> Host<K> {
         view: &View,
         now: Now,
     ) -> bool {
+        if !self.has(key) {
+            return false;
+        }
         self.run(key, view, now, |runtime, unanswered, now, world, random| {
             runtime.on_ask(unanswered.ticket(asker, key), ask, now, world, random);
-        })
+        });
+        true
     }
 
     /// The end of a transaction is to be written into the log of a coordinator that is there.
@@ -143,10 +147,9 @@ impl<K: CoordinatorKind> Host<K> {
         view: &View,
         now: Now,
     ) {
-        let is_there = self.run(key, view, now, |runtime, unanswered, now, _, _| {
+        self.run(key, view, now, |runtime, unanswered, now, _, _| {
             runtime.on_marker(unanswered.ticket(asker, key), marker, now);
         });
-        assert!(is_there, "it was looked for before");
     }
 
     /// The asker waits no longer.
@@ -278,8 +281,7 @@ impl<K: CoordinatorKind> Host<K> {
         });
     }
 
-    /// Has a coordinator do something, and takes over what it wants done. Gives whether there is
-    /// one.
+    /// Has a coordinator do something, and takes over what it wants done.
     fn run(
         &mut self,
         key: PartitionKey,
@@ -292,15 +294,14 @@ impl<K: CoordinatorKind> Host<K> {
             &<K::Machine as Machine>::World,
             &mut dyn FnMut() -> [u8; 16],
         ),
-    ) -> bool {
+    ) {
         let Self { table, kind, unanswered, effects, .. } = self;
-        let Some(coordinator) = table.get_mut(key) else { return false };
+        let coordinator = table.change(key);
         let seen = kind.see(view);
         let clocks = runtime::Now { instant: now.instant, wall: now.wall };
         does(&mut coordinator.runtime, unanswered, clocks, K::world(&seen), &mut || kind.random());
         kind.on_change(key, coordinator, now, effects);
         unanswered.take_over(key, coordinator, effects);
-        true
     }
 }
 
