@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# How many instructions a heartbeat of a consumer group takes, of all threads of the broker, by valgrind's callgrind: bench/instructions.sh [BROKER],
-# which is built for it: cargo build --release --package aplomb --features valgrind --target-dir target/valgrind. Thirty groups of ten members in the consumer protocol send one every half second for ten seconds; hardly anything
-# is committed. A count and no time: the machine may do something else meanwhile. Functions with what they and those below them took are in
-# FOLDER/calls.txt, which is printed. Needs valgrind; takes a minute and a half.
+# How many instructions a heartbeat of a consumer group takes, of all threads of the broker, by valgrind's callgrind:
+# bench/instructions.sh [BROKER], which is built for it:
+#
+#     cargo build --release --package aplomb --features valgrind --target-dir target/valgrind
+#
+# Thirty groups of ten members in the consumer protocol send one every half second for ten seconds; hardly anything is committed. A count
+# and no time: the machine may do something else meanwhile. The file that is named at the end has all functions, with what they and those
+# below them took. Needs valgrind; takes a minute.
 set -euo pipefail
 broker=${1:-target/valgrind/release/aplomb}
 folder=$(mktemp -d)

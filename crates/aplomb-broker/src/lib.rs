@@ -12,6 +12,7 @@ pub mod config;
 pub mod controller;
 mod coordinators;
 mod desk;
+mod errands;
 mod fetch_sessions;
 pub mod figures;
 mod head;

@@ -7,7 +7,7 @@
 //! What always holds: a ticket is its asker's until it is answered or cancelled; one piece of a log
 //! is asked for at a time; what is answered to a coordinator that was loaded anew since is dropped.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use aplomb_coordinator::runtime::{self, Effect, Machine, MarkerWish, Runtime, Ticket};
 use aplomb_model::{Instant, LeaderEpoch, Offset};
@@ -19,6 +19,7 @@ use super::table::Table;
 use crate::calls::{
     Answer, AppendRefusal, Appended, Asker, CoordinatorPart, OwnBatch, PartitionKey, ReadRecords, ReadRefusal,
 };
+use crate::errands::Errands;
 use crate::ports::{Event, Now, Severity, Throttle};
 use crate::view::View;
 
@@ -34,7 +35,7 @@ pub(super) struct Host<K: CoordinatorKind> {
     /// Lines about clients that write to the coordinators' logs.
     overtaken: Throttle,
     is_stopping: bool,
-    pub(super) effects: VecDeque<CoordinatorEffect>,
+    pub(super) effects: Errands<CoordinatorEffect>,
 }
 
 /// What coordinators have been asked and have not answered, and what they have written and are not
@@ -58,7 +59,7 @@ impl<K: CoordinatorKind> Host<K> {
             next_number: 0,
             overtaken: Throttle::default(),
             is_stopping: false,
-            effects: VecDeque::new(),
+            effects: Errands::new(),
         }
     }
 
@@ -68,7 +69,7 @@ impl<K: CoordinatorKind> Host<K> {
     }
 
     /// The coordinators, to be looked at or changed.
-    pub(super) fn parts(&mut self) -> (&mut Table<K>, &mut K, &mut VecDeque<CoordinatorEffect>) {
+    pub(super) fn parts(&mut self) -> (&mut Table<K>, &mut K, &mut Errands<CoordinatorEffect>) {
         (&mut self.table, &mut self.kind, &mut self.effects)
     }
 
@@ -107,7 +108,7 @@ impl<K: CoordinatorKind> Host<K> {
         self.unanswered.take_over(key, &mut coordinator, &mut self.effects);
         self.kind.on_gone(key, coordinator.beside, &mut self.effects);
         for (_, asker) in self.unanswered.writes.extract_if(.., |(of, _)| *of == key) {
-            self.effects.push_back(CoordinatorEffect::Cancel(asker, key));
+            self.effects.push(CoordinatorEffect::Cancel(asker, key));
         }
     }
 
@@ -185,7 +186,7 @@ impl<K: CoordinatorKind> Host<K> {
             );
             if let Some(text) = self.overtaken.admit(now.instant, text) {
                 let event = Event { severity: Severity::Warn, room: K::ROOM, text };
-                self.effects.push_back(CoordinatorEffect::Event(event));
+                self.effects.push(CoordinatorEffect::Event(event));
             }
             return self.begin(key, epoch, Offset::ZERO, view, now);
         }
@@ -225,7 +226,7 @@ impl<K: CoordinatorKind> Host<K> {
                 coordinator.runtime.fail();
                 let text = format!("{} of {}-{} cannot be loaded: {why}", K::WHAT, K::TOPIC, key.partition);
                 let event = Event { severity: Severity::Error, room: K::ROOM, text };
-                self.effects.push_back(CoordinatorEffect::Event(event));
+                self.effects.push(CoordinatorEffect::Event(event));
                 self.observe(key, now);
                 self.unanswered.take_over(key, self.table.change(key), &mut self.effects);
             }
@@ -243,7 +244,7 @@ impl<K: CoordinatorKind> Host<K> {
             let coordinator = self.table.change(key);
             if let Some(loading) = coordinator.loading.as_mut().filter(|loading| loading.wants_more()) {
                 let asker = Asker::Coordinator(key, CoordinatorPart::Load(coordinator.number));
-                self.effects.push_back(CoordinatorEffect::Read(asker, key, loading.ask()));
+                self.effects.push(CoordinatorEffect::Read(asker, key, loading.ask()));
                 continue;
             }
             if coordinator.runtime.wake_at().is_some_and(|at| at <= now.instant) {
@@ -326,7 +327,7 @@ impl Unanswered {
         &mut self,
         key: PartitionKey,
         coordinator: &mut Coordinator<K>,
-        effects: &mut VecDeque<CoordinatorEffect>,
+        effects: &mut Errands<CoordinatorEffect>,
     ) {
         let (of, known_end) = (coordinator.number, coordinator.loaded_end);
         for effect in coordinator.runtime.take_effects() {
@@ -350,7 +351,7 @@ impl Unanswered {
                     CoordinatorEffect::Event(Event { severity, room: K::ROOM, text: event.text })
                 }
             };
-            effects.push_back(effect);
+            effects.push(effect);
         }
     }
 

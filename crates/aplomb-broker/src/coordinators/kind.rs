@@ -9,6 +9,7 @@ use aplomb_model::{ErrorCode, Instant, LeaderEpoch, Offset};
 use super::effect::CoordinatorEffect;
 use super::loading::Loading;
 use crate::calls::{Answer, PartitionKey};
+use crate::errands::Errands;
 use crate::ports::Now;
 use crate::view::View;
 
@@ -49,14 +50,14 @@ pub(super) trait CoordinatorKind: Sized {
         key: PartitionKey,
         coordinator: &mut Coordinator<Self>,
         now: Now,
-        effects: &mut VecDeque<CoordinatorEffect>,
+        effects: &mut Errands<CoordinatorEffect>,
     );
 
     /// The shard's turn is over, in which it may have become another.
     fn on_settled(&mut self, key: PartitionKey, coordinator: &Coordinator<Self>);
 
     /// A coordinator has resigned.
-    fn on_gone(&mut self, key: PartitionKey, beside: Self::Beside, effects: &mut VecDeque<CoordinatorEffect>);
+    fn on_gone(&mut self, key: PartitionKey, beside: Self::Beside, effects: &mut Errands<CoordinatorEffect>);
 
     /// The answer to a client.
     fn answer(reply: Result<<Self::Machine as Machine>::Reply, ErrorCode>) -> Answer;

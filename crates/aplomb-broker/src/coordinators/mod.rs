@@ -51,7 +51,7 @@ impl Coordinators {
 
     /// Takes the next thing that others are to do.
     pub(crate) fn next_effect(&mut self) -> Option<CoordinatorEffect> {
-        self.groups.effects.pop_front().or_else(|| self.txns.effects.pop_front())
+        self.groups.effects.next().or_else(|| self.txns.effects.next())
     }
 
     /// A partition is led by this broker, in this epoch: if it is one of a coordinator's, that

@@ -46,7 +46,7 @@ impl Desk {
             }
             Err(Refused::Unsupported) => CloseReason::Unsupported { api_key, version },
         };
-        self.effects.push_back(DeskEffect::Reply(id, Reply::Close { reason }));
+        self.effects.push(DeskEffect::Reply(id, Reply::Close { reason }));
     }
 
     fn begin(&mut self, request: Request, around: Surroundings<'_>) -> Result<(), Refused> {
@@ -108,7 +108,7 @@ impl Desk {
                 self.go_on(number, storage, now);
             }
             Begun::ForHead => self.forward(head.api, request),
-            Begun::Again(at) => self.effects.push_back(DeskEffect::Again(request, at)),
+            Begun::Again(at) => self.effects.push(DeskEffect::Again(request, at)),
         }
         Ok(())
     }
@@ -119,6 +119,6 @@ impl Desk {
         if !before.contains(&api) {
             before.push(api);
         }
-        self.effects.push_back(DeskEffect::Forward(request));
+        self.effects.push(DeskEffect::Forward(request));
     }
 }

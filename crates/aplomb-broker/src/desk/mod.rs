@@ -19,6 +19,7 @@ use aplomb_protocol::ApiKey;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::calls::{Answer, Asker, OpId, PartitionKey, Slot};
+use crate::errands::Errands;
 use crate::fetch_sessions::FetchSessions;
 use crate::figures::{Clients, ShardFigures};
 use crate::head::HeadMessage;
@@ -28,10 +29,6 @@ use crate::quotas::{Bill, Quotas, Till};
 use crate::security::Audit;
 use crate::storage::Storage;
 use crate::volumes::Volumes;
-
-/// So many effects keep their room for the next turn. Of a request about many partitions there are
-/// more, once.
-const EFFECTS_KEPT: usize = 1024;
 
 /// What the desk wants done.
 #[derive(Debug)]
@@ -88,7 +85,7 @@ pub(crate) struct Desk {
     quotas: Quotas,
     volumes: Volumes,
     audit: Audit,
-    effects: VecDeque<DeskEffect>,
+    effects: Errands<DeskEffect>,
 }
 
 impl Desk {
@@ -111,16 +108,13 @@ impl Desk {
             quotas,
             volumes: Volumes::default(),
             audit: Audit::default(),
-            effects: VecDeque::new(),
+            effects: Errands::new(),
         }
     }
 
     /// Takes the next thing that others are to do.
     pub(crate) fn next_effect(&mut self) -> Option<DeskEffect> {
-        if self.effects.is_empty() && self.effects.capacity() > EFFECTS_KEPT {
-            self.effects = VecDeque::new();
-        }
-        self.effects.pop_front()
+        self.effects.next()
     }
 
     /// Whether the desk wants nothing of others.
@@ -204,7 +198,7 @@ impl Desk {
         }
         self.volumes.forget(connection);
         if self.forwarded.remove(&connection).is_some() {
-            self.effects.push_back(DeskEffect::ForwardClosed(connection));
+            self.effects.push(DeskEffect::ForwardClosed(connection));
         }
     }
 
@@ -261,7 +255,7 @@ impl Desk {
         let op = OpId { shard: self.me, number };
         let effects = &mut self.effects;
         parked.operation.waits_at(&mut |slot, place| {
-            effects.push_back(match place {
+            effects.push(match place {
                 WaitsAt::Partition(key) => DeskEffect::Call { op, slot, key, call: PartitionCall::cancel() },
                 WaitsAt::Head => DeskEffect::CancelAtHead(Asker::Client(op, slot)),
             });
@@ -280,7 +274,7 @@ impl Desk {
     fn make(&mut self, number: u64, calls: Calls) {
         let op = OpId { shard: self.me, number };
         for (slot, key, call) in calls {
-            self.effects.push_back(DeskEffect::Call { op, slot, key, call });
+            self.effects.push(DeskEffect::Call { op, slot, key, call });
         }
     }
 
@@ -331,7 +325,7 @@ impl Desk {
     /// line in the log.
     fn reply(&mut self, id: RequestId, replied: Replied, mut bill: Option<Bill>, now: Instant) {
         let mut reply = replied.unwrap_or_else(|error| {
-            self.effects.push_back(DeskEffect::Event(Event {
+            self.effects.push(DeskEffect::Event(Event {
                 severity: Severity::Error,
                 room: "broker/reply",
                 text: format!("response cannot be written: {error}"),
@@ -339,6 +333,6 @@ impl Desk {
             Reply::Close { reason: CloseReason::Malformed(error.to_string()) }
         });
         Till { quotas: &mut self.quotas, bill: bill.as_mut(), now }.settle(&mut reply);
-        self.effects.push_back(DeskEffect::Reply(id, reply));
+        self.effects.push(DeskEffect::Reply(id, reply));
     }
 }

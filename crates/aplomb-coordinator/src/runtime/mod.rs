@@ -32,6 +32,9 @@ use self::writes::{Marker, Unit, Writes};
 /// clients are served in between.
 const TIMERS_A_WAKE: usize = 256;
 
+/// So many effects keep their room. When a large group is answered there are more, once.
+const EFFECTS_KEPT: usize = 64;
+
 /// A coordinator and what it waits for.
 #[derive(Debug)]
 pub struct Runtime<M: Machine> {
@@ -89,6 +92,9 @@ impl<M: Machine> Runtime<M> {
 
     /// Takes what the host is to do.
     pub fn take_effects(&mut self) -> Drain<'_, Effect<M::Reply>> {
+        if self.effects.len() <= EFFECTS_KEPT {
+            self.effects.shrink_to(EFFECTS_KEPT);
+        }
         self.effects.drain(..)
     }
 

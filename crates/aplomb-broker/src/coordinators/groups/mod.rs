@@ -10,7 +10,7 @@ mod shown;
 mod totals;
 mod world;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -26,6 +26,7 @@ use super::host::Host;
 use super::kind::{Coordinator, CoordinatorKind};
 use super::table::Table;
 use crate::calls::{Answer, PartitionKey};
+use crate::errands::Errands;
 use crate::figures::ShardFigures;
 use crate::ports::{Chance, Now};
 use crate::view::View;
@@ -138,7 +139,7 @@ impl CoordinatorKind for GroupCoordinators {
         _: PartitionKey,
         coordinator: &mut Coordinator<Self>,
         now: Now,
-        _: &mut VecDeque<CoordinatorEffect>,
+        _: &mut Errands<CoordinatorEffect>,
     ) {
         self.observation.update(&mut coordinator.beside, &mut coordinator.runtime, now.instant);
     }
@@ -154,7 +155,7 @@ impl CoordinatorKind for GroupCoordinators {
         }
     }
 
-    fn on_gone(&mut self, key: PartitionKey, beside: Observed, _: &mut VecDeque<CoordinatorEffect>) {
+    fn on_gone(&mut self, key: PartitionKey, beside: Observed, _: &mut Errands<CoordinatorEffect>) {
         self.unshown.remove(&key);
         self.partly_shown.remove(&key);
         self.observation.resign(beside);

@@ -4,7 +4,7 @@
 //! What always holds: an id has one decision under way; a partition is asked for one marker of it
 //! at a time; it is complete when none is missing, and is forgotten then.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use aplomb_model::{ErrorCode, Instant, LeaderEpoch, PartitionIndex, ProducerEpoc
 
 use crate::calls::{Asker, CoordinatorPart, MarkerCall, PartitionKey};
 use crate::coordinators::effect::CoordinatorEffect;
+use crate::errands::Errands;
 use crate::view::View;
 
 /// Partitions that are asked in a turn: others are served in between.
@@ -107,7 +108,7 @@ impl Markers {
     }
 
     /// Asks partitions to write markers that are due.
-    pub(super) fn send(&mut self, view: &View, now: Instant, effects: &mut VecDeque<CoordinatorEffect>) {
+    pub(super) fn send(&mut self, view: &View, now: Instant, effects: &mut Errands<CoordinatorEffect>) {
         let mut left = SENT_A_TURN;
         while left > 0
             && let Some((_, place)) = self.due.first().filter(|(at, _)| *at <= now).cloned()
@@ -123,7 +124,7 @@ impl Markers {
                 self.next += 1;
                 decision.asked += 1;
                 let asker = Asker::Coordinator(place.0, CoordinatorPart::Marker(number));
-                effects.push_back(CoordinatorEffect::Mark(asker, to, decision.call));
+                effects.push(CoordinatorEffect::Mark(asker, to, decision.call));
                 self.asked.insert(number, Sent { place: place.clone(), topic, partition, to });
             }
             if decision.unsent.is_empty() {
@@ -176,13 +177,13 @@ impl Markers {
     }
 
     /// A coordinator has resigned: its successor is told of its decisions.
-    pub(super) fn forget(&mut self, key: PartitionKey, effects: &mut VecDeque<CoordinatorEffect>) {
+    pub(super) fn forget(&mut self, key: PartitionKey, effects: &mut Errands<CoordinatorEffect>) {
         self.decisions.retain(|(of, _), _| *of != key);
         self.due.retain(|(_, (of, _))| *of != key);
         self.complete.retain(|(of, _)| *of != key);
         for (number, sent) in self.asked.extract_if(.., |_, sent| sent.place.0 == key) {
             let asker = Asker::Coordinator(key, CoordinatorPart::Marker(number));
-            effects.push_back(CoordinatorEffect::Unmark(asker, sent.to));
+            effects.push(CoordinatorEffect::Unmark(asker, sent.to));
         }
     }
 }

@@ -6,7 +6,6 @@
 mod markers;
 mod world;
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use aplomb_coordinator::runtime::{Stage, WriteSettings};
@@ -20,6 +19,7 @@ use super::effect::CoordinatorEffect;
 use super::kind::{Coordinator, CoordinatorKind};
 use super::table::Table;
 use crate::calls::{Answer, Asker, CoordinatorPart, PartitionKey};
+use crate::errands::Errands;
 use crate::figures::{TxnFigures, TxnTotals};
 use crate::ports::Now;
 use crate::view::View;
@@ -89,7 +89,7 @@ impl TxnCoordinators {
         table: &mut Table<Self>,
         view: &View,
         now: Now,
-        effects: &mut VecDeque<CoordinatorEffect>,
+        effects: &mut Errands<CoordinatorEffect>,
     ) {
         self.markers.send(view, now.instant, effects);
         for (key, of) in self.markers.take_complete() {
@@ -142,7 +142,7 @@ impl CoordinatorKind for TxnCoordinators {
         key: PartitionKey,
         coordinator: &mut Coordinator<Self>,
         now: Now,
-        effects: &mut VecDeque<CoordinatorEffect>,
+        effects: &mut Errands<CoordinatorEffect>,
     ) {
         let machine = coordinator.runtime.machine();
         let (bytes, ids) = (machine.bytes(), machine.counts());
@@ -161,13 +161,13 @@ impl CoordinatorKind for TxnCoordinators {
         }
         if news.lacks_id && !std::mem::replace(&mut coordinator.beside.is_id_asked, true) {
             let part = CoordinatorPart::ProducerId(coordinator.number);
-            effects.push_back(CoordinatorEffect::ProducerId(Asker::Coordinator(key, part)));
+            effects.push(CoordinatorEffect::ProducerId(Asker::Coordinator(key, part)));
         }
     }
 
     fn on_settled(&mut self, _: PartitionKey, _: &Coordinator<Self>) {}
 
-    fn on_gone(&mut self, key: PartitionKey, mut beside: Beside, effects: &mut VecDeque<CoordinatorEffect>) {
+    fn on_gone(&mut self, key: PartitionKey, mut beside: Beside, effects: &mut Errands<CoordinatorEffect>) {
         self.change_share(&mut beside, 0, TxnCounts::default());
         self.markers.forget(key, effects);
     }
