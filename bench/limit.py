@@ -2,8 +2,9 @@
 file in the page cache behind it, which is the least that a broker does with what it does not have in its own memory.
 
 A broker cannot produce or consume a GB for less processor time than these; the source without a file sends the same megabyte over and over, so
-that it does not even read memory that is not in a processor's cache. Next: `measure`."""
+that it does not even read memory that is not in a processor's cache. And what it would cost to write past the page cache. Next: `measure`."""
 
+import mmap
 import os
 import resource
 import socket
@@ -21,6 +22,7 @@ def measure(runs, directory):
         kinds = {
             "sink": (_send, _receive),
             "sink_to_file": (_send, lambda connection: _receive_to_file(connection, file)),
+            "sink_past_cache": (_send, lambda connection: _receive_past_cache(connection, file)),
             "source": (_receive, _send),
             "source_from_file": (_receive, lambda connection: _send_file(connection, file)),
             "source_by_sendfile": (_receive, lambda connection: connection.sendfile(file)),
@@ -75,6 +77,18 @@ def _receive_to_file(connection, file):
     buffer = memoryview(bytearray(CHUNK))
     while count := connection.recv_into(buffer):
         os.write(file.fileno(), buffer[:count])
+
+
+def _receive_past_cache(connection, file):
+    """By O_DIRECT, a full buffer at a time: it asks for whole blocks, of the file and of memory."""
+    direct = os.open(f"/proc/self/fd/{file.fileno()}", os.O_WRONLY | os.O_DIRECT)
+    buffer, filled = memoryview(mmap.mmap(-1, CHUNK)), 0
+    while count := connection.recv_into(buffer[filled:]):
+        filled += count
+        if filled == CHUNK:
+            os.write(direct, buffer)
+            filled = 0
+    os.close(direct)
 
 
 def _send_file(connection, file):
