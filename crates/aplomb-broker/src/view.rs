@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use aplomb_model::BrokerId;
+use aplomb_model::{BrokerId, ByteCount};
 
 use crate::calls::PartitionKey;
 use crate::config::BrokerConfig;
-use crate::metadata::MetadataImage;
+use crate::metadata::{MetadataImage, OFFSETS_TOPIC};
 use crate::ports::ShardId;
 
 /// The shard with the controller. It has no connections, and no partitions but the metadata log's:
@@ -20,6 +20,7 @@ pub(crate) struct View {
     shards: u16,
     config: Arc<BrokerConfig>,
     image: Arc<MetadataImage>,
+    largest_commit: ByteCount,
 }
 
 impl View {
@@ -31,7 +32,8 @@ impl View {
     ) -> Self {
         assert!(me.0 < shards, "shards are numbered from 0");
         assert!(shards > 1, "a shard beside the controller's");
-        Self { me, shards, config, image }
+        let largest_commit = image.max_message_bytes(OFFSETS_TOPIC, &config);
+        Self { me, shards, config, image, largest_commit }
     }
 
     pub(crate) fn me(&self) -> ShardId {
@@ -60,6 +62,11 @@ impl View {
         &self.image
     }
 
+    /// The largest batch of the offsets topic: looked up once, and not for each commit.
+    pub(crate) fn largest_commit(&self) -> ByteCount {
+        self.largest_commit
+    }
+
     /// Whether this shard owns the partition.
     pub(crate) fn owns(&self, key: PartitionKey) -> bool {
         key.owner(self.shards) == self.me
@@ -69,10 +76,16 @@ impl View {
     pub(crate) fn set_image(&mut self, image: Arc<MetadataImage>) {
         assert!(self.image.provenance.end <= image.provenance.end, "images come in order");
         self.image = image;
+        self.look_up();
     }
 
     /// Settings that were changed at run time.
     pub(crate) fn set_config(&mut self, config: Arc<BrokerConfig>) {
         self.config = config;
+        self.look_up();
+    }
+
+    fn look_up(&mut self) {
+        self.largest_commit = self.image.max_message_bytes(OFFSETS_TOPIC, &self.config);
     }
 }

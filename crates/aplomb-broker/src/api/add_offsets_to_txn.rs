@@ -11,7 +11,7 @@ use super::On;
 use super::coordinators::ask_one;
 use super::groups;
 use super::transactions::{coordinator_of, incarnation, known_since, partitions};
-use crate::coordinators::OFFSETS_TOPIC;
+use crate::metadata::OFFSETS_TOPIC;
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE};
 use crate::security::AclOperation;
 

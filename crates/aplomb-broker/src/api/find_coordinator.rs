@@ -9,8 +9,8 @@ use aplomb_protocol::{ApiKey, DecodeError};
 use super::On;
 use super::context::Context;
 use super::coordinators::partition_for;
-use crate::coordinators::{OFFSETS_TOPIC, TRANSACTIONS_TOPIC};
 use crate::head::HeadMessage;
+use crate::metadata::{OFFSETS_TOPIC, TRANSACTIONS_TOPIC};
 use crate::operation::{Api, Asked, Begun};
 use crate::security::AclOperation;
 

@@ -8,8 +8,7 @@ use aplomb_protocol::{DecodeError, Message};
 
 use super::coordinators;
 use crate::calls::PartitionKey;
-use crate::coordinators::OFFSETS_TOPIC;
-use crate::metadata::MetadataImage;
+use crate::metadata::{MetadataImage, OFFSETS_TOPIC};
 use crate::operation::{Asked, Begun, Fill};
 
 /// A coordinator answers who waits for other members as their timeouts say, which are 32-bit

@@ -11,7 +11,7 @@ use aplomb_protocol::{ApiKey, DecodeError};
 use super::On;
 use super::groups::MOST_NAMED;
 use crate::calls::PartitionKey;
-use crate::coordinators::OFFSETS_TOPIC;
+use crate::metadata::OFFSETS_TOPIC;
 use crate::operation::{Api, Asked, Begun, Cell, PATIENCE, Scatter};
 use crate::security::AclOperation;
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 use aplomb_coordinator::group::{GroupAsk, GroupReply};
 use aplomb_model::{ErrorCode, PartitionIndex};
 use aplomb_protocol::hot::TopicRef;
-use aplomb_protocol::messages::offset_commit_request::{OffsetCommitRequest, OffsetCommitRequestTopic};
+use aplomb_protocol::messages::offset_commit_request::{
+    OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic,
+};
 use aplomb_protocol::messages::offset_commit_response::{
     OffsetCommitResponse, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
 };
@@ -13,7 +15,6 @@ use aplomb_protocol::{ApiKey, DecodeError};
 
 use super::groups::{ask_one, caller};
 use super::{Access, On, rights};
-use crate::coordinators::OFFSETS_TOPIC;
 use crate::metadata::MetadataImage;
 use crate::operation::{Api, Asked, Begun, Cell};
 use crate::security::AclOperation;
@@ -75,8 +76,7 @@ pub(super) fn is_too_large(request: &OffsetCommitRequest, view: &View) -> bool {
         partitions
             .map(move |each| RECORD_BYTES + key + each.committed_metadata.as_ref().map_or(0, String::len))
     });
-    let most = view.image().max_message_bytes(OFFSETS_TOPIC, view.config()).0;
-    records.sum::<usize>() as u64 > most
+    records.sum::<usize>() as u64 > view.largest_commit().0
 }
 
 /// Whether the client may read the topic that it commits for, there or not.
@@ -101,16 +101,20 @@ pub(super) fn part(
         let error = if by_id { ErrorCode::UnknownTopicId } else { ErrorCode::UnknownTopicOrPartition };
         return (None, Some(answer(&topic, error)));
     };
-    topic.name = found.name.to_string();
+    if by_id {
+        topic.name = found.name.to_string();
+    }
     topic.topic_id = found.id;
-    let is_there = |index: i32| found.partitions.contains_key(&PartitionIndex(index));
-    let (known, unknown) =
-        topic.partitions.drain(..).partition(|partition| is_there(partition.partition_index));
-    let with = |partitions: Vec<_>| {
-        (!partitions.is_empty()).then(|| OffsetCommitRequestTopic { partitions, ..topic.clone() })
+    let is_unknown = |partition: &mut OffsetCommitRequestPartition| {
+        !found.partitions.contains_key(&PartitionIndex(partition.partition_index))
     };
-    let unknown = with(unknown).map(|topic| answer(&topic, ErrorCode::UnknownTopicOrPartition));
-    (with(known), unknown)
+    let unknown: Vec<_> = topic.partitions.extract_if(.., is_unknown).collect();
+    let unknown = (!unknown.is_empty()).then(|| {
+        let (name, topic_id) = (topic.name.clone(), topic.topic_id);
+        let unknown = OffsetCommitRequestTopic { name, topic_id, partitions: unknown };
+        answer(&unknown, ErrorCode::UnknownTopicOrPartition)
+    });
+    ((!topic.partitions.is_empty()).then_some(topic), unknown)
 }
 
 fn answer(topic: &OffsetCommitRequestTopic, error: ErrorCode) -> OffsetCommitResponseTopic {

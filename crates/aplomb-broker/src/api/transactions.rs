@@ -8,8 +8,7 @@ use aplomb_model::ErrorCode;
 
 use super::coordinators;
 use crate::calls::PartitionKey;
-use crate::coordinators::TRANSACTIONS_TOPIC;
-use crate::metadata::MetadataImage;
+use crate::metadata::{MetadataImage, TRANSACTIONS_TOPIC};
 
 /// The partition whose leader coordinates a transactional id.
 pub(super) fn coordinator_of(id: &str, image: &MetadataImage) -> Option<PartitionKey> {

@@ -27,7 +27,7 @@ use super::offset_commit::{BEYOND, authorize, is_too_large, part};
 use super::transactions::{incarnation, partitions};
 use super::verification::{self, Verification};
 use crate::calls::{Answer, CoordinatorAsk, InTransaction, PartitionKey, Slot};
-use crate::coordinators::OFFSETS_TOPIC;
+use crate::metadata::OFFSETS_TOPIC;
 use crate::operation::{
     Api, Ask, Asked, Begun, Calls, Operation, PartitionCall, Place, Progress, Question, Replied,
     ReplyContext, WaitsAt,

@@ -10,8 +10,7 @@ use super::draft::Draft;
 use super::error::AdminError;
 use super::{Controller, MAX_RECORDS, Random};
 use crate::config::{BrokerConfig, Properties, TopicConfig};
-use crate::coordinators::{OFFSETS_TOPIC, TRANSACTIONS_TOPIC};
-use crate::metadata::{MetadataVersion, Partition, Resource};
+use crate::metadata::{MetadataVersion, OFFSETS_TOPIC, Partition, Resource, TRANSACTIONS_TOPIC};
 use crate::quotas::Permits;
 
 /// The metadata log's own name, which no topic gets.
@@ -19,7 +18,7 @@ pub const METADATA_TOPIC: &str = "__cluster_metadata";
 
 /// The most characters in a topic's name.
 const MAX_NAME: usize = 249;
-const INTERNAL_TOPICS: [&str; 3] = ["__consumer_offsets", "__transaction_state", "__share_group_state"];
+const INTERNAL_TOPICS: [&str; 3] = [OFFSETS_TOPIC, TRANSACTIONS_TOPIC, "__share_group_state"];
 
 /// Whether a topic is the broker's own: clients see it and do not write to it.
 #[must_use]

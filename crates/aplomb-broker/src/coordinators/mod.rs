@@ -20,9 +20,8 @@ use aplomb_model::{Instant, LeaderEpoch, Offset};
 
 pub(crate) use self::effect::CoordinatorEffect;
 use self::groups::GroupCoordinators;
-pub(crate) use self::groups::{OFFSETS_TOPIC, ShownBound};
+pub(crate) use self::groups::ShownBound;
 use self::host::Host;
-pub(crate) use self::txns::TRANSACTIONS_TOPIC;
 use self::txns::TxnCoordinators;
 use crate::calls::{Answer, Asker, CoordinatorAsk, CoordinatorPart, PartitionKey};
 use crate::figures::ShardFigures;

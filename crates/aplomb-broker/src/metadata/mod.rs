@@ -35,3 +35,9 @@ pub use log::{
 pub use replay::Replay;
 pub use security::{QuotaEntity, Security};
 pub use topics::{Partition, RecoveryState, Topic, Topics};
+
+/// The topic whose partitions are coordinators of groups.
+pub(crate) const OFFSETS_TOPIC: &str = "__consumer_offsets";
+
+/// The topic whose partitions are coordinators of transactions.
+pub(crate) const TRANSACTIONS_TOPIC: &str = "__transaction_state";

@@ -127,6 +127,28 @@ fn let_records_go(broker: &Broker) {
 }
 
 #[test]
+fn what_is_committed_has_to_fit_into_a_batch_as_the_settings_say_now() {
+    let broker = of(Vec::new());
+    let set = |alter: Alter| {
+        assert_eq!(broker.client().ask(alter).error, ErrorCode::None);
+        broker.advance(SECOND);
+    };
+    assert_eq!(commit(&broker, "g", 0, 1), ErrorCode::None);
+    set(Alter::brokers("message.max.bytes", "2000"));
+    assert_eq!(commit(&broker, "g", 0, 2), ErrorCode::InvalidCommitOffsetSize);
+    set(Alter::topic(OFFSETS, "max.message.bytes", "5000"));
+    assert_eq!(commit(&broker, "g", 0, 3), ErrorCode::None);
+    set(Alter::topic(OFFSETS, "max.message.bytes", "1000"));
+    assert_eq!(commit(&broker, "g", 0, 4), ErrorCode::InvalidCommitOffsetSize);
+    broker.stop();
+    broker.restart();
+    find(&broker);
+    broker.advance(SECOND);
+    assert_eq!(commit(&broker, "g", 0, 5), ErrorCode::InvalidCommitOffsetSize);
+    assert_eq!(committed(&broker, "g", 0), Ok(3));
+}
+
+#[test]
 fn a_coordinator_whose_log_begins_later_while_it_is_loaded_goes_on_from_there() {
     let broker = of(Vec::new());
     let_records_go(&broker);

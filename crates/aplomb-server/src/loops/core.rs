@@ -22,10 +22,12 @@ pub trait Core: Send + 'static {
     /// A connection of this shard is gone; replies to it are dropped.
     fn on_connection_closed(&mut self, connection: ConnectionId, now: Now, out: &mut Vec<Output>);
 
-    /// Whether what the core has for others waits, since a mailbox is full. Said in every turn.
+    /// Whether what the core has for others waits, since a mailbox is full. Said when it is
+    /// otherwise than before; at first nothing waits.
     fn set_congested(&mut self, is_congested: bool);
 
-    /// When the core wants to be called even if nothing happens.
+    /// When the core wants to be called even if nothing happens. It is another only after something
+    /// was handed in.
     fn wake_at(&mut self) -> Option<Instant>;
 
     /// The time that [`Self::wake_at`] asked for has come.

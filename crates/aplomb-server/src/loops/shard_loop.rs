@@ -59,6 +59,10 @@ pub(crate) struct ShardLoop<C> {
     outputs: Vec<Output>,
     /// Something was handed to the core since it was settled last.
     unsettled: bool,
+    /// When the core wants to be woken, if nothing is handed to it.
+    wake_core_at: Option<Instant>,
+    /// What the core knows of that.
+    is_congested: bool,
     /// By when to finish, once a stop is asked for.
     stopping: Option<Instant>,
     /// The clock, as it was read last: times of requests are finer than turns.
@@ -69,12 +73,15 @@ impl<C: Core> ShardLoop<C> {
     /// A loop with all that it needs allocated. Fails if the process may not open another
     /// descriptor.
     pub(crate) fn new(parts: Parts<C>) -> std::io::Result<Self> {
-        let Parts { shard, core, inbox, outbox, budget, replies, net, limits, stop, figures, log } = parts;
+        let Parts { shard, mut core, inbox, outbox, budget, replies, net, limits, stop, figures, log } =
+            parts;
         Ok(Self {
             poll: Poll::new(Arc::clone(inbox.waker()))?,
             clients: Clients::new(shard, &net, budget, replies, Arc::clone(&figures)),
             outputs: Vec::with_capacity(EVENTS),
             unsettled: false,
+            wake_core_at: core.wake_at(),
+            is_congested: false,
             stopping: None,
             clock: clock::instant(),
             shard,
@@ -113,8 +120,15 @@ impl<C: Core> ShardLoop<C> {
         self.take_mail(now);
         self.take_completions(now);
         self.outbox.retry();
-        self.core.set_congested(self.outbox.is_congested());
-        if self.core.wake_at().is_some_and(|at| at <= now.instant) {
+        let is_congested = self.outbox.is_congested();
+        let changed = is_congested != std::mem::replace(&mut self.is_congested, is_congested);
+        if changed {
+            self.core.set_congested(is_congested);
+        }
+        if changed || self.unsettled {
+            self.wake_core_at = self.core.wake_at();
+        }
+        if self.wake_core_at.is_some_and(|at| at <= now.instant) {
             self.core.on_wake(now, &mut self.outputs);
             self.unsettled = true;
         }
@@ -176,6 +190,7 @@ impl<C: Core> ShardLoop<C> {
             return;
         }
         self.core.settle(now, &mut self.outputs);
+        self.wake_core_at = self.core.wake_at();
         self.clock = clock::instant();
         self.clients.settled(self.clock);
         for output in self.outputs.drain(..) {
@@ -236,7 +251,7 @@ impl<C: Core> ShardLoop<C> {
 
     /// How long to sleep if nothing happens.
     fn patience(&mut self, now: Instant) -> Duration {
-        let wake_at = self.core.wake_at().into_iter().fold(self.clients.wake_at(), Instant::min);
+        let wake_at = self.wake_core_at.into_iter().fold(self.clients.wake_at(), Instant::min);
         let patience = wake_at.since(now);
         let retry = self.outbox.is_congested() || self.stopping.is_some() || self.clients.are_hungry();
         if retry { patience.min(RETRY) } else { patience }

@@ -28,11 +28,9 @@ use super::table::Table;
 use crate::calls::{Answer, PartitionKey};
 use crate::errands::Errands;
 use crate::figures::ShardFigures;
+use crate::metadata::OFFSETS_TOPIC;
 use crate::ports::{Chance, Now};
 use crate::view::View;
-
-/// The topic whose partitions are coordinators of groups.
-pub(crate) const OFFSETS_TOPIC: &str = "__consumer_offsets";
 
 /// Bytes of a coordinator's that may wait for its log.
 const PENDING_BYTES: usize = 8 << 20;

@@ -21,11 +21,9 @@ use super::table::Table;
 use crate::calls::{Answer, Asker, CoordinatorPart, PartitionKey};
 use crate::errands::Errands;
 use crate::figures::{TxnFigures, TxnTotals};
+use crate::metadata::TRANSACTIONS_TOPIC;
 use crate::ports::Now;
 use crate::view::View;
-
-/// The topic whose partitions are coordinators of transactions.
-pub(crate) const TRANSACTIONS_TOPIC: &str = "__transaction_state";
 
 /// Bytes of a coordinator's that may wait for its log.
 const PENDING_BYTES: usize = 8 << 20;
