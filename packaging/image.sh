@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The image of packaging/Dockerfile from the binary that `make build` made, without a daemon and without the network: image.sh [NAME [ARCHIVE]].
+# The image of packaging/Dockerfile from a binary that was built, without a daemon and without the network: image.sh BINARY [NAME [ARCHIVE]].
 # It holds the program, stripped, with the libraries that it is linked to, with that of GSSAPI if this machine has it (libgssapi-krb5-2), and
-# nothing else: no shell, no package manager. Needs buildah, and root, or `buildah unshare packaging/image.sh`. With ARCHIVE it is written to that file as well, for `docker load` or `podman load`.
+# nothing else: no shell, no package manager. Needs buildah, and root, or `buildah unshare packaging/image.sh ...`. With ARCHIVE it is written to that file as well, for `docker load` or `podman load`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-name=${1:-aplomb} archive=${2:-} binary=target/release/aplomb
+binary=$1 name=${2:-aplomb} archive=${3:-}
 command -v buildah >/dev/null || { echo "packaging/image.sh needs buildah" >&2; exit 1; }
-[ -x "$binary" ] || { echo "there is no $binary: run make build first" >&2; exit 1; }
+[ -x "$binary" ] || { echo "there is no $binary: run make build or make optimized first" >&2; exit 1; }
 
 work=$(buildah from scratch)
 trap 'buildah rm "$work" >/dev/null' EXIT

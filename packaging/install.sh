@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Installs target/release/aplomb with what belongs to it: install.sh DESTDIR PREFIX UNITDIR. The manual and the completions are written by the
+# Installs a binary with what belongs to it: install.sh BINARY DESTDIR PREFIX UNITDIR. The manual and the completions are written by the
 # program itself, from the table of commands that it obeys.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-destdir=$1 prefix=$2 unitdir=$3
-binary=target/release/aplomb
+binary=$1 destdir=$2 prefix=$3 unitdir=$4
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 
