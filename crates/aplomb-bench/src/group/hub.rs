@@ -83,6 +83,14 @@ enum Stage {
     Leaving(Instant),
 }
 
+impl Stage {
+    /// Whether the answer to what was due then counts. What all ask when they leave at once does
+    /// not, nor what waits behind that.
+    fn counts(self, due: Instant) -> bool {
+        !matches!(self, Self::Leaving(until) if due + TO_LEAVE >= until)
+    }
+}
+
 /// All members of all groups.
 pub(super) struct Hub<'a> {
     spec: &'a GroupSpec,
@@ -292,6 +300,7 @@ impl<'a> Hub<'a> {
     }
 
     fn exchange(&mut self, seat: usize, now: Instant) -> io::Result<()> {
+        let stage = self.stage;
         let Self { seats, census, versions, spec, entry, .. } = self;
         let it = &mut seats[seat];
         let Some(link) = &mut it.link else { return Ok(()) };
@@ -300,6 +309,7 @@ impl<'a> Hub<'a> {
                 let Came::Answer(sent, body) = came else { unreachable!("every request is answered") };
                 let latency = u64::try_from(now.since(sent.due).as_micros()).unwrap_or(u64::MAX).max(1);
                 match sent.kind {
+                    _ if !stage.counts(sent.due) => {}
                     QuestionKind::Heartbeat | QuestionKind::ConsumerHeartbeat => {
                         self.heartbeat.saturating_record(latency)
                     }
@@ -427,4 +437,18 @@ fn read(sent: &Pending, body: Bytes) -> io::Result<Answer> {
         QuestionKind::Commit => Answer::Commit(decode(m::OffsetCommitRequest::KEY, version, body)?),
         QuestionKind::Leave => Answer::Leave,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_when_all_leave_counts_for_nothing_and_what_was_due_before_does() {
+        let end = Instant::START + Duration::from_secs(60);
+        let before = Instant::START + Duration::from_secs(59);
+        assert!(Stage::Measuring(end).counts(before));
+        let leaving = Stage::Leaving(end + TO_LEAVE);
+        assert_eq!([before, end, end + TO_LEAVE].map(|due| leaving.counts(due)), [true, false, false]);
+    }
 }

@@ -56,7 +56,11 @@ impl Partition {
         // Of an epoch that is over it is refused where all are.
         let Ok(Some(guard)) = self.standing(&producer) else { return false };
         let is_unknown = self.log.producers().producer(producer.stamp.id).is_none();
-        let refusal = if producer.has_epoch_each && is_unknown && producer.stamp.base_sequence != 0 {
+        // If the first came before, and its coordinator is being asked, it is in the log when this
+        // one's has answered. Refused now, this one would have its answer behind the first's, and
+        // a client that is told so of the batch that is due gives up.
+        let is_in_turn = producer.stamp.base_sequence == 0 || self.late.is_ahead(producer.stamp);
+        let refusal = if producer.has_epoch_each && is_unknown && !is_in_turn {
             AppendRefusal {
                 message: Some("the first batch of a transaction begins at sequence 0".to_owned()),
                 ..AppendRefusal::new(ErrorCode::OutOfOrderSequenceNumber)

@@ -407,6 +407,33 @@ fn what_comes_before_the_marker_of_the_transaction_before_is_taken_behind_it() {
 }
 
 #[test]
+fn what_is_sent_behind_the_first_batch_of_a_producer_is_taken_behind_it() {
+    for shards in 1..=4 {
+        let broker = with(Setup { shards, ..Setup::default() });
+        for turns in 0..8 {
+            let id = format!("t{turns}");
+            let who = begin(&broker, &id);
+            let send = |sequence| {
+                let batch = Batch::of(&["a"]).by(who, sequence).in_transaction();
+                broker.client().send_along(ProduceAll::to([(("orders", 0).into(), batch)]).under(&id))
+            };
+            let mut sent = vec![send(0)];
+            for _ in 0..turns {
+                broker.client().send_along(AsIs::<_, 4>(m::ApiVersionsRequest::default()));
+            }
+            // Their sender cannot tell from the answers whether the first was there before them.
+            sent.extend([send(1), send(2)]);
+            broker.advance(SECOND);
+            for (sequence, sent) in sent.into_iter().enumerate() {
+                let error = sent.answer()[0].error;
+                assert_eq!(error, ErrorCode::None, "{shards} shards, {turns} turns, sequence {sequence}");
+            }
+            assert_eq!(end(&broker, &id, who, true).error, ErrorCode::None);
+        }
+    }
+}
+
+#[test]
 fn a_transaction_over_many_partitions_ends_in_pieces() {
     let broker = of(Vec::new());
     broker.has(CreateTopic::named("wide").partitions(300));

@@ -27,7 +27,7 @@ pub trait Core: Send + 'static {
     fn set_congested(&mut self, is_congested: bool);
 
     /// When the core wants to be called even if nothing happens. It is another only after something
-    /// was handed in.
+    /// was handed in or said.
     fn wake_at(&mut self) -> Option<Instant>;
 
     /// The time that [`Self::wake_at`] asked for has come.
