@@ -1,12 +1,13 @@
-/* What a small request costs a server by epoll, and by io_uring with multishot receives: a server
-   that answers each request with a few bytes and does nothing else, beside a client with many
-   connections that asks at a rate, one connection after the other. It prints the server's processor
-   time for each answer.
+/* What a small request costs a server by epoll, by epoll with some polling before it sleeps, and by
+   io_uring with multishot receives: a server that answers each request with a few bytes and does
+   nothing else, beside a client with many connections that asks at a rate, one connection after the
+   other. It prints the server's processor time for each answer.
 
        cc -O2 -Wall -o sockets bench/sockets.c
-       ./sockets epoll 9000 5333 10 && ./sockets uring 9000 5333 10
+       ./sockets epoll 9000 5333 10 && ./sockets polled:20 9000 5333 10 && ./sockets uring 9000 5333 10
 
-   The arguments: which way, connections, requests a second of all of them, seconds. What came of it
+   The arguments: which way (and for how many microseconds it polls), connections, requests a second
+   of all of them, seconds. What came of it
    is in docs/operating/benchmarks.md. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -74,7 +75,19 @@ static int count(double seconds) {
     return at < ends;
 }
 
-static void serve_by_epoll(int *sockets, int connections, double seconds) {
+/* Waits for sockets, at first without sleeping for so many microseconds. */
+static int wait_for(int poll, struct epoll_event *events, double micros) {
+    double until = micros > 0 ? now() + micros / 1e6 : 0;
+    do {
+        int come = epoll_wait(poll, events, EVENTS, micros > 0 ? 0 : 100);
+        if (come != 0 || micros == 0) {
+            return come;
+        }
+    } while (now() < until);
+    return epoll_wait(poll, events, EVENTS, 100);
+}
+
+static void serve_by_epoll(int *sockets, int connections, double seconds, double micros) {
     int poll = epoll_create1(0);
     for (int i = 0; i < connections; i++) {
         struct epoll_event wanted = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.u32 = i};
@@ -84,7 +97,7 @@ static void serve_by_epoll(int *sockets, int connections, double seconds) {
     static char buffer[1 << 16];
     struct epoll_event events[EVENTS];
     while (count(seconds)) {
-        int come = epoll_wait(poll, events, EVENTS, 100);
+        int come = wait_for(poll, events, micros);
         for (int i = 0; i < come; i++) {
             int socket = sockets[events[i].data.u32];
             long read = recv(socket, buffer, sizeof buffer, 0);
@@ -251,7 +264,7 @@ static void ask(struct sockaddr_in *where, int connections, double rate) {
 
 int main(int argc, char **argv) {
     if (argc != 5) {
-        fprintf(stderr, "usage: sockets epoll|uring CONNECTIONS REQUESTS-A-SECOND SECONDS\n");
+        fprintf(stderr, "usage: sockets epoll|polled:MICROSECONDS|uring CONNECTIONS REQUESTS-A-SECOND SECONDS\n");
         return 2;
     }
     int connections = atoi(argv[2]);
@@ -276,7 +289,8 @@ int main(int argc, char **argv) {
     if (strcmp(argv[1], "uring") == 0) {
         serve_by_uring(sockets, connections, atof(argv[4]));
     } else {
-        serve_by_epoll(sockets, connections, atof(argv[4]));
+        const char *micros = strchr(argv[1], ':');
+        serve_by_epoll(sockets, connections, atof(argv[4]), micros ? atof(micros + 1) : 0);
     }
     double took = spent() - counted;
     long all = answered - before;
