@@ -49,7 +49,15 @@ setup() { optional_tools && tests/setup.sh; }
 
 # As `cargo xtask ci`, with the features of the whole workspace: with those that xtask alone asks for,
 # parts of it would be built twice.
-ci() { cargo run --quiet --locked --profile sim --bin xtask -- ci; }
+ci() { cargo run --quiet --locked --profile sim --bin xtask -- ci "$@"; }
+
+# The two halves of it: what compiles all that the others want to run, and what only looks at the code.
+unit() { ci test; }
+
+checks() { ci fmt layers settings tidy deny codegen pages clippy doc; }
+
+# What draws the lab's and the doctor's pages for their suites, which do not ask cargo for it then: others may have its folder.
+examples() { cargo build --locked --quiet --profile sim --workspace --example sample_runs --example sample_page; }
 
 release() { cargo build --release --locked --package aplomb; }
 
@@ -137,7 +145,16 @@ after_others() { renice -n 10 -p "$BASHPID" >/dev/null; }
 # This process and its children run only when nothing else wants a processor, or nearly so where there is no such class.
 behind_all() { chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID" >/dev/null; }
 
-known=(setup ci simulate release oracles e2e e2e-kafka tools adoption crash observation picture doctor lab fuzz)
+# The same of a job that is under way.
+put_behind_all() { # put_behind_all JOB
+  local pid
+  # Twice: those that were started in between.
+  for _ in 1 2; do
+    for pid in $(pgrep -g "$1"); do chrt --idle --all-tasks --pid 0 "$pid" 2>/dev/null || true; done
+  done
+}
+
+known=(setup ci unit checks examples simulate release oracles e2e e2e-kafka tools adoption crash observation picture doctor lab fuzz)
 failures=$(mktemp)
 trap 'rm -f "$failures"' EXIT
 also=()
@@ -157,25 +174,27 @@ else
   # With job control a lane has a process group, and Ctrl-C reaches it: without, it would be ignored there.
   set -m
   trap 'kill -INT -- $(jobs -p | sed "s/^/-/"); wait; exit 130' INT TERM
-  # What the suites need comes first; checks and unit tests, which take processors and nothing else, have what is left of them until
+  # What the suites need comes first; unit tests and checks, which take processors and nothing else, have what is left of them until
   # the suites begin and then beside them: these wait for brokers much of their time. The oracles come late: they share cargo's folder.
   lane setup &
   first=$!
   lane release &
   first+=" $!"
-  { after_others && lane ci simulate; } &
-  others=$!
+  { after_others && lane unit simulate checks oracles; } &
+  code=$!
   wait $first
-  # Fuzzing takes what all of them leave. The lab measures, and the doctor says who was short of what: these have what they want.
+  # Fuzzing takes what all of them leave.
   { behind_all && lane fuzz; } &
   lane e2e &
-  others+=" $!"
-  lane crash observation picture &
-  others+=" $!"
-  lane tools adoption oracles &
-  others+=" $!"
-  wait $others
-  lane "${also[@]}" doctor lab &
+  suites=$!
+  lane crash observation &
+  suites+=" $!"
+  lane tools adoption &
+  suites+=" $!"
+  wait $suites
+  # The lab measures, and the doctor says who was short of what: these have what they want, and the others what they leave.
+  put_behind_all "$code"
+  { lane examples && APLOMB_EXAMPLES=built lane "${also[@]}" picture doctor lab; } &
   wait
 fi
 [ ! -s "$failures" ] || { echo "failed: $(paste -sd ' ' "$failures")"; exit 1; }
