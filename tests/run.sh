@@ -193,8 +193,7 @@ else
   suites+=" $!"
   wait $suites
   # The lab measures, and the doctor says who was short of what: these have what they want, and the others what they leave.
-  put_behind_all "$code"
-  { lane examples && APLOMB_EXAMPLES=built lane "${also[@]}" picture doctor lab; } &
+  { lane examples && put_behind_all "$code" && APLOMB_EXAMPLES=built lane "${also[@]}" picture doctor lab; } &
   wait
 fi
 [ ! -s "$failures" ] || { echo "failed: $(paste -sd ' ' "$failures")"; exit 1; }
