@@ -7,8 +7,7 @@
        ./sockets epoll 9000 5333 10 && ./sockets polled:20 9000 5333 10 && ./sockets uring 9000 5333 10
 
    The arguments: which way (and for how many microseconds it polls), connections, requests a second
-   of all of them, seconds. What came of it
-   is in docs/operating/benchmarks.md. */
+   of all of them, seconds. What came of it is in docs/operating/benchmarks.md. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -77,13 +76,12 @@ static int count(double seconds) {
 
 /* Waits for sockets, at first without sleeping for so many microseconds. */
 static int wait_for(int poll, struct epoll_event *events, double micros) {
-    double until = micros > 0 ? now() + micros / 1e6 : 0;
-    do {
-        int come = epoll_wait(poll, events, EVENTS, micros > 0 ? 0 : 100);
-        if (come != 0 || micros == 0) {
+    for (double until = now() + micros / 1e6; micros > 0 && now() < until;) {
+        int come = epoll_wait(poll, events, EVENTS, 0);
+        if (come != 0) {
             return come;
         }
-    } while (now() < until);
+    }
     return epoll_wait(poll, events, EVENTS, 100);
 }
 

@@ -142,15 +142,18 @@ lane() { # lane STEP...
 # This process and its children have a tenth of a processor where others want it.
 after_others() { renice -n 10 -p "$BASHPID" >/dev/null; }
 
-# This process and its children run only when nothing else wants a processor, or nearly so where there is no such class.
-behind_all() { chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID" >/dev/null; }
+# This process, or another, and its children from now on run only when nothing else wants a processor, or nearly so where there is no such class.
+behind_all() { # behind_all [PID]
+  local pid=${1:-$BASHPID}
+  chrt --idle --all-tasks --pid 0 "$pid" 2>/dev/null || renice -n 19 -p "$pid" >/dev/null
+}
 
-# The same of a job that is under way.
+# All processes of a job that is under way. Some end meanwhile.
 put_behind_all() { # put_behind_all JOB
   local pid
   # Twice: those that were started in between.
   for _ in 1 2; do
-    for pid in $(pgrep -g "$1"); do chrt --idle --all-tasks --pid 0 "$pid" 2>/dev/null || true; done
+    for pid in $(pgrep -g "$1"); do behind_all "$pid" 2>/dev/null || true; done
   done
 }
 

@@ -61,7 +61,7 @@ pub(crate) struct ShardLoop<C> {
     unsettled: bool,
     /// When the core wants to be woken, if nothing is handed to it.
     wake_core_at: Option<Instant>,
-    /// What the core knows of that.
+    /// Whether a mailbox elsewhere is full, as the core was told last.
     is_congested: bool,
     /// By when to finish, once a stop is asked for.
     stopping: Option<Instant>,
