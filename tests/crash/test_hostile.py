@@ -20,7 +20,7 @@ pytestmark = pytest.mark.timeout(240)
 MiB = 1 << 20
 PARTITIONS = range(4)
 # What the broker may take for what clients send and are sent, and for reading ahead.
-BUDGETS = {"aplomb.frames.max.bytes": 128 * MiB, "aplomb.readahead.bytes": 16 * MiB, "aplomb.fetch.memory.bytes": 32 * MiB}
+BUDGETS = {"aplomb.frames.max.bytes": 128 * MiB, "aplomb.fetch.memory.bytes": 32 * MiB}
 
 
 def private_bytes(broker):

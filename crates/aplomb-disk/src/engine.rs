@@ -21,7 +21,7 @@ use crate::lane::Work;
 use crate::lanes::{Lanes, OnLoss};
 use crate::patient::RealPatientDisk;
 use crate::readahead::Bounds;
-use crate::readers::{Fetcher, Reader, Windows};
+use crate::readers::{Fetcher, Fetches, Reader};
 use crate::shortage::Endurance;
 use crate::urgency::Urgency;
 use crate::writer::Writer;
@@ -36,15 +36,15 @@ pub struct EngineOptions {
     pub queue_depth: usize,
     /// Threads for lookups.
     pub readers: usize,
-    /// Threads that fetch for streams, ahead or on demand.
+    /// Threads that wait for what streams read, or request it ahead.
     pub fetchers: usize,
     /// Threads that carry out jobs, one job each at a time.
     pub job_threads: usize,
     /// Bytes of a window of the read-ahead.
     pub window_bytes: u64,
-    /// Windows fetched ahead of a stream, at most.
+    /// Windows requested ahead of a stream, at most.
     pub windows_ahead: u64,
-    /// Bytes kept in all windows.
+    /// Bytes requested ahead of all streams, but for a window each.
     pub readahead_budget: u64,
     /// A deleted file is freed in slices of so many bytes.
     pub slice_bytes: u64,
@@ -91,7 +91,7 @@ pub struct StopError {
 /// queued and end by themselves.
 pub struct DiskEngine {
     lanes: Arc<Lanes>,
-    windows: Arc<Windows>,
+    fetches: Arc<Fetches>,
     hurry: Arc<AtomicBool>,
     kind: EngineKind,
     threads: Vec<JoinHandle<()>>,
@@ -123,11 +123,11 @@ impl DiskEngine {
             budget: options.readahead_budget,
         };
         let (readers, fetchers) = (options.readers.max(1), options.fetchers.max(2));
-        let windows = Arc::new(Windows::new(bounds, fetchers));
+        let fetches = Arc::new(Fetches::new(bounds, fetchers));
         let hurry = Arc::new(AtomicBool::new(false));
         let mut engine = Self {
             lanes: Arc::clone(&lanes),
-            windows: Arc::clone(&windows),
+            fetches: Arc::clone(&fetches),
             hurry: Arc::clone(&hurry),
             kind,
             threads: Vec::new(),
@@ -136,7 +136,6 @@ impl DiskEngine {
         let writer = Writer {
             lanes: Arc::clone(&lanes),
             files: files.with(Endurance::endless(&lanes)),
-            windows: Arc::clone(&windows),
             backend: backend(kind)?,
         };
         engine.start("writer", Urgency::Behind, move || writer.run())?;
@@ -144,7 +143,6 @@ impl DiskEngine {
         let housekeeper = Housekeeper {
             lanes: Arc::clone(&lanes),
             files: files.with(Endurance::endless(&lanes)),
-            windows: Arc::clone(&windows),
             backend: backend(kind)?,
             slices: slices.clone(),
         };
@@ -154,14 +152,14 @@ impl DiskEngine {
             let reader = Reader {
                 lanes: Arc::clone(&lanes),
                 files: files.clone(),
-                windows: Arc::clone(&windows),
+                fetches: Arc::clone(&fetches),
                 working: Arc::clone(&working),
             };
             engine.start("reader", Urgency::Background, move || reader.run())?;
         }
         for _ in 0..fetchers {
             let fetcher =
-                Fetcher { lanes: Arc::clone(&lanes), files: files.clone(), windows: Arc::clone(&windows) };
+                Fetcher { lanes: Arc::clone(&lanes), files: files.clone(), fetches: Arc::clone(&fetches) };
             engine.start("fetcher", Urgency::Background, move || fetcher.run())?;
         }
         let calls = Arc::new(Calls::new(Arc::clone(lanes.stats())));
@@ -169,14 +167,13 @@ impl DiskEngine {
             let disk = JobDisk::new(
                 RealPatientDisk::on(files.clone(), slices.clone()),
                 Arc::clone(&lanes),
-                Arc::clone(&windows),
                 Arc::clone(&calls),
             );
             let thread = JobThread { lanes: Arc::clone(&lanes), disk };
             engine.start("job", Urgency::Background, move || thread.run())?;
         }
         engine.start("loss", Urgency::Normal, move || {
-            lanes.end_on_loss(|| windows.abandon().into_iter().for_each(|job| lanes.complete_offline(job)));
+            lanes.end_on_loss(|| fetches.abandon().into_iter().for_each(|job| lanes.complete_offline(job)));
         })?;
         Ok(engine)
     }
@@ -228,7 +225,7 @@ impl DiskEngine {
         drop(count);
         if threads > 0 {
             self.lanes.end_waiting();
-            self.windows.abandon().into_iter().for_each(|job| self.lanes.complete_offline(job));
+            self.fetches.abandon().into_iter().for_each(|job| self.lanes.complete_offline(job));
             return Err(StopError { threads });
         }
         for thread in self.threads.drain(..) {

@@ -18,7 +18,6 @@ use crate::io::Backend;
 use crate::lane::{Accepted, Work};
 use crate::lanes::Lanes;
 use crate::publish::Publisher;
-use crate::readers::Windows;
 use crate::sync::sync_names;
 use crate::writer::carry_out_publications;
 
@@ -30,7 +29,6 @@ const EMPTYINGS: usize = 16;
 pub(crate) struct Housekeeper {
     pub(crate) lanes: Arc<Lanes>,
     pub(crate) files: Files,
-    pub(crate) windows: Arc<Windows>,
     pub(crate) backend: Box<dyn Backend<Accepted>>,
     pub(crate) slices: Slices,
 }
@@ -65,7 +63,7 @@ impl Housekeeper {
 
     fn publish(&mut self, jobs: Vec<Accepted>) {
         let publisher = Publisher { files: &self.files, syncs: &mut *self.backend, makes_directories: false };
-        carry_out_publications(&self.lanes, &self.windows, publisher, jobs);
+        carry_out_publications(&self.lanes, publisher, jobs);
     }
 
     fn carry_out(&self, job: Accepted) {
@@ -74,10 +72,7 @@ impl Housekeeper {
         }
         let result = match &job.work {
             Work::Command(DiskCommand::Rename { from, to }) => {
-                let renamed = rename(&self.files, from, to);
-                self.windows.forget(from.as_str());
-                self.windows.forget(to.as_str());
-                renamed.map(|()| Done::Nothing)
+                rename(&self.files, from, to).map(|()| Done::Nothing)
             }
             Work::Command(DiskCommand::DeleteFiles { files }) => {
                 files.iter().try_for_each(|file| self.delete(file, delete_file)).map(|()| Done::Nothing)
@@ -96,9 +91,8 @@ impl Housekeeper {
         name: &FileName,
         delete: fn(&Files, &str, &Slices) -> io::Result<()>,
     ) -> Result<(), DiskError> {
-        let deleted = delete(&self.files, name.as_str(), &self.slices);
-        self.windows.forget(name.as_str());
-        deleted.map_err(|error| self.files.error("delete", name.as_str(), &error))
+        delete(&self.files, name.as_str(), &self.slices)
+            .map_err(|error| self.files.error("delete", name.as_str(), &error))
     }
 
     fn space(&self) -> Result<Done, DiskError> {

@@ -1,11 +1,10 @@
 //! The job lane's threads: each takes one job and carries it out from its first step to its last.
 //!
-//! A job's calls use the engine's descriptors and windows, so that the other lanes see what it
-//! changed. They end `Offline` as soon as the disk is lost or the engine stops: a step that would
-//! take minutes ends with its next call.
+//! A job's calls use the engine's descriptors, so that the other lanes see what it changed. They
+//! end `Offline` as soon as the disk is lost or the engine stops: a step that would take minutes
+//! ends with its next call.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -19,7 +18,6 @@ use crate::clock;
 use crate::lane::Work;
 use crate::lanes::Lanes;
 use crate::patient::RealPatientDisk;
-use crate::readers::Windows;
 use crate::steps;
 
 /// A thread's belongings.
@@ -65,20 +63,14 @@ impl JobThread {
 pub(crate) struct JobDisk {
     disk: RealPatientDisk,
     lanes: Arc<Lanes>,
-    windows: Arc<Windows>,
     calls: Arc<Calls>,
     /// Bytes that the present job has read and written.
     moved: AtomicU64,
 }
 
 impl JobDisk {
-    pub(crate) fn new(
-        disk: RealPatientDisk,
-        lanes: Arc<Lanes>,
-        windows: Arc<Windows>,
-        calls: Arc<Calls>,
-    ) -> Self {
-        Self { disk, lanes, windows, calls, moved: AtomicU64::new(0) }
+    pub(crate) fn new(disk: RealPatientDisk, lanes: Arc<Lanes>, calls: Arc<Calls>) -> Self {
+        Self { disk, lanes, calls, moved: AtomicU64::new(0) }
     }
 
     /// Whether there is still a disk for jobs.
@@ -97,10 +89,6 @@ impl JobDisk {
         }
         result
     }
-
-    fn changed(&self, file: &FileName, range: Range<u64>) {
-        self.windows.changed(file, std::iter::once(range));
-    }
 }
 
 impl PatientDisk for JobDisk {
@@ -116,35 +104,23 @@ impl PatientDisk for JobDisk {
 
     fn write(&self, file: &FileName, at: u64, data: &[u8]) -> Result<(), DiskError> {
         self.moved.fetch_add(data.len() as u64, Ordering::Relaxed);
-        let written = self.call(|disk| disk.write(file, at, data));
-        self.changed(file, at..at.saturating_add(data.len() as u64));
-        written
+        self.call(|disk| disk.write(file, at, data))
     }
 
     fn truncate(&self, file: &FileName, len: u64) -> Result<(), DiskError> {
-        let cut = self.call(|disk| disk.truncate(file, len));
-        self.changed(file, len..u64::MAX);
-        cut
+        self.call(|disk| disk.truncate(file, len))
     }
 
     fn remove(&self, name: &FileName) -> Result<(), DiskError> {
-        let removed = self.call(|disk| disk.remove(name));
-        self.windows.forget(name.as_str());
-        removed
+        self.call(|disk| disk.remove(name))
     }
 
     fn rename_all(&self, renames: &[(FileName, FileName)]) -> Result<(), DiskError> {
-        let renamed = self.call(|disk| disk.rename_all(renames));
-        for name in renames.iter().flat_map(|(from, to)| [from, to]) {
-            self.windows.forget(name.as_str());
-        }
-        renamed
+        self.call(|disk| disk.rename_all(renames))
     }
 
     fn publish(&self, files: &[SmallFile]) -> Result<(), DiskError> {
-        let published = self.call(|disk| disk.publish(files));
-        files.iter().for_each(|file| self.windows.forget(file.name.as_str()));
-        published
+        self.call(|disk| disk.publish(files))
     }
 
     fn sync(&self, files: &[FileName]) -> Result<(), DiskError> {

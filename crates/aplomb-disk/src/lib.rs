@@ -11,7 +11,6 @@
 //! the functions that say so (opening, stopping, start-up).
 
 mod bell;
-mod cached;
 pub mod clock;
 pub mod engine;
 mod errors;

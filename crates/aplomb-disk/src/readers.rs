@@ -1,14 +1,18 @@
-//! The read lane's threads: readers take commands, fetchers bring windows.
+//! The read lane's threads: readers take commands, fetchers wait for the device.
 //!
-//! A lookup is read by the reader that took it, and so is a stream's read if the page cache has all
-//! of it: that saves a copy. Otherwise it is answered from the windows of [`Readahead`], or waits
-//! there (no thread waits with it) until a fetcher has brought what is missing. Fetchers serve
-//! waiting reads before they fetch ahead, and one of them is always free for those. All of them let
-//! request threads go first: see `urgency` and `steps`.
+//! A lookup is read by the reader that took it, and so is a stream's read as far as the page cache
+//! has it. What is missing is read on by a fetcher, behind those that wait already. What comes next
+//! in its file is brought into the page cache meanwhile, as [`Readahead`] says, so that each byte
+//! is copied once. Fetchers serve waiting reads before they fetch ahead, and one of them is always
+//! free for those. All of them let request threads go first: see `urgency` and `steps`.
+//!
+//! Always holds: no reader waits for the device with a stream's read, a fetch ahead waits for
+//! nothing but the device's queue, and a read that waits can be given up, whatever its fetcher
+//! hangs in.
 
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::num::NonZeroU64;
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
@@ -16,7 +20,6 @@ use aplomb_disk_api::{DiskCommand, DiskError, Done, FileName, Lane, ReadPattern}
 use bytes::Bytes;
 use rustix::fs::Advice;
 
-use crate::cached::{read_cached, seems_cached};
 use crate::files::{Files, OpenFile};
 use crate::lane::{Accepted, Work};
 use crate::lanes::Lanes;
@@ -27,14 +30,20 @@ use crate::steps::{self, Patience};
 /// which may be this small.
 const KERNEL_STEP: u64 = 128 << 10;
 
-/// The windows of one disk, shared by its threads.
-pub(crate) struct Windows {
+/// What the fetchers of one disk are to do, shared by its threads.
+pub(crate) struct Fetches {
     state: Mutex<State>,
     wake: Condvar,
 }
 
 struct State {
-    readahead: Readahead<Accepted>,
+    /// Reads that wait for the device, each by its number: those that no fetcher has begun yet ...
+    waiting: VecDeque<(u64, Missing)>,
+    /// ... and what is to be completed, of these and of those that were begun.
+    reads: HashMap<u64, Accepted>,
+    /// Reads that ever waited.
+    count: u64,
+    readahead: Readahead,
     /// Fetches ahead that are under way.
     ahead: usize,
     /// How many of them there may be.
@@ -42,29 +51,65 @@ struct State {
     closed: bool,
 }
 
-impl Windows {
+/// What a read that waits has, and has not yet.
+struct Missing {
+    file: FileName,
+    at: u64,
+    len: u64,
+    /// Its first bytes.
+    bytes: Vec<u8>,
+}
+
+/// What a fetcher does next.
+enum Fetch {
+    /// Carries a read out.
+    Read(u64, Missing),
+    /// Has a window brought into the page cache.
+    Ahead(Order),
+}
+
+impl Fetches {
     pub(crate) fn new(bounds: Bounds, fetchers: usize) -> Self {
-        let ahead_limit = fetchers.saturating_sub(1).max(1);
-        let state = State { readahead: Readahead::new(bounds), ahead: 0, ahead_limit, closed: false };
+        let state = State {
+            waiting: VecDeque::new(),
+            reads: HashMap::new(),
+            count: 0,
+            readahead: Readahead::new(bounds),
+            ahead: 0,
+            ahead_limit: fetchers.saturating_sub(1).max(1),
+            closed: false,
+        };
         Self { state: Mutex::new(state), wake: Condvar::new() }
     }
 
-    /// Bytes of a file were written or cut off. To be called after the change and before its
-    /// completion.
-    pub(crate) fn changed(&self, file: &FileName, ranges: impl Iterator<Item = Range<u64>>) {
-        let mut state = self.lock();
-        ranges.for_each(|range| state.readahead.changed(file, range));
-    }
-
-    /// A name stands for something else now. To be called after the change and before its
-    /// completion.
-    pub(crate) fn forget(&self, name: &str) {
-        self.lock().readahead.forget(name);
-    }
-
-    /// Gives up all reads that wait for a window.
+    /// Gives up all reads that wait, those too that a fetcher is at.
     pub(crate) fn abandon(&self) -> Vec<Accepted> {
-        self.lock().readahead.abandon()
+        let mut state = self.lock();
+        state.waiting.clear();
+        state.reads.drain().map(|(_, job)| job).collect()
+    }
+
+    /// A read was answered out of the page cache.
+    fn answered(&self, file: &FileName, at: u64, len: u64) {
+        let more = self.lock().readahead.on_read(file, at..at.saturating_add(len), false);
+        self.wake_for(more);
+    }
+
+    /// A read has to wait.
+    fn wait(&self, job: Accepted, missing: Missing) {
+        let mut state = self.lock();
+        let range = missing.at..missing.at.saturating_add(missing.len);
+        let more = state.readahead.on_read(&missing.file, range, true);
+        state.count += 1;
+        let number = state.count;
+        state.waiting.push_back((number, missing));
+        state.reads.insert(number, job);
+        drop(state);
+        self.wake_for(more + 1);
+    }
+
+    fn wake_for(&self, fetches: u64) {
+        (0..fetches).for_each(|_| self.wake.notify_one());
     }
 
     /// No read comes any more.
@@ -73,25 +118,42 @@ impl Windows {
         self.wake.notify_all();
     }
 
-    /// The next window to fetch; waits for one. `None` when no read can come any more and none
-    /// waits.
-    fn next_order(&self) -> Option<Order> {
+    /// What to fetch next; waits for it. `None` when no read can come any more and none waits.
+    fn next(&self) -> Option<Fetch> {
         let mut state = self.lock();
         loop {
-            let ahead_too = state.ahead < state.ahead_limit && !state.closed;
-            if let Some(order) = state.readahead.next_order(ahead_too) {
-                state.ahead += usize::from(!order.wanted);
-                return Some(order);
+            if let Some((number, missing)) = state.waiting.pop_front() {
+                return Some(Fetch::Read(number, missing));
             }
             if state.closed {
                 return None;
             }
-            state = self.wake.wait(state).expect("nothing in the windows' code panics");
+            if state.ahead < state.ahead_limit
+                && let Some(order) = state.readahead.next_order()
+            {
+                state.ahead += 1;
+                return Some(Fetch::Ahead(order));
+            }
+            state = self.wake.wait(state).expect("nothing in the fetches' code panics");
         }
     }
 
+    /// A fetch ahead has ended. `here`: there was nothing to fetch.
+    fn end_ahead(&self, order: &Order, here: bool) {
+        let mut state = self.lock();
+        state.ahead -= 1;
+        if here {
+            state.readahead.on_here(order);
+        }
+    }
+
+    /// A read has been carried out; `None` if it was given up meanwhile.
+    fn end_read(&self, number: u64) -> Option<Accepted> {
+        self.lock().reads.remove(&number)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("nothing in the windows' code panics")
+        self.state.lock().expect("nothing in the fetches' code panics")
     }
 }
 
@@ -99,8 +161,8 @@ impl Windows {
 pub(crate) struct Reader {
     pub(crate) lanes: Arc<Lanes>,
     pub(crate) files: Files,
-    pub(crate) windows: Arc<Windows>,
-    /// Readers that still work; the last one closes the windows.
+    pub(crate) fetches: Arc<Fetches>,
+    /// Readers that still work; the last one closes the fetches.
     pub(crate) working: Arc<AtomicUsize>,
 }
 
@@ -120,27 +182,21 @@ impl Reader {
             panic!("{:?} does not stand in the read lane", job.work)
         };
         let (file, at, len) = (file.clone(), *at, u64::from(*len));
-        let mut windows = self.windows.lock();
-        if *pattern == ReadPattern::Random || len == 0 || len > windows.readahead.longest() {
-            drop(windows);
+        if *pattern == ReadPattern::Random {
             let result = read(&self.files, &file, at, len);
             return self.lanes.complete(job, result.map(Done::Read));
         }
-        if !windows.readahead.knows(&file, at, len) {
-            drop(windows);
-            let open = self.files.existing(&file);
-            if let Some(bytes) = open.ok().and_then(|open| read_cached(&*open, at, len)) {
-                return self.lanes.complete(job, Ok(Done::Read(bytes)));
-            }
-            windows = self.windows.lock();
+        let mut bytes = Vec::new();
+        let open = self.files.existing(&file);
+        if open.is_ok_and(|open| read_cached(&open, at, len, &mut bytes).is_ok()) {
+            self.fetches.answered(&file, at, len);
+            return self.lanes.complete(job, Ok(Done::Read(Bytes::from(bytes))));
         }
-        let before = windows.readahead.orders();
-        let answered = windows.readahead.read(job, &file, at, len);
-        let orders = windows.readahead.orders() - before;
-        drop(windows);
-        (0..orders).for_each(|_| self.windows.wake.notify_one());
-        if let Some((job, pieces)) = answered {
-            self.lanes.complete(job, Ok(Done::Read(pieces.join())));
+        // A missing page, a signal, an error: the other way finds out which.
+        self.fetches.wait(job, Missing { file, at, len, bytes });
+        if self.lanes.lost().is_some() {
+            // The loss thread has perhaps given up already what waited before.
+            self.fetches.abandon().into_iter().for_each(|job| self.lanes.complete_offline(job));
         }
     }
 }
@@ -148,7 +204,7 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         if self.working.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.windows.close();
+            self.fetches.close();
         }
     }
 }
@@ -157,84 +213,103 @@ impl Drop for Reader {
 pub(crate) struct Fetcher {
     pub(crate) lanes: Arc<Lanes>,
     pub(crate) files: Files,
-    pub(crate) windows: Arc<Windows>,
+    pub(crate) fetches: Arc<Fetches>,
 }
 
 impl Fetcher {
-    /// Works until the windows are closed and no read waits for one.
+    /// Works until the fetches are closed and no read waits for one.
     pub(crate) fn run(self) {
-        while let Some(order) = self.windows.next_order() {
-            if !order.wanted && self.is_cached(&order) {
-                // Who reads it next gets it from there, with a copy less and by one thread.
-                let mut windows = self.windows.lock();
-                if windows.readahead.skip(order.id) {
-                    windows.ahead -= 1;
-                    continue;
+        while let Some(fetch) = self.fetches.next() {
+            match fetch {
+                Fetch::Read(number, missing) => self.read(number, missing),
+                Fetch::Ahead(order) => {
+                    let here = self.lanes.lost().is_some() || !self.request(&order);
+                    self.fetches.end_ahead(&order, here);
                 }
-            }
-            let result =
-                if self.lanes.lost().is_some() { Err(DiskError::Offline) } else { self.fetch(&order) };
-            let mut windows = self.windows.lock();
-            windows.ahead -= usize::from(!order.wanted);
-            let ended = windows.readahead.fetched(order.id, &result);
-            let orders = windows.readahead.orders();
-            drop(windows);
-            if orders > 0 {
-                // This one was perhaps all that could be under way ahead.
-                self.windows.wake.notify_one();
-            }
-            for (job, result) in ended {
-                self.lanes.complete(job, result.map(|pieces| Done::Read(pieces.join())));
-            }
-            // After its readers have heard of it, so that they hear this; and perhaps no read was
-            // waiting for the window.
-            if let Err(error @ DiskError::Failed { .. }) = &result {
-                self.lanes.lose(&error.to_string());
             }
         }
     }
 
-    fn is_cached(&self, order: &Order) -> bool {
-        let file = self.files.existing(&order.file);
-        file.is_ok_and(|file| seems_cached(&*file, order.at..order.at + order.len))
+    fn read(&self, number: u64, missing: Missing) {
+        let Missing { file, at, len, bytes } = missing;
+        let result = match self.lanes.lost() {
+            Some(_) => Err(DiskError::Offline),
+            None => (self.files.existing(&file).and_then(|open| read_on(&open, at, len, true, bytes)))
+                .map_err(|error| self.files.error("read", file.as_str(), &error)),
+        };
+        if let Some(job) = self.fetches.end_read(number) {
+            self.lanes.complete(job, result.map(Done::Read));
+        }
     }
 
-    fn fetch(&self, order: &Order) -> Result<Bytes, DiskError> {
-        let bytes = self.files.existing(&order.file);
-        let bytes = bytes.and_then(|file| read_at(&file, order.at, order.len, true));
-        bytes.map_err(|error| self.files.error("read", order.file.as_str(), &error))
+    /// Requests a window from the device. False if there is nothing to request: the page cache has
+    /// it, the file ends before it or is not there. Errors are for those who read there.
+    fn request(&self, order: &Order) -> bool {
+        let Ok(file) = self.files.existing(&order.file) else { return false };
+        let end = file.len().unwrap_or(0).min(order.at + order.len);
+        if order.at >= end || seems_cached(&file, order.at, end) {
+            return false;
+        }
+        will_need(&file, order.at, end);
+        true
     }
 }
 
 /// Reads up to `len` bytes of a file; fewer at its end.
 pub(crate) fn read(files: &Files, name: &FileName, at: u64, len: u64) -> Result<Bytes, DiskError> {
-    let bytes = files.existing(name).and_then(|file| read_at(&file, at, len, len > KERNEL_STEP));
+    let bytes = files.existing(name);
+    let bytes = bytes.and_then(|file| read_on(&file, at, len, len > KERNEL_STEP, Vec::new()));
     bytes.map_err(|error| files.error("read", name.as_str(), &error))
 }
 
-/// Reads what is there of a range. `hurry`: all of it is requested from the device before the first
-/// byte is waited for.
-fn read_at(file: &OpenFile, at: u64, len: u64, hurry: bool) -> io::Result<Bytes> {
+/// Reads what is there of a range as far as the page cache has it. An error if it has not got all.
+fn read_cached(file: &OpenFile, at: u64, len: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
+    read_steps(file, at, len, bytes, Patience::None)
+}
+
+/// Reads what is there of a range, behind what was read of it before. `hurry`: all of it is
+/// requested from the device before the first byte is waited for.
+fn read_on(file: &OpenFile, at: u64, len: u64, hurry: bool, mut bytes: Vec<u8>) -> io::Result<Bytes> {
+    if hurry {
+        let end = at.saturating_add(len).min(file.len()?);
+        will_need(file, at.saturating_add(bytes.len() as u64), end);
+    }
+    read_steps(file, at, len, &mut bytes, Patience::Waits)?;
+    Ok(Bytes::from(bytes))
+}
+
+fn read_steps(file: &OpenFile, at: u64, len: u64, bytes: &mut Vec<u8>, patience: Patience) -> io::Result<()> {
     // No more memory than the file has bytes, whatever was asked for.
     let len = len.min(file.len()?.saturating_sub(at));
-    if hurry && len > KERNEL_STEP {
-        let end = at + len;
-        for step in (at..end).step_by(usize::try_from(KERNEL_STEP).expect("it is small")) {
-            let wanted = NonZeroU64::new(KERNEL_STEP.min(end - step));
-            // A hint: the read that follows finds every error.
-            let _ = rustix::fs::fadvise(file, step, wanted, Advice::WillNeed);
-            steps::let_others_in();
-        }
-    }
     let len = usize::try_from(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    let mut bytes = Vec::with_capacity(len);
+    bytes.reserve_exact(len.saturating_sub(bytes.len()));
     while bytes.len() < len {
-        match steps::read(file, at, &mut bytes, len, Patience::Waits) {
+        match steps::read(file, at, bytes, len, patience) {
             Ok(0) => break,
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(Bytes::from(bytes))
+    Ok(())
+}
+
+/// Requests a range from the device, without waiting for it.
+fn will_need(file: &OpenFile, at: u64, end: u64) {
+    for step in (at..end).step_by(usize::try_from(KERNEL_STEP).expect("it is small")) {
+        let wanted = NonZeroU64::new(KERNEL_STEP.min(end - step));
+        // A hint: the read that follows finds every error.
+        let _ = rustix::fs::fadvise(file, step, wanted, Advice::WillNeed);
+        steps::let_others_in();
+    }
+}
+
+/// Whether a range is likely to be in the page cache: a byte of every so many is.
+fn seems_cached(file: &OpenFile, at: u64, end: u64) -> bool {
+    let probes = (at..end).step_by(usize::try_from(KERNEL_STEP).expect("it is small"));
+    let mut byte = Vec::with_capacity(1);
+    probes.chain([end - 1]).all(|at| {
+        byte.clear();
+        steps::read(file, at, &mut byte, 1, Patience::None).is_ok()
+    })
 }

@@ -17,8 +17,6 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::thread;
 
-use bytes::{Bytes, BytesMut};
-
 /// Bytes of a step: a tenth of a millisecond, or two.
 pub(crate) const STEP: usize = 256 << 10;
 
@@ -70,16 +68,6 @@ pub(crate) fn read(
     Ok(read)
 }
 
-/// All pieces, one behind the other.
-pub(crate) fn join(pieces: &[Bytes]) -> Bytes {
-    let mut joined = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
-    for step in pieces.iter().flat_map(|piece| piece.chunks(STEP)) {
-        joined.extend_from_slice(step);
-        let_others_in();
-    }
-    joined.freeze()
-}
-
 /// A thread that is ready runs first.
 pub(crate) fn let_others_in() {
     thread::yield_now();
@@ -117,13 +105,5 @@ mod tests {
         let error = read(&pipe, 0, &mut bytes, 100, Patience::Waits).expect_err("pipes have no places");
         assert_eq!((error.kind(), &bytes[..]), (io::ErrorKind::NotSeekable, &b"there"[..]));
         read(&pipe, u64::MAX, &mut bytes, 100, Patience::Waits).expect_err("no file is so long");
-    }
-
-    #[test]
-    fn pieces_are_joined_in_their_order() {
-        let content: Bytes = (0..CONTENT).map(|at| (at % 251) as u8).collect();
-        let pieces = [content.slice(..7_000), content.slice(7_000..7_001), content.slice(7_001..)];
-        assert_eq!(join(&pieces), content);
-        assert_eq!(join(&[]), Bytes::new());
     }
 }

@@ -18,7 +18,6 @@ use crate::io::{Backend, FileRun, RunEnd, Write};
 use crate::lane::{Accepted, Work};
 use crate::lanes::Lanes;
 use crate::publish::Publisher;
-use crate::readers::Windows;
 use crate::shortage::Endurance;
 use crate::sync::sync_files;
 
@@ -29,7 +28,6 @@ const AT_ONCE: usize = 64;
 pub(crate) struct Writer {
     pub(crate) lanes: Arc<Lanes>,
     pub(crate) files: Files,
-    pub(crate) windows: Arc<Windows>,
     pub(crate) backend: Box<dyn Backend<Accepted>>,
 }
 
@@ -86,7 +84,7 @@ impl Writer {
                             syncs: &mut *self.backend,
                             makes_directories: true,
                         };
-                        carry_out_publications(&self.lanes, &self.windows, publisher, jobs);
+                        carry_out_publications(&self.lanes, publisher, jobs);
                     }
                     Step::Truncation(job) => self.truncate(job),
                 }
@@ -168,15 +166,10 @@ impl Writer {
 
     /// Carries writes out and gives back those that were not: memory was short, or another failed.
     fn carry_out(&mut self, runs: Vec<FileRun<Accepted>>) -> Vec<FileRun<Accepted>> {
-        let (lanes, windows, files) = (&self.lanes, &self.windows, &self.files);
+        let (lanes, files) = (&self.lanes, &self.files);
         let mut again = Vec::new();
         self.backend.write(runs, &mut |run, end| {
             let name = run.file.name();
-            let changed = run.writes.iter().map(|job| {
-                let (_, at, data) = job.write();
-                at..at + data.iter().map(|part| part.len() as u64).sum::<u64>()
-            });
-            windows.changed(name, changed);
             match end {
                 RunEnd::Done => run.writes.into_iter().for_each(|job| lanes.complete(job, Ok(Done::Nothing))),
                 RunEnd::Skipped => again.push(run),
@@ -217,7 +210,6 @@ impl Writer {
             .to_change(name)
             .and_then(|file| self.files.call(|| rustix::fs::ftruncate(&*file, *len)))
             .map_err(|error| self.files.error("truncate", name.as_str(), &error));
-        self.windows.changed(name, std::iter::once(*len..u64::MAX));
         self.lanes.complete(job, cut.map(|()| Done::Nothing));
     }
 
@@ -269,28 +261,20 @@ fn flush(steps: &mut Vec<Step>, writes: &mut Vec<Accepted>, syncs: &mut Vec<Acce
 
 /// Publishes the files of several commands together, or, to find out whose directory is not there,
 /// each by itself. Also the housekeeping lane's way.
-pub(crate) fn carry_out_publications(
-    lanes: &Lanes,
-    windows: &Windows,
-    mut publisher: Publisher<'_>,
-    jobs: Vec<Accepted>,
-) {
+pub(crate) fn carry_out_publications(lanes: &Lanes, mut publisher: Publisher<'_>, jobs: Vec<Accepted>) {
     if lanes.lost().is_some() || publisher.files.gave_up() {
         return jobs.into_iter().for_each(|job| lanes.complete_offline(job));
     }
-    let result = publish(windows, &mut publisher, &jobs);
+    let result = publish(&mut publisher, &jobs);
     let concerns_one = jobs.len() > 1 && result.as_ref().is_err_and(|error| !error.is_loss());
     for job in jobs {
-        let own = if concerns_one {
-            publish(windows, &mut publisher, std::slice::from_ref(&job))
-        } else {
-            result.clone()
-        };
+        let own =
+            if concerns_one { publish(&mut publisher, std::slice::from_ref(&job)) } else { result.clone() };
         lanes.complete(job, own.map(|()| Done::Nothing));
     }
 }
 
-fn publish(windows: &Windows, publisher: &mut Publisher<'_>, jobs: &[Accepted]) -> Result<(), DiskError> {
+fn publish(publisher: &mut Publisher<'_>, jobs: &[Accepted]) -> Result<(), DiskError> {
     let wanted: Vec<&SmallFile> = jobs
         .iter()
         .flat_map(|job| match &job.work {
@@ -298,9 +282,7 @@ fn publish(windows: &Windows, publisher: &mut Publisher<'_>, jobs: &[Accepted]) 
             other => panic!("only publications are published, not {other:?}"),
         })
         .collect();
-    let result = publisher.publish(&wanted);
-    wanted.iter().for_each(|file| windows.forget(file.name.as_str()));
-    result
+    publisher.publish(&wanted)
 }
 
 #[cfg(test)]

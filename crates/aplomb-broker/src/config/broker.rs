@@ -42,7 +42,7 @@ pub enum Guard {
 /// How disks are spoken to (`aplomb.disk.engine`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskEngineChoice {
-    /// io_uring where the kernel has it, else threads.
+    /// io_uring where the kernel has it, for all that waits for the device; else threads.
     Auto,
     /// io_uring, or the start fails.
     IoUring,

@@ -7,7 +7,6 @@ use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, Ticket};
 use super::*;
 use crate::files::{FilesOptions, OpenFile};
 use crate::io::{SyncFailed, Syncs};
-use crate::readahead::Bounds;
 
 #[derive(Default)]
 struct Letters(Mutex<Vec<Completion>>);
@@ -63,12 +62,7 @@ fn queued(commands: Vec<DiskCommand>) -> (Arc<Lanes>, Arc<Letters>) {
 fn writer(directory: &Path, lanes: &Arc<Lanes>, backend: Box<dyn Backend<Accepted>>) -> Writer {
     let options = FilesOptions { limit: 100, syncfs_above: 64, stats: Arc::clone(lanes.stats()) };
     let files = Files::open(directory, options).expect("it is there");
-    Writer {
-        lanes: Arc::clone(lanes),
-        files: files.with(Endurance::endless(lanes)),
-        windows: Arc::new(Windows::new(Bounds { window: 4096, ahead: 1, budget: 0 }, 2)),
-        backend,
-    }
+    Writer { lanes: Arc::clone(lanes), files: files.with(Endurance::endless(lanes)), backend }
 }
 
 fn plain() -> Box<dyn Backend<Accepted>> {

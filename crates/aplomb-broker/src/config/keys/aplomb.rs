@@ -16,9 +16,9 @@ config_keys! {
     "aplomb.shards": Int = null, Between(1, 1024), Medium, ReadOnly, Used("network.shards");
         "The number of event loops for clients, beside the one for the controller and for requests that take long. Unset: one for every two processors, and no more than num.network.threads where that is set.";
     "aplomb.disk.engine": Text = "auto", OneOf(&["auto", "io_uring", "threads"]), Low, ReadOnly, Used("storage.disk_engine");
-        "How disks are spoken to.";
+        "How disks are spoken to: by io_uring, by plain calls, or by plain calls for what waits for nothing and io_uring for the rest.";
     "aplomb.readahead.bytes": Long = "33554432", AtLeast(0), Low, ReadOnly, Used("storage.readahead");
-        "Memory for reading ahead of consumers that read old records, for each disk.";
+        "Bytes that are requested of each disk before consumers of old records ask for them; the page cache has them then.";
     "aplomb.fetch.memory.bytes": Long = "67108864", AtLeast(0), Low, ReadOnly, Used("storage.fetch_memory");
         "Memory for records on their way to consumers that the tail does not hold for them, for each disk. Beyond it such fetches wait.";
     "aplomb.recovery.point.interval.ms": Long = "5000", AtLeast(1), Low, ReadOnly, Used("storage.recovery_point_checkpoint");
