@@ -1,30 +1,33 @@
-//! Both real engines keep the promises of every disk.
+//! All real engines keep the promises of every disk.
 
+#[path = "support/kinds.rs"]
+mod kinds;
 mod support;
 
+use aplomb_disk::EngineKind;
+use kinds::kinds;
+use support::{Real, small};
+
+/// A disk with this engine, or, where there is none, with another once more.
+fn real(kind: EngineKind) -> Real {
+    let kinds = kinds();
+    Real::fresh(small(if kinds.contains(&kind) { kind } else { kinds[0] }))
+}
+
 mod threads {
-    use super::support::{Real, small};
     use aplomb_disk::EngineKind;
 
-    aplomb_disk_api::disk_conformance!(Real::fresh(small(EngineKind::Threads)));
+    aplomb_disk_api::disk_conformance!(super::real(EngineKind::Threads));
 }
 
 mod io_uring {
-    use super::support::{Real, small};
     use aplomb_disk::EngineKind;
 
-    /// Where the kernel has no io_uring for us, the other engine is what runs; say so, once a test.
-    fn kind() -> EngineKind {
-        let directory = tempfile::tempdir().expect("a directory for the test");
-        let options = small(EngineKind::IoUring);
-        match aplomb_disk::DiskEngine::open(aplomb_disk_api::DiskIndex(0), directory.path(), options) {
-            Ok(_) => EngineKind::IoUring,
-            Err(error) => {
-                eprintln!("skipped, plain calls are tested again instead: {error}");
-                EngineKind::Threads
-            }
-        }
-    }
+    aplomb_disk_api::disk_conformance!(super::real(EngineKind::IoUring));
+}
 
-    aplomb_disk_api::disk_conformance!(Real::fresh(small(kind())));
+mod either {
+    use aplomb_disk::EngineKind;
+
+    aplomb_disk_api::disk_conformance!(super::real(EngineKind::Auto));
 }

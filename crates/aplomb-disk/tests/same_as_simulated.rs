@@ -1,6 +1,9 @@
 //! The simulated disk and the real ones, told the same, do the same: what is shown on the simulated
 //! one holds on the real.
 
+#[path = "support/kinds.rs"]
+mod kinds;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,6 +18,7 @@ use aplomb_disk_api::{
 };
 use aplomb_model::Instant;
 use bytes::Bytes;
+use kinds::kinds;
 
 struct Letter(Mutex<Sender<Result<Done, DiskError>>>);
 
@@ -163,7 +167,7 @@ fn compare(kind: EngineKind, seed: u64, directory: &Path) -> usize {
 
 #[test]
 fn the_same_commands_have_the_same_results_on_the_simulated_and_on_the_real_disks() {
-    for kind in [EngineKind::Threads, EngineKind::Auto] {
+    for kind in kinds() {
         let mut commands = 0;
         for seed in 1..=25 {
             let directory = tempfile::tempdir_in("/dev/shm").expect("Linux has /dev/shm");

@@ -1,6 +1,9 @@
 //! A process without a descriptor left: nothing is lost, order is kept, and what waited is carried
 //! out when there is one again.
 
+#[path = "support/kinds.rs"]
+mod kinds;
+
 use std::fs::File;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +17,7 @@ use aplomb_disk_api::{
     JobStep, Lane, PatientDisk, ReadPattern, SmallFile,
 };
 use bytes::Bytes;
+use kinds::kinds;
 
 const CHILD: &str = "APLOMB_TEST_SHORT_OF_DESCRIPTORS";
 const LONG: Duration = Duration::from_secs(60);
@@ -63,7 +67,7 @@ fn a_process_with_few_descriptors() {
     if std::env::var_os(CHILD).is_none() {
         return;
     }
-    for kind in [EngineKind::Threads, EngineKind::Auto] {
+    for kind in kinds() {
         let directory = tempfile::tempdir().expect("a directory for the test");
         let options = EngineOptions { engine: kind, ..EngineOptions::default() };
         let engine = DiskEngine::open(DiskIndex(0), directory.path(), options).expect("it opens");
@@ -131,7 +135,7 @@ fn a_process_with_more_files_than_descriptors() {
     if std::env::var_os(CHILD).is_none() {
         return;
     }
-    for kind in [EngineKind::Threads, EngineKind::Auto] {
+    for kind in kinds() {
         let directory = tempfile::tempdir().expect("a directory for the test");
         let never = usize::MAX; // is a sync of the whole file system better
         let options = EngineOptions { engine: kind, syncfs_above: never, ..EngineOptions::default() };

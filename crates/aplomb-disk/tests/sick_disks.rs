@@ -1,6 +1,8 @@
 //! Real file systems that freeze, fill up and fail. Needs the right to mount; without it, each test
 //! says that it was skipped.
 
+#[path = "support/kinds.rs"]
+mod kinds;
 #[path = "support/mount.rs"]
 mod mount;
 
@@ -13,6 +15,7 @@ use aplomb_disk_api::{
     ReadPattern, SmallFile, Ticket,
 };
 use bytes::Bytes;
+use kinds::kinds;
 use mount::Mounted;
 
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -74,7 +77,12 @@ fn with(engine: EngineKind) -> EngineOptions {
     EngineOptions { engine, queue_depth: 16, ..EngineOptions::default() }
 }
 
-fn a_frozen_file_system_shows_its_age_and_completes_everything_after_the_thaw(kind: EngineKind) {
+#[test]
+fn a_frozen_file_system_shows_its_age_and_completes_everything_after_the_thaw() {
+    kinds().into_iter().for_each(frozen_and_thawed);
+}
+
+fn frozen_and_thawed(kind: EngineKind) {
     let backing = tempfile::tempdir().expect("a directory for the test");
     let Some(mut mounted) = Mounted::ext4(backing.path(), 32 << 20) else { return };
     let (engine, letters, mut queue) = open(&mounted, with(kind));
@@ -114,16 +122,6 @@ fn a_frozen_file_system_shows_its_age_and_completes_everything_after_the_thaw(ki
     assert_eq!(engine.health(clock::now(), PATIENCE), DiskHealth::Prompt);
     assert_eq!(stats.oldest(), None);
     engine.stop(LONG).expect("it was thawed");
-}
-
-#[test]
-fn a_frozen_disk_with_plain_calls() {
-    a_frozen_file_system_shows_its_age_and_completes_everything_after_the_thaw(EngineKind::Threads);
-}
-
-#[test]
-fn a_frozen_disk_with_io_uring_where_it_is() {
-    a_frozen_file_system_shows_its_age_and_completes_everything_after_the_thaw(EngineKind::Auto);
 }
 
 #[test]
@@ -210,7 +208,7 @@ fn an_error_of_the_device_is_found_by_the_sync_and_loses_the_disk() {
 
 #[test]
 fn a_file_system_that_gives_up_is_an_input_output_error() {
-    for kind in [EngineKind::Threads, EngineKind::Auto] {
+    for kind in kinds() {
         let backing = tempfile::tempdir().expect("a directory for the test");
         let Some(mounted) = Mounted::ext4(backing.path(), 32 << 20) else { return };
         let (mut options, losses) = noting();

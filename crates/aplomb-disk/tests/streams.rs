@@ -1,5 +1,8 @@
 //! Consumers that catch up while the log grows, is truncated and loses its head.
 
+#[path = "support/kinds.rs"]
+mod kinds;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +15,7 @@ use aplomb_disk_api::{
     Completion, CompletionSink, DiskCommand, DiskError, DiskIndex, DiskQueue, Done, FileName, ReadPattern,
 };
 use bytes::Bytes;
+use kinds::kinds;
 
 /// An engine whose windows are small and few.
 fn open(engine: EngineKind, directory: &Path) -> DiskEngine {
@@ -82,7 +86,7 @@ fn evict(path: &Path) {
 fn readers_below_the_frontier_get_what_was_written_there() {
     const SEGMENTS: u64 = 3;
     const LIMIT: u64 = 1_500_000;
-    for kind in [EngineKind::Threads, EngineKind::Auto] {
+    for kind in kinds() {
         let directory = tempfile::tempdir().expect("a directory for the test");
         let engine = open(kind, directory.path());
         // Life and frontier of each segment.
@@ -162,7 +166,7 @@ fn readers_below_the_frontier_get_what_was_written_there() {
 /// Owners come and go; a dropped engine still ends what it took.
 #[test]
 fn a_dropped_engine_completes_what_it_accepted() {
-    for kind in [EngineKind::Threads, EngineKind::Auto] {
+    for kind in kinds() {
         let directory = tempfile::tempdir().expect("a directory for the test");
         let engine = open(kind, directory.path());
         let Owner(mut queue, letters) = Owner::new(&engine);

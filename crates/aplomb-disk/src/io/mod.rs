@@ -1,9 +1,10 @@
 //! How bytes get onto a disk: one trait, two engines.
 //!
-//! [`threads`] uses plain system calls, [`uring`] keeps many in flight through io_uring. Both carry
-//! out a [`FileRun`], the neighbouring writes of one file, as few vectored writes as the kernel
-//! allows, in order; [`cursor`] cuts them.
+//! [`threads`] uses plain system calls, [`uring`] keeps many in flight through io_uring, and
+//! [`adaptive`] uses the one or the other. All carry out a [`FileRun`], the neighbouring writes of
+//! one file, as few vectored writes as the kernel allows, in order; [`cursor`] cuts them.
 
+mod adaptive;
 mod cursor;
 mod threads;
 mod uring;
@@ -20,12 +21,13 @@ pub(crate) use cursor::Cursor;
 /// How bytes get onto the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineKind {
-    /// io_uring if the kernel has it and allows it, plain calls otherwise.
+    /// io_uring for all that waits for the device, if the kernel has it and allows it, and plain
+    /// calls for the rest.
     #[default]
     Auto,
-    /// io_uring, or an error.
+    /// io_uring for all, or an error.
     IoUring,
-    /// Plain calls.
+    /// Plain calls for all.
     Threads,
 }
 
@@ -75,7 +77,7 @@ pub(crate) struct SyncFailed {
     pub(crate) error: io::Error,
 }
 
-/// Which engines to use: what was asked for, or the best that the kernel allows.
+/// Which engine to use: what was asked for, or what the kernel allows of it.
 pub(crate) fn choose(kind: EngineKind) -> Result<EngineKind, EngineError> {
     match kind {
         EngineKind::Threads => Ok(EngineKind::Threads),
@@ -83,9 +85,7 @@ pub(crate) fn choose(kind: EngineKind) -> Result<EngineKind, EngineError> {
             Ok(()) => Ok(EngineKind::IoUring),
             Err(source) => Err(EngineError::IoUring { source }),
         },
-        EngineKind::Auto => {
-            Ok(if uring::probe().is_ok() { EngineKind::IoUring } else { EngineKind::Threads })
-        }
+        EngineKind::Auto => Ok(if uring::probe().is_ok() { EngineKind::Auto } else { EngineKind::Threads }),
     }
 }
 
@@ -96,10 +96,10 @@ pub(crate) fn plain_syncs() -> Box<dyn Syncs> {
 
 /// A backend of a kind that [`choose`] gave. Each disk thread has its own.
 pub(crate) fn backend<W: Write + 'static>(kind: EngineKind) -> Result<Box<dyn Backend<W>>, EngineError> {
-    match kind {
-        EngineKind::IoUring => uring::Uring::new()
-            .map(|ring| Box::new(ring) as _)
-            .map_err(|source| EngineError::IoUring { source }),
-        EngineKind::Threads | EngineKind::Auto => Ok(Box::new(threads::Threads::default())),
-    }
+    let ring = || uring::Uring::new().map_err(|source| EngineError::IoUring { source });
+    Ok(match kind {
+        EngineKind::Auto => Box::new(adaptive::Adaptive::new(ring()?)),
+        EngineKind::IoUring => Box::new(ring()?),
+        EngineKind::Threads => Box::new(threads::Threads::default()),
+    })
 }

@@ -95,7 +95,8 @@ fn sync_file(file: &Arc<OpenFile>) -> Result<(), SyncFailed> {
         .map_err(|error| SyncFailed { file: Arc::clone(file), error })
 }
 
-fn carry_out<W: Write>(run: &FileRun<W>) -> io::Result<()> {
+/// Writes a run on the calling thread.
+pub(super) fn carry_out<W: Write>(run: &FileRun<W>) -> io::Result<()> {
     let mut cursor = Cursor::default();
     while let Some((at, parts)) = cursor.span(&run.writes) {
         match uninterrupted(|| rustix::io::pwritev(&*run.file, &parts, at))? {
