@@ -30,6 +30,7 @@ mod shortage;
 mod steps;
 mod sync;
 mod urgency;
+mod waits;
 mod writer;
 mod written;
 
