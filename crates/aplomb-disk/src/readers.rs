@@ -6,9 +6,9 @@
 //! is copied once. Fetchers serve waiting reads before they fetch ahead, and one of them is always
 //! free for those. All of them let request threads go first: see `urgency` and `steps`.
 //!
-//! Always holds: no reader waits for the device with a stream's read, a fetch ahead waits for
-//! nothing but the device's queue, and a read that waits can be given up, whatever its fetcher
-//! hangs in.
+//! Always holds: no reader waits for the device with a stream's read; no more windows are under
+//! way ahead than there are fetchers, since more would fill the queue in which the writer's
+//! requests stand; and a read that waits can be given up, whatever its fetcher hangs in.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -242,8 +242,9 @@ impl Fetcher {
         }
     }
 
-    /// Requests a window from the device. False if there is nothing to request: the page cache has
-    /// it, the file ends before it or is not there. Errors are for those who read there.
+    /// Requests a window from the device and waits for its end. False if there is nothing to
+    /// request: the page cache has it, the file ends before it or is not there. Errors are for
+    /// those who read there.
     fn request(&self, order: &Order) -> bool {
         let Ok(file) = self.files.existing(&order.file) else { return false };
         let end = file.len().unwrap_or(0).min(order.at + order.len);
@@ -251,6 +252,7 @@ impl Fetcher {
             return false;
         }
         will_need(&file, order.at, end);
+        let _ = steps::read(&file, end - 1, &mut Vec::new(), 1, Patience::Waits);
         true
     }
 }
