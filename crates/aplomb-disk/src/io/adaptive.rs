@@ -75,19 +75,8 @@ mod tests {
     use bytes::Bytes;
     use rustix::fs::{CWD, Mode, OFlags, openat};
 
+    use super::super::placed::Placed;
     use super::*;
-
-    struct Placed(u64, Vec<Bytes>);
-
-    impl Write for Placed {
-        fn at(&self) -> u64 {
-            self.0
-        }
-
-        fn data(&self) -> &[Bytes] {
-            &self.1
-        }
-    }
 
     /// A file for one write, which is refused if the file is only to be read.
     fn run(directory: &std::path::Path, name: &str, flags: OFlags) -> FileRun<Placed> {

@@ -79,19 +79,8 @@ impl Cursor {
 mod tests {
     use bytes::Bytes;
 
+    use super::super::placed::Placed;
     use super::*;
-
-    struct Placed(u64, Vec<Bytes>);
-
-    impl Write for Placed {
-        fn at(&self) -> u64 {
-            self.0
-        }
-
-        fn data(&self) -> &[Bytes] {
-            &self.1
-        }
-    }
 
     fn write(at: u64, parts: &[&'static str]) -> Placed {
         Placed(at, parts.iter().map(|part| Bytes::from_static(part.as_bytes())).collect())

@@ -6,6 +6,8 @@
 
 mod adaptive;
 mod cursor;
+#[cfg(test)]
+mod placed;
 mod threads;
 mod uring;
 
