@@ -122,17 +122,9 @@ impl Fetches {
     fn next(&self) -> Option<Fetch> {
         let mut state = self.lock();
         loop {
-            if let Some((number, missing)) = state.waiting.pop_front() {
-                return Some(Fetch::Read(number, missing));
-            }
-            if state.closed {
-                return None;
-            }
-            if state.ahead < state.ahead_limit
-                && let Some(order) = state.readahead.next_order()
-            {
-                state.ahead += 1;
-                return Some(Fetch::Ahead(order));
+            let next = state.next();
+            if next.is_some() || state.closed {
+                return next;
             }
             state = self.wake.wait(state).expect("nothing in the fetches' code panics");
         }
@@ -154,6 +146,21 @@ impl Fetches {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("nothing in the fetches' code panics")
+    }
+}
+
+impl State {
+    /// Reads that wait come first. Nothing is begun ahead once no read can come.
+    fn next(&mut self) -> Option<Fetch> {
+        if let Some((number, missing)) = self.waiting.pop_front() {
+            return Some(Fetch::Read(number, missing));
+        }
+        if self.closed || self.ahead >= self.ahead_limit {
+            return None;
+        }
+        let order = self.readahead.next_order()?;
+        self.ahead += 1;
+        Some(Fetch::Ahead(order))
     }
 }
 
@@ -314,4 +321,52 @@ fn seems_cached(file: &OpenFile, at: u64, end: u64) -> bool {
         byte.clear();
         steps::read(file, at, &mut byte, 1, Patience::None).is_ok()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, Ticket};
+
+    use super::*;
+
+    struct Nobody;
+
+    impl CompletionSink for Nobody {
+        fn complete(&self, _: Completion) {}
+    }
+
+    /// A read as a reader takes it from its lane.
+    fn taken(lanes: &Lanes) -> Accepted {
+        let (file, pattern) = (FileName::new("0.log"), ReadPattern::Sequential);
+        let command = DiskCommand::Read { file, at: 0, len: 100, pattern };
+        let sink: Arc<dyn CompletionSink> = Arc::new(Nobody);
+        lanes.submit(Lane::Read, command, Ticket(0), &sink, crate::clock::now()).expect("there is room");
+        lanes.take_one(Lane::Read).expect("it was just put there")
+    }
+
+    #[test]
+    fn reads_go_first_and_one_fetcher_is_left_for_them() {
+        let lanes = Lanes::new(DiskIndex(0), 10, None);
+        let fetches = Fetches::new(Bounds { window: 10, ahead: 8, budget: 1000 }, 3);
+        for _ in 0..3 {
+            let missing = Missing { file: FileName::new("0.log"), at: 0, len: 100, bytes: Vec::new() };
+            fetches.wait(taken(&lanes), missing);
+        }
+        let mut under_way = Vec::new();
+        for _ in 0..5 {
+            under_way.extend(fetches.lock().next());
+        }
+        let is_read = |fetch: &Fetch| matches!(fetch, Fetch::Read(..));
+        assert_eq!(under_way.iter().map(is_read).collect::<Vec<_>>(), [true, true, true, false, false]);
+        assert!(fetches.lock().next().is_none(), "all three fetchers are ahead");
+        let Some(Fetch::Ahead(order)) = under_way.pop() else { panic!("two are ahead") };
+        fetches.end_ahead(&order, false);
+        assert!(matches!(fetches.lock().next(), Some(Fetch::Ahead(_))));
+        // What its fetcher is at is given up as well, and is not completed again.
+        assert_eq!(fetches.abandon().len(), 3);
+        assert!(fetches.end_read(1).is_none());
+        fetches.lock().ahead = 0;
+        fetches.close();
+        assert!(fetches.next().is_none(), "nothing is begun ahead once no read can come");
+    }
 }
