@@ -199,7 +199,7 @@ impl DiskEngine {
         }
     }
 
-    /// What [`EngineKind::Auto`] came to.
+    /// Which engine it is: what was asked for, or what the kernel allows of [`EngineKind::Auto`].
     #[must_use]
     pub fn kind(&self) -> EngineKind {
         self.kind

@@ -230,8 +230,15 @@ impl Fetcher {
             match fetch {
                 Fetch::Read(number, missing) => self.read(number, missing),
                 Fetch::Ahead(order) => {
-                    let here = self.lanes.lost().is_some() || !self.request(&order);
-                    self.fetches.end_ahead(&order, here);
+                    let requested = match self.lanes.lost() {
+                        Some(_) => Err(DiskError::Offline),
+                        None => self.request(&order),
+                    };
+                    self.fetches.end_ahead(&order, !matches!(requested, Ok(true)));
+                    // Perhaps no read comes here that would find it.
+                    if let Err(error @ DiskError::Failed { .. }) = requested {
+                        self.lanes.lose(&error.to_string());
+                    }
                 }
             }
         }
@@ -250,17 +257,19 @@ impl Fetcher {
     }
 
     /// Requests a window from the device and waits for its end. False if there is nothing to
-    /// request: the page cache has it, the file ends before it or is not there. Errors are for
-    /// those who read there.
-    fn request(&self, order: &Order) -> bool {
-        let Ok(file) = self.files.existing(&order.file) else { return false };
-        let end = file.len().unwrap_or(0).min(order.at + order.len);
-        if order.at >= end || seems_cached(&file, order.at, end) {
-            return false;
-        }
-        will_need(&file, order.at, end);
-        let _ = steps::read(&file, end - 1, &mut Vec::new(), 1, Patience::Waits);
-        true
+    /// request: the page cache has it, or the file ends before it.
+    fn request(&self, order: &Order) -> Result<bool, DiskError> {
+        let request = |file: Arc<OpenFile>| {
+            let end = file.len()?.min(order.at + order.len);
+            if order.at >= end || seems_cached(&file, order.at, end) {
+                return Ok(false);
+            }
+            will_need(&file, order.at, end);
+            read_steps(&file, end - 1, 1, &mut Vec::new(), Patience::Waits)?;
+            Ok(true)
+        };
+        let requested = self.files.existing(&order.file).and_then(request);
+        requested.map_err(|error| self.files.error("read", order.file.as_str(), &error))
     }
 }
 
