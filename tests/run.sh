@@ -132,6 +132,15 @@ run() { # run STEP
   ) 9>"$logs/lock"
 }
 
+# The lines of a step's log that name what failed and say why, otherwise its last ones: of a run of which only the end is kept, they are
+# all there is.
+why() { # why STEP
+  {
+    grep -aE '^(FAILED|ERROR) |^test .* FAILED$|panicked at|^error(\[|:)|virtual seconds: ' "$logs/$1.log" | tail -n 6
+    grep -aE '^E  ' "$logs/$1.log" | tail -n 6
+  } | grep . || tail -n 6 "$logs/$1.log"
+}
+
 # Steps one after the other. Ctrl-C ends the one that is under way, which cleans up, and there is no next one.
 lane() { # lane STEP...
   local step
@@ -199,4 +208,10 @@ else
   { lane examples && put_behind_all "$code" && APLOMB_EXAMPLES=built lane "${also[@]}" picture doctor lab; } &
   wait
 fi
-[ ! -s "$failures" ] || { echo "failed: $(paste -sd ' ' "$failures")"; exit 1; }
+[ -s "$failures" ] || exit 0
+while read -r step; do
+  echo "== $step failed"
+  why "$step" | cut -c 1-400
+done <"$failures"
+echo "failed: $(paste -sd ' ' "$failures")"
+exit 1
