@@ -81,7 +81,8 @@ def test_no_broker_says_otherwise_while_they_are_on(both):
         lambda broker: update(broker, 1, UPGRADE),
     ):
         assert same(both, step)[0] in (0, (0, None))
-    is_said = lambda found: found[1][1] and found[1][1][0]["ConfigSource"] == 3
-    (_, of_all), (_, of_broker) = same(both, settings, is_said)
-    assert [(each["Name"], each["Value"]) for each in of_all + of_broker] == [(ENOUGH, "2")] * 2
+    # Apache Kafka's broker forgets a value of its own a moment after its image has.
+    values = lambda found: [(each["Name"], each["Value"], each["ConfigSource"]) for _, settings in found for each in settings]
+    of_the_cluster = [(ENOUGH, "2", 3)] * 2
+    assert values(same(both, settings, lambda found: values(found) == of_the_cluster)) == of_the_cluster
     assert same(both, level) == ([(0, 1)], [1])

@@ -6,14 +6,15 @@
 //!
 //! A batch of a transaction that has nothing in its partition yet comes back. When all others are
 //! answered the transaction's coordinator is asked about all that did, and they are sent again.
+//! Requests of a connection ask in the order in which they came: what is sent again comes to its
+//! partition in that order, too.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aplomb_coordinator::txn::{Incarnation, TxnPartitions};
-use aplomb_model::batch::{BatchHeader, ProducerStamp};
+use aplomb_coordinator::txn::TxnPartitions;
 use aplomb_model::{ErrorCode, Instant};
 use aplomb_protocol::hot::TopicKey;
 use aplomb_protocol::hot::produce_request::{ProduceBody, ProducePartition};
@@ -23,9 +24,7 @@ use aplomb_protocol::{ApiKey, DecodeError, EncodeError};
 use bytes::Bytes;
 
 use super::rights::TopicRights;
-use super::transactions::incarnation;
-use super::verification::{self, TxnPlace, Verification};
-use super::{Access, On};
+use super::verification::{self, TxnPlace, Verification, stamp_in_transaction};
 use crate::calls::{
     Allowance, Answer, AppendCall, AppendRefusal, Appended, InTransaction, PartitionKey, Produced, Slot,
 };
@@ -61,8 +60,6 @@ const AT_ONCE: usize = 1 << 20;
 const RATIO: usize = 256;
 /// What the batches of a request may cost besides.
 const FEW: usize = 64 << 10;
-/// The bit of the low byte of its attributes that says that a batch is part of a transaction.
-const TRANSACTIONAL: u8 = 1 << 4;
 /// A request about more partitions is long: a thousand take half a millisecond.
 const MANY: usize = 1_000;
 /// From this version on clients know `TRANSACTION_ABORTABLE`.
@@ -128,7 +125,7 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
     let connection = asked.request.id.connection;
     let claim = asked.volumes.claim(connection, sizes, asked.ahead.is_nothing(), asked.now.instant);
     let access = asked.access();
-    let transaction = transaction(&body, &partitions, &access);
+    let transaction = verification::transaction(&body, &partitions, &access);
     let mut op = ProduceOp {
         version: body.version,
         correlation_id: asked.to.correlation_id,
@@ -184,41 +181,6 @@ fn begin(asked: &mut Asked<'_>) -> Result<Begun, DecodeError> {
 /// Whether a request is about so many partitions that others would wait for it.
 fn names_many(asked: &Asked<'_>) -> bool {
     is_long(asked.request) && ProduceBody::names_more_than(MANY, asked.body, asked.to.version)
-}
-
-/// Whose transaction a request writes in. `Ok(None)`: in none, whatever id it names.
-///
-/// # Errors
-/// When its batches are of a transaction, and not of one of this client.
-fn transaction(
-    body: &ProduceBody,
-    partitions: &[(TopicKey, ProducePartition<'_>)],
-    access: &Access<'_>,
-) -> Result<Option<Incarnation>, ErrorCode> {
-    let records = partitions.iter().filter_map(|(_, partition)| partition.records.as_ref());
-    let mut headers = records.filter_map(|records| transactional(records)).peekable();
-    if headers.peek().is_none() {
-        return Ok(None);
-    }
-    let Some(id) = &body.transactional_id else { return Err(ErrorCode::TransactionalIdAuthorizationFailed) };
-    access.check(AclOperation::Write, On::TransactionalId(id))?;
-    let mut stamps = headers.filter_map(|header| header.producer());
-    let Some(first) = stamps.next() else { return Ok(None) }; // they are refused for what they are
-    if stamps.any(|stamp| (stamp.id, stamp.epoch) != (first.id, first.epoch)) {
-        return Err(ErrorCode::InvalidProducerIdMapping);
-    }
-    Ok(Some(incarnation(id, first.id.to_wire(), first.epoch.0)))
-}
-
-/// Who has produced a batch, if it says that it is part of a transaction.
-fn stamp_in_transaction(records: &Bytes) -> Option<ProducerStamp> {
-    transactional(records)?.producer()
-}
-
-/// The header of a batch, if it has a sound one that says that it is part of a transaction.
-fn transactional(records: &[u8]) -> Option<BatchHeader> {
-    records.get(ATTRIBUTES_LOW).filter(|attributes| **attributes & TRANSACTIONAL != 0)?;
-    BatchHeader::parse(records).ok().filter(BatchHeader::is_transactional)
 }
 
 /// Each partition once, where it is named first, with the batch that is named last: Apache Kafka
@@ -287,19 +249,24 @@ impl Operation for ProduceOp {
     }
 
     /// What has not answered is late. A batch that is in the log already stays there; its producer
-    /// asks again, and is told.
+    /// asks again, and is told. What was to go to its coordinator first is in no log.
     fn on_deadline(&mut self) {
         self.holds = false;
-        match self.verification.as_mut().filter(|verification| verification.is_asked()) {
-            Some(verification) => verification.give_up(),
-            None => self.outstanding = 0,
+        if let Some(verification) = self.verification.as_mut().filter(|verification| verification.is_asked())
+        {
+            return verification.give_up();
         }
+        self.outstanding = 0;
+        self.refuse_unverified(ErrorCode::ConcurrentTransactions);
     }
 
     fn progress(&mut self, now: Instant, calls: &mut Calls) -> Progress {
         let told = self.verification.as_mut().and_then(|verification| verification.take());
         if let Some(told) = told {
-            self.send_again(told, calls);
+            match told {
+                Ok(missing) => self.send_again(&missing, calls),
+                Err(error) => self.refuse_unverified(error),
+            }
             // There may be no time left for it.
             let is_over = self.outstanding == 0 || self.deadline <= now;
             return if is_over { Progress::Reply } else { Progress::WaitUntil(self.deadline) };
@@ -307,18 +274,24 @@ impl Operation for ProduceOp {
         if self.outstanding > 0 {
             return Progress::Wait;
         }
-        let unverified = self.unverified();
-        let Some(verification) = self.verification.as_mut().filter(|_| !unverified.is_empty()) else {
-            let is_held = self.holds && now < self.hold && self.is_turned_away();
-            return if is_held { Progress::WaitUntil(self.hold) } else { Progress::Reply };
-        };
-        if verification.is_asked() {
-            return Progress::Wait;
+        if self.is_unverified() {
+            return if self.is_asking() { Progress::Wait } else { Progress::InOrder };
         }
-        verification.ask(unverified, calls);
-        match verification.is_asked() {
+        let is_held = self.holds && now < self.hold && self.is_turned_away();
+        if is_held { Progress::WaitUntil(self.hold) } else { Progress::Reply }
+    }
+
+    fn has_order(&self) -> bool {
+        let is_to_ask = self.verification.as_ref().is_some_and(|verification| verification.is_to_ask());
+        is_to_ask && (self.outstanding > 0 || self.is_unverified())
+    }
+
+    fn ask_in_order(&mut self, now: Instant, calls: &mut Calls) -> Progress {
+        let unverified = self.unverified();
+        self.verification.as_mut().expect("a coordinator is to be asked").ask(unverified, calls);
+        match self.is_asking() {
             true => Progress::WaitUntil(self.deadline.min(now + self.longest_wait)),
-            false => self.progress(now, calls),
+            false => self.progress(now, calls), // it has none
         }
     }
 
@@ -342,8 +315,7 @@ impl Operation for ProduceOp {
     }
 
     fn waits_for(&self) -> WaitedFor {
-        let is_verified = self.verification.as_ref().is_some_and(|verification| verification.is_asked());
-        if is_verified { WaitedFor::Coordinator } else { WaitedFor::Shard }
+        if self.is_asking() { WaitedFor::Coordinator } else { WaitedFor::Shard }
     }
 
     fn outlives_connection(&self) -> bool {
@@ -374,6 +346,16 @@ impl ProduceOp {
         self.parts.iter().all(|part| matches!(part.state, State::TurnedAway(..)))
     }
 
+    /// Whether its coordinator is being asked.
+    fn is_asking(&self) -> bool {
+        self.verification.as_ref().is_some_and(|verification| verification.is_asked())
+    }
+
+    /// Whether batches have come back.
+    fn is_unverified(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part.state, State::Unverified(_)))
+    }
+
     /// The partitions whose batches have come back.
     fn unverified(&self) -> TxnPartitions {
         let unverified = self.parts.iter().filter(|part| matches!(part.state, State::Unverified(_)));
@@ -385,27 +367,30 @@ impl ProduceOp {
         partitions
     }
 
-    /// Sends batches again whose partitions are in the transaction.
-    fn send_again(&mut self, told: Result<TxnPartitions, ErrorCode>, calls: &mut Calls) {
-        let verification = self.verification.as_ref().expect("its coordinator was asked");
-        let knows = self.version >= KNOWS_ABORTABLE;
+    /// Sends batches again whose partitions are in the transaction. `missing` are those that are
+    /// not.
+    fn send_again(&mut self, missing: &TxnPartitions, calls: &mut Calls) {
         for (slot, part) in (0..).zip(&mut self.parts) {
             let State::Unverified(key) = part.state else { continue };
-            let ((topic, index), produced) = *part.again.take().expect("it is part of a transaction");
-            let error = match &told {
-                Ok(missing) if missing.get(&topic).is_some_and(|missing| missing.contains(&index)) => {
-                    ErrorCode::TransactionAbortable
-                }
-                Ok(_) => {
-                    calls.push((slot, key, PartitionCall::append(AppendCall::Produced(produced))));
-                    self.outstanding += 1;
-                    part.state = State::Asked(key);
-                    continue;
-                }
-                Err(error) => *error,
-            };
-            let error = verification.client_error(error, knows);
-            part.state = State::Answered(Err(AppendRefusal::new(error)));
+            let ((topic, index), produced) = &**part.again.as_ref().expect("it is part of a transaction");
+            if missing.get(topic).is_some_and(|missing| missing.contains(index)) {
+                continue;
+            }
+            calls.push((slot, key, PartitionCall::append(AppendCall::Produced(produced.clone()))));
+            self.outstanding += 1;
+            (part.state, part.again) = (State::Asked(key), None);
+        }
+        self.refuse_unverified(ErrorCode::TransactionAbortable);
+    }
+
+    /// Batches that have come back are not taken.
+    fn refuse_unverified(&mut self, error: ErrorCode) {
+        let Some(verification) = &self.verification else { return }; // none of its batches comes back
+        let error = verification.client_error(error, self.version >= KNOWS_ABORTABLE);
+        for part in &mut self.parts {
+            if matches!(part.state, State::Unverified(_)) {
+                part.state = State::Answered(Err(AppendRefusal::new(error)));
+            }
         }
     }
 

@@ -6,14 +6,24 @@ use std::sync::Arc;
 
 use aplomb_coordinator::txn::{Add, ClientVersion, Incarnation, TxnAsk, TxnPartitions, TxnReply};
 use aplomb_model::ErrorCode;
+use aplomb_model::batch::{BatchHeader, ProducerStamp};
+use aplomb_protocol::hot::TopicKey;
+use aplomb_protocol::hot::produce_request::{ProduceBody, ProducePartition};
+use bytes::Bytes;
 
-use super::transactions::coordinator_of;
+use super::transactions::{coordinator_of, incarnation};
+use super::{Access, On};
 use crate::calls::{Answer, PartitionKey, Slot};
 use crate::metadata::MetadataImage;
 use crate::operation::{Ask, Calls, WaitsAt};
+use crate::security::AclOperation;
 
 /// The slot of the coordinator's answer, behind all of partitions.
 pub(super) const SLOT: Slot = Slot::MAX;
+/// Where a batch has the low byte of its attributes.
+const ATTRIBUTES_LOW: usize = 22;
+/// Its bit that says that a batch is part of a transaction.
+const TRANSACTIONAL: u8 = 1 << 4;
 
 /// A question to a transaction's coordinator, as part of another request.
 #[derive(Debug)]
@@ -64,6 +74,11 @@ impl Verification {
             Ok(TxnReply::Verified(verified)) => verified,
             Ok(other) => unreachable!("a question for partitions is answered {other:?}"),
         });
+    }
+
+    /// Whether nothing was asked yet.
+    pub(super) fn is_to_ask(&self) -> bool {
+        matches!(self.stage, VerificationStage::NotAsked)
     }
 
     /// Whether the answer is still to come.
@@ -118,3 +133,38 @@ impl Verification {
 
 /// A partition by the name of its topic, as a transaction has it.
 pub(super) type TxnPlace = (Arc<str>, i32);
+
+/// Whose transaction a request writes in. `Ok(None)`: in none, whatever id it names.
+///
+/// # Errors
+/// When its batches are of a transaction, and not of one of this client.
+pub(super) fn transaction(
+    body: &ProduceBody,
+    partitions: &[(TopicKey, ProducePartition<'_>)],
+    access: &Access<'_>,
+) -> Result<Option<Incarnation>, ErrorCode> {
+    let records = partitions.iter().filter_map(|(_, partition)| partition.records.as_ref());
+    let mut headers = records.filter_map(|records| transactional(records)).peekable();
+    if headers.peek().is_none() {
+        return Ok(None);
+    }
+    let Some(id) = &body.transactional_id else { return Err(ErrorCode::TransactionalIdAuthorizationFailed) };
+    access.check(AclOperation::Write, On::TransactionalId(id))?;
+    let mut stamps = headers.filter_map(|header| header.producer());
+    let Some(first) = stamps.next() else { return Ok(None) }; // they are refused for what they are
+    if stamps.any(|stamp| (stamp.id, stamp.epoch) != (first.id, first.epoch)) {
+        return Err(ErrorCode::InvalidProducerIdMapping);
+    }
+    Ok(Some(incarnation(id, first.id.to_wire(), first.epoch.0)))
+}
+
+/// Who has produced a batch, if it says that it is part of a transaction.
+pub(super) fn stamp_in_transaction(records: &Bytes) -> Option<ProducerStamp> {
+    transactional(records)?.producer()
+}
+
+/// The header of a batch, if it has a sound one that says that it is part of a transaction.
+fn transactional(records: &[u8]) -> Option<BatchHeader> {
+    records.get(ATTRIBUTES_LOW).filter(|attributes| **attributes & TRANSACTIONAL != 0)?;
+    BatchHeader::parse(records).ok().filter(BatchHeader::is_transactional)
+}

@@ -7,9 +7,11 @@
 //! long.
 
 mod dispatch;
+mod line;
 mod waits;
 
 pub(crate) use self::dispatch::Surroundings;
+use self::line::Line;
 use self::waits::Waits;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -72,6 +74,7 @@ pub(crate) struct Desk {
     /// Those that want turns, one a turn of the loop. The first has them all until it is through,
     /// so that no more than one keeps what it has found so far.
     turns: VecDeque<u64>,
+    line: Line,
     next: u64,
     fetches: usize,
     produces: usize,
@@ -97,6 +100,7 @@ impl Desk {
             forwarded: FxHashMap::default(),
             deadlines: Timers::default(),
             turns: VecDeque::new(),
+            line: Line::default(),
             next: 0,
             fetches: 0,
             produces: 0,
@@ -186,7 +190,7 @@ impl Desk {
     /// A connection is gone, and with it who would read its replies. Batches that are in the log
     /// stay there. Those that waited for memory are dropped, unless their client never waited for
     /// an answer: to it they are sent.
-    pub(crate) fn on_connection_closed(&mut self, connection: ConnectionId) {
+    pub(crate) fn on_connection_closed(&mut self, connection: ConnectionId, storage: &Storage, now: Now) {
         for number in self.numbers_of(connection) {
             let parked = self.parked.get(&number).expect("what has a connection is parked");
             if !parked.operation.outlives_connection() {
@@ -199,6 +203,10 @@ impl Desk {
         self.volumes.forget(connection);
         if self.forwarded.remove(&connection).is_some() {
             self.effects.push(DeskEffect::ForwardClosed(connection));
+        }
+        // Who was before it may have ended just now.
+        if let Some(first) = self.line.first(connection) {
+            self.go_on(first, storage, now);
         }
     }
 
@@ -236,6 +244,9 @@ impl Desk {
             *count += 1;
         }
         self.by_connection.insert((request.connection, number));
+        if operation.has_order() {
+            self.line.enter(request.connection, number);
+        }
         self.deadlines.set(number, deadline);
         let waits = Waits::default();
         self.parked.insert(number, Parked { request, partitions, operation, bill, since, waits });
@@ -250,6 +261,7 @@ impl Desk {
             *count -= 1;
         }
         self.by_connection.remove(&(parked.request.connection, number));
+        self.line.leave(parked.request.connection, number);
         self.deadlines.cancel(&number);
         self.turns.retain(|other| *other != number);
         let op = OpId { shard: self.me, number };
@@ -278,17 +290,32 @@ impl Desk {
         }
     }
 
-    /// Does what an operation wants next; replies if it is complete.
+    /// Does what an operation wants next, and then those that stood behind it in line.
     fn go_on(&mut self, number: u64, storage: &Storage, now: Now) {
+        let mut next = Some(number);
+        while let Some(number) = next {
+            next = self.step(number, storage, now);
+        }
+    }
+
+    /// Does what an operation wants next; replies if it is complete. Gives the one that may have
+    /// something to ask now that this one has not.
+    fn step(&mut self, number: u64, storage: &Storage, now: Now) -> Option<u64> {
         let parked = self.parked.get_mut(&number).expect("an operation that goes on is parked");
+        let connection = parked.request.connection;
         let mut calls = Calls::new();
-        let progress = parked.operation.progress(now.instant, &mut calls);
+        let mut progress = parked.operation.progress(now.instant, &mut calls);
+        if progress == Progress::InOrder && self.line.first(connection) == Some(number) {
+            progress = parked.operation.ask_in_order(now.instant, &mut calls);
+        }
+        let leaves = progress == Progress::Reply || !parked.operation.has_order();
+        let behind = if leaves { self.line.leave(connection, number) } else { None };
         if progress != Progress::Reply {
             parked.waits.set_idle(parked.operation.is_idle(), now.instant);
         }
         self.make(number, calls);
         match progress {
-            Progress::Wait => {
+            Progress::Wait | Progress::InOrder => {
                 assert!(self.deadlines.has(&number), "an operation that waits has a deadline");
             }
             Progress::WaitUntil(later) => self.deadlines.set(number, later),
@@ -313,6 +340,7 @@ impl Desk {
                 self.reply(request, replied, bill, now.instant);
             }
         }
+        behind
     }
 
     /// What was decided on what a client may do, as far as it is for the log.

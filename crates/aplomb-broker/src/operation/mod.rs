@@ -43,6 +43,9 @@ pub(crate) enum Progress {
     WaitUntil(Instant),
     /// A turn, to do some of its own work in.
     Turn,
+    /// To ask what those of its connection that came before it ask first
+    /// ([`Operation::ask_in_order`]).
+    InOrder,
     /// To be answered.
     Reply,
 }
@@ -89,6 +92,17 @@ pub(crate) trait Operation: Debug + Send {
     /// another.
     fn on_turn(&mut self, _: &Audit) {
         panic!("{self:?} has asked for no turn");
+    }
+
+    /// Whether it asks something in the order in which the requests of its connection came, or may
+    /// have to. Of one that does it is so from its beginning on until it has asked.
+    fn has_order(&self) -> bool {
+        false
+    }
+
+    /// Those that came before it have asked: it asks now. What is to happen next.
+    fn ask_in_order(&mut self, _: Instant, _: &mut Calls) -> Progress {
+        panic!("{self:?} has nothing to ask in order");
     }
 
     /// The deadline has come. [`Self::progress`] says whether it is the end.

@@ -5,8 +5,10 @@
 //! no end. Until then it is its sender's: the partition keeps no more of it than where the log
 //! ended then, and takes it if its transaction has not ended here since: none of its producer has,
 //! or, where each has an epoch of its own, none of a later epoch. Batches that were sent behind it
-//! are kept from passing it as late ones are (`late`).
+//! are kept from passing it: as late ones are (`late`) where the log does not know its producer,
+//! and by going the same way where they leave a gap.
 
+use aplomb_model::batch::ProducerStamp;
 use aplomb_model::{ErrorCode, Offset};
 
 use super::{Effects, Partition};
@@ -53,8 +55,14 @@ impl Partition {
         let Some(producer) = produced.transaction.filter(|producer| producer.guard.is_none()) else {
             return false;
         };
-        // Of an epoch that is over it is refused where all are.
-        let Ok(Some(guard)) = self.standing(&producer) else { return false };
+        let guard = match self.standing(&producer) {
+            // Of an epoch that is over it is refused where all are.
+            Err(_) => return false,
+            Ok(Some(guard)) => guard,
+            // What is missing was sent before it, and may be on its way back from the coordinator.
+            Ok(None) if self.leaves_gap(producer.stamp) => self.log.end(),
+            Ok(None) => return false,
+        };
         let is_unknown = self.log.producers().producer(producer.stamp.id).is_none();
         // If the first came before, and its coordinator is being asked, it is in the log when this
         // one's has answered. Refused now, this one would have its answer behind the first's, and
@@ -73,6 +81,13 @@ impl Partition {
         }
         fx.answer(asker, Answer::Append(Err(refusal)));
         true
+    }
+
+    /// Whether a producer that is known in this epoch has made batches before this one that are not
+    /// in the log.
+    fn leaves_gap(&self, stamp: ProducerStamp) -> bool {
+        let entry = self.log.producers().producer(stamp.id).filter(|entry| entry.epoch() == stamp.epoch);
+        entry.is_some_and(|entry| entry.leaves_gap(stamp.base_sequence))
     }
 
     /// Whether the end of a transaction may be written here.

@@ -101,7 +101,7 @@ impl Shard {
             ShardMessage::Request(request) => return self.on_request(request, now),
             ShardMessage::ConnectionClosed(connection) => {
                 self.patient.on_connection_closed(connection);
-                self.desk.on_connection_closed(connection);
+                self.desk.on_connection_closed(connection, &self.storage, now);
             }
             ShardMessage::Calls { op, calls } if from == HEAD => self.patient.extend(op, calls),
             ShardMessage::Calls { op, calls } => calls
@@ -141,7 +141,7 @@ impl Shard {
     /// A connection is gone.
     pub fn on_connection_closed(&mut self, connection: ConnectionId, now: Now) {
         self.patient.on_connection_closed(connection);
-        self.desk.on_connection_closed(connection);
+        self.desk.on_connection_closed(connection, &self.storage, now);
         self.carry_out(now);
     }
 

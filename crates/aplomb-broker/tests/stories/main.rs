@@ -16,6 +16,7 @@ mod endings;
 mod epochs;
 mod fetches;
 mod groups;
+mod in_order;
 mod loading;
 mod losses;
 mod memory;

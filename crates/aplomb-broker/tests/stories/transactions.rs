@@ -23,7 +23,7 @@ fn of(settings: Vec<(&'static str, &'static str)>) -> Broker {
     with(Setup { settings, ..Setup::default() })
 }
 
-fn with(setup: Setup) -> Broker {
+pub(super) fn with(setup: Setup) -> Broker {
     let mut all = vec![("offsets.topic.num.partitions", "2"), ("transaction.state.log.num.partitions", "2")];
     all.extend(setup.settings.iter().copied());
     let broker = Broker::of(Setup { settings: all, ..setup });
@@ -45,7 +45,7 @@ fn code(raw: i16) -> ErrorCode {
 }
 
 /// A producer begins under an id.
-fn begin(broker: &Broker, id: &str) -> Identity {
+pub(super) fn begin(broker: &Broker, id: &str) -> Identity {
     begin_again(broker, id, None)
 }
 
@@ -78,7 +78,7 @@ fn end_txn(id: &str, who: Identity, committed: bool) -> m::EndTxnRequest {
 }
 
 /// Ends a transaction of a client of version 2.
-fn end(broker: &Broker, id: &str, who: Identity, committed: bool) -> Identity {
+pub(super) fn end(broker: &Broker, id: &str, who: Identity, committed: bool) -> Identity {
     let ended = broker.client().ask(AsIs::<_, 5>(end_txn(id, who, committed)));
     Identity { error: code(ended.error_code), id: ended.producer_id, epoch: ended.producer_epoch }
 }
@@ -402,33 +402,6 @@ fn what_comes_before_the_marker_of_the_transaction_before_is_taken_behind_it() {
             who = end(&broker, "t", next, false);
             broker.advance(SOON);
             assert_eq!(offset(&broker, 0, true), Ok(committed));
-        }
-    }
-}
-
-#[test]
-fn what_is_sent_behind_the_first_batch_of_a_producer_is_taken_behind_it() {
-    for shards in 1..=4 {
-        let broker = with(Setup { shards, ..Setup::default() });
-        for turns in 0..8 {
-            let id = format!("t{turns}");
-            let who = begin(&broker, &id);
-            let send = |sequence| {
-                let batch = Batch::of(&["a"]).by(who, sequence).in_transaction();
-                broker.client().send_along(ProduceAll::to([(("orders", 0).into(), batch)]).under(&id))
-            };
-            let mut sent = vec![send(0)];
-            for _ in 0..turns {
-                broker.client().send_along(AsIs::<_, 4>(m::ApiVersionsRequest::default()));
-            }
-            // Their sender cannot tell from the answers whether the first was there before them.
-            sent.extend([send(1), send(2)]);
-            broker.advance(SECOND);
-            for (sequence, sent) in sent.into_iter().enumerate() {
-                let error = sent.answer()[0].error;
-                assert_eq!(error, ErrorCode::None, "{shards} shards, {turns} turns, sequence {sequence}");
-            }
-            assert_eq!(end(&broker, &id, who, true).error, ErrorCode::None);
         }
     }
 }

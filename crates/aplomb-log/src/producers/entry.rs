@@ -165,6 +165,15 @@ impl ProducerEntry {
         self.last_batch().map_or(NO_SEQUENCE, |batch| batch.last_sequence)
     }
 
+    /// Whether a batch of the current epoch that begins at this sequence number leaves some out: it
+    /// is less than half of all numbers ahead of the one that is due.
+    #[must_use]
+    pub fn leaves_gap(&self, base_sequence: i32) -> bool {
+        let due = self.last_sequence().wrapping_add(1);
+        let ahead = wrapped(base_sequence.wrapping_sub(due).cast_unsigned());
+        ahead > 0 && ahead < i32::MAX / 2
+    }
+
     /// The remembered batch of which `batch` is a repetition.
     pub(super) fn find_duplicate(&self, batch: &ProducerBatch) -> Option<&RetainedBatch> {
         self.retained().iter().find(|retained| {
@@ -227,6 +236,20 @@ mod tests {
         assert_eq!(batch(i32::MAX, 1).last_sequence(), 0);
         assert_eq!(batch(i32::MAX - 1, 4).last_sequence(), 2);
         assert_eq!(batch(-1, 4).last_sequence(), -1);
+    }
+
+    #[test]
+    fn what_is_ahead_of_what_is_due_leaves_a_gap() {
+        let mut entry = ProducerEntry::unknown();
+        assert_eq!([0, 1, 5].map(|base| entry.leaves_gap(base)), [false, true, true]);
+        for (last, due) in [(0, 1), (6, 7), (i32::MAX, 0), (i32::MAX - 1, i32::MAX)] {
+            entry.remember(
+                ProducerEpoch(3),
+                RetainedBatch { last_sequence: last, ..RetainedBatch::default() },
+            );
+            let next = if due == i32::MAX { 0 } else { due + 1 };
+            assert_eq!([last, due, next].map(|base| entry.leaves_gap(base)), [false, false, true]);
+        }
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! Transfers between accounts, each of two records in one transaction.
+//! Transfers between accounts, each in one transaction: a transfer has one part or several, and each
+//! part takes from one account and gives to another.
 //!
 //! What must be true: a reader of committed records never sees a transfer that was aborted; of each
-//! teller it sees them in the order of their making, and each once in an account; and in the end it
-//! sees each that its teller was told is committed, and of every transfer both halves or none.
+//! teller it sees transfers and their parts in the order of their making, and each once in an
+//! account; and in the end it sees each transfer that its teller was told is committed, and of every
+//! transfer both halves of all parts or nothing.
 
 use std::collections::BTreeMap;
 
@@ -35,8 +37,8 @@ struct Account {
     position: i64,
     /// How far readers of committed records may read, and how far there is something.
     ends: (i64, i64),
-    /// Of each teller, the newest transfer that was seen.
-    newest: BTreeMap<usize, u64>,
+    /// Of each teller, the newest transfer that was seen, and the last of its parts.
+    newest: BTreeMap<usize, (u64, u64)>,
 }
 
 /// All transfers.
@@ -48,6 +50,8 @@ pub(crate) struct Bank {
     /// The amounts of what was seen.
     seen: BTreeMap<TransferId, Vec<i64>>,
     accounts: BTreeMap<i32, Account>,
+    /// How many parts each transfer has.
+    parts: BTreeMap<TransferId, u64>,
     /// Transfers that are under way.
     open: BTreeMap<usize, u64>,
     /// No teller begins another.
@@ -65,9 +69,10 @@ impl Bank {
         self.is_closing = true;
     }
 
-    /// A teller begins a transfer.
-    pub(crate) fn begin(&mut self, id: TransferId) {
+    /// A teller begins a transfer of so many parts.
+    pub(crate) fn begin(&mut self, id: TransferId, parts: u64) {
         self.open.insert(id.teller, id.number);
+        self.parts.insert(id, parts);
     }
 
     /// A transfer has ended.
@@ -91,16 +96,24 @@ impl Bank {
         self.accounts.values().map(|account| account.position).sum()
     }
 
-    /// A reader of committed records sees one half of a transfer.
-    pub(crate) fn see(&mut self, account: i32, offset: i64, id: TransferId, amount: i64) -> Checked {
+    /// A reader of committed records sees one half of a part of a transfer.
+    pub(crate) fn see(
+        &mut self,
+        account: i32,
+        offset: i64,
+        (id, part): (TransferId, u64),
+        amount: i64,
+    ) -> Checked {
         if self.fates.get(&id) == Some(&TransferFate::Aborted) {
             return Err(format!("{id:?} was aborted, and is seen at {offset} of account {account}"));
         }
         let of = self.accounts.entry(account).or_default();
-        if of.newest.get(&id.teller).is_some_and(|newest| *newest >= id.number) {
-            return Err(format!("{id:?} at {offset} of account {account} is there twice, or out of order"));
+        if of.newest.get(&id.teller).is_some_and(|newest| *newest >= (id.number, part)) {
+            return Err(format!(
+                "part {part} of {id:?} at {offset} of account {account} is there twice, or out of order"
+            ));
         }
-        of.newest.insert(id.teller, id.number);
+        of.newest.insert(id.teller, (id.number, part));
         self.seen.entry(id).or_default().push(amount);
         Ok(())
     }
@@ -137,14 +150,14 @@ impl Bank {
         }
         let halves = |id: &TransferId| self.seen.get(id).map_or(&[][..], |amounts| amounts);
         for (id, fate) in &self.fates {
-            let is_whole = matches!(halves(id), [one, other] if one + other == 0);
-            if *fate == TransferFate::Committed && !is_whole {
-                return Err(format!("{id:?} is committed, and seen as {:?}", halves(id)));
+            if *fate == TransferFate::Committed && halves(id).is_empty() {
+                return Err(format!("{id:?} is committed, and was not seen"));
             }
         }
         for (id, amounts) in &self.seen {
-            if amounts.len() != 2 || amounts.iter().sum::<i64>() != 0 {
-                return Err(format!("of {id:?} there is {amounts:?}"));
+            let parts = self.parts.get(id).copied().unwrap_or(0);
+            if amounts.len() as u64 != parts * 2 || amounts.iter().sum::<i64>() != 0 {
+                return Err(format!("of the {parts} parts of {id:?} there is {amounts:?}"));
             }
         }
         Ok(())
@@ -166,33 +179,36 @@ mod tests {
     fn what_was_aborted_is_never_seen() {
         let mut bank = bank();
         assert!(bank.end(ONE, TransferFate::Aborted).is_ok());
-        assert!(bank.see(0, 0, ONE, 5).is_err());
-        assert!(bank.see(0, 1, TWO, 5).is_ok());
+        assert!(bank.see(0, 0, (ONE, 0), 5).is_err());
+        assert!(bank.see(0, 1, (TWO, 0), 5).is_ok());
         assert!(bank.end(TWO, TransferFate::Aborted).is_err());
     }
 
     #[test]
     fn transfers_of_a_teller_come_in_their_order() {
         let mut bank = bank();
-        assert!(bank.see(0, 0, TWO, 5).is_ok());
-        assert!(bank.see(1, 0, ONE, 5).is_ok(), "in another account");
-        assert!(bank.see(0, 1, ONE, 5).is_err());
-        assert!(bank.see(0, 2, TWO, 5).is_err());
+        assert!(bank.see(0, 0, (TWO, 0), 5).is_ok());
+        assert!(bank.see(1, 0, (ONE, 0), 5).is_ok(), "in another account");
+        assert!(bank.see(0, 1, (ONE, 1), 5).is_err());
+        assert!(bank.see(0, 2, (TWO, 0), 5).is_err());
+        assert!(bank.see(0, 3, (TWO, 1), 5).is_ok(), "its next part");
     }
 
     #[test]
     fn at_rest_each_is_whole_or_not_there() {
         let mut bank = bank();
-        bank.begin(ONE);
+        bank.begin(ONE, 2);
         assert!(bank.check_rest().is_err(), "it is under way");
         assert!(bank.end(ONE, TransferFate::Committed).is_ok());
         let look =
             |bank: &mut Bank| (0..2).for_each(|account| bank.look(account, 2, (2, 2)).expect("it is so"));
         look(&mut bank);
         assert!(bank.check_rest().is_err(), "it was not seen");
-        assert!(bank.see(0, 0, ONE, 5).is_ok());
-        assert!(bank.check_rest().is_err(), "half of it was seen");
-        assert!(bank.see(1, 0, ONE, -5).is_ok());
+        assert!(bank.see(0, 0, (ONE, 0), 5).is_ok());
+        assert!(bank.check_rest().is_err(), "half of a part was seen");
+        assert!(bank.see(1, 0, (ONE, 0), -5).is_ok());
+        assert!(bank.check_rest().is_err(), "one part was seen");
+        assert!(bank.see(0, 1, (ONE, 1), 5).is_ok() && bank.see(1, 1, (ONE, 1), -5).is_ok());
         assert_eq!(bank.check_rest(), Ok(()));
         assert!(bank.look(0, 2, (2, 3)).is_ok());
         assert!(bank.check_rest().is_err(), "something is behind what is stable");

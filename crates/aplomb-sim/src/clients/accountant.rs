@@ -112,12 +112,12 @@ fn take(data: &PartitionData, ctx: &mut Context<'_>) -> Checked {
                 let record = record.map_err(|error| format!("a record at {base}: {error}"))?;
                 let value = record.value.unwrap_or_default();
                 let number = |n: usize| value.get(n * 8..)?.first_chunk().copied().map(u64::from_be_bytes);
-                let (Some(teller), Some(which), Some(amount)) = (number(0), number(1), number(2)) else {
+                let [Some(teller), Some(which), Some(part), Some(amount)] = [0, 1, 2, 3].map(number) else {
                     return Err(format!("the record at {base} of account {account} is no transfer"));
                 };
                 let id = TransferId { teller: teller as usize, number: which };
-                ctx.note(|| format!("sees {id:?} at {base} of account {account}"));
-                ctx.oracle.bank.see(account, base, id, amount as i64)?;
+                ctx.note(|| format!("sees part {part} of {id:?} at {base} of account {account}"));
+                ctx.oracle.bank.see(account, base, (id, part), amount as i64)?;
             }
         }
         position = last + 1;

@@ -1,8 +1,9 @@
 //! A teller: takes from one account and gives to another, each time in one transaction; sometimes
-//! aborts it. It asks for one thing at a time. When its connection goes it asks again for what it
-//! was at, or begins anew with another epoch of its transactional id, which ends what it was at.
+//! aborts it. It asks for one thing at a time, but for the parts of a transfer: these are sent one
+//! behind the other, without an answer in between. When its connection goes it asks again for what
+//! it was at, or begins anew with another epoch of its transactional id, which ends what it was at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use aplomb_model::batch::{BatchBuilder, ProducerStamp};
 use aplomb_model::{ErrorCode, Instant, Offset, ProducerEpoch, ProducerId, Timestamp};
@@ -24,6 +25,8 @@ const TIMEOUT_MS: i32 = 3000;
 const PATIENCE: std::time::Duration = millis(30_000);
 /// `FindCoordinatorRequest.KeyType` of a transactional id.
 const TRANSACTION: i8 = 1;
+/// A transfer has so many parts at most: a client has up to five batches of a partition under way.
+const PARTS: usize = 5;
 
 /// What a transfer still needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +43,12 @@ enum Stage {
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
     id: TransferId,
-    /// The accounts, and what each gets.
+    parts: u64,
+    /// The accounts, and what each part gives them.
     halves: [(i32, i64); 2],
     stage: Stage,
+    /// The first error of a part's record, for each half.
+    failed: [ErrorCode; 2],
     /// It was asked for to be committed.
     may_be_committed: bool,
     /// A record may be in its log or not: what comes next has no certain sequence number.
@@ -63,7 +69,8 @@ enum TellerAsks {
 #[derive(Debug)]
 pub(super) struct Teller {
     plan: TellerPlan,
-    asked: Option<(i32, i16, TellerAsks)>,
+    /// What is not answered, in the order in which it was asked.
+    asked: VecDeque<(i32, i16, TellerAsks)>,
     found: bool,
     identity: Option<(i64, i16)>,
     /// The next sequence number of each account.
@@ -77,7 +84,7 @@ impl Teller {
     pub(super) fn new(plan: TellerPlan, _: &mut Dice) -> Self {
         Self {
             plan,
-            asked: None,
+            asked: VecDeque::new(),
             found: false,
             identity: None,
             sequences: BTreeMap::new(),
@@ -92,7 +99,7 @@ impl Teller {
     }
 
     fn go_on(&mut self, ctx: &mut Context<'_>) {
-        if self.asked.is_some() {
+        if !self.asked.is_empty() {
             return;
         }
         self.next = ctx.now + millis(500);
@@ -110,7 +117,9 @@ impl Teller {
         };
         match transfer.stage {
             Stage::Adding => self.add(identity, transfer, ctx),
-            Stage::Producing => self.produce(identity, transfer, ctx),
+            Stage::Producing => {
+                (0..transfer.parts).for_each(|part| self.produce(identity, transfer, part, ctx))
+            }
             Stage::Ending { commits } => self.end(identity, commits, ctx),
         }
     }
@@ -162,11 +171,14 @@ impl Teller {
         let amount = 1 + ctx.dice.within(0..1000) as i64;
         self.made += 1;
         let id = TransferId { teller: self.plan.number, number: self.made };
-        ctx.oracle.bank.begin(id);
+        let parts = 1 + if ctx.dice.percent(50) { ctx.dice.place(PARTS) as u64 } else { 0 };
+        ctx.oracle.bank.begin(id, parts);
         let transfer = Transfer {
             id,
+            parts,
             halves: [(from, -amount), (to, amount)],
             stage: if self.plan.is_old { Stage::Adding } else { Stage::Producing },
+            failed: [ErrorCode::None; 2],
             may_be_committed: false,
             is_unsure: false,
         };
@@ -186,17 +198,17 @@ impl Teller {
         self.ask(TellerAsks::Add, 3, &body, Expect::Within(PATIENCE), ctx);
     }
 
-    fn produce(&mut self, (id, epoch): (i64, i16), transfer: Transfer, ctx: &mut Context<'_>) {
+    fn produce(&mut self, (id, epoch): (i64, i16), transfer: Transfer, part: u64, ctx: &mut Context<'_>) {
         let TransferId { teller, number } = transfer.id;
         let data = transfer.halves.map(|(account, amount)| {
-            let base_sequence = *self.sequences.get(&account).unwrap_or(&0);
+            let base_sequence = *self.sequences.get(&account).unwrap_or(&0) + part as i32;
             let stamp = ProducerStamp {
                 id: ProducerId::from_wire(id).expect("it was given"),
                 epoch: ProducerEpoch(epoch),
                 base_sequence,
             };
             let mut builder = BatchBuilder::new(Offset::ZERO).producer(stamp).transactional();
-            let value = [teller as u64, number, amount as u64].map(u64::to_be_bytes).concat();
+            let value = [teller as u64, number, part, amount as u64].map(u64::to_be_bytes).concat();
             builder.append(Timestamp(ctx.wall.0), None, Some(&value), &[]);
             PartitionProduceData { index: account, records: Some(builder.build()) }
         });
@@ -233,7 +245,7 @@ impl Teller {
         expect: Expect,
         ctx: &mut Context<'_>,
     ) {
-        self.asked = Some((ctx.send(version, body, expect), version, asked));
+        self.asked.push_back((ctx.send(version, body, expect), version, asked));
     }
 
     /// What it was at has ended.
@@ -279,26 +291,49 @@ impl Teller {
         }
     }
 
+    /// Hears what became of a part.
     fn on_produced(&mut self, response: &m::ProduceResponse, ctx: &mut Context<'_>) {
+        // It was fenced meanwhile, or another epoch has ended it.
         let Some(mut transfer) = self.transfer else { return };
         ctx.note(|| format!("{:?} is answered {:?}", transfer.id, response.responses));
-        let mut worst = ErrorCode::None;
-        for part in response.responses.iter().flat_map(|topic| &topic.partition_responses) {
-            let error = ErrorCode::from_wire(part.error_code).unwrap_or(ErrorCode::UnknownServerError);
+        for answered in response.responses.iter().flat_map(|topic| &topic.partition_responses) {
+            let half = transfer.halves.iter().position(|(account, _)| *account == answered.index);
+            let Some(half) = half else {
+                return ctx.oracle.violated(format!("{:?} is answered for another account", transfer.id));
+            };
+            let failed = &mut transfer.failed[half];
+            let error = code(answered.error_code);
             match error {
-                ErrorCode::None => *self.sequences.entry(part.index).or_default() += 1,
+                ErrorCode::None => *self.sequences.entry(answered.index).or_default() += 1,
                 // It may be there all the same.
-                ErrorCode::RequestTimedOut | ErrorCode::KafkaStorageError => {
-                    transfer.is_unsure = true;
-                    worst = error;
-                }
+                ErrorCode::RequestTimedOut | ErrorCode::KafkaStorageError => transfer.is_unsure = true,
                 // Where each transaction has an epoch, what is too late is told by that.
                 ErrorCode::InvalidTxnState if !self.plan.is_old => {
                     return ctx.oracle.violated(format!("{:?} is in no transaction", transfer.id));
                 }
-                other => worst = other,
+                ErrorCode::OutOfOrderSequenceNumber if *failed == ErrorCode::None => {
+                    return ctx.oracle.violated(format!("a part of {:?} is out of order", transfer.id));
+                }
+                _ => {}
+            }
+            // What comes behind one that was refused is out of order, or is taken where the partition
+            // has heard nothing of this producer: the next number is certain again with a new epoch.
+            if *failed == ErrorCode::None {
+                *failed = error;
+            } else if error == ErrorCode::None {
+                transfer.is_unsure = true;
             }
         }
+        self.transfer = Some(transfer);
+        if self.asked.is_empty() {
+            self.on_all_produced(transfer, ctx);
+        }
+    }
+
+    /// All parts were answered.
+    fn on_all_produced(&mut self, mut transfer: Transfer, ctx: &mut Context<'_>) {
+        let failed = transfer.failed.into_iter().find(|error| *error != ErrorCode::None);
+        let worst = failed.unwrap_or(ErrorCode::None);
         let commits = worst == ErrorCode::None && !ctx.dice.percent(20);
         transfer.stage = Stage::Ending { commits };
         self.transfer = Some(transfer);
@@ -326,7 +361,8 @@ impl Client for Teller {
 
     fn on_disconnected(&mut self, ctx: &mut Context<'_>) {
         self.found = false;
-        let Some((_, _, asked)) = self.asked.take() else { return };
+        let Some((_, _, asked)) = self.asked.pop_front() else { return };
+        self.asked.clear();
         if let (TellerAsks::Produce, Some(transfer)) = (asked, &mut self.transfer) {
             transfer.is_unsure = true;
             transfer.stage = Stage::Ending { commits: false };
@@ -338,10 +374,12 @@ impl Client for Teller {
     }
 
     fn on_answer(&mut self, correlation: i32, frame: Bytes, ctx: &mut Context<'_>) {
-        let Some((number, version, asked)) = self.asked.take() else {
+        let Some((number, version, asked)) = self.asked.pop_front() else {
             return ctx.oracle.violated("a teller is answered that has asked nothing");
         };
-        assert_eq!(number, correlation, "a teller asks for one thing at a time");
+        if number != correlation {
+            return ctx.oracle.violated(format!("a teller is answered {correlation} before {number}"));
+        }
         self.next = ctx.now;
         let checked = match asked {
             TellerAsks::Create => answer::<m::CreateTopicsRequest>(version, frame).map(|response| {
