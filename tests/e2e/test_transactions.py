@@ -288,6 +288,19 @@ def test_the_producer_perf_test_and_the_console_consumer(broker, admin, tools, t
     assert len(tools.ok("kafka-console-consumer", *at, *read).lines()) == 2000
 
 
+def test_none_of_many_batches_under_way_is_out_of_order(broker, admin, tools, topic):
+    """Five small ones at a time, to eight partitions, from the first moment of each transaction on: some are still on their way to the
+    coordinator when those behind them come."""
+    admin.create(topic, partitions=8)
+    properties = [word for each in ("linger.ms=0", "batch.size=2000") for word in ("--command-property", each)]
+    ran = tools.ok(
+        "kafka-producer-perf-test", "--bootstrap-server", broker.bootstrap, "--topic", topic, "--num-records", 60_000, "--record-size", 1000,
+        "--throughput", 20_000, "--transactional-id", topic, "--transaction-duration-ms", 10, *properties,
+    )
+    assert "OutOfOrder" not in ran.output
+    assert len(committed(broker, topic, 8)) == 60_000
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["stop", "kill"])
 def test_transfers_add_up_whenever_the_broker_goes(broker, admin, topic, how):

@@ -180,10 +180,15 @@ impl Desk {
             self.go_on(number, storage, now);
         }
         let due: Vec<u64> = std::iter::from_fn(|| self.deadlines.pop_due(now.instant)).collect();
-        for number in due {
-            let parked = self.parked.get_mut(&number).expect("what has a deadline is parked");
+        for number in &due {
+            let parked = self.parked.get_mut(number).expect("what has a deadline is parked");
             parked.operation.on_deadline();
-            self.go_on(number, storage, now);
+        }
+        for number in due {
+            // It may have stood in line behind one of the others, and have gone on with that.
+            if self.parked.contains_key(&number) {
+                self.go_on(number, storage, now);
+            }
         }
     }
 

@@ -89,3 +89,22 @@ fn what_is_sent_without_an_answer_in_between_is_taken_in_its_order_in_each_trans
         }
     }
 }
+
+#[test]
+fn those_whose_time_is_up_together_are_answered_together() {
+    let broker = with(Setup::default());
+    let client = broker.client();
+    let altered = client.ask(Alter::topic("orders", "flush.messages", "1"));
+    assert_eq!(altered.error, ErrorCode::None);
+    let who = begin(&broker, "t");
+    let send = |sequence| {
+        let batch = Batch::of(&["a"]).by(who, sequence).in_transaction();
+        client.send_along(ProduceAll::to([(("orders", 0).into(), batch)]).under("t"))
+    };
+    assert_eq!(send(0).wait()[0].error, ErrorCode::None);
+    broker.disk(0).freeze();
+    let sent = [1, 2, 3].map(send);
+    broker.advance(60 * SECOND);
+    let errors = sent.map(|sent| sent.answer()[0].error);
+    assert_eq!(errors, [ErrorCode::RequestTimedOut; 3]);
+}
