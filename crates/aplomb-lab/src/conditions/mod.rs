@@ -13,6 +13,7 @@ mod paged_out;
 mod processor_quota;
 mod squeeze;
 mod undo;
+mod warm_memory;
 
 pub(crate) use cache::{Caches, drop_caches, evict, sync};
 pub(crate) use dirty_limit::DirtyLimit;
@@ -22,6 +23,7 @@ pub(crate) use paged_out::page_out;
 pub(crate) use processor_quota::ProcessorQuota;
 pub(crate) use squeeze::Squeeze;
 pub(crate) use undo::Undo;
+pub(crate) use warm_memory::WarmMemory;
 
 use std::io;
 

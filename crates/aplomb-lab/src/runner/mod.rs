@@ -24,6 +24,7 @@ use crate::brokers::{
     Aplomb, BrokerUnderTest, ClassPath, External, JarsError, Kafka, Kind, Override, Settings,
 };
 use crate::clock;
+use crate::conditions::WarmMemory;
 use crate::evidence::machine;
 use crate::incidents::{Action, Aim, Incident};
 use crate::record::{self, BrokerRun, Ended, MachineStandstill, Run};
@@ -281,6 +282,9 @@ fn one(
         Ok(scene) => scene,
         Err(error) => return Ok(account::without_a_scene(incident, choice, &error.to_string())),
     };
+    // What a short run says is not compared, and somebody else's broker is not to be short of it.
+    let is_compared = options.plan.history_divisor == 1 && choice.kind() != Kind::External;
+    let _warm = is_compared.then(WarmMemory::take);
     tell(&format!("{}: {} {}", incident.name, scene.broker.about().name, scene.broker.about().version));
     match timeline::run(incident, options, &mut scene, stop, tell) {
         Ok(course) => Ok(account::account(incident, options.plan, &scene, course)),
