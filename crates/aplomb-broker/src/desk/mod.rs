@@ -221,7 +221,9 @@ impl Desk {
         let mut numbers: Vec<u64> = self.parked.keys().copied().collect();
         numbers.sort_unstable(); // in an order that a simulation can repeat
         for number in numbers {
-            self.parked.get_mut(&number).expect("it is parked").operation.hurry();
+            // It may have ended with one that it stood behind in line.
+            let Some(parked) = self.parked.get_mut(&number) else { continue };
+            parked.operation.hurry();
             self.go_on(number, storage, now);
         }
     }
