@@ -9,7 +9,9 @@
 //! may have a gap where the tail was restored behind what is in the other alone. Both are loaded,
 //! and the one that reaches further is the log; of two that reach equally far it is the one with
 //! more bytes, and of two that have equally many the first. The other one goes, which may be the
-//! one that a power cut would have left: so all of both is synced first.
+//! one that a power cut would have left: so all of both is synced first. What was deleted from the
+//! beginning of either stays deleted: the log starts where the later of the log start offsets is
+//! that their log directories have written down.
 //!
 //! A partition of a topic that is deleted meanwhile is loaded all the same, and then deleted as any
 //! other: its name stays taken until then.
@@ -25,7 +27,7 @@ use aplomb_log::layout::{PARTITION_METADATA, PartitionDir};
 use aplomb_log::recovery::{LoadError, LoadRequest, LoadedLog, load};
 use aplomb_log::state_files::PartitionMetadata;
 use aplomb_model::batch::ProducerStamp;
-use aplomb_model::{LeaderEpoch, TopicPartition, Uuid};
+use aplomb_model::{LeaderEpoch, Offset, TopicPartition, Uuid};
 
 use crate::calls::PartitionKey;
 use crate::partition::{LateProducers, PartitionSettings};
@@ -373,7 +375,12 @@ fn choose(pending: PendingLoad, results: Vec<Result<SourceFound, DiskError>>) ->
             }
         }
     }
-    let (place, log) = best.expect("a partition that is loaded is somewhere");
+    let (place, mut log) = best.expect("a partition that is loaded is somewhere");
+    if !superseded.is_empty() {
+        let recorded = plan.sources.iter().map(|source| source.request.log_start);
+        let start = recorded.fold(log.start(), Offset::max);
+        log.raise_start(start.min(log.high_watermark()));
+    }
     let (disk, name) = directory(place);
     if !superseded.is_empty() {
         let end = log.end();
