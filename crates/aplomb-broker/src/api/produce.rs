@@ -24,7 +24,7 @@ use aplomb_protocol::{ApiKey, DecodeError, EncodeError};
 use bytes::Bytes;
 
 use super::rights::TopicRights;
-use super::verification::{self, TxnPlace, Verification, stamp_in_transaction};
+use super::verification::{self, ATTRIBUTES_LOW, TxnPlace, Verification, stamp_in_transaction};
 use crate::calls::{
     Allowance, Answer, AppendCall, AppendRefusal, Appended, InTransaction, PartitionKey, Produced, Slot,
 };
@@ -51,8 +51,6 @@ const ADMIN_CLIENT: &str = "__admin_client";
 const ZSTD_FROM: i16 = 7;
 /// Where a batch, and a message of the older formats, has the number of its format.
 const MAGIC: usize = 16;
-/// Where a batch has the low byte of its attributes, whose low bits are the codec; 4 is zstd.
-const ATTRIBUTES_LOW: usize = 22;
 /// What all batches of a request together may cost when they come, in decompressed bytes.
 const AT_ONCE: usize = 1 << 20;
 /// A batch may cost so many times its size before it stands behind those that do not: as much as
@@ -450,8 +448,8 @@ fn late() -> AppendRefusal {
     }
 }
 
-/// Whether the first batch says that it is compressed with zstd. What older formats have in that
-/// place is a byte of a timestamp.
+/// Whether the first batch says that it is compressed with zstd: the low bits of its attributes are
+/// the codec, 4. What older formats have in that place is a byte of a timestamp.
 fn is_zstd(records: &[u8]) -> bool {
     records.get(MAGIC) == Some(&2)
         && records.get(ATTRIBUTES_LOW).is_some_and(|attributes| attributes & 7 == 4)

@@ -21,7 +21,7 @@ use crate::security::AclOperation;
 /// The slot of the coordinator's answer, behind all of partitions.
 pub(super) const SLOT: Slot = Slot::MAX;
 /// Where a batch has the low byte of its attributes.
-const ATTRIBUTES_LOW: usize = 22;
+pub(super) const ATTRIBUTES_LOW: usize = 22;
 /// Its bit that says that a batch is part of a transaction.
 const TRANSACTIONAL: u8 = 1 << 4;
 
