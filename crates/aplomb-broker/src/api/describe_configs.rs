@@ -51,7 +51,7 @@ pub fn handle(request: &DescribeConfigsRequest, ctx: &Context<'_>) -> DescribeCo
                 Err(AdminError::Request(text))
             } else if seen.insert((resource.resource_type, resource.resource_name.as_str())) {
                 let wanted = resource.configuration_keys.iter().flatten().map(String::as_str).collect();
-                View { request, resource, wanted, ctx }.describe()
+                OneResource { request, resource, wanted, ctx }.describe()
             } else {
                 Err(AdminError::Request("Each resource must appear at most once.".to_owned()))
             };
@@ -72,7 +72,7 @@ pub fn handle(request: &DescribeConfigsRequest, ctx: &Context<'_>) -> DescribeCo
 }
 
 /// One resource of a request.
-struct View<'a> {
+struct OneResource<'a> {
     request: &'a DescribeConfigsRequest,
     resource: &'a DescribeConfigsResource,
     /// The settings that are asked for; none at all is everything.
@@ -80,7 +80,7 @@ struct View<'a> {
     ctx: &'a Context<'a>,
 }
 
-impl View<'_> {
+impl OneResource<'_> {
     fn describe(&self) -> Result<Vec<DescribeConfigsResourceResult>, AdminError> {
         self.authorize()?;
         let name = self.resource.resource_name.as_str();

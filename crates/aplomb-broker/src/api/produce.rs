@@ -383,7 +383,8 @@ impl ProduceOp {
 
     /// Batches that have come back are not taken.
     fn refuse_unverified(&mut self, error: ErrorCode) {
-        let Some(verification) = &self.verification else { return }; // none of its batches comes back
+        // None of its batches comes back.
+        let Some(verification) = &self.verification else { return };
         let error = verification.client_error(error, self.version >= KNOWS_ABORTABLE);
         for part in &mut self.parts {
             if matches!(part.state, State::Unverified(_)) {

@@ -6,12 +6,12 @@
 //! are about more partitions than they may be together, the next does not wait for what may take
 //! long.
 
+mod asking_order;
 mod dispatch;
-mod line;
 mod waits;
 
+use self::asking_order::AskingOrder;
 pub(crate) use self::dispatch::Surroundings;
-use self::line::Line;
 use self::waits::Waits;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -74,7 +74,7 @@ pub(crate) struct Desk {
     /// Those that want turns, one a turn of the loop. The first has them all until it is through,
     /// so that no more than one keeps what it has found so far.
     turns: VecDeque<u64>,
-    line: Line,
+    asking_order: AskingOrder,
     next: u64,
     fetches: usize,
     produces: usize,
@@ -100,7 +100,7 @@ impl Desk {
             forwarded: FxHashMap::default(),
             deadlines: Timers::default(),
             turns: VecDeque::new(),
-            line: Line::default(),
+            asking_order: AskingOrder::default(),
             next: 0,
             fetches: 0,
             produces: 0,
@@ -210,7 +210,7 @@ impl Desk {
             self.effects.push(DeskEffect::ForwardClosed(connection));
         }
         // Who was before it may have ended just now.
-        if let Some(first) = self.line.first(connection) {
+        if let Some(first) = self.asking_order.first(connection) {
             self.go_on(first, storage, now);
         }
     }
@@ -252,7 +252,7 @@ impl Desk {
         }
         self.by_connection.insert((request.connection, number));
         if operation.has_order() {
-            self.line.enter(request.connection, number);
+            self.asking_order.enter(request.connection, number);
         }
         self.deadlines.set(number, deadline);
         let waits = Waits::default();
@@ -268,7 +268,7 @@ impl Desk {
             *count -= 1;
         }
         self.by_connection.remove(&(parked.request.connection, number));
-        self.line.leave(parked.request.connection, number);
+        self.asking_order.leave(parked.request.connection, number);
         self.deadlines.cancel(&number);
         self.turns.retain(|other| *other != number);
         let op = OpId { shard: self.me, number };
@@ -312,11 +312,11 @@ impl Desk {
         let connection = parked.request.connection;
         let mut calls = Calls::new();
         let mut progress = parked.operation.progress(now.instant, &mut calls);
-        if progress == Progress::InOrder && self.line.first(connection) == Some(number) {
+        if progress == Progress::InOrder && self.asking_order.first(connection) == Some(number) {
             progress = parked.operation.ask_in_order(now.instant, &mut calls);
         }
         let leaves = progress == Progress::Reply || !parked.operation.has_order();
-        let behind = if leaves { self.line.leave(connection, number) } else { None };
+        let behind = if leaves { self.asking_order.leave(connection, number) } else { None };
         if progress != Progress::Reply {
             parked.waits.set_idle(parked.operation.is_idle(), now.instant);
         }

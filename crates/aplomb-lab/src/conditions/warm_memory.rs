@@ -25,7 +25,7 @@ const LEFT: usize = 300 << 20;
 /// Until it is dropped, what is free is there.
 #[derive(Debug)]
 pub(crate) struct WarmMemory {
-    /// The address and the length of each piece: mapped by this process, and nobody else's.
+    /// The address and the length of each piece: mapped by this process alone.
     pieces: Vec<(*mut c_void, usize)>,
 }
 
@@ -54,7 +54,7 @@ impl WarmMemory {
     fn thin_out(&self) {
         for (start, len) in &self.pieces {
             for at in (0..*len).step_by(STEP) {
-                // SAFETY: the range lies in a piece, of which nobody has a reference.
+                // SAFETY: the range lies in a piece, to which there is no reference.
                 let _ = unsafe { madvise(start.byte_add(at + PAGE), STEP - PAGE, Advice::LinuxDontNeed) };
             }
         }
@@ -75,13 +75,13 @@ impl WarmMemory {
 impl Drop for WarmMemory {
     fn drop(&mut self) {
         for (start, len) in self.pieces.drain(..) {
-            // SAFETY: it was mapped here, and nobody has a reference to it.
+            // SAFETY: it was mapped here, and there is no reference to it.
             let _ = unsafe { munmap(start, len) };
         }
     }
 }
 
-/// Bytes that nobody uses, not even as page cache (proc_meminfo(5)).
+/// Bytes in no use, not even as page cache (proc_meminfo(5)).
 fn free() -> Option<usize> {
     let all = fs::read_to_string("/proc/meminfo").ok()?;
     let line = all.lines().find_map(|line| line.strip_prefix("MemFree:"))?;

@@ -282,7 +282,8 @@ fn one(
         Ok(scene) => scene,
         Err(error) => return Ok(account::without_a_scene(incident, choice, &error.to_string())),
     };
-    // What a short run says is not compared, and somebody else's broker is not to be short of it.
+    // What a short run says is not compared, and a broker that was there before is not to be short
+    // of it.
     let is_compared = options.plan.history_divisor == 1 && choice.kind() != Kind::External;
     let _warm = is_compared.then(WarmMemory::take);
     tell(&format!("{}: {} {}", incident.name, scene.broker.about().name, scene.broker.about().version));

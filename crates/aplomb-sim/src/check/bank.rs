@@ -1,10 +1,10 @@
-//! Transfers between accounts, each in one transaction: a transfer has one part or several, and each
-//! part takes from one account and gives to another.
+//! Transfers between accounts, each in one transaction: a transfer has one part or several, and
+//! each part takes from one account and gives to another.
 //!
 //! What must be true: a reader of committed records never sees a transfer that was aborted; of each
 //! teller it sees transfers and their parts in the order of their making, and each once in an
-//! account; and in the end it sees each transfer that its teller was told is committed, and of every
-//! transfer both halves of all parts or nothing.
+//! account; and in the end it sees each transfer that its teller was told is committed, and of
+//! every transfer both halves of all parts or nothing.
 
 use std::collections::BTreeMap;
 

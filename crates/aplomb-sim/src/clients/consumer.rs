@@ -245,7 +245,8 @@ impl Consumer {
                 }
                 Took::Refused(error) => {
                     let cursor = self.cursors.remove(at);
-                    self.forget_session(); // which still has the partition, and would refuse it every time
+                    // It still has the partition, and would refuse it every time.
+                    self.forget_session();
                     self.on_cursor_refused(cursor, error, ctx);
                 }
                 Took::Diverging { end } => self.on_diverging(at, end, ctx),

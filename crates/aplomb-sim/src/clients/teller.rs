@@ -316,8 +316,9 @@ impl Teller {
                 }
                 _ => {}
             }
-            // What comes behind one that was refused is out of order, or is taken where the partition
-            // has heard nothing of this producer: the next number is certain again with a new epoch.
+            // What comes behind one that was refused is out of order, or is taken where the
+            // partition has heard nothing of this producer: the next number is certain again with
+            // a new epoch.
             if *failed == ErrorCode::None {
                 *failed = error;
             } else if error == ErrorCode::None {

@@ -1,7 +1,7 @@
 //! Who of a connection asks first: requests that have to ask something in the order in which they
 //! came.
 //!
-//! What always holds: who stands here is parked; those of a connection stand as they came.
+//! What always holds: what stands here is parked; those of a connection stand as they came.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use crate::ports::ConnectionId;
 
 /// Operations that have still to ask, by their numbers, which count up.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct AskingOrder {
     standing: BTreeSet<(ConnectionId, u64)>,
 }
 
-impl Line {
+impl AskingOrder {
     /// It came last of its connection.
     pub(super) fn enter(&mut self, connection: ConnectionId, number: u64) {
         let last = self.of(connection).next_back();
@@ -47,15 +47,15 @@ mod tests {
     #[test]
     fn those_of_a_connection_come_one_after_the_other_and_others_do_not_wait() {
         let [one, other] = [1, 2].map(|number| ConnectionId { shard: ShardId(0), number });
-        let mut line = Line::default();
+        let mut order = AskingOrder::default();
         for (connection, number) in [(one, 3), (other, 4), (one, 5), (one, 8)] {
-            line.enter(connection, number);
+            order.enter(connection, number);
         }
-        assert_eq!((line.first(one), line.first(other)), (Some(3), Some(4)));
-        assert_eq!(line.leave(one, 5), None, "it was not first");
-        assert_eq!(line.leave(one, 3), Some(8));
-        assert_eq!(line.leave(one, 3), None, "it is gone");
-        assert_eq!(line.leave(one, 8), None, "it was the last");
-        assert_eq!((line.first(one), line.first(other)), (None, Some(4)));
+        assert_eq!((order.first(one), order.first(other)), (Some(3), Some(4)));
+        assert_eq!(order.leave(one, 5), None, "it was not first");
+        assert_eq!(order.leave(one, 3), Some(8));
+        assert_eq!(order.leave(one, 3), None, "it is gone");
+        assert_eq!(order.leave(one, 8), None, "it was the last");
+        assert_eq!((order.first(one), order.first(other)), (None, Some(4)));
     }
 }
