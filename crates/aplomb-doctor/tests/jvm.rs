@@ -66,83 +66,84 @@ fn paused(log: &JvmLog, kind: &str) -> (u64, f64) {
     of_it.fold((0, 0.0), |(count, ms), one| (count + 1, ms + one.pause_ms))
 }
 
+/// How many JVMs of a kind are looked at whose log and counters cannot agree exactly.
+const ATTEMPTS: u32 = 4;
+
 #[test]
 fn pauses_and_safepoints_are_those_that_the_jvm_has_counted() {
     let (mut close, mut compared) = (0, 0);
-    let (mut old_close, mut old_compared) = (0, 0);
     for (major, home) in jdks() {
         for collector in ["-XX:+UseG1GC", "-XX:+UseParallelGC", "-XX:+UseSerialGC"] {
-            let folder = tempfile::tempdir().expect("a folder");
-            let clock = clock_from_now();
-            let option = "-Xlog:gc*,safepoint*:file=%p.log:time,uptime,timenanos,tags";
-            let (mut probe, beans) = Probe::start(&home, &["-Xmx64m", collector, option], folder.path());
-            let before = perf_data(probe.pid());
-            let path = folder.path().join(format!("{}.log", probe.pid()));
-            let log = read(&path, &LogClock::of(&clock));
-            let what = format!("JDK {major} {collector}");
-            assert_eq!((log.unplaced, log.left_out), (0, 0), "{what}");
+            for attempt in 1.. {
+                let folder = tempfile::tempdir().expect("a folder");
+                let clock = clock_from_now();
+                let option = "-Xlog:gc*,safepoint*:file=%p.log:time,uptime,timenanos,tags";
+                let (mut probe, beans) = Probe::start(&home, &["-Xmx64m", collector, option], folder.path());
+                let before = perf_data(probe.pid());
+                let path = folder.path().join(format!("{}.log", probe.pid()));
+                let log = read(&path, &LogClock::of(&clock));
+                let what = format!("JDK {major} {collector}");
+                assert_eq!((log.unplaced, log.left_out), (0, 0), "{what}");
 
-            // Beans count each collection in whole milliseconds, and not the writing of its lines:
-            // where the log stalls, a pause is longer by it alone. Neither is longer than threads
-            // stood.
-            let counted = before.safepoints().expect("counters of safepoints");
-            let young = ["G1 Young Generation", "PS Scavenge", "Copy"];
-            let old = ["G1 Old Generation", "PS MarkSweep", "MarkSweepCompact"];
-            for (names, kind) in [(&young, "Pause Young"), (&old, "Pause Full")] {
-                let (bean, logged) = (collected(&beans, names), paused(&log, kind));
-                assert_eq!(logged.0, bean.0, "{what} {kind}: {beans:?}");
-                assert!(bean.0 > 0, "{what} {kind}");
-                assert!(
-                    logged.1 > 0.0 && logged.1 <= counted.total_ms,
-                    "{what} {kind}: {logged:?} {counted:?}"
-                );
-                let allowed = bean.0 as f64 * 1.5 + bean.1 * 0.05;
-                compared += 1;
-                close += u32::from((logged.1 - bean.1).abs() <= allowed);
-            }
-            for one in &log.collections {
-                assert!(one.heap_bytes.is_some() && one.cpu_ms.is_some() && one.real_ms.is_some(), "{one:?}");
-                assert!(one.at_ms > 0.0, "{one:?}");
-            }
-
-            // Its counters, one more collection later.
-            let logged: f64 = log.safepoints.iter().map(|one| one.total_ms).sum();
-            let reached: f64 = log.safepoints.iter().filter_map(|one| one.reaching_ms).sum();
-            assert_eq!(log.safepoints.len() as u64, counted.count, "{what}: {:?}", log.safepoints);
-            // To the nanosecond, but for the sum's rounding. Up to JDK 12 the log and the counters
-            // read the clock one after the other, and the thread can lose its processor between.
-            let mut near = |a: f64, b: f64| {
-                if major >= 13 {
-                    return (a - b).abs() <= 1e-3;
+                // Beans count each collection in whole milliseconds, and not the writing of its lines:
+                // where the log stalls, a pause is longer by it alone. Neither is longer than threads
+                // stood.
+                let counted = before.safepoints().expect("counters of safepoints");
+                let young = ["G1 Young Generation", "PS Scavenge", "Copy"];
+                let old = ["G1 Old Generation", "PS MarkSweep", "MarkSweepCompact"];
+                for (names, kind) in [(&young, "Pause Young"), (&old, "Pause Full")] {
+                    let (bean, logged) = (collected(&beans, names), paused(&log, kind));
+                    assert_eq!(logged.0, bean.0, "{what} {kind}: {beans:?}");
+                    assert!(bean.0 > 0, "{what} {kind}");
+                    assert!(
+                        logged.1 > 0.0 && logged.1 <= counted.total_ms,
+                        "{what} {kind}: {logged:?} {counted:?}"
+                    );
+                    let allowed = bean.0 as f64 * 1.5 + bean.1 * 0.05;
+                    compared += 1;
+                    close += u32::from((logged.1 - bean.1).abs() <= allowed);
                 }
-                old_compared += 1;
-                old_close += u32::from((a - b).abs() <= 0.02 * counted.count as f64);
-                true
-            };
-            assert!(near(logged, counted.total_ms), "{what}: {logged} {counted:?}");
-            assert!(near(reached, counted.reaching_ms), "{what}: {reached} {counted:?}");
-            assert!(before.java_version().is_some_and(|it| it.starts_with(&major.to_string())), "{what}");
-            assert!(before.java_command().is_some_and(|it| it.contains(started(&home))), "{what}");
-            assert!(!before.collectors().is_empty(), "{what}");
+                for one in &log.collections {
+                    assert!(
+                        one.heap_bytes.is_some() && one.cpu_ms.is_some() && one.real_ms.is_some(),
+                        "{one:?}"
+                    );
+                    assert!(one.at_ms > 0.0, "{one:?}");
+                }
 
-            probe.collect();
-            let now = perf_data(probe.pid());
-            let later = read(&path, &LogClock::of(&clock));
-            let fresh = &later.safepoints[log.safepoints.len()..];
-            let row = now.safepoints_since(&before, 0.0).expect("a safepoint");
-            assert_eq!(row.count, fresh.len() as u64, "{what}: {fresh:?}");
-            assert!(
-                near(fresh.iter().map(|one| one.total_ms).sum(), row.total_ms),
-                "{what}: {row:?} {fresh:?}"
-            );
-            probe.end();
+                // Its counters, one more collection later.
+                let logged: f64 = log.safepoints.iter().map(|one| one.total_ms).sum();
+                let reached: f64 = log.safepoints.iter().filter_map(|one| one.reaching_ms).sum();
+                assert_eq!(log.safepoints.len() as u64, counted.count, "{what}: {:?}", log.safepoints);
+                // To the nanosecond, but for the sum's rounding. Up to JDK 12 the log and the counters
+                // read the clock one after the other: a thread that loses its processor in between makes
+                // them differ, and another JVM is looked at.
+                let apart = if major < 13 { 0.02 * counted.count as f64 } else { 1e-3 };
+                let near = |a: f64, b: f64| (a - b).abs() <= apart;
+                let was_near = near(logged, counted.total_ms) && near(reached, counted.reaching_ms);
+                assert!(before.java_version().is_some_and(|it| it.starts_with(&major.to_string())), "{what}");
+                assert!(before.java_command().is_some_and(|it| it.contains(started(&home))), "{what}");
+                assert!(!before.collectors().is_empty(), "{what}");
+
+                probe.collect();
+                let now = perf_data(probe.pid());
+                let later = read(&path, &LogClock::of(&clock));
+                let fresh = &later.safepoints[log.safepoints.len()..];
+                let row = now.safepoints_since(&before, 0.0).expect("a safepoint");
+                assert_eq!(row.count, fresh.len() as u64, "{what}: {fresh:?}");
+                let is_near = near(fresh.iter().map(|one| one.total_ms).sum(), row.total_ms);
+                probe.end();
+                if was_near && is_near {
+                    break;
+                }
+                assert!(
+                    major < 13 && attempt < ATTEMPTS,
+                    "{what}: {logged} {reached} {counted:?}; {row:?} {fresh:?}"
+                );
+            }
         }
     }
     assert!(compared == 0 || close * 2 > compared, "{close} of {compared} are as the beans have them");
-    assert!(
-        old_compared == 0 || old_close * 2 > old_compared,
-        "{old_close} of {old_compared} are as old JDKs count them"
-    );
 }
 
 #[test]
