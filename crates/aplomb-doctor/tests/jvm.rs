@@ -85,9 +85,9 @@ fn pauses_and_safepoints_are_those_that_the_jvm_has_counted() {
                 let what = format!("JDK {major} {collector}");
                 assert_eq!((log.unplaced, log.left_out), (0, 0), "{what}");
 
-                // Beans count each collection in whole milliseconds, and not the writing of its lines:
-                // where the log stalls, a pause is longer by it alone. Neither is longer than threads
-                // stood.
+                // Beans count each collection in whole milliseconds, and not the writing of its
+                // lines: where the log stalls, a pause is longer by it alone. Neither is longer
+                // than threads stood.
                 let counted = before.safepoints().expect("counters of safepoints");
                 let young = ["G1 Young Generation", "PS Scavenge", "Copy"];
                 let old = ["G1 Old Generation", "PS MarkSweep", "MarkSweepCompact"];
@@ -115,9 +115,9 @@ fn pauses_and_safepoints_are_those_that_the_jvm_has_counted() {
                 let logged: f64 = log.safepoints.iter().map(|one| one.total_ms).sum();
                 let reached: f64 = log.safepoints.iter().filter_map(|one| one.reaching_ms).sum();
                 assert_eq!(log.safepoints.len() as u64, counted.count, "{what}: {:?}", log.safepoints);
-                // To the nanosecond, but for the sum's rounding. Up to JDK 12 the log and the counters
-                // read the clock one after the other: a thread that loses its processor in between makes
-                // them differ, and another JVM is looked at.
+                // To the nanosecond, but for the sum's rounding. Up to JDK 12 the log and the
+                // counters read the clock one after the other: a thread that loses its processor
+                // in between makes them differ, and another JVM is looked at.
                 let apart = if major < 13 { 0.02 * counted.count as f64 } else { 1e-3 };
                 let near = |a: f64, b: f64| (a - b).abs() <= apart;
                 let was_near = near(logged, counted.total_ms) && near(reached, counted.reaching_ms);
