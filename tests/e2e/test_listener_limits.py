@@ -1,8 +1,11 @@
 """How many connections one listener may have, and how fast they come: `listener.name.X.max.connections` and `…max.connection.creation.rate`,
 from the file and changed at run time, on both brokers."""
 
+import signal
 import socket
 import time
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from harness import broker as brokers
@@ -82,3 +85,15 @@ def test_a_listener_takes_them_as_fast_as_it_may_and_others_do_not_notice(broker
         assert time.monotonic() < deadline, "its connections are not held back"
     assert max(took(broker.port) for _ in range(30)) < 0.3
     change(admin, max_connections=None, max_connection_creation_rate=None)
+
+
+def test_a_crowd_that_comes_while_nobody_accepts_has_places_to_wait(broker):
+    if broker.kind == "kafka":
+        pytest.skip("it has 50 places by default: whoever finds none tries again after a second, and that is what this is about")
+    crowd = min(1_000, int(Path("/proc/sys/net/core/somaxconn").read_text()))
+    with ExitStack() as stack:
+        broker.process.send_signal(signal.SIGSTOP)
+        stack.callback(broker.process.send_signal, signal.SIGCONT)
+        connections = [stack.enter_context(opened(broker.port)) for _ in range(crowd)]
+        broker.process.send_signal(signal.SIGCONT)
+        assert all(is_served(connection, AFTER_A_WHILE) for connection in connections)

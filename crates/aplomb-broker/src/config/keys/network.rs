@@ -56,8 +56,8 @@ config_keys! {
         "How long to wait for a connection to another node at most, in milliseconds.";
     "socket.connection.setup.timeout.ms": Long = "10000", Any, Medium, ReadOnly, Unused(NO_PEERS);
         "How long to wait for a connection to another node at first, in milliseconds.";
-    "socket.listen.backlog.size": Int = "50", AtLeast(1), Medium, ReadOnly, Used("network.backlog");
-        "The length of the queue of connections that wait to be accepted.";
+    "socket.listen.backlog.size": Int = "4096", AtLeast(1), Medium, ReadOnly, Used("network.backlog");
+        "The length of the queue of connections that wait to be accepted, as far as the system's net.core.somaxconn goes. The default is ours: beyond Apache Kafka's 50, clients that come in a crowd wait a second before they try again.";
     "socket.receive.buffer.bytes": Int = "102400", Any, High, ReadOnly, Used("network.receive_buffer");
         "The SO_RCVBUF of client sockets in bytes; -1 leaves it to the operating system.";
     "socket.request.max.bytes": Int = "104857600", AtLeast(1), High, ReadOnly, Used("network.max_request");
