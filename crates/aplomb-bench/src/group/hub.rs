@@ -38,6 +38,8 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(250);
 const REPORT: Duration = Duration::from_millis(250);
 /// Before a connection that was lost is made anew.
 const RECONNECT: Duration = Duration::from_millis(100);
+/// How long members go on behind what is measured.
+const TO_LINGER: Duration = Duration::from_secs(1);
 /// How long members may take to leave.
 const TO_LEAVE: Duration = Duration::from_secs(10);
 /// What one read asks for: answers to members are short, and there are many of them.
@@ -80,14 +82,23 @@ enum Stage {
     Joining,
     WarmUp(Instant),
     Measuring(Instant),
-    Leaving(Instant),
+    /// All go on, so that what was due before is answered as usual; since then.
+    Lingering(Instant),
+    /// Since when no more is measured, and until when there is time to leave.
+    Leaving {
+        since: Instant,
+        until: Instant,
+    },
 }
 
 impl Stage {
     /// Whether the answer to what was due then counts. What all ask when they leave at once does
     /// not, nor what waits behind that.
     fn counts(self, due: Instant) -> bool {
-        !matches!(self, Self::Leaving(until) if due + TO_LEAVE >= until)
+        match self {
+            Self::Lingering(since) | Self::Leaving { since, .. } => due < since,
+            Self::Joining | Self::WarmUp(_) | Self::Measuring(_) => true,
+        }
     }
 }
 
@@ -196,23 +207,24 @@ impl<'a> Hub<'a> {
             Stage::Joining if self.census.all_stable_at.is_some() => {
                 self.stage = Stage::WarmUp(now + self.spec.warm_up);
             }
-            Stage::Joining if now.since(Instant::START) >= self.spec.patience => self.leave(now)?,
+            Stage::Joining if now.since(Instant::START) >= self.spec.patience => self.leave(now, now)?,
             Stage::WarmUp(until) if now >= until => {
                 (self.heartbeat, self.commit) = (precise(), precise());
                 self.stage = Stage::Measuring(now + self.spec.duration);
             }
-            Stage::Measuring(until) if now >= until => self.leave(now)?,
-            Stage::Leaving(until) => {
+            Stage::Measuring(until) if now >= until => self.stage = Stage::Lingering(now),
+            Stage::Lingering(since) if now.since(since) >= TO_LINGER => self.leave(since, now)?,
+            Stage::Leaving { until, .. } => {
                 return Ok(now >= until || self.seats.iter().all(|seat| seat.member.has_left()));
             }
-            Stage::Joining | Stage::WarmUp(_) | Stage::Measuring(_) => {}
+            Stage::Joining | Stage::WarmUp(_) | Stage::Measuring(_) | Stage::Lingering(_) => {}
         }
         Ok(false)
     }
 
-    fn leave(&mut self, now: Instant) -> Result<(), BenchError> {
+    fn leave(&mut self, since: Instant, now: Instant) -> Result<(), BenchError> {
         self.census.end(now);
-        self.stage = Stage::Leaving(now + TO_LEAVE);
+        self.stage = Stage::Leaving { since, until: now + TO_LEAVE };
         for seat in 0..self.seats.len() {
             self.seats[seat].member.leave();
             self.turn(seat)?;
@@ -287,7 +299,7 @@ impl<'a> Hub<'a> {
         let it = &mut self.seats[seat];
         it.connect_at = now + RECONNECT;
         it.member.on_lost(now);
-        if !matches!(self.stage, Stage::Leaving(_)) {
+        if !matches!(self.stage, Stage::Leaving { .. }) {
             *self.errors.entry(format!("connection: {}", error.kind())).or_default() += 1;
         }
     }
@@ -319,11 +331,11 @@ impl<'a> Hub<'a> {
                 let outcome = it.member.on_answer(read(&sent, body)?, now);
                 note(&mut self.diary, &sent, now, outcome == Outcome::Well);
                 if let Outcome::Refused(code) = outcome
-                    && !matches!(self.stage, Stage::Leaving(_))
+                    && !matches!(self.stage, Stage::Leaving { .. })
                 {
                     *self.errors.entry(code_name(code.to_wire())).or_default() += 1;
                 }
-                if !matches!(self.stage, Stage::Leaving(_)) {
+                if !matches!(self.stage, Stage::Leaving { .. }) {
                     census.owns(it.group, it.place, it.member.generation(), it.member.owned(), now);
                 }
             }
@@ -343,7 +355,7 @@ impl<'a> Hub<'a> {
     }
 
     fn progress(&self, now: Instant) -> GroupProgress {
-        let is_measured = matches!(self.stage, Stage::Measuring(_));
+        let is_measured = matches!(self.stage, Stage::Measuring(_) | Stage::Lingering(_));
         let counted = |histogram: &Precise| if is_measured { histogram.len() } else { 0 };
         GroupProgress {
             elapsed: now.since(self.census.first_join.unwrap_or(now)),
@@ -448,7 +460,9 @@ mod tests {
         let end = Instant::START + Duration::from_secs(60);
         let before = Instant::START + Duration::from_secs(59);
         assert!(Stage::Measuring(end).counts(before));
-        let leaving = Stage::Leaving(end + TO_LEAVE);
-        assert_eq!([before, end, end + TO_LEAVE].map(|due| leaving.counts(due)), [true, false, false]);
+        let until = end + TO_LINGER + TO_LEAVE;
+        for stage in [Stage::Lingering(end), Stage::Leaving { since: end, until }] {
+            assert_eq!([before, end, until].map(|due| stage.counts(due)), [true, false, false]);
+        }
     }
 }

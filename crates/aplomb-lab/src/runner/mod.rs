@@ -24,7 +24,7 @@ use crate::brokers::{
     Aplomb, BrokerUnderTest, ClassPath, External, JarsError, Kafka, Kind, Override, Settings,
 };
 use crate::clock;
-use crate::conditions::WarmMemory;
+use crate::conditions::{QuietConsole, WarmMemory};
 use crate::evidence::machine;
 use crate::incidents::{Action, Aim, Incident};
 use crate::record::{self, BrokerRun, Ended, MachineStandstill, Run};
@@ -286,6 +286,7 @@ fn one(
     // of it.
     let is_compared = options.plan.history_divisor == 1 && choice.kind() != Kind::External;
     let _warm = is_compared.then(WarmMemory::take);
+    let _quiet = QuietConsole::take();
     tell(&format!("{}: {} {}", incident.name, scene.broker.about().name, scene.broker.about().version));
     match timeline::run(incident, options, &mut scene, stop, tell) {
         Ok(course) => Ok(account::account(incident, options.plan, &scene, course)),
