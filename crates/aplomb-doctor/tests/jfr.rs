@@ -23,6 +23,8 @@ const RECORDERS: [(&str, &str); 6] =
 const OPTIONS: JfrOptions = JfrOptions { shortest_ms: 0.0, role_of: |_| Role::Other };
 /// The program writes five times.
 const ROUNDS: usize = 5;
+/// Recordings of async-profiler that are made at most, until one has all rounds.
+const RECORDINGS: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
@@ -41,14 +43,18 @@ fn a_wall_clock_recording_of_async_profiler_is_what_jfr_says() {
         // The oldest do not know the newest JVM, and end it.
         let java = if version == "4.6" { jdk(25).or_else(|| jdk(17)) } else { jdk(17) };
         let Some(java) = java else { continue };
-        reads_samples(&java, version, options);
+        // On a busy machine the profiler is late, and may miss a sleep: then it is asked again.
+        let has_looked = |_| reads_samples(&java, version, options);
+        assert!((0..RECORDINGS).any(has_looked), "async-profiler {version} {options} has missed sleeps");
     }
 }
 
-fn reads_samples(java: &Path, version: &str, options: &str) {
+/// Makes a recording and reads it. Whether all sleeps are in it for about as long as they were; or
+/// the profiler is not to be had, which is said.
+fn reads_samples(java: &Path, version: &str, options: &str) -> bool {
     let what = format!("async-profiler {version} {options}");
     let folder = tempfile::tempdir().expect("a folder");
-    let Some(library) = async_profiler(java, version, folder.path()) else { return };
+    let Some(library) = async_profiler(java, version, folder.path()) else { return true };
     let file = folder.path().join("wall.jfr");
     let begin = format!("start,event=wall,interval=10ms,{options}file={}", file.display());
     let agent = format!("-agentpath:{}={begin}", library.display());
@@ -67,19 +73,19 @@ fn reads_samples(java: &Path, version: &str, options: &str) {
     assert_eq!(recording.sight.look_interval_ms, Some(10.0), "{what}: as it was asked for");
     let name = |wait: &&Wait| recording.thread(wait.tid).is_some_and(|thread| thread.name == "lock-waiter");
     let waits: Vec<&Wait> = recording.waits.iter().filter(name).collect();
-    // Each round's waiter waits for some 200 ms, and is another thread.
-    let are_locks = waits.iter().all(|wait| wait.class == WaitClass::Lock);
-    assert!(waits.len() >= ROUNDS && are_locks, "{what}: {waits:?}");
-    // On a busy machine the profiler is late, and a sleep may be seen in pieces.
+    assert!(waits.iter().all(|wait| wait.class == WaitClass::Lock), "{what}: {waits:?}");
+    // Each round's waiter waits for some 200 ms, and is another thread. A sleep may be in pieces.
     let mut slept: BTreeMap<u32, f64> = BTreeMap::new();
     for wait in &waits {
         *slept.entry(wait.tid).or_default() += wait.to_ms - wait.from_ms;
     }
-    let long = slept.values().filter(|ms| **ms > 100.0).count();
-    assert!(long >= ROUNDS - 1, "{what}: {waits:?}");
-    if version == "4.6" {
-        let whole = waits.iter().filter(|wait| wait.to_ms - wait.from_ms > 100.0);
-        assert!(whole.count() >= ROUNDS - 1, "{what}: {waits:?}");
+    let is_long = |ms: f64| ms > 100.0;
+    let long = slept.values().filter(|ms| is_long(**ms)).count();
+    let whole = waits.iter().filter(|wait| is_long(wait.to_ms - wait.from_ms)).count();
+    let are_whole = version != "4.6" || whole >= ROUNDS - 1;
+    let has_looked = slept.len() == ROUNDS && long >= ROUNDS - 1 && are_whole;
+    if !has_looked {
+        eprintln!("{what} has missed sleeps: {waits:?}");
     }
     let is_below = |wait: &&Wait| wait.frames.iter().any(|frame| frame == "Stalls.enter");
     assert!(waits.iter().all(is_below), "{what}: {waits:?}");
@@ -91,6 +97,7 @@ fn reads_samples(java: &Path, version: &str, options: &str) {
         panic!("{what}: {flaws:?}")
     };
     assert_eq!(said, 1 << 30, "{what}");
+    has_looked
 }
 
 /// Makes a recording, reads a copy of it while the program runs, and compares the
