@@ -143,7 +143,10 @@ def test_the_brokers_own_settings_are_the_same(both, java):
         assert ours[key]["synonyms"].pop()[2] == "DEFAULT_CONFIG"
     known = {key: line for key, line in kafkas.items() if not OWN.search(key)}
     differing = {key: (ours[key], line) for key, line in known.items() if key in ours and ours[key] != line}
-    assert {key: (one["value"], other["value"]) for key, (one, other) in differing.items()} == OTHER_DEFAULTS
+    assert sorted(differing) == sorted(OTHER_DEFAULTS)
+    for key, (default, kafkas_default) in OTHER_DEFAULTS.items():
+        assert ours[key] == {**kafkas[key], "value": default, "synonyms": [[key, default, "DEFAULT_CONFIG"]]}
+        assert (kafkas[key]["value"], kafkas[key]["synonyms"]) == (kafkas_default, [[key, kafkas_default, "DEFAULT_CONFIG"]])
     assert sorted(key for key in known if key not in ours) == []
 
 

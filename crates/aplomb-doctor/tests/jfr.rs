@@ -3,7 +3,7 @@
 //! A JVM is looked for by its version: `JAVA_HOME`, `java` on the path, and where Linux installs
 //! them. A test whose JVM is not there says so and passes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -79,6 +79,7 @@ fn reads_samples(java: &Path, version: &str, options: &str) -> bool {
     for wait in &waits {
         *slept.entry(wait.tid).or_default() += wait.to_ms - wait.from_ms;
     }
+    assert_eq!(slept.len(), sampled_by_tool(java, &file, "lock-waiter"), "{what}: {waits:?}");
     let is_long = |ms: f64| ms > 100.0;
     let long = slept.values().filter(|ms| is_long(**ms)).count();
     let whole = waits.iter().filter(|wait| is_long(wait.to_ms - wait.from_ms)).count();
@@ -268,6 +269,13 @@ fn counts_of_tool(java: &Path, file: &Path) -> BTreeMap<String, u64> {
     let counts: BTreeMap<String, u64> = output.lines().filter_map(row).collect();
     assert!(!counts.is_empty(), "{output}");
     counts
+}
+
+/// How many threads of a name the JDK's own tool knows samples of.
+fn sampled_by_tool(java: &Path, file: &Path, name: &str) -> usize {
+    let output = tool(java, &["print", "--events", "jdk.ExecutionSample,profiler.WallClockSample"], file);
+    let begin = format!("sampledThread = \"{name}\"");
+    output.lines().map(str::trim).filter(|line| line.starts_with(&begin)).collect::<BTreeSet<_>>().len()
 }
 
 /// Kind, beginning and length of the events of these types, in microseconds.

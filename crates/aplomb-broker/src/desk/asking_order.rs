@@ -58,6 +58,7 @@ mod tests {
         assert_eq!(order.leave(one, 8), None, "it was the last");
         assert_eq!((order.first(one), order.first(other)), (None, Some(4)));
     }
+
     #[test]
     #[should_panic(expected = "operation 3 came before Some(3)")]
     fn nobody_stands_twice() {

@@ -286,7 +286,7 @@ fn one(
     // of it.
     let is_compared = options.plan.history_divisor == 1 && choice.kind() != Kind::External;
     let _warm = is_compared.then(WarmMemory::take);
-    let _quiet = QuietConsole::take();
+    let _quiet = is_compared.then(QuietConsole::take);
     tell(&format!("{}: {} {}", incident.name, scene.broker.about().name, scene.broker.about().version));
     match timeline::run(incident, options, &mut scene, stop, tell) {
         Ok(course) => Ok(account::account(incident, options.plan, &scene, course)),
