@@ -67,8 +67,12 @@ impl WarmMemory {
         let mapped = unsafe { mmap_anonymous(null_mut(), len, access, MapFlags::PRIVATE) };
         let Ok(start) = mapped else { return false };
         self.pieces.push((start, len));
+        // A child is to have nothing of it: copying a hundred thousand entries of page tables takes
+        // a processor for tens of milliseconds, in which the lab's clients stand still.
+        // SAFETY: the range was mapped just now, and no child needs it.
+        let alone = unsafe { madvise(start, len, Advice::LinuxDontFork) };
         // SAFETY: the range was mapped just now, and only gets pages by it.
-        unsafe { madvise(start, len, Advice::LinuxPopulateWrite) }.is_ok()
+        alone.is_ok() && unsafe { madvise(start, len, Advice::LinuxPopulateWrite) }.is_ok()
     }
 }
 
@@ -123,6 +127,24 @@ mod tests {
         assert!(resident() > before + len / 2);
         warm.thin_out();
         assert!(resident() < before + len / 2);
+    }
+
+    #[test]
+    fn a_child_has_nothing_of_it() {
+        let mut warm = WarmMemory { pieces: Vec::new() };
+        assert!(warm.add(16 * STEP));
+        let at = warm.pieces[0].0.addr();
+        // Mapped beside another piece, it is one with that: its start is in a range of both.
+        let has_it = |line: &str| {
+            let (from, to) = line.split_once(' ').and_then(|(range, _)| range.split_once('-'))?;
+            let number = |text| usize::from_str_radix(text, 16).ok();
+            Some((number(from)?..number(to)?).contains(&at))
+        };
+        let maps = fs::read_to_string("/proc/self/smaps").expect("it is there");
+        let mut lines = maps.lines().skip_while(|line| has_it(line) != Some(true));
+        let flags = lines.find_map(|line| line.strip_prefix("VmFlags:")).expect("it is mapped");
+        // "Do not copy area on fork" (proc_pid_smaps(5)).
+        assert!(flags.split(' ').any(|flag| flag == "dc"), "{flags}");
     }
 
     #[test]
