@@ -72,6 +72,19 @@ fn a_stop_answers_the_fetches_that_wait() {
 }
 
 #[test]
+fn a_fetch_that_comes_while_a_disk_holds_a_stop_up_is_answered_at_once() {
+    let broker = Broker::on_two_disks();
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    let client = broker.client();
+    broker.disk(1).freeze();
+    client.ask(Produce::to("orders", "in memory"));
+    broker.begin_stop();
+    assert!(!broker.is_stopped());
+    let poll = client.send(Fetch::from("orders", 1).waiting_for(1, 100 * SECOND));
+    assert_eq!(poll.answer().refusal(), ErrorCode::None);
+}
+
+#[test]
 fn a_stop_waits_for_a_frozen_disk_and_ends_when_it_thaws() {
     let broker = Broker::on_two_disks();
     broker.has_on_disk(1, CreateTopic::named("orders"));

@@ -96,6 +96,23 @@ fn old_records_and_offsets_are_waited_for_at_the_disk_and_new_ones_are_not_waite
 }
 
 #[test]
+fn a_fetch_that_is_tried_again_and_again_has_waited_for_memory_all_the_time() {
+    let settings = vec![("aplomb.fetch.memory.bytes", "5000")];
+    let broker = Broker::of(Setup { chunks: 32, settings, ..Setup::default() });
+    broker.has_topic("orders");
+    let mut unread = Vec::new();
+    for offset in 0..40 {
+        broker.client().ask(Produce::to("orders", Batch::of_size(2000)));
+        unread.push(broker.client().send(Fetch::from("orders", offset)));
+    }
+    let poll = broker.client().send(Fetch::from("orders", 39).waiting_for(1, 20 * SECOND));
+    broker.advance(10 * SECOND);
+    assert!(poll.is_waiting());
+    unread.into_iter().filter(|asked| !asked.is_waiting()).for_each(|asked| drop(asked.answer()));
+    assert_eq!(longest(poll.wait_for_waited(), 10 * SECOND), WaitedFor::Memory(DiskIndex(0)));
+}
+
+#[test]
 fn a_decision_waits_for_the_controller() {
     let broker = Broker::start();
     broker.disk(0).freeze();
