@@ -91,6 +91,29 @@ fn what_is_sent_without_an_answer_in_between_is_taken_in_its_order_in_each_trans
 }
 
 #[test]
+fn who_wants_no_answer_goes_on_when_the_one_before_it_went_with_their_connection() {
+    let broker = with(Setup::default());
+    let altered = broker.client().ask(Alter::topic("orders", "flush.messages", "1"));
+    assert_eq!(altered.error, ErrorCode::None);
+    let (who, client) = (begin(&broker, "t"), broker.client());
+    let to = |parts: &[(i32, i32)]| {
+        let batch = |sequence| Batch::of(&["a"]).by(who, sequence).in_transaction();
+        let parts = parts.iter().map(|(partition, sequence)| (("orders", *partition), batch(*sequence)));
+        ProduceAll::to(parts.map(|(of, batch)| (of.into(), batch)).collect::<Vec<_>>()).under("t")
+    };
+    assert_eq!(client.send(to(&[(0, 0)])).wait()[0].error, ErrorCode::None);
+    broker.disk(0).freeze();
+    // It asks nothing before the disk has its first part, and the other stands behind it.
+    client.send(to(&[(0, 1), (1, 0)]));
+    client.send(to(&[(2, 0)]).without_answer());
+    client.close();
+    broker.disk(0).thaw();
+    broker.advance(SECOND);
+    assert_eq!(broker.client().read(("orders", 2), 0), ["a"]);
+    assert_eq!(broker.client().read(("orders", 1), 0), [""; 0]);
+}
+
+#[test]
 fn those_whose_time_is_up_together_are_answered_together() {
     let broker = with(Setup::default());
     let client = broker.client();

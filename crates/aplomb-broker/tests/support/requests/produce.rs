@@ -117,6 +117,11 @@ impl ProduceAll {
     pub(crate) fn under(self, id: &str) -> Self {
         Self { transactional_id: Some(id.to_owned()), ..self }
     }
+
+    /// Wants no answer.
+    pub(crate) fn without_answer(self) -> Self {
+        Self { acks: 0, ..self }
+    }
 }
 
 impl Ask for ProduceAll {
