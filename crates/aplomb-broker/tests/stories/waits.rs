@@ -70,6 +70,22 @@ fn an_acknowledgement_after_the_sync_waits_for_the_disk() {
 }
 
 #[test]
+fn of_so_many_records_between_syncs_the_last_waits_for_the_disk_and_those_before_it_do_not() {
+    let broker = Broker::start();
+    broker.has(CreateTopic::named("orders").with("flush.messages", "3"));
+    broker.disk(0).freeze();
+    let client = broker.client();
+    for value in ["one", "two"] {
+        assert_eq!(client.send(Produce::to("orders", value)).wait_for_waited(), Waited::default());
+    }
+    let third = client.send(Produce::to("orders", "three"));
+    assert!(third.is_waiting());
+    broker.advance(3 * SECOND);
+    broker.disk(0).thaw();
+    assert_eq!(longest(third.wait_for_waited(), 3 * SECOND), WaitedFor::Disk(DiskIndex(0)));
+}
+
+#[test]
 fn old_records_and_offsets_are_waited_for_at_the_disk_and_new_ones_are_not_waited_for() {
     let broker = Broker::start();
     broker.has_topic("orders");
