@@ -98,8 +98,9 @@ fn who_wants_no_answer_goes_on_when_the_one_before_it_went_with_their_connection
     let (who, client) = (begin(&broker, "t"), broker.client());
     let to = |parts: &[(i32, i32)]| {
         let batch = |sequence| Batch::of(&["a"]).by(who, sequence).in_transaction();
-        let parts = parts.iter().map(|(partition, sequence)| (("orders", *partition), batch(*sequence)));
-        ProduceAll::to(parts.map(|(of, batch)| (of.into(), batch)).collect::<Vec<_>>()).under("t")
+        let parts =
+            parts.iter().map(|(partition, sequence)| (("orders", *partition).into(), batch(*sequence)));
+        ProduceAll::to(parts.collect::<Vec<_>>()).under("t")
     };
     assert_eq!(client.send(to(&[(0, 0)])).wait()[0].error, ErrorCode::None);
     broker.disk(0).freeze();
