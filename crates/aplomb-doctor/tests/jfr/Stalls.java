@@ -25,8 +25,8 @@ public class Stalls {
         try (FileOutputStream out = new FileOutputStream(pipe.toFile())) {
             for (int round = 0; round < ROUNDS; round++) {
                 CountDownLatch held = new CountDownLatch(1);
-                Thread holder = new Thread(() -> run(() -> append(out, held)), "lock-holder");
                 Thread waiter = new Thread(Stalls::enter, "lock-waiter");
+                Thread holder = new Thread(() -> run(() -> append(out, held, waiter)), "lock-holder");
                 holder.start();
                 held.await();
                 waiter.start();
@@ -42,9 +42,13 @@ public class Stalls {
         System.in.read();
     }
 
-    private static void append(FileOutputStream out, CountDownLatch held) throws Exception {
+    private static void append(FileOutputStream out, CountDownLatch held, Thread waiter) throws Exception {
         synchronized (LOG_LOCK) {
             held.countDown();
+            // On a busy machine it may begin when the write has ended, and would wait for nothing.
+            while (waiter.getState() != Thread.State.BLOCKED) {
+                Thread.sleep(1);
+            }
             // More than a pipe holds: this waits for the reader.
             out.write(new byte[200_000]);
         }
