@@ -281,7 +281,8 @@ impl Answer {
 pub struct Appended {
     /// The offset of its first record.
     pub base: Offset,
-    /// When it was appended, where the topic says so (LogAppendTime).
+    /// When it was appended, where the topic says so (LogAppendTime); of a duplicate, the greatest
+    /// timestamp of what is stored.
     pub log_append_time: Option<Timestamp>,
     /// Where the log starts.
     pub log_start: Offset,

@@ -40,7 +40,6 @@ KNOWN = [
     Known("Produce", "Records timestamps of the log", ".*", "a producer cannot know the time at which the log appends: INVALID_TIMESTAMP"),
     Known("Produce", "Records", PARTS + "LogStartOffset", "the log start offset is told with every refusal"),
     Known("Produce", "Records", PARTS + "ErrorMessage", SENTENCE),
-    Known("Produce", "Records producer", PARTS + "LogAppendTimeMs", "nothing was appended, and so at no time"),
     Known("Fetch", r"SessionId (2\^31-1|-2\^31)", ".*", NEGATIVE_ID),
     Known("Fetch", "no UTF-8", "", IN_PLACE),
     Known("Fetch", "a session's first: Topics.*empty", "SessionId", "a session without partitions is none"),

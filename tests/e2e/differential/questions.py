@@ -123,6 +123,11 @@ RIGHT = {
             "TransactionalId": None, "Acks": -1, "TimeoutMs": 5_000,
             "TopicData": [{**_named("written"), "PartitionData": [{"Index": 0, "Records": batches.batch()}]}],
         },
+        # From the second time on it is a duplicate.
+        "again": {
+            "TransactionalId": None, "Acks": -1, "TimeoutMs": 5_000,
+            "TopicData": [{**_named("written"), "PartitionData": [{"Index": 0, "Records": batches.batch(producer=(4_200, 0, 0))}]}],
+        },
     },
     "Fetch": {
         "": {

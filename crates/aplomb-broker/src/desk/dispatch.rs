@@ -115,10 +115,7 @@ impl Desk {
 
     /// Has a request answered where the controller is.
     fn forward(&mut self, api: ApiKey, request: Request) {
-        let before = self.forwarded.entry(request.id.connection).or_default();
-        if !before.contains(&api) {
-            before.push(api);
-        }
+        self.forwarded.entry(request.id.connection).or_default().insert(api);
         self.effects.push(DeskEffect::Forward(request));
     }
 }

@@ -69,7 +69,7 @@ pub(crate) struct Desk {
     parked: FxHashMap<u64, Parked>,
     by_connection: BTreeSet<(ConnectionId, u64)>,
     /// Connections with requests that are, or were, for the controller's shard, and of which APIs.
-    forwarded: FxHashMap<ConnectionId, Vec<ApiKey>>,
+    forwarded: FxHashMap<ConnectionId, BTreeSet<ApiKey>>,
     deadlines: Timers<u64, FxBuildHasher>,
     /// Those that want turns, one a turn of the loop. The first has them all until it is through,
     /// so that no more than one keeps what it has found so far.

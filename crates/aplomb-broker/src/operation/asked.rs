@@ -119,7 +119,7 @@ pub(crate) enum Begun {
 #[derive(Clone, Copy)]
 pub(crate) struct Ahead<'a> {
     pub(crate) parked: &'a BTreeSet<(ConnectionId, u64)>,
-    pub(crate) forwarded: &'a FxHashMap<ConnectionId, Vec<ApiKey>>,
+    pub(crate) forwarded: &'a FxHashMap<ConnectionId, BTreeSet<ApiKey>>,
     pub(crate) connection: ConnectionId,
 }
 

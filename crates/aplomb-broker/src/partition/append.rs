@@ -42,7 +42,8 @@ struct Admitted {
     last: Offset,
     bytes: u64,
     records: u64,
-    duplicate: bool,
+    /// Of a batch that was there already: its greatest timestamp.
+    duplicate: Option<Timestamp>,
 }
 
 impl Partition {
@@ -131,7 +132,7 @@ impl Partition {
                 return Attempt::Over;
             }
         };
-        if !admitted.duplicate {
+        if admitted.duplicate.is_none() {
             fx.appended.push((self.disk, admitted.bytes));
             if self.key != PartitionKey::METADATA {
                 // Apache Kafka counts the metadata log with no topic, either.
@@ -158,12 +159,13 @@ impl Partition {
         };
         let answer = Appended {
             base: admitted.base,
-            log_append_time: by_the_clock.then_some(now.wall).filter(|_| !admitted.duplicate),
+            // Of a duplicate it is told by whosever clock it is (`UnifiedLog#append`).
+            log_append_time: admitted.duplicate.or_else(|| by_the_clock.then_some(now.wall)),
             log_start: self.log.start(),
         };
         // A duplicate is of a batch that an earlier process may not have synced.
-        let is_durable =
-            admitted.last < self.log.durable_end() && (!admitted.duplicate || self.log.is_found_durable());
+        let is_durable = admitted.last < self.log.durable_end()
+            && (admitted.duplicate.is_none() || self.log.is_found_durable());
         if promise == Promise::Durable && !is_durable {
             self.mark_dirty(fx);
             self.sync_line.push(asker, WaitingForSync { answer, last: admitted.last });
@@ -258,7 +260,7 @@ impl Partition {
                     last: appended.last,
                     bytes: batch.len() as u64,
                     records: u64::from(header.count()),
-                    duplicate: false,
+                    duplicate: None,
                 })
             }
             Err(AppendError::TailFull { .. }) => Err(None),
@@ -282,7 +284,7 @@ impl Partition {
                     last: appended.last,
                     bytes: self.log.size() - before,
                     records: 1,
-                    duplicate: false,
+                    duplicate: None,
                 })
             }
             Err(AppendError::TailFull { .. }) => Err(None),

@@ -4,7 +4,7 @@ use aplomb_broker::security::{AclOperation, PatternKind, PermissionKind, Resourc
 use aplomb_model::ErrorCode;
 use aplomb_protocol::messages as m;
 
-use crate::support::{AsIs, Broker, Client, Produce, Setup};
+use crate::support::{AsIs, Broker, Client, Produce, SECOND, Setup};
 
 const SETTINGS: [(&str, &str); 2] = [
     ("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
@@ -60,6 +60,24 @@ fn an_acl_holds_on_every_shard_when_it_is_answered() {
     assert_eq!(produces(&broker), [ErrorCode::TopicAuthorizationFailed; 3], "what is denied is denied");
     assert_eq!(delete_all(&broker.client()), 2);
     assert_eq!(produces(&broker), [ErrorCode::None; 3]);
+}
+
+#[test]
+fn a_flood_of_refusals_is_no_flood_of_lines_and_each_second_has_its_own() {
+    let broker = guarded();
+    broker.has_topic("orders");
+    acl(&broker.client(), PermissionKind::Deny, AclOperation::Write, "orders");
+    broker.advance(2 * SECOND);
+    let refused = |times: usize| {
+        for _ in 0..times {
+            let refused = broker.client().ask(Produce::to("orders", "x")).error;
+            assert_eq!(refused, ErrorCode::TopicAuthorizationFailed);
+        }
+    };
+    refused(130);
+    broker.advance(2 * SECOND);
+    refused(1);
+    assert!(broker.logs("(30 decisions before this one were left out)"));
 }
 
 #[test]

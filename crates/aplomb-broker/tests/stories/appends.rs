@@ -1,11 +1,11 @@
 //! Batches that wait: for memory, for a sync.
 
-use aplomb_disk_api::sim::{Fault, SimOperation};
+use aplomb_disk_api::sim::{Fault, ServiceTimes, SimOperation};
 use aplomb_model::ErrorCode;
 
 use crate::support::{
-    Asked, Batch, Broker, Client, CreateTopic, DeleteTopic, InitProducerId, MS, Produce, ProduceAll, SECOND,
-    Setup,
+    Asked, Batch, Broker, Client, CreateTopic, DeleteTopic, InitProducerId, MS, NEW_YEAR, Produce,
+    ProduceAll, SECOND, Setup,
 };
 
 /// A broker with a topic "orders" on its second disk, which is frozen, and whose share of the tail
@@ -255,6 +255,44 @@ fn a_retry_of_an_acknowledged_batch_is_answered_with_its_offset() {
     assert_eq!((again.error, again.base), (ErrorCode::None, bases[1]));
     assert_eq!(client.read("orders", 0), ["0", "1"]);
     assert_eq!(client.ask(batch("5", 5)).error, ErrorCode::OutOfOrderSequenceNumber);
+}
+
+#[test]
+fn a_retry_is_told_the_time_that_is_stored() {
+    let broker = Broker::start();
+    let client = broker.client();
+    for (of, kept) in [("CreateTime", Some(NEW_YEAR)), ("LogAppendTime", None)] {
+        broker.has(CreateTopic::named(of).with("message.timestamp.type", of));
+        let producer = client.ask(InitProducerId);
+        let batch = || Produce::to(of, Batch::from("one").by(producer, 0));
+        let first = client.ask(batch()).append_time;
+        assert_eq!(first, kept.map_or(broker.wall_ms(), |_| -1), "{of}");
+        broker.advance(SECOND);
+        assert_eq!(client.ask(batch()).append_time, kept.unwrap_or(first), "{of}");
+    }
+}
+
+#[test]
+fn a_retry_after_a_kill_waits_until_what_was_written_before_is_durable() {
+    let broker = Broker::start();
+    broker.has(CreateTopic::named("orders").with("flush.messages", "1"));
+    let client = broker.client();
+    let producer = client.ask(InitProducerId);
+    let slow = ServiceTimes { sync: 10 * SECOND..10 * SECOND + MS, ..ServiceTimes::default() };
+    broker.disk(0).set_service(slow);
+    let batch = || Produce::to("orders", Batch::from("one").by(producer, 0));
+    let first = client.send(batch());
+    broker.advance(SECOND);
+    assert!(first.is_waiting(), "it is written and not synced");
+    broker.kill();
+    broker.restart();
+    let retry = broker.client().send(batch());
+    broker.advance(SECOND);
+    assert!(retry.is_waiting(), "it is found and not synced");
+    assert_eq!(retry.wait().base, 0);
+    broker.cut_power();
+    broker.restart();
+    assert_eq!(broker.client().read("orders", 0), ["one"]);
 }
 
 #[test]

@@ -164,6 +164,7 @@ fn a_reader_that_waits_is_told_when_a_transaction_ends() {
     broker.advance(SECOND);
     assert_eq!(end(&broker, "t", who, true).error, ErrorCode::None);
     broker.advance(SOON);
+    assert!(!waiting.is_waiting(), "what it waits for is more than the marker alone");
     assert_eq!(waiting.answer().values()[0], "a");
 }
 

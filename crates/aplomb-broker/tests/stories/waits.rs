@@ -80,6 +80,10 @@ fn of_so_many_records_between_syncs_the_last_waits_for_the_disk_and_those_before
     }
     let third = client.send(Produce::to("orders", "three"));
     assert!(third.is_waiting());
+    for value in ["four", "five"] {
+        let answered = client.send(Produce::to("orders", value)).wait_for_waited();
+        assert_eq!(answered, Waited::default(), "counted from the one that waits");
+    }
     broker.advance(3 * SECOND);
     broker.disk(0).thaw();
     assert_eq!(longest(third.wait_for_waited(), 3 * SECOND), WaitedFor::Disk(DiskIndex(0)));

@@ -25,8 +25,9 @@ pub struct Appended {
     pub base: Offset,
     /// The offset of its last record.
     pub last: Offset,
-    /// Whether it had been appended before, so that nothing was done now.
-    pub duplicate: bool,
+    /// If it had been appended before, so that nothing was done now: its greatest timestamp as it
+    /// was stored.
+    pub duplicate: Option<Timestamp>,
 }
 
 /// Why a batch was not admitted. The log is as it was, except that a full segment may have been
@@ -85,10 +86,10 @@ impl Log {
         let AppendBytes { mut header, records } = batch;
         let producer = ProducerBatch::of(&header);
         if let Some(batch) = &producer
-            && let Admission::Duplicate { base_offset, last_offset, .. } =
+            && let Admission::Duplicate { base_offset, last_offset, timestamp } =
                 self.producers.check(batch, AppendOrigin::Client)?
         {
-            return Ok(Appended { base: base_offset, last: last_offset, duplicate: true });
+            return Ok(Appended { base: base_offset, last: last_offset, duplicate: Some(timestamp) });
         }
         header.stamp_base_offset(self.end());
         header.stamp_leader_epoch(epoch);
@@ -178,7 +179,7 @@ impl Log {
             completed.aborted().into_iter().for_each(|aborted| active.aborted.push(aborted));
         }
         self.owed.on_append();
-        Ok(Appended { base: header.base_offset(), last: header.last_offset(), duplicate: false })
+        Ok(Appended { base: header.base_offset(), last: header.last_offset(), duplicate: None })
     }
 
     fn check_size(&self, size: u64) -> Result<(), AppendError> {

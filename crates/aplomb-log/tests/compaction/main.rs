@@ -127,7 +127,7 @@ impl Lab {
         let append = AppendBytes { header, records: bytes.slice(HEADER_SIZE..) };
         let appended =
             self.log.append(append, Claim::Ordinary, EPOCH, Timestamp(self.clock)).expect("there is room");
-        assert!(!appended.duplicate);
+        assert_eq!(appended.duplicate, None);
         self.history.append(producer.filter(|_| transactional), written);
         self.log.advance_high_watermark(self.log.end());
     }

@@ -107,7 +107,7 @@ impl Lab {
         let append = AppendBytes { header, records: bytes.slice(HEADER_SIZE..) };
         let appended =
             self.log.append(append, Claim::Ordinary, EPOCH, Timestamp(self.clock)).expect("there is room");
-        assert_eq!((appended.base, appended.duplicate), (at, false));
+        assert_eq!((appended.base, appended.duplicate), (at, None));
         let mut stored = bytes.to_vec();
         aplomb_model::batch::stamp_base_offset(&mut stored, at);
         aplomb_model::batch::stamp_leader_epoch(&mut stored, EPOCH);
@@ -337,7 +337,10 @@ impl Lab {
                     .log
                     .append(AppendBytes { header, records }, Claim::Ordinary, EPOCH, Timestamp(0))
                     .expect("known");
-                assert!(again.duplicate && again.base == base, "the last batch of producer {who} is known");
+                assert!(
+                    again.duplicate.is_some() && again.base == base,
+                    "the last batch of producer {who} is known"
+                );
             } else if let Some(entry) = self.log.producers().producer(id) {
                 *next = entry.last_sequence() + 1;
             }

@@ -96,6 +96,8 @@ pub(crate) struct Produced {
     pub(crate) error: ErrorCode,
     /// The offset of its first record, or -1.
     pub(crate) base: i64,
+    /// The time of the append, or -1.
+    pub(crate) append_time: i64,
     pub(crate) log_start: i64,
 }
 
@@ -149,6 +151,7 @@ impl Ask for ProduceAll {
         let produced = parts.map(|part| Produced {
             error: code(part.error_code),
             base: part.base_offset,
+            append_time: part.log_append_time_ms,
             log_start: part.log_start_offset,
         });
         produced.collect()
