@@ -22,8 +22,11 @@ use crate::versions::malformed;
 
 /// The largest response that is believed, in bytes.
 const LARGEST_FRAME: usize = 512 * 1024 * 1024;
-/// Frames that one write hands over.
+/// Frames that one write hands over at most.
 const SLICES: usize = 16;
+/// And bytes: a kernel gives the processor to no other thread in the middle of a call. A client
+/// with batches of 1 MB kept one for 7.5 ms.
+const CALL: usize = 256 * 1024;
 
 /// A connection and what was asked on it.
 #[derive(Debug)]
@@ -152,8 +155,13 @@ impl<T> Connection<T> {
     /// Writes what the socket takes.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         while !self.out.is_empty() {
-            let slices: Vec<IoSlice<'_>> =
-                self.out.iter().take(SLICES).map(|frame| IoSlice::new(&frame.bytes)).collect();
+            let mut left = CALL;
+            let slices = self.out.iter().take(SLICES).map_while(|frame| {
+                let part = &frame.bytes[..frame.bytes.len().min(left)];
+                left -= part.len();
+                (!part.is_empty()).then(|| IoSlice::new(part))
+            });
+            let slices: Vec<IoSlice<'_>> = slices.collect();
             let mut taken = match self.channel.write_vectored(&slices) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(taken) => taken,

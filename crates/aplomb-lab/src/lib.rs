@@ -13,4 +13,5 @@ pub mod record;
 pub mod report;
 pub mod runner;
 pub mod slow_disk;
+mod standing;
 mod workload;

@@ -20,11 +20,10 @@ use std::time::{Duration, Instant};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::record::Percentiles;
+use crate::standing::Standing;
 
 /// Between two beats.
 const BEAT: Duration = Duration::from_millis(2);
-/// Its priority, as `nice` counts: the first of all that are not of real time.
-const FIRST: i32 = -20;
 /// A beat that is late by less is not late: timers are not exact.
 const LATE_US: u32 = 500;
 
@@ -82,7 +81,7 @@ fn beat(processor: usize, origin: Instant, stop: &AtomicBool) -> Vec<u32> {
     only.set(processor);
     // Where either is refused it says less: how late a thread like any other is, on some processor.
     let _ = sched_setaffinity(None, &only);
-    let _ = rustix::process::setpriority_process(None, FIRST);
+    Standing::BeforeAll.take();
     let mut late = Vec::new();
     while !stop.load(Ordering::Relaxed) {
         let now = origin.elapsed();

@@ -19,6 +19,7 @@ use aplomb_doctor::kernel::state;
 use super::SAMPLING_MS;
 use super::stalls::{Folder, Sleeper};
 use crate::record::Stall;
+use crate::standing::Standing;
 
 /// Samples from its start to [`Self::finish`].
 #[derive(Debug)]
@@ -79,6 +80,8 @@ impl Drop for Sampler {
 }
 
 fn sample(shared: &SamplerState, names: HashMap<u32, String>, origin: Instant) -> Vec<Stall> {
+    // Hundreds of threads take it milliseconds, twenty times a second.
+    Standing::StepsAside.take();
     let interval = Duration::from_millis(SAMPLING_MS.into());
     let mut folder = Folder::new(interval);
     let mut threads = Threads { names };

@@ -11,8 +11,8 @@ use super::scene::{Scene, SceneError};
 use super::{Plan, Trouble, own};
 use crate::incidents::{Aim, Incident, LOAD};
 use crate::record::{Counted, Others};
-use crate::workload::lagging::GIVES_WAY;
-use crate::workload::load::{DRAIN, GOES_FIRST, Load, RunningLoad};
+use crate::standing::Standing;
+use crate::workload::load::{DRAIN, Load, RunningLoad};
 use crate::workload::placement::place;
 use crate::workload::{WorkloadError, new_topic};
 
@@ -75,7 +75,7 @@ impl Loads {
             consumed: true,
             drain: if incident.aim == Aim::Recovery { UNTIL_IT_IS_BACK } else { DRAIN },
             ledger: incident.aim == Aim::Recovery,
-            priority: GOES_FIRST,
+            standing: Standing::First,
         };
         if matches!(incident.aim, Aim::Latency | Aim::Recovery) {
             return Ok(Self { counted: whole.start(address).map_err(failed)?, beside: None });
@@ -89,7 +89,7 @@ impl Loads {
             other.buffer = LARGE_BUFFER;
             other.connections = CROWD;
             other.rate = LARGE_RATE;
-            other.priority = GIVES_WAY;
+            other.standing = Standing::GivesWay;
         }
         let counted = Load { only: Some(places.elsewhere.clone()), ..half };
         let beside = Beside { running: other.start(address).map_err(failed)?, counted: places.elsewhere };

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use aplomb_bench::{BenchError, GroupProtocol, GroupReport, GroupSpec, run_groups};
 
-use super::load::GOES_FIRST;
 use super::{Background, WorkloadError, go_on};
+use crate::standing::Standing;
 
 /// The topic that all groups are subscribed to. Nothing is in it.
 pub(crate) const TOPIC: &str = "watched";
@@ -76,8 +76,7 @@ impl GroupLoad {
         let spec = self.spec(address);
         let (tell, stable) = mpsc::channel();
         let thread = Background::start("groups", move |stop| {
-            // Of this thread; for root, as all of a run is.
-            let _ = rustix::process::setpriority_process(None, GOES_FIRST);
+            Standing::First.take();
             let mut told = false;
             run_groups(&spec, &mut |progress| {
                 if !told && progress.stable.0 == progress.stable.1 {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use aplomb_bench::{ConsumerSpec, From, Report, Spec, Workload};
 
 use crate::clock::wall_ms;
+use crate::standing::Standing;
 
 use super::{Background, WorkloadError, go_on};
 
@@ -22,8 +23,6 @@ const PAUSE: Duration = Duration::from_millis(200);
 const FETCH_BYTES: i32 = 4 << 20;
 /// How often it asks in a second.
 const FETCHES: u64 = 25;
-/// The priority of clients that are there to disturb, as `nice` counts.
-pub(crate) const GIVES_WAY: i32 = 10;
 
 /// Bytes that arrived about a moment of the wall clock, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +60,7 @@ pub(crate) fn start(
         ..Spec::default()
     };
     Background::start("lagging", move |stop| {
-        // Of this thread and those that it starts; always allowed.
-        let _ = rustix::process::setpriority_process(None, GIVES_WAY);
+        Standing::GivesWay.take();
         let mut arrived = Vec::new();
         let until = wall_ms() + i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
         while !stop.load(Ordering::Relaxed) && wall_ms() < until {

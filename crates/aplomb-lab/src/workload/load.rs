@@ -1,9 +1,4 @@
 //! The main load: open-loop producers on several connections, and a consumer at the log's end.
-//!
-//! Clients have machines of their own, where they wait for no processor of the broker's. Here they
-//! share them with it, so those that are counted go first: what they measure is then how long the
-//! broker kept them waiting, and not how long its helpers kept them from looking. A crowd that is
-//! not counted gives way instead: it is not to keep the broker from its processor.
 
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
@@ -11,13 +6,12 @@ use std::time::{Duration, Instant};
 use aplomb_bench::{BenchError, ConsumerSpec, KeyDistribution, ProducerSpec, Report, Spec, Workload};
 
 use super::{Background, WorkloadError, go_on, new_topic};
+use crate::standing::Standing;
 
 /// What its clients call themselves, so that a quota can be set for them.
 pub(crate) const CLIENT: &str = "aplomb-lab-load";
 /// How long answers are waited for at the end, as a rule.
 pub(crate) const DRAIN: Duration = Duration::from_secs(10);
-/// Their priority, as `nice` counts: behind the metronome, before the slow disk's own threads.
-pub(crate) const GOES_FIRST: i32 = -15;
 /// How long clients have to connect, and the generator to say that it has begun.
 const BEGINNING: Duration = Duration::from_secs(60);
 
@@ -53,8 +47,8 @@ pub(crate) struct Load {
     pub drain: Duration,
     /// Whether the report says which records were acknowledged.
     pub ledger: bool,
-    /// The priority of its threads, as `nice` counts.
-    pub priority: i32,
+    /// Where its threads stand.
+    pub standing: Standing,
 }
 
 /// A load that runs.
@@ -99,11 +93,10 @@ impl Load {
     /// When there is no thread for it.
     pub(crate) fn start(&self, address: &str) -> Result<RunningLoad, WorkloadError> {
         let spec = self.spec(address);
-        let (warm_up, priority) = (self.warm_up, self.priority);
+        let (warm_up, standing) = (self.warm_up, self.standing);
         let (tell, begun) = mpsc::channel();
         let thread = Background::start("load", move |stop| {
-            // Of this thread and those that it starts; for root, as all of a run is.
-            let _ = rustix::process::setpriority_process(None, priority);
+            standing.take();
             let mut told = false;
             aplomb_bench::run(&spec, &mut |progress| {
                 if !told {
