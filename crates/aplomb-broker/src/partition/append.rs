@@ -145,10 +145,6 @@ impl Partition {
             while let Some(reader) = self.readers.pop_due() {
                 fx.woken.push(reader);
             }
-            if matches!(batch, Appending::Marker(_)) {
-                // Those that see what is committed alone see more than its bytes.
-                self.wake_all(fx);
-            }
         }
         let (promise, by_the_clock) = match batch {
             Appending::Produced(..) => {

@@ -393,9 +393,8 @@ impl Partition {
         while let Some((asker, waiting)) = self.sync_line.pop_if(|waiting| waiting.last < covers) {
             fx.answer(asker, Answer::Append(Ok(waiting.answer)));
         }
-        if !self.sync_line.is_empty() {
-            self.hurry(fx); // they came after the round had begun
-        }
+        // Those that came after the round had begun have asked for the next one.
+        assert!(self.dirty || self.held || self.sync_line.is_empty(), "no acknowledgement is forgotten");
     }
 
     /// The small files of a checkpoint are published. Whether the recovery point still lags.

@@ -131,9 +131,8 @@ impl Partition {
         // What happened between the read and this must not be missed.
         let moved = self.check_epoch(None).is_err() || self.log.start() > watch.start;
         let need = watch.seen.saturating_add(watch.more.max(1));
-        // More was seen than there ever was: it was another log.
-        let other = watch.seen > self.readers.visible();
-        if moved || other || need <= self.readers.visible() {
+        assert!(watch.seen <= self.readers.visible(), "what was seen is of this log");
+        if moved || need <= self.readers.visible() {
             fx.woken.push(asker);
         } else {
             self.readers.watch(asker, need);

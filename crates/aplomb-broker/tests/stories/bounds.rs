@@ -169,6 +169,26 @@ fn who_is_turned_away_is_told_when_there_is_room() {
 }
 
 #[test]
+fn who_is_turned_away_does_not_stand_behind_those_that_have_gone() {
+    let broker = a_frozen_disk();
+    let _waiting = fill(&broker, &broker.client());
+    let (gone, producer) = (broker.client(), broker.client());
+    let large =
+        |client: &Client| client.send(Produce::to("orders", Batch::of_size(10_000)).within(100 * SECOND));
+    // More than is let in again in a second.
+    let ghosts: Vec<_> = (0..7000).map(|_| large(&gone)).collect();
+    broker.advance(MS);
+    let turned_away = large(&producer);
+    broker.advance(SECOND);
+    gone.close();
+    drop(ghosts);
+    broker.disk(1).thaw();
+    broker.advance(200 * MS);
+    assert!(!turned_away.is_waiting());
+    assert_eq!(turned_away.answer().error, ErrorCode::NotEnoughReplicas);
+}
+
+#[test]
 fn who_is_turned_away_is_told_long_before_its_time_is_up() {
     let broker = a_frozen_disk();
     let _waiting = fill(&broker, &broker.client());

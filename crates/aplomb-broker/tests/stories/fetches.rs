@@ -1,6 +1,7 @@
 //! Fetches: waiting for more, and sessions.
 
 use aplomb_broker::figures::{Count, ShardFigures};
+use aplomb_disk_api::Lane;
 use aplomb_disk_api::sim::{Fault, SimOperation};
 use aplomb_model::ErrorCode;
 
@@ -99,6 +100,50 @@ fn a_fetch_that_waits_is_told_at_once_that_its_records_were_deleted() {
     let deleted = broker.client().ask(DeleteRecords::before("orders", 1));
     assert_eq!((deleted.error, deleted.log_start), (ErrorCode::None, 1));
     assert_eq!(fetch.answer().refusal(), ErrorCode::OffsetOutOfRange);
+}
+
+#[test]
+fn a_deletion_at_the_moment_at_which_a_fetch_begins_to_wait_is_not_missed() {
+    let broker = Broker::of(Setup { shards: 3, ..Setup::default() });
+    broker.has(CreateTopic::named("orders").partitions(27));
+    // Whatever comes in between the messages of another shard to the partition's.
+    for partition in 0..27 {
+        let (fetches, deletes) = (partition / 3 % 3, partition / 9);
+        let place = ("orders", i32::from(partition));
+        broker.client().ask(Produce::to(place, "one"));
+        let fetch = Fetch::from(place, 0).waiting_for(1000, 100 * SECOND);
+        let fetch = broker.client_of_shard(fetches).send(fetch);
+        let deleted = broker.client_of_shard(deletes).send(DeleteRecords::before(place, 1));
+        broker.advance(SECOND);
+        assert_eq!(deleted.answer().error, ErrorCode::None);
+        assert!(!fetch.is_waiting(), "by shard {fetches}, deleted by shard {deletes}");
+    }
+}
+
+#[test]
+fn records_that_were_deleted_before_are_deleted_at_no_cost() {
+    let broker = Broker::start();
+    broker.has_topic("orders");
+    let client = broker.client();
+    client.ask(Produce::to("orders", "one"));
+    client.ask(Produce::to("orders", "two"));
+    let delete = |before| {
+        let deleted = client.ask(DeleteRecords::before("orders", before));
+        assert_eq!((deleted.error, deleted.log_start), (ErrorCode::None, 1));
+    };
+    let commands = || {
+        let count = || Lane::ALL.map(|lane| broker.disk(0).stats().lane(lane).completed());
+        let before = count();
+        broker.advance(100 * SECOND);
+        std::array::from_fn::<u64, { Lane::COUNT }, _>(|lane| count()[lane] - before[lane])
+    };
+    delete(1);
+    commands();
+    let idle = commands();
+    delete(1);
+    assert_eq!(commands(), idle);
+    delete(0);
+    assert_eq!(commands(), idle);
 }
 
 #[test]

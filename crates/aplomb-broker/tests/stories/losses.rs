@@ -35,6 +35,22 @@ fn with_a_lost_disk() -> Broker {
 }
 
 #[test]
+fn what_a_lost_disk_said_it_had_synced_is_in_memory_for_the_next_process() {
+    let broker = Broker::on_two_disks();
+    broker.has_on_disk(1, CreateTopic::named("orders"));
+    broker.client().ask(Produce::to("orders", "one"));
+    broker.advance(2 * SECOND);
+    broker.disk(1).fail(Fault { operation: Some(SimOperation::Write), ..Fault::default() });
+    broker.client().ask(Produce::to("orders", "two"));
+    broker.advance(2 * SECOND);
+    assert!(broker.disk(1).lost().is_some());
+    broker.disk(1).vanish(Some("orders-0/00000000000000000000.log")); // the sync was a lie
+    broker.kill();
+    broker.restart();
+    assert_eq!(broker.client().read("orders", 0), ["one", "two"]);
+}
+
+#[test]
 fn a_request_over_partitions_of_both_shards_is_answered_with_both() {
     let broker = Broker::of(Setup { shards: 2, ..Setup::default() });
     broker.has(CreateTopic::named("orders").partitions(2));
