@@ -112,7 +112,7 @@ fn a_deletion_at_the_moment_at_which_a_fetch_begins_to_wait_is_not_missed() {
         let place = ("orders", i32::from(partition));
         broker.client().ask(Produce::to(place, "one"));
         let fetch = Fetch::from(place, 0).waiting_for(1000, 100 * SECOND);
-        let fetch = broker.client_of_shard(fetches).send(fetch);
+        let fetch = broker.client_of_shard(fetches).send_along(fetch);
         let deleted = broker.client_of_shard(deletes).send(DeleteRecords::before(place, 1));
         broker.advance(SECOND);
         assert_eq!(deleted.answer().error, ErrorCode::None);
