@@ -48,8 +48,10 @@ pub(crate) fn jdk_8() -> Option<PathBuf> {
     let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("jdk-8");
     let home = folder.join("root/usr/lib/jvm/java-8-openjdk-amd64");
-    // The last that the script does is to take the packages away.
-    let is_whole = || home.join("bin/jcmd").exists() && !folder.join("debs").exists();
+    // The last that the script does is to take the packages away. And its java knows where its C
+    // library is: where this folder has come from another place, that is no longer there.
+    let runs = || Command::new(home.join("bin/java")).arg("-version").output();
+    let is_whole = || !folder.join("debs").exists() && runs().is_ok_and(|run| run.status.success());
     if !is_whole() {
         let unpacked = Command::new(UNPACK).arg(&folder).output();
         if !is_whole() {
