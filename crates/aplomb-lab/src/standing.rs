@@ -7,9 +7,9 @@
 //!
 //! A priority alone does not do that. A thread that has a processor keeps it, whichever other one
 //! wakes, until its slice is over and the clock has ticked: for up to 4 ms with a kernel of 250 Hz,
-//! as long as what is measured. A thread that wakes and has a shorter slice is let in at once. So
-//! all of these have the shortest; those that are not to go first wait for a processor nevertheless
-//! (`SCHED_BATCH`).
+//! as long as what is measured. A thread that wakes and has a shorter slice than that one is let in
+//! sooner. So all of these have the shortest, which lets them in before the broker's and not before
+//! each other; those that are not to go first wait for a processor nevertheless (`SCHED_BATCH`).
 #![expect(unsafe_code, reason = "a thread's slice has no safe wrapper")]
 
 /// How a thread stands to the broker's.

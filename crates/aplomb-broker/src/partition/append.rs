@@ -155,7 +155,8 @@ impl Partition {
         };
         let answer = Appended {
             base: admitted.base,
-            // Of a duplicate it is told by whosever clock it is (`UnifiedLog#append`).
+            // Of a duplicate the time is told in topics of either timestamp type
+            // (`UnifiedLog#append`).
             log_append_time: admitted.duplicate.or_else(|| by_the_clock.then_some(now.wall)),
             log_start: self.log.start(),
         };
