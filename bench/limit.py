@@ -4,6 +4,7 @@ file in the page cache behind it, which is the least that a broker does with wha
 A broker cannot produce or consume a GB for less processor time than these; the source without a file sends the same megabyte over and over, so
 that it does not even read memory that is not in a processor's cache. And what it would cost to write past the page cache. Next: `measure`."""
 
+import fcntl
 import mmap
 import os
 import resource
@@ -26,6 +27,7 @@ def measure(runs, directory):
             "source": (_receive, _send),
             "source_from_file": (_receive, lambda connection: _send_file(connection, file)),
             "source_by_sendfile": (_receive, lambda connection: connection.sendfile(file)),
+            "source_by_pipe": (_receive, lambda connection: _send_by_pipe(connection, file)),
         }
         found = {}
         for name, (other, measured) in kinds.items():
@@ -95,6 +97,17 @@ def _send_file(connection, file):
     buffer = memoryview(bytearray(CHUNK))
     while count := os.readv(file.fileno(), [buffer]):
         connection.sendall(buffer[:count])
+
+
+def _send_by_pipe(connection, file):
+    """As a broker could whose disks' threads fill pipes with pages, and whose request threads empty these into sockets."""
+    taken, given = os.pipe()
+    fcntl.fcntl(given, fcntl.F_SETPIPE_SZ, CHUNK)
+    while count := os.splice(file.fileno(), given, CHUNK):
+        while count:
+            count -= os.splice(taken, connection.fileno(), count)
+    os.close(taken)
+    os.close(given)
 
 
 def _spent():

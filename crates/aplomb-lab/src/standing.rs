@@ -8,8 +8,9 @@
 //! A priority alone does not do that. A thread that has a processor keeps it, whichever other one
 //! wakes, until its slice is over and the clock has ticked: for up to 4 ms with a kernel of 250 Hz,
 //! as long as what is measured. A thread that wakes and has a shorter slice than that one is let in
-//! sooner. So all of these have the shortest, which lets them in before the broker's and not before
-//! each other; those that are not to go first wait for a processor nevertheless (`SCHED_BATCH`).
+//! sooner. So those that go first have the shortest slice, and no others have it: two with the same
+//! do not let each other in. Those that step aside or give way wait when they wake until a
+//! processor is free (`SCHED_BATCH`).
 #![expect(unsafe_code, reason = "a thread's slice has no safe wrapper")]
 
 /// How a thread stands to the broker's.
@@ -28,22 +29,25 @@ pub(crate) enum Standing {
 /// The shortest slice that there is, in nanoseconds (Linux 6.12; for older ones all are alike).
 const SHORTEST: u64 = 100_000;
 
+/// Stands for the slice that the kernel gives to those who ask for none.
+const USUAL: u64 = 0;
+
 impl Standing {
     /// Of this thread and those that it starts, from now on. A kernel that refuses has its reasons:
     /// to go first is for root, as all of a run is.
     pub(crate) fn take(self) {
-        let (policy, nice) = match self {
-            Self::BeforeAll => (libc::SCHED_OTHER, -20),
-            Self::First => (libc::SCHED_OTHER, -15),
-            Self::StepsAside => (libc::SCHED_BATCH, 0),
-            Self::GivesWay => (libc::SCHED_BATCH, 10),
+        let (policy, nice, slice) = match self {
+            Self::BeforeAll => (libc::SCHED_OTHER, -20, SHORTEST),
+            Self::First => (libc::SCHED_OTHER, -15, SHORTEST),
+            Self::StepsAside => (libc::SCHED_BATCH, 0, USUAL),
+            Self::GivesWay => (libc::SCHED_BATCH, 10, USUAL),
         };
         // SAFETY: all zeros are a valid value of this.
         let mut wanted: libc::sched_attr = unsafe { std::mem::zeroed() };
         wanted.size = u32::try_from(size_of::<libc::sched_attr>()).expect("a few bytes");
         wanted.sched_policy = policy.cast_unsigned();
         wanted.sched_nice = nice;
-        wanted.sched_runtime = SHORTEST;
+        wanted.sched_runtime = slice;
         // SAFETY: 0 is the calling thread; what is wanted is of the size that it says, and outlives
         // the call.
         let _ = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const wanted, 0) };
@@ -75,18 +79,20 @@ mod tests {
 
     #[test]
     fn a_thread_and_those_that_it_starts_stand_where_they_were_put() {
+        // A kernel before 6.12 tells no slice.
         let (_, usual, slice) = seen(None)[0];
-        let mut standings =
-            vec![(Standing::StepsAside, libc::SCHED_BATCH, 0), (Standing::GivesWay, libc::SCHED_BATCH, 10)];
+        let shortest = slice.min(SHORTEST);
+        let mut standings = vec![
+            (Standing::StepsAside, libc::SCHED_BATCH, 0, slice),
+            (Standing::GivesWay, libc::SCHED_BATCH, 10, slice),
+        ];
         if rustix::process::geteuid().is_root() {
-            standings.push((Standing::BeforeAll, libc::SCHED_OTHER, -20));
-            standings.push((Standing::First, libc::SCHED_OTHER, -15));
+            standings.push((Standing::BeforeAll, libc::SCHED_OTHER, -20, shortest));
+            standings.push((Standing::First, libc::SCHED_OTHER, -15, shortest));
         } else if usual > 0 {
             return eprintln!("skipped: this process may not put its threads before its own priority");
         }
-        for (standing, policy, nice) in standings {
-            // A kernel before 6.12 tells no slice.
-            let slice = slice.min(SHORTEST);
+        for (standing, policy, nice, slice) in standings {
             assert_eq!(seen(Some(standing)), [(policy, nice, slice); 2], "{standing:?}");
         }
     }
