@@ -8,9 +8,10 @@
 //! A priority alone does not do that. A thread that has a processor keeps it, whichever other one
 //! wakes, until its slice is over and the clock has ticked: for up to 4 ms with a kernel of 250 Hz,
 //! as long as what is measured. A thread that wakes and has a shorter slice than that one is let in
-//! sooner. So those that go first have the shortest slice, and no others have it: two with the same
-//! do not let each other in. Those that step aside or give way wait when they wake until a
-//! processor is free (`SCHED_BATCH`).
+//! sooner. So those that go first have the shortest slice, and the others one that is longer than
+//! it: two with the same do not let each other in. It is shorter than the usual one nevertheless,
+//! for until it is over the broker is not let in. Those wait when they wake until a processor is
+//! free (`SCHED_BATCH`), so that a short slice does not put them before the broker.
 #![expect(unsafe_code, reason = "a thread's slice has no safe wrapper")]
 
 /// How a thread stands to the broker's.
@@ -29,8 +30,8 @@ pub(crate) enum Standing {
 /// The shortest slice that there is, in nanoseconds (Linux 6.12; for older ones all are alike).
 const SHORTEST: u64 = 100_000;
 
-/// Stands for the slice that the kernel gives to those who ask for none.
-const USUAL: u64 = 0;
+/// Longer than the shortest one, shorter than the usual one (a millisecond or more); nanoseconds.
+const SHORT: u64 = 2 * SHORTEST;
 
 impl Standing {
     /// Of this thread and those that it starts, from now on. A kernel that refuses has its reasons:
@@ -39,8 +40,8 @@ impl Standing {
         let (policy, nice, slice) = match self {
             Self::BeforeAll => (libc::SCHED_OTHER, -20, SHORTEST),
             Self::First => (libc::SCHED_OTHER, -15, SHORTEST),
-            Self::StepsAside => (libc::SCHED_BATCH, 0, USUAL),
-            Self::GivesWay => (libc::SCHED_BATCH, 10, USUAL),
+            Self::StepsAside => (libc::SCHED_BATCH, 0, SHORT),
+            Self::GivesWay => (libc::SCHED_BATCH, 10, SHORT),
         };
         // SAFETY: all zeros are a valid value of this.
         let mut wanted: libc::sched_attr = unsafe { std::mem::zeroed() };
@@ -81,10 +82,10 @@ mod tests {
     fn a_thread_and_those_that_it_starts_stand_where_they_were_put() {
         // A kernel before 6.12 tells no slice.
         let (_, usual, slice) = seen(None)[0];
-        let shortest = slice.min(SHORTEST);
+        let (shortest, short) = (slice.min(SHORTEST), slice.min(SHORT));
         let mut standings = vec![
-            (Standing::StepsAside, libc::SCHED_BATCH, 0, slice),
-            (Standing::GivesWay, libc::SCHED_BATCH, 10, slice),
+            (Standing::StepsAside, libc::SCHED_BATCH, 0, short),
+            (Standing::GivesWay, libc::SCHED_BATCH, 10, short),
         ];
         if rustix::process::geteuid().is_root() {
             standings.push((Standing::BeforeAll, libc::SCHED_OTHER, -20, shortest));
