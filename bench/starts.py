@@ -43,7 +43,8 @@ def measure(broker, partitions, runs):
     """Every start, in milliseconds."""
     try:
         broker.start()
-        fill(broker, partitions, create=True)
+        with wire.Connection(broker.port, timeout=LIMIT) as connection:
+            frames.create(connection, TOPIC, partitions)
         starts = [one(broker, partitions, how) for _ in range(runs) for how in ("clean stop", "kill -9 at rest", "kill -9 behind records")]
         return {"partitions": partitions, "starts": starts}
     finally:
@@ -69,11 +70,9 @@ def one(broker, partitions, how):
     return start
 
 
-def fill(broker, partitions, create=False):
+def fill(broker, partitions):
     """A record in each of the many partitions."""
     with wire.Connection(broker.port, timeout=LIMIT) as connection:
-        if create:
-            frames.create(connection, TOPIC, partitions)
         frames.fill(connection, TOPIC, partitions, time.monotonic() + LIMIT)
 
 
