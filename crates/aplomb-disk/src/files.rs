@@ -20,37 +20,9 @@ use aplomb_disk_api::{DiskError, FileName};
 use rustix::fs::{Advice, AtFlags, CWD, Mode, OFlags, Stat};
 
 use crate::errors::{is_absent, is_shortage, uninterrupted};
+use crate::open_file::OpenFile;
 use crate::shortage::Endurance;
 use crate::written::{Owed, Written, remove_at_and_below};
-
-/// An open file. The descriptor is closed by its last user.
-#[derive(Debug)]
-pub(crate) struct OpenFile {
-    descriptor: OwnedFd,
-    name: FileName,
-}
-
-impl OpenFile {
-    /// A file that is not kept: it was opened for one purpose.
-    pub(crate) fn new(descriptor: OwnedFd, name: FileName) -> Self {
-        Self { descriptor, name }
-    }
-
-    pub(crate) fn name(&self) -> &FileName {
-        &self.name
-    }
-
-    /// The length in bytes. The inode is in memory while the file is open, so this reads nothing.
-    pub(crate) fn len(&self) -> io::Result<u64> {
-        Ok(uninterrupted(|| rustix::fs::fstat(&self.descriptor))?.st_size.unsigned_abs())
-    }
-}
-
-impl AsFd for OpenFile {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.as_fd()
-    }
-}
 
 /// How the files of a log directory are treated.
 #[derive(Clone, Debug)]
@@ -150,6 +122,17 @@ impl Files {
     /// A file that exists.
     pub(crate) fn existing(&self, name: &FileName) -> io::Result<Arc<OpenFile>> {
         self.lookup(name, OFlags::empty(), Purpose::Look)
+    }
+
+    /// A file that exists and is read once: one that is not open already is not kept, so that a
+    /// start with very many partitions takes no other's place.
+    pub(crate) fn existing_once(&self, name: &FileName) -> io::Result<Arc<OpenFile>> {
+        if let Some(slot) = self.table().open.get(name.as_str()) {
+            return Ok(Arc::clone(&slot.file));
+        }
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let descriptor = self.open_descriptor(name.as_str(), flags, Mode::empty())?;
+        Ok(Arc::new(OpenFile::new(descriptor, name.clone())))
     }
 
     /// A file that exists and is about to be changed.
@@ -332,8 +315,21 @@ impl Files {
 
     /// Opens what is below the log directory, with patience in a shortage.
     pub(crate) fn open_descriptor(&self, name: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+        self.outlast(|| self.open_descriptor_once(name, flags, mode))
+    }
+
+    /// The same without patience.
+    ///
+    /// Reading writes nothing down: of a file that was changed since it was last read, the file
+    /// system would note when it is read next, and that waits for its journal. Only a file's owner
+    /// may ask for this (open(2), `O_NOATIME`); another user's is opened as any.
+    pub(crate) fn open_descriptor_once(&self, name: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
         let path = CString::new(name).map_err(io::Error::from)?;
-        self.call(|| rustix::fs::openat(self.root(), &path, flags, mode))
+        let open = |flags| uninterrupted(|| rustix::fs::openat(self.root(), &path, flags, mode));
+        match open(flags | OFlags::NOATIME) {
+            Err(error) if error.raw_os_error() == Some(libc::EPERM) => open(flags),
+            opened => opened,
+        }
     }
 
     /// Makes a system call that is no sync: again if a signal interrupted it, and with patience if
@@ -411,7 +407,7 @@ impl Files {
         }
         table.tick += 1;
         let used = table.tick;
-        let slot = table.open.entry(file.name.as_str().to_owned()).or_insert(Slot { file, used });
+        let slot = table.open.entry(file.name().as_str().to_owned()).or_insert(Slot { file, used });
         let kept = Arc::clone(&slot.file);
         drop(table);
         drop(closed);

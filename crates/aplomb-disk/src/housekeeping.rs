@@ -4,7 +4,7 @@
 //! system's journal never has to free gigabytes in one transaction while appends wait for it.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -152,7 +152,7 @@ pub(crate) fn delete_file(files: &Files, name: &str, slices: &Slices) -> io::Res
 pub(crate) fn delete_directory(files: &Files, name: &str, slices: &Slices) -> io::Result<()> {
     let _leaving = files.leave(name);
     for attempt in 1.. {
-        let entries = match list(files, name) {
+        let entries = match list(files, name, |_, name, kind| Ok((name, kind))) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             entries => entries?,
         };
@@ -184,16 +184,25 @@ fn large_file(files: &Files, name: &str, slice: u64) -> io::Result<Option<(Owned
     Ok(Some((file, len)))
 }
 
-/// The names in a directory.
-pub(crate) fn list(files: &Files, name: &str) -> io::Result<Vec<(String, FileType)>> {
-    files.outlast(|| list_once(files, name))
+/// What `look` makes of each name in a directory: it is given the directory, the name, and of which
+/// type it is.
+pub(crate) fn list<T>(
+    files: &Files,
+    name: &str,
+    look: impl Fn(BorrowedFd<'_>, String, FileType) -> io::Result<T>,
+) -> io::Result<Vec<T>> {
+    files.outlast(|| list_once(files, name, &look))
 }
 
-fn list_once(files: &Files, name: &str) -> io::Result<Vec<(String, FileType)>> {
+fn list_once<T>(
+    files: &Files,
+    name: &str,
+    look: impl Fn(BorrowedFd<'_>, String, FileType) -> io::Result<T>,
+) -> io::Result<Vec<T>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = uninterrupted(|| rustix::fs::openat(files.root(), name, flags, Mode::empty()))?;
-    let mut names = Vec::new();
-    for entry in Dir::read_from(&directory)? {
+    let mut directory = Dir::new(files.open_descriptor_once(name, flags, Mode::empty())?)?;
+    let mut looked = Vec::new();
+    while let Some(entry) = directory.read() {
         let entry = entry?;
         match entry.file_name().to_bytes() {
             b"." | b".." => {}
@@ -201,16 +210,16 @@ fn list_once(files: &Files, name: &str) -> io::Result<Vec<(String, FileType)>> {
                 let kind = match entry.file_type() {
                     // Some file systems do not say.
                     FileType::Unknown => {
-                        let found = uninterrupted(|| {
-                            rustix::fs::statat(&directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
-                        })?;
+                        let flags = AtFlags::SYMLINK_NOFOLLOW;
+                        let found =
+                            uninterrupted(|| rustix::fs::statat(directory.fd()?, entry.file_name(), flags))?;
                         FileType::from_raw_mode(found.st_mode)
                     }
                     kind => kind,
                 };
-                names.push((String::from_utf8_lossy(bytes).into_owned(), kind));
+                looked.push(look(directory.fd()?, String::from_utf8_lossy(bytes).into_owned(), kind)?);
             }
         }
     }
-    Ok(names)
+    Ok(looked)
 }

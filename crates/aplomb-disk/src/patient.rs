@@ -1,5 +1,7 @@
 //! The real disk for threads that may wait: plain calls, from several threads at once.
 
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,12 +10,12 @@ use aplomb_disk_api::{DiskError, Entry, EntryKind, FileName, PatientDisk, SmallF
 use bytes::Bytes;
 use rustix::fs::{AtFlags, FileType};
 
-use crate::errors::{EngineError, is_absent};
+use crate::errors::{EngineError, is_absent, uninterrupted};
 use crate::files::{self, Files, FilesOptions};
 use crate::housekeeping::{Slices, delete_directory, delete_file, list, rename_all};
 use crate::io::plain_syncs;
 use crate::publish::{Publisher, write_at};
-use crate::readers::read;
+use crate::readers::read_once;
 use crate::sync::sync_files;
 
 /// With more files than this to sync at once, the whole file system is synced instead.
@@ -44,48 +46,39 @@ impl RealPatientDisk {
     pub(crate) fn on(files: Files, slices: Slices) -> Self {
         Self { files, slices }
     }
+}
 
-    fn entry(&self, prefix: &str, name: String, kind: FileType) -> std::io::Result<Option<Entry>> {
-        if kind == FileType::Directory {
-            return Ok(Some(Entry { name, kind: EntryKind::Directory }));
+/// What an entry of a directory is; `None` if it went away meanwhile, or leads nowhere.
+fn entry(directory: BorrowedFd<'_>, name: String, kind: FileType) -> io::Result<Option<Entry>> {
+    if kind == FileType::Directory {
+        return Ok(Some(Entry { name, kind: EntryKind::Directory }));
+    }
+    match uninterrupted(|| rustix::fs::statat(directory, name.as_str(), AtFlags::empty())) {
+        Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {
+            Ok(Some(Entry { name, kind: EntryKind::Directory }))
         }
-        let path = format!("{prefix}{name}");
-        match self.files.call(|| rustix::fs::statat(self.files.root(), &path, AtFlags::empty())) {
-            Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {
-                Ok(Some(Entry { name, kind: EntryKind::Directory }))
-            }
-            Ok(found) => {
-                let millis = i64::try_from(found.st_mtime_nsec / 1_000_000).unwrap_or(0);
-                let modified_ms = found.st_mtime.saturating_mul(1000).saturating_add(millis);
-                Ok(Some(Entry {
-                    name,
-                    kind: EntryKind::File { len: found.st_size.unsigned_abs(), modified_ms },
-                }))
-            }
-            // It went away meanwhile, or leads nowhere.
-            Err(error) if is_absent(&error) => Ok(None),
-            Err(error) => Err(error),
+        Ok(found) => {
+            let millis = i64::try_from(found.st_mtime_nsec / 1_000_000).unwrap_or(0);
+            let modified_ms = found.st_mtime.saturating_mul(1000).saturating_add(millis);
+            Ok(Some(Entry { name, kind: EntryKind::File { len: found.st_size.unsigned_abs(), modified_ms } }))
         }
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
 impl PatientDisk for RealPatientDisk {
     fn list(&self, directory: Option<&FileName>) -> Result<Vec<Entry>, DiskError> {
         let name = directory.map_or(".", FileName::as_str);
-        let prefix = directory.map_or(String::new(), |directory| format!("{directory}/"));
-        let names = list(&self.files, name).map_err(|error| self.files.error("list", name, &error))?;
-        let mut entries = Vec::with_capacity(names.len());
-        for (entry, kind) in names {
-            let found =
-                self.entry(&prefix, entry, kind).map_err(|error| self.files.error("list", name, &error))?;
-            entries.extend(found);
-        }
+        let listed = list(&self.files, name, entry);
+        let mut entries: Vec<Entry> =
+            listed.map_err(|error| self.files.error("list", name, &error))?.into_iter().flatten().collect();
         entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         Ok(entries)
     }
 
     fn read(&self, file: &FileName, at: u64, len: usize) -> Result<Bytes, DiskError> {
-        read(&self.files, file, at, len as u64)
+        read_once(&self.files, file, at, len as u64)
     }
 
     fn write(&self, file: &FileName, at: u64, data: &[u8]) -> Result<(), DiskError> {
@@ -197,5 +190,26 @@ mod tests {
             disk.list(None).expect("it is there").iter().map(|entry| name(&entry.name)).collect();
         assert_eq!(all.len(), 120);
         disk.sync(&all).expect("the disk is well");
+    }
+
+    /// On a file system that notes when a file is read next after it was changed, as most do.
+    #[test]
+    fn reading_notes_nothing_in_the_file_system() {
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("a directory for the test");
+        let disk = RealPatientDisk::open(directory.path()).expect("it is there");
+        let file = name("0.log");
+        disk.write(&file, 0, b"records").expect("the disk is well");
+        let path = directory.path().join("0.log");
+        let read_at = || {
+            let found = rustix::fs::stat(&path).expect("it is there");
+            (found.st_atime, found.st_atime_nsec)
+        };
+        let before = read_at();
+        std::thread::sleep(Duration::from_millis(20));
+        disk.write(&file, 0, b"R").expect("the disk is well");
+        let again = RealPatientDisk::open(directory.path()).expect("it is there");
+        assert_eq!(again.read(&file, 0, 7).expect("it is there").as_ref(), b"Records");
+        assert_eq!(disk.read(&file, 0, 7).expect("it is there").as_ref(), b"Records");
+        assert_eq!(read_at(), before);
     }
 }

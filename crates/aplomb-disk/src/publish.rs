@@ -14,8 +14,9 @@ use aplomb_disk_api::{DiskError, FileName, SmallFile};
 use rustix::fs::{Mode, OFlags};
 
 use crate::errors::{is_shortage, uninterrupted};
-use crate::files::{Files, OpenFile};
+use crate::files::Files;
 use crate::io::Syncs;
+use crate::open_file::OpenFile;
 use crate::shortage::Endurance;
 use crate::sync::{Debts, sync_names};
 

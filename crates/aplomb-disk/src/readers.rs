@@ -20,9 +20,10 @@ use aplomb_disk_api::{DiskCommand, DiskError, Done, FileName, Lane, ReadPattern}
 use bytes::Bytes;
 use rustix::fs::Advice;
 
-use crate::files::{Files, OpenFile};
+use crate::files::Files;
 use crate::lane::{Accepted, Work};
 use crate::lanes::Lanes;
+use crate::open_file::OpenFile;
 use crate::readahead::{Bounds, Order, Readahead};
 use crate::steps::{self, Patience};
 
@@ -273,10 +274,24 @@ impl Fetcher {
     }
 }
 
-/// Reads up to `len` bytes of a file; fewer at its end.
-pub(crate) fn read(files: &Files, name: &FileName, at: u64, len: u64) -> Result<Bytes, DiskError> {
-    let bytes = files.existing(name);
-    let bytes = bytes.and_then(|file| read_on(&file, at, len, len > KERNEL_STEP, Vec::new()));
+/// Reads up to `len` bytes of a file; fewer at its end. Others read it, too: it is kept open.
+fn read(files: &Files, name: &FileName, at: u64, len: u64) -> Result<Bytes, DiskError> {
+    read_of(files, files.existing(name), name, at, len)
+}
+
+/// The same of a file that is perhaps not read again.
+pub(crate) fn read_once(files: &Files, name: &FileName, at: u64, len: u64) -> Result<Bytes, DiskError> {
+    read_of(files, files.existing_once(name), name, at, len)
+}
+
+fn read_of(
+    files: &Files,
+    file: io::Result<Arc<OpenFile>>,
+    name: &FileName,
+    at: u64,
+    len: u64,
+) -> Result<Bytes, DiskError> {
+    let bytes = file.and_then(|file| read_on(&file, at, len, len > KERNEL_STEP, Vec::new()));
     bytes.map_err(|error| files.error("read", name.as_str(), &error))
 }
 

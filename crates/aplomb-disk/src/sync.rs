@@ -10,8 +10,9 @@ use std::sync::Arc;
 use aplomb_disk_api::{DiskError, FileName};
 
 use crate::errors::{is_absent, is_shortage};
-use crate::files::{Files, OpenFile};
+use crate::files::Files;
 use crate::io::Syncs;
+use crate::open_file::OpenFile;
 use crate::shortage::Endurance;
 use crate::written::Owed;
 

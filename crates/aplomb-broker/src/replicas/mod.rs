@@ -49,8 +49,8 @@ impl Replicas {
     }
 
     fn go_on_loading(&mut self, storage: &mut Storage, now: Now) {
-        for LoadJob { key, place, disk, job } in self.loads.next() {
-            storage.load(disk, job, Purpose::Load { key, place }, now);
+        for LoadJob { number, disk, job } in self.loads.next(now.instant) {
+            storage.load(disk, job, Purpose::Load { job: number }, now);
         }
     }
 
@@ -59,30 +59,36 @@ impl Replicas {
         self.loads.len()
     }
 
-    /// A partition was loaded from one of the directories that may be its own, or was not. Gives
-    /// what is worth a line in the log.
+    /// A job has ended that loads partitions, each from one of the directories that may be its own.
+    /// Gives what is worth a line in the log.
     ///
     /// # Errors
     /// A log that cannot be used: the broker must not go on without it.
     pub(crate) fn on_load(
         &mut self,
-        key: PartitionKey,
-        place: usize,
+        job: u64,
         result: Result<Done, DiskError>,
         mut hosting: Hosting<'_>,
     ) -> Result<Vec<String>, LoadError> {
-        let end = self.loads.on_result(key, place, result);
+        let ends = self.loads.on_result(job, result, hosting.now.instant)?;
         self.go_on_loading(hosting.storage, hosting.now);
+        let mut remarks = Vec::new();
+        for (key, end) in ends {
+            remarks.extend(self.on_load_end(key, end, &mut hosting));
+        }
+        Ok(remarks)
+    }
+
+    fn on_load_end(&mut self, key: PartitionKey, end: LoadEnd, hosting: &mut Hosting<'_>) -> Vec<String> {
         let mut remarks = Vec::new();
         match end {
             LoadEnd::NotYet | LoadEnd::Offline { deleted: false, .. } => {}
             LoadEnd::Offline { plan, deleted: true } => hosting.storage.retire_absent(key, plan.name),
-            LoadEnd::Unusable(error) => return Err(error),
             LoadEnd::Loaded(loaded) => {
                 let deleted = loaded.deleted;
-                remarks = host(*loaded, &mut hosting);
+                remarks = host(*loaded, hosting);
                 if deleted {
-                    retire(key, &mut hosting);
+                    retire(key, hosting);
                 }
             }
             LoadEnd::Stray { plan, deleted, late } => {
@@ -96,11 +102,11 @@ impl Replicas {
                 if deleted {
                     hosting.storage.retire_absent(key, plan.name);
                 } else {
-                    remarks.extend(self.begin_anew(*plan, late, &mut hosting));
+                    remarks.extend(self.begin_anew(*plan, late, hosting));
                 }
             }
         }
-        Ok(remarks)
+        remarks
     }
 
     /// There was no log of a partition where one was looked for. It has an empty one where the

@@ -450,7 +450,7 @@ impl Shard {
             StorageEffect::Assign(found) => {
                 self.post.send(HEAD, ShardMessage::Head(HeadMessage::Assign(found)));
             }
-            StorageEffect::Loaded { key, place, result } => self.on_load(key, place, result, now),
+            StorageEffect::Loaded { job, result } => self.on_load(job, result, now),
             StorageEffect::SnapshotWritten(written) => {
                 let metadata = self.partitions.get_mut(PartitionKey::METADATA);
                 if let (Some(head), Some(metadata)) = (&mut self.head, metadata) {
@@ -463,10 +463,10 @@ impl Shard {
         }
     }
 
-    fn on_load(&mut self, key: PartitionKey, place: usize, result: Result<Done, DiskError>, now: Now) {
+    fn on_load(&mut self, job: u64, result: Result<Done, DiskError>, now: Now) {
         let Self { view, partitions, replicas, storage, notes, fx, .. } = self;
         let hosting = Hosting { view, partitions, storage, notes, now, fx };
-        match replicas.on_load(key, place, result, hosting) {
+        match replicas.on_load(job, result, hosting) {
             Ok(remarks) => {
                 remarks.into_iter().for_each(|text| self.warn("broker/load", text));
                 self.figures.set_loading(self.replicas.loading());

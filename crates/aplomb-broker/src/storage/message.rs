@@ -70,8 +70,8 @@ pub(crate) enum StorageEffect {
     Lost { disk: DiskIndex, why: Arc<str>, first: bool },
     /// Partitions are in these log directories: the metadata is to say so.
     Assign(Vec<(PartitionKey, DirectoryId)>),
-    /// A partition's log was loaded from one of the directories that may be its own, or was not.
-    Loaded { key: PartitionKey, place: usize, result: Result<Done, DiskError> },
+    /// A job that loads logs has ended.
+    Loaded { job: u64, result: Result<Done, DiskError> },
     /// The metadata snapshot that was under way is on the disk, or never will be.
     SnapshotWritten(bool),
     /// A clean shutdown marker is written, or never will be.

@@ -300,9 +300,7 @@ impl Storage {
                     self.disks.submit(disk, command, Purpose::Cold(number), now.instant);
                 }
             }
-            Purpose::Load { key, place } => {
-                self.effects.push(StorageEffect::Loaded { key, place, result });
-            }
+            Purpose::Load { job } => self.effects.push(StorageEffect::Loaded { job, result }),
             Purpose::Snapshot => self.effects.push(StorageEffect::SnapshotWritten(!failed)),
             Purpose::Space => {
                 if let Ok(Done::Space { total, usable }) = result {

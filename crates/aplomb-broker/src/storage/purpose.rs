@@ -36,8 +36,8 @@ pub(crate) enum Purpose {
     },
     /// The last sync of a partition that is deleted. Its directory is renamed then.
     LastSync { key: PartitionKey },
-    /// A log is loaded from one of the directories that may be its own.
-    Load { key: PartitionKey, place: usize },
+    /// Logs are loaded: the job's number.
+    Load { job: u64 },
     /// A step of a future replica; `puts_there`: one that writes, syncs or names it.
     Future { key: PartitionKey, number: u64, puts_there: bool },
     /// A snapshot of the metadata.

@@ -16,7 +16,7 @@ use super::threads::carry_out;
 use super::uring::Uring;
 use super::{Backend, FileRun, RunEnd, SyncFailed, Syncs, Write};
 use crate::clock;
-use crate::files::OpenFile;
+use crate::open_file::OpenFile;
 use crate::waits;
 
 /// A run that took longer than this had to wait, if its thread slept meanwhile: one that only lost

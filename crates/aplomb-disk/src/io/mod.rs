@@ -17,7 +17,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::errors::EngineError;
-use crate::files::OpenFile;
+use crate::open_file::OpenFile;
 pub(crate) use cursor::Cursor;
 
 /// How bytes get onto the disk.

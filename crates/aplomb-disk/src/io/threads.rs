@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{Backend, Cursor, FileRun, RunEnd, SyncFailed, Syncs, Write};
 use crate::errors::uninterrupted;
-use crate::files::OpenFile;
+use crate::open_file::OpenFile;
 
 /// Syncs at the same time.
 const HELPERS: usize = 8;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use io_uring::{IoUring, Probe, opcode, squeue, types};
 
 use super::{Backend, Cursor, FileRun, RunEnd, SyncFailed, Syncs, Write};
-use crate::files::OpenFile;
+use crate::open_file::OpenFile;
 
 /// Operations in flight.
 const DEPTH: u32 = 64;

@@ -5,8 +5,9 @@ use std::time::Duration;
 use aplomb_disk_api::{Completion, CompletionSink, DiskIndex, Ticket};
 
 use super::*;
-use crate::files::{FilesOptions, OpenFile};
+use crate::files::FilesOptions;
 use crate::io::{SyncFailed, Syncs};
+use crate::open_file::OpenFile;
 
 #[derive(Default)]
 struct Letters(Mutex<Vec<Completion>>);

@@ -229,6 +229,24 @@ impl<E: LookupEntry> IndexBuilder<E> {
         self.last = Some(entry);
     }
 
+    /// The file has this entry already, behind the others. `false`: it has not, since there are
+    /// others that are to be written there.
+    pub(super) fn adopt(&mut self, entry: E) -> bool {
+        if !self.pending.is_empty() {
+            return false;
+        }
+        assert!(self.last.is_none_or(|last| E::rises(last, entry)), "entries come in the order of the log");
+        self.at += E::LEN as u64;
+        self.last = Some(entry);
+        true
+    }
+
+    /// Bytes that are in the file, or were given out to be written there.
+    #[must_use]
+    pub fn written_len(&self) -> u64 {
+        self.at
+    }
+
     /// The last entry, if there is one.
     #[must_use]
     pub fn last(&self) -> Option<E> {

@@ -112,6 +112,13 @@ impl SegmentIndexes {
         self.push_greatest();
     }
 
+    /// The file of the time index has an entry more than is known. Takes it over if it is the one
+    /// that a close would add now, behind the batches so far; `false` if it is not.
+    #[must_use]
+    pub fn adopt_close(&mut self, found: TimestampOffset) -> bool {
+        self.greatest == Some(found) && self.times.last() != Some(found) && self.times.adopt(found)
+    }
+
     /// Whether an index is full.
     #[must_use]
     pub fn is_full(&self) -> bool {
@@ -175,6 +182,21 @@ mod tests {
         indexes.on_close();
         indexes.on_close();
         assert_eq!((indexes.times.last(), indexes.times.file_len()), (Some(time(1000, 9)), 12));
+    }
+
+    #[test]
+    fn the_entry_of_an_earlier_close_is_taken_over_where_it_was_the_greatest() {
+        let mut indexes = SegmentIndexes::new(Offset::ZERO, LIMITS);
+        indexes.on_append(batch(9, 1000, 0, 100));
+        assert!(!indexes.adopt_close(time(1001, 9)), "no batch has that time");
+        assert!(indexes.adopt_close(time(1000, 9)));
+        assert!(!indexes.adopt_close(time(1000, 9)), "it is there");
+        indexes.on_append(batch(19, 900, 100, 5000));
+        indexes.on_append(batch(29, 2000, 5100, 100));
+        assert!(!indexes.adopt_close(time(2000, 29)), "one that is to be written stands in its place");
+        assert_eq!(indexes.times.written_len(), 12);
+        let (at, bytes) = indexes.times.take_unwritten().expect("an entry");
+        assert_eq!((at, bytes.len()), (12, 12));
     }
 
     #[test]

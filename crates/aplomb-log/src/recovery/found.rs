@@ -24,7 +24,8 @@ pub(super) struct FoundSegment {
 pub(super) struct FoundFiles {
     pub(super) segments: BTreeMap<Offset, FoundSegment>,
     pub(super) snapshots: BTreeSet<Offset>,
-    pub(super) has_epochs: bool,
+    /// Bytes of the leader epoch checkpoint, if there is one.
+    pub(super) epochs: Option<u64>,
 }
 
 impl FoundFiles {
@@ -62,7 +63,9 @@ impl FoundFiles {
                 }
                 Some((_, _, Some(_))) | None => {}
             }
-            found.has_epochs |= entry.name == LEADER_EPOCH_CHECKPOINT;
+            if entry.name == LEADER_EPOCH_CHECKPOINT {
+                found.epochs = Some(len);
+            }
         }
         for ((base, kind), len) in indexes {
             let Some(segment) = found.segments.get_mut(&base) else { continue };

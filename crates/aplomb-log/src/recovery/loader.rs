@@ -89,9 +89,9 @@ impl<'a> Loader<'a> {
     ) -> Result<Self, LoadError> {
         let mut epochs = LeaderEpochs::default();
         let mut epochs_changed = false;
-        if found.has_epochs {
+        if let Some(len) = found.epochs {
             let file = FileName::new(format!("{}/{LEADER_EPOCH_CHECKPOINT}", request.directory));
-            let text = disk.read(&file, 0, 64 << 20)?;
+            let text = disk.read(&file, 0, usize::try_from(len).unwrap_or(usize::MAX))?;
             match LeaderEpochs::parse(&text) {
                 Ok(parsed) => epochs = parsed,
                 // Torn by a power cut of a broker that did not sync it: batches carry their epochs

@@ -1,6 +1,8 @@
 //! One segment on its way into a log: taken as it is, or read again from a point on, checked, cut
 //! and indexed anew.
 
+use std::collections::VecDeque;
+
 use aplomb_model::Offset;
 use aplomb_model::batch::{BatchHeader, HEADER_SIZE};
 use bytes::Bytes;
@@ -10,12 +12,15 @@ use super::loader::{LoadError, Loader};
 use super::producers::feed;
 use super::scan::{ScannedBatch, scan_segment};
 use crate::index::{
-    AbortedIndexBuilder, AbortedTransaction, BatchPosition, ResumeFrom, SegmentIndexes, aborted_len_below,
-    parse_aborted, sound_aborted,
+    AbortedIndexBuilder, AbortedTransaction, BatchPosition, IndexTail, ResumeFrom, SegmentIndexes, TimeIndex,
+    TimestampOffset, aborted_len_below, parse_aborted, sound_aborted,
 };
 use crate::layout::SegmentFile;
 use crate::producers::ProducerState;
 use crate::segments::{ActiveSegment, Segment};
+
+/// Entries of a time index that are compared with what is read. More of them are made anew.
+const MOST_CLOSES: usize = 64;
 
 pub(super) struct ReadSegment {
     pub(super) segment: ActiveSegment,
@@ -101,6 +106,7 @@ impl Loader<'_> {
         let mut aborted = AbortedIndexBuilder::resume(aborted);
         let mut expected = if position == 0 { base } else { Offset::ZERO };
         let (mut first_timestamp, mut epochs_changed) = (None, false);
+        let mut closes = self.closes(base, found, from.time_len)?;
         let log = self.file(SegmentFile::Log, base);
         let (epochs, clean) = (&mut self.epochs, self.request.clean);
         let scanned = scan_segment(self.disk, &log, position..found.log, !clean, |batch| {
@@ -116,6 +122,9 @@ impl Loader<'_> {
                 first_timestamp = Some(header.max_timestamp());
             }
             indexes.on_append(place(batch));
+            if closes.front().is_some_and(|close| indexes.adopt_close(*close)) {
+                closes.pop_front();
+            }
             if let Some(epoch) = header.leader_epoch()
                 && epochs.latest().is_none_or(|latest| latest.epoch < epoch)
             {
@@ -147,7 +156,11 @@ impl Loader<'_> {
             self.touched_logs.push(base);
         }
         self.trim(base, SegmentFile::OffsetIndex, found.index, from.offset_len)?;
-        self.trim(base, SegmentFile::TimeIndex, found.time_index, from.time_len)?;
+        self.trim(base, SegmentFile::TimeIndex, found.time_index, indexes.times.written_len())?;
+        if !clean && indexes.times.written_len() > from.time_len {
+            // Perhaps it was never synced.
+            self.touched_indexes.push((base, SegmentFile::TimeIndex));
+        }
         self.trim(base, SegmentFile::TxnIndex, found.txn_index, aborted_len)?;
         if first_timestamp.is_none() && scanned.end > 0 {
             let head = self.disk.read(&log, 0, HEADER_SIZE)?;
@@ -162,6 +175,27 @@ impl Loader<'_> {
             aborted,
         };
         Ok(ReadSegment { segment, cut, end: expected.max(base) })
+    }
+
+    /// The entries of a time index behind those that are believed, if they are few: each clean
+    /// close adds one. A segment that is shorter than what lies between two offset entries has no
+    /// others: were they made anew, the start of a broker with many such partitions would write a
+    /// file of each.
+    fn closes(
+        &self,
+        base: Offset,
+        found: &FoundSegment,
+        believed: u64,
+    ) -> Result<VecDeque<TimestampOffset>, LoadError> {
+        let len = found.time_index.unwrap_or(0).saturating_sub(believed);
+        let few =
+            usize::try_from(len).ok().filter(|len| (1..=MOST_CLOSES * TimeIndex::ENTRY_LEN).contains(len));
+        let Some(len) = few else { return Ok(VecDeque::new()) };
+        let bytes = self.disk.read(&self.file(SegmentFile::TimeIndex, base), believed, len)?;
+        let whole = bytes.len() - bytes.len() % TimeIndex::ENTRY_LEN;
+        let entries = TimeIndex::new(&bytes[..whole], base, IndexTail::Trimmed);
+        let entries = entries.and_then(|index| index.iter().collect());
+        Ok(entries.unwrap_or_default())
     }
 
     /// Turns a segment that was read again into a closed one, and writes what its indexes gained.
@@ -252,5 +286,74 @@ fn place(batch: &ScannedBatch<'_>) -> BatchPosition {
         max_timestamp: header.max_timestamp(),
         position: u32::try_from(batch.position).unwrap_or(u32::MAX),
         size: u32::try_from(header.size()).unwrap_or(u32::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aplomb_disk_api::sim::{SimDisk, SimOptions};
+    use aplomb_disk_api::{DiskIndex, FileName, PatientDisk, SmallFile};
+    use aplomb_model::batch::BatchBuilder;
+    use aplomb_model::{PartitionIndex, Timestamp, Uuid};
+
+    use super::*;
+    use crate::LogConfig;
+    use crate::index::TimeIndexBuilder;
+    use crate::recovery::{LoadRequest, load};
+    use crate::tail::{ArenaMemory, open_shares};
+
+    /// A log of three records, a batch each, and a time index of these entries.
+    fn stopped(entries: &[(i64, u64)]) -> SimDisk {
+        let log: Vec<u8> = (0..3)
+            .flat_map(|at| {
+                let mut builder = BatchBuilder::new(Offset::new(at));
+                builder.append(Timestamp(100 + at as i64), None, Some(b"a record"), &[]);
+                builder.build().to_vec()
+            })
+            .collect();
+        let mut times = TimeIndexBuilder::new(Offset::ZERO, 1 << 20);
+        for (timestamp, offset) in entries {
+            times.push(TimestampOffset { timestamp: Timestamp(*timestamp), offset: Offset::new(*offset) });
+        }
+        let times = times.take_unwritten().map(|(_, bytes)| bytes).unwrap_or_default();
+        let disk = SimDisk::new(DiskIndex(0), SimOptions::default());
+        for (name, content) in [("log", Bytes::from(log)), ("index", Bytes::new()), ("timeindex", times)] {
+            let name = FileName::new(format!("orders-0/{:020}.{name}", 0));
+            disk.publish(&[SmallFile { name, content }]).expect("the disk is well");
+        }
+        disk
+    }
+
+    /// How many entries of the time index are left after a start.
+    fn left(disk: &SimDisk, clean: bool) -> usize {
+        let shares = open_shares(ArenaMemory::heap(1 << 20), 4096, &[Uuid::ONE], 1, None);
+        let request = LoadRequest {
+            directory: "orders-0".to_owned(),
+            topic: Uuid::TWO,
+            partition: PartitionIndex(0),
+            config: LogConfig::kafka_defaults(),
+            clean,
+            recovery_point: Offset::ZERO,
+            log_start: Offset::ZERO,
+            cleaned: None,
+            high_watermark: None,
+            share: shares.expect("it fits").remove(0),
+            now: Timestamp(1_000),
+        };
+        let loaded = load(disk, &request).expect("the log loads");
+        assert_eq!(loaded.log.end(), Offset::new(3));
+        let file = disk.file("orders-0/00000000000000000000.timeindex").expect("it is there");
+        file.len() / TimeIndex::ENTRY_LEN
+    }
+
+    #[test]
+    fn what_clean_stops_noted_of_a_short_segment_stays_if_it_is_true() {
+        for clean in [true, false] {
+            assert_eq!(left(&stopped(&[(102, 2)]), clean), 1);
+            assert_eq!(left(&stopped(&[(100, 0), (102, 2)]), clean), 2, "one of each stop");
+            assert_eq!(left(&stopped(&[(100, 0)]), clean), 1, "a record came after the stop");
+            assert_eq!(left(&stopped(&[(100, 0), (101, 2)]), clean), 1, "there was no such batch");
+            assert_eq!(left(&stopped(&[(99, 0), (102, 2)]), clean), 0, "nor the one before it");
+        }
     }
 }

@@ -76,6 +76,9 @@ fn offset_entries_below(
     len: u64,
     end: Offset,
 ) -> Result<Option<(u64, OffsetPosition)>, DiskError> {
+    if len < OffsetIndex::ENTRY_LEN as u64 {
+        return Ok(None);
+    }
     let bytes = disk.read(file, 0, usize::try_from(len).unwrap_or(usize::MAX))?;
     let whole = bytes.len() - bytes.len() % OffsetIndex::ENTRY_LEN;
     let believed = OffsetIndex::new(&bytes[..whole], base, IndexTail::MaybePreallocated).and_then(|index| {

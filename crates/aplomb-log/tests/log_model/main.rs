@@ -313,8 +313,10 @@ impl Lab {
         self.flush(true);
         self.recovery_point = self.log.end();
         self.device.disk.process_killed();
+        let closed = self.device.disk.image();
         let report = self.reload(true);
         assert_eq!(self.durable, self.log.end());
+        assert_eq!(self.device.disk.image(), closed, "what was closed cleanly is only read");
         assert!(report.bytes_read < 40_000, "a clean start reads only the end: {report:?}");
     }
 

@@ -24,7 +24,7 @@
 //! of the same log, so that of two directories `topic-N` **the one that reaches further is the
 //! log** (`startup/load.rs`), also after a power cut: A is kept until B has made durable all
 //! that A ever promised, and a start that finds both syncs them before one goes
-//! (`replicas/loads.rs`). The metadata follows what is found. A stop leaves a move as it is. A
+//! (`replicas/loads`). The metadata follows what is found. A stop leaves a move as it is. A
 //! directory that is still named `-future` never is the log: the move begins again. A start
 //! without B's disk leaves A's directory alone once the metadata has B's id; before that it
 //! takes it for the log.

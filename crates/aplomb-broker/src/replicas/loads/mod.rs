@@ -1,8 +1,9 @@
 //! Logs that are being loaded: each by a job on the threads of the disk that it is on, while the
 //! shard goes on.
 //!
-//! A disk is given some logs at a time; the others wait for their turn. One that a client asks for
-//! is next. So a broker with very many logs serves before all of them are loaded.
+//! A disk is given some logs at a time, several of them a job (`job`); the others wait for their
+//! turn (`turns`). One that a client asks for is next. So a broker with very many logs serves
+//! before all of them are loaded.
 //!
 //! A partition may be in two log directories: a move that was interrupted between naming its copy
 //! and removing the original leaves both, and they are beginnings of one log, but that one of them
@@ -16,25 +17,25 @@
 //! A partition of a topic that is deleted meanwhile is loaded all the same, and then deleted as any
 //! other: its name stays taken until then.
 //!
-//! What always holds: a partition that is being loaded is not in the table of partitions; at most
-//! [`AT_ONCE`] of a disk are under way.
+//! What always holds: a partition that is being loaded is not in the table of partitions; of one
+//! that is under way, each source is in one job or has answered.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod job;
+mod turns;
 
-use aplomb_disk_api::{DiskError, DiskIndex, DiskJob, Done, FileName, JobStep, PatientDisk};
+use std::collections::{BTreeMap, BTreeSet};
+
+use aplomb_disk_api::{DiskError, DiskIndex, DiskJob, Done, FileName};
 use aplomb_log::Log;
-use aplomb_log::layout::{PARTITION_METADATA, PartitionDir};
-use aplomb_log::recovery::{LoadError, LoadRequest, LoadedLog, load};
-use aplomb_log::state_files::PartitionMetadata;
+use aplomb_log::layout::PartitionDir;
+use aplomb_log::recovery::{LoadError, LoadRequest, LoadedLog};
 use aplomb_model::batch::ProducerStamp;
-use aplomb_model::{LeaderEpoch, Offset, TopicPartition, Uuid};
+use aplomb_model::{Instant, LeaderEpoch, Offset, TopicPartition, Uuid};
 
+use self::job::{Candidate, Outcome, SourceFound};
+use self::turns::Turns;
 use crate::calls::PartitionKey;
 use crate::partition::{LateProducers, PartitionSettings};
-
-/// Logs of one disk that are loaded at the same time: enough for a disk's threads to find the next
-/// one waiting, and few, so that one that is asked for is soon its turn.
-const AT_ONCE: usize = 32;
 
 /// A partition that is to be loaded.
 pub(crate) struct LoadPlan {
@@ -84,37 +85,30 @@ enum LoadStage {
     UnderWay(Vec<Option<Result<SourceFound, DiskError>>>),
 }
 
-/// What a directory turned out to be.
-enum SourceFound {
-    Log(Box<LoadedLog>),
-    /// Of another topic, and put aside.
-    Stray,
-}
-
-/// Whose turn it is on a disk: that of the first source.
-#[derive(Default)]
-struct Turns {
-    /// All of them, in the order in which they were found; some were loaded out of turn.
-    order: VecDeque<PartitionKey>,
-    /// Those that were asked for.
-    wanted: VecDeque<PartitionKey>,
-    under_way: usize,
+/// A job that has not ended.
+struct JobUnderWay {
+    disk: DiskIndex,
+    /// What it loads: partitions, each with the place of the source.
+    sources: Vec<(PartitionKey, usize)>,
+    begun: Instant,
 }
 
 /// The loads of a shard.
 #[derive(Default)]
 pub(super) struct Loads {
     pending: BTreeMap<PartitionKey, PendingLoad>,
+    /// Whose turn it is on a disk: that of the first source.
     turns: BTreeMap<DiskIndex, Turns>,
+    jobs: BTreeMap<u64, JobUnderWay>,
+    /// Jobs that were ever begun.
+    begun: u64,
     /// Not loaded, and the broker stops.
     given_up: BTreeSet<PartitionKey>,
 }
 
-/// A job that loads from one of a partition's sources.
+/// A job that is to be carried out.
 pub(super) struct LoadJob {
-    pub(super) key: PartitionKey,
-    /// Which source.
-    pub(super) place: usize,
+    pub(super) number: u64,
     pub(super) disk: DiskIndex,
     pub(super) job: Box<dyn DiskJob>,
 }
@@ -153,8 +147,6 @@ pub(super) enum LoadEnd {
         plan: Box<LoadPlan>,
         deleted: bool,
     },
-    /// The log cannot be used, and the broker must not go on without it.
-    Unusable(LoadError),
 }
 
 impl Loads {
@@ -162,7 +154,7 @@ impl Loads {
     pub(super) fn add(&mut self, plan: LoadPlan) {
         assert!(plan.sources.iter().all(|source| source.aside.is_none()) || plan.sources.len() == 1);
         let (key, disk) = (plan.key, plan.sources[0].disk);
-        self.turns.entry(disk).or_default().order.push_back(key);
+        self.turns.entry(disk).or_default().add(key);
         let stage = LoadStage::Waiting { wanted: false };
         let late = LateProducers::default();
         let pending = PendingLoad { plan, stage, deleted: false, reconfigured: false, late };
@@ -176,7 +168,7 @@ impl Loads {
         if let LoadStage::Waiting { wanted: wanted @ false } = &mut pending.stage {
             *wanted = true;
             let turns = self.turns.get_mut(&pending.plan.sources[0].disk).expect("it waits for its turn");
-            turns.wanted.push_back(key);
+            turns.want(key);
         }
     }
 
@@ -188,52 +180,104 @@ impl Loads {
     }
 
     /// Jobs for the disks that have room for them.
-    pub(super) fn next(&mut self) -> Vec<LoadJob> {
+    pub(super) fn next(&mut self, now: Instant) -> Vec<LoadJob> {
         let mut jobs = Vec::new();
-        for turns in self.turns.values_mut() {
-            while turns.under_way < AT_ONCE {
-                let Some(key) = turns.wanted.pop_front().or_else(|| turns.order.pop_front()) else { break };
-                // It may have been loaded out of turn, or be under way for that.
-                let Some(pending) = self.pending.get_mut(&key) else { continue };
-                let LoadStage::Waiting { .. } = pending.stage else { continue };
-                turns.under_way += 1;
-                let sources = &pending.plan.sources;
-                let is_alone = sources.len() == 1;
-                jobs.extend(sources.iter().enumerate().map(|(place, source)| {
-                    let mut request = source.request.clone();
-                    request.config.clone_from(&pending.plan.settings.log);
-                    // A copy that was under way is not whole because its directory was closed
-                    // cleanly.
-                    request.clean &= is_alone;
-                    let aside = source.stray_name(&pending.plan.name);
-                    LoadJob { key, place, disk: source.disk, job: job(request, aside, is_alone) }
-                }));
-                pending.stage = LoadStage::UnderWay(sources.iter().map(|_| None).collect());
+        let disks: Vec<DiskIndex> = self.turns.keys().copied().collect();
+        for disk in disks {
+            while self.turns[&disk].has_room() {
+                let (sources, is_last) = self.take(disk, now, &mut jobs);
+                jobs.extend((!sources.is_empty()).then(|| self.begin(disk, sources, now)));
+                if is_last {
+                    break;
+                }
             }
         }
         jobs
     }
 
-    /// A source has answered.
+    /// Takes those whose turn it is, for one job; and whether they are the last. Those with several
+    /// sources get jobs of their own.
+    fn take(
+        &mut self,
+        disk: DiskIndex,
+        now: Instant,
+        jobs: &mut Vec<LoadJob>,
+    ) -> (Vec<(PartitionKey, usize)>, bool) {
+        let mut together = Vec::new();
+        while together.len() < self.turns[&disk].size() {
+            let Some(key) = self.turns.get_mut(&disk).expect("it has turns").next() else {
+                return (together, true);
+            };
+            // It may have been loaded out of turn, or be under way for that.
+            let Some(pending) = self.pending.get_mut(&key) else { continue };
+            let LoadStage::Waiting { .. } = pending.stage else { continue };
+            let disks: Vec<DiskIndex> = pending.plan.sources.iter().map(|source| source.disk).collect();
+            pending.stage = LoadStage::UnderWay(disks.iter().map(|_| None).collect());
+            if disks.len() == 1 {
+                together.push((key, 0));
+            } else {
+                let each = disks.into_iter().enumerate();
+                jobs.extend(each.map(|(place, disk)| self.begin(disk, vec![(key, place)], now)));
+            }
+        }
+        (together, false)
+    }
+
+    fn begin(&mut self, disk: DiskIndex, sources: Vec<(PartitionKey, usize)>, now: Instant) -> LoadJob {
+        let wanted = sources.iter().map(|(key, place)| {
+            let plan = &self.pending[key].plan;
+            let (source, is_alone) = (&plan.sources[*place], plan.sources.len() == 1);
+            let mut request = source.request.clone();
+            request.config.clone_from(&plan.settings.log);
+            // A copy that was under way is not whole because its directory was closed cleanly.
+            request.clean &= is_alone;
+            Candidate { request, aside: source.stray_name(&plan.name), is_alone }
+        });
+        let job = job::job(wanted.collect());
+        self.turns.entry(disk).or_default().on_begin();
+        self.begun += 1;
+        self.jobs.insert(self.begun, JobUnderWay { disk, sources, begun: now });
+        LoadJob { number: self.begun, disk, job }
+    }
+
+    /// A job has ended.
+    ///
+    /// # Errors
+    /// A log cannot be used, and the broker must not go on without it.
     pub(super) fn on_result(
+        &mut self,
+        number: u64,
+        result: Result<Done, DiskError>,
+        now: Instant,
+    ) -> Result<Vec<(PartitionKey, LoadEnd)>, LoadError> {
+        let JobUnderWay { disk, sources, begun } = self.jobs.remove(&number).expect("a job ends once");
+        // Loads that were given up have no turns.
+        if let Some(turns) = self.turns.get_mut(&disk) {
+            turns.on_end(sources.len(), now.since(begun));
+        }
+        let found = match result {
+            Ok(Done::Job(outcome)) => {
+                let outcome = outcome.take::<Outcome>().expect("a load ends with logs, or says why not");
+                let found: Vec<_> = outcome?.into_iter().map(Ok).collect();
+                assert_eq!(found.len(), sources.len(), "each directory is looked at");
+                found
+            }
+            Ok(other) => unreachable!("a load does not end with {other:?}"),
+            Err(error) => sources.iter().map(|_| Err(error.clone())).collect(),
+        };
+        let answers = sources.into_iter().zip(found);
+        Ok(answers.map(|((key, place), found)| (key, self.on_answer(key, place, found))).collect())
+    }
+
+    /// A source has answered.
+    fn on_answer(
         &mut self,
         key: PartitionKey,
         place: usize,
-        result: Result<Done, DiskError>,
+        found: Result<SourceFound, DiskError>,
     ) -> LoadEnd {
         // The broker stops, and does not wait for it.
         let Some(pending) = self.pending.get_mut(&key) else { return LoadEnd::NotYet };
-        let found = match result {
-            Ok(Done::Job(outcome)) => {
-                let outcome = outcome.take::<Result<SourceFound, LoadError>>();
-                match outcome.expect("a load ends with a log, or says why not") {
-                    Ok(found) => Ok(found),
-                    Err(error) => return LoadEnd::Unusable(error),
-                }
-            }
-            Ok(other) => unreachable!("a load does not end with {other:?}"),
-            Err(error) => Err(error),
-        };
         let LoadStage::UnderWay(results) = &mut pending.stage else {
             unreachable!("{key:?} is loaded before its turn")
         };
@@ -244,8 +288,6 @@ impl Loads {
         }
         let results = std::mem::take(results);
         let pending = self.pending.remove(&key).expect("it was there just now");
-        let turns = self.turns.get_mut(&pending.plan.sources[0].disk).expect("it had its turn");
-        turns.under_way -= 1;
         choose(pending, results.into_iter().flatten().collect())
     }
 
@@ -288,62 +330,6 @@ impl Loads {
         self.pending.len()
     }
 }
-
-fn job(request: LoadRequest, aside: Option<FileName>, is_alone: bool) -> Box<dyn DiskJob> {
-    Box::new(move |disk: &dyn PatientDisk| match find(disk, &request, aside.as_ref(), is_alone) {
-        // The call that met it has waited for a while.
-        Err(LoadError::Disk(DiskError::Shortage { .. })) => Ok(JobStep::Again),
-        Err(LoadError::Disk(error)) => Err(error),
-        found => Ok(JobStep::done(found)),
-    })
-}
-
-fn find(
-    disk: &dyn PatientDisk,
-    request: &LoadRequest,
-    aside: Option<&FileName>,
-    is_alone: bool,
-) -> Result<SourceFound, LoadError> {
-    if let Some(aside) = aside
-        && !is_of_topic(disk, request)?
-    {
-        match disk.rename(&FileName::new(request.directory.as_str()), aside) {
-            // An attempt before, which a shortage ended, may have got as far as that.
-            Err(missing @ DiskError::NotFound { .. }) => match disk.list(Some(aside)) {
-                Err(DiskError::NotFound { .. }) => return Err(missing.into()),
-                // This one may end in a shortage as well.
-                listed => drop(listed?),
-            },
-            renamed => renamed?,
-        }
-        return Ok(SourceFound::Stray);
-    }
-    let loaded = load(disk, request)?;
-    if !is_alone {
-        let entries = disk.list(Some(&FileName::new(request.directory.as_str())))?;
-        let file = |name: &str| FileName::new(format!("{}/{name}", request.directory));
-        disk.sync(&entries.iter().map(|entry| file(&entry.name)).collect::<Vec<_>>())?;
-    }
-    Ok(SourceFound::Log(Box::new(loaded)))
-}
-
-/// Whether the directory says that it is of the topic with this id. One that does not say of which
-/// it is belongs to none.
-fn is_of_topic(disk: &dyn PatientDisk, request: &LoadRequest) -> Result<bool, LoadError> {
-    let file = FileName::new(format!("{}/{PARTITION_METADATA}", request.directory));
-    let bytes = match disk.read(&file, 0, LARGEST_METADATA) {
-        Ok(bytes) => bytes,
-        Err(DiskError::NotFound { .. }) => return Ok(false),
-        Err(error) => return Err(error.into()),
-    };
-    match PartitionMetadata::parse(&bytes) {
-        Ok(found) => Ok(found.topic_id == request.topic),
-        Err(error) => Err(LoadError::Unreadable { file, reason: error.to_string() }),
-    }
-}
-
-/// Bytes of a `partition.metadata`; one that is larger is none.
-const LARGEST_METADATA: usize = 4096;
 
 /// Of the sources the one that is the log, as the head of this file has it.
 fn choose(pending: PendingLoad, results: Vec<Result<SourceFound, DiskError>>) -> LoadEnd {
