@@ -25,7 +25,8 @@ const RETRIED_A_TURN: usize = 256 << 10;
 /// in turns.
 #[derive(Debug, Default)]
 pub(crate) struct Partitions {
-    by_key: HashMap<PartitionKey, Partition>,
+    /// Boxed, since a table that grows moves all that is in it within one turn.
+    by_key: HashMap<PartitionKey, Box<Partition>>,
     starved: BTreeSet<PartitionKey>,
     /// The one whose turn it was last.
     retried: Option<PartitionKey>,
@@ -40,31 +41,31 @@ pub(crate) struct Partitions {
 
 impl Partitions {
     pub(crate) fn get(&self, key: PartitionKey) -> Option<&Partition> {
-        self.by_key.get(&key)
+        self.by_key.get(&key).map(Box::as_ref)
     }
 
     pub(crate) fn get_mut(&mut self, key: PartitionKey) -> Option<&mut Partition> {
-        self.by_key.get_mut(&key)
+        self.by_key.get_mut(&key).map(Box::as_mut)
     }
 
     /// The partition, if it is still on the disk that it was on when it had moved so many times.
     pub(crate) fn get_on(&mut self, key: PartitionKey, residence: u32) -> Option<&mut Partition> {
-        self.by_key.get_mut(&key).filter(|partition| partition.residence() == residence)
+        self.get_mut(key).filter(|partition| partition.residence() == residence)
     }
 
     pub(crate) fn insert(&mut self, partition: Partition) {
         let key = partition.key();
-        let before = self.by_key.insert(key, partition);
+        let before = self.by_key.insert(key, Box::new(partition));
         assert!(before.is_none(), "{key:?} is here already");
     }
 
     pub(crate) fn remove(&mut self, key: PartitionKey) -> Option<Partition> {
         self.starved.remove(&key);
-        self.by_key.remove(&key)
+        self.by_key.remove(&key).map(|partition| *partition)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Partition> {
-        self.by_key.values()
+        self.by_key.values().map(Box::as_ref)
     }
 
     /// All keys, in an order that a simulation can repeat.
@@ -76,7 +77,7 @@ impl Partitions {
 
     /// The keys of those on a disk, in an order that a simulation can repeat.
     pub(crate) fn keys_on(&self, disk: DiskIndex) -> Vec<PartitionKey> {
-        let here = self.by_key.values().filter(|partition| partition.disk() == disk);
+        let here = self.iter().filter(|partition| partition.disk() == disk);
         let mut keys: Vec<PartitionKey> = here.map(Partition::key).collect();
         keys.sort_unstable();
         keys

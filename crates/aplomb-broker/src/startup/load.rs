@@ -150,6 +150,7 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
     let drawn = u128::from_be_bytes(random());
     let mut stray_ids = (0..).map(|n| Uuid(drawn.wrapping_add(n).to_be_bytes()));
     for topic in image.topics.iter() {
+        let topic_config = image.topic_config(&topic.name, &config);
         for (index, partition) in
             topic.partitions.iter().filter(|(_, p)| p.replicas.contains(&config.node_id))
         {
@@ -196,12 +197,8 @@ pub fn plan(input: StartInput) -> Result<Ready, StartError> {
                     doomed.push((home.index, FileName::new(place.name)));
                 }
             }
-            let settings = PartitionSettings::of(
-                &image.topic_config(&topic.name, &config),
-                &topic.name,
-                key,
-                config.storage.producer_id_expiration,
-            );
+            let settings =
+                PartitionSettings::of(&topic_config, &topic.name, key, config.storage.producer_id_expiration);
             let leader_epoch = partition.leader_epoch;
             match (own.is_empty(), assigned) {
                 (false, _) => {

@@ -55,9 +55,11 @@ pub struct Owed {
     checkpointed: Offset,
 }
 
-/// What recovery leaves for the first checkpoint to do.
+/// What recovery leaves for the first checkpoint to do, and what it need not do.
 #[derive(Debug, Default)]
 pub struct RecoveryDebt {
+    /// The active segment, if all of its files were found.
+    pub made: Option<Offset>,
     /// Segments whose `.log` was written to, or was not closed cleanly.
     pub unsynced_logs: Vec<Offset>,
     /// Index files that were written to.
@@ -80,9 +82,16 @@ impl Owed {
     /// For a partition whose files recovery has found.
     #[must_use]
     pub fn by_loaded_partition(recovered: RecoveryDebt) -> Self {
-        let RecoveryDebt { unsynced_logs, unsynced_indexes, loose_snapshots, has_snapshots, epochs_changed } =
-            recovered;
+        let RecoveryDebt {
+            made,
+            unsynced_logs,
+            unsynced_indexes,
+            loose_snapshots,
+            has_snapshots,
+            epochs_changed,
+        } = recovered;
         Self {
+            made,
             found_unsynced: !unsynced_logs.is_empty(),
             unsynced_logs,
             unsynced_indexes,

@@ -131,7 +131,9 @@ impl Loader<'_> {
             return self.finish_empty(self.request.log_start);
         }
         producers.advance_to(end);
-        self.finish(active, producers, end)
+        let found = &self.found.segments[&active.base];
+        let made = (found.index.is_some() && found.time_index.is_some()).then_some(active.base);
+        self.finish(active, made, producers, end)
     }
 
     /// The first segment whose batches are read: the last one after a clean stop, the one with the
@@ -163,12 +165,13 @@ impl Loader<'_> {
         }
         let indexes = SegmentIndexes::new(start, self.request.config.indexes);
         let active = ActiveSegment::empty(start, indexes, self.request.now);
-        self.finish(active, ProducerState::starting_at(start), start)
+        self.finish(active, None, ProducerState::starting_at(start), start)
     }
 
     fn finish(
         &mut self,
         active: ActiveSegment,
+        made: Option<Offset>,
         producers: ProducerState,
         end: Offset,
     ) -> Result<LoadOutcome, LoadError> {
@@ -188,6 +191,7 @@ impl Loader<'_> {
         self.epochs_changed |= self.epochs.truncate_from_end(end);
         self.epochs_changed |= self.epochs.truncate_from_start(start);
         let owed = Owed::by_loaded_partition(RecoveryDebt {
+            made,
             unsynced_logs: std::mem::take(&mut self.touched_logs),
             unsynced_indexes: std::mem::take(&mut self.touched_indexes),
             loose_snapshots: loose,

@@ -317,6 +317,9 @@ impl Lab {
         let report = self.reload(true);
         assert_eq!(self.durable, self.log.end());
         assert_eq!(self.device.disk.image(), closed, "what was closed cleanly is only read");
+        let mut writes = Vec::new();
+        self.log.take_writes(&mut writes);
+        assert!(writes.is_empty(), "all files are there: {writes:?}");
         assert!(report.bytes_read < 40_000, "a clean start reads only the end: {report:?}");
     }
 

@@ -96,7 +96,7 @@ struct JobUnderWay {
 /// The loads of a shard.
 #[derive(Default)]
 pub(super) struct Loads {
-    pending: BTreeMap<PartitionKey, PendingLoad>,
+    pending: BTreeMap<PartitionKey, Box<PendingLoad>>,
     /// Whose turn it is on a disk: that of the first source.
     turns: BTreeMap<DiskIndex, Turns>,
     jobs: BTreeMap<u64, JobUnderWay>,
@@ -158,7 +158,7 @@ impl Loads {
         let stage = LoadStage::Waiting { wanted: false };
         let late = LateProducers::default();
         let pending = PendingLoad { plan, stage, deleted: false, reconfigured: false, late };
-        let before = self.pending.insert(key, pending);
+        let before = self.pending.insert(key, Box::new(pending));
         assert!(before.is_none(), "a partition is loaded once");
     }
 
@@ -288,7 +288,7 @@ impl Loads {
         }
         let results = std::mem::take(results);
         let pending = self.pending.remove(&key).expect("it was there just now");
-        choose(pending, results.into_iter().flatten().collect())
+        choose(*pending, results.into_iter().flatten().collect())
     }
 
     /// Gives up what is not loaded yet. Gives the disks that it is on.
