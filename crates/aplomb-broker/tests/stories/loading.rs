@@ -205,6 +205,25 @@ fn a_directory_that_is_put_aside_in_shortages_is_put_aside_all_the_same() {
 }
 
 #[test]
+fn logs_that_share_a_job_with_a_shortage_and_with_another_topics_directory_are_loaded_all_the_same() {
+    for after in [0, 3] {
+        let broker = with_many_partitions();
+        broker.stop();
+        broker.put(0, "orders-150/partition.metadata", "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAKg");
+        broker.disk(0).freeze();
+        broker.restart_at_once();
+        broker.disk(0).run_short(Fault { name: Some("orders-160/".into()), after, ..Fault::default() });
+        broker.disk(0).thaw();
+        broker.advance(5 * SECOND);
+        let client = broker.client();
+        for partition in 0..MANY {
+            let expected: &[&str] = if partition == 150 { &[] } else { &["kept"] };
+            assert_eq!(client.read(("orders", partition), 0), expected, "partition {partition}");
+        }
+    }
+}
+
+#[test]
 fn a_log_that_vanishes_before_it_is_loaded_takes_its_disk_out_of_service() {
     let broker = Broker::on_two_disks();
     broker.has_on_disk(1, CreateTopic::named("orders"));
