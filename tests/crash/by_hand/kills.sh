@@ -4,6 +4,7 @@ set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 kills=${1:-500}
 times=${2:-3}
+mkdir -p "$here/../../../.work/crash"
 printf '%-6s %-12s %-8s %s\n' run seed seconds result
 for run in $(seq "$times"); do
   seed=$RANDOM$RANDOM
