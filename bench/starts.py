@@ -4,7 +4,7 @@ in each partition, when many of these are only in the tail.
 
 Of each start, all from the start of the process: until the first record is acknowledged, in a topic of its own; until all partitions are
 loaded, by the line in the broker's log; and until each has taken another record. Half of the starts have no client until all is loaded. In
-the others one asks for all partitions from the first record on, a thousand a request and again after 0.1 s, so that it takes a processor;
+the others one asks for all partitions from the first record on, a thousand a request and again after 0.1 s, on the same processors;
 what a round of these requests takes without a start is measured right before each. Start reading at `measure`."""
 
 import argparse

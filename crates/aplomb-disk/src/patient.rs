@@ -192,7 +192,8 @@ mod tests {
         disk.sync(&all).expect("the disk is well");
     }
 
-    /// On a file system that notes when a file is read next after it was changed, as most do.
+    /// Can fail only where the file system notes the first reading after a change (`relatime`,
+    /// which is Linux's default).
     #[test]
     fn reading_notes_nothing_in_the_file_system() {
         let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("a directory for the test");
@@ -205,6 +206,7 @@ mod tests {
             (found.st_atime, found.st_atime_nsec)
         };
         let before = read_at();
+        // Its clock moves with the kernel's ticks.
         std::thread::sleep(Duration::from_millis(20));
         disk.write(&file, 0, b"R").expect("the disk is well");
         let again = RealPatientDisk::open(directory.path()).expect("it is there");

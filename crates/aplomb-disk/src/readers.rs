@@ -31,7 +31,7 @@ use crate::steps::{self, Patience};
 /// which may be this small.
 const KERNEL_STEP: u64 = 128 << 10;
 
-/// Bytes that are asked for without a look at how many there are.
+/// Bytes up to which a read takes memory without a look at how many the file has.
 const LITTLE: u64 = 4096;
 
 /// What the fetchers of one disk are to do, shared by its threads.
@@ -315,7 +315,8 @@ fn read_on(file: &OpenFile, at: u64, len: u64, hurry: bool, mut bytes: Vec<u8>) 
 }
 
 fn read_steps(file: &OpenFile, at: u64, len: u64, bytes: &mut Vec<u8>, patience: Patience) -> io::Result<()> {
-    // No more memory than the file has bytes, whatever was asked for.
+    // No more memory than the file has bytes, whatever was asked for; a little is not worth the
+    // call.
     let len = if len > LITTLE { len.min(file.len()?.saturating_sub(at)) } else { len };
     let len = usize::try_from(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
     bytes.reserve_exact(len.saturating_sub(bytes.len()));

@@ -16,7 +16,7 @@ use crate::calls::PartitionKey;
 /// one waiting.
 const JOBS: usize = 4;
 
-/// Logs of one job: so many are taken in by the shard within half a millisecond.
+/// Logs of one job, at most: few, since the shard takes all of them in within one turn.
 pub(super) const MOST: usize = 32;
 
 /// A job that took less is followed by larger ones.
